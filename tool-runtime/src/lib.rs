@@ -1,1 +1,64 @@
-//! Runtime.
+#![doc = include_str!("../README.md")]
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
+pub mod agent;
+pub mod dispatch;
+pub mod event;
+pub mod json;
+pub mod message;
+pub mod models;
+#[cfg(feature = "openai")]
+pub mod providers;
+pub mod registry;
+pub mod schema;
+pub mod tool;
+
+pub use async_trait::async_trait;
+pub use tool_macros::{args, tool};
+
+pub use agent::{Agent, Answer, StopReason, Stopped};
+pub use dispatch::Dispatcher;
+pub use event::{Event, ToolExecution};
+pub use message::{Arguments, AssistantPart, CallId, Message, ToolCall, ToolResult, UserPart};
+pub use models::{ChatModel, ChatReply, ChatRequest, ModelError, ScriptedModel, ScriptedTurn};
+pub use registry::{Registry, RegistryError, Snapshot, Tools};
+pub use tool::{
+    Availability, DefinitionError, Effect, IntoToolOutput, Tool, ToolContext, ToolDefinition,
+    ToolError, ToolErrorKind, ToolOutput,
+};
+
+/// Turns the names of tools into [`Tools`].
+///
+/// Each entry is the path of a function under [`#[tool]`](macro@tool).
+///
+/// ```
+/// use tool_runtime::{tool, tools};
+///
+/// mod geo {
+///     /// Finds a place.
+///     #[tool_runtime::tool(effect = "read")]
+///     pub async fn search(
+///         /// Its name.
+///         name: String,
+///     ) -> String {
+///         format!("{name} is at 59.91, 10.75")
+///     }
+/// }
+///
+/// /// Tells the time.
+/// #[tool(effect = "read")]
+/// async fn now() -> &'static str {
+///     "noon"
+/// }
+///
+/// let tools = tools![now, geo::search];
+/// assert_eq!(tools.into_iter().count(), 2);
+/// ```
+#[macro_export]
+macro_rules! tools {
+    ($($tool:ty),* $(,)?) => {
+        $crate::Tools::new()$(.with(<$tool as $crate::__private::FunctionTool>::TOOL))*
+    };
+}

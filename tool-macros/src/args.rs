@@ -1,0 +1,76 @@
+//! `#[args]`: two derives, and the paths that they need.
+
+use proc_macro2::TokenStream;
+use quote::{quote, quote_spanned};
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::spanned::Spanned;
+use syn::{Attribute, Data, DeriveInput, Expr, Fields, Meta, Token};
+
+use crate::errors::Errors;
+use crate::path::Runtime;
+
+/// `#[args(attr)] item`
+pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
+    let errors = Errors::new();
+    let runtime = runtime(attr, &errors);
+    let input: DeriveInput = match syn::parse2(item.clone()) {
+        Ok(input) => input,
+        Err(_) => {
+            let misplaced = quote_spanned!(item.span()=>
+                ::core::compile_error! { "`#[args]` goes on a struct or an enum" }
+            );
+            return errors.into_tokens().into_iter().chain([misplaced, item]).collect();
+        }
+    };
+    if let Data::Union(union) = &input.data {
+        errors.at(union.union_token, "`#[args]` goes on a struct or an enum");
+        return errors.into_tokens().into_iter().chain([item]).collect();
+    }
+
+    let private = runtime.private();
+    let serde = runtime.reexport(&quote!(serde));
+    let schemars = runtime.reexport(&quote!(schemars));
+    let strict = closes(&input).then(|| quote!(, deny_unknown_fields));
+    let errors = errors.into_tokens();
+    quote! {
+        #errors
+        #[derive(#private::serde::Deserialize, #private::schemars::JsonSchema)]
+        #[serde(crate = #serde #strict)]
+        #[schemars(crate = #schemars)]
+        #input
+    }
+}
+
+fn runtime(attr: TokenStream, errors: &Errors) -> Runtime {
+    if attr.is_empty() {
+        return Runtime::default();
+    }
+    if let Ok(Meta::NameValue(pair)) = syn::parse2(attr.clone())
+        && pair.path.is_ident("crate")
+        && let Expr::Path(path) = pair.value
+    {
+        return Runtime::at(path.path);
+    }
+    errors.at(attr, "`#[args]` takes no words but `crate = path`");
+    Runtime::default()
+}
+
+/// Whether to refuse members that the type doesn't know. Where serde can't (`flatten`), where the
+/// members are another type's (`transparent`, `from` …) or where the user has said so, it's left.
+fn closes(input: &DeriveInput) -> bool {
+    let Data::Struct(data) = &input.data else { return false };
+    let Fields::Named(fields) = &data.fields else { return false };
+    let elsewhere = ["transparent", "from", "try_from", "remote", "deny_unknown_fields"];
+    !elsewhere.iter().any(|word| says(&input.attrs, word))
+        && !fields.named.iter().any(|field| says(&field.attrs, "flatten"))
+}
+
+/// Whether `#[serde(…)]` has this word.
+fn says(attrs: &[Attribute], word: &str) -> bool {
+    attrs.iter().filter(|attr| attr.path().is_ident("serde")).any(|attr| {
+        let Meta::List(list) = &attr.meta else { return false };
+        let words = Punctuated::<Meta, Token![,]>::parse_terminated.parse2(list.tokens.clone());
+        words.is_ok_and(|words| words.iter().any(|given| given.path().is_ident(word)))
+    })
+}

@@ -1,0 +1,129 @@
+//! The loop: ask the model, run what it calls, tell it what came of it, until it answers.
+//!
+//! [`Turn`] decides, `run` does; nothing here knows how a call is run or how a provider is asked.
+
+mod outcome;
+mod prompt;
+mod run;
+mod turn;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use outcome::{Answer, StopReason, Stopped};
+pub use prompt::Prompt;
+pub use turn::{OutOfTurn, Outcome, Step, Turn};
+
+use crate::event::{Event, Observers, ToolExecution};
+use crate::models::ChatModel;
+use crate::registry::{Registry, RegistryError};
+
+/// A model with tools.
+///
+/// ```
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
+///
+/// /// Tells how warm it is.
+/// #[tool(effect = "read")]
+/// async fn temperature(
+///     /// City name.
+///     city: String,
+/// ) -> String {
+///     format!("4 degrees in {city}")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let model = ScriptedModel::new([
+///     ChatReply::default().call("temperature", r#"{"city": "Oslo"}"#),
+///     ChatReply::text("Take a coat."),
+/// ]);
+/// let agent = Agent::new(model, tools![temperature]).system("Be brief.");
+///
+/// let answer = agent.run("What should I wear in Oslo?").await?;
+/// assert_eq!(answer.to_string(), "Take a coat.");
+/// assert_eq!(answer.transcript.len(), 5);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Agent {
+    model: Arc<dyn ChatModel>,
+    registry: Result<Registry, RegistryError>,
+    observers: Observers,
+    system: Option<String>,
+    max_iterations: u32,
+}
+
+impl Agent {
+    /// An agent of this model and these tools: a list by [`tools!`](crate::tools), or a
+    /// [`Registry`] that the program goes on changing.
+    ///
+    /// Tools that can't be registered are reported by [`run`](Self::run).
+    pub fn new<T>(model: impl ChatModel + 'static, tools: T) -> Self
+    where
+        T: TryInto<Registry>,
+        T::Error: Into<RegistryError>,
+    {
+        Self {
+            model: Arc::new(model),
+            registry: tools.try_into().map_err(Into::into),
+            observers: Observers::default(),
+            system: None,
+            max_iterations: 20,
+        }
+    }
+
+    /// Gives the model standing orders. A conversation that brings its own keeps them.
+    #[must_use]
+    pub fn system(mut self, text: impl Into<String>) -> Self {
+        self.system = Some(text.into());
+        self
+    }
+
+    /// How often the model may be asked in one run; 20 unless set.
+    #[must_use]
+    pub fn max_iterations(mut self, times: u32) -> Self {
+        self.max_iterations = times;
+        self
+    }
+
+    /// Tells `observer` of each call as soon as it has its result, in the call's own task.
+    #[must_use]
+    pub fn on_tool_result(self, observer: impl Fn(&ToolExecution) + Send + Sync + 'static) -> Self {
+        self.on_event(move |event| {
+            if let Event::CallFinished(execution) = event {
+                observer(execution);
+            }
+        })
+    }
+
+    /// Tells `observer` of everything that happens in a run.
+    #[must_use]
+    pub fn on_event(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.observers.add(observer);
+        self
+    }
+
+    /// Runs until the model answers in words alone.
+    ///
+    /// Dropping the future stops the run and whatever it has going.
+    ///
+    /// # Errors
+    /// [`Stopped`] says what ended the run without an answer, and carries the conversation.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime, once tools are called.
+    pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
+        run::run(self, prompt.into()).await
+    }
+}
+
+impl fmt::Debug for Agent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Agent")
+            .field("registry", &self.registry)
+            .field("system", &self.system)
+            .field("max_iterations", &self.max_iterations)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,159 @@
+//! The machine that decides what comes next in a run.
+//!
+//! It does nothing itself: it says what to do and is told what came of it. It reads no clock and
+//! no randomness and can be serialised between any two steps; what it needs to know of the past is
+//! the transcript.
+
+use std::collections::HashSet;
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::{AssistantPart, CallId, Message, ToolCall, ToolResult};
+use crate::models::ChatReply;
+use crate::tool::ToolErrorKind;
+
+/// A run in progress.
+///
+/// ```
+/// use tool_runtime::agent::{Step, Turn};
+/// use tool_runtime::{ChatReply, Message, ToolResult};
+///
+/// let mut turn = Turn::new(vec![Message::user("Hello")], 20);
+/// assert!(matches!(turn.next(), Step::Ask));
+///
+/// turn.on_reply(ChatReply::default().call("hello", "{}"))?;
+/// let Step::Call(calls) = turn.next() else { panic!() };
+/// let results = calls.iter().map(|call| ToolResult::success(call, "Hi!")).collect();
+///
+/// turn.on_results(results)?;
+/// turn.on_reply(ChatReply::text("The tool says hi."))?;
+/// assert!(matches!(turn.next(), Step::Done(Outcome::Answered)));
+/// # use tool_runtime::agent::Outcome;
+/// # Ok::<(), tool_runtime::agent::OutOfTurn>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    transcript: Vec<Message>,
+    iterations: u32,
+    max_iterations: u32,
+}
+
+/// What is to be done next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Ask the model to go on with the transcript; tell [`Turn::on_reply`].
+    Ask,
+    /// Run these calls; tell [`Turn::on_results`].
+    Call(Vec<ToolCall>),
+    /// Nothing: the run is over.
+    Done(Outcome),
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The model answered.
+    Answered,
+    /// The model was asked as often as it may be, and wants more calls. They were not run.
+    MaxIterations,
+}
+
+/// The machine was told something that it didn't ask for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("out of turn: {0}")]
+pub struct OutOfTurn(&'static str);
+
+impl Turn {
+    /// A run that goes on from `transcript` and may ask the model `max_iterations` times.
+    ///
+    /// A call that the transcript left open is the first step.
+    pub fn new(transcript: Vec<Message>, max_iterations: u32) -> Self {
+        Self { transcript, iterations: 0, max_iterations }
+    }
+
+    /// All that was said so far.
+    pub fn transcript(&self) -> &[Message] {
+        &self.transcript
+    }
+
+    /// All that was said, by value.
+    pub fn into_transcript(self) -> Vec<Message> {
+        self.transcript
+    }
+
+    /// How often the model has been asked.
+    pub fn iterations(&self) -> u32 {
+        self.iterations
+    }
+
+    /// What is to be done next; the same until the machine is told more.
+    pub fn next(&self) -> Step {
+        match self.transcript.last() {
+            Some(message @ Message::Assistant { .. }) => {
+                let calls: Vec<_> = message.calls().cloned().collect();
+                if calls.is_empty() { Step::Done(Outcome::Answered) } else { Step::Call(calls) }
+            }
+            _ if self.iterations >= self.max_iterations => Step::Done(Outcome::MaxIterations),
+            _ => Step::Ask,
+        }
+    }
+
+    /// The model replied.
+    ///
+    /// A call whose id is empty or was used before gets another. Where the model may not be asked
+    /// again, its calls are answered here and not run: nobody would read what came of them.
+    ///
+    /// # Errors
+    /// It was not asked.
+    pub fn on_reply(&mut self, reply: ChatReply) -> Result<(), OutOfTurn> {
+        if self.next() != Step::Ask {
+            return Err(OutOfTurn("the model was not asked"));
+        }
+        self.iterations += 1;
+        let parts = self.with_unique_ids(reply.parts);
+        self.transcript.push(Message::Assistant { parts });
+        if self.iterations >= self.max_iterations
+            && let Step::Call(calls) = self.next()
+        {
+            let text = format!(
+                "Not run: the model may be asked {} times, and this was the last.",
+                self.max_iterations
+            );
+            let code = ToolErrorKind::Cancelled.code();
+            let unrun = calls.iter().map(|call| ToolResult::failure(call, code, &text));
+            self.transcript.push(Message::Tool { results: unrun.collect() });
+        }
+        Ok(())
+    }
+
+    /// The calls were run; one result for each, in their order.
+    ///
+    /// # Errors
+    /// There were no calls to run, or the results are not theirs.
+    pub fn on_results(&mut self, results: Vec<ToolResult>) -> Result<(), OutOfTurn> {
+        let Step::Call(calls) = self.next() else {
+            return Err(OutOfTurn("there were no calls to run"));
+        };
+        if !calls.iter().map(|call| &call.id).eq(results.iter().map(|result| &result.call)) {
+            return Err(OutOfTurn("the results are not those of the calls, in their order"));
+        }
+        self.transcript.push(Message::Tool { results });
+        Ok(())
+    }
+
+    fn with_unique_ids(&self, mut parts: Vec<AssistantPart>) -> Vec<AssistantPart> {
+        let earlier = self.transcript.iter().flat_map(Message::calls);
+        let mut used: HashSet<CallId> = earlier.map(|call| call.id.clone()).collect();
+        for part in &mut parts {
+            let AssistantPart::Call(call) = part else { continue };
+            let mut number = used.len() + 1;
+            while call.id.as_str().is_empty() || used.contains(&call.id) {
+                call.id = CallId::from(format!("call_{number}"));
+                number += 1;
+            }
+            used.insert(call.id.clone());
+        }
+        parts
+    }
+}

@@ -1,0 +1,119 @@
+//! The panic guard: whatever a tool's code does, its caller gets a value.
+
+use std::any::Any;
+use std::fmt;
+use std::mem;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::message::Arguments;
+use crate::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
+
+/// Runs one tool once, and catches its panic. Nothing else: no clock, no events, no new task.
+///
+/// Built with `panic = "abort"` there is no panic to catch: the process ends.
+///
+/// # Errors
+/// The tool's own error, or [`ToolErrorKind::Panicked`].
+///
+/// ```
+/// use tool_runtime::{ToolContext, ToolErrorKind, dispatch, tool};
+///
+/// /// Divides.
+/// #[tool(effect = "none")]
+/// async fn divide(
+///     /// What is divided.
+///     a: i64,
+///     /// By what.
+///     b: i64,
+/// ) -> i64 {
+///     a / b
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let ctx = ToolContext::default();
+/// let output = dispatch::invoke(&divide {}, r#"{"a": 6, "b": 3}"#.into(), &ctx).await;
+/// assert_eq!(output.unwrap().as_text(), "2");
+///
+/// let error = dispatch::invoke(&divide {}, r#"{"a": 6, "b": 0}"#.into(), &ctx).await.unwrap_err();
+/// assert_eq!(error.kind(), ToolErrorKind::Panicked);
+/// # }
+/// ```
+pub async fn invoke(
+    tool: &dyn Tool,
+    arguments: Arguments,
+    ctx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    // A tool written by hand may panic before there is a future.
+    let future = guarded(|| tool.call(arguments, ctx))?;
+    Guarded(Some(future)).await
+}
+
+type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+
+/// Polls and drops a call's future under the guard.
+struct Guarded<'a>(Option<Call<'a>>);
+
+impl Guarded<'_> {
+    /// A future's destructor is the tool's code as well.
+    fn drop_call(&mut self) -> Result<(), ToolError> {
+        let call = self.0.take();
+        guarded(|| drop(call))
+    }
+}
+
+impl Future for Guarded<'_> {
+    type Output = Result<ToolOutput, ToolError>;
+
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(call) = &mut self.0 else { return Poll::Pending };
+        let outcome = match guarded(|| call.as_mut().poll(cx)) {
+            Ok(Poll::Pending) => return Poll::Pending,
+            Ok(Poll::Ready(outcome)) => outcome,
+            Err(panicked) => Err(panicked),
+        };
+        let dropped = self.drop_call();
+        Poll::Ready(outcome.and_then(|output| dropped.map(|()| output)))
+    }
+}
+
+impl Drop for Guarded<'_> {
+    fn drop(&mut self) {
+        // Cancelled: nobody is left to be told.
+        let _ = self.drop_call();
+    }
+}
+
+#[inline]
+fn guarded<T>(run: impl FnOnce() -> T) -> Result<T, ToolError> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(panicked)
+}
+
+/// The panic's message is the operator's; it may quote anything.
+#[cold]
+fn panicked(payload: Box<dyn Any + Send>) -> ToolError {
+    let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
+        (Some(text), _) => (*text).to_owned(),
+        (None, Some(text)) => text.clone(),
+        (None, None) => "a value that is no text".to_owned(),
+    };
+    // Dropping a payload runs foreign code too; what it throws in turn is let go.
+    if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(thrown);
+    }
+    ToolError::new(ToolErrorKind::Panicked, "The tool crashed; this is not the arguments' fault.")
+        .with_source(Panic(message))
+}
+
+#[derive(Debug)]
+struct Panic(String);
+
+impl fmt::Display for Panic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "panicked: {}", self.0)
+    }
+}
+
+impl std::error::Error for Panic {}

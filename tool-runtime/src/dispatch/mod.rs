@@ -1,0 +1,92 @@
+//! Takes the calls of one reply and gives exactly one result for each.
+//!
+//! Nothing here knows which model asked or what is done with the results.
+
+mod guard;
+mod run;
+
+use std::sync::Arc;
+
+pub use guard::invoke;
+
+use crate::event::{Observers, ToolExecution};
+use crate::message::ToolCall;
+use crate::registry::{Registry, Snapshot};
+
+/// Runs calls on the tools of a registry.
+///
+/// Every call gets one result, in the order of the calls, whatever its tool does: an unknown
+/// name, wrong arguments, an error, a panic and a timeout are all answered. The calls of one reply
+/// run in parallel. Dropping the future stops those that still run.
+///
+/// ```
+/// use tool_runtime::{Dispatcher, Registry, ToolCall, tool, tools};
+///
+/// /// Adds two numbers.
+/// #[tool(effect = "none")]
+/// async fn add(
+///     /// The first.
+///     a: i64,
+///     /// The second.
+///     b: i64,
+/// ) -> i64 {
+///     a + b
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![add])?);
+/// let done = dispatcher
+///     .dispatch(vec![
+///         ToolCall::new("call_1", "add", r#"{"a": 2, "b": 3}"#),
+///         ToolCall::new("call_2", "ad", r#"{"a": 2, "b": 3}"#),
+///     ])
+///     .await;
+/// assert_eq!(done[0].result.text, "5");
+/// assert_eq!(done[1].result.text, "There is no tool named `ad`. Did you mean `add`?");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Dispatcher {
+    registry: Registry,
+    observers: Observers,
+}
+
+impl Dispatcher {
+    /// A dispatcher for these tools.
+    pub fn new(registry: Registry) -> Self {
+        Self { registry, observers: Observers::default() }
+    }
+
+    /// Tells these observers of each call that starts or finishes, at once and in its task.
+    #[must_use]
+    pub fn observers(mut self, observers: Observers) -> Self {
+        self.observers = observers;
+        self
+    }
+
+    /// The tools that calls are looked up in.
+    pub fn registry(&self) -> &Registry {
+        &self.registry
+    }
+
+    /// Runs the calls of one reply on what the registry holds now.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime: several calls are spawned, and timeouts need its clock.
+    pub async fn dispatch(&self, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
+        self.dispatch_on(&self.registry.snapshot(), calls).await
+    }
+
+    /// Runs the calls of one reply on the very tools that the model was offered.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime, as [`dispatch`](Self::dispatch).
+    pub async fn dispatch_on(
+        &self,
+        tools: &Arc<Snapshot>,
+        calls: Vec<ToolCall>,
+    ) -> Vec<ToolExecution> {
+        run::all(tools, &self.observers, calls).await
+    }
+}

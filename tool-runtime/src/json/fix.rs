@@ -1,0 +1,230 @@
+//! The closed list of repairs: what each is called, how deep it reaches and what it may cost.
+
+use std::{fmt, ops::Range};
+
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
+
+/// How far a repair may go; each level may do what the levels before it may.
+///
+/// A result's level is its highest fix, so a caller can set a limit by comparing.
+///
+/// ```
+/// use tool_runtime::json::{Level, parse};
+///
+/// let parsed = parse("```json\n{\"city\": \"Oslo\"}\n```").unwrap();
+/// assert_eq!(parsed.level(), Level::Wrapping);
+/// assert!(parsed.level() < Level::Spelling);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// Nothing: the value is exactly serde_json's.
+    Strict,
+    /// Take away what is around the value: byte order mark, odd blanks, fences, tags, prose, a
+    /// level of escaping.
+    Wrapping,
+    /// Read another spelling of the same token: raw control characters, bad escapes, literals of
+    /// Python and JavaScript, comments, stray commas, quotes of other kinds, bare keys.
+    Spelling,
+    /// Put in what holds the value together: missing commas, colons and closers, wrong closers,
+    /// unescaped inner quotes.
+    Structure,
+    /// Read a text that was cut off inside a string, key or literal.
+    Truncation,
+    /// Change a value into the one that the schema allows, where that is the single reading.
+    Schema,
+}
+
+/// What a repair may have cost, however deep it reached.
+///
+/// ```
+/// use tool_runtime::json::{Risk, parse};
+///
+/// assert_eq!(parse("`{\"city\": \"Oslo\"}`").unwrap().risk(), Risk::Lossless);
+/// assert_eq!(parse("I'd say {\"city\": \"Oslo\"}").unwrap().risk(), Risk::Inferred);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    /// The value is spelled in full and cannot mean anything else.
+    Lossless,
+    /// The value is complete, but which value was meant is a conclusion.
+    Inferred,
+    /// Part of what was meant is missing.
+    Lossy,
+}
+
+/// The repairs there are.
+///
+/// ```
+/// use tool_runtime::json::{FixKind, Level, Risk};
+///
+/// assert_eq!(FixKind::Fence.level(), Level::Wrapping);
+/// assert_eq!(FixKind::Prose.risk(), Risk::Inferred);
+/// assert_eq!(FixKind::Fence.to_string(), "removed a code fence around the value");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FixKind {
+    /// U+FEFF at the start of the text.
+    Bom,
+    /// Blanks that JSON does not know: no-break and zero-width spaces, form feeds and the like.
+    Blank,
+    /// Backticks or tildes around the value, with or without a language word.
+    Fence,
+    /// `<tool_call>`, `</s>`, `<|im_end|>`, `[TOOL_CALLS]` and their kind.
+    Tag,
+    /// A block of reasoning, `<think>…</think>`, with everything in it.
+    Reasoning,
+    /// `name(` and `);` around the value.
+    Call,
+    /// Words around the value.
+    Prose,
+    /// The same value once more.
+    Repeat,
+    /// The value's text was escaped one level too often: `{\"city\": \"Oslo\"}`.
+    Escaped,
+    /// A string that holds the value's text, where the schema allows no string.
+    ///
+    /// A string is valid JSON, so this is a fix of [`Level::Schema`]: below that level, valid JSON
+    /// is never changed.
+    EncodedTwice,
+}
+
+impl FixKind {
+    /// The table: one row for each kind.
+    const fn row(self) -> (Level, Risk, &'static str) {
+        use {Level::*, Risk::*};
+        match self {
+            Self::Bom => (Wrapping, Lossless, "removed a byte order mark"),
+            Self::Blank => (Wrapping, Lossless, "removed blanks that are not JSON's"),
+            Self::Fence => (Wrapping, Lossless, "removed a code fence around the value"),
+            Self::Tag => (Wrapping, Lossless, "removed a tag around the value"),
+            Self::Reasoning => (Wrapping, Lossless, "removed a block of reasoning"),
+            Self::Call => (Wrapping, Inferred, "removed a function call around the value"),
+            Self::Prose => (Wrapping, Inferred, "removed prose around the value"),
+            Self::Repeat => (Wrapping, Inferred, "removed a repetition of the value"),
+            Self::Escaped => (Wrapping, Lossless, "removed a level of escaping"),
+            Self::EncodedTwice => (Schema, Lossless, "decoded a string that holds the value"),
+        }
+    }
+
+    /// How deep this repair reaches.
+    ///
+    /// ```
+    /// use tool_runtime::json::{FixKind, Level};
+    ///
+    /// assert_eq!(FixKind::EncodedTwice.level(), Level::Schema);
+    /// ```
+    pub const fn level(self) -> Level {
+        self.row().0
+    }
+
+    /// What this repair may have cost.
+    ///
+    /// ```
+    /// use tool_runtime::json::{FixKind, Risk};
+    ///
+    /// assert_eq!(FixKind::Repeat.risk(), Risk::Inferred);
+    /// ```
+    pub const fn risk(self) -> Risk {
+        self.row().1
+    }
+}
+
+impl fmt::Display for FixKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.row().2)
+    }
+}
+
+/// One repair: what was done, and to which bytes of the text.
+///
+/// Serialised, it also bears its level and risk, so that a log can be filtered by them.
+///
+/// ```
+/// use tool_runtime::json::parse;
+///
+/// let parsed = parse("{\"city\": \"Oslo\"}<|im_end|>").unwrap();
+/// let fix = &parsed.fixes[0];
+/// assert_eq!(fix.span, 16..26);
+/// assert_eq!(fix.to_string(), "removed a tag around the value");
+/// assert_eq!(
+///     serde_json::to_string(fix).unwrap(),
+///     r#"{"kind":"tag","span":{"start":16,"end":26},"level":"wrapping","risk":"lossless"}"#,
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[non_exhaustive]
+pub struct Fix {
+    /// What was done.
+    pub kind: FixKind,
+    /// The bytes it was done to, in the text as it came. Fixes within a string that had to be
+    /// decoded first all bear the span of that string.
+    pub span: Range<usize>,
+}
+
+impl Fix {
+    pub(super) const fn new(kind: FixKind, span: Range<usize>) -> Self {
+        Self { kind, span }
+    }
+
+    /// How deep this repair reaches.
+    ///
+    /// ```
+    /// use tool_runtime::json::{Level, parse};
+    ///
+    /// assert_eq!(parse("\u{feff}[1]").unwrap().fixes[0].level(), Level::Wrapping);
+    /// ```
+    pub const fn level(&self) -> Level {
+        self.kind.level()
+    }
+
+    /// What this repair may have cost.
+    ///
+    /// ```
+    /// use tool_runtime::json::{Risk, parse};
+    ///
+    /// assert_eq!(parse("\u{feff}[1]").unwrap().fixes[0].risk(), Risk::Lossless);
+    /// ```
+    pub const fn risk(&self) -> Risk {
+        self.kind.risk()
+    }
+}
+
+impl fmt::Display for Fix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}
+
+impl Serialize for Fix {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fix = serializer.serialize_struct("Fix", 4)?;
+        fix.serialize_field("kind", &self.kind)?;
+        fix.serialize_field("span", &self.span)?;
+        fix.serialize_field("level", &self.level())?;
+        fix.serialize_field("risk", &self.risk())?;
+        fix.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fix_survives_serialisation() {
+        let fix = Fix::new(FixKind::EncodedTwice, 3..9);
+        let text = serde_json::to_string(&fix).unwrap();
+        assert!(text.contains(r#""level":"schema""#), "{text}");
+        assert_eq!(serde_json::from_str::<Fix>(&text).unwrap(), fix);
+    }
+
+    #[test]
+    fn levels_and_risks_are_ordered_as_listed() {
+        assert!(Level::Strict < Level::Wrapping && Level::Truncation < Level::Schema);
+        assert!(Risk::Lossless < Risk::Inferred && Risk::Inferred < Risk::Lossy);
+    }
+}

@@ -1,0 +1,103 @@
+//! Where in fences, tags and prose the value is.
+//!
+//! One pass cuts the text into parts: marks, candidates, prose. A **candidate** is a *piece* (a
+//! bracket up to the one that closes it, brackets in strings not counted) that serde_json reads.
+//! The pass goes on behind a piece, so nothing inside one is ever a candidate.
+//!
+//! - A piece that is no JSON is *damage*, and damage anywhere refuses the text: the piece may be
+//!   the value, and a whole object next to or inside it only a part. Damage also is a bracket that
+//!   is never closed, or closes nothing; and a candidate that has lost what it was a member of: a
+//!   quote touches it, a quoted key and `:` or an item and `,` stand before it, `,` and an item
+//!   follow it, or it is an argument of a call that has others.
+//! - The one piece that is prose is a placeholder, a word in brackets: `{city}`, `[see below]`.
+//! - Candidates whose type isn't wanted are prose. Of the others there must be one. The same value
+//!   again is a repetition; another value is an ambiguity.
+//! - A scalar, or a value of another type, counts only where there is nothing but marks around it.
+//! - Reasoning is skipped unread. Where it ends but never began, it began before the text did, and
+//!   all up to there goes.
+//!
+//! The fixes tell what was cut away: going outwards from the value the marks next to it, each as
+//! its kind, and from the first word on prose. Without the fixes' spans the text is strict JSON.
+//!
+//! **Fuel.** Every look at a byte is a step, and the steps stay below [`STEPS_PER_BYTE`] times the
+//! length of the text: each look-ahead ends where the next begins, the pass moves past what it has
+//! looked at, and where a look runs to the end of the text in vain the pass is over.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::{
+    Fix, FixKind, Unreadable,
+    coerce::Roots,
+    scan::{Damage, Part, Scan},
+};
+
+/// The bound on the work, for all passes together.
+#[cfg(test)]
+pub(super) const STEPS_PER_BYTE: usize = 8;
+
+/// A value found in the text, where it was, and what stood around it.
+#[derive(Debug)]
+pub(super) struct Located {
+    pub(super) value: Value,
+    pub(super) span: Range<usize>,
+    pub(super) fixes: Vec<Fix>,
+}
+
+/// Finds the value in `text`, which is not JSON as a whole. `steps` counts the work.
+pub(super) fn locate(text: &str, wanted: Roots, steps: &mut usize) -> Result<Located, Unreadable> {
+    let scan = Scan::new(text, wanted, steps);
+    if let Some((at, damage)) = scan.damage {
+        return Err(match damage {
+            Damage::Piece(error) => Unreadable::damaged(text, at, &error, wanted),
+            Damage::Sign(what) => Unreadable::syntax(text, at, what, wanted),
+        });
+    }
+    if scan.ambiguous {
+        return Err(Unreadable::ambiguous(text, &scan.candidates, wanted));
+    }
+    let has = |kind| scan.parts.iter().any(|part: &Part| part.kind == Some(kind));
+    let alone = scan.alone.filter(|_| !has(FixKind::Prose));
+    let Some(found) = scan.found.or(alone) else {
+        let is_blank = |part: &Part| matches!(part.kind, Some(FixKind::Bom | FixKind::Blank));
+        return Err(if scan.parts.iter().all(is_blank) {
+            Unreadable::empty(wanted)
+        } else {
+            Unreadable::no_value(text, wanted)
+        });
+    };
+
+    let (before, after): (Vec<_>, Vec<_>) = scan
+        .parts
+        .into_iter()
+        .filter(|part| part.span != found.span)
+        .partition(|part| part.span.end <= found.span.start);
+    let mut fixes = outwards(before.into_iter().rev());
+    fixes.extend(found.escaped.then(|| Fix::new(FixKind::Escaped, found.span.clone())));
+    fixes.extend(outwards(after.into_iter()));
+    fixes.sort_by_key(|fix| fix.span.start);
+    Ok(Located { value: found.value, span: found.span, fixes })
+}
+
+/// Parts as fixes, from the value outwards: behind the first prose, marks are prose too.
+fn outwards(parts: impl Iterator<Item = Part>) -> Vec<Fix> {
+    let mut fixes: Vec<Fix> = Vec::new();
+    let mut in_prose = false;
+    for Part { kind, span } in parts {
+        let kind = match kind.unwrap_or(FixKind::Prose) {
+            kind @ (FixKind::Bom | FixKind::Repeat | FixKind::Reasoning) => kind,
+            kind => {
+                in_prose |= kind == FixKind::Prose;
+                if in_prose { FixKind::Prose } else { kind }
+            }
+        };
+        match fixes.last_mut() {
+            Some(last) if last.kind == kind => {
+                last.span = last.span.start.min(span.start)..last.span.end.max(span.end);
+            }
+            _ => fixes.push(Fix::new(kind, span)),
+        }
+    }
+    fixes
+}

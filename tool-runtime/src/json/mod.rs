@@ -1,0 +1,241 @@
+//! Model text to JSON value.
+//!
+//! Models wrap their JSON in fences, tags and prose. [`parse`] reads a value in spite of it, tells
+//! every [`Fix`] that it took, and refuses rather than guess: no key, string or number comes out
+//! that the text does not spell, and where two values could be meant none is returned.
+//!
+//! Two passes: serde_json over the whole text, then, on failure, one search for the value. What
+//! counts as the value is written down with the search. The depth limit is serde_json's; the work
+//! is linear in the length of the text.
+//!
+//! ```
+//! use tool_runtime::json::{FixKind, parse};
+//!
+//! let parsed = parse("Sure!\n```json\n{\"city\": \"Oslo\"}\n```").unwrap();
+//! assert_eq!(parsed.value["city"], "Oslo");
+//! let kinds: Vec<_> = parsed.fixes.iter().map(|fix| fix.kind).collect();
+//! assert_eq!(kinds, [FixKind::Prose, FixKind::Fence, FixKind::Fence]);
+//! ```
+
+mod around;
+mod coerce;
+mod fix;
+mod locate;
+mod mark;
+mod piece;
+mod scan;
+mod unreadable;
+
+use serde_json::Value;
+
+use self::{
+    coerce::Roots,
+    locate::{Located, locate},
+};
+pub use self::{
+    fix::{Fix, FixKind, Level, Risk},
+    unreadable::{Unreadable, UnreadableKind},
+};
+
+/// A value, and every repair that it took to read it.
+///
+/// ```
+/// use tool_runtime::json::{FixKind, Level, parse};
+///
+/// let parsed = parse("<tool_call>[1, 2]</tool_call>").unwrap();
+/// assert_eq!(parsed.value, serde_json::json!([1, 2]));
+/// assert_eq!(parsed.fixes[0].kind, FixKind::Tag);
+/// assert_eq!(parsed.level(), Level::Wrapping);
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Parsed {
+    /// The value.
+    pub value: Value,
+    /// The repairs, in the order of the text; none if the text was JSON already.
+    pub fixes: Vec<Fix>,
+}
+
+impl Parsed {
+    /// The highest level of the fixes; [`Level::Strict`] when there are none.
+    ///
+    /// ```
+    /// use tool_runtime::json::{Level, parse};
+    ///
+    /// assert_eq!(parse("[1, 2]").unwrap().level(), Level::Strict);
+    /// ```
+    pub fn level(&self) -> Level {
+        self.fixes.iter().map(Fix::level).max().unwrap_or(Level::Strict)
+    }
+
+    /// The highest risk of the fixes; [`Risk::Lossless`] when there are none.
+    ///
+    /// ```
+    /// use tool_runtime::json::{Risk, parse};
+    ///
+    /// assert_eq!(parse("Here you are: [1, 2]").unwrap().risk(), Risk::Inferred);
+    /// ```
+    pub fn risk(&self) -> Risk {
+        self.fixes.iter().map(Fix::risk).max().unwrap_or(Risk::Lossless)
+    }
+}
+
+/// Reads the one JSON value in `text`. Valid JSON is returned as serde_json reads it.
+///
+/// # Errors
+/// [`Unreadable`] where there is no value, more than one, or one that is damaged.
+///
+/// ```
+/// use tool_runtime::json::parse;
+///
+/// let parsed = parse("Use {city} as in: {\"city\": \"Oslo\"}").unwrap();
+/// assert_eq!(parsed.value["city"], "Oslo");
+///
+/// // The inner object is whole, but it is only a part of what was meant.
+/// assert!(parse(r#"{"place": {"city": "Oslo"}, "days": "#).unwrap_err().is_incomplete());
+/// ```
+pub fn parse(text: &str) -> Result<Parsed, Unreadable> {
+    read(text, Roots::ANY, &mut 0).map(Parsed::from)
+}
+
+/// Reads the one JSON value in `text` whose type `schema` allows at its root.
+///
+/// More than [`parse`] it does two things. Values of another type, found among prose or other
+/// wrapping, don't count. And where the schema allows no string, a string that holds a value of an
+/// allowed type is decoded ([`FixKind::EncodedTwice`]). Only the type at the root is looked at:
+/// whether the value satisfies the schema is for a validator to say, so valid JSON of a wrong type
+/// is returned as it is.
+///
+/// # Errors
+/// As [`parse`].
+///
+/// ```
+/// use tool_runtime::json::{FixKind, parse_as};
+///
+/// let schema = serde_json::json!({"type": "object"});
+/// let parsed = parse_as("As in [1]: {\"city\": \"Oslo\"}", &schema).unwrap();
+/// assert_eq!(parsed.value["city"], "Oslo");
+///
+/// let parsed = parse_as(r#""{\"city\": \"Oslo\"}""#, &schema).unwrap();
+/// assert_eq!(parsed.value["city"], "Oslo");
+/// assert_eq!(parsed.fixes[0].kind, FixKind::EncodedTwice);
+/// ```
+pub fn parse_as(text: &str, schema: &Value) -> Result<Parsed, Unreadable> {
+    read_as(text, Roots::of_schema(schema), &mut 0)
+}
+
+fn read_as(text: &str, wanted: Roots, steps: &mut usize) -> Result<Parsed, Unreadable> {
+    let outer = read(text, wanted, steps)?;
+    let Value::String(inner) = &outer.value else {
+        return Ok(outer.into());
+    };
+    if wanted.allows_text() {
+        return Ok(outer.into());
+    }
+    // Once only: a text that is encoded three times is nobody's plain mistake.
+    let inner = match read(inner, wanted, steps) {
+        Ok(inner) if wanted.allows(&inner.value) => inner,
+        _ => return Ok(outer.into()),
+    };
+    let mut fixes = outer.fixes;
+    fixes.push(Fix::new(FixKind::EncodedTwice, outer.span.clone()));
+    fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, outer.span.clone())));
+    fixes.sort_by_key(|fix| fix.span.start);
+    Ok(Parsed { value: inner.value, fixes })
+}
+
+/// The two passes. `steps` counts the work.
+fn read(text: &str, wanted: Roots, steps: &mut usize) -> Result<Located, Unreadable> {
+    *steps += text.len();
+    match serde_json::from_str(text) {
+        Ok(value) => {
+            let start = text.len() - text.trim_start().len();
+            let span = start..start + text.trim().len();
+            Ok(Located { value, span, fixes: Vec::new() })
+        }
+        Err(_) => locate(text, wanted, steps),
+    }
+}
+
+impl From<Located> for Parsed {
+    fn from(located: Located) -> Self {
+        Self { value: located.value, fixes: located.fixes }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::locate::STEPS_PER_BYTE;
+
+    const LEN: usize = 400_000;
+
+    /// The work is counted, never timed, so that the test says the same on every machine.
+    #[test]
+    fn the_work_is_linear_in_the_text() {
+        let objects = Roots::of_schema(&serde_json::json!({"type": "object"}));
+        let units = [
+            "[",
+            "{",
+            "{\"a\":",
+            "\"",
+            "\\",
+            "`",
+            "```",
+            "```json\n",
+            "~~~",
+            "{ prose {",
+            "]}",
+            "[1,",
+            "[]",
+            "{}",
+            "{\"a\":1}",
+            "{x}",
+            "<",
+            "<a",
+            "<a>",
+            "</think>",
+            "<think>",
+            "[A",
+            "[/A]",
+            "f(",
+            "f([])",
+            "\"a\",",
+            "{\\\"a\\\":1}",
+            "\"{\\\"a\\\":1}\"",
+            "[] ",
+            " ",
+            "\u{a0}",
+            "å",
+            "9",
+            "t",
+            "\"a\":[1],",
+            "[1 2]",
+            "[a]\n",
+            "]</think>",
+            "[1 2]</think>",
+            "x(",
+            ",",
+            "aaaa",
+        ];
+        for unit in units {
+            for (prefix, wanted, len) in [
+                ("", Roots::ANY, LEN),
+                ("", objects, LEN / 10),
+                ("x", objects, LEN / 10),
+                ("\n\n [1] ", Roots::ANY, LEN / 10),
+                ("{\"a\": \"", Roots::ANY, LEN / 10),
+                ("\"", objects, LEN / 10),
+            ] {
+                let text = prefix.to_owned() + &unit.repeat(len / unit.len());
+                let mut steps = 0;
+                let _ = read_as(&text, wanted, &mut steps);
+                assert!(
+                    steps <= STEPS_PER_BYTE * text.len(),
+                    "{prefix:?} and {unit:?}: {steps} steps for {} bytes",
+                    text.len()
+                );
+            }
+        }
+    }
+}

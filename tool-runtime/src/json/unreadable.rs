@@ -1,0 +1,237 @@
+//! Why a text could not be read, in words that a language model can act upon.
+
+use std::{error::Error, fmt, ops::Range};
+
+use super::coerce::Roots;
+
+/// At most this many characters are quoted on each side of the place, or of each candidate.
+const QUOTED: usize = 16;
+/// At most this many candidates are quoted; all are counted.
+const CANDIDATES: usize = 3;
+
+/// The ways in which a text can be unreadable.
+///
+/// ```
+/// use tool_runtime::json::{UnreadableKind, parse};
+///
+/// assert_eq!(parse("").unwrap_err().kind(), UnreadableKind::Empty);
+/// assert_eq!(parse("Sorry, I can't.").unwrap_err().kind(), UnreadableKind::NoValue);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum UnreadableKind {
+    /// There is no text, or only blanks.
+    Empty,
+    /// There is text but no JSON value of the right type in it.
+    NoValue,
+    /// There is a value, and it is not JSON.
+    Syntax,
+    /// The text ends before the value does.
+    Incomplete,
+    /// The value is nested too deep.
+    TooDeep,
+    /// There are several values, and they differ.
+    Ambiguous,
+}
+
+/// The text cannot be read without guessing.
+///
+/// Printed, it tells a language model what is wrong, where, and what to send instead; it quotes
+/// a few characters only, whatever the length of the text.
+///
+/// ```
+/// use tool_runtime::json::parse;
+///
+/// let error = parse(r#"{"city": "Oslo" "days": 3}"#).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "the text is not valid JSON: expected `,` or `}` at line 1 column 17, \
+///      near `{\"city\": \"Oslo\" \"days\": 3}`. Send one JSON value and nothing else.",
+/// );
+/// assert_eq!(error.offset(), 16);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable {
+    kind: UnreadableKind,
+    offset: usize,
+    message: String,
+}
+
+impl Unreadable {
+    /// In which way the text is unreadable.
+    ///
+    /// ```
+    /// use tool_runtime::json::{UnreadableKind, parse};
+    ///
+    /// assert_eq!(parse("[1, 2").unwrap_err().kind(), UnreadableKind::Incomplete);
+    /// ```
+    pub const fn kind(&self) -> UnreadableKind {
+        self.kind
+    }
+
+    /// Where the trouble is, in bytes from the start of the text.
+    ///
+    /// ```
+    /// use tool_runtime::json::parse;
+    ///
+    /// assert_eq!(parse("[1 2]").unwrap_err().offset(), 3);
+    /// ```
+    pub const fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Whether there was nothing to read.
+    ///
+    /// ```
+    /// use tool_runtime::json::parse;
+    ///
+    /// assert!(parse(" \n").unwrap_err().is_empty());
+    /// ```
+    pub const fn is_empty(&self) -> bool {
+        matches!(self.kind, UnreadableKind::Empty)
+    }
+
+    /// Whether several values were found that differ.
+    ///
+    /// ```
+    /// use tool_runtime::json::parse;
+    ///
+    /// assert!(parse(r#"{"city": "Oslo"} or {"city": "Rome"}"#).unwrap_err().is_ambiguous());
+    /// ```
+    pub const fn is_ambiguous(&self) -> bool {
+        matches!(self.kind, UnreadableKind::Ambiguous)
+    }
+
+    /// Whether the text ends before the value does.
+    ///
+    /// ```
+    /// use tool_runtime::json::parse;
+    ///
+    /// assert!(parse(r#"{"city": "Os"#).unwrap_err().is_incomplete());
+    /// ```
+    pub const fn is_incomplete(&self) -> bool {
+        matches!(self.kind, UnreadableKind::Incomplete)
+    }
+
+    pub(super) fn empty(wanted: Roots) -> Self {
+        let message = format!("the text is empty. Send one JSON {}.", wanted.noun());
+        Self { kind: UnreadableKind::Empty, offset: 0, message }
+    }
+
+    pub(super) fn no_value(text: &str, wanted: Roots) -> Self {
+        let noun = wanted.noun();
+        let start = text.len() - text.trim_start().len();
+        let message = format!(
+            "there is no JSON {noun} in the text, which begins `{}`. {}",
+            quote_from(text, start),
+            send(wanted)
+        );
+        Self { kind: UnreadableKind::NoValue, offset: start, message }
+    }
+
+    pub(super) fn ambiguous(text: &str, spans: &[Range<usize>], wanted: Roots) -> Self {
+        let shown: Vec<_> = spans
+            .iter()
+            .take(CANDIDATES)
+            .map(|span| format!("`{}`", quote_from(text, span.start)))
+            .collect();
+        let message = format!(
+            "the text holds {} JSON values that differ; they begin {}{}. {}",
+            spans.len(),
+            shown.join(", "),
+            if spans.len() > CANDIDATES { ", …" } else { "" },
+            send(wanted)
+        );
+        let offset = spans.get(1).map_or(0, |second| second.start);
+        Self { kind: UnreadableKind::Ambiguous, offset, message }
+    }
+
+    /// The value at `start` is damaged: serde_json's own words, at their place in the whole text.
+    pub(super) fn damaged(
+        text: &str,
+        start: usize,
+        error: &serde_json::Error,
+        wanted: Roots,
+    ) -> Self {
+        let offset = start + offset_in(text.get(start..).unwrap_or_default(), error);
+        let said = error.to_string();
+        let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(what, _)| what);
+        if error.is_eof() {
+            return Self::at(
+                UnreadableKind::Incomplete,
+                text,
+                text.len(),
+                "the text breaks off inside the JSON",
+                wanted,
+            );
+        }
+        if said.starts_with("recursion limit") {
+            return Self::at(
+                UnreadableKind::TooDeep,
+                text,
+                offset,
+                "the JSON is nested too deep: more than 127 levels",
+                wanted,
+            );
+        }
+        Self::syntax(text, offset, said, wanted)
+    }
+
+    pub(super) fn syntax(text: &str, offset: usize, what: &str, wanted: Roots) -> Self {
+        Self::at(
+            UnreadableKind::Syntax,
+            text,
+            offset,
+            &format!("the text is not valid JSON: {what}"),
+            wanted,
+        )
+    }
+
+    fn at(kind: UnreadableKind, text: &str, offset: usize, what: &str, wanted: Roots) -> Self {
+        // serde_json may point into the middle of a character.
+        let offset =
+            (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        let before = text.get(..offset).unwrap_or_default();
+        let line = before.matches('\n').count() + 1;
+        let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+        let near = quote_around(text, offset);
+        let message =
+            format!("{what} at line {line} column {column}, near `{near}`. {}", send(wanted));
+        Self { kind, offset, message }
+    }
+}
+
+fn send(wanted: Roots) -> String {
+    format!("Send one JSON {} and nothing else.", wanted.noun())
+}
+
+/// serde_json counts lines from 1 and bytes within the line from 1.
+fn offset_in(piece: &str, error: &serde_json::Error) -> usize {
+    let lines = piece.split_inclusive('\n').take(error.line().saturating_sub(1));
+    let offset = lines.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
+    offset.min(piece.len())
+}
+
+fn quote_from(text: &str, start: usize) -> String {
+    quoted(text.get(start..).unwrap_or_default().chars().take(QUOTED))
+}
+
+fn quote_around(text: &str, offset: usize) -> String {
+    let (before, after) = text.split_at_checked(offset).unwrap_or((text, ""));
+    let start = before.char_indices().rev().take(QUOTED).last().map_or(offset, |(at, _)| at);
+    let before = before.get(start..).unwrap_or_default();
+    quoted(before.chars().chain(after.chars().take(QUOTED)))
+}
+
+/// Line breaks and control characters would break up the sentence.
+fn quoted(chars: impl Iterator<Item = char>) -> String {
+    chars.map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Unreadable {}

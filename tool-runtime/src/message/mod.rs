@@ -1,0 +1,12 @@
+//! What passes between a program, a model and its tools: plain serde data.
+//!
+//! Nothing here knows how a provider spells these things on the wire, how a tool
+//! decodes its arguments, or who runs it.
+
+mod arguments;
+mod call;
+mod transcript;
+
+pub use arguments::Arguments;
+pub use call::{CallId, ToolCall, ToolResult};
+pub use transcript::{AssistantPart, Message, UserPart};

@@ -1,0 +1,130 @@
+//! Our turn → the body of a chat-completions request.
+//!
+//! The shapes are those of OpenAI's API reference, "Create chat completion".
+
+use serde_json::{Map, Value, json};
+
+use crate::message::{AssistantPart, Message, ToolCall};
+use crate::models::ChatRequest;
+use crate::tool::ToolDefinition;
+
+pub(super) fn request(model: &str, request: ChatRequest<'_>) -> Value {
+    let mut body = json!({
+        "model": model,
+        "messages": request.messages.iter().flat_map(message).collect::<Vec<_>>(),
+    });
+    // Some servers refuse an empty list.
+    if !request.tools.is_empty() {
+        let tools: Vec<_> = request.tools.iter().map(|tool| definition(tool)).collect();
+        if let Some(members) = body.as_object_mut() {
+            members.insert("tools".into(), tools.into());
+        }
+    }
+    body
+}
+
+/// One message of ours is one of theirs, but for results: each call is answered by its own.
+fn message(message: &Message) -> Vec<Value> {
+    match message {
+        Message::System { text } => vec![json!({ "role": "system", "content": text })],
+        Message::User { .. } => vec![json!({ "role": "user", "content": message.text() })],
+        Message::Assistant { parts } => vec![assistant(message, parts)],
+        Message::Tool { results } => results
+            .iter()
+            .map(|result| {
+                json!({ "role": "tool", "tool_call_id": result.call, "content": result.text })
+            })
+            .collect(),
+    }
+}
+
+fn assistant(message: &Message, parts: &[AssistantPart]) -> Value {
+    let mut said = Map::from_iter([("role".to_owned(), json!("assistant"))]);
+    let calls: Vec<_> = message.calls().map(call).collect();
+    let has_text = parts.iter().any(|part| matches!(part, AssistantPart::Text { .. }));
+    let content = if has_text || calls.is_empty() { json!(message.text()) } else { Value::Null };
+    said.insert("content".into(), content);
+    if !calls.is_empty() {
+        said.insert("tool_calls".into(), calls.into());
+    }
+    said.into()
+}
+
+fn call(call: &ToolCall) -> Value {
+    json!({
+        "id": call.id,
+        "type": "function",
+        "function": { "name": call.name, "arguments": call.arguments.to_text() },
+    })
+}
+
+fn definition(tool: &ToolDefinition) -> Value {
+    json!({
+        "type": "function",
+        "function": {
+            "name": tool.name,
+            "description": tool.description,
+            "parameters": tool.parameters,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::request;
+    use crate::message::{AssistantPart, Message, ToolCall, ToolResult};
+    use crate::models::ChatRequest;
+    use crate::tool::ToolDefinition;
+
+    #[test]
+    fn a_whole_turn() {
+        let first = ToolCall::new("a", "forecast", r#"{ "city": "Oslo" }"#);
+        let second = ToolCall::new("b", "forecast", json!({ "city": "Rome" }));
+        let results = vec![
+            ToolResult::success(&first, "rain"),
+            ToolResult::failure(&second, "TOOL_TIMEOUT", "too slow"),
+        ];
+        let messages = [
+            Message::system("Be brief."),
+            Message::user("Umbrella?"),
+            Message::Assistant {
+                parts: vec![AssistantPart::Call(first), AssistantPart::Call(second)],
+            },
+            Message::Tool { results },
+            Message::assistant("Yes."),
+        ];
+        let schema = json!({ "type": "object", "properties": {} });
+        let tool = ToolDefinition::new("forecast", "Weather.", schema.clone());
+        let tools = [&tool];
+
+        let body = request("m", ChatRequest::new(&messages).tools(&tools));
+
+        let call = |id: &str, arguments: &str| {
+            json!({ "id": id, "type": "function",
+                "function": { "name": "forecast", "arguments": arguments } })
+        };
+        let expected = json!({
+            "model": "m",
+            "messages": [
+                { "role": "system", "content": "Be brief." },
+                { "role": "user", "content": "Umbrella?" },
+                { "role": "assistant", "content": null, "tool_calls": [
+                    call("a", r#"{ "city": "Oslo" }"#), call("b", r#"{"city":"Rome"}"#),
+                ] },
+                { "role": "tool", "tool_call_id": "a", "content": "rain" },
+                { "role": "tool", "tool_call_id": "b", "content": "too slow" },
+                { "role": "assistant", "content": "Yes." },
+            ],
+            "tools": [{ "type": "function", "function": {
+                "name": "forecast", "description": "Weather.", "parameters": schema } }],
+        });
+        assert_eq!(body, expected);
+    }
+
+    #[test]
+    fn no_tools_means_no_list() {
+        assert_eq!(request("m", ChatRequest::new(&[])), json!({ "model": "m", "messages": [] }));
+    }
+}

@@ -1,0 +1,114 @@
+//! OpenAI's chat completions, and every server that speaks them.
+
+mod decode;
+mod encode;
+
+use std::env;
+use std::time::Duration;
+
+use async_trait::async_trait;
+
+use super::http::Http;
+use crate::models::{ChatModel, ChatReply, ChatRequest, ModelError};
+
+const OFFICIAL: &str = "https://api.openai.com/v1";
+
+/// A model behind OpenAI's chat-completions API: OpenAI's own, or that of vLLM, llama.cpp,
+/// LM Studio, Ollama and the like.
+///
+/// ```no_run
+/// use tool_runtime::{Agent, Tools, providers::OpenAi};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let model = OpenAi::new("http://127.0.0.1:8080/v1", "qwen2.5-coder");
+/// println!("{}", Agent::new(model, Tools::new()).run("Hello!").await?);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct OpenAi {
+    http: Http,
+    model: String,
+}
+
+impl OpenAi {
+    /// The model of this name behind `base_url`, such as `http://127.0.0.1:8080/v1`; without a key.
+    pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
+        let base = base_url.as_ref().trim_end_matches('/');
+        Self { http: Http::new(format!("{base}/chat/completions")), model: model.into() }
+    }
+
+    /// The model that the environment names: `OPENAI_MODEL` at `OPENAI_BASE_URL` (OpenAI's own
+    /// unless set) with the key `OPENAI_API_KEY`, which only OpenAI's own needs.
+    ///
+    /// # Errors
+    /// [`ModelError::Setup`] names the variable that is missing.
+    pub fn from_env() -> Result<Self, ModelError> {
+        Self::from_variables(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+    }
+
+    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
+        let missing = |text: &str| ModelError::Setup(text.to_owned());
+        let base = variable("OPENAI_BASE_URL");
+        let key = variable("OPENAI_API_KEY");
+        let model = variable("OPENAI_MODEL")
+            .ok_or_else(|| missing("set OPENAI_MODEL to the name of the model"))?;
+        if base.is_none() && key.is_none() {
+            return Err(missing(
+                "set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key",
+            ));
+        }
+        let client = Self::new(base.as_deref().unwrap_or(OFFICIAL), model);
+        Ok(match key {
+            Some(key) => client.key(key),
+            None => client,
+        })
+    }
+
+    /// Sends this key with each request. It is never printed.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<String>) -> Self {
+        self.http.set_key(key);
+        self
+    }
+
+    /// How long the model may take to reply; two minutes unless set.
+    #[must_use]
+    pub fn timeout(mut self, limit: Duration) -> Self {
+        self.http.set_limit(limit);
+        self
+    }
+}
+
+#[async_trait]
+impl ChatModel for OpenAi {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        let reply = self.http.post(&encode::request(&self.model, request)).await?;
+        decode::reply(&reply)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::OpenAi;
+
+    #[test]
+    fn the_environment_says_where_and_who() {
+        let read = |set: &[(&str, &str)]| {
+            let find = |name: &str| set.iter().find(|(known, _)| *known == name);
+            OpenAi::from_variables(|name| find(name).map(|(_, value)| (*value).to_owned()))
+        };
+        let unset = read(&[("OPENAI_API_KEY", "secret")]).unwrap_err();
+        assert!(unset.to_string().contains("OPENAI_MODEL"), "{unset}");
+        let unset = read(&[("OPENAI_MODEL", "m")]).unwrap_err();
+        assert!(unset.to_string().contains("OPENAI_API_KEY"), "{unset}");
+
+        let local = read(&[("OPENAI_MODEL", "m"), ("OPENAI_BASE_URL", "http://[::1]:1/v1/")]);
+        let shown = format!("{:?}", local.unwrap());
+        assert!(shown.contains("http://[::1]:1/v1/chat/completions"), "{shown}");
+
+        let official = read(&[("OPENAI_MODEL", "m"), ("OPENAI_API_KEY", "secret")]).unwrap();
+        let shown = format!("{official:?}");
+        assert!(shown.contains("api.openai.com") && !shown.contains("secret"), "{shown}");
+    }
+}

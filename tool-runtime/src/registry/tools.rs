@@ -1,0 +1,43 @@
+use std::fmt;
+use std::sync::Arc;
+
+use crate::tool::Tool;
+
+/// A list of tools, as [`tools!`](crate::tools) writes it.
+#[derive(Clone, Default)]
+pub struct Tools(Vec<Arc<dyn Tool>>);
+
+impl Tools {
+    /// An empty list.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds one more.
+    #[must_use]
+    pub fn with(mut self, tool: impl Tool + 'static) -> Self {
+        self.0.push(Arc::new(tool));
+        self
+    }
+}
+
+impl IntoIterator for Tools {
+    type Item = Arc<dyn Tool>;
+    type IntoIter = std::vec::IntoIter<Arc<dyn Tool>>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl FromIterator<Arc<dyn Tool>> for Tools {
+    fn from_iter<I: IntoIterator<Item = Arc<dyn Tool>>>(tools: I) -> Self {
+        Self(tools.into_iter().collect())
+    }
+}
+
+impl fmt::Debug for Tools {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|tool| &tool.definition().name)).finish()
+    }
+}

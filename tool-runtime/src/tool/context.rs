@@ -1,0 +1,55 @@
+use std::sync::OnceLock;
+
+use crate::json::Fix;
+use crate::message::{CallId, ToolCall};
+
+/// What a tool may know of the call that it serves.
+///
+/// A function takes it as a parameter `ctx: &ToolContext`, at any position; it is no argument
+/// and the model never hears of it. `ToolContext::default()` serves a unit test.
+#[derive(Debug)]
+pub struct ToolContext {
+    call_id: CallId,
+    tool: String,
+    fixes: OnceLock<Vec<Fix>>,
+}
+
+impl ToolContext {
+    /// The context of one call.
+    pub fn new(call: &ToolCall) -> Self {
+        Self { call_id: call.id.clone(), tool: call.name.clone(), fixes: OnceLock::new() }
+    }
+
+    /// The id of the call.
+    pub fn call_id(&self) -> &CallId {
+        &self.call_id
+    }
+
+    /// The name under which the tool was called.
+    pub fn tool_name(&self) -> &str {
+        &self.tool
+    }
+
+    /// What was repaired on the way from the model's text to the arguments.
+    pub fn fixes(&self) -> &[Fix] {
+        self.fixes.get().map_or(&[], Vec::as_slice)
+    }
+
+    /// What was repaired, by value, when the call is over.
+    pub(crate) fn into_fixes(self) -> Vec<Fix> {
+        self.fixes.into_inner().unwrap_or_default()
+    }
+
+    /// Notes what decoding repaired. A call is decoded once; a retry repairs the same text alike.
+    pub(crate) fn record_fixes(&self, fixes: Vec<Fix>) {
+        if !fixes.is_empty() {
+            let _ = self.fixes.set(fixes);
+        }
+    }
+}
+
+impl Default for ToolContext {
+    fn default() -> Self {
+        Self::new(&ToolCall::new("call", "tool", ""))
+    }
+}

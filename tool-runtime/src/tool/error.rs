@@ -1,0 +1,144 @@
+use std::error::Error;
+use std::fmt;
+
+/// Why a call has no output.
+///
+/// Its text is for the model, which reads it in place of the output; a [source](Self::source) is
+/// for the operator, who finds it in the events. Every error that implements
+/// [`Error`](std::error::Error), and text, turns into a [`Failed`](ToolErrorKind::Failed) one by
+/// `?`: its own message is the model's text and the errors behind it are the operator's.
+///
+/// It doesn't implement `Error` itself: that is what lets `?` take everything else.
+///
+/// ```
+/// use tool_runtime::{ToolError, ToolErrorKind};
+///
+/// fn load(path: &str) -> Result<String, ToolError> {
+///     if path.is_empty() {
+///         return Err(ToolError::validation("`path` is empty: send the path of a file."));
+///     }
+///     Ok(std::fs::read_to_string(path)?)
+/// }
+///
+/// assert_eq!(load("").unwrap_err().kind(), ToolErrorKind::Validation);
+/// assert_eq!(load("no such file").unwrap_err().kind(), ToolErrorKind::Failed);
+/// ```
+pub struct ToolError(Box<Inner>);
+
+struct Inner {
+    kind: ToolErrorKind,
+    text: String,
+    source: Option<Box<dyn Error + Send + Sync>>,
+}
+
+/// Whose fault it was, and what may be done about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ToolErrorKind {
+    /// The model asked wrongly: it can mend the arguments and ask again.
+    Validation,
+    /// The model asked for a tool that doesn't exist.
+    NotFound,
+    /// The world's fault: the same call may work later.
+    Transient,
+    /// The tool ran and the answer is no.
+    Failed,
+    /// The call was not allowed.
+    Denied,
+    /// The tool can't run now.
+    Unavailable,
+    /// It took longer than it may.
+    Timeout,
+    /// It was stopped, or never started.
+    Cancelled,
+    /// Its code panicked.
+    Panicked,
+    /// Nobody can tell whether it ran.
+    Indeterminate,
+}
+
+impl ToolErrorKind {
+    /// The stable code that results and events carry.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Validation => "TOOL_INVALID_ARGUMENTS",
+            Self::NotFound => "TOOL_NOT_FOUND",
+            Self::Transient => "TOOL_TRANSIENT_FAILURE",
+            Self::Failed => "TOOL_EXECUTION_FAILED",
+            Self::Denied => "TOOL_DENIED",
+            Self::Unavailable => "TOOL_UNAVAILABLE",
+            Self::Timeout => "TOOL_TIMEOUT",
+            Self::Cancelled => "TOOL_CANCELLED",
+            Self::Panicked => "TOOL_PANICKED",
+            Self::Indeterminate => "TOOL_INDETERMINATE",
+        }
+    }
+}
+
+impl ToolError {
+    /// An error of the given kind; `text` is for the model.
+    #[cold]
+    pub fn new(kind: ToolErrorKind, text: impl Into<String>) -> Self {
+        Self(Box::new(Inner { kind, text: text.into(), source: None }))
+    }
+
+    /// The model's fault: `text` says what to send instead.
+    pub fn validation(text: impl Into<String>) -> Self {
+        Self::new(ToolErrorKind::Validation, text)
+    }
+
+    /// The world's fault: the same call may work later.
+    pub fn transient(text: impl Into<String>) -> Self {
+        Self::new(ToolErrorKind::Transient, text)
+    }
+
+    /// The tool ran and the answer is no.
+    pub fn failed(text: impl Into<String>) -> Self {
+        Self::new(ToolErrorKind::Failed, text)
+    }
+
+    /// Keeps what lies behind this error for the operator; the model never sees it.
+    #[must_use]
+    pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        self.0.source = Some(source.into());
+        self
+    }
+
+    /// Whose fault it was.
+    pub fn kind(&self) -> ToolErrorKind {
+        self.0.kind
+    }
+
+    /// The text for the model.
+    pub fn text(&self) -> &str {
+        &self.0.text
+    }
+
+    /// What lies behind this error, for the operator.
+    pub fn source(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
+        self.0.source.as_deref()
+    }
+}
+
+impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ToolError {
+    fn from(error: E) -> Self {
+        let error = error.into();
+        Self::failed(error.to_string()).with_source(error)
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.text)
+    }
+}
+
+impl fmt::Debug for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolError")
+            .field("kind", &self.0.kind)
+            .field("text", &self.0.text)
+            .field("source", &self.0.source)
+            .finish()
+    }
+}

@@ -1,0 +1,78 @@
+//! The contract of a tool: what it says of itself, what it takes and what it gives.
+//!
+//! Nothing here knows who calls a tool or how many are called at once.
+
+mod args;
+mod context;
+mod definition;
+mod error;
+#[doc(hidden)]
+pub mod function;
+mod output;
+#[doc(hidden)]
+pub mod param;
+mod safety;
+
+use async_trait::async_trait;
+
+pub use context::ToolContext;
+pub use definition::{DefinitionError, ToolDefinition};
+pub use error::{ToolError, ToolErrorKind};
+pub use output::{IntoToolOutput, ToolOutput};
+pub use safety::{Availability, Effect};
+
+#[doc(hidden)]
+pub use output::{Bare, Returned};
+
+use crate::message::Arguments;
+
+/// Something that a model can call.
+///
+/// `#[tool]` writes this impl for a function; write it by hand for a tool that is known only
+/// at run time, such as one that lives on another machine. Both look the same from outside.
+///
+/// ```
+/// use tool_runtime::{Arguments, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
+/// use tool_runtime::async_trait;
+///
+/// struct Echo(ToolDefinition);
+///
+/// #[async_trait]
+/// impl Tool for Echo {
+///     fn definition(&self) -> &ToolDefinition {
+///         &self.0
+///     }
+///
+///     async fn call(&self, args: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+///         Ok(ToolOutput::text(args.to_text()))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let schema = serde_json::json!({ "type": "object" });
+/// let echo = Echo(ToolDefinition::new("echo", "Says it back.", schema));
+/// let output = echo.call("{}".into(), &ToolContext::default()).await.unwrap();
+/// assert_eq!(output.as_text(), "{}");
+/// # }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a tool",
+    label = "not a tool",
+    note = "put `#[tool]` on the function and name it in `tools![…]`, or implement `Tool` by hand"
+)]
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// What the model and the runtime are told of this tool; the same at each call.
+    fn definition(&self) -> &ToolDefinition;
+
+    /// Whether the tool can run now; asked each time tools are offered to a model. Must not block.
+    fn availability(&self) -> Availability {
+        Availability::Available
+    }
+
+    /// Runs the tool.
+    ///
+    /// # Errors
+    /// What the model should be told instead of an output; see [`ToolErrorKind`].
+    async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError>;
+}

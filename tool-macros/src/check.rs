@@ -1,5 +1,6 @@
 //! What may not be, each rule with its reason.
 
+use syn::ext::IdentExt;
 use syn::{FnArg, GenericParam, Type};
 
 use crate::attr::ToolAttr;
@@ -92,13 +93,9 @@ fn has_description(function: &ToolFn, attr: &ToolAttr, errors: &Errors) {
 
 /// The rule of OpenAI and Anthropic. A type of a primitive's name would hide the primitive.
 fn has_good_name(function: &ToolFn, attr: &ToolAttr, errors: &Errors) {
-    const PRIMITIVES: [&str; 17] = [
-        "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32",
-        "u64", "u128", "usize", "f32", "f64",
-    ];
     let ident = &function.sig.ident;
-    let function_name = syn::ext::IdentExt::unraw(ident).to_string();
-    if PRIMITIVES.contains(&function_name.as_str()) {
+    let function_name = ident.unraw().to_string();
+    if function.hides_primitive() {
         let advice = format!(
             "a tool's function can't be named like the type `{function_name}`: \
              rename it, and write `#[tool(name = \"{function_name}\")]`"

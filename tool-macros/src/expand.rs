@@ -1,10 +1,10 @@
 //! From the model to tokens. Nothing is decided here.
 
-use proc_macro2::{Group, Span, TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Attribute, Ident, ReturnType, Type};
+use syn::{Attribute, Ident, ReturnType};
 
 use crate::attr::ToolAttr;
 use crate::check::check;
@@ -39,12 +39,15 @@ fn expand(function: &ToolFn, attr: &ToolAttr) -> TokenStream {
         None => function.doc.to_token_stream(),
     };
     let words = words(attr, &private);
-    let params = params(function, &private);
     let names = function.params.iter().map(Param::argument_name);
     let docs = function.params.iter().map(|param| &param.doc);
+    let fits = function.params.iter().map(|param| fits(param, &private));
+    let picks = function.params.iter().rev().fold(quote!(()), |rest, param| {
+        let pick = pick(param, &private);
+        quote!((#pick, #rest))
+    });
 
     // Names of our own that no name of the user's can meet.
-    let arguments = Ident::new("arguments", Span::mixed_site());
     let ctx = Ident::new("ctx", Span::mixed_site());
     let slots: Vec<_> = (0..function.params.len())
         .map(|index| Ident::new(&format!("slot{index}"), Span::mixed_site()))
@@ -54,32 +57,28 @@ fn expand(function: &ToolFn, attr: &ToolAttr) -> TokenStream {
         Passing::Owned(_) => quote!(#slot.give(#ctx)),
         Passing::Lent(_) => quote!(#slot.lend(#ctx)),
     });
-    // The bounds on the output are stated by `finish`: an error has to lie under its type.
-    let finish = match &function.sig.output {
-        ReturnType::Type(_, ty) => quote_spanned!(ty.span()=> .finish()),
-        ReturnType::Default => quote!(.finish()),
+    let call = quote!(#ident(#(#passed),*).await);
+    // What can't be sent to a model is reported at the argument, so it takes the type's place.
+    let returned = match &function.sig.output {
+        ReturnType::Type(_, ty) => {
+            let private = attr.runtime.private_at(ty.span());
+            quote_spanned!(ty.span()=> #private::Returned(#call).split())
+        }
+        ReturnType::Default => quote!(#private::Returned(#call).split()),
     };
 
     let body = quote! {
-        type Params = #params;
-
-        fn spec(&self) -> &#private::Spec {
-            static SPEC: #private::LazyLock<#private::Spec> = #private::LazyLock::new(|| {
-                #private::Spec::new::<<#ident as #private::ToolFn>::Params>(
-                    #name, #description, &[#(#names),*], &[#(#docs),*],
-                )#words
-            });
-            &SPEC
-        }
-
-        async fn run(
-            &self,
-            #arguments: #private::Arguments,
-            #ctx: &#private::ToolContext,
-        ) -> #private::Outcome {
-            use #private::Bare as _;
-            let #pattern = #private::decode(self, &#arguments, #ctx)?;
-            #private::Returned(#ident(#(#passed),*).await)#finish
+        fn function(&self) -> &#private::Function {
+            static FUNCTION: #private::LazyLock<#private::Function> =
+                #private::LazyLock::new(|| {
+                    use #private::{Bare as _, PickLent as _, PickOwned as _};
+                    #(#fits)*
+                    #private::Function::new(
+                        #name, #description, &[#(#names),*], &[#(#docs),*], #picks,
+                        |#pattern, #ctx| #private::Box::pin(async move { #private::finish(#returned) }),
+                    )#words
+                });
+            &FUNCTION
         }
     };
     let tool = items(function, &private, &body);
@@ -101,12 +100,9 @@ pub(crate) fn items(function: &ToolFn, private: &TokenStream, body: &TokenStream
         #(#cfgs)*
         const _: () = {
             #[automatically_derived]
-            impl #private::ToolFn for #ident {
-                #body
-            }
-            #[automatically_derived]
-            impl #private::FunctionTool for #ident {
+            impl #private::NamesFunction for #ident {
                 const TOOL: Self = #ident {};
+                #body
             }
         };
     }
@@ -135,37 +131,17 @@ fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
     quote!(#effect #idempotent #timeout)
 }
 
-/// `(Owned<A>, (Lent<B>, ()))`, each at the place where the user wrote its type.
-fn params(function: &ToolFn, private: &TokenStream) -> TokenStream {
-    function.params.iter().rev().fold(quote!(()), |rest, param| match &param.passing {
-        Passing::Owned(ty) => {
-            let ty = with_static(ty);
-            quote_spanned!(ty.span()=> (#private::Owned<#ty>, #rest))
-        }
-        Passing::Lent(ty) => quote_spanned!(ty.span()=> (#private::Lent<#ty>, #rest)),
-    })
+/// The one place where the type of a parameter is asked for more than its name.
+fn fits(param: &Param, private: &TokenStream) -> TokenStream {
+    match &param.passing {
+        Passing::Owned(ty) => quote!(<#ty as #private::Argument>::FITS;),
+        Passing::Lent(ty) => quote!(<#ty as #private::BorrowedArgument>::FITS;),
+    }
 }
 
-/// `'_` has no meaning outside a signature; the context is all that hides one, and is lent anyway.
-fn with_static(ty: &Type) -> TokenStream {
-    fn replace(tokens: TokenStream) -> TokenStream {
-        let mut after_quote = false;
-        let replaced = tokens.into_iter().map(|token| match token {
-            TokenTree::Ident(ident) if after_quote && ident == "_" => {
-                after_quote = false;
-                TokenTree::Ident(Ident::new("static", ident.span()))
-            }
-            TokenTree::Group(group) => {
-                let mut inner = Group::new(group.delimiter(), replace(group.stream()));
-                inner.set_span(group.span());
-                TokenTree::Group(inner)
-            }
-            other => {
-                after_quote = matches!(&other, TokenTree::Punct(punct) if punct.as_char() == '\'');
-                other
-            }
-        });
-        replaced.collect()
+fn pick(param: &Param, private: &TokenStream) -> TokenStream {
+    match &param.passing {
+        Passing::Owned(ty) => quote!(#private::Owned::<#ty>::new().pick()),
+        Passing::Lent(ty) => quote!(#private::Lent::<#ty>::new().pick()),
     }
-    replace(ty.to_token_stream())
 }

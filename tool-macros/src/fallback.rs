@@ -8,15 +8,13 @@ use crate::expand::items;
 use crate::model::ToolFn;
 
 pub(crate) fn tool(errors: &TokenStream, function: &ToolFn, attr: &ToolAttr) -> TokenStream {
+    // A type can't stand in an `impl`, and one that hides a primitive breaks the user's code.
+    if function.sig.receiver().is_some() || function.hides_primitive() {
+        return quote!(#errors #function);
+    }
     let private = attr.runtime.private();
     let body = quote! {
-        type Params = ();
-
-        fn spec(&self) -> &#private::Spec {
-            #private::unfinished()
-        }
-
-        async fn run(&self, _: #private::Arguments, _: &#private::ToolContext) -> #private::Outcome {
+        fn function(&self) -> &#private::Function {
             #private::unfinished()
         }
     };

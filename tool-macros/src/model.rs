@@ -50,6 +50,17 @@ impl Parse for ToolFn {
     }
 }
 
+impl ToolFn {
+    /// Whether a type of the function's name would hide one of the language's own.
+    pub(crate) fn hides_primitive(&self) -> bool {
+        const PRIMITIVES: [&str; 17] = [
+            "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32",
+            "u64", "u128", "usize", "f32", "f64",
+        ];
+        PRIMITIVES.iter().any(|primitive| self.sig.ident == primitive)
+    }
+}
+
 impl Param {
     /// Reads a parameter and takes off it what the compiler would refuse there.
     fn take(input: &mut FnArg) -> Option<Self> {

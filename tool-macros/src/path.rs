@@ -1,7 +1,7 @@
 //! The only place that spells where the runtime is.
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
 use syn::Path;
 
 /// The runtime's crate.
@@ -14,22 +14,22 @@ impl Runtime {
         Self(Some(path))
     }
 
-    /// A path into it.
-    fn join(&self, rest: &TokenStream) -> TokenStream {
-        match &self.0 {
-            Some(path) => quote!(#path::#rest),
-            None => quote!(::tool_runtime::#rest),
-        }
-    }
-
     /// The module that generated code calls into.
     pub(crate) fn private(&self) -> TokenStream {
-        self.join(&quote!(__private))
+        self.private_at(Span::call_site())
+    }
+
+    /// The same, as if the user had written it at `span`: errors are reported there.
+    pub(crate) fn private_at(&self, span: Span) -> TokenStream {
+        match &self.0 {
+            Some(path) => quote_spanned!(span=> #path::__private),
+            None => quote_spanned!(span=> ::tool_runtime::__private),
+        }
     }
 
     /// The path of a crate that the runtime re-exports, as the attributes of derives want it.
     pub(crate) fn reexport(&self, name: &TokenStream) -> String {
         let private = self.private();
-        quote!(#private::#name).to_token_stream().to_string().replace(' ', "")
+        quote!(#private::#name).to_string().replace(' ', "")
     }
 }

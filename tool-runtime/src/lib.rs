@@ -59,6 +59,6 @@ pub use tool::{
 #[macro_export]
 macro_rules! tools {
     ($($tool:ty),* $(,)?) => {
-        $crate::Tools::new()$(.with(<$tool as $crate::__private::FunctionTool>::TOOL))*
+        $crate::Tools::new()$(.with(<$tool as $crate::__private::NamesFunction>::TOOL))*
     };
 }

@@ -1,14 +1,14 @@
 //! What generated code calls. Not for people: it changes without notice.
 
+pub use std::boxed::Box;
 pub use std::sync::LazyLock;
 
 pub use schemars;
 pub use serde;
 
-pub use crate::message::Arguments;
-pub use crate::tool::function::{FunctionTool, Outcome, Spec, ToolFn, decode};
-pub use crate::tool::param::{Lent, Owned};
-pub use crate::tool::{Bare, Effect, Returned, ToolContext};
+pub use crate::tool::function::{Function, NamesFunction};
+pub use crate::tool::param::{Argument, BorrowedArgument, Lent, Owned, PickLent, PickOwned};
+pub use crate::tool::{Bare, Effect, Returned, ToolContext, finish};
 
 /// Stands in a tool whose function has errors, so that only those are reported.
 pub fn unfinished() -> ! {

@@ -43,7 +43,7 @@ pub(super) async fn all(
     // A task that ended without a result was torn down from outside: the runtime is going away.
     let lost = |call| {
         let text = "The call was stopped before it had a result; it may have had effects.";
-        finished(call, ToolError::new(ToolErrorKind::Indeterminate, text))
+        failed(call, &ToolError::new(ToolErrorKind::Indeterminate, text))
     };
     done.into_iter().zip(calls).map(|(done, call)| done.unwrap_or_else(|| lost(call))).collect()
 }
@@ -62,7 +62,7 @@ async fn one(tools: &Snapshot, observers: &Observers, call: ToolCall) -> ToolExe
             let result = ToolResult::success(&call, output.into_text());
             ToolExecution::new(call, result)
         }
-        Err(error) => finished(call, error),
+        Err(error) => failed(call, &error),
     };
     execution.fixes = ctx.into_fixes();
     execution.took = started.elapsed();
@@ -85,7 +85,7 @@ async fn timed(
     }
 }
 
-fn finished(call: ToolCall, error: ToolError) -> ToolExecution {
+fn failed(call: ToolCall, error: &ToolError) -> ToolExecution {
     let result = ToolResult::failure(&call, error.kind().code(), error.text());
     let mut execution = ToolExecution::new(call, result);
     execution.cause = error.source().map(|source| chain(source));

@@ -45,9 +45,12 @@ pub enum Event {
     CallFinished(ToolExecution),
 }
 
+/// Someone who is told of events.
+type Observer = Arc<dyn Fn(&Event) + Send + Sync>;
+
 /// Those who are told of events.
 #[derive(Clone, Default)]
-pub struct Observers(Vec<Arc<dyn Fn(&Event) + Send + Sync>>);
+pub struct Observers(Vec<Observer>);
 
 impl Observers {
     /// Adds one more.

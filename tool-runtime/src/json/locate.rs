@@ -14,7 +14,7 @@
 //!   again is a repetition; another value is an ambiguity.
 //! - A scalar, or a value of another type, counts only where there is nothing but marks around it.
 //! - Reasoning is skipped unread. Where it ends but never began, it began before the text did, and
-//!   all up to there goes.
+//!   all up to there goes. Where it never ends there is no answer yet, so that is damage too.
 //!
 //! The fixes tell what was cut away: going outwards from the value the marks next to it, each as
 //! its kind, and from the first word on prose. Without the fixes' spans the text is strict JSON.

@@ -15,8 +15,10 @@ const REASONING: [(&str, &str); 5] = [
 pub(super) enum Mark {
     Fence(usize),
     Tag(usize),
-    /// A whole block of reasoning; one that never ends reaches to the end of the text.
+    /// A whole block of reasoning.
     Reasoning(usize),
+    /// Reasoning that never ends: up to the end of the text.
+    ReasoningStart(usize),
     /// The end of reasoning that began before the text did.
     ReasoningEnd(usize),
 }
@@ -37,9 +39,11 @@ impl Mark {
     /// How many bytes it takes.
     pub(super) const fn len(self) -> usize {
         match self {
-            Self::Fence(len) | Self::Tag(len) | Self::Reasoning(len) | Self::ReasoningEnd(len) => {
-                len
-            }
+            Self::Fence(len)
+            | Self::Tag(len)
+            | Self::Reasoning(len)
+            | Self::ReasoningStart(len)
+            | Self::ReasoningEnd(len) => len,
         }
     }
 }
@@ -60,11 +64,14 @@ fn fence(text: &str, in_fence: bool) -> Option<Mark> {
 
 fn reasoning(text: &str) -> Option<Mark> {
     REASONING.iter().find_map(|(open, close)| {
-        if let Some(inside) = text.strip_prefix(open) {
-            let end = inside.find(close).map_or(text.len(), |at| open.len() + at + close.len());
-            return Some(Mark::Reasoning(end));
+        if text.starts_with(close) {
+            return Some(Mark::ReasoningEnd(close.len()));
         }
-        text.starts_with(close).then_some(Mark::ReasoningEnd(close.len()))
+        let inside = text.strip_prefix(open)?;
+        Some(match inside.find(close) {
+            Some(at) => Mark::Reasoning(open.len() + at + close.len()),
+            None => Mark::ReasoningStart(text.len()),
+        })
     })
 }
 
@@ -117,7 +124,7 @@ mod tests {
         assert_eq!(at("</s>", false), Some(Mark::Tag(4)));
         assert_eq!(at("[/TOOL_CALLS]", false), Some(Mark::Tag(13)));
         assert_eq!(at("<think>a</think>b", false), Some(Mark::Reasoning(16)));
-        assert_eq!(at("<think>a", false), Some(Mark::Reasoning(8)));
+        assert_eq!(at("<think>a", false), Some(Mark::ReasoningStart(8)));
         assert_eq!(at("</think>a", false), Some(Mark::ReasoningEnd(8)));
     }
 

@@ -43,10 +43,9 @@ impl<'t> Piece<'t> {
                     kinds >>= 1;
                     depth -= 1;
                     if depth == 0 {
-                        return Some(Self {
-                            text: text.get(..units.at)?,
-                            escaped: units.escaped == Some(true) && text.contains(r#"\""#),
-                        });
+                        let text = text.get(..units.at)?;
+                        let escaped = units.escaped == Some(true) && text.contains("\\\"");
+                        return Some(Self { text, escaped });
                     }
                 }
                 _ => {}

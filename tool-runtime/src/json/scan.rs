@@ -111,6 +111,10 @@ impl<'t, 's> Scan<'t, 's> {
             }
             Mark::Tag(len) => self.cut(FixKind::Tag, len),
             Mark::Reasoning(len) => self.cut(FixKind::Reasoning, len),
+            Mark::ReasoningStart(len) => {
+                self.damaged(Damage::Sign("the reasoning that begins here never ends"));
+                self.cut(FixKind::Reasoning, len);
+            }
             Mark::ReasoningEnd(len) => {
                 self.parts.retain(|part| part.kind == Some(FixKind::Bom));
                 let start = self.parts.last().map_or(0, |bom| bom.span.end);
@@ -134,13 +138,17 @@ impl<'t, 's> Scan<'t, 's> {
         }
     }
 
-    /// Gives back the end of the prose before: it is part of something else.
-    fn uncut(&mut self, from: usize) {
-        if let Some(last) = self.parts.pop_if(|last| last.kind == Some(FixKind::Prose))
-            && last.span.start < from
-        {
+    /// Gives back the end of the prose before, from `from` at the earliest: it is part of
+    /// something else. Returns where that begins.
+    fn uncut(&mut self, from: usize) -> usize {
+        let Some(last) = self.parts.pop_if(|last| last.kind == Some(FixKind::Prose)) else {
+            return self.at;
+        };
+        let from = from.max(last.span.start);
+        if last.span.start < from {
             self.parts.push(Part { span: last.span.start..from, ..last });
         }
+        from
     }
 
     fn damaged(&mut self, damage: Damage) {
@@ -174,7 +182,8 @@ impl<'t, 's> Scan<'t, 's> {
         let mut span = self.at..self.at + piece.text.len();
         let around = Around::new(self.text, &span);
         *self.steps += around.steps();
-        let quoted = piece.escaped && around.is_quoted();
+        let in_prose = self.parts.last().is_some_and(|last| last.kind == Some(FixKind::Prose));
+        let quoted = piece.escaped && in_prose && around.is_quoted();
         if !quoted && let Some(what) = around.damage() {
             self.damaged(Damage::Sign(what));
         }
@@ -185,12 +194,11 @@ impl<'t, 's> Scan<'t, 's> {
         let call = around.call();
         if quoted {
             // The quotes belong to the escaped text.
-            span = span.start - 1..span.end + 1;
-            self.uncut(span.start);
+            span = self.uncut(span.start - 1)..span.end + 1;
         } else if let Some((name, _)) = &call {
             *self.steps += name.len();
-            self.uncut(name.start);
-            self.parts.push(Part { kind: Some(FixKind::Call), span: name.clone() });
+            let start = self.uncut(name.start);
+            self.parts.push(Part { kind: Some(FixKind::Call), span: start..name.end });
         }
         self.value(Found { value, span, escaped: piece.escaped }, counts);
         if let Some((_, end)) = call {

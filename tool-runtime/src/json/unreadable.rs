@@ -123,7 +123,7 @@ impl Unreadable {
         let start = text.len() - text.trim_start().len();
         let message = format!(
             "there is no JSON {noun} in the text, which begins `{}`. {}",
-            quote_from(text, start),
+            quote_start(text.trim_start()),
             send(wanted)
         );
         Self { kind: UnreadableKind::NoValue, offset: start, message }
@@ -133,7 +133,7 @@ impl Unreadable {
         let shown: Vec<_> = spans
             .iter()
             .take(CANDIDATES)
-            .map(|span| format!("`{}`", quote_from(text, span.start)))
+            .map(|span| format!("`{}`", quote_start(text.get(span.clone()).unwrap_or_default())))
             .collect();
         let message = format!(
             "the text holds {} JSON values that differ; they begin {}{}. {}",
@@ -212,8 +212,8 @@ fn offset_in(piece: &str, error: &serde_json::Error) -> usize {
     offset.min(piece.len())
 }
 
-fn quote_from(text: &str, start: usize) -> String {
-    quoted(text.get(start..).unwrap_or_default().chars().take(QUOTED))
+fn quote_start(text: &str) -> String {
+    quoted(text.chars().take(QUOTED))
 }
 
 fn quote_around(text: &str, offset: usize) -> String {

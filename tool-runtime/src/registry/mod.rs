@@ -53,8 +53,10 @@ impl Registry {
     /// The tool's definition is not one that providers take; nothing was changed.
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<Option<Arc<dyn Tool>>, RegistryError> {
         tool.definition().validate()?;
+        let name = tool.definition().name.clone();
         let before = self.current.rcu(|snapshot| snapshot.with(Arc::clone(&tool)));
-        Ok(before.get(&tool.definition().name).cloned())
+        drop(tool);
+        Ok(before.get(&name).cloned())
     }
 
     /// Takes a tool away; it comes back.

@@ -1,7 +1,10 @@
 use schemars::generate::{SchemaGenerator, SchemaSettings};
-use schemars::transform::RecursiveTransform;
-use schemars::{JsonSchema, Schema};
+use schemars::transform::{RecursiveTransform, Transform};
+use schemars::{JsonSchema, Schema as Document};
 use serde_json::{Map, Value};
+
+use super::Schema;
+use super::constraints::is_constrained;
 
 /// Makes the schemas of one tool, which share their `$defs`.
 #[derive(Debug)]
@@ -9,13 +12,11 @@ pub struct Generator(SchemaGenerator);
 
 impl Generator {
     pub(crate) fn new() -> Self {
-        let settings = SchemaSettings::draft2020_12()
-            .with(|settings| settings.meta_schema = None)
-            .with_transform(RecursiveTransform(drop_number_format));
+        let settings = SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None);
         Self(settings.into_generator())
     }
 
-    /// The schema of `T` as a document of its own.
+    /// The schema of `T` as a document of its own; still to be [finished](finish).
     pub(crate) fn root<T: JsonSchema + ?Sized>(self) -> Value {
         let mut root = self.0.into_root_schema_for::<T>();
         // schemars titles the root with the type's name, which says nothing to a model.
@@ -27,11 +28,7 @@ impl Generator {
 
     /// The schema of `T` as part of a larger document.
     pub(crate) fn part<T: JsonSchema + ?Sized>(&mut self) -> Value {
-        let mut part = self.0.subschema_for::<T>();
-        for transform in self.0.transforms_mut() {
-            transform.transform(&mut part);
-        }
-        part.to_value()
+        self.0.subschema_for::<T>().to_value()
     }
 
     /// The `$defs` that the parts refer to.
@@ -40,14 +37,35 @@ impl Generator {
     }
 }
 
-/// `format: "uint8"` and the like name Rust's types; the bounds beside them say it to a model.
-fn drop_number_format(schema: &mut Schema) {
+/// What schemars made, as it goes to a model.
+pub(crate) fn finish(document: Value) -> Schema {
+    // Asked first: what restates a Rust type is told from a rule by the format beside it.
+    let constrained = is_constrained(&document);
+    let mut document = Document::try_from(document).unwrap_or_default();
+    RecursiveTransform(say_bounds).transform(&mut document);
+    Schema::new(document.to_value(), constrained)
+}
+
+/// `format: "uint32"` and the like name Rust's types, which say nothing to a model; its bounds do.
+fn say_bounds(schema: &mut Document) {
     let numeric = schema.get("type").is_some_and(|types| match types {
         Value::Array(types) => types.iter().any(is_numeric),
         one => is_numeric(one),
     });
-    if numeric {
-        schema.remove("format");
+    if !numeric {
+        return;
+    }
+    // schemars gives the bounds of the smaller types itself; those of the larger ones are beyond
+    // what a model would send.
+    let bounds = match schema.remove("format").as_ref().and_then(Value::as_str) {
+        Some("int32") => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
+        Some("uint32") => Some((0, i64::from(u32::MAX))),
+        _ => None,
+    };
+    if let Some((least, most)) = bounds {
+        let members = schema.ensure_object();
+        members.entry("minimum").or_insert(least.into());
+        members.entry("maximum").or_insert(most.into());
     }
 }
 

@@ -17,7 +17,7 @@ use serde_json::Value;
 pub use check::{Mismatch, MismatchKind};
 #[doc(hidden)]
 pub use generate::Generator;
-pub(crate) use generate::takes_whole_object;
+pub(crate) use generate::{finish, takes_whole_object};
 
 /// A JSON Schema. A clone shares the document.
 ///
@@ -40,7 +40,11 @@ pub struct Schema {
 impl Schema {
     /// The schema of the values that decode to `T`.
     pub fn of<T: JsonSchema + ?Sized>() -> Self {
-        Self::from(Generator::new().root::<T>())
+        finish(Generator::new().root::<T>())
+    }
+
+    fn new(document: Value, constrained: bool) -> Self {
+        Self { document: Arc::new(document), constrained }
     }
 
     /// The document itself.
@@ -65,7 +69,8 @@ impl Schema {
 
 impl From<Value> for Schema {
     fn from(document: Value) -> Self {
-        Self { constrained: constraints::is_constrained(&document), document: Arc::new(document) }
+        let constrained = constraints::is_constrained(&document);
+        Self::new(document, constrained)
     }
 }
 

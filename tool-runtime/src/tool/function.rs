@@ -1,71 +1,57 @@
-//! What `#[tool]` generates: data, and one call.
+//! A tool made of a function: what `#[tool]` generates calls into this.
 
+use std::fmt;
+use std::future::ready;
+use std::pin::Pin;
 use std::time::Duration;
 
-use async_trait::async_trait;
 use serde_json::{Value, json};
 
-use super::args::{self, Layout};
+use super::args::{Layout, decode};
 use super::param::{Optional, Params};
 use super::{Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
 use crate::message::Arguments;
-use crate::schema::{Generator, Schema, takes_whole_object};
+use crate::schema::{Generator, finish, takes_whole_object};
 
-/// A tool made from a function.
-pub trait ToolFn: Send + Sync {
-    /// Its function's parameters.
-    type Params: Params;
+/// What comes of one call.
+pub type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
-    /// What is known of it.
-    fn spec(&self) -> &Spec;
-
-    /// Decodes the arguments and calls the function.
-    fn run(&self, arguments: Arguments, ctx: &ToolContext) -> impl Future<Output = Outcome> + Send;
+/// A function, what is known of it, and how its arguments are decoded.
+pub struct Function {
+    definition: ToolDefinition,
+    #[expect(clippy::type_complexity, reason = "named by what it does")]
+    run: Box<dyn for<'a> Fn(&ToolDefinition, Arguments, &'a ToolContext) -> Call<'a> + Send + Sync>,
 }
 
-/// What becomes of one call.
-pub type Outcome = Result<ToolOutput, ToolError>;
-
-/// A tool that needs no state: the function's name stands for it.
+/// A name that stands for a [`Function`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
     label = "not a tool",
     note = "`tools![…]` takes the names of functions under `#[tool]`; add others by `.with(…)`"
 )]
-pub trait FunctionTool: ToolFn + Sized {
-    /// The tool.
+pub trait NamesFunction: Send + Sync + Sized {
+    /// The name as a value.
     const TOOL: Self;
+
+    /// The function.
+    fn function(&self) -> &Function;
 }
 
-#[diagnostic::do_not_recommend]
-#[async_trait]
-impl<F: ToolFn> Tool for F {
-    #[inline]
-    fn definition(&self) -> &ToolDefinition {
-        &self.spec().definition
-    }
-
-    #[inline]
-    async fn call(&self, arguments: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        self.run(arguments, ctx).await
-    }
-}
-
-/// A definition, and how its function's parameters lie in the arguments.
-#[derive(Debug)]
-pub struct Spec {
-    pub(super) definition: ToolDefinition,
-    pub(super) layout: Layout,
-}
-
-impl Spec {
-    /// Describes a function with the parameters `P`; a name and a description for each.
-    pub fn new<P: Params>(
+impl Function {
+    /// A tool of the function that `call` calls with the parameters `P`; a name and a description
+    /// for each of them.
+    pub fn new<P, F>(
         name: &str,
         description: &str,
         names: &'static [&'static str],
         descriptions: &[&str],
-    ) -> Self {
+        _: P,
+        call: F,
+    ) -> Self
+    where
+        P: Params + 'static,
+        F: for<'a> Fn(P::Values, &'a ToolContext) -> Call<'a> + Send + Sync + 'static,
+    {
         let mut generator = Generator::new();
         let schemas = P::schemas(&mut generator);
         let alone = schemas.iter().flatten().count() == 1;
@@ -76,7 +62,15 @@ impl Spec {
                 (Layout::Named(names), object(named, generator))
             }
         };
-        Self { definition: ToolDefinition::new(name, description, Schema::from(schema)), layout }
+        Self {
+            definition: ToolDefinition::new(name, description, finish(schema)),
+            run: Box::new(move |definition, arguments, ctx| {
+                match decode::<P>(definition, layout, &arguments, ctx) {
+                    Ok(values) => call(values, ctx),
+                    Err(error) => Box::pin(ready(Err(error))),
+                }
+            }),
+        }
     }
 
     /// The word `effect`.
@@ -101,17 +95,34 @@ impl Spec {
     }
 }
 
-/// The values of the parameters for one call.
-///
-/// # Errors
-/// The arguments don't fit: all that is wrong with them, for the model.
-#[inline]
-pub fn decode<F: ToolFn>(
-    tool: &F,
-    arguments: &Arguments,
-    ctx: &ToolContext,
-) -> Result<<F::Params as Params>::Values, ToolError> {
-    args::decode::<F::Params>(tool.spec(), arguments, ctx)
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Function").field("definition", &self.definition).finish_non_exhaustive()
+    }
+}
+
+/// Written out where `async_trait` would box the box again.
+#[diagnostic::do_not_recommend]
+impl<N: NamesFunction> Tool for N {
+    #[inline]
+    fn definition(&self) -> &ToolDefinition {
+        &self.function().definition
+    }
+
+    #[inline]
+    fn call<'a, 'c, 'async_trait>(
+        &'a self,
+        arguments: Arguments,
+        ctx: &'c ToolContext,
+    ) -> Call<'async_trait>
+    where
+        'a: 'async_trait,
+        'c: 'async_trait,
+        Self: 'async_trait,
+    {
+        let function = self.function();
+        (function.run)(&function.definition, arguments, ctx)
+    }
 }
 
 /// The schema of an object with one member for each argument; a context is none.

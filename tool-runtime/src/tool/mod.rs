@@ -22,7 +22,8 @@ pub use output::{IntoToolOutput, ToolOutput};
 pub use safety::{Availability, Effect};
 
 #[doc(hidden)]
-pub use output::{Bare, Returned};
+pub use output::{Bare, Failure, Output, Returned, finish};
+pub use param::{Argument, BorrowedArgument};
 
 use crate::message::Arguments;
 

@@ -3,7 +3,10 @@ use serde::Serialize;
 use super::ToolError;
 use super::ToolErrorKind;
 
+mod returned;
 mod text;
+
+pub use returned::{Bare, Failure, Output, Returned, finish};
 
 /// What a tool gives back to the model.
 ///
@@ -53,11 +56,6 @@ impl ToolOutput {
 ///
 /// Whatever serialises to a string (text, a `char`, a unit variant) is sent as that text, `()` as
 /// `ok`, and every other [`Serialize`] as JSON. [`ToolOutput`] is sent as it is.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` can't be the output of a tool",
-    label = "can't be sent to a model",
-    note = "derive `serde::Serialize` for it, or return text or a `ToolOutput`"
-)]
 pub trait IntoToolOutput {
     /// The output to send.
     ///
@@ -66,7 +64,6 @@ pub trait IntoToolOutput {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
 }
 
-#[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoToolOutput for T {
     #[inline]
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
@@ -80,48 +77,5 @@ impl<T: Serialize> IntoToolOutput for T {
 impl IntoToolOutput for ToolOutput {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         Ok(self)
-    }
-}
-
-/// What a tool's function returned, bare or in a `Result`.
-///
-/// `Returned(value).finish()` finds the method of `Result` first, for it is inherent, and the one
-/// of [`Bare`] for everything else. So types decide, under whatever alias they were written, and
-/// each method states its bounds itself, so that the compiler names the type that lacks one.
-#[derive(Debug)]
-pub struct Returned<T>(pub T);
-
-impl<T, E> Returned<Result<T, E>> {
-    /// The output, or the error.
-    #[inline]
-    pub fn finish(self) -> Result<ToolOutput, ToolError>
-    where
-        T: IntoToolOutput,
-        E: Into<ToolError>,
-    {
-        self.0.map_err(Into::into)?.into_tool_output()
-    }
-}
-
-/// The other half of [`Returned`].
-pub trait Bare {
-    /// What was returned.
-    type Output;
-
-    /// The output.
-    fn finish(self) -> Result<ToolOutput, ToolError>
-    where
-        Self::Output: IntoToolOutput;
-}
-
-impl<T> Bare for Returned<T> {
-    type Output = T;
-
-    #[inline]
-    fn finish(self) -> Result<ToolOutput, ToolError>
-    where
-        T: IntoToolOutput,
-    {
-        self.0.into_tool_output()
     }
 }

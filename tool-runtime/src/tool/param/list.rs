@@ -4,8 +4,7 @@ use std::marker::PhantomData;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::Param;
-use super::one::{Give, Lend, Lent};
+use super::kind::{Give, Lend, Param};
 use crate::schema::Generator;
 use crate::tool::ToolContext;
 
@@ -15,7 +14,7 @@ pub trait Params {
     type Partial;
 
     /// What is decoded, a [`Slot`] for each parameter.
-    type Values;
+    type Values: Send;
 
     /// Nothing yet.
     fn nothing() -> Self::Partial;
@@ -70,11 +69,11 @@ impl<P: Give> Slot<P> {
     }
 }
 
-impl<T: Lend + ?Sized> Slot<Lent<T>> {
+impl<P: Lend> Slot<P> {
     /// Lends a parameter written `&T` to the function.
     #[inline]
-    pub fn lend<'a>(&'a self, ctx: &'a ToolContext) -> &'a T {
-        T::lend(&self.0, ctx)
+    pub fn lend<'a>(&'a self, ctx: &'a ToolContext) -> &'a P::Lent {
+        P::lend(&self.0, ctx)
     }
 }
 

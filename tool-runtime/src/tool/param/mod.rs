@@ -1,13 +1,19 @@
 //! The parameters of a tool's function, judged by their types.
 //!
-//! Generated code lists them as nested pairs, `(Owned<City>, (Lent<ToolContext>, ()))`:
-//! [`Owned<T>`] for one written `T`, [`Lent<T>`] for one written `&T`. What each of them is, an
-//! argument or the context, traits say; never how its type was spelled.
+//! Generated code lists them as nested pairs that end in `()`. Of one written `T` it asks that `T`
+//! be an [`Argument`], of one written `&T` that `T` be a [`BorrowedArgument`]: what is wrong with
+//! the type is said there, once. [`Owned`] and [`Lent`] then pick what it is, an argument or the
+//! context, without a bound that could fail a second time. Types decide; how they were spelled
+//! does not.
 
+mod check;
+mod kind;
 mod list;
-mod one;
+mod pick;
 
+pub use check::{Argument, BorrowedArgument};
+pub use kind::{Borrowed, Context, Give, Lend, Misfit, Never, Param, Value};
 pub use list::{Optional, Params, Slot};
-pub use one::{Decodes, Give, HasSchema, Lend, Lent, Owned, Param};
+pub use pick::{Lendable, Lent, Owned, PickLent, PickOwned};
 
 pub(super) use list::Named;

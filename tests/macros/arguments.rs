@@ -1,0 +1,284 @@
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+
+use super::*;
+
+/// The rule between an args struct and a lone named argument, over many types.
+mod lone {
+    use super::*;
+
+    #[args]
+    pub struct Empty {}
+
+    #[args]
+    pub struct Nested {
+        pub inner: Option<Box<Nested>>,
+    }
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    pub struct Plain {
+        pub a: i64,
+        #[serde(flatten)]
+        pub rest: HashMap<String, i64>,
+    }
+
+    #[args]
+    pub enum Unit {
+        Celsius,
+        Fahrenheit,
+    }
+
+    #[args]
+    #[serde(tag = "kind")]
+    pub enum Tagged {
+        Text { text: String },
+        Number { number: i64 },
+    }
+
+    #[args]
+    pub struct Wrapper(pub String);
+
+    macro_rules! tools_of {
+        ($($name:ident: $ty:ty;)*) => {$(
+            #[doc = "Takes one."]
+            #[tool]
+            pub async fn $name(it: $ty) {
+                let _ = it;
+            }
+        )*};
+    }
+
+    tools_of! {
+        empty: Empty;
+        nested: Nested;
+        plain: Plain;
+        boxed: Box<Nested>;
+        unit: Unit;
+        tagged: Tagged;
+        wrapper: Wrapper;
+        optional: Option<Nested>;
+        list: Vec<Nested>;
+        map: HashMap<String, i64>;
+        sorted: BTreeMap<String, Nested>;
+        any: serde_json::Value;
+        object: serde_json::Map<String, serde_json::Value>;
+        text: String;
+        number: f64;
+        flag: bool;
+        pair: (i64, i64);
+    }
+}
+
+#[test]
+fn a_lone_struct_is_the_arguments_and_everything_else_is_one() {
+    let is_named = |tool: &dyn Tool| {
+        tool.definition().parameters.as_value().pointer("/properties/it").is_some()
+    };
+    let whole: [&dyn Tool; 4] =
+        [&lone::empty {}, &lone::nested {}, &lone::plain {}, &lone::boxed {}];
+    for tool in whole {
+        assert!(!is_named(tool), "{}", tool.definition().name);
+    }
+    let named: [&dyn Tool; 13] = [
+        &lone::unit {},
+        &lone::tagged {},
+        &lone::wrapper {},
+        &lone::optional {},
+        &lone::list {},
+        &lone::map {},
+        &lone::sorted {},
+        &lone::any {},
+        &lone::object {},
+        &lone::text {},
+        &lone::number {},
+        &lone::flag {},
+        &lone::pair {},
+    ];
+    for tool in named {
+        assert!(is_named(tool), "{}", tool.definition().name);
+        assert!(tool.definition().validate().is_ok());
+    }
+}
+
+type Ctx<'a> = &'a ToolContext;
+
+/// Takes one of each.
+#[tool]
+async fn each(
+    ctx: &ToolContext,
+    text: &str,
+    list: &[u8],
+    mut number: i64,
+    again: Ctx<'_>,
+    optional: Option<bool>,
+    map: BTreeMap<String, f32>,
+) -> String {
+    number += 1;
+    let same = std::ptr::eq(ctx, again);
+    format!("{} {text} {list:?} {number} {same} {optional:?} {map:?}", ctx.tool_name())
+}
+
+#[tokio::test]
+async fn every_form_of_parameter_gets_its_value() {
+    let said = call(&each {}, r#"{"text": "a", "list": [1, 2], "number": 3, "map": {"x": 0.5}}"#);
+    assert_eq!(said.await.unwrap(), "tool a [1, 2] 4 true None {\"x\": 0.5}");
+    let object = json!({ "text": "a", "list": [], "number": 3, "map": {}, "optional": true });
+    assert_eq!(call(&each {}, object).await.unwrap(), "tool a [] 4 true Some(true) {}");
+}
+
+#[tokio::test]
+async fn a_context_is_no_argument() {
+    let schema = each {}.definition().parameters.clone();
+    let members: Vec<_> = schema.as_value()["properties"].as_object().unwrap().keys().collect();
+    assert_eq!(members, ["list", "map", "number", "optional", "text"]);
+    let text = r#"{"text": "a", "list": [], "number": 3, "map": {}, "ctx": null}"#;
+    assert!(refusal(&each {}, text).await.contains("`ctx`"));
+}
+
+/// Takes an exact number.
+#[tool]
+async fn exact(number: u64, long: i128) -> String {
+    format!("{number} {long}")
+}
+
+#[tokio::test]
+async fn numbers_keep_their_digits() {
+    let text =
+        r#"{"number": 18446744073709551615, "long": -170141183460469231731687303715884105728}"#;
+    let said = call(&exact {}, text).await.unwrap();
+    assert_eq!(said, "18446744073709551615 -170141183460469231731687303715884105728");
+}
+
+#[args]
+struct Trip {
+    /// Where to start.
+    from: String,
+    stops: Vec<Stop>,
+    #[schemars(range(min = 1, max = 7))]
+    days: Option<u8>,
+    class: Class,
+}
+
+#[args]
+struct Stop {
+    city: String,
+    nights: u8,
+}
+
+#[args]
+#[serde(rename_all = "lowercase")]
+#[derive(Debug)]
+enum Class {
+    First,
+    Second,
+}
+
+/// Plans a trip.
+#[tool(effect = "none")]
+async fn trip(trip: Trip) -> String {
+    let stops: Vec<_> = trip.stops.iter().map(|stop| (&stop.city, stop.nights)).collect();
+    format!("{} {stops:?} {:?} {:?}", trip.from, trip.days, trip.class)
+}
+
+#[tokio::test]
+async fn all_that_is_wrong_is_told_at_once() {
+    let text = r#"{
+        "stops": [{"city": "Rome", "nights": 2}, {"city": 5, "nights": "two"}],
+        "days": 9, "class": "third", "hotel": true
+    }"#;
+    assert_eq!(
+        refusal(&trip {}, text).await,
+        "`trip` was not called: its arguments are wrong.\n\
+         PLACEHOLDER"
+    );
+}
+
+#[tokio::test]
+async fn rules_of_the_schema_hold_before_the_body_runs() {
+    let with_days =
+        |days: u32| format!(r#"{{"from":"Oslo","stops":[],"days":{days},"class":"first"}}"#);
+    assert_eq!(call(&trip {}, with_days(7)).await.unwrap(), "Oslo [] Some(7) First");
+    assert!(refusal(&trip {}, with_days(8)).await.contains("`days`"));
+    assert!(refusal(&trip {}, with_days(0)).await.contains("`days`"));
+    assert!(refusal(&trip {}, with_days(300)).await.contains("`days`"));
+}
+
+#[tokio::test]
+async fn a_wrapped_value_is_unwrapped() {
+    let json = r#"{"from": "Oslo", "stops": [], "class": "second"}"#;
+    for text in [
+        format!("```json\n{json}\n```"),
+        format!("Here you are: {json}"),
+        format!("<tool_call>{json}</tool_call>"),
+        format!("\u{feff}{json}"),
+        serde_json::to_string(json).unwrap(),
+    ] {
+        let ctx = ToolContext::default();
+        let output = trip {}.call(text.as_str().into(), &ctx).await.unwrap();
+        assert_eq!(output.as_text(), "Oslo [] None Second", "{text}");
+        assert!(!ctx.fixes().is_empty(), "{text}");
+    }
+    let ctx = ToolContext::default();
+    trip {}.call(json.into(), &ctx).await.unwrap();
+    assert!(ctx.fixes().is_empty());
+}
+
+#[tokio::test]
+async fn what_is_no_object_is_refused() {
+    for text in ["", "null", "[]", "\"Oslo\"", "5", "{", "Oslo", "{\"from\": }"] {
+        let said = refusal(&trip {}, text).await;
+        assert!(said.starts_with("`trip` was not called"), "{text}: {said}");
+    }
+}
+
+/// A code of two capitals.
+#[derive(Debug)]
+struct Country(String);
+
+impl<'de> Deserialize<'de> for Country {
+    fn deserialize<D: serde::Deserializer<'de>>(input: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(input)?;
+        if text.len() == 2 && text.chars().all(|c| c.is_ascii_uppercase()) {
+            return Ok(Self(text));
+        }
+        Err(serde::de::Error::custom("expected a country code, such as \"NO\""))
+    }
+}
+
+impl schemars::JsonSchema for Country {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
+        "Country".into()
+    }
+
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "string" })
+    }
+}
+
+/// Lists them.
+#[tool]
+async fn countries(list: Vec<Country>) -> String {
+    format!("{list:?}")
+}
+
+#[tokio::test]
+async fn a_types_own_words_come_with_their_place() {
+    for arguments in [
+        Arguments::from(r#"{"list": ["NO", "no"]}"#),
+        Arguments::from(r#"```{"list": ["NO", "no"]}```"#),
+        Arguments::from(json!({ "list": ["NO", "no"] })),
+    ] {
+        let said = refusal(&countries {}, arguments).await;
+        assert!(
+            said.contains("\n- `list[1]`: expected a country code, such as \"NO\"\n"),
+            "{said}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn an_argument_that_comes_twice_is_refused() {
+    let said = refusal(&exact {}, r#"{"number": 1, "long": 2, "number": 3}"#).await;
+    assert!(said.contains("twice"), "{said}");
+}

@@ -1,0 +1,8 @@
+use tool_runtime::tool;
+
+#[tool(effect = "reed", idempotant)]
+fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+fn main() {}

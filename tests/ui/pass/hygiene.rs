@@ -1,0 +1,42 @@
+//! Names that a user may have given to his own things.
+#![deny(warnings)]
+
+mod serde {}
+mod schemars {}
+mod core {}
+mod std {}
+
+#[allow(dead_code)]
+struct Option;
+#[allow(dead_code)]
+struct Box;
+type Result<T> = ::std::result::Result<T, ::tool_runtime::ToolError>;
+
+mod inner {
+    /// Adds.
+    #[::tool_runtime::tool(effect = "none")]
+    pub(super) async fn ctx(r#type: i64, arguments: i64) -> super::Result<i64> {
+        ::std::result::Result::Ok(r#type + arguments)
+    }
+}
+
+/// Says so.
+#[::tool_runtime::tool]
+#[allow(clippy::unused_async)]
+async fn values(slot0: ::std::string::String) -> ::std::string::String {
+    slot0
+}
+
+fn main() {
+    /// Lives in a function.
+    #[::tool_runtime::tool]
+    async fn local() {}
+
+    let tools = ::tool_runtime::tools![inner::ctx, values, local];
+    let names = tools.into_iter().map(|tool| tool.definition().name.clone());
+    assert_eq!(names.collect::<::std::vec::Vec<_>>(), ["ctx", "values", "local"]);
+
+    // The name stays free for a variable, and the function for a call.
+    let values = values(::std::string::String::new());
+    drop(values);
+}

@@ -1,0 +1,126 @@
+//! Decoding: a call's arguments → the parameters of a function.
+//!
+//! The fast path goes from the text straight into the types. Everything else, repair and the
+//! search for what is wrong, happens only when that fails or when the schema holds rules that the
+//! types don't.
+
+mod place;
+
+use std::fmt::Write as _;
+
+use serde::Deserializer;
+use serde::de::Error as _;
+
+use super::param::{Named, Params};
+use super::{ToolContext, ToolDefinition, ToolError};
+use crate::json;
+use crate::message::Arguments;
+
+/// How the parameters lie in the arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// The object is the one argument: an args struct.
+    Whole,
+    /// Each member is an argument.
+    Named(&'static [&'static str]),
+}
+
+impl Layout {
+    #[inline]
+    fn read<'de, P: Params, D: Deserializer<'de>>(self, input: D) -> Result<P::Values, D::Error> {
+        match self {
+            Self::Whole => {
+                let partial = P::read_whole(input)?;
+                P::finish(partial, 0).map_err(|_| D::Error::missing_field("arguments"))
+            }
+            Self::Named(names) => input.deserialize_map(Named::<P>::new(names)),
+        }
+    }
+
+    #[inline]
+    fn read_text<P: Params>(self, text: &str) -> Result<P::Values, serde_json::Error> {
+        let mut input = serde_json::Deserializer::from_str(text);
+        let values = self.read::<P, _>(&mut input)?;
+        input.end()?;
+        Ok(values)
+    }
+}
+
+/// Everything in its place, or one error that names all that is wrong.
+#[inline]
+pub(super) fn decode<P: Params>(
+    definition: &ToolDefinition,
+    layout: Layout,
+    arguments: &Arguments,
+    ctx: &ToolContext,
+) -> Result<P::Values, ToolError> {
+    let read_text = |text: &str| layout.read_text::<P>(text);
+    if !definition.parameters.is_constrained() {
+        let values = match arguments {
+            Arguments::Text(text) => read_text(text).ok(),
+            Arguments::Value(value) => layout.read::<P, _>(value.as_ref()).ok(),
+        };
+        if let Some(values) = values {
+            return Ok(values);
+        }
+    }
+    let sound = settle(definition, arguments, ctx)?;
+    read_text(&sound).map_err(|error| unfit(definition, &sound, error))
+}
+
+/// Reads the arguments as a value, repairs it and checks it; gives back text that holds no more
+/// and no less. Text that was sound comes back as it is: a value would lose digits of long numbers.
+#[cold]
+fn settle(
+    definition: &ToolDefinition,
+    arguments: &Arguments,
+    ctx: &ToolContext,
+) -> Result<String, ToolError> {
+    let schema = &definition.parameters;
+    let text = arguments.to_text();
+    let parsed = match arguments {
+        Arguments::Value(value) => {
+            refuse_mismatches(definition, value)?;
+            return Ok(text.into_owned());
+        }
+        Arguments::Text(text) => json::parse_as(text, schema.as_value()).map_err(|unreadable| {
+            refuse(definition, &[unreadable.to_string()]).with_source(unreadable)
+        })?,
+    };
+    ctx.record_fixes(parsed.fixes.clone());
+    refuse_mismatches(definition, &parsed.value)?;
+    Ok(if parsed.fixes.is_empty() { text.into_owned() } else { parsed.value.to_string() })
+}
+
+fn refuse_mismatches(
+    definition: &ToolDefinition,
+    value: &serde_json::Value,
+) -> Result<(), ToolError> {
+    let mismatches = definition.parameters.check(value);
+    if mismatches.is_empty() {
+        return Ok(());
+    }
+    let problems: Vec<_> = mismatches.iter().map(ToString::to_string).collect();
+    Err(refuse(definition, &problems))
+}
+
+/// The schema is satisfied and the type still refuses: its own words, and where.
+#[cold]
+fn unfit(definition: &ToolDefinition, text: &str, error: serde_json::Error) -> ToolError {
+    let path = place::path_at(text, error.line(), error.column());
+    let words = error.to_string();
+    // The position is one in text that the model may never have written.
+    let words = words.split(" at line ").next().unwrap_or_default();
+    let problem = if path.is_empty() { words.to_owned() } else { format!("`{path}`: {words}") };
+    refuse(definition, &[problem]).with_source(error)
+}
+
+/// What the model reads when the function was not called.
+fn refuse(definition: &ToolDefinition, problems: &[String]) -> ToolError {
+    let mut text = format!("`{}` was not called: its arguments are wrong.", definition.name);
+    for problem in problems {
+        let _ = write!(text, "\n- {problem}");
+    }
+    text.push_str("\nCall it again with this put right.");
+    ToolError::validation(text)
+}

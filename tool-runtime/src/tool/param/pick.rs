@@ -1,0 +1,115 @@
+//! Which kind a parameter is.
+//!
+//! A method of the type itself is found before one of a trait, and only where its impl's bounds
+//! hold: so `pick` is the inherent one for types that fit and the trait's for all others.
+
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
+use super::kind::{Borrowed, Context, Lend, Misfit, Value};
+use crate::tool::ToolContext;
+
+/// A parameter written `T`.
+#[derive(Debug)]
+pub struct Owned<T>(PhantomData<fn() -> T>);
+
+/// A parameter written `&T`.
+#[derive(Debug)]
+pub struct Lent<T: ?Sized>(PhantomData<fn(&T)>);
+
+impl<T> Owned<T> {
+    /// Asks about `T`.
+    #[expect(clippy::new_without_default, reason = "only generated code asks")]
+    pub fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T: ?Sized> Lent<T> {
+    /// Asks about `&T`.
+    #[expect(clippy::new_without_default, reason = "only generated code asks")]
+    pub fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T: DeserializeOwned + JsonSchema + Send> Owned<T> {
+    /// An argument.
+    pub fn pick(self) -> Value<T> {
+        Value::NEW
+    }
+}
+
+/// The context under an alias that hides the reference.
+impl Owned<&ToolContext> {
+    /// The context.
+    pub fn pick(self) -> Context {
+        Context::NEW
+    }
+}
+
+/// What [`Owned`] is otherwise.
+pub trait PickOwned: Sized {
+    /// The type.
+    type Type;
+
+    /// Nothing.
+    fn pick(self) -> Misfit<Self::Type> {
+        Misfit::NEW
+    }
+}
+
+impl<T> PickOwned for Owned<T> {
+    type Type = T;
+}
+
+/// A type that a function may borrow as `&T`.
+pub trait Lendable {
+    /// What it is.
+    type Kind: Lend<Lent = Self>;
+
+    /// What it is.
+    const KIND: Self::Kind;
+}
+
+impl Lendable for str {
+    type Kind = Borrowed<String, Self>;
+
+    const KIND: Self::Kind = Borrowed::NEW;
+}
+
+impl<T: DeserializeOwned + JsonSchema + Send> Lendable for [T] {
+    type Kind = Borrowed<Vec<T>, Self>;
+
+    const KIND: Self::Kind = Borrowed::NEW;
+}
+
+impl Lendable for ToolContext {
+    type Kind = Context;
+
+    const KIND: Self::Kind = Context::NEW;
+}
+
+impl<T: Lendable + ?Sized> Lent<T> {
+    /// What is lent.
+    pub fn pick(self) -> T::Kind {
+        T::KIND
+    }
+}
+
+/// What [`Lent`] is otherwise.
+pub trait PickLent: Sized {
+    /// The type.
+    type Type: ?Sized;
+
+    /// Nothing.
+    fn pick(self) -> Misfit<Self::Type> {
+        Misfit::NEW
+    }
+}
+
+impl<T: ?Sized> PickLent for Lent<T> {
+    type Type = T;
+}

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use super::*;
 
 /// The rule between an args struct and a lone named argument, over many types.
+#[expect(dead_code, reason = "only their schemas are looked at")]
 mod lone {
     use super::*;
 
@@ -234,6 +235,7 @@ async fn what_is_no_object_is_refused() {
 
 /// A code of two capitals.
 #[derive(Debug)]
+#[expect(dead_code, reason = "printed")]
 struct Country(String);
 
 impl<'de> Deserialize<'de> for Country {

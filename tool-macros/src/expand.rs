@@ -7,30 +7,10 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Ident, ReturnType};
 
 use crate::attr::ToolAttr;
-use crate::check::check;
-use crate::errors::Errors;
-use crate::fallback;
 use crate::model::{Param, Passing, ToolFn};
 
-/// `#[tool(attr)] item`
-pub(crate) fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
-    let errors = Errors::new();
-    let attr = ToolAttr::parse(attr, &errors);
-    let function: ToolFn = match syn::parse2(item.clone()) {
-        Ok(function) => function,
-        Err(_) => {
-            errors.push(syn::Error::new(Span::call_site(), "`#[tool]` goes on an async function"));
-            return errors.into_tokens().into_iter().chain([item]).collect();
-        }
-    };
-    check(&function, &attr, &errors);
-    match errors.into_tokens() {
-        Some(errors) => fallback::tool(&errors, &function, &attr),
-        None => expand(&function, &attr),
-    }
-}
-
-fn expand(function: &ToolFn, attr: &ToolAttr) -> TokenStream {
+/// The user's function, and the tool beside it.
+pub(crate) fn expand(function: &ToolFn, attr: &ToolAttr) -> TokenStream {
     let private = attr.runtime.private();
     let ident = &function.sig.ident;
     let name = name(function, attr);

@@ -14,6 +14,11 @@ mod model;
 mod path;
 
 use proc_macro::TokenStream;
+use proc_macro2::{Span, TokenStream as Tokens};
+
+use attr::ToolAttr;
+use errors::Errors;
+use model::ToolFn;
 
 /// Makes a tool of an async function.
 ///
@@ -95,7 +100,21 @@ use proc_macro::TokenStream;
 /// that name can't stand beside it.
 #[proc_macro_attribute]
 pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
-    expand::tool(attr.into(), item.into()).into()
+    read_tool(attr.into(), item.into()).into()
+}
+
+fn read_tool(attr: Tokens, item: Tokens) -> Tokens {
+    let errors = Errors::new();
+    let attr = ToolAttr::parse(attr, &errors);
+    let Ok(function) = syn::parse2::<ToolFn>(item.clone()) else {
+        errors.push(syn::Error::new(Span::call_site(), "`#[tool]` goes on an async function"));
+        return errors.into_tokens().into_iter().chain([item]).collect();
+    };
+    check::check(&function, &attr, &errors);
+    match errors.into_tokens() {
+        Some(errors) => fallback::tool(&errors, &function, &attr),
+        None => expand::expand(&function, &attr),
+    }
 }
 
 /// Makes a struct or enum fit to be the arguments of a tool, or a part of them.

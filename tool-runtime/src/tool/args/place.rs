@@ -75,7 +75,7 @@ mod tests {
     struct Shape {
         one: Option<Picky>,
         list: Option<Vec<Picky>>,
-        inner: Option<Box<Shape>>,
+        inner: Option<Box<Self>>,
     }
 
     #[test]

@@ -54,19 +54,30 @@ pub(crate) fn expand(function: &ToolFn, attr: &ToolAttr) -> TokenStream {
                     use #private::{Bare as _, PickLent as _, PickOwned as _};
                     #(#fits)*
                     #private::Function::new(
-                        #name, #description, &[#(#names),*], &[#(#docs),*], #picks,
+                        #name, #description, #ident {}, &[#(#docs),*], #picks,
                         |#pattern, #ctx| #private::Box::pin(async move { #private::finish(#returned) }),
                     )#words
                 });
             &FUNCTION
         }
     };
-    let tool = items(function, &private, &body);
+    let names = quote! {
+        #[automatically_derived]
+        impl #private::Names for #ident {
+            const NAMES: &'static [&'static ::core::primitive::str] = &[#(#names),*];
+        }
+    };
+    let tool = items(function, &private, &body, &names);
     quote!(#function #tool)
 }
 
 /// The tool beside the function: a type of its name, and what makes it a tool.
-pub(crate) fn items(function: &ToolFn, private: &TokenStream, body: &TokenStream) -> TokenStream {
+pub(crate) fn items(
+    function: &ToolFn,
+    private: &TokenStream,
+    body: &TokenStream,
+    more: &TokenStream,
+) -> TokenStream {
     let ident = &function.sig.ident;
     let vis = &function.vis;
     let cfgs: Vec<&Attribute> =
@@ -84,6 +95,7 @@ pub(crate) fn items(function: &ToolFn, private: &TokenStream, body: &TokenStream
                 const TOOL: Self = #ident {};
                 #body
             }
+            #more
         };
     }
 }

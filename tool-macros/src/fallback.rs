@@ -18,6 +18,6 @@ pub(crate) fn tool(errors: &TokenStream, function: &ToolFn, attr: &ToolAttr) -> 
             #private::unfinished()
         }
     };
-    let tool = items(function, &private, &body);
+    let tool = items(function, &private, &body, &quote!());
     quote!(#errors #function #tool)
 }

@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::fmt;
+use std::future::ready;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -40,14 +41,15 @@ use crate::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 /// assert_eq!(error.kind(), ToolErrorKind::Panicked);
 /// # }
 /// ```
-pub async fn invoke(
-    tool: &dyn Tool,
+#[inline]
+pub fn invoke<'a>(
+    tool: &'a dyn Tool,
     arguments: Arguments,
-    ctx: &ToolContext,
-) -> Result<ToolOutput, ToolError> {
+    ctx: &'a ToolContext,
+) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'a {
     // A tool written by hand may panic before there is a future.
-    let future = guarded(|| tool.call(arguments, ctx))?;
-    Guarded(Some(future)).await
+    let call = guarded(|| tool.call(arguments, ctx));
+    Guarded(Some(call.unwrap_or_else(|panicked| Box::pin(ready(Err(panicked))))))
 }
 
 type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
@@ -55,34 +57,36 @@ type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Sen
 /// Polls and drops a call's future under the guard.
 struct Guarded<'a>(Option<Call<'a>>);
 
-impl Guarded<'_> {
-    /// A future's destructor is the tool's code as well.
-    fn drop_call(&mut self) -> Result<(), ToolError> {
-        let call = self.0.take();
-        guarded(|| drop(call))
-    }
-}
-
 impl Future for Guarded<'_> {
     type Output = Result<ToolOutput, ToolError>;
 
     #[inline]
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(call) = &mut self.0 else { return Poll::Pending };
-        let outcome = match guarded(|| call.as_mut().poll(cx)) {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(outcome)) => outcome,
-            Err(panicked) => Err(panicked),
-        };
-        let dropped = self.drop_call();
-        Poll::Ready(outcome.and_then(|output| dropped.map(|()| output)))
+    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let call = &mut self.get_mut().0;
+        // Kept outside the guard: an outcome that is dropped while a panic unwinds and panics in
+        // turn would end the process.
+        let mut polled = Poll::Pending;
+        let step = guarded(|| {
+            let Some(future) = call else { return };
+            polled = future.as_mut().poll(cx);
+            if polled.is_ready() {
+                // A future's destructor is the tool's code as well.
+                *call = None;
+            }
+        });
+        match step {
+            Ok(()) => polled,
+            Err(panicked) => Poll::Ready(Err(panicked)),
+        }
     }
 }
 
 impl Drop for Guarded<'_> {
     fn drop(&mut self) {
-        // Cancelled: nobody is left to be told.
-        let _ = self.drop_call();
+        if self.0.is_some() {
+            // Cancelled, or panicked before: nobody is left to be told.
+            let _ = guarded(|| self.0 = None);
+        }
     }
 }
 

@@ -52,11 +52,12 @@ pub(super) async fn all(
 async fn one(tools: &Snapshot, observers: &Observers, call: ToolCall) -> ToolExecution {
     observers.tell(|| Event::CallStarted { call: call.clone() });
     let started = Instant::now();
-    let ctx = ToolContext::new(&call);
-    let outcome = match tools.get(&call.name) {
-        Some(tool) => timed(tool.as_ref(), &call, &ctx).await,
-        None => Err(unknown(tools, &call.name)),
+    let ctx = ToolContext::new(call);
+    let outcome = match tools.get(ctx.tool_name()) {
+        Some(tool) => timed(tool.as_ref(), &ctx).await,
+        None => Err(unknown(tools, ctx.tool_name())),
     };
+    let (call, fixes) = ctx.into_parts();
     let mut execution = match outcome {
         Ok(output) => {
             let result = ToolResult::success(&call, output.into_text());
@@ -64,18 +65,14 @@ async fn one(tools: &Snapshot, observers: &Observers, call: ToolCall) -> ToolExe
         }
         Err(error) => failed(call, &error),
     };
-    execution.fixes = ctx.into_fixes();
+    execution.fixes = fixes;
     execution.took = started.elapsed();
     observers.tell(|| Event::CallFinished(execution.clone()));
     execution
 }
 
-async fn timed(
-    tool: &dyn Tool,
-    call: &ToolCall,
-    ctx: &ToolContext,
-) -> Result<ToolOutput, ToolError> {
-    let running = invoke(tool, call.arguments.clone(), ctx);
+async fn timed(tool: &dyn Tool, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let running = invoke(tool, ctx.call().arguments.clone(), ctx);
     match tool.definition().timeout {
         None => running.await,
         Some(limit) => timeout(limit, running).await.unwrap_or_else(|_| {

@@ -11,14 +11,14 @@ use crate::tool::{Tool, ToolDefinition};
 #[derive(Clone, Default)]
 pub struct Snapshot {
     sorted: Vec<Arc<dyn Tool>>,
-    places: HashMap<Box<str>, usize, RandomState>,
+    named: HashMap<Box<str>, Arc<dyn Tool>, RandomState>,
 }
 
 impl Snapshot {
     /// The tool of this name.
     #[inline]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.sorted.get(*self.places.get(name)?)
+        self.named.get(name)
     }
 
     /// All tools, sorted by name.
@@ -38,26 +38,23 @@ impl Snapshot {
     }
 
     pub(super) fn with(&self, tool: Arc<dyn Tool>) -> Self {
-        let mut sorted = self.sorted.clone();
-        match self.places.get(tool.definition().name.as_str()) {
-            Some(&place) => {
-                sorted.splice(place..=place, [tool]);
-            }
-            None => sorted.push(tool),
-        }
-        Self::from_tools(sorted)
+        let mut tools: Vec<_> = self.others(&tool.definition().name).cloned().collect();
+        tools.push(tool);
+        Self::from_tools(tools)
     }
 
     pub(super) fn without(&self, name: &str) -> Self {
-        let kept = self.sorted.iter().filter(|tool| tool.definition().name != name);
-        Self::from_tools(kept.cloned().collect())
+        Self::from_tools(self.others(name).cloned().collect())
+    }
+
+    fn others(&self, name: &str) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.sorted.iter().filter(move |tool| tool.definition().name != name)
     }
 
     fn from_tools(mut sorted: Vec<Arc<dyn Tool>>) -> Self {
         sorted.sort_by(|a, b| a.definition().name.cmp(&b.definition().name));
-        let names = sorted.iter().map(|tool| tool.definition().name.as_str().into());
-        let places = names.zip(0..).collect();
-        Self { sorted, places }
+        let named = |tool: &Arc<dyn Tool>| (tool.definition().name.as_str().into(), tool.clone());
+        Self { named: sorted.iter().map(named).collect(), sorted }
     }
 }
 

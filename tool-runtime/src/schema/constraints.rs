@@ -1,3 +1,197 @@
-pub(crate) fn is_constrained(_s: &serde_json::Value) -> bool {
+//! Does a schema ask for more than its Rust type?
+
+use serde_json::{Map, Value};
+
+use super::pointer::resolve;
+
+/// Keywords whose value is one schema.
+const ONE: [&str; 11] = [
+    "additionalItems",
+    "additionalProperties",
+    "contains",
+    "else",
+    "if",
+    "items",
+    "not",
+    "propertyNames",
+    "then",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+];
+/// Keywords whose value is a list of schemas (`items` was one before 2020-12).
+const LIST: [&str; 5] = ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
+/// Keywords whose value is a schema for each name.
+const NAMED: [&str; 5] =
+    ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
+/// Rules that no derived decoder knows of, whatever their value.
+const RULES: [&str; 12] = [
+    "contains",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "if",
+    "maxLength",
+    "maxProperties",
+    "multipleOf",
+    "not",
+    "pattern",
+];
+
+/// True when `schema` holds a rule that decoding into the Rust type it was made from doesn't enforce.
+///
+/// Types, required and unknown members, choices and the bounds of integer types are enforced by
+/// serde, so a schema of these alone is decoded without a second look at the value.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_runtime::schema::is_constrained;
+///
+/// let byte = json!({"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255});
+/// let days = json!({"type": "integer", "format": "uint8", "minimum": 1, "maximum": 7});
+/// assert!(!is_constrained(&byte));
+/// assert!(is_constrained(&days));
+/// ```
+#[must_use]
+pub fn is_constrained(schema: &Value) -> bool {
+    let mut waiting = vec![schema];
+    // Targets outside the places walked anyway, each followed once.
+    let mut followed: Vec<&str> = Vec::new();
+    while let Some(next) = waiting.pop() {
+        let Value::Object(rules) = next else { continue };
+        if constrains(rules) {
+            return true;
+        }
+        waiting.extend(ONE.iter().filter_map(|&key| rules.get(key)));
+        let lists = LIST.iter().filter_map(|&key| rules.get(key)?.as_array());
+        waiting.extend(lists.flatten());
+        let named = NAMED.iter().filter_map(|&key| rules.get(key)?.as_object());
+        waiting.extend(named.flat_map(Map::values));
+        if let Some(Value::String(reference)) = rules.get("$ref")
+            && !is_walked(reference)
+            && !followed.contains(&reference.as_str())
+        {
+            followed.push(reference);
+            waiting.extend(resolve(schema, reference));
+        }
+    }
     false
+}
+
+/// A target that the walk reaches from the root in any case.
+fn is_walked(reference: &str) -> bool {
+    let definition =
+        reference.strip_prefix("#/$defs/").or_else(|| reference.strip_prefix("#/definitions/"));
+    reference == "#" || definition.is_some_and(|name| !name.contains('/'))
+}
+
+fn constrains(rules: &Map<String, Value>) -> bool {
+    let above_zero = |key| rules.get(key).is_some_and(|least| least.as_u64() != Some(0));
+    RULES.iter().any(|&key| rules.contains_key(key))
+        || above_zero("minLength")
+        || above_zero("minProperties")
+        || rules.get("uniqueItems") == Some(&Value::Bool(true))
+        // schemars writes this rule for no type; where it stands, a person put it.
+        || rules.contains_key("propertyNames")
+        || bounds_narrow_the_type(rules)
+        || counts_differ_from_the_tuple(rules)
+}
+
+/// Bounds that only restate the integer type named by `format` (`u8`: 0 to 255) are serde's.
+fn bounds_narrow_the_type(rules: &Map<String, Value>) -> bool {
+    let format = rules.get("format").and_then(Value::as_str).unwrap_or("");
+    let (least, most): (i128, i128) = match format {
+        "int8" => (i8::MIN.into(), i8::MAX.into()),
+        "int16" => (i16::MIN.into(), i16::MAX.into()),
+        "int32" => (i32::MIN.into(), i32::MAX.into()),
+        "int64" | "int" => (i64::MIN.into(), i64::MAX.into()),
+        "uint8" => (0, u8::MAX.into()),
+        "uint16" => (0, u16::MAX.into()),
+        "uint32" => (0, u32::MAX.into()),
+        "uint64" | "uint" => (0, u64::MAX.into()),
+        "uint128" => (0, i128::MAX),
+        _ => (i128::MIN, i128::MAX),
+    };
+    let bound = |key| Some(rules.get(key)?.as_number()?.as_i128());
+    // A bound that is no integer narrows.
+    bound("minimum").is_some_and(|bound| bound.is_none_or(|bound| bound > least))
+        || bound("maximum").is_some_and(|bound| bound.is_none_or(|bound| bound < most))
+}
+
+/// A tuple says its length twice: by `prefixItems`, and by both counts.
+fn counts_differ_from_the_tuple(rules: &Map<String, Value>) -> bool {
+    let tuple = rules.get("prefixItems").and_then(Value::as_array);
+    let differs = |key| {
+        rules.get(key).is_some_and(|count| {
+            let count = count.as_u64();
+            (key, count) != ("minItems", Some(0))
+                && tuple.is_none_or(|tuple| count != u64::try_from(tuple.len()).ok())
+        })
+    };
+    differs("minItems") || differs("maxItems")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_constrained;
+    use serde_json::json;
+
+    #[test]
+    fn rules_that_a_type_cannot_hold() {
+        for schema in [
+            json!({"type": "integer", "minimum": 1}),
+            json!({"type": "integer", "format": "uint8", "minimum": 1, "maximum": 255}),
+            json!({"type": "integer", "format": "uint8", "minimum": 0, "maximum": 7}),
+            json!({"type": "integer", "format": "uint64", "minimum": 0.5}),
+            json!({"properties": {"a": {"type": "string", "pattern": "^a"}}}),
+            json!({"$defs": {"A": {"anyOf": [{"type": "null"}, {"items": {"maxLength": 3}}]}}}),
+            json!({"$ref": "#/parts/a", "parts": {"a": {"multipleOf": 2}}}),
+            json!({"items": {"type": "integer"}, "minItems": 3, "maxItems": 3}),
+            json!({"prefixItems": [{}, {}], "minItems": 1, "maxItems": 2}),
+            json!({"additionalProperties": {"not": {"type": "null"}}}),
+            json!({"uniqueItems": true}),
+            json!({"minProperties": 1}),
+            json!({"propertyNames": {"enum": ["a"]}}),
+            json!({"if": {}, "then": {}}),
+        ] {
+            assert!(is_constrained(&schema), "{schema}");
+        }
+    }
+
+    #[test]
+    fn rules_that_the_type_holds_itself() {
+        for schema in [
+            json!(true),
+            json!({"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255}),
+            json!({"type": "integer", "format": "int16", "minimum": -32768, "maximum": 32767}),
+            json!({"type": ["integer", "null"], "format": "uint", "minimum": 0}),
+            json!({"type": "integer", "format": "uint128", "minimum": 0}),
+            json!({"properties": {"minimum": {"type": "string"}, "not": {}, "if": {}}}),
+            json!({"const": {"pattern": "x"}, "default": {"minimum": 1}, "examples": [{"not": 1}]}),
+            json!({"enum": [{"maxItems": 1}], "required": ["pattern"]}),
+            json!({"type": "array", "prefixItems": [{}, {}], "minItems": 2, "maxItems": 2}),
+            json!({"type": "object", "properties": {"a": {}}, "additionalProperties": false}),
+            json!({"oneOf": [{"const": "A"}, {"const": "B"}], "unevaluatedProperties": false}),
+            json!({"patternProperties": {"^\\d+$": {}}, "additionalProperties": false}),
+            json!({"minItems": 0, "minLength": 0, "uniqueItems": false}),
+            json!({"$ref": "#"}),
+        ] {
+            assert!(!is_constrained(&schema), "{schema}");
+        }
+    }
+
+    #[test]
+    fn ends_on_loops_and_depth() {
+        let round = json!({"$ref": "#/a", "a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}});
+        assert!(!is_constrained(&round));
+        let mut deep = json!({"minimum": 1});
+        for _ in 0..5_000 {
+            let inner = std::mem::take(&mut deep);
+            deep = serde_json::Map::from_iter([("items".to_owned(), inner)]).into();
+        }
+        assert!(is_constrained(&deep));
+        // Dropping it would overflow the stack.
+        std::mem::forget(deep);
+    }
 }

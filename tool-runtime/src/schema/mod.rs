@@ -7,6 +7,7 @@
 mod check;
 mod constraints;
 mod generate;
+mod pointer;
 
 use std::sync::Arc;
 

@@ -9,25 +9,29 @@ use crate::message::{CallId, ToolCall};
 /// and the model never hears of it. `ToolContext::default()` serves a unit test.
 #[derive(Debug)]
 pub struct ToolContext {
-    call_id: CallId,
-    tool: String,
+    call: ToolCall,
     fixes: OnceLock<Vec<Fix>>,
 }
 
 impl ToolContext {
     /// The context of one call.
-    pub fn new(call: &ToolCall) -> Self {
-        Self { call_id: call.id.clone(), tool: call.name.clone(), fixes: OnceLock::new() }
+    pub fn new(call: ToolCall) -> Self {
+        Self { call, fixes: OnceLock::new() }
+    }
+
+    /// The call as it came.
+    pub(crate) fn call(&self) -> &ToolCall {
+        &self.call
     }
 
     /// The id of the call.
     pub fn call_id(&self) -> &CallId {
-        &self.call_id
+        &self.call.id
     }
 
     /// The name under which the tool was called.
     pub fn tool_name(&self) -> &str {
-        &self.tool
+        &self.call.name
     }
 
     /// What was repaired on the way from the model's text to the arguments.
@@ -35,9 +39,9 @@ impl ToolContext {
         self.fixes.get().map_or(&[], Vec::as_slice)
     }
 
-    /// What was repaired, by value, when the call is over.
-    pub(crate) fn into_fixes(self) -> Vec<Fix> {
-        self.fixes.into_inner().unwrap_or_default()
+    /// The call and what was repaired in it, by value, when it is over.
+    pub(crate) fn into_parts(self) -> (ToolCall, Vec<Fix>) {
+        (self.call, self.fixes.into_inner().unwrap_or_default())
     }
 
     /// Notes what decoding repaired. A call is decoded once; a retry repairs the same text alike.
@@ -50,6 +54,6 @@ impl ToolContext {
 
 impl Default for ToolContext {
     fn default() -> Self {
-        Self::new(&ToolCall::new("call", "tool", ""))
+        Self::new(ToolCall::new("call", "tool", ""))
     }
 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::args::{Layout, decode};
-use super::param::{Optional, Params};
+use super::param::{Names, Optional, Params};
 use super::{Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
 use crate::message::Arguments;
 use crate::schema::{Generator, finish, takes_whole_object};
@@ -38,17 +38,18 @@ pub trait NamesFunction: Send + Sync + Sized {
 }
 
 impl Function {
-    /// A tool of the function that `call` calls with the parameters `P`; a name and a description
-    /// for each of them.
-    pub fn new<P, F>(
+    /// A tool of the function that `call` calls with the parameters `P` of the names `N`; a
+    /// description for each of them.
+    pub fn new<N, P, F>(
         name: &str,
         description: &str,
-        names: &'static [&'static str],
+        _: N,
         descriptions: &[&str],
         _: P,
         call: F,
     ) -> Self
     where
+        N: Names + 'static,
         P: Params + 'static,
         F: for<'a> Fn(P::Values, &'a ToolContext) -> Call<'a> + Send + Sync + 'static,
     {
@@ -58,14 +59,14 @@ impl Function {
         let (layout, schema) = match P::first_root_schema() {
             Some(root) if alone && takes_whole_object(&root) => (Layout::Whole, root),
             _ => {
-                let named = names.iter().zip(descriptions).zip(schemas);
-                (Layout::Named(names), object(named, generator))
+                let named = N::NAMES.iter().zip(descriptions).zip(schemas);
+                (Layout::Named, object(named, generator))
             }
         };
         Self {
             definition: ToolDefinition::new(name, description, finish(schema)),
             run: Box::new(move |definition, arguments, ctx| {
-                match decode::<P>(definition, layout, &arguments, ctx) {
+                match decode::<N, P>(definition, layout, &arguments, ctx) {
                     Ok(values) => call(values, ctx),
                     Err(error) => Box::pin(ready(Err(error))),
                 }

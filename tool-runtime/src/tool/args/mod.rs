@@ -11,7 +11,7 @@ use std::fmt::Write as _;
 use serde::Deserializer;
 use serde::de::Error as _;
 
-use super::param::{Named, Params};
+use super::param::{Named, Names, Params};
 use super::{ToolContext, ToolDefinition, ToolError};
 use crate::json;
 use crate::message::Arguments;
@@ -22,25 +22,28 @@ pub(super) enum Layout {
     /// The object is the one argument: an args struct.
     Whole,
     /// Each member is an argument.
-    Named(&'static [&'static str]),
+    Named,
 }
 
 impl Layout {
     #[inline]
-    fn read<'de, P: Params, D: Deserializer<'de>>(self, input: D) -> Result<P::Values, D::Error> {
+    fn read<'de, N: Names, P: Params, D>(self, input: D) -> Result<P::Values, D::Error>
+    where
+        D: Deserializer<'de>,
+    {
         match self {
             Self::Whole => {
                 let partial = P::read_whole(input)?;
                 P::finish(partial, 0).map_err(|_| D::Error::missing_field("arguments"))
             }
-            Self::Named(names) => input.deserialize_map(Named::<P>::new(names)),
+            Self::Named => input.deserialize_map(Named::<N, P>::NEW),
         }
     }
 
     #[inline]
-    fn read_text<P: Params>(self, text: &str) -> Result<P::Values, serde_json::Error> {
+    fn read_text<N: Names, P: Params>(self, text: &str) -> Result<P::Values, serde_json::Error> {
         let mut input = serde_json::Deserializer::from_str(text);
-        let values = self.read::<P, _>(&mut input)?;
+        let values = self.read::<N, P, _>(&mut input)?;
         input.end()?;
         Ok(values)
     }
@@ -48,17 +51,17 @@ impl Layout {
 
 /// Everything in its place, or one error that names all that is wrong.
 #[inline]
-pub(super) fn decode<P: Params>(
+pub(super) fn decode<N: Names, P: Params>(
     definition: &ToolDefinition,
     layout: Layout,
     arguments: &Arguments,
     ctx: &ToolContext,
 ) -> Result<P::Values, ToolError> {
-    let read_text = |text: &str| layout.read_text::<P>(text);
+    let read_text = |text: &str| layout.read_text::<N, P>(text);
     if !definition.parameters.is_constrained() {
         let values = match arguments {
             Arguments::Text(text) => read_text(text).ok(),
-            Arguments::Value(value) => layout.read::<P, _>(value.as_ref()).ok(),
+            Arguments::Value(value) => layout.read::<N, P, _>(value.as_ref()).ok(),
         };
         if let Some(values) = values {
             return Ok(values);

@@ -10,6 +10,7 @@ type Json = serde_json::Serializer<Vec<u8>>;
 /// `()` serialises as unit; an empty result would leave a model guessing.
 const UNIT: &str = "ok";
 
+#[inline]
 pub(super) fn encode<T: Serialize>(value: &T) -> serde_json::Result<ToolOutput> {
     let mut json = serde_json::Serializer::new(Vec::with_capacity(128));
     if let Some(text) = value.serialize(Root(&mut json))? {

@@ -168,20 +168,20 @@ impl<'de, P: Param> DeserializeSeed<'de> for ReadParam<P> {
     }
 }
 
+/// The names of a function's parameters, in their order.
+pub trait Names {
+    /// A constant, so that a key is compared with texts that the compiler knows.
+    const NAMES: &'static [&'static str];
+}
+
 /// Reads an object whose members are the parameters of these names.
-pub(crate) struct Named<P> {
-    names: &'static [&'static str],
-    params: PhantomData<P>,
+pub(crate) struct Named<N, P>(PhantomData<(N, P)>);
+
+impl<N, P> Named<N, P> {
+    pub(crate) const NEW: Self = Self(PhantomData);
 }
 
-impl<P> Named<P> {
-    #[inline]
-    pub(crate) fn new(names: &'static [&'static str]) -> Self {
-        Self { names, params: PhantomData }
-    }
-}
-
-impl<'de, P: Params> Visitor<'de> for Named<P> {
+impl<'de, N: Names, P: Params> Visitor<'de> for Named<N, P> {
     type Value = P::Values;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -191,19 +191,19 @@ impl<'de, P: Params> Visitor<'de> for Named<P> {
     #[inline]
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<P::Values, A::Error> {
         let mut partial = P::nothing();
-        while let Some(index) = map.next_key_seed(Name(self.names))? {
+        while let Some(index) = map.next_key_seed(Name::<N>(PhantomData))? {
             P::read_one(&mut partial, index, &mut map)?;
         }
         P::finish(partial, 0).map_err(|missing| {
-            A::Error::missing_field(self.names.get(missing).copied().unwrap_or_default())
+            A::Error::missing_field(N::NAMES.get(missing).copied().unwrap_or_default())
         })
     }
 }
 
 /// Reads a key as the index of one of these names.
-struct Name(&'static [&'static str]);
+struct Name<N>(PhantomData<N>);
 
-impl<'de> DeserializeSeed<'de> for Name {
+impl<'de, N: Names> DeserializeSeed<'de> for Name<N> {
     type Value = usize;
 
     #[inline]
@@ -212,7 +212,7 @@ impl<'de> DeserializeSeed<'de> for Name {
     }
 }
 
-impl Visitor<'_> for Name {
+impl<N: Names> Visitor<'_> for Name<N> {
     type Value = usize;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -221,7 +221,7 @@ impl Visitor<'_> for Name {
 
     #[inline]
     fn visit_str<E: Error>(self, key: &str) -> Result<usize, E> {
-        let index = self.0.iter().position(|name| *name == key);
-        index.ok_or_else(|| E::unknown_field(key, self.0))
+        let index = N::NAMES.iter().position(|name| *name == key);
+        index.ok_or_else(|| E::unknown_field(key, N::NAMES))
     }
 }

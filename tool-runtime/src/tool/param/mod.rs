@@ -13,7 +13,7 @@ mod pick;
 
 pub use check::{Argument, BorrowedArgument};
 pub use kind::{Borrowed, Context, Give, Lend, Misfit, Never, Param, Value};
-pub use list::{Optional, Params, Slot};
+pub use list::{Names, Optional, Params, Slot};
 pub use pick::{Lendable, Lent, Owned, PickLent, PickOwned};
 
 pub(super) use list::Named;

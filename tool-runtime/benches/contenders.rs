@@ -1,0 +1,152 @@
+//! What is compared: ways to have `add` called from JSON text.
+
+use std::collections::HashMap;
+use std::hint::black_box;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+
+use serde::Deserialize;
+use tool_runtime::{
+    Arguments, Registry, Snapshot, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
+    ToolOutput, async_trait, dispatch, tool, tools,
+};
+
+/// How many tools are registered.
+pub(crate) const COUNTS: [usize; 3] = [1, 100, 1_000];
+
+/// What the model wrote, for every contender.
+const TEXT: &str = r#"{"a": 20, "b": 22}"#;
+
+/// What every contender gives back, as a string of its own.
+pub(crate) const ANSWER: &str = "42";
+
+/// Adds two numbers.
+#[tool]
+async fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+/// The numbers to add.
+#[tool_runtime::args]
+struct Terms {
+    a: i64,
+    b: i64,
+}
+
+/// Adds two numbers.
+#[tool]
+async fn add_terms(args: Terms) -> i64 {
+    args.a + args.b
+}
+
+/// The least that anyone could write: decode, call, encode.
+pub(crate) fn floor() -> impl FnMut() -> String {
+    || now(by_hand(black_box(TEXT))).unwrap()
+}
+
+async fn by_hand(text: &str) -> serde_json::Result<String> {
+    #[derive(Deserialize)]
+    struct Numbers {
+        a: i64,
+        b: i64,
+    }
+    let numbers: Numbers = serde_json::from_str(text)?;
+    serde_json::to_string(&add(numbers.a, numbers.b).await)
+}
+
+/// The floor behind a name: what a framework without safety, context or schema costs.
+pub(crate) fn boxed(count: usize) -> impl FnMut() -> String {
+    let mut tools: HashMap<String, Box<dyn Boxed>> = HashMap::new();
+    tools.insert("add".into(), Box::new(ByHand));
+    for name in fillers(count) {
+        tools.insert(name, Box::new(Filler(definition("filler"))));
+    }
+    move || now(tools[black_box("add")].call(black_box(TEXT))).unwrap()
+}
+
+trait Boxed: Send + Sync {
+    fn call<'a>(&'a self, text: &'a str) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>>;
+}
+
+type Answer = serde_json::Result<String>;
+
+struct ByHand;
+
+impl Boxed for ByHand {
+    fn call<'a>(&'a self, text: &'a str) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        Box::pin(by_hand(text))
+    }
+}
+
+/// `#[tool] async fn add(a: i64, b: i64)` among `count` tools.
+pub(crate) fn params(count: usize) -> impl FnMut() -> String {
+    framework("add", count)
+}
+
+/// `#[tool] async fn add_terms(args: Terms)` among `count` tools.
+pub(crate) fn args_struct(count: usize) -> impl FnMut() -> String {
+    framework("add_terms", count)
+}
+
+fn framework(name: &str, count: usize) -> impl FnMut() -> String {
+    let call = ToolCall::new("call_1", name, TEXT);
+    let tools = snapshot(name, count);
+    // A call moves into its context and out again: making one costs nothing worth a place below.
+    let ctx = ToolContext::new(call.clone());
+    move || {
+        let tool = tools.get(black_box(&call.name)).unwrap();
+        let arguments = black_box(&call.arguments).clone();
+        let output = now(dispatch::invoke(tool.as_ref(), arguments, &ctx));
+        output.unwrap().into_text()
+    }
+}
+
+fn snapshot(name: &str, count: usize) -> Arc<Snapshot> {
+    let tools = tools![add, add_terms].into_iter().filter(|tool| tool.definition().name == name);
+    let registry = Registry::new();
+    for tool in tools {
+        registry.register(tool).unwrap();
+    }
+    for name in fillers(count) {
+        registry.register(Arc::new(Filler(definition(&name)))).unwrap();
+    }
+    registry.snapshot()
+}
+
+/// Names of the tools that are there and never called; the called one is among the `count`.
+fn fillers(count: usize) -> impl Iterator<Item = String> {
+    (1..count).map(|index| format!("filler_{index}"))
+}
+
+fn definition(name: &str) -> ToolDefinition {
+    let schema = serde_json::json!({ "type": "object", "properties": {} });
+    ToolDefinition::new(name, "Does nothing.", schema)
+}
+
+struct Filler(ToolDefinition);
+
+#[async_trait]
+impl Tool for Filler {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    async fn call(&self, args: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(args.to_text()))
+    }
+}
+
+impl Boxed for Filler {
+    fn call<'a>(&'a self, text: &'a str) -> Pin<Box<dyn Future<Output = Answer> + Send + 'a>> {
+        Box::pin(async move { Ok(text.to_owned()) })
+    }
+}
+
+/// Nothing here waits, so one poll is all it takes: no executor is measured along.
+fn now<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => unreachable!("nothing here waits"),
+    }
+}

@@ -1,0 +1,20 @@
+//! Criterion's view of one call: each contender by itself, with its spread.
+
+mod contenders;
+
+use contenders::{COUNTS, args_struct, boxed, floor, params};
+use criterion::{BenchmarkId, Criterion};
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    let mut group = criterion.benchmark_group("dispatch");
+    group.bench_function("floor", |bench| bench.iter(floor()));
+    for count in COUNTS {
+        group.bench_function(BenchmarkId::new("boxed", count), |bench| bench.iter(boxed(count)));
+        group.bench_function(BenchmarkId::new("params", count), |bench| bench.iter(params(count)));
+        let args = BenchmarkId::new("args", count);
+        group.bench_function(args, |bench| bench.iter(args_struct(count)));
+    }
+    group.finish();
+    criterion.final_summary();
+}

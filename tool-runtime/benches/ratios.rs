@@ -1,0 +1,41 @@
+//! What the framework adds to one call, as a multiple of doing without.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a bench that can't go on should stop, and its figures are its output"
+)]
+
+mod contenders;
+mod rounds;
+
+use contenders::{ANSWER, COUNTS, args_struct, boxed, floor, params};
+use rounds::Rounds;
+
+fn main() {
+    assert_eq!(floor()(), ANSWER);
+    let mut rounds = Rounds::default();
+    rounds.add(floor());
+    for count in COUNTS {
+        assert_eq!([boxed(count)(), params(count)(), args_struct(count)()], [ANSWER; 3]);
+        rounds.add(boxed(count));
+        rounds.add(params(count));
+        rounds.add(args_struct(count));
+    }
+    let times = rounds.run();
+    let floor = times[0];
+
+    println!("floor: {floor:.0} ns\n");
+    println!("| tools | boxed ns | params ns | × floor | × boxed | args ns | × floor | × boxed |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for (count, times) in COUNTS.iter().zip(times[1..].chunks_exact(3)) {
+        let [boxed, params, args] = [times[0], times[1], times[2]];
+        println!(
+            "| {count} | {boxed:.0} | {params:.0} | {:.2} | {:.2} | {args:.0} | {:.2} | {:.2} |",
+            params / floor,
+            params / boxed,
+            args / floor,
+            args / boxed,
+        );
+    }
+}

@@ -1,0 +1,169 @@
+//! Schemas and values made to hang or to crash the walk.
+
+use serde_json::{Map, Value, json};
+
+use super::{MismatchKind, check};
+
+/// `value` inside itself `times` times, without the copies of `json!`; never dropped, for dropping
+/// it would overflow the stack.
+fn nest(mut value: Value, times: usize, wrap: impl Fn(Value) -> Value) -> &'static Value {
+    for _ in 0..times {
+        value = wrap(value);
+    }
+    Box::leak(Box::new(value))
+}
+
+fn under(key: &str) -> impl Fn(Value) -> Value {
+    move |inner| Value::Object(Map::from_iter([(key.to_owned(), inner)]))
+}
+
+fn is_unchecked(schema: &Value, value: &Value) -> bool {
+    let kinds: Vec<_> = check(schema, value).into_iter().map(|each| each.kind).collect();
+    kinds == [MismatchKind::Unchecked]
+}
+
+/// A reference that leads back to itself asks for nothing.
+#[test]
+fn references_in_a_circle_end() {
+    for schema in [
+        json!({"$ref": "#"}),
+        json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}),
+        json!({"allOf": [{"$ref": "#"}], "unevaluatedProperties": false, "properties": {"a": {}}}),
+        json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}),
+        json!({"oneOf": [{"$ref": "#"}, {"type": "null"}]}),
+        json!({"if": {"$ref": "#"}, "then": {"$ref": "#"}, "else": {"$ref": "#"}}),
+    ] {
+        assert_eq!(check(&schema, &json!({"a": 1})), [], "{schema}");
+    }
+    let not = json!({"not": {"$ref": "#"}});
+    let _either_answer = check(&not, &json!(1));
+}
+
+#[test]
+fn deep_schemas_and_values_end() {
+    let deep = 10_000;
+    for key in ["not", "if", "propertyNames", "items", "additionalProperties", "contains"] {
+        let schema = nest(json!(true), deep, under(key));
+        let _any_answer = check(schema, &json!({"a": [[1]]}));
+    }
+    for key in ["allOf", "anyOf", "oneOf"] {
+        let list = |inner| under(key)(Value::Array(vec![inner]));
+        assert!(is_unchecked(nest(json!(true), deep, list), &json!(1)), "{key}");
+    }
+    let value = nest(json!(1), 5_000, |inner| Value::Array(vec![inner]));
+    assert!(is_unchecked(&json!({"items": {"$ref": "#"}}), value));
+}
+
+/// What a parser lets through is checked to the bottom, by a schema of three steps a level.
+#[test]
+fn a_value_of_depth_128_is_checked() {
+    let schema = json!({
+        "$defs": {"Tree": {
+            "type": "object",
+            "properties": {"next": {"anyOf": [{"$ref": "#/$defs/Tree"}, {"type": "null"}]}},
+            "additionalProperties": false,
+        }},
+        "$ref": "#/$defs/Tree",
+    });
+    assert_eq!(check(&schema, nest(json!({}), 127, under("next"))), []);
+    let wrong = check(&schema, nest(json!({"nxt": 1}), 127, under("next")));
+    assert_eq!(wrong.len(), 1);
+    assert!(wrong[0].path.ends_with("next.nxt"), "{}", wrong[0]);
+}
+
+/// Each level names the next one twice: 2^64 walks, were there no fuel.
+#[test]
+fn doubling_references_end() {
+    for key in ["allOf", "anyOf", "oneOf"] {
+        let mut definitions = Map::new();
+        for level in 0..64 {
+            let next = json!({"$ref": format!("#/$defs/{}", level + 1)});
+            let both = under(key)(json!([next, next]));
+            definitions.insert(level.to_string(), both);
+        }
+        definitions.insert("64".to_owned(), json!({"type": "string"}));
+        let schema =
+            json!({"$ref": "#/$defs/0", "$defs": definitions, "unevaluatedProperties": false});
+        let _any_answer = check(&schema, &json!({"a": 1}));
+        if key != "anyOf" {
+            assert!(!check(&schema, &json!("a")).is_empty(), "{key}");
+        }
+    }
+}
+
+/// A union of shapes with the same members, told apart by a tag, is linear in the value.
+#[test]
+fn a_deep_tagged_union_is_checked() {
+    let branch = |kind| {
+        json!({
+            "properties": {"kind": {"const": kind}, "left": {"$ref": "#"}, "right": {"$ref": "#"}},
+            "required": ["kind"],
+        })
+    };
+    let kinds = ["add", "sub", "mul", "div", "neg"];
+    let schema = json!({"oneOf": kinds.map(branch)});
+    let leaf = json!({"kind": "neg"});
+    let value = nest(leaf.clone(), 100, |inner| {
+        let members = [("kind", json!("div")), ("left", leaf.clone()), ("right", inner)];
+        members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    });
+    assert_eq!(check(&schema, value), []);
+    let wrong = nest(json!({"kind": "pow"}), 100, |inner| {
+        let members = [("kind", json!("add")), ("left", inner)];
+        members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
+    });
+    let told = check(&schema, wrong);
+    assert_eq!(told.len(), 1);
+    assert!(told[0].path.ends_with("left.kind"), "{}", told[0]);
+}
+
+#[test]
+fn costly_patterns_end() {
+    let text = "a".repeat(20_000);
+    for pattern in ["^(a|aa)+$", "((a{100}){100}){100}", "(a?){900}b", "(((((a*)*)*)*)*)*b"] {
+        let schema = json!({"allOf": vec![json!({"pattern": pattern}); 50]});
+        let _any_answer = check(&schema, &json!(text));
+    }
+    let huge = json!({"pattern": "(".repeat(100_000)});
+    assert_eq!(check(&huge, &json!("a")), []);
+    assert_eq!(check(&json!({"pattern": "(?=a)b"}), &json!("x")), []);
+}
+
+/// 100,000 items that are all different, and all alike but for the last member.
+#[test]
+fn large_arrays_are_compared_in_linear_time() {
+    let numbers: Vec<_> = (0..100_000).collect();
+    let objects: Vec<_> = numbers.iter().map(|at| json!({"a": 1, "b": at})).collect();
+    let unique = json!({"uniqueItems": true});
+    assert_eq!(check(&unique, &json!(numbers)), []);
+    assert_eq!(check(&unique, &Value::Array(objects)), []);
+}
+
+#[test]
+fn large_schemas_times_large_values_end() {
+    let names: Vec<_> = (0..3_000).map(|at| at.to_string()).collect();
+    let value = Value::Array(vec![json!("absent"); 3_000]);
+    let long = json!({"items": {"anyOf": vec![json!({"enum": names}); 300]}});
+    assert!(!check(&long, &value).is_empty());
+    let required = json!({"items": {"anyOf": vec![json!({"required": names}); 300]}});
+    assert!(!check(&required, &Value::Array(vec![json!({}); 3_000])).is_empty());
+    let pointer = json!({"items": {"$ref": format!("#{}", "/items".repeat(100_000))}});
+    let _any_answer = check(&pointer, &value);
+}
+
+#[test]
+fn nonsense_is_no_rule() {
+    for schema in [
+        json!(null),
+        json!(3),
+        json!([]),
+        json!({"properties": 3, "required": "a", "allOf": {}, "enum": 1, "minItems": "x"}),
+        json!({"items": 4, "prefixItems": false, "if": 1, "then": 2, "$ref": 7, "pattern": []}),
+        json!({"$ref": "https://example.org/other"}),
+        json!({"minLength": -1, "maximum": null, "multipleOf": "2", "dependentRequired": [1]}),
+    ] {
+        for value in [json!({"a": 1}), json!([1]), json!("a"), json!(1)] {
+            assert_eq!(check(&schema, &value), [], "{schema} {value}");
+        }
+    }
+}

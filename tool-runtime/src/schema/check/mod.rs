@@ -1,0 +1,160 @@
+//! Every place where a value is not what its schema wants, in words that a model can act on.
+//!
+//! ```text
+//! check ─▶ walk     value against schema; object, array, text, number: the keywords of one type
+//!           │ └──▶ branch      which branch of anyOf or oneOf was meant
+//!           ▼
+//!         fault ──▶ report      a Mismatch, worded by describe (what is wanted) and found (what came)
+//! ```
+//!
+//! **Limits.** A walk is bounded, whatever the schema: fuel grows with the size of the value alone,
+//! and nesting with [`walk::MAX_DEPTH`]. A value that can't be checked within them is not called
+//! valid: it gives one mismatch of kind [`MismatchKind::Unchecked`].
+//!
+//! **Left to others.** `format` is a note, as the specification has it; a reference to another
+//! document or to an anchor, `$dynamicRef`, and a pattern that regex-lite can't compile (look-around,
+//! `\p{…}`, or more than half a megabyte compiled) add no rule.
+
+mod array;
+mod branch;
+mod describe;
+mod equal;
+mod evaluated;
+mod fault;
+mod found;
+mod number;
+mod object;
+mod pattern;
+mod report;
+mod text;
+mod walk;
+
+use std::fmt;
+
+use serde_json::Value;
+
+/// One place where a value is not what its schema wants.
+///
+/// Printed, it is one line for the model: `` `days`: expected an integer from 1 to 7, got 9 ``.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Mismatch {
+    /// Where: `days`, `stops[2].city`, `prices["odd key"]`; empty for the whole value.
+    pub path: String,
+    /// What sort of rule is broken.
+    pub kind: MismatchKind,
+    /// What the schema wants, in words.
+    pub expected: String,
+    /// What came, cut to a readable length; empty where nothing came.
+    pub found: String,
+    /// The spelling that was probably meant, where one is near.
+    pub suggestion: Option<String>,
+}
+
+/// The sort of rule that a value breaks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum MismatchKind {
+    /// A required member isn't there.
+    Missing,
+    /// A member that the schema doesn't know.
+    Unknown,
+    /// Another type, or another shape than all of those allowed.
+    Type,
+    /// Not among the listed values.
+    Choice,
+    /// A number out of bounds.
+    Range,
+    /// Not a multiple of the number wanted.
+    Multiple,
+    /// A text too short or too long.
+    Length,
+    /// A text that its pattern doesn't match.
+    Pattern,
+    /// An array with too few or too many items.
+    Items,
+    /// An array with an item twice.
+    Unique,
+    /// An array with too few or too many items of a certain sort.
+    Contains,
+    /// An object with too few or too many members.
+    Properties,
+    /// A member's name breaks the rule for names.
+    Name,
+    /// A value that the schema rules out.
+    Excluded,
+    /// A value where none may stand.
+    Forbidden,
+    /// A value that fits several shapes of which it may fit only one.
+    Ambiguous,
+    /// Too large or too deeply nested to be checked.
+    Unchecked,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { path, expected, found, .. } = self;
+        match self.kind {
+            MismatchKind::Missing if expected.is_empty() => {
+                return write!(f, "`{path}` is missing");
+            }
+            MismatchKind::Missing => return write!(f, "`{path}` is missing: expected {expected}"),
+            MismatchKind::Unknown => {
+                return match &self.suggestion {
+                    Some(near) => write!(f, "`{path}` is not known here: did you mean {near}?"),
+                    None => write!(f, "`{path}` is not known here: {expected}"),
+                };
+            }
+            _ if path.is_empty() => {}
+            _ => write!(f, "`{path}`: ")?,
+        }
+        write!(f, "expected {expected}")?;
+        if !found.is_empty() {
+            write!(f, ", got {found}")?;
+        }
+        match &self.suggestion {
+            Some(near) => write!(f, "; did you mean {near}?"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Walks `value` against `schema` (JSON Schema 2020-12); an empty list means that it is valid.
+///
+/// At most 20 mismatches are listed. Where a value fits none of several branches, those of the
+/// branch that it evidently means are.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_runtime::schema::check;
+///
+/// let schema = json!({
+///     "type": "object",
+///     "properties": {"days": {"type": "integer", "minimum": 1, "maximum": 7}},
+///     "required": ["days"],
+/// });
+/// assert!(check(&schema, &json!({"days": 3})).is_empty());
+///
+/// let mismatches = check(&schema, &json!({"days": 9}));
+/// assert_eq!(
+///     mismatches[0].to_string(),
+///     "`days`: expected an integer from 1 to 7, got 9",
+/// );
+/// ```
+#[must_use]
+pub fn check(schema: &Value, value: &Value) -> Vec<Mismatch> {
+    let mut listed: Vec<Mismatch> = Vec::new();
+    for fault in walk::Walk::run(schema, value) {
+        let mismatch = report::mismatch(&fault, schema);
+        // Two branches of an `allOf` may ask for the same.
+        if !listed.contains(&mismatch) {
+            listed.push(mismatch);
+        }
+    }
+    listed
+}
+
+#[cfg(test)]
+mod hostile;
+#[cfg(test)]
+mod wording;

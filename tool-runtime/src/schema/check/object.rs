@@ -1,0 +1,156 @@
+//! The keywords of objects.
+
+use serde_json::{Map, Value};
+
+use super::fault::{Rule, Step};
+use super::walk::{Walk, fits_count};
+
+impl<'s, 'v> Walk<'s, 'v> {
+    pub(super) fn object(
+        &mut self,
+        rules: &'s Map<String, Value>,
+        members: &'v Map<String, Value>,
+    ) {
+        if !self.pay(members.len()) {
+            return;
+        }
+        self.required(rules, members);
+        self.dependent(rules, members);
+        if !fits_count(rules, "minProperties", "maxProperties", members.len()) {
+            self.fault(Rule::Properties(rules, members.len()));
+        }
+        if let Some(schema) = rules.get("propertyNames") {
+            for name in members.keys() {
+                if !self.name_holds(schema, name) {
+                    self.fault(Rule::Name(schema, name));
+                }
+            }
+        }
+        self.members(rules, members);
+    }
+
+    fn required(&mut self, rules: &'s Map<String, Value>, members: &'v Map<String, Value>) {
+        for name in names(rules.get("required")) {
+            if self.pay(1) && !members.contains_key(name) {
+                self.missing(rules, name, None);
+            }
+        }
+    }
+
+    fn dependent(&mut self, rules: &'s Map<String, Value>, members: &'v Map<String, Value>) {
+        for (because, wanted) in object_at(rules, "dependentRequired") {
+            if self.pay(1) && members.contains_key(because) {
+                for name in names(Some(wanted)) {
+                    if self.pay(1) && !members.contains_key(name) {
+                        self.missing(rules, name, Some(because));
+                    }
+                }
+            }
+        }
+        let value = self.value();
+        for (because, schema) in object_at(rules, "dependentSchemas") {
+            if self.pay(1) && members.contains_key(because) {
+                self.walk(schema, value);
+            }
+        }
+    }
+
+    fn missing(&mut self, rules: &'s Map<String, Value>, name: &'s str, because: Option<&'s str>) {
+        let schema = rules.get("properties").and_then(|known| known.get(name));
+        self.fault(Rule::Missing { name, wanted: schema.into_iter().collect(), because });
+    }
+
+    fn members(&mut self, rules: &'s Map<String, Value>, members: &'v Map<String, Value>) {
+        let known = rules.get("properties").and_then(Value::as_object);
+        let others = rules.get("additionalProperties");
+        for (name, value) in members {
+            let schema = known.and_then(|known| known.get(name));
+            if let Some(schema) = schema {
+                self.walk_into(Step::Key(name), schema, value);
+            }
+            let mut is_known = schema.is_some();
+            for (pattern, schema) in object_at(rules, "patternProperties") {
+                match self.matches(pattern, name) {
+                    Some(true) => self.walk_into(Step::Key(name), schema, value),
+                    Some(false) => continue,
+                    // A pattern that isn't understood must not make a member unknown.
+                    None => {}
+                }
+                is_known = true;
+            }
+            match others {
+                Some(schema) if !is_known => self.other_member(rules, schema, name, value),
+                _ => {}
+            }
+        }
+    }
+
+    /// A member that no name and no pattern covers.
+    fn other_member(
+        &mut self,
+        rules: &'s Map<String, Value>,
+        schema: &'s Value,
+        name: &'v str,
+        value: &'v Value,
+    ) {
+        if schema == &Value::Bool(false) {
+            let known = object_at(rules, "properties").map(|(name, _)| name).collect();
+            let patterns =
+                object_at(rules, "patternProperties").map(|(pattern, _)| pattern).collect();
+            self.unknown(known, patterns, name, value);
+        } else {
+            self.walk_into(Step::Key(name), schema, value);
+        }
+    }
+
+    /// Names that are already given are no suggestion for another.
+    pub(super) fn unknown(
+        &mut self,
+        mut known: Vec<&'s str>,
+        patterns: Vec<&'s str>,
+        name: &'v str,
+        value: &'v Value,
+    ) {
+        if let Value::Object(members) = self.value() {
+            known.retain(|known| !members.contains_key(*known));
+        }
+        self.fault_at(Step::Key(name), value, Rule::Unknown { known, patterns });
+    }
+
+    pub(super) fn unevaluated_members(
+        &mut self,
+        rules: &'s Map<String, Value>,
+        members: &'v Map<String, Value>,
+    ) {
+        let Some(schema) = rules.get("unevaluatedProperties") else {
+            return;
+        };
+        let evaluated = self.evaluated(rules);
+        for (name, value) in members {
+            if evaluated.has_key(name) {
+                continue;
+            }
+            if schema == &Value::Bool(false) {
+                let known = evaluated.known_names();
+                self.unknown(known, Vec::new(), name, value);
+            } else {
+                self.walk_into(Step::Key(name), schema, value);
+            }
+        }
+    }
+}
+
+/// The members of a keyword that holds an object.
+pub(super) fn object_at<'s>(
+    rules: &'s Map<String, Value>,
+    key: &str,
+) -> impl Iterator<Item = (&'s str, &'s Value)> + use<'s> {
+    let members = rules.get(key).and_then(Value::as_object);
+    members.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
+}
+
+/// The texts in a list of names.
+pub(super) fn names(list: Option<&Value>) -> impl Iterator<Item = &str> {
+    let names = list.and_then(Value::as_array);
+    names.into_iter().flatten().filter_map(Value::as_str)
+}

@@ -1,0 +1,130 @@
+//! From a fault to what is told of it.
+
+use serde_json::Value;
+
+use super::describe::{Describe, between};
+use super::fault::{Fault, Rule, Step};
+use super::found::{line, literal, name, nearest, path, path_to, quoted, typed};
+use super::{Mismatch, MismatchKind};
+
+pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, root: &'s Value) -> Mismatch {
+    let describe = Describe { root };
+    let value = fault.value;
+    let (kind, expected, found) = match &fault.rule {
+        Rule::Missing { wanted, because, .. } => {
+            let expected = describe.member(wanted, *because);
+            (MismatchKind::Missing, expected, String::new())
+        }
+        Rule::Unknown { known, patterns } => {
+            let expected = known_names(known, patterns);
+            (MismatchKind::Unknown, expected, literal(value))
+        }
+        Rule::Unlike(wanted) => {
+            let expected = describe.any(wanted);
+            match describe.choices(wanted) {
+                Some(_) => (MismatchKind::Choice, expected, literal(value)),
+                None => (MismatchKind::Type, expected, typed(value)),
+            }
+        }
+        Rule::Range(rules) => (MismatchKind::Range, describe.number(rules), literal(value)),
+        Rule::Multiple(rules) => {
+            let expected = describe.number(rules);
+            (MismatchKind::Multiple, expected, literal(value))
+        }
+        Rule::Length(rules, length) => {
+            let expected = between(rules, ["minLength", "maxLength"], "character");
+            (MismatchKind::Length, expected, length.to_string())
+        }
+        Rule::Pattern(pattern) => {
+            let expected = format!("text that matches {}", line(pattern, 100));
+            (MismatchKind::Pattern, expected, literal(value))
+        }
+        Rule::Items(rules, length) => {
+            let expected = between(rules, ["minItems", "maxItems"], "item");
+            (MismatchKind::Items, expected, length.to_string())
+        }
+        Rule::NoMoreItems(most, length) => {
+            let s = if *most == 1 { "" } else { "s" };
+            let expected = format!("at most {most} item{s}");
+            (MismatchKind::Items, expected, length.to_string())
+        }
+        Rule::Repeated(first, again) => {
+            let item = value.get(first).map(literal).unwrap_or_default();
+            let expected = "items that all differ".to_owned();
+            let found = format!("{item} at both {first} and {again}");
+            (MismatchKind::Unique, expected, found)
+        }
+        Rule::Contains(rules, schema, count) => {
+            let items = match between(rules, ["minContains", "maxContains"], "item") {
+                unbounded if unbounded.is_empty() => "at least 1 item".to_owned(),
+                items => items,
+            };
+            let expected = format!("{items} like this: {}", describe.schema(schema));
+            (MismatchKind::Contains, expected, count.to_string())
+        }
+        Rule::Properties(rules, count) => {
+            let expected = between(rules, ["minProperties", "maxProperties"], "key");
+            (MismatchKind::Properties, expected, count.to_string())
+        }
+        Rule::Name(schema, key) => {
+            let expected = format!("each key to be {}", describe.schema(schema));
+            let found = format!("the key {}", quoted(key));
+            (MismatchKind::Name, expected, found)
+        }
+        Rule::Excluded(schema) => {
+            let expected = format!("anything but {}", describe.schema(schema));
+            (MismatchKind::Excluded, expected, literal(value))
+        }
+        Rule::Forbidden => {
+            let expected = "nothing here: leave it out".to_owned();
+            (MismatchKind::Forbidden, expected, String::new())
+        }
+        Rule::Ambiguous(matched) => {
+            let expected = "a value that fits only one of the shapes allowed".to_owned();
+            let found = format!("one that fits {} of them", matched.len());
+            (MismatchKind::Ambiguous, expected, found)
+        }
+        Rule::Unchecked => {
+            let expected = "a value small and flat enough to be checked".to_owned();
+            (MismatchKind::Unchecked, expected, String::new())
+        }
+    };
+    Mismatch {
+        path: match &fault.rule {
+            Rule::Missing { name, .. } => path_to(&fault.path, name),
+            _ => path(&fault.path),
+        },
+        kind,
+        expected,
+        found,
+        suggestion: suggestion(fault, &describe),
+    }
+}
+
+/// The known spelling that is nearest to what came.
+fn suggestion<'s>(fault: &Fault<'s, '_>, describe: &Describe<'s>) -> Option<String> {
+    match (&fault.rule, fault.path.last(), fault.value) {
+        (Rule::Unknown { known, .. }, Some(Step::Key(key)), _) => {
+            nearest(key, known.iter().copied()).map(name)
+        }
+        (Rule::Unlike(wanted), _, Value::String(text)) => {
+            let choices = describe.some_choices(wanted);
+            let texts = choices.iter().filter_map(|choice| choice.as_str());
+            nearest(text, texts).map(|near| literal(&Value::from(near)))
+        }
+        _ => None,
+    }
+}
+
+fn known_names(known: &[&str], patterns: &[&str]) -> String {
+    const MOST: usize = 12;
+    let mut names: Vec<_> = known.iter().take(MOST).map(|known| name(known)).collect();
+    if known.len() > MOST {
+        names.push(format!("and {} more", known.len() - MOST));
+    }
+    match (names.is_empty(), patterns) {
+        (false, _) => format!("known: {}", names.join(", ")),
+        (true, []) => "leave it out".to_owned(),
+        (true, [first, ..]) => format!("names must match {}", line(first, 100)),
+    }
+}

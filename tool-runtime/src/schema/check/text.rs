@@ -1,0 +1,23 @@
+//! The keywords of text.
+
+use serde_json::{Map, Value};
+
+use super::fault::Rule;
+use super::walk::{Walk, fits_count};
+
+impl<'s> Walk<'s, '_> {
+    pub(super) fn text(&mut self, rules: &'s Map<String, Value>, text: &str) {
+        let is_counted = rules.contains_key("minLength") || rules.contains_key("maxLength");
+        if is_counted && self.pay(text.len() / 64) {
+            let length = text.chars().count();
+            if !fits_count(rules, "minLength", "maxLength", length) {
+                self.fault(Rule::Length(rules, length));
+            }
+        }
+        if let Some(Value::String(pattern)) = rules.get("pattern")
+            && self.matches(pattern, text) == Some(false)
+        {
+            self.fault(Rule::Pattern(pattern));
+        }
+    }
+}

@@ -191,7 +191,13 @@ async fn all_that_is_wrong_is_told_at_once() {
     assert_eq!(
         refusal(&trip {}, text).await,
         "`trip` was not called: its arguments are wrong.\n\
-         PLACEHOLDER"
+         - `from` is missing: expected a string (Where to start)\n\
+         - `class`: expected one of \"first\", \"second\", got \"third\"\n\
+         - `days`: expected an integer from 1 to 7, got 9\n\
+         - `hotel` is not known here: leave it out, or use `from`\n\
+         - `stops[1].city`: expected a string, got the number 5\n\
+         - `stops[1].nights`: expected an integer from 0 to 255, got the string \"two\"\n\
+         Call it again with this put right."
     );
 }
 

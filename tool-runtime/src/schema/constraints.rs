@@ -46,15 +46,15 @@ const RULES: [&str; 12] = [
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_runtime::schema::is_constrained;
+/// use tool_runtime::schema::Schema;
 ///
 /// let byte = json!({"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255});
 /// let days = json!({"type": "integer", "format": "uint8", "minimum": 1, "maximum": 7});
-/// assert!(!is_constrained(&byte));
-/// assert!(is_constrained(&days));
+/// assert!(!Schema::from(byte).is_constrained());
+/// assert!(Schema::from(days).is_constrained());
 /// ```
 #[must_use]
-pub fn is_constrained(schema: &Value) -> bool {
+pub(super) fn is_constrained(schema: &Value) -> bool {
     let mut waiting = vec![schema];
     // Targets outside the places walked anyway, each followed once.
     let mut followed: Vec<&str> = Vec::new();

@@ -55,8 +55,9 @@ impl Schema {
 
     /// Every place where `value` is not what this schema wants; empty when it satisfies it.
     ///
-    /// Patterns that the engine can't compile count as satisfied, as do rules out of reach of
-    /// the walk's depth: a hostile schema costs bounded time, never a crash.
+    /// At most 20 are named. `format`, references to other documents and patterns that need
+    /// look-around add no rule. The walk is bounded, whatever the schema; a value that can't be
+    /// checked within the bounds gives one mismatch of kind [`MismatchKind::Unchecked`].
     pub fn check(&self, value: &Value) -> Vec<Mismatch> {
         check::check(&self.document, value)
     }

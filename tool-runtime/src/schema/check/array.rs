@@ -4,7 +4,9 @@ use serde_json::{Map, Value};
 
 use super::equal::first_repeat;
 use super::fault::{Rule, Step};
-use super::walk::{MAX_DEPTH, Walk, count, fits_count, list, weight};
+use super::limits::{MAX_DEPTH, weight};
+use super::rules::{count, fits_count, list};
+use super::walk::Walk;
 
 /// The schemas of an array by position: those of the first items, and that of all others.
 ///

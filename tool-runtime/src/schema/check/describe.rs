@@ -1,27 +1,40 @@
 //! What a schema wants, in words.
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value};
 
 use super::array::by_position;
-use super::found::{clip, line, literal, name};
-use super::object::{names, object_at};
-use super::walk::{count, list};
+use super::found::{clip, line, name};
+use super::phrase::{ANYTHING, between, number, one_of, or, text, without_null};
+use super::rules::{list, names, object_at};
 use crate::schema::pointer;
 
-/// Choices, and shapes, that are listed before "… and N more".
-const MOST_CHOICES: usize = 12;
+/// Shapes that are listed before "another shape".
 const MOST_SHAPES: usize = 6;
 /// Schemas within schemas that are described.
 const DEPTH: usize = 4;
-/// What is said of a schema that has no rule a word could be put to.
-const ANYTHING: &str = "any value";
+/// Schemas that are looked at for all the descriptions of one check; 64 choices count as one.
+const LOOKS: usize = 20_000;
 
 #[derive(Debug)]
 pub(super) struct Describe<'s> {
-    pub(super) root: &'s Value,
+    root: &'s Value,
+    looks: Cell<usize>,
 }
 
 impl<'s> Describe<'s> {
+    pub(super) fn new(root: &'s Value) -> Self {
+        Self { root, looks: Cell::new(LOOKS) }
+    }
+
+    /// False when enough was looked at: what is left is "any value".
+    fn look(&self, cost: usize) -> bool {
+        let left = self.looks.get().checked_sub(cost);
+        self.looks.set(left.unwrap_or(0));
+        left.is_some()
+    }
+
     pub(super) fn schema(&self, schema: &'s Value) -> String {
         self.at(schema, DEPTH)
     }
@@ -79,7 +92,8 @@ impl<'s> Describe<'s> {
             if let Some(only) = rules.get("const") {
                 choices.push(only);
             } else if rules.contains_key("enum") {
-                choices.extend(list(rules, "enum"));
+                let listed = list(rules, "enum");
+                choices.extend(self.look(listed.len() / 64).then_some(listed)?);
             } else if rules.get("type").is_some_and(|kind| kind == "null") {
                 choices.push(&Value::Null);
             } else {
@@ -175,7 +189,7 @@ impl<'s> Describe<'s> {
 
     fn noun(&self, kind: &str, rules: &'s Map<String, Value>) -> String {
         match kind {
-            "integer" | "number" => self.number(rules),
+            "integer" | "number" => number(rules),
             "boolean" => "true or false".to_owned(),
             "string" => text(rules),
             "array" => {
@@ -201,37 +215,15 @@ impl<'s> Describe<'s> {
         words.into_iter().find(|word| *word == kind)
     }
 
-    pub(super) fn number(&self, rules: &Map<String, Value>) -> String {
-        let is_integer = match rules.get("type") {
-            Some(Value::String(kind)) => kind == "integer",
-            kinds => names(kinds).any(|kind| kind == "integer"),
-        };
-        let mut words = if is_integer { "an integer" } else { "a number" }.to_owned();
-        let bound = |key| rules.get(key).filter(|bound| bound.is_number());
-        let bounds: Vec<String> = match (bound("minimum"), bound("maximum")) {
-            (Some(least), Some(most)) => vec![format!("from {least} to {most}")],
-            (Some(least), None) => vec![format!("of at least {least}")],
-            (None, Some(most)) => vec![format!("of at most {most}")],
-            (None, None) => vec![],
-        };
-        let above = bound("exclusiveMinimum").map(|bound| format!("above {bound}"));
-        let below = bound("exclusiveMaximum").map(|bound| format!("below {bound}"));
-        let bounds: Vec<_> = bounds.into_iter().chain(above).chain(below).collect();
-        if !bounds.is_empty() {
-            words = format!("{words} {}", bounds.join(" and "));
-        }
-        match bound("multipleOf") {
-            Some(step) => format!("{words} that is a multiple of {step}"),
-            None => words,
-        }
-    }
-
     /// The rules that say what a schema is, through references and `allOf`.
     fn follow(&self, schema: &'s Value) -> Option<&'s Map<String, Value>> {
         const SAYS: [&str; 6] = ["anyOf", "const", "enum", "oneOf", "properties", "type"];
         const HOPS: usize = 8;
         let mut rules = schema.as_object()?;
         for _ in 0..HOPS {
+            if !self.look(1) {
+                return None;
+            }
             if SAYS.iter().any(|key| rules.contains_key(*key)) {
                 break;
             }
@@ -266,58 +258,4 @@ fn implied_type(rules: &Map<String, Value>) -> Option<&'static str> {
     } else {
         None
     }
-}
-
-fn text(rules: &Map<String, Value>) -> String {
-    if let Some(Value::String(pattern)) = rules.get("pattern") {
-        return format!("text that matches {}", line(pattern, 100));
-    }
-    match between(rules, ["minLength", "maxLength"], "character") {
-        length if !length.is_empty() => format!("a string of {length}"),
-        _ => match rules.get("format") {
-            Some(Value::String(format)) => format!("a string in {} format", line(format, 40)),
-            _ => "a string".to_owned(),
-        },
-    }
-}
-
-/// "2 to 5 items", "at least 1 item"; empty without a bound.
-pub(super) fn between(rules: &Map<String, Value>, [least, most]: [&str; 2], thing: &str) -> String {
-    let s = |count| if count == 1 { "" } else { "s" };
-    match (count(rules, least).filter(|least| *least > 0), count(rules, most)) {
-        (Some(least), Some(most)) if least == most => {
-            format!("exactly {least} {thing}{}", s(least))
-        }
-        (Some(least), Some(most)) => format!("{least} to {most} {thing}{}", s(most)),
-        (Some(least), None) => format!("at least {least} {thing}{}", s(least)),
-        (None, Some(most)) => format!("at most {most} {thing}{}", s(most)),
-        (None, None) => String::new(),
-    }
-}
-
-fn one_of(choices: &[&Value]) -> String {
-    let listed: Vec<_> = choices.iter().take(MOST_CHOICES).map(|choice| literal(choice)).collect();
-    let listed = listed.join(", ");
-    match choices.len() {
-        1 => listed,
-        more if more > MOST_CHOICES => {
-            format!("one of {listed}, … and {} more", more - MOST_CHOICES)
-        }
-        _ => format!("one of {listed}"),
-    }
-}
-
-fn or(words: &[String]) -> String {
-    match words {
-        [] => ANYTHING.to_owned(),
-        [only] => only.clone(),
-        [first @ .., last] => format!("{} or {last}", first.join(", ")),
-    }
-}
-
-fn without_null(mut choices: Vec<&Value>) -> Vec<&Value> {
-    if choices.iter().any(|choice| !choice.is_null()) {
-        choices.retain(|choice| !choice.is_null());
-    }
-    choices
 }

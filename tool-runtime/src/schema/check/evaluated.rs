@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use serde_json::{Map, Value};
 
 use super::array::by_position;
-use super::object::object_at;
-use super::walk::{Walk, list};
+use super::rules::{list, object_at};
+use super::walk::Walk;
 
 /// What was looked at in one value.
 #[derive(Debug, Default)]

@@ -151,6 +151,21 @@ fn large_schemas_times_large_values_end() {
     let _any_answer = check(&pointer, &value);
 }
 
+/// Wording is bounded as well: unions of unions by reference are 1,000^4 shapes to list.
+#[test]
+fn vast_unions_are_described_in_bounded_time() {
+    let mut definitions = Map::new();
+    for level in 0..8 {
+        let next = json!({"$ref": format!("#/$defs/{}", level + 1)});
+        definitions.insert(level.to_string(), json!({"anyOf": vec![next; 1_000]}));
+    }
+    definitions.insert("8".to_owned(), json!({"enum": (0..1_000).collect::<Vec<_>>()}));
+    let schema = json!({"$defs": definitions, "required": ["a"], "properties": {
+        "a": {"$ref": "#/$defs/5"}, "b": {"$ref": "#/$defs/0"},
+    }});
+    assert!(!check(&schema, &json!({"b": "x"})).is_empty());
+}
+
 #[test]
 fn nonsense_is_no_rule() {
     for schema in [

@@ -2,13 +2,13 @@
 //!
 //! ```text
 //! check ─▶ walk     value against schema; object, array, text, number: the keywords of one type
-//!           │ └──▶ branch      which branch of anyOf or oneOf was meant
+//!           │ └──▶ branch      anyOf and oneOf: glance tells which to walk, meant which to report
 //!           ▼
 //!         fault ──▶ report      a Mismatch, worded by describe (what is wanted) and found (what came)
 //! ```
 //!
 //! **Limits.** A walk is bounded, whatever the schema: fuel grows with the size of the value alone,
-//! and nesting with [`walk::MAX_DEPTH`]. A value that can't be checked within them is not called
+//! and nesting with [`limits::MAX_DEPTH`]. A value that can't be checked within them is not called
 //! valid: it gives one mismatch of kind [`MismatchKind::Unchecked`].
 //!
 //! **Left to others.** `format` is a note, as the specification has it; a reference to another
@@ -22,10 +22,15 @@ mod equal;
 mod evaluated;
 mod fault;
 mod found;
+mod glance;
+mod limits;
+mod meant;
 mod number;
 mod object;
 mod pattern;
+mod phrase;
 mod report;
+mod rules;
 mod text;
 mod walk;
 
@@ -126,26 +131,27 @@ impl fmt::Display for Mismatch {
 ///
 /// ```
 /// use serde_json::json;
-/// use tool_runtime::schema::check;
+/// use tool_runtime::schema::Schema;
 ///
-/// let schema = json!({
+/// let schema = Schema::from(json!({
 ///     "type": "object",
 ///     "properties": {"days": {"type": "integer", "minimum": 1, "maximum": 7}},
 ///     "required": ["days"],
-/// });
-/// assert!(check(&schema, &json!({"days": 3})).is_empty());
+/// }));
+/// assert!(schema.check(&json!({"days": 3})).is_empty());
 ///
-/// let mismatches = check(&schema, &json!({"days": 9}));
+/// let mismatches = schema.check(&json!({"days": 9}));
 /// assert_eq!(
 ///     mismatches[0].to_string(),
 ///     "`days`: expected an integer from 1 to 7, got 9",
 /// );
 /// ```
 #[must_use]
-pub fn check(schema: &Value, value: &Value) -> Vec<Mismatch> {
+pub(super) fn check(schema: &Value, value: &Value) -> Vec<Mismatch> {
     let mut listed: Vec<Mismatch> = Vec::new();
+    let describe = describe::Describe::new(schema);
     for fault in walk::Walk::run(schema, value) {
-        let mismatch = report::mismatch(&fault, schema);
+        let mismatch = report::mismatch(&fault, &describe);
         // Two branches of an `allOf` may ask for the same.
         if !listed.contains(&mismatch) {
             listed.push(mismatch);

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::fault::{Rule, Step};
-use super::walk::{Walk, fits_count};
+use super::rules::{fits_count, names, object_at};
+use super::walk::Walk;
 
 impl<'s, 'v> Walk<'s, 'v> {
     pub(super) fn object(
@@ -94,6 +95,9 @@ impl<'s, 'v> Walk<'s, 'v> {
         value: &'v Value,
     ) {
         if schema == &Value::Bool(false) {
+            if self.is_trial() {
+                return self.fault(Rule::Forbidden);
+            }
             let known = object_at(rules, "properties").map(|(name, _)| name).collect();
             let patterns =
                 object_at(rules, "patternProperties").map(|(pattern, _)| pattern).collect();
@@ -111,7 +115,9 @@ impl<'s, 'v> Walk<'s, 'v> {
         name: &'v str,
         value: &'v Value,
     ) {
-        if let Value::Object(members) = self.value() {
+        if let Value::Object(members) = self.value()
+            && self.pay(known.len() / 4)
+        {
             known.retain(|known| !members.contains_key(*known));
         }
         self.fault_at(Step::Key(name), value, Rule::Unknown { known, patterns });
@@ -138,19 +144,4 @@ impl<'s, 'v> Walk<'s, 'v> {
             }
         }
     }
-}
-
-/// The members of a keyword that holds an object.
-pub(super) fn object_at<'s>(
-    rules: &'s Map<String, Value>,
-    key: &str,
-) -> impl Iterator<Item = (&'s str, &'s Value)> + use<'s> {
-    let members = rules.get(key).and_then(Value::as_object);
-    members.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
-}
-
-/// The texts in a list of names.
-pub(super) fn names(list: Option<&Value>) -> impl Iterator<Item = &str> {
-    let names = list.and_then(Value::as_array);
-    names.into_iter().flatten().filter_map(Value::as_str)
 }

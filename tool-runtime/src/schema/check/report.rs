@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::describe::{Describe, between};
+use super::describe::Describe;
 use super::fault::{Fault, Rule, Step};
 use super::found::{line, literal, name, nearest, path, path_to, quoted, typed};
+use super::phrase::{between, number};
 use super::{Mismatch, MismatchKind};
 
-pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, root: &'s Value) -> Mismatch {
-    let describe = Describe { root };
+pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, describe: &Describe<'s>) -> Mismatch {
     let value = fault.value;
     let (kind, expected, found) = match &fault.rule {
         Rule::Missing { wanted, because, .. } => {
@@ -26,9 +26,9 @@ pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, root: &'s Value) -> Mismatch {
                 None => (MismatchKind::Type, expected, typed(value)),
             }
         }
-        Rule::Range(rules) => (MismatchKind::Range, describe.number(rules), literal(value)),
+        Rule::Range(rules) => (MismatchKind::Range, number(rules), literal(value)),
         Rule::Multiple(rules) => {
-            let expected = describe.number(rules);
+            let expected = number(rules);
             (MismatchKind::Multiple, expected, literal(value))
         }
         Rule::Length(rules, length) => {
@@ -97,7 +97,7 @@ pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, root: &'s Value) -> Mismatch {
         kind,
         expected,
         found,
-        suggestion: suggestion(fault, &describe),
+        suggestion: suggestion(fault, describe),
     }
 }
 
@@ -123,7 +123,7 @@ fn known_names(known: &[&str], patterns: &[&str]) -> String {
         names.push(format!("and {} more", known.len() - MOST));
     }
     match (names.is_empty(), patterns) {
-        (false, _) => format!("known: {}", names.join(", ")),
+        (false, _) => format!("leave it out, or use {}", names.join(", ")),
         (true, []) => "leave it out".to_owned(),
         (true, [first, ..]) => format!("names must match {}", line(first, 100)),
     }

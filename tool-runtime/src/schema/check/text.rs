@@ -3,7 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::fault::Rule;
-use super::walk::{Walk, fits_count};
+use super::rules::fits_count;
+use super::walk::Walk;
 
 impl<'s> Walk<'s, '_> {
     pub(super) fn text(&mut self, rules: &'s Map<String, Value>, text: &str) {

@@ -6,39 +6,29 @@ use serde_json::{Map, Value};
 
 use super::equal::equal;
 use super::fault::{Fault, Rule, Step};
-use super::number::Num;
+use super::limits::{FUEL, FUEL_PER_NODE, MAX_DEPTH, weight};
 use super::pattern::Patterns;
+use super::rules::{fits_type, list};
 use crate::schema::pointer;
 
 /// Mismatches after which the walk stops.
 const MOST_FAULTS: usize = 20;
 
-/// Schemas within schemas, and values within values, that the walk goes into.
-///
-/// A value of depth 128 (serde_json's limit) takes at most three schemas a level in what schemars
-/// emits: a nullable branch, a reference, its target.
-pub(super) const MAX_DEPTH: usize = 512;
-
-/// Fuel for the smallest value, and for each further node or 64 bytes of text in it: about a second
-/// at the very most, and another for each megabyte.
-const FUEL: usize = 500_000;
-const FUEL_PER_NODE: usize = 64;
-
 /// State of one walk; `'s` is the schema's life, `'v` the value's.
 #[derive(Debug)]
 pub(super) struct Walk<'s, 'v> {
     root: &'s Value,
-    fuel: usize,
-    depth: usize,
+    pub(super) fuel: usize,
+    pub(super) depth: usize,
     /// Set when a limit was met; from then on nothing found counts.
-    exhausted: bool,
+    pub(super) exhausted: bool,
     patterns: Patterns<'s>,
     path: Vec<Step<'v>>,
     /// References being followed, each with the value that it is followed for.
     open: Vec<(&'s Value, &'v Value)>,
-    faults: Vec<Fault<'s, 'v>>,
+    pub(super) faults: Vec<Fault<'s, 'v>>,
     /// Faults after which the present question is answered.
-    room: usize,
+    pub(super) room: usize,
     /// The value being looked at.
     value: &'v Value,
 }
@@ -247,29 +237,6 @@ impl<'s, 'v> Walk<'s, 'v> {
         self.path.len()
     }
 
-    /// One schema deeper; false when there is no need or no means to go on.
-    pub(super) fn enter(&mut self) -> bool {
-        if self.depth >= MAX_DEPTH {
-            self.exhausted = true;
-        }
-        let goes_on = self.pay(1) && self.faults.len() < self.room;
-        self.depth += usize::from(goes_on);
-        goes_on
-    }
-
-    pub(super) fn leave(&mut self) {
-        self.depth = self.depth.saturating_sub(1);
-    }
-
-    /// Takes fuel; false when there is none left.
-    pub(super) fn pay(&mut self, fuel: usize) -> bool {
-        match self.fuel.checked_sub(fuel) {
-            Some(left) if !self.exhausted => self.fuel = left,
-            _ => self.exhausted = true,
-        }
-        !self.exhausted
-    }
-
     fn fits_choice(&mut self, rules: &'s Map<String, Value>, value: &'v Value) -> bool {
         let constant = rules.get("const");
         let choices = rules.get("enum").and_then(Value::as_array);
@@ -285,73 +252,4 @@ impl<'s, 'v> Walk<'s, 'v> {
             || (constant.is_none_or(|constant| equal(constant, value))
                 && choices.is_none_or(|choices| choices.iter().any(|choice| equal(choice, value))))
     }
-}
-
-/// True when `type` is absent or names the type of `value`.
-pub(super) fn fits_type(rules: &Map<String, Value>, value: &Value) -> bool {
-    let fits = |name: &Value| match (name.as_str(), value) {
-        (Some("null"), Value::Null)
-        | (Some("boolean"), Value::Bool(_))
-        | (Some("string"), Value::String(_))
-        | (Some("number"), Value::Number(_))
-        | (Some("array"), Value::Array(_))
-        | (Some("object"), Value::Object(_)) => true,
-        (Some("integer"), Value::Number(number)) => Num::of(number).is_integer(),
-        _ => false,
-    };
-    match rules.get("type") {
-        Some(Value::Array(names)) => names.iter().any(fits),
-        Some(name) => fits(name),
-        None => true,
-    }
-}
-
-/// The schemas in a keyword that holds a list of them.
-pub(super) fn list<'s>(rules: &'s Map<String, Value>, key: &str) -> &'s [Value] {
-    match rules.get(key) {
-        Some(Value::Array(schemas)) => schemas,
-        _ => &[],
-    }
-}
-
-/// A count such as `minItems`; 2.0 is one too.
-pub(super) fn count(rules: &Map<String, Value>, key: &str) -> Option<usize> {
-    match Num::from_value(rules.get(key)?)? {
-        Num::Whole(count) => usize::try_from(count).ok(),
-        Num::Other(_) => None,
-    }
-}
-
-/// True when `length` keeps to the two counts.
-pub(super) fn fits_count(
-    rules: &Map<String, Value>,
-    least: &str,
-    most: &str,
-    length: usize,
-) -> bool {
-    count(rules, least).is_none_or(|least| length >= least)
-        && count(rules, most).is_none_or(|most| length <= most)
-}
-
-/// How much there is to look at: nodes, and 64 bytes of text each; `None` beyond `depth`.
-pub(super) fn weight(value: &Value, depth: usize) -> Option<usize> {
-    let inner = depth.checked_sub(1)?;
-    Some(match value {
-        Value::String(text) => 1 + text.len() / 64,
-        Value::Array(items) => {
-            let mut sum = 1;
-            for item in items {
-                sum += weight(item, inner)?;
-            }
-            sum
-        }
-        Value::Object(members) => {
-            let mut sum = 1;
-            for (key, member) in members {
-                sum += key.len() / 64 + weight(member, inner)?;
-            }
-            sum
-        }
-        _ => 1,
-    })
 }

@@ -1,0 +1,86 @@
+//! `Schema::check` gives the verdict that the crate jsonschema gives.
+//!
+//! `SCHEMA_PAIRS=1000000` sets how many pairs of schema and value are tried, `SCHEMA_SEED=7` others
+//! than the usual ones.
+
+mod draw;
+mod random_schema;
+mod random_value;
+mod shapes;
+
+use std::cell::Cell;
+use std::env;
+
+use draw::Draws;
+use proptest::prelude::any;
+use proptest::test_runner::{Config, RngAlgorithm, TestCaseError, TestError, TestRng, TestRunner};
+use serde_json::Value;
+use tool_runtime::schema::Schema;
+
+const VALUES_PER_SCHEMA: u32 = 40;
+
+fn number_from_env(name: &str, otherwise: u32) -> u32 {
+    env::var(name).map_or(otherwise, |text| text.parse().expect(name))
+}
+
+/// Both verdicts, which must be one; and what is told must be short, whatever came.
+fn verdict(
+    schema: &Schema,
+    oracle: &jsonschema::Validator,
+    value: &Value,
+) -> Result<bool, TestCaseError> {
+    let mismatches = schema.check(value);
+    let is_valid = oracle.is_valid(value);
+    if mismatches.is_empty() != is_valid {
+        return Err(TestCaseError::fail(format!(
+            "jsonschema says {is_valid}, check {mismatches:#?}\nvalue {value}\nschema {}",
+            schema.as_value()
+        )));
+    }
+    for mismatch in &mismatches {
+        let told = mismatch.to_string();
+        if told.len() > 1_000 || told.contains('\n') || told.trim() != told {
+            return Err(TestCaseError::fail(format!("{told}\nschema {}", schema.as_value())));
+        }
+    }
+    Ok(is_valid)
+}
+
+#[test]
+fn agrees_with_jsonschema() {
+    let pairs = number_from_env("SCHEMA_PAIRS", 20_000);
+    let seed = number_from_env("SCHEMA_SEED", 0);
+    let config = Config {
+        cases: pairs.div_ceil(VALUES_PER_SCHEMA),
+        failure_persistence: None,
+        ..Config::default()
+    };
+    let mut key = [0; 32];
+    key[..4].copy_from_slice(&seed.to_le_bytes());
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &key);
+    let (valid, invalid) = (Cell::new(0_u32), Cell::new(0_u32));
+    let bytes = proptest::collection::vec(any::<u8>(), 0..1_500);
+    TestRunner::new_with_rng(config, rng)
+        .run(&bytes, |bytes| {
+            let mut draws = Draws::new(&bytes);
+            let schema = random_schema::document(&mut draws);
+            let oracle = jsonschema::draft202012::new(&schema)
+                .map_err(|error| TestCaseError::fail(format!("{error}\n{schema:#}")))?;
+            let schema = Schema::from(schema);
+            for _ in 0..VALUES_PER_SCHEMA {
+                let value = random_value::near(&mut draws, schema.as_value());
+                let count = if verdict(&schema, &oracle, &value)? { &valid } else { &invalid };
+                count.set(count.get() + 1);
+            }
+            Ok(())
+        })
+        .unwrap_or_else(|error| match error {
+            // The bytes would say nothing.
+            TestError::Fail(reason, _) => panic!("{reason}"),
+            TestError::Abort(reason) => panic!("{reason}"),
+        });
+    let (valid, invalid) = (valid.get(), invalid.get());
+    println!("{valid} valid pairs, {invalid} invalid");
+    // Else the values would say little.
+    assert!(valid.min(invalid) > (valid + invalid) / 5, "{valid} {invalid}");
+}

@@ -7,8 +7,11 @@ use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
 use std::time::Duration;
 
+use tool_runtime::agent::Prompt;
 use tool_runtime::providers::OpenAi;
-use tool_runtime::{Agent, Event, Message, ToolError, args, tool, tools};
+use tool_runtime::{
+    Agent, Answer, Event, Message, StopReason, Stopped, ToolError, Tools, args, tool, tools,
+};
 
 const SETUP: &str = "\
 This example talks to any server that speaks OpenAI's chat completions:
@@ -106,19 +109,22 @@ async fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    let agent = Agent::new(model, tools![calculate, days_between, convert_length])
-        .system("Use the tools for everything that has to be exact. Answer in one sentence.")
-        .max_iterations(8)
-        .on_event(show);
+    let chat = Chat {
+        bare: Agent::new(model.clone(), Tools::new()),
+        agent: Agent::new(model, tools![calculate, days_between, convert_length])
+            .system("Use the tools for everything that has to be exact. Answer in one sentence.")
+            .max_iterations(4)
+            .on_event(show),
+    };
 
     let question = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
     if question.is_empty() {
-        return match talk(&agent).await {
+        return match chat.talk().await {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         };
     }
-    match agent.run(question).await {
+    match chat.answer(question).await {
         Ok(answer) => println!("{answer}"),
         Err(stopped) => {
             eprintln!("{stopped}");
@@ -128,27 +134,45 @@ async fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Line by line until the input ends. What was said stays said, also when a run stopped.
-async fn talk(agent: &Agent) -> io::Result<()> {
-    let mut conversation = Vec::new();
-    let mut lines = io::stdin().lock().lines();
-    loop {
-        print!("> ");
-        io::stdout().flush()?;
-        let Some(line) = lines.next().transpose()? else { return Ok(()) };
-        if line.trim().is_empty() {
-            continue;
+struct Chat {
+    agent: Agent,
+    bare: Agent,
+}
+
+impl Chat {
+    /// A small model may never stop calling: the run ends, and goes on from there without tools.
+    async fn answer(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
+        match self.agent.run(prompt).await {
+            Err(Stopped { why: StopReason::MaxIterations(_), mut transcript, .. }) => {
+                transcript.push(Message::user("Answer now, in words, from what the tools gave."));
+                self.bare.run(transcript).await
+            }
+            outcome => outcome,
         }
-        conversation.push(Message::user(line));
-        conversation = match agent.run(conversation).await {
-            Ok(answer) => {
-                println!("{answer}");
-                answer.transcript
+    }
+
+    /// Line by line until the input ends. What was said stays said, also when a run stopped.
+    async fn talk(&self) -> io::Result<()> {
+        let mut conversation = Vec::new();
+        let mut lines = io::stdin().lock().lines();
+        loop {
+            print!("> ");
+            io::stdout().flush()?;
+            let Some(line) = lines.next().transpose()? else { return Ok(()) };
+            if line.trim().is_empty() {
+                continue;
             }
-            Err(stopped) => {
-                eprintln!("{stopped}");
-                stopped.transcript
-            }
-        };
+            conversation.push(Message::user(line));
+            conversation = match self.answer(conversation).await {
+                Ok(answer) => {
+                    println!("{answer}");
+                    answer.transcript
+                }
+                Err(stopped) => {
+                    eprintln!("{stopped}");
+                    stopped.transcript
+                }
+            };
+        }
     }
 }

@@ -27,6 +27,11 @@ impl Endpoint {
         })
     }
 
+    /// Whether it is asked without TLS.
+    pub(super) fn is_plain(&self) -> bool {
+        self.0.as_ref().is_ok_and(|url| url.scheme() == "http")
+    }
+
     /// Whether it is on this very machine, where no proxy leads.
     pub(super) fn is_local(&self) -> bool {
         let host = self.0.as_ref().ok().and_then(Url::host_str).unwrap_or_default();

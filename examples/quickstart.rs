@@ -1,2 +1,119 @@
-//! x
-fn main() {}
+//! Shows a whole run: functions become tools, a model calls them, and what goes wrong is answered.
+//!
+//! `cargo run --example quickstart` needs no key and no network: the model's replies are a script.
+
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+use tool_runtime::{Agent, ChatReply, Event, ScriptedModel, ScriptedTurn, args, tool, tools};
+
+/// Where, and how far ahead.
+#[args]
+struct Forecast {
+    /// City name, such as "Oslo".
+    city: String,
+    /// Days ahead; today where left out.
+    days: Option<u8>,
+}
+
+/// Weather forecast for a city.
+#[tool(effect = "read", idempotent, timeout = "5s")]
+async fn forecast(args: Forecast) -> String {
+    sleep(Duration::from_millis(120)).await; // As long as a weather service takes.
+    format!("{} in {} days: rain, 7 degrees", args.city, args.days.unwrap_or(0))
+}
+
+/// Finds trains to a city.
+#[tool(effect = "read", idempotent)]
+async fn trains(
+    /// Where to.
+    city: &str,
+    /// The earliest hour of departure.
+    after: Option<u8>,
+) -> Vec<String> {
+    sleep(Duration::from_millis(80)).await;
+    [8, 11, 15]
+        .into_iter()
+        .filter(|hour| *hour >= after.unwrap_or(0))
+        .map(|hour| format!("{hour}:05 to {city}"))
+        .collect()
+}
+
+/// Books a seat on a train.
+#[tool(effect = "write")]
+async fn book(
+    /// The train, such as "11:05 to Oslo".
+    train: String,
+    /// How many seats.
+    seats: u8,
+) -> Result<String, String> {
+    match train.as_str() {
+        "11:05 to Oslo" => Err(format!("{train} is full: offer another train")),
+        _ => Ok(format!("{seats} seat(s) on the {train}, coach 4")),
+    }
+}
+
+/// What the model says in this example, and what it has to have been told before.
+fn script() -> ScriptedModel {
+    ScriptedModel::new([
+        // Two calls in one reply run at the same time.
+        ScriptedTurn::new(
+            ChatReply::text("I'll look at the weather and the trains.")
+                .call("forecast", r#"{"city": "Oslo", "days": 2}"#)
+                .call("trains", r#"{"city": "Oslo", "after": 10}"#),
+        ),
+        // Prose and a code fence around the JSON: read all the same.
+        ScriptedTurn::new(ChatReply::default().call(
+            "book",
+            "Here you are:\n```json\n{\"train\": \"11:05 to Oslo\", \"seats\": 1}\n```",
+        ))
+        .expect_last("11:05 to Oslo"),
+        // The tool said no. This time the model gets the arguments wrong …
+        ScriptedTurn::new(ChatReply::default().call("book", r#"{"train": "15:05 to Oslo"}"#))
+            .expect_last("is full"),
+        // … is told how, and sends them again.
+        ScriptedTurn::new(
+            ChatReply::default().call("book", r#"{"train": "15:05 to Oslo", "seats": 1}"#),
+        )
+        .expect_last("seats"),
+        ScriptedTurn::new(ChatReply::text("You're on the 15:05 to Oslo. Take an umbrella."))
+            .expect_last("coach 4"),
+    ])
+}
+
+/// One line for each thing that happens, as it happens.
+fn show(at: Duration, event: &Event) {
+    let line = |what: &str, text: &str| {
+        println!(
+            "{:>5} ms  {what:<8}  {}",
+            at.as_millis(),
+            text.replace('\n', "\n                    ")
+        );
+    };
+    match event {
+        Event::ModelReplied { text, calls, .. } if !calls.is_empty() && !text.is_empty() => {
+            line("model", text);
+        }
+        Event::CallStarted { call } => line("started", &call.to_string()),
+        Event::CallFinished(done) => {
+            for fix in &done.fixes {
+                line("repaired", &fix.to_string());
+            }
+            let outcome = if done.result.is_success() { "finished" } else { "failed" };
+            line(outcome, &format!("{}: {}", done.call.name, done.result.text));
+        }
+        _ => {}
+    }
+}
+
+#[tokio::main]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let started = Instant::now();
+    let agent = Agent::new(script(), tools![forecast, trains, book])
+        .system("You plan trips.")
+        .on_event(move |event| show(started.elapsed(), event));
+
+    let answer = agent.run("Get me to Oslo the day after tomorrow, not too early.").await?;
+    println!("\n{answer}");
+    Ok(())
+}

@@ -22,16 +22,34 @@ impl fmt::Display for Answer {
 }
 
 /// The end of a run without an answer.
-#[derive(Debug, thiserror::Error)]
-#[error("the run stopped: {why}")]
 #[non_exhaustive]
 pub struct Stopped {
     /// What stopped it.
-    #[source]
     pub why: StopReason,
     /// The conversation up to there. Every call in it has its result, so that it can be gone on
     /// from.
     pub transcript: Vec<Message>,
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the run stopped: {}", self.why)
+    }
+}
+
+/// The reason is printed already; its source is what lies behind it.
+impl std::error::Error for Stopped {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.why.source()
+    }
+}
+
+/// A `main` that returns an error prints it like this: the reason, not the whole conversation.
+impl fmt::Debug for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let transcript = format_args!("{} messages", self.transcript.len());
+        f.debug_struct("Stopped").field("why", &self.why).field("transcript", &transcript).finish()
+    }
 }
 
 /// What stopped a run.

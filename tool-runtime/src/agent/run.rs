@@ -4,9 +4,9 @@ use tokio::time::Instant;
 
 use super::{Agent, Answer, Outcome, Prompt, Step, StopReason, Stopped, Turn};
 use crate::dispatch::Dispatcher;
-use crate::event::Event;
-use crate::message::{Message, ToolCall};
-use crate::models::{ChatReply, ChatRequest};
+use crate::event::{Event, ToolExecution};
+use crate::message::Message;
+use crate::models::ChatRequest;
 use crate::registry::Snapshot;
 
 pub(super) async fn run(agent: &Agent, prompt: Prompt) -> Result<Answer, Stopped> {
@@ -30,8 +30,7 @@ async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
         match turn.next() {
             Step::Ask => {
                 tools = dispatcher.registry().snapshot();
-                let reply = ask(agent, turn, &tools).await?;
-                turn.on_reply(reply)?;
+                ask(agent, turn, &tools).await?;
             }
             Step::Call(calls) => {
                 let done = dispatcher.dispatch_on(&tools, calls).await;
@@ -45,17 +44,31 @@ async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
     }
 }
 
-async fn ask(agent: &Agent, turn: &Turn, tools: &Snapshot) -> Result<ChatReply, StopReason> {
+async fn ask(agent: &Agent, turn: &mut Turn, tools: &Snapshot) -> Result<(), StopReason> {
     let iteration = turn.iterations() + 1;
     agent.observers.tell(|| Event::ModelAsked { iteration });
     let started = Instant::now();
     let definitions = tools.definitions();
     let request = ChatRequest::new(turn.transcript()).tools(&definitions);
     let reply = agent.model.reply(request).await?;
+    let took = started.elapsed();
+
+    let asked = turn.transcript().len();
+    turn.on_reply(reply)?;
+    // Told of what was taken into the transcript: there the calls have the ids that they run under.
+    let mut told = turn.transcript().iter().skip(asked);
+    let Some(said) = told.next() else { return Ok(()) };
     agent.observers.tell(|| {
-        let said = Message::Assistant { parts: reply.parts.clone() };
-        let calls: Vec<ToolCall> = said.calls().cloned().collect();
-        Event::ModelReplied { iteration, text: said.text(), calls, took: started.elapsed() }
+        let calls = said.calls().cloned().collect();
+        Event::ModelReplied { iteration, text: said.text(), calls, took }
     });
-    Ok(reply)
+    // Calls that the turn answered itself have their result now.
+    if let Some(Message::Tool { results }) = told.next() {
+        for (call, result) in said.calls().zip(results) {
+            agent
+                .observers
+                .tell(|| Event::CallFinished(ToolExecution::new(call.clone(), result.clone())));
+        }
+    }
+    Ok(())
 }

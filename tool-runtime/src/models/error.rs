@@ -8,7 +8,7 @@ pub enum ModelError {
     #[error("{0}")]
     Setup(String),
     /// It could not be reached, or the connection broke.
-    #[error("the model could not be reached at {url}")]
+    #[error("the model could not be reached at {url}: {}", root(source.as_ref()))]
     Unreachable {
         /// The address that was asked.
         url: String,
@@ -49,4 +49,9 @@ pub enum ModelError {
         /// What doesn't fit.
         problem: String,
     },
+}
+
+/// What lies at the bottom: whoever prints no sources reads it all the same.
+fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+    std::iter::successors(Some(error), |&error| error.source()).last().unwrap_or(error)
 }

@@ -3,6 +3,7 @@
 //! A provider is a codec, pure functions between our turn and its JSON, and the thin transport in
 //! `http` that all share.
 
+mod endpoint;
 mod http;
 mod openai;
 

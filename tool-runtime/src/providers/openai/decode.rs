@@ -1,7 +1,8 @@
 //! The body of a chat completion → our reply.
 //!
 //! Read leniently where servers differ from OpenAI: content that is null or left out, calls
-//! without an id, arguments that are an object instead of its text.
+//! without an id, arguments that are an object instead of its text, an error under a status of
+//! success. What is unknown, such as a model's reasoning beside its answer, is passed over.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -15,9 +16,16 @@ struct Completion {
     choices: Vec<Choice>,
 }
 
+/// Gateways send this under status 200, when the model behind them failed after they had begun.
+#[derive(Deserialize)]
+struct Failure {
+    error: Value,
+}
+
 #[derive(Deserialize)]
 struct Choice {
     message: Said,
+    finish_reason: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -53,9 +61,22 @@ struct Function {
 
 pub(super) fn reply(body: &str) -> Result<ChatReply, ModelError> {
     let malformed = |reason: String| ModelError::Malformed { reason, body: excerpt(body) };
-    let completion: Completion =
-        serde_json::from_str(body).map_err(|error| malformed(error.to_string()))?;
-    let Some(Choice { message }) = completion.choices.into_iter().next() else {
+    let completion: Completion = match serde_json::from_str(body) {
+        Ok(completion) => completion,
+        Err(_) if body.trim().is_empty() => return Err(malformed("it is empty".into())),
+        Err(error) => {
+            let failure: Option<Failure> = serde_json::from_str(body).ok();
+            let failure = failure.map(|Failure { error }| match error.get("message") {
+                Some(Value::String(message)) => message.clone(),
+                _ => error.to_string(),
+            });
+            return Err(match failure {
+                Some(failure) => malformed(format!("it reports an error, {failure}")),
+                None => malformed(error.to_string()),
+            });
+        }
+    };
+    let Some(Choice { message, finish_reason }) = completion.choices.into_iter().next() else {
         return Err(malformed("it holds no choice".into()));
     };
     let texts = match message.content {
@@ -69,7 +90,13 @@ pub(super) fn reply(body: &str) -> Result<ChatReply, ModelError> {
         ToolCall::new(call.id.unwrap_or_default(), call.function.name, arguments)
     });
     let texts = texts.map(|text| AssistantPart::Text { text });
-    Ok(ChatReply::new(texts.chain(calls.map(AssistantPart::Call)).collect()))
+    let parts: Vec<_> = texts.chain(calls.map(AssistantPart::Call)).collect();
+    // A call that is cut off is refused where it is decoded, and the model told; silence tells
+    // nobody, and a model that spent all its tokens on thinking is silent.
+    if parts.is_empty() && finish_reason.as_deref() == Some("length") {
+        return Err(malformed("the model ran out of tokens before it said anything".into()));
+    }
+    Ok(ChatReply::new(parts))
 }
 
 #[cfg(test)]
@@ -85,6 +112,9 @@ mod tests {
         for (message, expected) in [
             (json!({ "content": "Hello" }), ChatReply::text("Hello")),
             (json!({ "content": null }), ChatReply::default()),
+            (json!({ "content": null, "tool_calls": null }), ChatReply::default()),
+            (json!({ "content": "Hi", "tool_calls": [] }), ChatReply::text("Hi")),
+            (json!({ "content": "Hi", "reasoning_content": "Hm" }), ChatReply::text("Hi")),
             (json!({}), ChatReply::default()),
             (json!({ "content": [{ "type": "text", "text": "Hi" }] }), ChatReply::text("Hi")),
             (json!({ "content": null, "refusal": "No." }), ChatReply::text("No.")),
@@ -110,8 +140,22 @@ mod tests {
 
     #[test]
     fn what_is_no_completion_is_shown() {
-        for body in ["", "<html>", "{}", r#"{"choices": []}"#, r#"{"choices": [{}]}"#] {
+        for (body, reason) in [
+            ("", "it is empty"),
+            ("<html>", "expected value at line 1"),
+            ("{}", "missing field `choices`"),
+            (r#"{"choices": []}"#, "it holds no choice"),
+            (r#"{"choices": [{}]}"#, "missing field `message`"),
+            (r#"{"error": {"message": "overloaded", "code": 502}}"#, "an error, overloaded"),
+            (r#"{"error": "overloaded"}"#, r#"an error, "overloaded""#),
+            (r#"{"choices": null, "error": {"code": 502}}"#, r#"an error, {"code":502}"#),
+            (
+                r#"{"choices": [{"finish_reason": "length", "message": {"content": ""}}]}"#,
+                "ran out of tokens",
+            ),
+        ] {
             let error = reply(body).unwrap_err().to_string();
+            assert!(error.contains(reason), "{error}");
             assert!(error.ends_with(&format!("it was: {body}")), "{error}");
         }
     }

@@ -2,9 +2,12 @@
 //!
 //! The shapes are those of OpenAI's API reference, "Create chat completion".
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
-use crate::message::{AssistantPart, Message, ToolCall};
+use crate::json;
+use crate::message::{Arguments, AssistantPart, Message, ToolCall};
 use crate::models::ChatRequest;
 use crate::tool::ToolDefinition;
 
@@ -54,8 +57,26 @@ fn call(call: &ToolCall) -> Value {
     json!({
         "id": call.id,
         "type": "function",
-        "function": { "name": call.name, "arguments": call.arguments.to_text() },
+        "function": { "name": call.name, "arguments": arguments(&call.arguments) },
     })
+}
+
+/// An object as text: the model's own, byte for byte, unless it is damaged.
+///
+/// llama.cpp and vLLM read these texts again and refuse the whole conversation, now and on every
+/// turn after, when one of them isn't the JSON of an object. Damaged text goes back repaired, and
+/// as a member of an object where that fails, so that the model still sees what it wrote.
+fn arguments(arguments: &Arguments) -> Cow<'_, str> {
+    let text = arguments.to_text();
+    if serde_json::from_str::<Map<String, Value>>(&text).is_ok() {
+        return text;
+    }
+    let repaired = json::parse(&text).map(|parsed| parsed.value).ok().filter(Value::is_object);
+    let object = repaired.unwrap_or_else(|| match text.trim() {
+        "" => json!({}),
+        _ => json!({ "unreadable": text }),
+    });
+    Cow::Owned(object.to_string())
 }
 
 fn definition(tool: &ToolDefinition) -> Value {
@@ -73,7 +94,7 @@ fn definition(tool: &ToolDefinition) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::request;
+    use super::{arguments, request};
     use crate::message::{AssistantPart, Message, ToolCall, ToolResult};
     use crate::models::ChatRequest;
     use crate::tool::ToolDefinition;
@@ -121,6 +142,19 @@ mod tests {
                 "name": "forecast", "description": "Weather.", "parameters": schema } }],
         });
         assert_eq!(body, expected);
+    }
+
+    #[test]
+    fn arguments_go_back_as_an_object() {
+        for (written, sent) in [
+            (r#"{ "b": 1.0, "a": 1e2 }"#, r#"{ "b": 1.0, "a": 1e2 }"#),
+            ("", "{}"),
+            ("```json\n{\"a\": 1}\n```", r#"{"a":1}"#),
+            (r#"{"a": "#, r#"{"unreadable":"{\"a\": "}"#),
+            ("[1]", r#"{"unreadable":"[1]"}"#),
+        ] {
+            assert_eq!(arguments(&written.into()), sent, "{written}");
+        }
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
+use super::endpoint::Endpoint;
 use super::http::Http;
 use crate::models::{ChatModel, ChatReply, ChatRequest, ModelError};
 
@@ -33,18 +34,22 @@ pub struct OpenAi {
 
 impl OpenAi {
     /// The model of this name behind `base_url`, such as `http://127.0.0.1:8080/v1`; without a key.
+    ///
+    /// The address is used as it is: most servers want the `/v1`. One that is no address is
+    /// reported when the model is asked. Proxies are taken from the environment (`HTTPS_PROXY` and
+    /// the like), but for a server on this machine; redirects are not followed.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
-        let base = base_url.as_ref().trim_end_matches('/');
-        Self { http: Http::new(format!("{base}/chat/completions")), model: model.into() }
+        let endpoint = Endpoint::new(base_url.as_ref(), &["chat", "completions"]);
+        Self { http: Http::new(endpoint), model: model.into() }
     }
 
     /// The model that the environment names: `OPENAI_MODEL` at `OPENAI_BASE_URL` (OpenAI's own
     /// unless set) with the key `OPENAI_API_KEY`, which only OpenAI's own needs.
     ///
     /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing.
+    /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
     pub fn from_env() -> Result<Self, ModelError> {
-        Self::from_variables(|name| env::var(name).ok().filter(|value| !value.is_empty()))
+        Self::from_variables(|name| env::var(name).ok().filter(|value| !value.trim().is_empty()))
     }
 
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
@@ -58,7 +63,8 @@ impl OpenAi {
                 "set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key",
             ));
         }
-        let client = Self::new(base.as_deref().unwrap_or(OFFICIAL), model);
+        let client = Self::new(base.as_deref().unwrap_or(OFFICIAL), model.trim());
+        client.http.check()?;
         Ok(match key {
             Some(key) => client.key(key),
             None => client,
@@ -67,8 +73,8 @@ impl OpenAi {
 
     /// Sends this key with each request. It is never printed.
     #[must_use]
-    pub fn key(mut self, key: impl Into<String>) -> Self {
-        self.http.set_key(key);
+    pub fn key(mut self, key: impl AsRef<str>) -> Self {
+        self.http.set_key(key.as_ref());
         self
     }
 
@@ -102,6 +108,9 @@ mod tests {
         assert!(unset.to_string().contains("OPENAI_MODEL"), "{unset}");
         let unset = read(&[("OPENAI_MODEL", "m")]).unwrap_err();
         assert!(unset.to_string().contains("OPENAI_API_KEY"), "{unset}");
+
+        let wrong = read(&[("OPENAI_MODEL", "m"), ("OPENAI_BASE_URL", "localhost:1/v1")]);
+        assert!(wrong.unwrap_err().to_string().contains("`localhost:1/v1`"));
 
         let local = read(&[("OPENAI_MODEL", "m"), ("OPENAI_BASE_URL", "http://[::1]:1/v1/")]);
         let shown = format!("{:?}", local.unwrap());

@@ -1,0 +1,193 @@
+//! The loop on a scripted model: what it asks, what it runs, and what it tells.
+
+#[path = "support/conversation.rs"]
+mod conversation;
+
+use std::sync::{Arc, LazyLock, Mutex};
+
+use conversation::{assert_complete, calls, echo, echo_call, refuse, results};
+use serde_json::json;
+use tokio::sync::{Barrier, Notify};
+use tool_runtime::{
+    Agent, AssistantPart, ChatReply, Event, Message, Registry, ScriptedModel, ScriptedTurn,
+    ToolCall, Tools, tool, tools,
+};
+
+#[tokio::test]
+async fn an_answer_needs_no_tools() {
+    let model =
+        ScriptedModel::new([ScriptedTurn::new(ChatReply::text("Hi!")).expect_last("Hello")]);
+    let answer = Agent::new(model, Tools::new()).run("Hello").await.unwrap();
+    assert_eq!(answer.to_string(), "Hi!");
+    assert_eq!(answer.transcript, [Message::user("Hello"), Message::assistant("Hi!")]);
+}
+
+#[tokio::test]
+async fn a_call_is_run_and_its_result_told() {
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(echo_call("one")).expect_tools(["echo"]),
+        ScriptedTurn::new(echo_call("two")).expect_last("one"),
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_last("two"),
+    ]);
+    let answer = Agent::new(model, tools![echo]).run("Go").await.unwrap();
+    assert_eq!(answer.text, "Done.");
+    assert_eq!(answer.transcript.len(), 6);
+    assert_complete(&answer.transcript);
+}
+
+/// Ends after the tool that is called second has ended: alone it would wait for ever.
+#[tool]
+async fn last() -> &'static str {
+    FIRST_ENDED.notified().await;
+    "last"
+}
+
+/// Ends first, though it is called second.
+#[tool]
+async fn first() -> &'static str {
+    "first"
+}
+
+static FIRST_ENDED: Notify = Notify::const_new();
+
+#[tokio::test]
+async fn results_are_in_the_order_of_the_calls_whichever_ends_first() {
+    let both = ChatReply::default().call("last", "{}").call("first", "{}");
+    let model = ScriptedModel::new([both, ChatReply::text("Done.")]);
+    let ended = Arc::<Mutex<Vec<String>>>::default();
+    let kept = Arc::clone(&ended);
+    let agent = Agent::new(model, tools![first, last]).on_tool_result(move |done| {
+        kept.lock().unwrap().push(done.result.text.clone());
+        if done.call.name == "first" {
+            FIRST_ENDED.notify_one();
+        }
+    });
+    let answer = agent.run("Go").await.unwrap();
+    let texts: Vec<_> = results(&answer.transcript[2]).iter().map(|result| &result.text).collect();
+    assert_eq!(texts, ["last", "first"]);
+    assert_eq!(*ended.lock().unwrap(), ["first", "last"]);
+}
+
+/// Ends when all three calls of it have started.
+#[tool]
+async fn meet() {
+    static ALL: LazyLock<Barrier> = LazyLock::new(|| Barrier::new(3));
+    ALL.wait().await;
+}
+
+#[tokio::test]
+async fn calls_of_one_reply_run_at_the_same_time() {
+    let three = ChatReply::default().call("meet", "{}").call("meet", "{}").call("meet", "{}");
+    let model = ScriptedModel::new([three, ChatReply::text("Done.")]);
+    Agent::new(model, tools![meet]).run("Go").await.unwrap();
+}
+
+#[tokio::test]
+async fn empty_and_repeated_ids_are_replaced() {
+    let reply = |ids: &[&str]| {
+        let call = |id: &&str| AssistantPart::Call(ToolCall::new(*id, "echo", r#"{"text":"x"}"#));
+        ChatReply::new(ids.iter().map(call).collect())
+    };
+    let model = ScriptedModel::new([
+        reply(&["a", "", "a", "call_2", ""]),
+        reply(&["a", "b", "call_1", ""]),
+        ChatReply::text("Done."),
+    ]);
+    let answer = Agent::new(model, tools![echo]).run("Go").await.unwrap();
+    assert_complete(&answer.transcript);
+    let called = calls(&answer.transcript);
+    assert_eq!(called.len(), 9);
+    // What was unique stays what it was.
+    assert_eq!((called[0].id.as_str(), called[6].id.as_str()), ("a", "b"));
+}
+
+#[tokio::test]
+async fn standing_orders_come_first_unless_the_conversation_has_its_own() {
+    let talk = [Message::user("Hi"), Message::assistant("Hello!"), Message::user("Bye")];
+    let own = [Message::system("Mine."), Message::user("Hi")];
+    for (given, expected) in
+        [(&talk[..], Some("Be brief.")), (&own[..], Some("Mine.")), (&[], Some("Be brief."))]
+    {
+        let agent = Agent::new(ScriptedModel::new([ChatReply::text("Ok")]), Tools::new());
+        let answer = agent.system("Be brief.").run(given.to_vec()).await.unwrap();
+        let orders: Vec<_> = answer
+            .transcript
+            .iter()
+            .enumerate()
+            .filter(|(_, message)| matches!(message, Message::System { .. }))
+            .map(|(place, message)| (place, message.text()))
+            .collect();
+        assert_eq!(orders, Vec::from_iter(expected.map(|text| (0, text.to_owned()))));
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_goes_on_where_it_ended() {
+    let model = ScriptedModel::new([
+        ChatReply::text("Hello, Ada."),
+        echo_call("Ada"),
+        ChatReply::text("You're Ada."),
+    ]);
+    let agent = Agent::new(model, tools![echo]).system("Be brief.");
+    let mut talk = agent.run("I'm Ada.").await.unwrap().transcript;
+    talk.push(Message::user("Who am I?"));
+    let answer = agent.run(talk).await.unwrap();
+    assert_eq!(answer.text, "You're Ada.");
+    assert_eq!(answer.transcript.len(), 7);
+}
+
+#[tokio::test]
+async fn a_call_that_was_left_open_is_run_first() {
+    let open = ToolCall::new("open", "echo", r#"{"text": "late"}"#);
+    let talk =
+        vec![Message::user("Go"), Message::Assistant { parts: vec![AssistantPart::Call(open)] }];
+    let model = ScriptedModel::new([ScriptedTurn::new(ChatReply::text("Ok")).expect_last("late")]);
+    let answer = Agent::new(model, tools![echo]).run(talk).await.unwrap();
+    assert_complete(&answer.transcript);
+}
+
+#[tokio::test]
+async fn a_tool_added_during_a_run_is_offered_on_the_next_turn() {
+    let registry = Registry::try_from(tools![refuse]).unwrap();
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::default().call("refuse", "{}")).expect_tools(["refuse"]),
+        ScriptedTurn::new(echo_call("hi")).expect_tools(["echo", "refuse"]),
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_last("hi"),
+    ]);
+    let shared = registry.clone();
+    let agent = Agent::new(model, registry).on_tool_result(move |_| {
+        shared.register(Arc::new(echo {})).unwrap();
+    });
+    agent.run("Go").await.unwrap();
+}
+
+#[tokio::test]
+async fn events_come_in_order_and_survive_serialisation() {
+    let told = Arc::<Mutex<Vec<Event>>>::default();
+    let kept = Arc::clone(&told);
+    let model = ScriptedModel::new([
+        ChatReply::text("One moment.").call("echo", "```json\n{\"text\": \"a\"}\n```"),
+        ChatReply::default().call("refuse", json!({ "why": [1, 2.5, null] })),
+        ChatReply::text("Done."),
+    ]);
+    let agent = Agent::new(model, tools![echo, refuse])
+        .on_event(move |event| kept.lock().unwrap().push(event.clone()));
+    let answer = agent.run("Go").await.unwrap();
+
+    let told = told.lock().unwrap();
+    let written = serde_json::to_value(&*told).unwrap();
+    let names: Vec<_> = written.as_array().unwrap().iter().map(|event| &event["event"]).collect();
+    let turn = ["model_asked", "model_replied", "call_started", "call_finished"];
+    assert_eq!(names, [&turn[..], &turn[..], &turn[..2]].concat());
+    assert_eq!(serde_json::from_value::<Vec<Event>>(written).unwrap(), *told);
+    let text = serde_json::to_string(&*told).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<Event>>(&text).unwrap(), *told);
+
+    // The model's damaged text is kept beside what was repaired in it.
+    let Event::CallFinished(done) = &told[3] else { panic!("{:?}", told[3]) };
+    assert_eq!(done.call.arguments.to_text(), "```json\n{\"text\": \"a\"}\n```");
+    assert!(done.result.is_success() && !done.fixes.is_empty());
+
+    let text = serde_json::to_string(&answer.transcript).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<Message>>(&text).unwrap(), answer.transcript);
+}

@@ -1,0 +1,253 @@
+//! The loop when something goes wrong: the model is told and goes on, or the run ends and says why.
+
+#[path = "support/conversation.rs"]
+mod conversation;
+
+use std::future::pending;
+use std::panic;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Once};
+
+use conversation::{assert_complete, calls, echo, echo_call, refuse, results};
+use serde_json::json;
+use tokio::sync::mpsc;
+use tool_runtime::{
+    Agent, Arguments, ChatModel, ChatReply, ChatRequest, Message, ModelError, RegistryError,
+    ScriptedModel, ScriptedTurn, StopReason, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolOutput, Tools, async_trait, tool, tools,
+};
+
+/// Crashes.
+#[tool]
+async fn crash() {
+    panic!("on purpose");
+}
+
+/// Never ends by itself.
+#[tool(timeout = "5s")]
+async fn hang() {
+    pending().await
+}
+
+/// Panics that belong to a test aren't worth a report.
+fn silence_panics_on_purpose() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let report = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if info.payload_as_str() != Some("on purpose") {
+                report(info);
+            }
+        }));
+    });
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_goes_wrong_is_answered_and_the_run_goes_on() {
+    silence_panics_on_purpose();
+    let all = echo_call("fine")
+        .call("ecko", "{}")
+        .call("echo", r#"{"txt": "x"}"#)
+        .call("echo", "no JSON at all")
+        .call("refuse", "{}")
+        .call("crash", "{}")
+        .call("hang", "{}");
+    let model = ScriptedModel::new([all, ChatReply::text("I see.")]);
+    let answer = Agent::new(model, tools![echo, refuse, crash, hang]).run("Go").await.unwrap();
+
+    assert_eq!(answer.text, "I see.");
+    assert_complete(&answer.transcript);
+    let told = results(&answer.transcript[2]);
+    let codes: Vec<_> = told.iter().map(|result| result.error.as_deref().unwrap_or("")).collect();
+    assert_eq!(
+        codes,
+        [
+            "",
+            "TOOL_NOT_FOUND",
+            "TOOL_INVALID_ARGUMENTS",
+            "TOOL_INVALID_ARGUMENTS",
+            "TOOL_EXECUTION_FAILED",
+            "TOOL_PANICKED",
+            "TOOL_TIMEOUT",
+        ]
+    );
+    let said = |place: usize, text: &str| assert!(told[place].text.contains(text), "{told:?}");
+    said(1, "`echo`");
+    said(2, "`echo` was not called");
+    said(4, "out of stock");
+    said(6, "5s");
+    assert!(!told[5].text.contains("on purpose"), "a panic's message is the operator's");
+}
+
+/// One call alone takes another way through the dispatcher than several.
+#[tokio::test(start_paused = true)]
+async fn a_lone_call_that_goes_wrong_is_answered_as_well() {
+    silence_panics_on_purpose();
+    for (name, code) in [
+        ("nothing", "TOOL_NOT_FOUND"),
+        ("refuse", "TOOL_EXECUTION_FAILED"),
+        ("crash", "TOOL_PANICKED"),
+        ("hang", "TOOL_TIMEOUT"),
+    ] {
+        let call = ChatReply::default().call(name, "{}");
+        let model = ScriptedModel::new([call, ChatReply::text("I see.")]);
+        let answer = Agent::new(model, tools![refuse, crash, hang]).run("Go").await.unwrap();
+        assert_eq!(results(&answer.transcript[2])[0].error.as_deref(), Some(code));
+    }
+}
+
+/// Calls a tool, whatever it is told.
+#[derive(Clone, Default)]
+struct Stubborn(Arc<AtomicUsize>);
+
+#[async_trait]
+impl ChatModel for Stubborn {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(echo_call("again"))
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_never_answers_is_stopped() {
+    for (limit, times) in [(None, 20), (Some(3), 3), (Some(1), 1), (Some(0), 0)] {
+        let model = Stubborn::default();
+        let told = Arc::<Mutex<Vec<_>>>::default();
+        let kept = Arc::clone(&told);
+        let mut agent = Agent::new(model.clone(), tools![echo])
+            .on_tool_result(move |done| kept.lock().unwrap().push(done.result.clone()));
+        if let Some(limit) = limit {
+            agent = agent.max_iterations(limit);
+        }
+        let stopped = agent.run("Go").await.unwrap_err();
+
+        assert!(matches!(stopped.why, StopReason::MaxIterations(n) if n as usize == times));
+        assert_eq!(model.0.load(Ordering::Relaxed), times);
+        assert_complete(&stopped.transcript);
+        assert_eq!(calls(&stopped.transcript).len(), times);
+        // Observers hear of every call, the last included, which was not run.
+        let told = told.lock().unwrap();
+        assert_eq!(told.len(), times);
+        assert_eq!(told.iter().filter(|result| result.is_success()).count(), times.max(1) - 1);
+        let last = told.last().and_then(|result| result.error.as_deref());
+        assert_eq!(last, (times > 0).then_some("TOOL_CANCELLED"));
+    }
+}
+
+#[tokio::test]
+async fn an_answer_at_the_last_moment_counts() {
+    let model = ScriptedModel::new([echo_call("a"), ChatReply::text("Done.")]);
+    let answer = Agent::new(model, tools![echo]).max_iterations(2).run("Go").await.unwrap();
+    assert_eq!(answer.text, "Done.");
+}
+
+#[tokio::test]
+async fn a_script_that_does_not_fit_is_loud() {
+    let text = || ScriptedTurn::new(ChatReply::text("Done."));
+    for (script, request, problem) in [
+        (vec![], 1, "the script ends after 0 replies"),
+        (vec![ScriptedTurn::new(echo_call("a"))], 2, "the script ends after 1 replies"),
+        (vec![text().expect_last("Bye")], 1, r#"to hold "Bye", it was "Hello""#),
+        (vec![text().expect_tools(["ekko"])], 1, r#"["ekko"], offered were ["echo"]"#),
+        (
+            vec![ScriptedTurn::new(echo_call("a")), text().expect_last("b")],
+            2,
+            r#"to hold "b", it was "a""#,
+        ),
+    ] {
+        let stopped =
+            Agent::new(ScriptedModel::new(script), tools![echo]).run("Hello").await.unwrap_err();
+        let shown = stopped.to_string();
+        assert!(shown.contains(problem), "{shown}");
+        assert!(shown.contains(&format!("at request {request}")), "{shown}");
+        // What was said before stays, with a result for each call.
+        assert_complete(&stopped.transcript);
+        assert_eq!(stopped.transcript.len(), 2 * request - 1);
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_fails_keeps_the_conversation() {
+    let model = ScriptedModel::new([echo_call("a")]);
+    let stopped = Agent::new(model, tools![echo]).system("Be brief.").run("Go").await.unwrap_err();
+    assert_eq!(results(&stopped.transcript[3])[0].text, "a");
+    // A `main` that returns this error prints it so: the reason, not the whole conversation.
+    assert!(format!("{stopped:?}").ends_with(r#"transcript: 4 messages }"#), "{stopped:?}");
+}
+
+#[tokio::test]
+async fn an_observer_that_panics_harms_nothing() {
+    silence_panics_on_purpose();
+    let heard = Arc::<AtomicUsize>::default();
+    let counter = Arc::clone(&heard);
+    let model = ScriptedModel::new([echo_call("a").call("echo", "{}"), ChatReply::text("Done.")]);
+    let agent = Agent::new(model, tools![echo])
+        .on_event(|_| panic!("on purpose"))
+        .on_tool_result(|_| panic!("on purpose"))
+        .on_event(move |_| _ = counter.fetch_add(1, Ordering::Relaxed));
+    assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
+    // Asked and replied twice, started and finished twice.
+    assert_eq!(heard.load(Ordering::Relaxed), 8);
+}
+
+/// Tells when it starts and when what it holds is let go, and never ends by itself.
+struct Held {
+    definition: ToolDefinition,
+    tell: mpsc::UnboundedSender<&'static str>,
+}
+
+struct LetGo(mpsc::UnboundedSender<&'static str>);
+
+impl Drop for LetGo {
+    fn drop(&mut self) {
+        let _ = self.0.send("stopped");
+    }
+}
+
+#[async_trait]
+impl Tool for Held {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let _guard = LetGo(self.tell.clone());
+        self.tell.send("started").unwrap();
+        pending().await
+    }
+}
+
+#[tokio::test]
+async fn dropping_a_run_stops_its_tools() {
+    for count in [1, 3] {
+        let (tell, mut told) = mpsc::unbounded_channel();
+        let schema = json!({ "type": "object" });
+        let held = Held { definition: ToolDefinition::new("held", "Waits.", schema), tell };
+        let reply = (0..count).fold(ChatReply::default(), |reply, _| reply.call("held", "{}"));
+        let agent = Agent::new(ScriptedModel::new([reply]), Tools::new().with(held));
+        {
+            let mut run = Box::pin(agent.run("Go"));
+            for _ in 0..count {
+                tokio::select! {
+                    ended = &mut run => panic!("{ended:?}"),
+                    heard = told.recv() => assert_eq!(heard, Some("started")),
+                }
+            }
+        }
+        for _ in 0..count {
+            assert_eq!(told.recv().await, Some("stopped"));
+        }
+    }
+}
+
+#[tokio::test]
+async fn two_tools_of_one_name_stop_the_run_before_it_begins() {
+    let agent = Agent::new(Stubborn::default(), tools![echo, echo]);
+    let stopped = agent.run("Go").await.unwrap_err();
+    let StopReason::Registry(RegistryError::Duplicate { name }) = &stopped.why else {
+        panic!("{stopped:?}")
+    };
+    assert_eq!(name, "echo");
+    assert_eq!(stopped.transcript, [Message::user("Go")]);
+    assert!(stopped.to_string().contains("two tools are named `echo`"), "{stopped}");
+}

@@ -1,0 +1,159 @@
+//! The chat-completions client against a server of our own: what it sends and what it reads.
+
+#[path = "openai/faults.rs"]
+mod faults;
+#[path = "support/server.rs"]
+mod server;
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use server::{Reply, Server};
+use tool_runtime::providers::OpenAi;
+use tool_runtime::{Agent, Event, Tools, tool, tools};
+
+const KEY: &str = "sk-very-secret";
+
+/// Weather for a city.
+#[tool(effect = "read")]
+async fn forecast(
+    /// City name.
+    city: String,
+) -> String {
+    format!("rain in {city}")
+}
+
+#[tokio::test]
+async fn a_request_and_its_answer() {
+    let server = Server::start([Reply::message(json!({ "content": "Yes." }))]).await;
+    let model = OpenAi::new(server.base_url(), "qwen").key(format!("{KEY}\n"));
+    let agent = Agent::new(model, tools![forecast]).system("Be brief.");
+
+    let answer = agent.run("Umbrella in Oslo?").await.unwrap();
+
+    assert_eq!(answer.to_string(), "Yes.");
+    let [request] = server.requests().try_into().unwrap();
+    assert_eq!(request.line, "POST /v1/chat/completions HTTP/1.1");
+    assert_eq!(request.header("authorization"), Some(format!("Bearer {KEY}").as_str()));
+    assert_eq!(request.header("content-type"), Some("application/json"));
+    assert_eq!(request.body["model"], "qwen");
+    let messages = json!([
+        { "role": "system", "content": "Be brief." },
+        { "role": "user", "content": "Umbrella in Oslo?" },
+    ]);
+    assert_eq!(request.body["messages"], messages);
+    let tools = json!([{ "type": "function", "function": {
+        "name": "forecast",
+        "description": "Weather for a city.",
+        "parameters": {
+            "type": "object",
+            "properties": { "city": { "type": "string", "description": "City name." } },
+            "required": ["city"],
+            "additionalProperties": false,
+        },
+    } }]);
+    assert_eq!(request.body["tools"], tools);
+}
+
+#[tokio::test]
+async fn no_key_and_no_tools_leave_no_trace() {
+    let server = Server::start([Reply::message(json!({ "content": "Hi" }))]).await;
+    let model = OpenAi::new(format!("{}/", server.base_url()), "m").key("");
+
+    Agent::new(model, Tools::new()).run("Hello").await.unwrap();
+
+    let [request] = server.requests().try_into().unwrap();
+    assert_eq!(request.line, "POST /v1/chat/completions HTTP/1.1");
+    assert_eq!(request.header("authorization"), None);
+    assert_eq!(request.body.get("tools"), None);
+}
+
+/// Runs two turns: these calls, then an answer. Gives what was asked the second time.
+async fn second_request(calls: Value) -> Vec<Value> {
+    let server = Server::start([
+        Reply::message(json!({ "content": null, "tool_calls": calls })),
+        Reply::message(json!({ "content": "Take one." })),
+    ])
+    .await;
+    let agent = Agent::new(OpenAi::new(server.base_url(), "m"), tools![forecast]);
+    assert_eq!(agent.run("Umbrella?").await.unwrap().text, "Take one.");
+    let [_, second] = server.requests().try_into().unwrap();
+    second.body["messages"].as_array().unwrap()[1..].to_vec()
+}
+
+fn call(id: &str, arguments: &str) -> Value {
+    json!({ "id": id, "type": "function",
+        "function": { "name": "forecast", "arguments": arguments } })
+}
+
+#[tokio::test]
+async fn calls_come_back_byte_for_byte_with_their_results() {
+    let calls = json!([
+        call("call_x", r#"{ "city" :  "Troms\u00f8" }"#),
+        call("", r#"{"city":"Oslo"}"#),
+        call("call_x", r#"{"town":"Oslo"}"#),
+    ]);
+    let [said, first, second, third] = second_request(calls).await.try_into().unwrap();
+
+    // The empty id and the one given twice are replaced, in the calls and in the results.
+    let mut ids = Vec::new();
+    for (call, result) in
+        said["tool_calls"].as_array().unwrap().iter().zip([&first, &second, &third])
+    {
+        assert_eq!(result["role"], "tool");
+        assert_eq!(result["tool_call_id"], call["id"]);
+        ids.push(call["id"].as_str().unwrap());
+    }
+    assert_eq!(ids[0], "call_x");
+    assert!(!ids[1].is_empty() && ids[1] != ids[2] && ids[2] != ids[0], "{ids:?}");
+
+    assert_eq!(said["role"], "assistant");
+    assert_eq!(said["content"], Value::Null);
+    let arguments = &said["tool_calls"][0]["function"]["arguments"];
+    assert_eq!(arguments, r#"{ "city" :  "Troms\u00f8" }"#);
+    assert_eq!(first["content"], "rain in Tromsø");
+    assert_eq!(second["content"], "rain in Oslo");
+    assert!(third["content"].as_str().unwrap().contains("`forecast` was not called"), "{third}");
+}
+
+/// A server that reads the arguments in the conversation refuses those that are no JSON object.
+#[tokio::test]
+async fn damaged_arguments_go_back_as_json() {
+    let calls = json!([
+        call("a", "```json\n{\"city\": \"Oslo\"}\n```"),
+        call("b", r#"{"city": "Os"#),
+        { "id": "c", "function": { "name": "forecast", "arguments": { "city": "Rome" } } },
+    ]);
+    let messages = second_request(calls).await;
+
+    let sent = |place: usize| &messages[0]["tool_calls"][place]["function"]["arguments"];
+    assert_eq!(sent(0), r#"{"city":"Oslo"}"#);
+    assert!(serde_json::from_str::<serde_json::Map<_, _>>(sent(1).as_str().unwrap()).is_ok());
+    assert_eq!(sent(2), r#"{"city":"Rome"}"#);
+    assert_eq!(messages[1]["content"], "rain in Oslo");
+    assert_eq!(messages[3]["content"], "rain in Rome");
+}
+
+/// What an observer is told of a call has the id that the call runs under.
+#[tokio::test]
+async fn events_bear_the_ids_of_the_conversation() {
+    let server = Server::start([
+        Reply::message(json!({ "tool_calls": [call("", r#"{"city":"Oslo"}"#)] })),
+        Reply::message(json!({ "content": "Take one." })),
+    ])
+    .await;
+    let seen = Arc::<Mutex<Vec<String>>>::default();
+    let kept = Arc::clone(&seen);
+    let agent =
+        Agent::new(OpenAi::new(server.base_url(), "m"), tools![forecast]).on_event(move |event| {
+            match event {
+                Event::ModelReplied { calls, .. } => {
+                    kept.lock().unwrap().extend(calls.iter().map(|call| call.id.to_string()));
+                }
+                Event::CallStarted { call } => kept.lock().unwrap().push(call.id.to_string()),
+                _ => {}
+            }
+        });
+    agent.run("Umbrella?").await.unwrap();
+    assert_eq!(*seen.lock().unwrap(), ["call_1", "call_1"]);
+}

@@ -1,0 +1,50 @@
+//! What tests of whole runs share: two tools, and what is true of every transcript.
+
+use serde_json::json;
+use tool_runtime::{ChatReply, Message, ToolCall, ToolResult, tool};
+
+/// Says it back.
+#[tool(effect = "none")]
+pub async fn echo(
+    /// What to say.
+    text: String,
+) -> String {
+    text
+}
+
+/// Always says no.
+#[tool]
+pub async fn refuse() -> Result<(), &'static str> {
+    Err("out of stock")
+}
+
+pub fn echo_call(text: &str) -> ChatReply {
+    ChatReply::default().call("echo", json!({ "text": text }))
+}
+
+pub fn results(message: &Message) -> &[ToolResult] {
+    match message {
+        Message::Tool { results } => results,
+        other => panic!("no results: {other:?}"),
+    }
+}
+
+pub fn calls(transcript: &[Message]) -> Vec<&ToolCall> {
+    transcript.iter().flat_map(Message::calls).collect()
+}
+
+/// Each call has its result, right behind it, and no two have one id.
+pub fn assert_complete(transcript: &[Message]) {
+    for (place, message) in transcript.iter().enumerate() {
+        let called: Vec<_> = message.calls().map(|call| &call.id).collect();
+        if !called.is_empty() {
+            let answered: Vec<_> =
+                results(&transcript[place + 1]).iter().map(|result| &result.call).collect();
+            assert_eq!(called, answered);
+        }
+    }
+    let mut ids: Vec<_> = calls(transcript).iter().map(|call| call.id.as_str()).collect();
+    ids.sort_unstable();
+    assert!(ids.windows(2).all(|pair| pair[0] != pair[1]), "{ids:?}");
+    assert!(!ids.contains(&""));
+}

@@ -1,0 +1,187 @@
+//! The machine that decides what comes next: every state against every input, and storage between
+//! any two steps.
+
+use proptest::prelude::*;
+use serde_json::json;
+use tool_runtime::agent::{Outcome, Step, Turn};
+use tool_runtime::{AssistantPart, ChatReply, Message, ScriptedTurn, ToolCall, ToolResult};
+
+/// The states, each as a turn that is in it; the model may be asked twice.
+fn states() -> [(&'static str, Turn); 4] {
+    let fresh = Turn::new(vec![Message::user("Go")], 2);
+    let mut calling = fresh.clone();
+    calling.on_reply(two_calls()).unwrap();
+    let mut answered = fresh.clone();
+    answered.on_reply(ChatReply::text("Done.")).unwrap();
+    let mut spent = Turn::new(vec![Message::user("Go")], 1);
+    spent.on_reply(two_calls()).unwrap();
+    [("ask", fresh), ("call", calling), ("answered", answered), ("spent", spent)]
+}
+
+fn two_calls() -> ChatReply {
+    ChatReply::default().call("a", "{}").call("b", "{}")
+}
+
+fn step(turn: &Turn) -> &'static str {
+    match turn.next() {
+        Step::Ask => "ask",
+        Step::Call(_) => "call",
+        Step::Done(Outcome::Answered) => "answered",
+        Step::Done(Outcome::MaxIterations) => "spent",
+        Step::Done(_) => "an unknown end",
+    }
+}
+
+enum Input {
+    Reply(ChatReply),
+    Results(Vec<ToolResult>),
+}
+
+/// The inputs; results are those of the calls that `calling` waits for, or are not.
+fn inputs(calling: &Turn) -> [(&'static str, Input); 7] {
+    let Step::Call(calls) = calling.next() else { panic!() };
+    let right: Vec<_> = calls.iter().map(|call| ToolResult::success(call, "ok")).collect();
+    let reversed = right.iter().rev().cloned().collect();
+    let foreign = ToolResult::success(&ToolCall::new("other", "a", "{}"), "ok");
+    [
+        ("words", Input::Reply(ChatReply::text("Done."))),
+        ("calls", Input::Reply(two_calls())),
+        ("silence", Input::Reply(ChatReply::default())),
+        ("results", Input::Results(right.clone())),
+        ("results in another order", Input::Results(reversed)),
+        ("results of other calls", Input::Results(vec![right[0].clone(), foreign])),
+        ("no results", Input::Results(Vec::new())),
+    ]
+}
+
+#[test]
+fn every_state_against_every_input() {
+    let states = states();
+    for (state, before) in &states {
+        for (input, given) in inputs(&states[1].1) {
+            let mut turn = before.clone();
+            let taken = match given {
+                Input::Reply(reply) => turn.on_reply(reply),
+                Input::Results(results) => turn.on_results(results),
+            };
+            let after = match (*state, input) {
+                ("ask", "words" | "silence") => Some("answered"),
+                ("ask", "calls") => Some("call"),
+                ("call", "results") => Some("ask"),
+                _ => None,
+            };
+            match after {
+                Some(after) => {
+                    taken.unwrap();
+                    assert_eq!(step(&turn), after, "{state}: {input}");
+                }
+                None => {
+                    assert!(taken.is_err(), "{state}: {input}");
+                    assert_eq!(turn, *before, "{state}: {input} is refused and changes nothing");
+                }
+            }
+        }
+        assert_eq!(step(before), *state);
+    }
+}
+
+#[test]
+fn what_a_turn_starts_from_says_what_comes_first() {
+    let call = AssistantPart::Call(ToolCall::new("a", "t", "{}"));
+    let open = Message::Assistant { parts: vec![call] };
+    for (transcript, most, expected) in [
+        (vec![], 1, "ask"),
+        (vec![Message::user("Go")], 1, "ask"),
+        (vec![Message::user("Go")], 0, "spent"),
+        (vec![Message::user("Go"), open.clone()], 1, "call"),
+        (vec![Message::user("Go"), open], 0, "call"),
+        (vec![Message::user("Go"), Message::assistant("Done.")], 0, "answered"),
+    ] {
+        assert_eq!(step(&Turn::new(transcript.clone(), most)), expected, "{transcript:?}");
+    }
+}
+
+fn stored(turn: &Turn) -> Turn {
+    let stored: Turn = serde_json::from_str(&serde_json::to_string(turn).unwrap()).unwrap();
+    assert_eq!(stored, *turn);
+    stored
+}
+
+/// Plays these replies to the end, with a success for every call.
+fn play(replies: &[ChatReply], most: u32, between: fn(&Turn) -> Turn) -> Turn {
+    let mut turn = Turn::new(vec![Message::user("Go")], most);
+    let mut replies = replies.iter().cloned();
+    loop {
+        turn = between(&turn);
+        match turn.next() {
+            Step::Ask => turn.on_reply(replies.next().unwrap_or_default()).unwrap(),
+            Step::Call(calls) => {
+                let results = calls.iter().map(|call| ToolResult::success(call, "ok")).collect();
+                turn.on_results(results).unwrap();
+            }
+            Step::Done(_) => return turn,
+        }
+    }
+}
+
+fn any_reply() -> impl Strategy<Value = ChatReply> {
+    let arguments = prop_oneof![Just(json!({ "a": [1, 2.5, null] })), Just(json!("{\"a\": "))];
+    let call = ("(|a|b|call_[1-4])", "[a-c]", arguments)
+        .prop_map(|(id, name, arguments)| AssistantPart::Call(ToolCall::new(id, name, arguments)));
+    let text = ".{0,5}".prop_map(|text| AssistantPart::Text { text });
+    prop::collection::vec(prop_oneof![3 => call, 1 => text], 0..4).prop_map(ChatReply::new)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_run_is_complete_and_the_same_when_stored_between_its_steps(
+        replies in prop::collection::vec(any_reply(), 0..8),
+        most in 0_u32..6,
+    ) {
+        let turn = play(&replies, most, Turn::clone);
+        prop_assert_eq!(&play(&replies, most, stored), &turn);
+        prop_assert!(turn.iterations() <= most);
+
+        let transcript = turn.transcript();
+        let mut ids = std::collections::HashSet::new();
+        for (place, message) in transcript.iter().enumerate() {
+            let called: Vec<_> = message.calls().map(|call| &call.id).collect();
+            if called.is_empty() {
+                continue;
+            }
+            let Some(Message::Tool { results }) = transcript.get(place + 1) else {
+                return Err(TestCaseError::fail("a call without a result"));
+            };
+            let answered: Vec<_> = results.iter().map(|result| &result.call).collect();
+            prop_assert_eq!(&called, &answered);
+            for id in called {
+                prop_assert!(!id.as_str().is_empty() && ids.insert(id.clone()));
+            }
+        }
+    }
+}
+
+#[test]
+fn a_script_can_be_data() {
+    let turns: Vec<ScriptedTurn> = serde_json::from_value(json!([
+        { "reply": { "parts": [
+            { "type": "text", "text": "One moment." },
+            { "type": "call", "id": "", "name": "forecast", "arguments": "{\"city\": \"Oslo\"}" },
+            { "type": "call", "id": "b", "name": "forecast", "arguments": { "city": "Rome" } },
+        ] }, "tools": ["forecast"] },
+        { "reply": { "parts": [{ "type": "text", "text": "Rain." }] }, "last_holds": ["7 degrees"] },
+    ]))
+    .unwrap();
+
+    let mut first = ChatReply::text("One moment.").call("forecast", r#"{"city": "Oslo"}"#);
+    first.parts.push(AssistantPart::Call(ToolCall::new("b", "forecast", json!({"city": "Rome"}))));
+    let expected = [
+        ScriptedTurn::new(first).expect_tools(["forecast"]),
+        ScriptedTurn::new(ChatReply::text("Rain.")).expect_last("7 degrees"),
+    ];
+    assert_eq!(turns, expected);
+    let text = serde_json::to_string(&turns).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<ScriptedTurn>>(&text).unwrap(), turns);
+}

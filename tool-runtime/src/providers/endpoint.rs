@@ -1,0 +1,124 @@
+//! The address of a model: read once, shown without secrets.
+
+use std::fmt;
+
+use reqwest::Url;
+
+use crate::models::ModelError;
+
+/// Where requests go; or, when the program's address is none, what it wrote.
+#[derive(Clone)]
+pub(super) struct Endpoint(Result<Url, String>);
+
+impl Endpoint {
+    /// The endpoint `path` of the API at `base`, which may end in a slash or in the path already.
+    pub(super) fn new(base: &str, path: &[&str]) -> Self {
+        let base = base.trim();
+        Self(web_address(base).map(|url| below(url, path)).ok_or_else(|| base.to_owned()))
+    }
+
+    /// # Errors
+    /// [`ModelError::Setup`] says what an address looks like.
+    pub(super) fn url(&self) -> Result<&Url, ModelError> {
+        self.0.as_ref().map_err(|written| {
+            ModelError::Setup(format!(
+                "`{written}` is not the address of a model: write it like http://127.0.0.1:8080/v1"
+            ))
+        })
+    }
+
+    /// Whether it is asked without TLS.
+    pub(super) fn is_plain(&self) -> bool {
+        self.0.as_ref().is_ok_and(|url| url.scheme() == "http")
+    }
+
+    /// Whether it is on this very machine, where no proxy leads.
+    pub(super) fn is_local(&self) -> bool {
+        let host = self.0.as_ref().ok().and_then(Url::host_str).unwrap_or_default();
+        let ip = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
+        host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
+    }
+}
+
+/// `localhost:8080` is an address as well, of the scheme `localhost`: that is a forgotten `http://`.
+fn web_address(text: &str) -> Option<Url> {
+    let url = Url::parse(text).ok()?;
+    (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
+}
+
+/// A query, which some services want, stays behind the path.
+fn below(mut base: Url, path: &[&str]) -> Url {
+    if base.path().trim_end_matches('/').ends_with(&path.join("/")) {
+        return base;
+    }
+    if let Ok(mut segments) = base.path_segments_mut() {
+        segments.pop_if_empty().extend(path);
+    }
+    base
+}
+
+/// Without a name, a password and a query: any of them may be a secret.
+impl fmt::Display for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Ok(url) => write!(f, "{}{}", url.origin().ascii_serialization(), url.path()),
+            Err(written) => f.write_str(written),
+        }
+    }
+}
+
+impl fmt::Debug for Endpoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Endpoint;
+
+    #[test]
+    fn however_the_base_is_written() {
+        for (base, full) in [
+            ("http://h:1/v1", "http://h:1/v1/chat/completions"),
+            ("http://h:1/v1/", "http://h:1/v1/chat/completions"),
+            (" http://h:1/v1\n", "http://h:1/v1/chat/completions"),
+            ("http://h:1", "http://h:1/chat/completions"),
+            ("http://h:1/", "http://h:1/chat/completions"),
+            ("https://h/v1/chat/completions", "https://h/v1/chat/completions"),
+            ("https://h/v1/chat/completions/", "https://h/v1/chat/completions/"),
+            ("https://h/d?version=1", "https://h/d/chat/completions?version=1"),
+        ] {
+            let endpoint = Endpoint::new(base, &["chat", "completions"]);
+            assert_eq!(endpoint.url().unwrap().as_str(), full, "{base}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_shown() {
+        for base in ["", "localhost:8080/v1", "127.0.0.1:8080", "h/v1", "file:///v1", "http://"] {
+            let error = Endpoint::new(base, &["chat"]).url().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("`{base}` is not the address")), "{error}");
+        }
+    }
+
+    #[test]
+    fn secrets_in_the_address_are_not_shown() {
+        let endpoint = Endpoint::new("https://me:secret@h/v1?key=secret", &["chat"]);
+        assert_eq!(endpoint.to_string(), "https://h/v1/chat");
+        assert_eq!(format!("{endpoint:?}"), "https://h/v1/chat");
+    }
+
+    #[test]
+    fn this_machine() {
+        for (base, local) in [
+            ("http://localhost:1/v1", true),
+            ("http://127.0.0.1:1/v1", true),
+            ("http://[::1]:1/v1", true),
+            ("http://192.168.0.1/v1", false),
+            ("https://api.openai.com/v1", false),
+        ] {
+            assert_eq!(Endpoint::new(base, &[]).is_local(), local, "{base}");
+        }
+    }
+}

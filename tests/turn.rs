@@ -168,7 +168,7 @@ fn a_script_can_be_data() {
     let turns: Vec<ScriptedTurn> = serde_json::from_value(json!([
         { "reply": { "parts": [
             { "type": "text", "text": "One moment." },
-            { "type": "call", "id": "", "name": "forecast", "arguments": "{\"city\": \"Oslo\"}" },
+            { "type": "call", "name": "forecast", "arguments": "{\"city\": \"Oslo\"}" },
             { "type": "call", "id": "b", "name": "forecast", "arguments": { "city": "Rome" } },
         ] }, "tools": ["forecast"] },
         { "reply": { "parts": [{ "type": "text", "text": "Rain." }] }, "last_holds": ["7 degrees"] },

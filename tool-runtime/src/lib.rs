@@ -16,7 +16,10 @@ pub mod schema;
 pub mod tool;
 
 pub use async_trait::async_trait;
-pub use tool_macros::{args, tool};
+#[doc = include_str!("docs/args.md")]
+pub use tool_macros::args;
+#[doc = include_str!("docs/tool.md")]
+pub use tool_macros::tool;
 
 pub use agent::{Agent, Answer, StopReason, Stopped};
 pub use dispatch::Dispatcher;

@@ -13,6 +13,8 @@ use crate::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
 /// Runs one tool once, and catches its panic. Nothing else: no clock, no events, no new task.
 ///
+/// The arguments of a `#[tool]` function are decoded at once; it runs when the future is polled.
+///
 /// Built with `panic = "abort"` there is no panic to catch: the process ends.
 ///
 /// # Errors
@@ -121,3 +123,72 @@ impl fmt::Display for Panic {
 }
 
 impl std::error::Error for Panic {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tool::ToolDefinition;
+
+    /// A tool that panics at each of the given places.
+    struct Mine {
+        definition: ToolDefinition,
+        at: &'static [Place],
+    }
+
+    #[derive(Clone, Copy, PartialEq)]
+    enum Place {
+        Call,
+        Poll,
+        Drop,
+    }
+
+    struct Fuse(&'static [Place]);
+
+    impl Future for Fuse {
+        type Output = Result<ToolOutput, ToolError>;
+
+        fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
+            assert!(!self.0.contains(&Place::Poll), "in poll");
+            Poll::Ready(Ok(ToolOutput::text("done")))
+        }
+    }
+
+    impl Drop for Fuse {
+        fn drop(&mut self) {
+            assert!(!self.0.contains(&Place::Drop), "in drop");
+        }
+    }
+
+    impl Tool for Mine {
+        fn definition(&self) -> &ToolDefinition {
+            &self.definition
+        }
+
+        fn call<'a, 'b, 'c>(&'a self, _: Arguments, _: &'b ToolContext) -> Call<'c>
+        where
+            Self: 'c,
+            'a: 'c,
+            'b: 'c,
+        {
+            assert!(!self.at.contains(&Place::Call), "in call");
+            Box::pin(Fuse(self.at))
+        }
+    }
+
+    #[tokio::test]
+    async fn catches_a_panic_wherever_it_is() {
+        let places: [&[Place]; 5] =
+            [&[], &[Place::Call], &[Place::Poll], &[Place::Drop], &[Place::Poll, Place::Drop]];
+        for at in places {
+            let schema = serde_json::json!({ "type": "object" });
+            let mine = Mine { definition: ToolDefinition::new("mine", "Blows up.", schema), at };
+            let ctx = ToolContext::default();
+            match invoke(&mine, "{}".into(), &ctx).await {
+                Ok(output) => assert_eq!((output.as_text(), at.len()), ("done", 0)),
+                Err(error) => assert_eq!(error.kind(), ToolErrorKind::Panicked),
+            }
+            // Dropped before it was polled, as when a run is cancelled.
+            drop(invoke(&mine, "{}".into(), &ctx));
+        }
+    }
+}

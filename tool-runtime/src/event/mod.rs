@@ -5,6 +5,7 @@
 
 mod execution;
 
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
@@ -65,8 +66,11 @@ impl Observers {
         }
         let event = event();
         for observer in &self.0 {
-            // An observer's panic is its own affair: the panic hook has reported it.
-            let _ = catch_unwind(AssertUnwindSafe(|| observer(&event)));
+            // An observer's panic is its own affair: the panic hook has reported it. What it threw
+            // is let go, for dropping it is the observer's code as well.
+            if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| observer(&event))) {
+                mem::forget(thrown);
+            }
         }
     }
 }

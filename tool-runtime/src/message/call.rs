@@ -7,8 +7,9 @@ use super::Arguments;
 
 /// The name of one call within a conversation; a result names the call that it answers.
 ///
-/// Given by the provider, or minted when the provider gave none or gave one twice.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+/// Given by the provider, or minted when the provider gave none or gave one twice. The default is
+/// empty: none was given.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct CallId(Arc<str>);
 
@@ -55,6 +56,7 @@ impl From<CallId> for String {
 #[non_exhaustive]
 pub struct ToolCall {
     /// Names this call within the conversation.
+    #[serde(default)]
     pub id: CallId,
     /// The tool's name, as the model spelled it.
     pub name: String,

@@ -46,7 +46,7 @@ mod tests {
             ("weather", vec!["get_weather"]),
             ("get_wether", vec!["get_weather"]),
             ("functions.read_file", vec!["read_file"]),
-            ("read_files", vec!["read_file", "list_files"]),
+            ("read_files", vec!["read_file"]),
             ("launch_rocket", vec![]),
             ("", vec![]),
         ] {

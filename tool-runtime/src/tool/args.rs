@@ -4,12 +4,11 @@
 //! search for what is wrong, happens only when that fails or when the schema holds rules that the
 //! types don't.
 
-mod place;
-
 use std::fmt::Write as _;
 
 use serde::Deserializer;
 use serde::de::Error as _;
+use serde_path_to_error::Track;
 
 use super::param::{Named, Names, Params};
 use super::{ToolContext, ToolDefinition, ToolError};
@@ -47,6 +46,21 @@ impl Layout {
         input.end()?;
         Ok(values)
     }
+
+    /// Reads text that is sound JSON, and says where a type refused it.
+    #[cold]
+    fn read_sound<N: Names, P: Params>(self, text: &str) -> Result<P::Values, Misread> {
+        let mut track = Track::new();
+        let mut input = serde_json::Deserializer::from_str(text);
+        let input = serde_path_to_error::Deserializer::new(&mut input, &mut track);
+        self.read::<N, P, _>(input).map_err(|error| Misread { path: track.path(), error })
+    }
+}
+
+/// The schema is satisfied and the type still refuses: its own words, and where.
+struct Misread {
+    path: serde_path_to_error::Path,
+    error: serde_json::Error,
 }
 
 /// Everything in its place, or one error that names all that is wrong.
@@ -57,10 +71,9 @@ pub(super) fn decode<N: Names, P: Params>(
     arguments: &Arguments,
     ctx: &ToolContext,
 ) -> Result<P::Values, ToolError> {
-    let read_text = |text: &str| layout.read_text::<N, P>(text);
     if !definition.parameters.is_constrained() {
         let values = match arguments {
-            Arguments::Text(text) => read_text(text).ok(),
+            Arguments::Text(text) => layout.read_text::<N, P>(text).ok(),
             Arguments::Value(value) => layout.read::<N, P, _>(value.as_ref()).ok(),
         };
         if let Some(values) = values {
@@ -68,7 +81,7 @@ pub(super) fn decode<N: Names, P: Params>(
         }
     }
     let sound = settle(definition, arguments, ctx)?;
-    read_text(&sound).map_err(|error| unfit(definition, &sound, error))
+    layout.read_sound::<N, P>(&sound).map_err(|misread| misread.refuse(definition))
 }
 
 /// Reads the arguments as a value, repairs it and checks it; gives back text that holds no more
@@ -107,15 +120,17 @@ fn refuse_mismatches(
     Err(refuse(definition, &problems))
 }
 
-/// The schema is satisfied and the type still refuses: its own words, and where.
-#[cold]
-fn unfit(definition: &ToolDefinition, text: &str, error: serde_json::Error) -> ToolError {
-    let path = place::path_at(text, error.line(), error.column());
-    let words = error.to_string();
-    // The position is one in text that the model may never have written.
-    let words = words.split(" at line ").next().unwrap_or_default();
-    let problem = if path.is_empty() { words.to_owned() } else { format!("`{path}`: {words}") };
-    refuse(definition, &[problem]).with_source(error)
+impl Misread {
+    fn refuse(self, definition: &ToolDefinition) -> ToolError {
+        let words = self.error.to_string();
+        // The position is one in text that the model may never have written.
+        let words = words.split(" at line ").next().unwrap_or_default();
+        let problem = match self.path.iter().next() {
+            None => words.to_owned(),
+            Some(_) => format!("`{}`: {words}", self.path),
+        };
+        refuse(definition, &[problem]).with_source(self.error)
+    }
 }
 
 /// What the model reads when the function was not called.

@@ -1,6 +1,9 @@
 //! No name is taken from the prelude.
 #![no_implicit_prelude]
 
+// What schemars derives takes this one from the prelude; what is generated here takes none.
+use ::std::convert::Into as _;
+
 #[::tool_runtime::args]
 struct Sum {
     a: i64,

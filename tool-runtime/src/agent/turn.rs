@@ -116,12 +116,9 @@ impl Turn {
         if self.iterations >= self.max_iterations
             && let Step::Call(calls) = self.next()
         {
-            let text = format!(
-                "Not run: the model may be asked {} times, and this was the last.",
-                self.max_iterations
-            );
+            let text = "Not run: no more tools can be called in this run.";
             let code = ToolErrorKind::Cancelled.code();
-            let unrun = calls.iter().map(|call| ToolResult::failure(call, code, &text));
+            let unrun = calls.iter().map(|call| ToolResult::failure(call, code, text));
             self.transcript.push(Message::Tool { results: unrun.collect() });
         }
         Ok(())

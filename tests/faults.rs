@@ -148,7 +148,7 @@ async fn a_script_that_does_not_fit_is_loud() {
         (vec![], 1, "the script ends after 0 replies"),
         (vec![ScriptedTurn::new(echo_call("a"))], 2, "the script ends after 1 replies"),
         (vec![text().expect_last("Bye")], 1, r#"to hold "Bye", it was "Hello""#),
-        (vec![text().expect_tools(["ekko"])], 1, r#"["ekko"], offered were ["echo"]"#),
+        (vec![text().expect_tools(["ekko"])], 1, r#"{"ekko"}, offered were {"echo"}"#),
         (
             vec![ScriptedTurn::new(echo_call("a")), text().expect_last("b")],
             2,
@@ -172,7 +172,7 @@ async fn a_model_that_fails_keeps_the_conversation() {
     let stopped = Agent::new(model, tools![echo]).system("Be brief.").run("Go").await.unwrap_err();
     assert_eq!(results(&stopped.transcript[3])[0].text, "a");
     // A `main` that returns this error prints it so: the reason, not the whole conversation.
-    assert!(format!("{stopped:?}").ends_with(r#"transcript: 4 messages }"#), "{stopped:?}");
+    assert_eq!(format!("{stopped:?}"), stopped.to_string());
 }
 
 #[tokio::test]

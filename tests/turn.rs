@@ -27,6 +27,7 @@ fn step(turn: &Turn) -> &'static str {
         Step::Ask => "ask",
         Step::Call(_) => "call",
         Step::Done(Outcome::Answered) => "answered",
+        Step::Done(Outcome::Silent) => "silent",
         Step::Done(Outcome::MaxIterations) => "spent",
         Step::Done(_) => "an unknown end",
     }
@@ -65,7 +66,8 @@ fn every_state_against_every_input() {
                 Input::Results(results) => turn.on_results(results),
             };
             let after = match (*state, input) {
-                ("ask", "words" | "silence") => Some("answered"),
+                ("ask", "words") => Some("answered"),
+                ("ask", "silence") => Some("silent"),
                 ("ask", "calls") => Some("call"),
                 ("call", "results") => Some("ask"),
                 _ => None,

@@ -147,11 +147,12 @@ macro_rules! shapes {
 
 fn shapes() -> Vec<Shape> {
     let free = shapes![false:
-        Plain, Closed, FlatStruct, FlatEnum, FlatMap, Unit, Noted, External, Internal, Adjacent,
+        Plain, Closed, FlatStruct, FlatEnum, FlatMap, Unit, Noted, Internal, Adjacent,
         Untagged, Tree, (i8, u64), HashMap<u8, f64>, BTreeMap<i32, Option<Unit>>, Option<u32>,
-        HashMap<String, Vec<External>>, (), Value, u128, std::time::Duration,
+        HashMap<String, Vec<Adjacent>>, (), Value, u128, std::time::Duration,
     ];
-    let ruled = shapes![true: Ruled, [i32; 3], BTreeSet<usize>, char, std::num::NonZeroU8];
+    let ruled =
+        shapes![true: Ruled, External, f32, [i32; 3], BTreeSet<usize>, char, std::num::NonZeroU8];
     free.into_iter().chain(ruled).collect()
 }
 

@@ -5,15 +5,18 @@ use quote::{quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Expr, Fields, Meta, Token};
+use syn::{Attribute, Data, DeriveInput, Fields, Meta, Token};
 
 use crate::errors::Errors;
-use crate::path::Runtime;
+use crate::path::{Runtime, runtime_only};
 
 /// `#[args(attr)] item`
 pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
     let errors = Errors::new();
-    let runtime = runtime(attr, &errors);
+    let runtime = runtime_only(attr.clone()).unwrap_or_else(|| {
+        errors.at(attr, "`#[args]` takes no words but `crate = path`");
+        Runtime::default()
+    });
     let input: DeriveInput = match syn::parse2(item.clone()) {
         Ok(input) => input,
         Err(_) => {
@@ -40,20 +43,6 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
         #[schemars(crate = #schemars)]
         #input
     }
-}
-
-fn runtime(attr: TokenStream, errors: &Errors) -> Runtime {
-    if attr.is_empty() {
-        return Runtime::default();
-    }
-    if let Ok(Meta::NameValue(pair)) = syn::parse2(attr.clone())
-        && pair.path.is_ident("crate")
-        && let Expr::Path(path) = pair.value
-    {
-        return Runtime::at(path.path);
-    }
-    errors.at(attr, "`#[args]` takes no words but `crate = path`");
-    Runtime::default()
 }
 
 /// Whether to refuse members that the type doesn't know. Where serde can't (`flatten`), where the

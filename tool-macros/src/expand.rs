@@ -2,86 +2,38 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
-use syn::ext::IdentExt;
 use syn::spanned::Spanned;
-use syn::{Attribute, Ident, ReturnType};
+use syn::{Attribute, Ident, ReturnType, Type};
 
-use crate::attr::ToolAttr;
-use crate::model::{Param, Passing, ToolFn};
+use crate::attr::{Lone, ToolAttr};
+use crate::model::{Param, Passing, ToolFn, Toolbox};
 
 /// The user's function, and the tool beside it.
-pub(crate) fn expand(function: &ToolFn, attr: &ToolAttr) -> TokenStream {
-    let private = attr.runtime.private();
+pub(crate) fn function(function: &ToolFn) -> TokenStream {
+    let private = function.attr.runtime.private();
     let ident = &function.sig.ident;
-    let name = name(function, attr);
-    let description = match &attr.description {
-        Some(text) => text.to_token_stream(),
-        None => function.doc.to_token_stream(),
-    };
-    let words = words(attr, &private);
-    let names = function.params.iter().map(Param::argument_name);
-    let docs = function.params.iter().map(|param| &param.doc);
-    let fits = function.params.iter().map(|param| fits(param, &private));
-    let picks = function.params.iter().rev().fold(quote!(()), |rest, param| {
-        let pick = pick(param, &private);
-        quote!((#pick, #rest))
-    });
-
-    // Names of our own that no name of the user's can meet.
-    let ctx = Ident::new("ctx", Span::mixed_site());
-    let slots: Vec<_> = (0..function.params.len())
-        .map(|index| Ident::new(&format!("slot{index}"), Span::mixed_site()))
-        .collect();
-    let pattern = slots.iter().rev().fold(quote!(()), |rest, slot| quote!((#slot, #rest)));
-    let passed = function.params.iter().zip(&slots).map(|(param, slot)| match param.passing {
-        Passing::Owned(_) => quote!(#slot.give(#ctx)),
-        Passing::Lent(_) => quote!(#slot.lend(#ctx)),
-    });
-    let call = quote!(#ident(#(#passed),*).await);
-    // What can't be sent to a model is reported at the argument, so it takes the type's place.
-    let returned = match &function.sig.output {
-        ReturnType::Type(_, ty) => {
-            let private = attr.runtime.private_at(ty.span());
-            quote_spanned!(ty.span()=> #private::Returned(#call).split())
-        }
-        ReturnType::Default => quote!(#private::Returned(#call).split()),
-    };
-
-    let body = quote! {
-        fn function(&self) -> &#private::Function {
-            static FUNCTION: #private::LazyLock<#private::Function> =
-                #private::LazyLock::new(|| {
-                    use #private::{Bare as _, PickLent as _, PickOwned as _};
-                    #(#fits)*
-                    #private::Function::new(
-                        #name, #description, #ident {}, &[#(#docs),*], #picks,
-                        |#pattern, #ctx| #private::Box::pin(async move { #private::finish(#returned) }),
-                    )#words
-                });
-            &FUNCTION
-        }
-    };
-    let names = quote! {
-        #[automatically_derived]
-        impl #private::Names for #ident {
-            const NAMES: &'static [&'static ::core::primitive::str] = &[#(#names),*];
-        }
-    };
-    let tool = items(function, &private, &body, &names);
-    quote!(#function #tool)
+    let names = names(function, &quote!(#ident), &private);
+    let made = made(function, &quote!(#ident {}), &private, None);
+    let tool = named(
+        function,
+        &private,
+        &quote! {
+            fn function(&self) -> &#private::Function {
+                static FUNCTION: #private::LazyLock<#private::Function> =
+                    #private::LazyLock::new(|| #made);
+                &FUNCTION
+            }
+        },
+    );
+    let cfgs = cfgs(function);
+    quote!(#function #tool #(#cfgs)* #names)
 }
 
-/// The tool beside the function: a type of its name, and what makes it a tool.
-pub(crate) fn items(
-    function: &ToolFn,
-    private: &TokenStream,
-    body: &TokenStream,
-    more: &TokenStream,
-) -> TokenStream {
+/// A type of the function's name, which `tools![…]` turns into the tool that `body` gives.
+pub(crate) fn named(function: &ToolFn, private: &TokenStream, body: &TokenStream) -> TokenStream {
     let ident = &function.sig.ident;
     let vis = &function.vis;
-    let cfgs: Vec<&Attribute> =
-        function.attrs.iter().filter(|attr| attr.path().is_ident("cfg")).collect();
+    let cfgs: Vec<_> = cfgs(function).collect();
     quote! {
         #(#cfgs)*
         #[doc(hidden)]
@@ -89,38 +41,178 @@ pub(crate) fn items(
         #vis struct #ident {}
 
         #(#cfgs)*
-        const _: () = {
-            #[automatically_derived]
-            impl #private::NamesFunction for #ident {
-                const TOOL: Self = #ident {};
-                #body
+        #[automatically_derived]
+        impl #private::NamesFunction for #ident {
+            const TOOL: Self = #ident {};
+            #body
+        }
+    }
+}
+
+/// The user's `impl`, and its methods as tools.
+pub(crate) fn toolbox(toolbox: &Toolbox) -> TokenStream {
+    let private = toolbox.runtime.private();
+    let state = Ident::new("state", Span::mixed_site());
+    let tools = toolbox.tools.iter().map(|tool| {
+        let cfgs: Vec<_> = cfgs(tool).collect();
+        let marker = format_ident!("__NamesOf_{}", tool.sig.ident);
+        let names = names(tool, &quote!(#marker), &private);
+        let made = made(tool, &quote!(#marker), &private, Some(&state));
+        quote! {
+            #(#cfgs)*
+            {
+                #[allow(non_camel_case_types, reason = "it is named like its method")]
+                struct #marker;
+                #names
+                tools.push(#made);
             }
-            #more
-        };
-    }
-}
-
-fn name(function: &ToolFn, attr: &ToolAttr) -> String {
-    match &attr.name {
-        Some(name) => name.value(),
-        None => function.sig.ident.unraw().to_string(),
-    }
-}
-
-/// The words that were given, as calls.
-fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
-    let effect = attr.effect.as_ref().map(|effect| {
-        let variant = match effect.value().as_str() {
-            "none" => format_ident!("None"),
-            "read" => format_ident!("Read"),
-            "write" => format_ident!("Write"),
-            _ => format_ident!("External"),
-        };
-        quote!(.effect(#private::Effect::#variant))
+        }
     });
-    let idempotent = attr.idempotent.then(|| quote!(.idempotent()));
-    let timeout = attr.timeout.map(|millis| quote!(.timeout(#millis)));
-    quote!(#effect #idempotent #timeout)
+    let made = quote! {
+        let mut tools = #private::Vec::new();
+        #(#tools)*
+        tools
+    };
+    from_shared(toolbox, &quote!(#state), &made)
+}
+
+/// The user's `impl`, and beside it that of a toolbox whose tools `made` gives.
+pub(crate) fn from_shared(
+    toolbox: &Toolbox,
+    state: &TokenStream,
+    made: &TokenStream,
+) -> TokenStream {
+    let private = toolbox.runtime.private();
+    let block = &toolbox.block;
+    let ty = &block.self_ty;
+    let cfgs = block.attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
+    let (generics, _, bounds) = block.generics.split_for_impl();
+    let bounds = bounds.map(|bounds| &bounds.predicates);
+    quote! {
+        #block
+
+        #(#cfgs)*
+        #[automatically_derived]
+        impl #generics #private::Toolbox for #ty
+        where
+            Self: #private::Send + #private::Sync + 'static,
+            #bounds
+        {
+            fn from_shared(#state: #private::Arc<Self>) -> #private::Vec<#private::Function> {
+                #made
+            }
+        }
+    }
+}
+
+fn cfgs(function: &ToolFn) -> impl Iterator<Item = &Attribute> {
+    function.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
+}
+
+/// The names of the parameters, as a constant of the type `marker`.
+fn names(function: &ToolFn, marker: &TokenStream, private: &TokenStream) -> TokenStream {
+    let names = function.params.iter().map(Param::argument_name);
+    quote! {
+        #[automatically_derived]
+        impl #private::Names for #marker {
+            const NAMES: &'static [&'static ::core::primitive::str] = &[#(#names),*];
+        }
+    }
+}
+
+/// The tool as a value.
+fn made(
+    function: &ToolFn,
+    marker: &TokenStream,
+    private: &TokenStream,
+    state: Option<&Ident>,
+) -> TokenStream {
+    let attr = &function.attr;
+    let name = function.tool_name();
+    let description = match &attr.description {
+        Some(word) => word.value.to_token_stream(),
+        None => function.doc.to_token_stream(),
+    };
+    let docs = function.params.iter().map(|param| match &param.attr.description {
+        Some(text) => text.to_token_stream(),
+        None => param.doc.to_token_stream(),
+    });
+    let fits = function.params.iter().map(|param| fits(param, private));
+    let picks = function.params.iter().rev().fold(quote!(()), |rest, param| {
+        let pick = pick(param, private);
+        quote!((#pick, #rest))
+    });
+    let lone = match function.params.iter().find_map(|param| param.attr.lone.as_ref()) {
+        None => quote!(ByType),
+        Some((_, Lone::Whole)) => quote!(Whole),
+        Some((_, Lone::Named)) => quote!(Named),
+    };
+    let call = call(function, private, state);
+    let defaults = defaults(function, private);
+    let words = words(attr, private);
+    let output = output(function, private);
+    quote! {{
+        use #private::{Bare as _, NoSchema as _, NotShown as _, PickLent as _, PickOwned as _};
+        #(#fits)*
+        #private::Function::new(
+            #name, #description, #marker, &[#(#docs),*], #private::Lone::#lone, #picks, #call,
+        )#defaults #words #output
+    }}
+}
+
+/// The closure that calls the function with its decoded parameters.
+fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> TokenStream {
+    // Names of our own that no name of the user's can meet.
+    let ctx = Ident::new("ctx", Span::mixed_site());
+    let slots: Vec<_> = (0..function.params.len())
+        .map(|index| Ident::new(&format!("slot{index}"), Span::mixed_site()))
+        .collect();
+    let pattern = slots.iter().rev().fold(quote!(()), |rest, slot| quote!((#slot, #rest)));
+    let params = || function.params.iter().zip(&slots);
+    let filled = params().filter_map(|(param, slot)| {
+        let default = default_value(param)?;
+        Some(quote!(let #slot = #slot.or_else(|| #default);))
+    });
+    let passed = params().map(|(param, slot)| match param.passing {
+        Passing::Owned(_) => quote!(#slot.give(#ctx)),
+        Passing::Lent(_) => quote!(#slot.lend(#ctx)),
+    });
+    let ident = &function.sig.ident;
+    let callee = match (state, function.sig.receiver()) {
+        (Some(state), Some(_)) => quote!(Self::#ident(&#state, #(#passed),*)),
+        (Some(_), None) => quote!(Self::#ident(#(#passed),*)),
+        (None, _) => quote!(#ident(#(#passed),*)),
+    };
+    let waited = function.sig.asyncness.map(|_| quote!(.await));
+    // What can't be sent to a model is reported at the argument, so it takes the type's place.
+    let returned = match &function.sig.output {
+        ReturnType::Type(_, ty) => {
+            let private = function.attr.runtime.private_at(ty.span());
+            quote_spanned!(ty.span()=> #private::Returned(#callee #waited).split())
+        }
+        ReturnType::Default => quote!(#private::Returned(#callee #waited).split()),
+    };
+    let body = quote!(#(#filled)* #private::finish(#returned));
+    let run = match function.sig.asyncness {
+        Some(_) => quote!(#private::Box::pin(async move { #body })),
+        None => quote! {{
+            let #ctx = #private::Clone::clone(#ctx);
+            #private::on_blocking_thread(move || {
+                let #ctx = &#ctx;
+                #body
+            })
+        }},
+    };
+    match state.filter(|_| function.sig.receiver().is_some()) {
+        None => quote!(|#pattern, #ctx| #run),
+        Some(state) => quote! {{
+            let #state = #private::Arc::clone(&#state);
+            move |#pattern, #ctx| {
+                let #state = #private::Arc::clone(&#state);
+                #run
+            }
+        }},
+    }
 }
 
 /// The one place where the type of a parameter is asked for more than its name.
@@ -132,8 +224,113 @@ fn fits(param: &Param, private: &TokenStream) -> TokenStream {
 }
 
 fn pick(param: &Param, private: &TokenStream) -> TokenStream {
-    match &param.passing {
+    let pick = match &param.passing {
         Passing::Owned(ty) => quote!(#private::Owned::<#ty>::new().pick()),
         Passing::Lent(ty) => quote!(#private::Lent::<#ty>::new().pick()),
+    };
+    match &param.attr.default {
+        Some(_) => quote!(#private::defaulted(#pick)),
+        None => pick,
     }
+}
+
+/// The expression that a parameter is when the model leaves it out. A text literal stands for
+/// whatever text becomes.
+fn default_value(param: &Param) -> Option<TokenStream> {
+    Some(match param.attr.default.as_ref()? {
+        None => quote!(::core::default::Default::default()),
+        Some(expr @ syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(_), .. })) => {
+            quote!(::core::convert::Into::into(#expr))
+        }
+        Some(expr) => expr.to_token_stream(),
+    })
+}
+
+/// The defaults, for the schema to show.
+fn defaults(function: &ToolFn, private: &TokenStream) -> TokenStream {
+    let shown = function.params.iter().filter_map(|param| {
+        let default = default_value(param)?;
+        let name = param.argument_name();
+        let kept: TokenStream = match &param.passing {
+            Passing::Owned(ty) => ty.to_token_stream(),
+            Passing::Lent(ty) => quote!(<#ty as #private::ToOwned>::Owned),
+        };
+        Some(quote!(.default(#name, #private::Shown::<#kept>(#default).json())))
+    });
+    shown.collect()
+}
+
+/// The schema of what is returned, where its type has one and can be named.
+fn output(function: &ToolFn, private: &TokenStream) -> TokenStream {
+    match &function.sig.output {
+        ReturnType::Type(_, ty) if can_be_named(ty) => {
+            quote!(.output(#private::Returns::<#ty>::new().value().schema()))
+        }
+        _ => TokenStream::new(),
+    }
+}
+
+/// Whether no part of a type is `impl Trait`.
+fn can_be_named(ty: &Type) -> bool {
+    !ty.to_token_stream().to_string().split_whitespace().any(|word| word == "impl")
+}
+
+/// The words that were given, as calls.
+fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
+    let title = attr.title.as_ref().map(|word| {
+        let text = &word.value;
+        quote!(.title(#text))
+    });
+    let effect = attr.effect.as_ref().map(|word| {
+        let variant = variant(word.value);
+        quote!(.effect(#private::Effect::#variant))
+    });
+    let permission = attr.permission.as_ref().map(|word| {
+        let variant = variant(word.value);
+        quote!(.permission(#private::Permission::#variant))
+    });
+    let repair = attr.repair.as_ref().map(|word| {
+        let variant = variant(word.value);
+        quote!(.repair(#private::Repair::#variant))
+    });
+    let idempotent = attr.idempotent.as_ref().map(|_| quote!(.idempotent()));
+    let pure = attr.pure.as_ref().map(|_| quote!(.pure()));
+    let sequential = attr.sequential.as_ref().map(|_| quote!(.sequential()));
+    let timeout = attr.timeout.as_ref().map(|word| {
+        let millis = word.value;
+        quote!(.timeout_millis(#millis))
+    });
+    let retries = attr.retries.as_ref().map(|word| {
+        let times = word.value;
+        quote!(.retries(#times))
+    });
+    let rate_limit = attr.rate_limit.as_ref().map(|word| {
+        let (times, millis) = word.value;
+        quote!(.rate_limit(#times, #millis))
+    });
+    let requires = attr.requires.as_ref().map(|word| {
+        let capabilities = &word.value;
+        quote!(.requires(&[#(#capabilities),*]))
+    });
+    let cli = attr.cli.as_ref().map(|word| {
+        let binary = &word.value;
+        quote!(.cli(#binary))
+    });
+    let available = attr.available.as_ref().map(|word| {
+        let path = &word.value;
+        quote!(.available(#path))
+    });
+    // `pure` says how careful to be where `effect` doesn't, so it comes first.
+    quote! {
+        #title #pure #effect #idempotent #sequential #timeout #retries #rate_limit #permission
+        #requires #repair #cli #available
+    }
+}
+
+/// `"read"` as `Read`
+fn variant(word: &str) -> Ident {
+    let mut letters = word.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    let name: String = first.into_iter().chain(letters).collect();
+    Ident::new(&name, Span::call_site())
 }

@@ -5,11 +5,17 @@ use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::parse::{Parse, ParseStream};
 use syn::{
-    Attribute, Expr, ExprLit, FnArg, Ident, Lit, LitStr, Meta, Pat, Signature, Type, Visibility,
+    Attribute, Expr, ExprLit, FnArg, Ident, ImplItem, ItemImpl, Lit, LitStr, Meta, Pat, Path,
+    Signature, Type, Visibility,
 };
 
-/// The item under `#[tool]`. Its body is never looked into.
+use crate::attr::{ArgAttr, ToolAttr};
+use crate::errors::Errors;
+use crate::path::{Runtime, runtime_only};
+
+/// The function or method under `#[tool]`. Its body is never looked into.
 pub(crate) struct ToolFn {
+    pub(crate) attr: ToolAttr,
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
@@ -19,12 +25,22 @@ pub(crate) struct ToolFn {
     pub(crate) params: Vec<Param>,
 }
 
+/// The `impl` under `#[tool]`.
+pub(crate) struct Toolbox {
+    pub(crate) runtime: Runtime,
+    /// The block as the user wrote it, less what only `#[tool]` understands.
+    pub(crate) block: ItemImpl,
+    /// Its methods under `#[tool]`.
+    pub(crate) tools: Vec<ToolFn>,
+}
+
 /// A parameter; a receiver is none.
 pub(crate) struct Param {
     /// Its name, unless it is a pattern that takes a value apart.
     pub(crate) name: Option<Ident>,
     pub(crate) passing: Passing,
     pub(crate) doc: Doc,
+    pub(crate) attr: ArgAttr,
 }
 
 /// How a parameter is written.
@@ -39,14 +55,91 @@ pub(crate) enum Passing {
 #[derive(Default)]
 pub(crate) struct Doc(Vec<Expr>);
 
-impl Parse for ToolFn {
+/// A function whose body is tokens: the compiler reads it, and reports what is wrong with it.
+struct Shell {
+    attrs: Vec<Attribute>,
+    vis: Visibility,
+    sig: Signature,
+    body: TokenStream,
+}
+
+impl Parse for Shell {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
-        let attrs = input.call(Attribute::parse_outer)?;
-        let vis = input.parse()?;
-        let mut sig: Signature = input.parse()?;
-        let body = input.parse()?;
-        let params = sig.inputs.iter_mut().filter_map(Param::take).collect();
-        Ok(Self { doc: Doc::of(&attrs), attrs, vis, sig, body, params })
+        Ok(Self {
+            attrs: input.call(Attribute::parse_outer)?,
+            vis: input.parse()?,
+            sig: input.parse()?,
+            body: input.parse()?,
+        })
+    }
+}
+
+impl ToolFn {
+    /// Reads a function; none where it isn't one.
+    pub(crate) fn read(attr: ToolAttr, item: TokenStream, errors: &Errors) -> Option<Self> {
+        let Shell { attrs, vis, sig, body } = syn::parse2(item).ok()?;
+        Some(Self::new(attr, attrs, vis, sig, body, errors))
+    }
+
+    fn new(
+        attr: ToolAttr,
+        attrs: Vec<Attribute>,
+        vis: Visibility,
+        mut sig: Signature,
+        body: TokenStream,
+        errors: &Errors,
+    ) -> Self {
+        let params = sig.inputs.iter_mut().filter_map(|input| Param::take(input, errors)).collect();
+        Self { attr, doc: Doc::of(&attrs), attrs, vis, sig, body, params }
+    }
+
+    /// The name that the model calls.
+    pub(crate) fn tool_name(&self) -> String {
+        match &self.attr.name {
+            Some(name) => name.value.value(),
+            None => self.sig.ident.unraw().to_string(),
+        }
+    }
+}
+
+impl Toolbox {
+    /// Reads an `impl`; none where it isn't one.
+    pub(crate) fn read(attr: TokenStream, item: TokenStream, errors: &Errors) -> Option<Self> {
+        let mut block: ItemImpl = syn::parse2(item).ok()?;
+        let runtime = runtime(attr, errors);
+        let mut tools = Vec::new();
+        for item in &mut block.items {
+            let ImplItem::Fn(method) = item else { continue };
+            let Some(place) = method.attrs.iter().position(|attr| is_tool(attr.path())) else {
+                continue;
+            };
+            let attr = match method.attrs.remove(place).meta {
+                Meta::List(list) => ToolAttr::parse(list.tokens, errors),
+                _ => ToolAttr::default(),
+            };
+            let (attrs, vis) = (method.attrs.clone(), method.vis.clone());
+            let body = method.block.to_token_stream();
+            let tool = ToolFn::new(attr, attrs, vis, method.sig.clone(), body, errors);
+            method.sig = tool.sig.clone();
+            tools.push(tool);
+        }
+        Some(Self { runtime, block, tools })
+    }
+}
+
+/// `tool`, `tool_runtime::tool` and the like: inside a toolbox the attribute is only a mark.
+fn is_tool(path: &Path) -> bool {
+    path.segments.last().is_some_and(|last| last.ident == "tool")
+}
+
+/// The words of a toolbox: those of tools stand on its methods.
+fn runtime(attr: TokenStream, errors: &Errors) -> Runtime {
+    match runtime_only(attr.clone()) {
+        Some(runtime) => runtime,
+        None => {
+            errors.at(attr, "an `impl` takes no words but `crate = path`: put them on its methods");
+            Runtime::default()
+        }
     }
 }
 
@@ -63,8 +156,9 @@ impl ToolFn {
 
 impl Param {
     /// Reads a parameter and takes off it what the compiler would refuse there.
-    fn take(input: &mut FnArg) -> Option<Self> {
+    fn take(input: &mut FnArg, errors: &Errors) -> Option<Self> {
         let FnArg::Typed(typed) = input else { return None };
+        let attr = ArgAttr::take(&mut typed.attrs, errors);
         let doc = Doc::of(&typed.attrs);
         typed.attrs.retain(|attr| !attr.path().is_ident("doc"));
         let name = match typed.pat.as_ref() {
@@ -77,12 +171,16 @@ impl Param {
             }
             other => Passing::Owned(Box::new(other.clone())),
         };
-        Some(Self { name, passing, doc })
+        Some(Self { name, passing, doc, attr })
     }
 
     /// What the model calls it.
     pub(crate) fn argument_name(&self) -> String {
-        self.name.as_ref().map(|name| name.unraw().to_string()).unwrap_or_default()
+        match (&self.attr.rename, &self.name) {
+            (Some(name), _) => name.value(),
+            (None, Some(name)) => name.unraw().to_string(),
+            (None, None) => String::new(),
+        }
     }
 }
 

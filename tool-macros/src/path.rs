@@ -2,7 +2,22 @@
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
-use syn::Path;
+use syn::{Expr, Meta, MetaNameValue, Path};
+
+/// `crate = path`, or nothing; none where something else stands there.
+pub(crate) fn runtime_only(attr: TokenStream) -> Option<Runtime> {
+    if attr.is_empty() {
+        return Some(Runtime::default());
+    }
+    match syn::parse2(attr) {
+        Ok(Meta::NameValue(MetaNameValue { path, value: Expr::Path(value), .. }))
+            if path.is_ident("crate") =>
+        {
+            Some(Runtime::at(value.path))
+        }
+        _ => None,
+    }
+}
 
 /// The runtime's crate.
 #[derive(Default)]

@@ -23,18 +23,22 @@ pub use tool_macros::tool;
 
 pub use agent::{Agent, Answer, StopReason, Stopped};
 pub use dispatch::Dispatcher;
-pub use event::{Event, ToolExecution};
-pub use message::{Arguments, AssistantPart, CallId, Message, ToolCall, ToolResult, UserPart};
+pub use event::{EffectRecord, Event, ToolExecution};
+pub use message::{
+    Arguments, AssistantPart, CallId, Image, Message, ToolCall, ToolResult, UserPart,
+};
 pub use models::{ChatModel, ChatReply, ChatRequest, ModelError, ScriptedModel, ScriptedTurn};
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
-    Availability, DefinitionError, Effect, IntoToolOutput, Tool, ToolContext, ToolDefinition,
-    ToolError, ToolErrorKind, ToolOutput,
+    Availability, DefinitionError, Effect, Extensions, IntoToolOutput, Permission, RateLimit,
+    Repair, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput,
+    Toolbox,
 };
 
 /// Turns the names of tools into [`Tools`].
 ///
-/// Each entry is the path of a function under [`#[tool]`](macro@tool).
+/// Each entry is the path of a function under [`#[tool]`](macro@tool), or `..` and a value whose
+/// `impl` is: all its tools.
 ///
 /// ```
 /// use tool_runtime::{tool, tools};
@@ -61,7 +65,27 @@ pub use tool::{
 /// ```
 #[macro_export]
 macro_rules! tools {
+    // Names alone need no recursion, however many there are.
     ($($tool:ty),* $(,)?) => {
         $crate::Tools::new()$(.with(<$tool as $crate::__private::NamesFunction>::TOOL))*
+    };
+    ($($entries:tt)*) => {
+        $crate::__more_tools!($crate::Tools::new(); $($entries)*)
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __more_tools {
+    ($tools:expr;) => {
+        $tools
+    };
+    ($tools:expr; .. $toolbox:expr $(, $($rest:tt)*)?) => {
+        $crate::__more_tools!($tools.with_all($toolbox); $($($rest)*)?)
+    };
+    ($tools:expr; $tool:ty $(, $($rest:tt)*)?) => {
+        $crate::__more_tools!(
+            $tools.with(<$tool as $crate::__private::NamesFunction>::TOOL); $($($rest)*)?
+        )
     };
 }

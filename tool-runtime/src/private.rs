@@ -1,14 +1,23 @@
 //! What generated code calls. Not for people: it changes without notice.
 
+pub use std::borrow::ToOwned;
 pub use std::boxed::Box;
-pub use std::sync::LazyLock;
+pub use std::clone::Clone;
+pub use std::marker::{Send, Sync};
+pub use std::sync::{Arc, LazyLock};
+pub use std::vec::Vec;
 
 pub use schemars;
 pub use serde;
 
-pub use crate::tool::function::{Function, NamesFunction};
-pub use crate::tool::param::{Argument, BorrowedArgument, Lent, Names, Owned, PickLent, PickOwned};
-pub use crate::tool::{Bare, Effect, Returned, ToolContext, finish};
+pub use crate::tool::function::{Function, Lone, NamesFunction};
+pub use crate::tool::param::{
+    Argument, BorrowedArgument, Lent, Names, NotShown, Owned, PickLent, PickOwned, Shown, defaulted,
+};
+pub use crate::tool::{
+    Bare, Effect, NoSchema, Permission, Repair, Returned, Returns, Toolbox, finish,
+    on_blocking_thread,
+};
 
 /// Stands in a tool whose function has errors, so that only those are reported.
 pub fn unfinished() -> ! {

@@ -16,7 +16,8 @@ pub use turn::{OutOfTurn, Outcome, Step, Turn};
 
 use crate::event::{Event, Observers, ToolExecution};
 use crate::models::ChatModel;
-use crate::registry::{Registry, RegistryError};
+use crate::registry::{IntoRegistry, Registry, RegistryError};
+use crate::tool::Extensions;
 
 /// A model with tools.
 ///
@@ -50,6 +51,8 @@ pub struct Agent {
     model: Arc<dyn ChatModel>,
     registry: Result<Registry, RegistryError>,
     observers: Observers,
+    extensions: Extensions,
+    granted: Vec<String>,
     system: Option<String>,
     max_iterations: u32,
 }
@@ -59,15 +62,13 @@ impl Agent {
     /// [`Registry`] that the program goes on changing.
     ///
     /// Tools that can't be registered are reported by [`run`](Self::run).
-    pub fn new<T>(model: impl ChatModel + 'static, tools: T) -> Self
-    where
-        T: TryInto<Registry>,
-        T::Error: Into<RegistryError>,
-    {
+    pub fn new(model: impl ChatModel + 'static, tools: impl IntoRegistry) -> Self {
         Self {
             model: Arc::new(model),
-            registry: tools.try_into().map_err(Into::into),
+            registry: tools.into_registry(),
             observers: Observers::default(),
+            extensions: Extensions::default(),
+            granted: Vec::new(),
             system: None,
             max_iterations: 20,
         }
@@ -84,6 +85,22 @@ impl Agent {
     #[must_use]
     pub fn max_iterations(mut self, times: u32) -> Self {
         self.max_iterations = times;
+        self
+    }
+
+    /// Gives tools a value to use, which they find by its type in
+    /// [`ToolContext::get`](crate::ToolContext::get).
+    #[must_use]
+    pub fn extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        self.extensions = self.extensions.with(value);
+        self
+    }
+
+    /// Lets tools use what they declare by `requires("…")`, such as `filesystem`; a tool that needs
+    /// more is neither offered nor run.
+    #[must_use]
+    pub fn grant<C: Into<String>>(mut self, capabilities: impl IntoIterator<Item = C>) -> Self {
+        self.granted.extend(capabilities.into_iter().map(Into::into));
         self
     }
 

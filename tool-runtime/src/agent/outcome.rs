@@ -1,5 +1,6 @@
 use std::fmt;
 
+use super::Prompt;
 use super::turn::OutOfTurn;
 use crate::message::Message;
 use crate::models::ModelError;
@@ -13,6 +14,28 @@ pub struct Answer {
     pub text: String,
     /// The whole conversation, that answer included: what a next run goes on from.
     pub transcript: Vec<Message>,
+}
+
+impl Answer {
+    /// The conversation, and what is said next.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # let model = ScriptedModel::new([ChatReply::text("Hi!"), ChatReply::text("Fine.")]);
+    /// let agent = Agent::new(model, Tools::new());
+    /// let answer = agent.run("Hello").await?;
+    /// let answer = agent.run(answer.then("How are you?")).await?;
+    /// assert_eq!(answer.transcript.len(), 4);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn then(self, text: impl Into<String>) -> Prompt {
+        let mut transcript = self.transcript;
+        transcript.push(Message::user(text));
+        Prompt::from(transcript)
+    }
 }
 
 impl fmt::Display for Answer {
@@ -44,11 +67,10 @@ impl std::error::Error for Stopped {
     }
 }
 
-/// A `main` that returns an error prints it like this: the reason, not the whole conversation.
+/// What a `main` that returns it, or an `unwrap`, prints: the reason, not the whole conversation.
 impl fmt::Debug for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let transcript = format_args!("{} messages", self.transcript.len());
-        f.debug_struct("Stopped").field("why", &self.why).field("transcript", &transcript).finish()
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -57,8 +79,11 @@ impl fmt::Debug for Stopped {
 #[non_exhaustive]
 pub enum StopReason {
     /// The model was asked as often as it may be, and wanted more calls; those were not run.
-    #[error("the model was asked {0} times and still wants to call tools")]
+    #[error("the model was asked as often as it may be ({0} times) and has not answered")]
     MaxIterations(u32),
+    /// The model said nothing and called nothing.
+    #[error("the model replied with neither text nor calls")]
+    Silent,
     /// The model gave no reply.
     #[error(transparent)]
     Model(#[from] ModelError),

@@ -7,7 +7,7 @@ use crate::dispatch::Dispatcher;
 use crate::event::{Event, ToolExecution};
 use crate::message::Message;
 use crate::models::ChatRequest;
-use crate::registry::Snapshot;
+use crate::tool::ToolDefinition;
 
 pub(super) async fn run(agent: &Agent, prompt: Prompt) -> Result<Answer, Stopped> {
     let mut turn = Turn::new(prompt.into_transcript(agent.system.as_deref()), agent.max_iterations);
@@ -23,20 +23,24 @@ pub(super) async fn run(agent: &Agent, prompt: Prompt) -> Result<Answer, Stopped
 
 async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
     let registry = agent.registry.clone()?;
-    let dispatcher = Dispatcher::new(registry).observers(agent.observers.clone());
+    let dispatcher = Dispatcher::new(registry)
+        .observers(agent.observers.clone())
+        .extensions(agent.extensions.clone())
+        .grant(agent.granted.iter().cloned());
     // What was offered on a turn is what its calls are looked up in.
     let mut tools = dispatcher.registry().snapshot();
     loop {
         match turn.next() {
             Step::Ask => {
                 tools = dispatcher.registry().snapshot();
-                ask(agent, turn, &tools).await?;
+                ask(agent, turn, &dispatcher.offered(&tools)).await?;
             }
             Step::Call(calls) => {
                 let done = dispatcher.dispatch_on(&tools, calls).await;
                 turn.on_results(done.into_iter().map(|execution| execution.result).collect())?;
             }
             Step::Done(Outcome::Answered) => return Ok(()),
+            Step::Done(Outcome::Silent) => return Err(StopReason::Silent),
             Step::Done(Outcome::MaxIterations) => {
                 return Err(StopReason::MaxIterations(turn.iterations()));
             }
@@ -44,12 +48,15 @@ async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
     }
 }
 
-async fn ask(agent: &Agent, turn: &mut Turn, tools: &Snapshot) -> Result<(), StopReason> {
+async fn ask(
+    agent: &Agent,
+    turn: &mut Turn,
+    offered: &[&ToolDefinition],
+) -> Result<(), StopReason> {
     let iteration = turn.iterations() + 1;
     agent.observers.tell(|| Event::ModelAsked { iteration });
     let started = Instant::now();
-    let definitions = tools.definitions();
-    let request = ChatRequest::new(turn.transcript()).tools(&definitions);
+    let request = ChatRequest::new(turn.transcript()).tools(offered);
     let reply = agent.model.reply(request).await?;
     let took = started.elapsed();
 

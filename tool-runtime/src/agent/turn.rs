@@ -55,6 +55,8 @@ pub enum Step {
 pub enum Outcome {
     /// The model answered.
     Answered,
+    /// The model said nothing and called nothing.
+    Silent,
     /// The model was asked as often as it may be, and wants more calls. They were not run.
     MaxIterations,
 }
@@ -92,7 +94,11 @@ impl Turn {
         match self.transcript.last() {
             Some(message @ Message::Assistant { .. }) => {
                 let calls: Vec<_> = message.calls().cloned().collect();
-                if calls.is_empty() { Step::Done(Outcome::Answered) } else { Step::Call(calls) }
+                match calls.is_empty() {
+                    false => Step::Call(calls),
+                    true if message.text().trim().is_empty() => Step::Done(Outcome::Silent),
+                    true => Step::Done(Outcome::Answered),
+                }
             }
             _ if self.iterations >= self.max_iterations => Step::Done(Outcome::MaxIterations),
             _ => Step::Ask,

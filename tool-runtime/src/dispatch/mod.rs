@@ -3,6 +3,8 @@
 //! Nothing here knows which model asked or what is done with the results.
 
 mod guard;
+mod plan;
+mod policy;
 mod run;
 
 use std::sync::Arc;
@@ -12,6 +14,8 @@ pub use guard::invoke;
 use crate::event::{Observers, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::{Registry, Snapshot};
+use crate::tool::{Extensions, Permission, ToolDefinition};
+use policy::Granted;
 
 /// Runs calls on the tools of a registry.
 ///
@@ -49,20 +53,56 @@ use crate::registry::{Registry, Snapshot};
 #[derive(Clone, Debug)]
 pub struct Dispatcher {
     registry: Registry,
+    terms: Terms,
+}
+
+/// What calls run under; one clone of it goes with each.
+#[derive(Clone, Debug, Default)]
+struct Terms {
     observers: Observers,
+    granted: Arc<Granted>,
+    extensions: Extensions,
 }
 
 impl Dispatcher {
     /// A dispatcher for these tools.
     pub fn new(registry: Registry) -> Self {
-        Self { registry, observers: Observers::default() }
+        Self { registry, terms: Terms::default() }
     }
 
     /// Tells these observers of each call that starts or finishes, at once and in its task.
     #[must_use]
     pub fn observers(mut self, observers: Observers) -> Self {
-        self.observers = observers;
+        self.terms.observers = observers;
         self
+    }
+
+    /// Lets tools use what they declare by `requires("…")`, such as `filesystem`; a tool that needs
+    /// more is neither offered nor run.
+    #[must_use]
+    pub fn grant<C: Into<String>>(mut self, capabilities: impl IntoIterator<Item = C>) -> Self {
+        let more = capabilities.into_iter().map(Into::into);
+        Arc::make_mut(&mut self.terms.granted).extend(more);
+        self
+    }
+
+    /// Gives tools these values, which they find by their type in
+    /// [`ToolContext::get`](crate::ToolContext::get).
+    #[must_use]
+    pub fn extensions(mut self, extensions: Extensions) -> Self {
+        self.terms.extensions = extensions;
+        self
+    }
+
+    /// The tools of a snapshot that a model may call: those that can run now, are allowed, and need
+    /// nothing that isn't granted. Sorted by name.
+    pub fn offered<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
+        let mut offered = tools.definitions();
+        offered.retain(|tool| {
+            tool.permission != Permission::Deny
+                && tool.requires.iter().all(|needed| self.terms.granted.contains(needed))
+        });
+        offered
     }
 
     /// The tools that calls are looked up in.
@@ -87,6 +127,6 @@ impl Dispatcher {
         tools: &Arc<Snapshot>,
         calls: Vec<ToolCall>,
     ) -> Vec<ToolExecution> {
-        run::all(tools, &self.observers, calls).await
+        run::all(tools, &self.terms, calls).await
     }
 }

@@ -4,10 +4,13 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
+use super::Terms;
 use super::guard::invoke;
-use crate::event::{Event, Observers, ToolExecution};
+use super::plan::waves;
+use super::policy::{pause_before_next, permit};
+use crate::event::{Event, ToolExecution};
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::Snapshot;
 use crate::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
@@ -17,19 +20,27 @@ const MOST_NAMES: usize = 20;
 
 pub(super) async fn all(
     tools: &Arc<Snapshot>,
-    observers: &Observers,
+    terms: &Terms,
     calls: Vec<ToolCall>,
 ) -> Vec<ToolExecution> {
     // One call needs no task of its own.
     if let [call] = calls.as_slice() {
-        return vec![one(tools, observers, call.clone()).await];
+        return vec![one(tools, terms, call.clone()).await];
     }
+    let alone = |call: &ToolCall| tools.get(&call.name).is_some_and(|t| t.definition().sequential);
+    let mut done = Vec::with_capacity(calls.len());
+    for wave in waves(calls.iter().map(alone)) {
+        done.extend(at_once(tools, terms, calls.get(wave).unwrap_or_default()).await);
+    }
+    done
+}
 
+async fn at_once(tools: &Arc<Snapshot>, terms: &Terms, calls: &[ToolCall]) -> Vec<ToolExecution> {
     // Dropped with this future, the set stops whatever still runs.
     let mut running = JoinSet::new();
     for (place, call) in calls.iter().enumerate() {
-        let (tools, observers, call) = (Arc::clone(tools), observers.clone(), call.clone());
-        running.spawn(async move { (place, one(&tools, &observers, call).await) });
+        let (tools, terms, call) = (Arc::clone(tools), terms.clone(), call.clone());
+        running.spawn(async move { (place, one(&tools, &terms, call).await) });
     }
 
     let mut done: Vec<Option<ToolExecution>> = calls.iter().map(|_| None).collect();
@@ -41,34 +52,53 @@ pub(super) async fn all(
         }
     }
     // A task that ended without a result was torn down from outside: the runtime is going away.
-    let lost = |call| {
+    let lost = |call: &ToolCall| {
         let text = "The call was stopped before it had a result; it may have had effects.";
-        failed(call, &ToolError::new(ToolErrorKind::Indeterminate, text))
+        failed(call.clone(), &ToolError::new(ToolErrorKind::Indeterminate, text))
     };
     done.into_iter().zip(calls).map(|(done, call)| done.unwrap_or_else(|| lost(call))).collect()
 }
 
 /// One call, from its name to its result.
-async fn one(tools: &Snapshot, observers: &Observers, call: ToolCall) -> ToolExecution {
+async fn one(tools: &Snapshot, terms: &Terms, call: ToolCall) -> ToolExecution {
+    let observers = &terms.observers;
     observers.tell(|| Event::CallStarted { call: call.clone() });
     let started = Instant::now();
-    let ctx = ToolContext::new(call);
-    let outcome = match tools.get(ctx.tool_name()) {
-        Some(tool) => timed(tool.as_ref(), &ctx).await,
-        None => Err(unknown(tools, ctx.tool_name())),
+    let ctx = ToolContext::new(call).with_extensions(terms.extensions.clone());
+    let (outcome, attempts) = match tools.get(ctx.tool_name()) {
+        Some(tool) => match permit(tool.definition(), &terms.granted) {
+            Ok(()) => attempts(tool.as_ref(), &ctx).await,
+            Err(denied) => (Err(denied), 0),
+        },
+        None => (Err(unknown(tools, ctx.tool_name())), 0),
     };
     let (call, fixes) = ctx.into_parts();
     let mut execution = match outcome {
-        Ok(output) => {
-            let result = ToolResult::success(&call, output.into_text());
-            ToolExecution::new(call, result)
-        }
+        Ok(output) => succeeded(call, output),
         Err(error) => failed(call, &error),
     };
     execution.fixes = fixes;
+    execution.attempts = attempts;
     execution.took = started.elapsed();
     observers.tell(|| Event::CallFinished(execution.clone()));
     execution
+}
+
+/// Runs a tool until it succeeds or may not be tried again; and how often that was.
+async fn attempts(tool: &dyn Tool, ctx: &ToolContext) -> (Result<ToolOutput, ToolError>, u32) {
+    let mut attempts = 0;
+    loop {
+        let outcome = timed(tool, ctx).await;
+        attempts += 1;
+        let pause = match &outcome {
+            Ok(_) => None,
+            Err(error) => pause_before_next(tool.definition(), error.kind(), attempts),
+        };
+        match pause {
+            Some(pause) => sleep(pause).await,
+            None => return (outcome, attempts),
+        }
+    }
 }
 
 async fn timed(tool: &dyn Tool, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
@@ -80,6 +110,15 @@ async fn timed(tool: &dyn Tool, ctx: &ToolContext) -> Result<ToolOutput, ToolErr
             Err(ToolError::new(ToolErrorKind::Timeout, text))
         }),
     }
+}
+
+fn succeeded(call: ToolCall, output: ToolOutput) -> ToolExecution {
+    let (text, images, effects) = output.into_parts();
+    let mut result = ToolResult::success(&call, text);
+    result.images = images;
+    let mut execution = ToolExecution::new(call, result);
+    execution.effects = effects;
+    execution
 }
 
 fn failed(call: ToolCall, error: &ToolError) -> ToolExecution {

@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use super::EffectRecord;
 use crate::json::Fix;
 use crate::message::{ToolCall, ToolResult};
 
@@ -18,6 +19,11 @@ pub struct ToolExecution {
     /// What lies behind a failure, outermost first: for the operator, never for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
+    /// How often the tool ran; 0 when it never did.
+    pub attempts: u32,
+    /// What it did to the world, as far as it told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub effects: Vec<EffectRecord>,
     /// From start to result.
     pub took: Duration,
 }
@@ -25,6 +31,14 @@ pub struct ToolExecution {
 impl ToolExecution {
     /// What became of `call`: its result, and all else empty.
     pub fn new(call: ToolCall, result: ToolResult) -> Self {
-        Self { call, result, fixes: Vec::new(), cause: None, took: Duration::ZERO }
+        Self {
+            call,
+            result,
+            fixes: Vec::new(),
+            cause: None,
+            attempts: 0,
+            effects: Vec::new(),
+            took: Duration::ZERO,
+        }
     }
 }

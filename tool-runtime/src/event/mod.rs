@@ -3,6 +3,7 @@
 //! Events are told as things happen, from whichever task they happen in. An observer reads them
 //! and changes nothing; one that panics is left out of that event and harms no run.
 
+mod effect;
 mod execution;
 
 use std::mem;
@@ -14,6 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::ToolCall;
 
+pub use effect::EffectRecord;
 pub use execution::ToolExecution;
 
 /// Something that happened.

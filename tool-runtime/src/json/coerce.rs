@@ -37,6 +37,10 @@ impl Roots {
         })
     }
 
+    pub(super) fn is_object_only(self) -> bool {
+        self == Self::named("object")
+    }
+
     /// The types that `schema` allows at its root. What it does not understand, it allows.
     pub(super) fn of_schema(schema: &Value) -> Self {
         let mut visits = VISITS;

@@ -90,6 +90,8 @@ pub enum FixKind {
     /// A string is valid JSON, so this is a fix of [`Level::Schema`]: below that level, valid JSON
     /// is never changed.
     EncodedTwice,
+    /// No text at all, or `null`, where the schema wants an object: one without members.
+    Empty,
 }
 
 impl FixKind {
@@ -107,6 +109,7 @@ impl FixKind {
             Self::Repeat => (Wrapping, Inferred, "removed a repetition of the value"),
             Self::Escaped => (Wrapping, Lossless, "removed a level of escaping"),
             Self::EncodedTwice => (Schema, Lossless, "decoded a string that holds the value"),
+            Self::Empty => (Schema, Lossless, "took nothing for an object without members"),
         }
     }
 

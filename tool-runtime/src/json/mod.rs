@@ -22,11 +22,12 @@ mod coerce;
 mod fix;
 mod locate;
 mod mark;
+mod number;
 mod piece;
 mod scan;
 mod unreadable;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use self::{
     coerce::Roots,
@@ -34,6 +35,7 @@ use self::{
 };
 pub use self::{
     fix::{Fix, FixKind, Level, Risk},
+    number::make_whole,
     unreadable::{Unreadable, UnreadableKind},
 };
 
@@ -100,9 +102,10 @@ pub fn parse(text: &str) -> Result<Parsed, Unreadable> {
 
 /// Reads the one JSON value in `text` whose type `schema` allows at its root.
 ///
-/// More than [`parse`] it does two things. Values of another type, found among prose or other
+/// More than [`parse`] it does three things. Values of another type, found among prose or other
 /// wrapping, don't count. And where the schema allows no string, a string that holds a value of an
-/// allowed type is decoded ([`FixKind::EncodedTwice`]). Only the type at the root is looked at:
+/// allowed type is decoded ([`FixKind::EncodedTwice`]). And where it allows objects alone, no text at
+/// all is one without members ([`FixKind::Empty`]). Only the type at the root is looked at:
 /// whether the value satisfies the schema is for a validator to say, so valid JSON of a wrong type
 /// is returned as it is.
 ///
@@ -125,6 +128,11 @@ pub fn parse_as(text: &str, schema: &Value) -> Result<Parsed, Unreadable> {
 }
 
 fn read_as(text: &str, wanted: Roots, steps: &mut usize) -> Result<Parsed, Unreadable> {
+    // What many servers send for a call without arguments.
+    if matches!(text.trim(), "" | "null") && wanted.is_object_only() {
+        let fix = Fix::new(FixKind::Empty, 0..text.len());
+        return Ok(Parsed { value: Value::Object(Map::new()), fixes: vec![fix] });
+    }
     let outer = read(text, wanted, steps)?;
     let Value::String(inner) = &outer.value else {
         return Ok(outer.into());

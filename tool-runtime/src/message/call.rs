@@ -81,6 +81,15 @@ impl fmt::Display for ToolCall {
     }
 }
 
+/// A picture for a model to look at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Image {
+    /// Its format, such as `image/png`.
+    pub media_type: String,
+    /// Its bytes, in base64.
+    pub base64: String,
+}
+
 /// What the model is told of a call: one for every call, whatever became of it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
@@ -91,6 +100,9 @@ pub struct ToolResult {
     pub tool: String,
     /// The text that the model reads.
     pub text: String,
+    /// The images that the model is shown beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub images: Vec<Image>,
     /// The stable code of the failure, such as `TOOL_TIMEOUT`; none when the tool succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
@@ -99,7 +111,13 @@ pub struct ToolResult {
 impl ToolResult {
     /// The answer of a tool that did its work.
     pub fn success(call: &ToolCall, text: impl Into<String>) -> Self {
-        Self { call: call.id.clone(), tool: call.name.clone(), text: text.into(), error: None }
+        Self {
+            call: call.id.clone(),
+            tool: call.name.clone(),
+            text: text.into(),
+            images: Vec::new(),
+            error: None,
+        }
     }
 
     /// The answer for a call that failed or never ran; `code` is stable, `text` is for the model.

@@ -8,5 +8,5 @@ mod call;
 mod transcript;
 
 pub use arguments::Arguments;
-pub use call::{CallId, ToolCall, ToolResult};
+pub use call::{CallId, Image, ToolCall, ToolResult};
 pub use transcript::{AssistantPart, Message, UserPart};

@@ -6,6 +6,8 @@ mod error;
 mod request;
 mod scripted;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
 pub use error::ModelError;
@@ -39,4 +41,20 @@ pub trait ChatModel: Send + Sync {
     /// # Errors
     /// There is no reply: the model can't be reached, refuses, or can't be understood.
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError>;
+}
+
+/// Shared: one client for several agents, or a script that a test asks about afterwards.
+#[async_trait]
+impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        self.as_ref().reply(request).await
+    }
+}
+
+/// Chosen at run time.
+#[async_trait]
+impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        self.as_ref().reply(request).await
+    }
 }

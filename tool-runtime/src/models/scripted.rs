@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
@@ -74,13 +75,10 @@ impl ScriptedTurn {
         if let Some(absent) = self.last_holds.iter().find(|text| !last.contains(text.as_str())) {
             return Some(format!("expected the last message to hold {absent:?}, it was {last:?}"));
         }
-        let offered: Vec<_> = request.tools.iter().map(|tool| tool.name.clone()).collect();
-        match &self.tools {
-            Some(wanted) if *wanted != offered => {
-                Some(format!("expected the tools {wanted:?}, offered were {offered:?}"))
-            }
-            _ => None,
-        }
+        let wanted: BTreeSet<_> = self.tools.as_ref()?.iter().map(String::as_str).collect();
+        let offered: BTreeSet<_> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+        (wanted != offered)
+            .then(|| format!("expected the tools {wanted:?}, offered were {offered:?}"))
     }
 }
 

@@ -1,5 +1,3 @@
-use std::convert::Infallible;
-
 use crate::tool::DefinitionError;
 
 /// Why tools could not be registered.
@@ -15,11 +13,4 @@ pub enum RegistryError {
         /// The name.
         name: String,
     },
-}
-
-/// Lets a registry be taken wherever something that becomes one is.
-impl From<Infallible> for RegistryError {
-    fn from(never: Infallible) -> Self {
-        match never {}
-    }
 }

@@ -1,7 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::tool::Tool;
+use crate::tool::{Tool, Toolbox};
 
 /// A list of tools, as [`tools!`](crate::tools) writes it.
 #[derive(Clone, Default)]
@@ -18,6 +18,14 @@ impl Tools {
     pub fn with(mut self, tool: impl Tool + 'static) -> Self {
         self.0.push(Arc::new(tool));
         self
+    }
+}
+
+impl Tools {
+    /// Adds all tools of a toolbox.
+    #[must_use]
+    pub fn with_all(self, toolbox: impl Toolbox) -> Self {
+        toolbox.into_tools().into_iter().fold(self, Self::with)
     }
 }
 

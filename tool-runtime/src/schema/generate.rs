@@ -12,8 +12,12 @@ pub struct Generator(SchemaGenerator);
 
 impl Generator {
     pub(crate) fn new() -> Self {
-        let settings = SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None);
-        Self(settings.into_generator())
+        Self(settings().into_generator())
+    }
+
+    /// One for what values serialise to, which may differ from what they are read from.
+    pub(crate) fn for_output() -> Self {
+        Self(settings().for_serialize().into_generator())
     }
 
     /// The schema of `T` as a document of its own; still to be [finished](finish).
@@ -37,36 +41,44 @@ impl Generator {
     }
 }
 
+fn settings() -> SchemaSettings {
+    SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None)
+}
+
 /// What schemars made, as it goes to a model.
 pub(crate) fn finish(document: Value) -> Schema {
     // Asked first: what restates a Rust type is told from a rule by the format beside it.
-    let constrained = is_constrained(&document);
+    let mut constrained = is_constrained(&document);
     let mut document = Document::try_from(document).unwrap_or_default();
-    RecursiveTransform(say_bounds).transform(&mut document);
+    RecursiveTransform(|schema: &mut Document| constrained |= say_bounds(schema))
+        .transform(&mut document);
     Schema::new(document.to_value(), constrained)
 }
 
 /// `format: "uint32"` and the like name Rust's types, which say nothing to a model; its bounds do.
-fn say_bounds(schema: &mut Document) {
+/// Tells whether they have to be checked: serde makes infinity of what is too large for an `f32`.
+fn say_bounds(schema: &mut Document) -> bool {
     let numeric = schema.get("type").is_some_and(|types| match types {
         Value::Array(types) => types.iter().any(is_numeric),
         one => is_numeric(one),
     });
     if !numeric {
-        return;
+        return false;
     }
     // schemars gives the bounds of the smaller types itself; those of the larger ones are beyond
     // what a model would send.
-    let bounds = match schema.remove("format").as_ref().and_then(Value::as_str) {
-        Some("int32") => Some((i64::from(i32::MIN), i64::from(i32::MAX))),
-        Some("uint32") => Some((0, i64::from(u32::MAX))),
-        _ => None,
-    };
-    if let Some((least, most)) = bounds {
-        let members = schema.ensure_object();
-        members.entry("minimum").or_insert(least.into());
-        members.entry("maximum").or_insert(most.into());
-    }
+    let (least, most): (Value, Value) =
+        match schema.remove("format").as_ref().and_then(Value::as_str) {
+            Some("int32") => (i32::MIN.into(), i32::MAX.into()),
+            Some("uint32") => (0.into(), u32::MAX.into()),
+            Some("float") => (f32::MIN.into(), f32::MAX.into()),
+            _ => return false,
+        };
+    let to_check = most.is_f64();
+    let members = schema.ensure_object();
+    members.entry("minimum").or_insert(least);
+    members.entry("maximum").or_insert(most);
+    to_check
 }
 
 fn is_numeric(name: &Value) -> bool {

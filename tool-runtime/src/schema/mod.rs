@@ -48,6 +48,21 @@ impl Schema {
         Self { document: Arc::new(document), constrained }
     }
 
+    /// The schema of what `T` serialises to.
+    pub fn of_output<T: JsonSchema + ?Sized>() -> Self {
+        finish(Generator::for_output().root::<T>())
+    }
+
+    /// This schema, with `default` beside what it says of a member.
+    pub(crate) fn with_default(&self, member: &str, default: Value) -> Self {
+        let mut document = Value::clone(&self.document);
+        let described = document.get_mut("properties").and_then(|members| members.get_mut(member));
+        if let Some(Value::Object(described)) = described {
+            described.insert("default".into(), default);
+        }
+        Self::new(document, self.constrained)
+    }
+
     /// The document itself.
     pub fn as_value(&self) -> &Value {
         &self.document

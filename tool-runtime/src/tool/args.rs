@@ -81,7 +81,13 @@ pub(super) fn decode<N: Names, P: Params>(
         }
     }
     let sound = settle(definition, arguments, ctx)?;
-    layout.read_sound::<N, P>(&sound).map_err(|misread| misread.refuse(definition))
+    layout.read_sound::<N, P>(&sound).or_else(|misread| {
+        // The schema took 30.0 for an integer; the type may not have.
+        match whole(&sound).and_then(|whole| layout.read_sound::<N, P>(&whole).ok()) {
+            Some(values) => Ok(values),
+            None => Err(misread.refuse(definition)),
+        }
+    })
 }
 
 /// Reads the arguments as a value, repairs it and checks it; gives back text that holds no more
@@ -103,9 +109,22 @@ fn settle(
             refuse(definition, &[unreadable.to_string()]).with_source(unreadable)
         })?,
     };
+    if !parsed.fixes.is_empty() && !definition.repair.allows(parsed.risk()) {
+        let fixes: Vec<_> = parsed.fixes.iter().map(ToString::to_string).collect();
+        let fixes = fixes.join(", ");
+        let problem = format!("this tool takes only what needs no such repair: {fixes}");
+        return Err(refuse(definition, &[problem]));
+    }
     ctx.record_fixes(parsed.fixes.clone());
     refuse_mismatches(definition, &parsed.value)?;
     Ok(if parsed.fixes.is_empty() { text.into_owned() } else { parsed.value.to_string() })
+}
+
+/// The same text with its integers written as such, where one wasn't.
+#[cold]
+fn whole(sound: &str) -> Option<String> {
+    let mut value = serde_json::from_str(sound).ok()?;
+    json::make_whole(&mut value).then(|| value.to_string())
 }
 
 fn refuse_mismatches(

@@ -1,5 +1,6 @@
 use std::sync::OnceLock;
 
+use super::Extensions;
 use crate::json::Fix;
 use crate::message::{CallId, ToolCall};
 
@@ -7,16 +8,48 @@ use crate::message::{CallId, ToolCall};
 ///
 /// A function takes it as a parameter `ctx: &ToolContext`, at any position; it is no argument
 /// and the model never hears of it. `ToolContext::default()` serves a unit test.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct ToolContext {
     call: ToolCall,
     fixes: OnceLock<Vec<Fix>>,
+    extensions: Extensions,
 }
 
 impl ToolContext {
     /// The context of one call.
     pub fn new(call: ToolCall) -> Self {
-        Self { call, fixes: OnceLock::new() }
+        Self { call, fixes: OnceLock::new(), extensions: Extensions::default() }
+    }
+
+    /// Gives the tool these values to use.
+    #[must_use]
+    pub fn with_extensions(mut self, extensions: Extensions) -> Self {
+        self.extensions = extensions;
+        self
+    }
+
+    /// The program's value of this type, as given to
+    /// [`Agent::extension`](crate::Agent::extension).
+    ///
+    /// ```
+    /// use tool_runtime::{Extensions, ToolContext, ToolError, tool};
+    ///
+    /// struct Stock(u32);
+    ///
+    /// /// Tells how many there are.
+    /// #[tool(effect = "read")]
+    /// async fn in_stock(ctx: &ToolContext) -> Result<u32, ToolError> {
+    ///     let Stock(count) = ctx.get().ok_or("there is no stock")?;
+    ///     Ok(*count)
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let ctx = ToolContext::default().with_extensions(Extensions::default().with(Stock(7)));
+    /// assert_eq!(in_stock(&ctx).await.unwrap(), 7);
+    /// # }
+    /// ```
+    pub fn get<T: 'static>(&self) -> Option<&T> {
+        self.extensions.get()
     }
 
     /// The call as it came.

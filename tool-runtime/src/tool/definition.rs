@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::Effect;
+use super::{Effect, Permission, RateLimit, Repair, ToolKind};
 use crate::schema::Schema;
 
 /// Everything the framework knows of a tool, as one plain value.
@@ -19,14 +19,37 @@ use crate::schema::Schema;
 pub struct ToolDefinition {
     /// What the model calls it: 1 to 64 of `a-z A-Z 0-9 _ -`.
     pub name: String,
+    /// What people are shown instead of the name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub title: Option<String>,
     /// What the model is told that it does.
     pub description: String,
     /// The schema of its arguments: an object.
     pub parameters: Schema,
+    /// The schema of its output, where that is JSON of a known shape.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Schema>,
+    /// What it is made of.
+    pub kind: ToolKind,
     /// What running it does to the world.
     pub effect: Effect,
     /// Whether running it twice with the same arguments is as good as running it once.
     pub idempotent: bool,
+    /// Whether the same arguments always give the same output, so that it may be remembered.
+    pub pure: bool,
+    /// Whether it runs alone: after the calls before it, and before those after it.
+    pub sequential: bool,
+    /// Whether a call may run.
+    pub permission: Permission,
+    /// What it needs to be granted to, such as `filesystem`.
+    pub requires: Vec<String>,
+    /// What may be repaired in its arguments.
+    pub repair: Repair,
+    /// How often it is tried again after a failure that may pass.
+    pub retries: u32,
+    /// How often it may be called.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rate_limit: Option<RateLimit>,
     /// How long one attempt of its body may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
@@ -42,18 +65,30 @@ impl ToolDefinition {
     ) -> Self {
         Self {
             name: name.into(),
+            title: None,
             description: description.into(),
             parameters: parameters.into(),
+            output: None,
+            kind: ToolKind::default(),
             effect: Effect::default(),
             idempotent: false,
+            pure: false,
+            sequential: false,
+            permission: Permission::default(),
+            requires: Vec::new(),
+            repair: Repair::of_effect(Effect::default()),
+            retries: 0,
+            rate_limit: None,
             timeout: None,
         }
     }
 
-    /// Sets what running the tool does to the world.
+    /// Sets what running the tool does to the world, and with it what may be repaired in its
+    /// arguments.
     #[must_use]
     pub fn effect(mut self, effect: Effect) -> Self {
         self.effect = effect;
+        self.repair = Repair::of_effect(effect);
         self
     }
 
@@ -89,6 +124,12 @@ impl ToolDefinition {
         if parameters.get("type").and_then(|kind| kind.as_str()) != Some("object") {
             return Err(DefinitionError::Parameters { name: name() });
         }
+        if self.retries > 0 && !self.idempotent {
+            return Err(DefinitionError::Retries { name: name() });
+        }
+        if self.rate_limit.is_some() {
+            return Err(DefinitionError::Unsupported { name: name(), word: "rate_limit" });
+        }
         Ok(())
     }
 }
@@ -114,5 +155,19 @@ pub enum DefinitionError {
     Parameters {
         /// The tool's name.
         name: String,
+    },
+    /// It would be run again though twice isn't as good as once.
+    #[error("the tool `{name}` has retries and isn't idempotent")]
+    Retries {
+        /// The tool's name.
+        name: String,
+    },
+    /// It asks for something that this build can't do: never ignored.
+    #[error("the tool `{name}` sets `{word}`, which this build of the runtime can't hold to")]
+    Unsupported {
+        /// The tool's name.
+        name: String,
+        /// What it asks for.
+        word: &'static str,
     },
 }

@@ -3,27 +3,36 @@
 //! Nothing here knows who calls a tool or how many are called at once.
 
 mod args;
+mod blocking;
+mod cli;
 mod context;
 mod definition;
 mod error;
+mod extensions;
 #[doc(hidden)]
 pub mod function;
 mod output;
 #[doc(hidden)]
 pub mod param;
 mod safety;
+#[doc(hidden)]
+pub mod toolbox;
 
 use async_trait::async_trait;
 
 pub use context::ToolContext;
 pub use definition::{DefinitionError, ToolDefinition};
 pub use error::{ToolError, ToolErrorKind};
+pub use extensions::Extensions;
 pub use output::{IntoToolOutput, ToolOutput};
-pub use safety::{Availability, Effect};
+pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
 
 #[doc(hidden)]
-pub use output::{Bare, Failure, Output, Returned, finish};
+pub use blocking::on_blocking_thread;
+#[doc(hidden)]
+pub use output::{Bare, Failure, NoSchema, Output, Returned, Returns, finish};
 pub use param::{Argument, BorrowedArgument};
+pub use toolbox::Toolbox;
 
 use crate::message::Arguments;
 

@@ -1,4 +1,8 @@
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
+
+use crate::json::Risk;
 
 /// What running a tool does to the world; the runtime is as careful as this demands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -30,4 +34,73 @@ impl Availability {
     pub fn is_available(&self) -> bool {
         matches!(self, Self::Available)
     }
+}
+
+/// Whether a call may run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Permission {
+    /// It may.
+    #[default]
+    Allow,
+    /// Somebody is asked first. Where nobody can be, it may not.
+    Ask,
+    /// It may not.
+    Deny,
+}
+
+/// What may be repaired in a tool's arguments, by what a repair puts at risk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Repair {
+    /// Nothing: only sound JSON is taken.
+    None,
+    /// What changes no meaning, such as a code fence.
+    Lossless,
+    /// What is the evident meaning as well, such as prose around the value.
+    Inferred,
+    /// Everything, also what loses something, such as a text that was cut off.
+    Lossy,
+}
+
+impl Repair {
+    /// What a tool of this effect takes that says nothing else: one that changes something must not
+    /// act on half of what was meant.
+    pub fn of_effect(effect: Effect) -> Self {
+        match effect {
+            Effect::None | Effect::Read => Self::Lossy,
+            Effect::Write | Effect::External => Self::Inferred,
+        }
+    }
+
+    /// Whether it allows a fix of this risk.
+    pub fn allows(self, risk: Risk) -> bool {
+        match self {
+            Self::None => false,
+            Self::Lossless => risk <= Risk::Lossless,
+            Self::Inferred => risk <= Risk::Inferred,
+            Self::Lossy => true,
+        }
+    }
+}
+
+/// How often a tool may be called.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct RateLimit {
+    /// This many times …
+    pub times: u32,
+    /// … in each span of this length.
+    pub per: Duration,
+}
+
+/// What a tool is made of. It says how to show a tool, not how to run it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ToolKind {
+    /// Code of the program.
+    #[default]
+    Function,
+    /// A program of this name, which has to be on `PATH`.
+    Cli(String),
 }

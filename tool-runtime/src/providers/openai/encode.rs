@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use crate::json;
-use crate::message::{Arguments, AssistantPart, Message, ToolCall};
+use crate::message::{Arguments, AssistantPart, Message, ToolCall, ToolResult};
 use crate::models::ChatRequest;
 use crate::tool::ToolDefinition;
 
@@ -35,10 +35,16 @@ fn message(message: &Message) -> Vec<Value> {
         Message::Tool { results } => results
             .iter()
             .map(|result| {
-                json!({ "role": "tool", "tool_call_id": result.call, "content": result.text })
+                json!({ "role": "tool", "tool_call_id": result.call, "content": seen(result) })
             })
             .collect(),
     }
+}
+
+/// This API takes text alone for a result; a picture that can't be shown is told of.
+fn seen(result: &ToolResult) -> String {
+    let pictures = result.images.iter().map(|image| format!("\n[{} not shown]", image.media_type));
+    [result.text.clone()].into_iter().chain(pictures).collect()
 }
 
 fn assistant(message: &Message, parts: &[AssistantPart]) -> Value {

@@ -2,11 +2,13 @@ use serde::Serialize;
 
 use super::ToolError;
 use super::ToolErrorKind;
+use crate::event::EffectRecord;
+use crate::message::Image;
 
 mod returned;
 mod text;
 
-pub use returned::{Bare, Failure, Output, Returned, finish};
+pub use returned::{Bare, Failure, NoSchema, Output, Returned, Returns, finish};
 
 /// What a tool gives back to the model.
 ///
@@ -16,16 +18,24 @@ pub use returned::{Bare, Failure, Output, Returned, finish};
 /// let report = ToolOutput::json(&serde_json::json!({ "celsius": 4 })).unwrap();
 /// assert_eq!(report.as_text(), r#"{"celsius":4}"#);
 /// ```
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct ToolOutput {
     text: String,
     is_json: bool,
+    /// Boxed, for few outputs have any.
+    more: Option<Box<More>>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
+struct More {
+    images: Vec<Image>,
+    effects: Vec<EffectRecord>,
 }
 
 impl ToolOutput {
     /// Plain text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_json: false }
+        Self { text: text.into(), is_json: false, more: None }
     }
 
     /// A value, sent as JSON.
@@ -33,7 +43,29 @@ impl ToolOutput {
     /// # Errors
     /// The value can't be written as JSON, such as a map with keys that aren't text.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        Ok(Self { text: serde_json::to_string(value)?, is_json: true })
+        Ok(Self { text: serde_json::to_string(value)?, is_json: true, more: None })
+    }
+
+    /// Shows the model a picture as well.
+    ///
+    /// ```
+    /// use tool_runtime::{Image, ToolOutput};
+    ///
+    /// let image = Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
+    /// let output = ToolOutput::text("The chart:").with_image(image.clone());
+    /// assert_eq!(output.images(), [image]);
+    /// ```
+    #[must_use]
+    pub fn with_image(mut self, image: Image) -> Self {
+        self.more.get_or_insert_default().images.push(image);
+        self
+    }
+
+    /// Records what the tool did to the world, for whoever watches; the model doesn't see it.
+    #[must_use]
+    pub fn with_effect(mut self, effect: EffectRecord) -> Self {
+        self.more.get_or_insert_default().effects.push(effect);
+        self
     }
 
     /// What the model reads.
@@ -46,9 +78,24 @@ impl ToolOutput {
         self.is_json
     }
 
+    /// The pictures that the model is shown.
+    pub fn images(&self) -> &[Image] {
+        self.more.as_ref().map_or(&[], |more| &more.images)
+    }
+
+    /// What the tool did to the world.
+    pub fn effects(&self) -> &[EffectRecord] {
+        self.more.as_ref().map_or(&[], |more| &more.effects)
+    }
+
     /// What the model reads, by value.
     pub fn into_text(self) -> String {
         self.text
+    }
+
+    pub(crate) fn into_parts(self) -> (String, Vec<Image>, Vec<EffectRecord>) {
+        let more = self.more.map(|more| *more).unwrap_or_default();
+        (self.text, more.images, more.effects)
     }
 }
 

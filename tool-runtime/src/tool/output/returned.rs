@@ -1,8 +1,13 @@
 //! From what a function returned, bare or in a `Result`, to its output.
 
 use std::convert::Infallible;
+use std::marker::PhantomData;
+
+use schemars::JsonSchema;
+use serde_json::Value;
 
 use super::IntoToolOutput;
+use crate::schema::Schema;
 use crate::tool::{ToolError, ToolOutput};
 
 /// What a tool's function returned.
@@ -76,3 +81,49 @@ impl<E: Into<ToolError>> Failure for E {
 pub fn finish<T: Output, E: Failure>(returned: Result<T, E>) -> Result<ToolOutput, ToolError> {
     returned.map_err(Failure::into_tool_error)?.into_tool_output()
 }
+
+/// The type that a function returns, asked for the schema of its output.
+#[derive(Debug)]
+pub struct Returns<T>(PhantomData<fn() -> T>);
+
+impl<T> Returns<T> {
+    /// Asks about `T`.
+    #[expect(clippy::new_without_default, reason = "only generated code asks")]
+    pub fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T, E> Returns<Result<T, E>> {
+    /// The value in a `Result`.
+    pub fn value(self) -> Returns<T> {
+        Returns(PhantomData)
+    }
+}
+
+impl<T: JsonSchema> Returns<T> {
+    /// The schema of what is sent as JSON; text, and nothing at all, have none.
+    pub fn schema(self) -> Option<Schema> {
+        let schema = Schema::of_output::<T>();
+        let is_text = matches!(
+            schema.as_value().get("type").and_then(Value::as_str),
+            Some("string" | "null")
+        );
+        (!is_text).then_some(schema)
+    }
+}
+
+/// What [`Returns`] is otherwise.
+pub trait NoSchema: Sized {
+    /// The value, which is in no `Result`.
+    fn value(self) -> Self {
+        self
+    }
+
+    /// None.
+    fn schema(self) -> Option<Schema> {
+        None
+    }
+}
+
+impl<T> NoSchema for Returns<T> {}

@@ -14,10 +14,10 @@ const UNIT: &str = "ok";
 pub(super) fn encode<T: Serialize>(value: &T) -> serde_json::Result<ToolOutput> {
     let mut json = serde_json::Serializer::new(Vec::with_capacity(128));
     if let Some(text) = value.serialize(Root(&mut json))? {
-        return Ok(ToolOutput { text, is_json: false });
+        return Ok(ToolOutput { text, is_json: false, more: None });
     }
     let text = String::from_utf8(json.into_inner()).map_err(serde_json::Error::custom)?;
-    Ok(ToolOutput { text, is_json: true })
+    Ok(ToolOutput { text, is_json: true, more: None })
 }
 
 /// Looks at the root of a value only: a string is given back, anything else goes to `Json`.

@@ -66,6 +66,10 @@ pub struct Borrowed<T, U: ?Sized>(PhantomData<fn(&U) -> T>);
 #[derive(Debug)]
 pub struct Context(());
 
+/// A parameter that has a default: where it is left out, the caller fills it in.
+#[derive(Debug)]
+pub struct Defaulted<P>(PhantomData<fn() -> P>);
+
 /// A type that can't be a parameter. Its error is reported elsewhere; this keeps it the only one.
 #[derive(Debug)]
 pub struct Misfit<T: ?Sized>(PhantomData<fn(&T)>);
@@ -200,6 +204,34 @@ impl Lend for Context {
     #[inline]
     fn lend<'a>((): &'a (), ctx: &'a ToolContext) -> &'a ToolContext {
         ctx
+    }
+}
+
+impl<P> Defaulted<P> {
+    pub(super) const NEW: Self = Self(PhantomData);
+}
+
+impl<P: Param> Param for Defaulted<P> {
+    type Value = Option<P::Value>;
+
+    const IS_ARGUMENT: bool = P::IS_ARGUMENT;
+
+    fn schema(generator: &mut Generator) -> Json {
+        P::schema(generator)
+    }
+
+    fn root_schema() -> Json {
+        P::root_schema()
+    }
+
+    #[inline]
+    fn decode<'de, D: Deserializer<'de>>(input: D) -> Result<Self::Value, D::Error> {
+        P::decode(input).map(Some)
+    }
+
+    #[inline]
+    fn absent() -> Option<Self::Value> {
+        Some(None)
     }
 }
 

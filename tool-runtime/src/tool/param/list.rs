@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use serde_json::Value;
 
-use super::kind::{Give, Lend, Param};
+use super::kind::{Defaulted, Give, Lend, Param};
 use crate::schema::Generator;
 use crate::tool::ToolContext;
 
@@ -32,13 +32,14 @@ pub trait Params {
     /// The input isn't such a value.
     fn read_whole<'de, D: Deserializer<'de>>(input: D) -> Result<Self::Partial, D::Error>;
 
-    /// Reads the value of the parameter at `index`.
+    /// Reads the value of the parameter at `index`, whose name only errors need.
     ///
     /// # Errors
     /// The input isn't such a value, the parameter is no argument, or it was read before.
     fn read_one<'de, A: MapAccess<'de>>(
         partial: &mut Self::Partial,
         index: usize,
+        name: &str,
         input: &mut A,
     ) -> Result<(), A::Error>;
 
@@ -77,6 +78,14 @@ impl<P: Lend> Slot<P> {
     }
 }
 
+impl<P: Param> Slot<Defaulted<P>> {
+    /// Fills in what the model left out.
+    #[inline]
+    pub fn or_else(self, default: impl FnOnce() -> P::Value) -> Slot<P> {
+        Slot(self.0.unwrap_or_else(default))
+    }
+}
+
 impl Params for () {
     type Partial = ();
     type Values = ();
@@ -95,7 +104,12 @@ impl Params for () {
         Ok(())
     }
 
-    fn read_one<'de, A: MapAccess<'de>>((): &mut (), _: usize, _: &mut A) -> Result<(), A::Error> {
+    fn read_one<'de, A: MapAccess<'de>>(
+        (): &mut (),
+        _: usize,
+        _: &str,
+        _: &mut A,
+    ) -> Result<(), A::Error> {
         Ok(())
     }
 
@@ -135,16 +149,17 @@ impl<P: Param, Rest: Params> Params for (P, Rest) {
     fn read_one<'de, A: MapAccess<'de>>(
         partial: &mut Self::Partial,
         index: usize,
+        name: &str,
         input: &mut A,
     ) -> Result<(), A::Error> {
         if index > 0 {
-            return Rest::read_one(&mut partial.1, index - 1, input);
+            return Rest::read_one(&mut partial.1, index - 1, name, input);
         }
         if !P::IS_ARGUMENT {
-            return Err(A::Error::custom("not an argument"));
+            return Err(A::Error::custom(format_args!("`{name}` is not an argument")));
         }
         if partial.0.is_some() {
-            return Err(A::Error::custom("the argument came twice"));
+            return Err(A::Error::custom(format_args!("`{name}` came twice: send it once")));
         }
         partial.0 = Some(input.next_value_seed(ReadParam::<P>(PhantomData))?);
         Ok(())
@@ -192,7 +207,8 @@ impl<'de, N: Names, P: Params> Visitor<'de> for Named<N, P> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<P::Values, A::Error> {
         let mut partial = P::nothing();
         while let Some(index) = map.next_key_seed(Name::<N>(PhantomData))? {
-            P::read_one(&mut partial, index, &mut map)?;
+            let name = N::NAMES.get(index).copied().unwrap_or_default();
+            P::read_one(&mut partial, index, name, &mut map)?;
         }
         P::finish(partial, 0).map_err(|missing| {
             A::Error::missing_field(N::NAMES.get(missing).copied().unwrap_or_default())

@@ -12,8 +12,8 @@ mod list;
 mod pick;
 
 pub use check::{Argument, BorrowedArgument};
-pub use kind::{Borrowed, Context, Give, Lend, Misfit, Never, Param, Value};
+pub use kind::{Borrowed, Context, Defaulted, Give, Lend, Misfit, Never, Param, Value};
 pub use list::{Names, Optional, Params, Slot};
-pub use pick::{Lendable, Lent, Owned, PickLent, PickOwned};
+pub use pick::{Lendable, Lent, NotShown, Owned, PickLent, PickOwned, Shown, defaulted};
 
 pub(super) use list::Named;

@@ -6,9 +6,11 @@
 use std::marker::PhantomData;
 
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value as Json;
 
-use super::kind::{Borrowed, Context, Lend, Misfit, Value};
+use super::kind::{Borrowed, Context, Defaulted, Lend, Misfit, Value};
 use crate::tool::ToolContext;
 
 /// A parameter written `T`.
@@ -113,3 +115,29 @@ pub trait PickLent: Sized {
 impl<T: ?Sized> PickLent for Lent<T> {
     type Type = T;
 }
+
+/// A parameter with a default.
+pub fn defaulted<P>(_: P) -> Defaulted<P> {
+    Defaulted::NEW
+}
+
+/// A default that is shown in the schema where it can be written as JSON.
+#[derive(Debug)]
+pub struct Shown<T>(pub T);
+
+impl<T: Serialize> Shown<T> {
+    /// The value.
+    pub fn json(self) -> Option<Json> {
+        serde_json::to_value(self.0).ok()
+    }
+}
+
+/// What [`Shown`] is otherwise.
+pub trait NotShown: Sized {
+    /// Nothing.
+    fn json(self) -> Option<Json> {
+        None
+    }
+}
+
+impl<T> NotShown for Shown<T> {}

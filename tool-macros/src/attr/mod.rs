@@ -1,0 +1,9 @@
+//! The grammar of `#[tool(…)]` and of `#[arg(…)]`.
+
+mod arg;
+mod tool;
+mod value;
+mod words;
+
+pub(crate) use arg::{ArgAttr, Lone};
+pub(crate) use tool::ToolAttr;

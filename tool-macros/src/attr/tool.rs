@@ -1,0 +1,127 @@
+use proc_macro2::TokenStream;
+use syn::{LitStr, Meta, Path};
+
+use super::value;
+use super::words::words;
+use crate::errors::Errors;
+use crate::path::Runtime;
+
+/// Every word, in the order in which they are listed to the user.
+const WORDS: [&str; 17] = [
+    "name",
+    "title",
+    "description",
+    "effect",
+    "idempotent",
+    "pure",
+    "sequential",
+    "blocking",
+    "timeout",
+    "retries",
+    "rate_limit",
+    "permission",
+    "requires",
+    "repair",
+    "cli",
+    "available",
+    "crate",
+];
+
+/// A word that was given, where it stands, and its value.
+pub(crate) struct Word<T> {
+    pub(crate) at: Path,
+    pub(crate) value: T,
+}
+
+/// What stands in `#[tool(…)]`.
+#[derive(Default)]
+pub(crate) struct ToolAttr {
+    pub(crate) name: Option<Word<LitStr>>,
+    pub(crate) title: Option<Word<LitStr>>,
+    pub(crate) description: Option<Word<LitStr>>,
+    pub(crate) effect: Option<Word<&'static str>>,
+    pub(crate) idempotent: Option<Word<()>>,
+    pub(crate) pure: Option<Word<()>>,
+    pub(crate) sequential: Option<Word<()>>,
+    pub(crate) blocking: Option<Word<()>>,
+    /// In milliseconds.
+    pub(crate) timeout: Option<Word<u64>>,
+    pub(crate) retries: Option<Word<u32>>,
+    /// How often, and in how many milliseconds.
+    pub(crate) rate_limit: Option<Word<(u32, u64)>>,
+    pub(crate) permission: Option<Word<&'static str>>,
+    pub(crate) requires: Option<Word<Vec<LitStr>>>,
+    pub(crate) repair: Option<Word<&'static str>>,
+    pub(crate) cli: Option<Word<LitStr>>,
+    pub(crate) available: Option<Word<Path>>,
+    pub(crate) runtime: Runtime,
+}
+
+impl ToolAttr {
+    pub(crate) fn parse(tokens: TokenStream, errors: &Errors) -> Self {
+        let mut attr = Self::default();
+        for (name, word) in words("tool", tokens, &WORDS, errors) {
+            attr.set(&name, &word, errors);
+        }
+        attr
+    }
+
+    fn set(&mut self, name: &str, word: &Meta, errors: &Errors) {
+        let at = || word.path().clone();
+        let flag = || {
+            value::flag(word, errors);
+            Some(Word { at: at(), value: () })
+        };
+        let text =
+            |example| value::text(word, example, errors).map(|value| Word { at: at(), value });
+        let choice = |example, choices| {
+            value::choice(word, example, choices, errors).map(|value| Word { at: at(), value })
+        };
+        match name {
+            "name" => self.name = text("name = \"get_weather\""),
+            "title" => self.title = text("title = \"Weather\""),
+            "description" => self.description = text("description = \"What it does.\""),
+            "effect" => {
+                self.effect =
+                    choice("effect = \"read\"", &["none", "read", "write", "external"][..]);
+            }
+            "idempotent" => self.idempotent = flag(),
+            "pure" => self.pure = flag(),
+            "sequential" => self.sequential = flag(),
+            "blocking" => self.blocking = flag(),
+            "timeout" => {
+                self.timeout = value::duration(word, "timeout = \"5s\"", errors)
+                    .map(|value| Word { at: at(), value });
+            }
+            "retries" => {
+                self.retries =
+                    value::count(word, "retries = 3", errors).map(|value| Word { at: at(), value });
+            }
+            "rate_limit" => {
+                self.rate_limit = value::rate(word, "rate_limit = \"10/min\"", errors)
+                    .map(|value| Word { at: at(), value });
+            }
+            "permission" => {
+                self.permission = choice("permission = \"ask\"", &["allow", "ask", "deny"][..]);
+            }
+            "requires" => {
+                let value = value::list(word, "requires(\"filesystem\", \"network\")", errors);
+                self.requires = Some(Word { at: at(), value });
+            }
+            "repair" => {
+                self.repair =
+                    choice("repair = \"lossless\"", &["none", "lossless", "inferred", "lossy"][..]);
+            }
+            "cli" => self.cli = text("cli = \"git\""),
+            "available" => {
+                self.available = value::path(word, "available = is_online", errors)
+                    .map(|value| Word { at: at(), value });
+            }
+            _ => {
+                if let Some(path) = value::path(word, "crate = my::tool_runtime", errors) {
+                    self.runtime = Runtime::at(path);
+                }
+            }
+        }
+    }
+}

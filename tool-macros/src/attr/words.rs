@@ -1,0 +1,56 @@
+//! A list of words, each of which stands there once.
+
+use proc_macro2::TokenStream;
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
+use syn::{Meta, Token};
+
+use crate::errors::Errors;
+
+/// Below this likeness (0 to 1) a word is not what was meant.
+const LIKE: f64 = 0.5;
+
+/// Reads the words in `#[attribute(…)]`: those that are known, and the first of each.
+pub(super) fn words(
+    attribute: &str,
+    tokens: TokenStream,
+    known: &[&str],
+    errors: &Errors,
+) -> Vec<(String, Meta)> {
+    let words = match Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens) {
+        Ok(words) => words,
+        Err(error) => {
+            errors.push(error);
+            return Vec::new();
+        }
+    };
+    let mut read: Vec<(String, Meta)> = Vec::new();
+    for word in words {
+        let name = word.path().get_ident().map(ToString::to_string).unwrap_or_default();
+        if !known.contains(&name.as_str()) {
+            errors.at(word.path(), unknown(attribute, &name, known));
+        } else if read.iter().any(|(earlier, _)| *earlier == name) {
+            errors.at(word.path(), format!("`{name}` is given twice: keep one of them"));
+        } else {
+            read.push((name, word));
+        }
+    }
+    read
+}
+
+fn unknown(attribute: &str, name: &str, known: &[&str]) -> String {
+    match nearest(name, known) {
+        Some(word) => format!("`#[{attribute}]` has no word `{name}`: did you mean `{word}`?"),
+        None => {
+            let known: Vec<_> = known.iter().map(|word| format!("`{word}`")).collect();
+            format!("`#[{attribute}]` has no word `{name}`: it knows {}", known.join(", "))
+        }
+    }
+}
+
+/// The known word that was probably meant.
+pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
+    let likeness = |word: &str| strsim::normalized_damerau_levenshtein(written, word);
+    let best = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(best) >= LIKE).then_some(best)
+}

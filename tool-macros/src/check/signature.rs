@@ -1,0 +1,197 @@
+//! What a signature may not say.
+
+use std::collections::HashSet;
+
+use syn::ext::IdentExt;
+use syn::{FnArg, GenericParam, Receiver, ReceiverKind, Safety, Type};
+
+use super::Place;
+use crate::attr::Lone;
+use crate::errors::Errors;
+use crate::model::{Passing, ToolFn};
+
+pub(super) fn check(function: &ToolFn, place: Place, errors: &Errors) {
+    waits(function, errors);
+    is_plain(function, errors);
+    for input in &function.sig.inputs {
+        if let FnArg::Receiver(receiver) = input {
+            borrows_itself(receiver, place, errors);
+        }
+    }
+    has_no_generics(function, errors);
+    has_named_params(function, errors);
+    has_distinct_params(function, errors);
+    overrides_one(function, errors);
+    has_description(function, errors);
+    has_good_name(function, errors);
+}
+
+/// The runtime awaits tools and stops them where they wait. A function that doesn't wait would hold
+/// up all others, so its author has to say that it may run elsewhere.
+fn waits(function: &ToolFn, errors: &Errors) {
+    match (&function.sig.asyncness, &function.attr.blocking) {
+        (None, None) => errors.at(
+            function.sig.fn_token,
+            "a tool is an `async fn`; \
+             for one that blocks its thread, write `#[tool(blocking)]`",
+        ),
+        (Some(_), Some(word)) => errors.at(
+            &word.at,
+            "`blocking` is for a plain `fn`, which is moved to a thread of its own: \
+             remove this word, or `async`",
+        ),
+        _ => {}
+    }
+}
+
+/// There is no caller who could keep the promises of an `unsafe` or foreign function.
+fn is_plain(function: &ToolFn, errors: &Errors) {
+    let sig = &function.sig;
+    if let Safety::Unsafe(word) = &sig.safety {
+        errors.at(word, "a tool can't be `unsafe`: a model can't keep its promises");
+    }
+    if let Some(word) = &sig.constness {
+        errors.at(word, "a tool is a plain function: remove `const`");
+    }
+    if let Some(abi) = &sig.abi {
+        errors.at(abi, "a tool is a plain function: remove `extern`");
+    }
+    if let Some(dots) = &sig.variadic {
+        errors.at(dots, "a tool takes a fixed number of arguments");
+    }
+}
+
+/// A function's name is all that `tools![…]` gets: there is no value to call a method on. The tools
+/// of a toolbox run at the same time, so none of them can have it for itself.
+fn borrows_itself(receiver: &Receiver, place: Place, errors: &Errors) {
+    let text = match place {
+        Place::Free => "a method is a tool only within `#[tool] impl`: put `#[tool]` on the `impl`",
+        Place::InToolbox if is_shared(receiver) => return,
+        Place::InToolbox => {
+            "a tool takes `&self`, for several run at once: \
+             keep what changes behind a lock, or in an atomic"
+        }
+    };
+    errors.at(receiver, text);
+}
+
+/// `&self`
+fn is_shared(receiver: &Receiver) -> bool {
+    matches!(receiver.kind, ReceiverKind::Reference(_, None, None))
+}
+
+/// The schema is made once, of one set of types; nobody would choose the type parameters.
+fn has_no_generics(function: &ToolFn, errors: &Errors) {
+    for param in &function.sig.generics.params {
+        match param {
+            GenericParam::Lifetime(lifetime) => errors
+                .at(lifetime, "a tool can't name a lifetime: leave it out, as in `city: &str`"),
+            other => errors.at(other, "a tool can't be generic: name the type that it takes"),
+        }
+    }
+    for param in &function.params {
+        let (Passing::Owned(ty) | Passing::Lent(ty)) = &param.passing;
+        match ty.as_ref() {
+            Type::ImplTrait(_) => {
+                errors.at(ty, "a tool can't take `impl Trait`: name the type that it takes");
+            }
+            Type::Reference(reference) if reference.mutability.is_some() => {
+                errors.at(ty, "a tool can't take `&mut`: nothing outlives the call to be changed");
+            }
+            _ => {}
+        }
+    }
+}
+
+/// A model fills arguments by name; only the args struct, which is alone, needs none.
+fn has_named_params(function: &ToolFn, errors: &Errors) {
+    let patterns = function.sig.inputs.iter().filter_map(|input| match input {
+        FnArg::Typed(typed) => Some(typed.pat.as_ref()),
+        FnArg::Receiver(_) => None,
+    });
+    if function.params.len() < 2 {
+        return;
+    }
+    for (pattern, param) in patterns.zip(&function.params) {
+        if param.argument_name().is_empty() {
+            errors.at(pattern, "give this parameter a name: it is what the model fills in");
+        }
+    }
+}
+
+/// One of two arguments of a name could never be filled in.
+fn has_distinct_params(function: &ToolFn, errors: &Errors) {
+    let mut seen = HashSet::new();
+    for param in &function.params {
+        if let Some(name) = &param.attr.rename
+            && name.value().is_empty()
+        {
+            errors.at(name, "a model can't fill in an argument without a name");
+        }
+        let name = param.argument_name();
+        if !name.is_empty() && !seen.insert(name.clone()) {
+            let text = format!("two arguments are named `{name}`: rename one");
+            match (&param.attr.rename, &param.name) {
+                (Some(word), _) => errors.at(word, text),
+                (None, ident) => errors.at(ident, text),
+            }
+        }
+    }
+}
+
+/// Whether a parameter is the args struct is asked of a lone one; among several each is an argument.
+fn overrides_one(function: &ToolFn, errors: &Errors) {
+    for param in &function.params {
+        if let Some((at, Lone::Whole)) = &param.attr.lone
+            && param.attr.default.is_some()
+        {
+            errors.at(at, "the args struct can't be left out: give its fields defaults instead");
+        }
+    }
+    let overridden = function.params.iter().filter_map(|param| param.attr.lone.as_ref());
+    if let Some((at, _)) = overridden.clone().nth(1) {
+        errors.at(at, "only one parameter can be `flatten` or `named`");
+    }
+}
+
+/// A model would call a tool that it knows nothing of.
+fn has_description(function: &ToolFn, errors: &Errors) {
+    match &function.attr.description {
+        Some(word) if word.value.value().trim().is_empty() => {
+            errors.at(&word.value, "the description is empty: say what the tool does");
+        }
+        None if function.doc.is_empty() => errors.at(
+            &function.sig.ident,
+            "say what the tool does, for the model chooses by it: \
+             write `/// …` above the function, or `description = \"…\"`",
+        ),
+        _ => {}
+    }
+}
+
+/// The rule of OpenAI and Anthropic, the strictest in wide use.
+fn has_good_name(function: &ToolFn, errors: &Errors) {
+    let name = function.tool_name();
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if (1..=64).contains(&name.len()) && name.chars().all(fits) {
+        return;
+    }
+    let rule = "a tool's name is 1 to 64 characters of a-z, A-Z, 0-9, `_` and `-`";
+    match &function.attr.name {
+        Some(word) => errors.at(&word.value, rule),
+        None => errors
+            .at(&function.sig.ident, format!("{rule}: give it another by `#[tool(name = \"…\")]`")),
+    }
+}
+
+/// A type of a primitive's name would hide the primitive.
+pub(super) fn leaves_primitives(function: &ToolFn, errors: &Errors) {
+    if function.hides_primitive() {
+        let name = function.sig.ident.unraw();
+        let text = format!(
+            "a tool's function can't be named like the type `{name}`: \
+             rename it, and write `#[tool(name = \"{name}\")]`"
+        );
+        errors.at(&function.sig.ident, text);
+    }
+}

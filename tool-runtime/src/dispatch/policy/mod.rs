@@ -1,0 +1,12 @@
+//! What stands between a call and its tool. Each decides from plain values, without a clock.
+
+mod permission;
+mod retry;
+
+use std::collections::BTreeSet;
+
+pub(super) use permission::permit;
+pub(super) use retry::pause_before_next;
+
+/// What the tools of a dispatcher may use, by name.
+pub(super) type Granted = BTreeSet<String>;

@@ -1,0 +1,42 @@
+use std::time::Duration;
+
+use crate::tool::{ToolDefinition, ToolErrorKind};
+
+const FIRST: Duration = Duration::from_millis(100);
+const LONGEST: Duration = Duration::from_secs(10);
+
+/// How long to wait before the next attempt; none where there is to be no other.
+///
+/// `attempts` were made and the last one failed so. Only what may pass is tried again, and only a
+/// tool that may run twice.
+pub(in crate::dispatch) fn pause_before_next(
+    tool: &ToolDefinition,
+    failure: ToolErrorKind,
+    attempts: u32,
+) -> Option<Duration> {
+    let may_pass = matches!(failure, ToolErrorKind::Transient | ToolErrorKind::Timeout);
+    let again = tool.idempotent && may_pass && attempts <= tool.retries;
+    again.then(|| FIRST.saturating_mul(1 << (attempts - 1).min(16)).min(LONGEST))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::pause_before_next;
+    use crate::tool::{ToolDefinition, ToolErrorKind};
+
+    #[test]
+    fn waits_twice_as_long_each_time() {
+        let mut tool = ToolDefinition::new("t", "T.", serde_json::json!({ "type": "object" }));
+        tool.retries = 9;
+        assert_eq!(pause_before_next(&tool, ToolErrorKind::Transient, 1), None);
+        tool.idempotent = true;
+        let pause = |attempts| pause_before_next(&tool, ToolErrorKind::Timeout, attempts);
+        assert_eq!(pause(1), Some(Duration::from_millis(100)));
+        assert_eq!(pause(2), Some(Duration::from_millis(200)));
+        assert_eq!(pause(9), Some(Duration::from_secs(10)));
+        assert_eq!(pause(10), None);
+        assert_eq!(pause_before_next(&tool, ToolErrorKind::Failed, 1), None);
+    }
+}

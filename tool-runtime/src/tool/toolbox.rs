@@ -1,0 +1,58 @@
+//! Several tools made of one value.
+
+use std::sync::Arc;
+
+use super::function::Function;
+
+/// A value whose methods are tools. `#[tool] impl` writes this.
+///
+/// ```
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// use tool_runtime::{tool, tools};
+///
+/// struct Counter(AtomicU32);
+///
+/// #[tool]
+/// impl Counter {
+///     /// Counts one up.
+///     #[tool(effect = "write")]
+///     async fn up(&self) -> u32 {
+///         self.0.fetch_add(1, Ordering::Relaxed) + 1
+///     }
+///
+///     /// Tells the count.
+///     #[tool(effect = "read")]
+///     async fn count(&self) -> u32 {
+///         self.0.load(Ordering::Relaxed)
+///     }
+/// }
+///
+/// let tools = tools![..Counter(AtomicU32::new(0))];
+/// assert_eq!(tools.into_iter().count(), 2);
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a toolbox",
+    label = "not a toolbox",
+    note = "`..value` adds the tools of a value whose `impl` is under `#[tool]`; \
+            it has to be `Send + Sync + 'static`"
+)]
+pub trait Toolbox: Sized {
+    /// The tools of a shared value.
+    fn from_shared(shared: Arc<Self>) -> Vec<Function>;
+
+    /// The tools of a value.
+    fn into_tools(self) -> Vec<Function> {
+        Self::from_shared(Arc::new(self))
+    }
+}
+
+/// The program keeps the value as well.
+impl<T: Toolbox> Toolbox for Arc<T> {
+    fn from_shared(shared: Arc<Self>) -> Vec<Function> {
+        Self::clone(&shared).into_tools()
+    }
+
+    fn into_tools(self) -> Vec<Function> {
+        T::from_shared(self)
+    }
+}

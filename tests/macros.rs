@@ -14,6 +14,10 @@ mod arguments;
 mod definition;
 #[path = "macros/output.rs"]
 mod output;
+#[path = "macros/toolbox.rs"]
+mod toolbox;
+#[path = "macros/words.rs"]
+mod words;
 
 /// What the model reads when the tool is called with `arguments`.
 async fn call(tool: &impl Tool, arguments: impl Into<Arguments>) -> Result<String, ToolError> {

@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Fields, Meta, Token};
+use syn::{Attribute, Data, DeriveInput, Fields, Meta, Path, Token};
 
 use crate::errors::Errors;
 use crate::path::{Runtime, runtime_only};
@@ -31,6 +31,7 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
         return errors.into_tokens().into_iter().chain([item]).collect();
     }
 
+    derives_neither(&input, &errors);
     let private = runtime.private();
     let serde = runtime.reexport(&quote!(serde));
     let schemars = runtime.reexport(&quote!(schemars));
@@ -45,14 +46,38 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
+/// Twice derived is an error that speaks of conflicting impls.
+fn derives_neither(input: &DeriveInput, errors: &Errors) {
+    for attr in input.attrs.iter().filter(|attr| attr.path().is_ident("derive")) {
+        let derived = attr.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated);
+        for path in derived.into_iter().flatten() {
+            let last = path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
+            if ["Deserialize", "JsonSchema"].contains(&last.as_str()) {
+                errors.at(path, format!("`#[args]` derives `{last}` already: remove it here"));
+            }
+        }
+    }
+}
+
 /// Whether to refuse members that the type doesn't know. Where serde can't (`flatten`), where the
 /// members are another type's (`transparent`, `from` …) or where the user has said so, it's left.
 fn closes(input: &DeriveInput) -> bool {
-    let Data::Struct(data) = &input.data else { return false };
-    let Fields::Named(fields) = &data.fields else { return false };
-    let elsewhere = ["transparent", "from", "try_from", "remote", "deny_unknown_fields"];
-    !elsewhere.iter().any(|word| says(&input.attrs, word))
-        && !fields.named.iter().any(|field| says(&field.attrs, "flatten"))
+    let elsewhere =
+        ["transparent", "from", "try_from", "remote", "untagged", "deny_unknown_fields"];
+    if elsewhere.iter().any(|word| says(&input.attrs, word)) {
+        return false;
+    }
+    let closed = |fields: &Fields| match fields {
+        Fields::Named(fields) => !fields.named.iter().any(|field| says(&field.attrs, "flatten")),
+        // Beside a tag, the members are those of the type inside.
+        Fields::Unnamed(_) => !says(&input.attrs, "tag") || says(&input.attrs, "content"),
+        Fields::Unit => true,
+    };
+    match &input.data {
+        Data::Struct(data) => matches!(data.fields, Fields::Named(_)) && closed(&data.fields),
+        Data::Enum(data) => data.variants.iter().all(|variant| closed(&variant.fields)),
+        Data::Union(_) => false,
+    }
 }
 
 /// Whether `#[serde(…)]` has this word.

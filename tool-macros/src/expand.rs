@@ -19,9 +19,9 @@ pub(crate) fn function(function: &ToolFn) -> TokenStream {
         &private,
         &quote! {
             fn function(&self) -> &#private::Function {
-                static FUNCTION: #private::LazyLock<#private::Function> =
+                static __TOOL_FUNCTION: #private::LazyLock<#private::Function> =
                     #private::LazyLock::new(|| #made);
-                &FUNCTION
+                &__TOOL_FUNCTION
             }
         },
     );
@@ -42,6 +42,7 @@ pub(crate) fn named(function: &ToolFn, private: &TokenStream, body: &TokenStream
 
         #(#cfgs)*
         #[automatically_derived]
+        #[allow(deprecated, reason = "the function may be, and is called all the same")]
         impl #private::NamesFunction for #ident {
             const TOOL: Self = #ident {};
             #body
@@ -93,6 +94,7 @@ pub(crate) fn from_shared(
 
         #(#cfgs)*
         #[automatically_derived]
+        #[allow(deprecated, reason = "a method may be, and is called all the same")]
         impl #generics #private::Toolbox for #ty
         where
             Self: #private::Send + #private::Sync + 'static,
@@ -188,9 +190,9 @@ fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
     let returned = match &function.sig.output {
         ReturnType::Type(_, ty) => {
             let private = function.attr.runtime.private_at(ty.span());
-            quote_spanned!(ty.span()=> #private::Returned(#callee #waited).split())
+            quote_spanned!(ty.span()=> #private::Returned(#callee #waited).__split())
         }
-        ReturnType::Default => quote!(#private::Returned(#callee #waited).split()),
+        ReturnType::Default => quote!(#private::Returned(#callee #waited).__split()),
     };
     let body = quote!(#(#filled)* #private::finish(#returned));
     let run = match function.sig.asyncness {
@@ -225,8 +227,8 @@ fn fits(param: &Param, private: &TokenStream) -> TokenStream {
 
 fn pick(param: &Param, private: &TokenStream) -> TokenStream {
     let pick = match &param.passing {
-        Passing::Owned(ty) => quote!(#private::Owned::<#ty>::new().pick()),
-        Passing::Lent(ty) => quote!(#private::Lent::<#ty>::new().pick()),
+        Passing::Owned(ty) => quote!(#private::Owned::<#ty>::new().__pick()),
+        Passing::Lent(ty) => quote!(#private::Lent::<#ty>::new().__pick()),
     };
     match &param.attr.default {
         Some(_) => quote!(#private::defaulted(#pick)),
@@ -255,7 +257,7 @@ fn defaults(function: &ToolFn, private: &TokenStream) -> TokenStream {
             Passing::Owned(ty) => ty.to_token_stream(),
             Passing::Lent(ty) => quote!(<#ty as #private::ToOwned>::Owned),
         };
-        Some(quote!(.default(#name, #private::Shown::<#kept>(#default).json())))
+        Some(quote!(.default(#name, #private::Shown::<#kept>(#default).__json())))
     });
     shown.collect()
 }
@@ -264,7 +266,7 @@ fn defaults(function: &ToolFn, private: &TokenStream) -> TokenStream {
 fn output(function: &ToolFn, private: &TokenStream) -> TokenStream {
     match &function.sig.output {
         ReturnType::Type(_, ty) if can_be_named(ty) => {
-            quote!(.output(#private::Returns::<#ty>::new().value().schema()))
+            quote!(.output(#private::Returns::<#ty>::new().__value().__schema()))
         }
         _ => TokenStream::new(),
     }

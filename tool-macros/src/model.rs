@@ -165,7 +165,7 @@ impl Param {
             Pat::Ident(pat) if pat.subpat.is_none() => Some(pat.ident.clone()),
             _ => None,
         };
-        let passing = match typed.ty.as_ref() {
+        let passing = match written(&typed.ty) {
             Type::Reference(reference) if reference.mutability.is_none() => {
                 Passing::Lent(reference.elem.clone())
             }
@@ -181,6 +181,15 @@ impl Param {
             (None, Some(name)) => name.unraw().to_string(),
             (None, None) => String::new(),
         }
+    }
+}
+
+/// A type as the user wrote it: `$ty:ty` of a macro, and parentheses, come in a wrapper.
+fn written(ty: &Type) -> &Type {
+    match ty {
+        Type::Group(group) => written(&group.elem),
+        Type::Paren(paren) => written(&paren.elem),
+        other => other,
     }
 }
 

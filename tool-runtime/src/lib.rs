@@ -13,7 +13,8 @@ pub mod models;
 pub mod providers;
 pub mod registry;
 pub mod schema;
-pub mod tool;
+// Not public: `use tool_runtime::tool` would import it beside the attribute.
+mod tool;
 
 pub use async_trait::async_trait;
 #[doc = include_str!("docs/args.md")]
@@ -30,9 +31,9 @@ pub use message::{
 pub use models::{ChatModel, ChatReply, ChatRequest, ModelError, ScriptedModel, ScriptedTurn};
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
-    Availability, DefinitionError, Effect, Extensions, IntoToolOutput, Permission, RateLimit,
-    Repair, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput,
-    Toolbox,
+    Argument, Availability, BorrowedArgument, DefinitionError, Effect, Extensions, IntoToolOutput,
+    Permission, RateLimit, Repair, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
+    ToolKind, ToolOutput, Toolbox,
 };
 
 /// Turns the names of tools into [`Tools`].

@@ -10,6 +10,8 @@ pub use std::vec::Vec;
 pub use schemars;
 pub use serde;
 
+pub use crate::tool::{Failure, Output, function, param};
+
 pub use crate::tool::function::{Function, Lone, NamesFunction};
 pub use crate::tool::param::{
     Argument, BorrowedArgument, Lent, Names, NotShown, Owned, PickLent, PickOwned, Shown, defaulted,

@@ -2,7 +2,7 @@ use proc_macro2::TokenStream;
 use syn::{LitStr, Meta, Path};
 
 use super::value;
-use super::words::words;
+use super::words::{EFFECTS, words};
 use crate::errors::Errors;
 use crate::path::Runtime;
 
@@ -82,8 +82,7 @@ impl ToolAttr {
             "title" => self.title = text("title = \"Weather\""),
             "description" => self.description = text("description = \"What it does.\""),
             "effect" => {
-                self.effect =
-                    choice("effect = \"read\"", &["none", "read", "write", "external"][..]);
+                self.effect = choice("effect = \"read\"", &EFFECTS[..]);
             }
             "idempotent" => self.idempotent = flag(),
             "pure" => self.pure = flag(),

@@ -7,6 +7,9 @@ use syn::{Meta, Token};
 
 use crate::errors::Errors;
 
+/// What `effect` may be; often written as words of their own.
+pub(super) const EFFECTS: [&str; 4] = ["none", "read", "write", "external"];
+
 /// Below this likeness (0 to 1) a word is not what was meant.
 const LIKE: f64 = 0.5;
 
@@ -39,6 +42,9 @@ pub(super) fn words(
 }
 
 fn unknown(attribute: &str, name: &str, known: &[&str]) -> String {
+    if attribute == "tool" && EFFECTS.contains(&name) {
+        return format!("`#[tool]` has no word `{name}`: write `effect = \"{name}\"`");
+    }
     match nearest(name, known) {
         Some(word) => format!("`#[{attribute}]` has no word `{name}`: did you mean `{word}`?"),
         None => {

@@ -2,6 +2,8 @@
 
 use std::collections::HashSet;
 
+use proc_macro2::{TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::{FnArg, GenericParam, Receiver, ReceiverKind, Safety, Type};
 
@@ -19,6 +21,8 @@ pub(super) fn check(function: &ToolFn, place: Place, errors: &Errors) {
         }
     }
     has_no_generics(function, errors);
+    owns_what_it_takes(function, errors);
+    has_no_foreign_attributes(function, errors);
     has_named_params(function, errors);
     has_distinct_params(function, errors);
     overrides_one(function, errors);
@@ -91,28 +95,87 @@ fn has_no_generics(function: &ToolFn, errors: &Errors) {
     }
     for param in &function.params {
         let (Passing::Owned(ty) | Passing::Lent(ty)) = &param.passing;
+        if let Type::ImplTrait(_) = ty.as_ref() {
+            errors.at(ty, "a tool can't take `impl Trait`: name the type that it takes");
+        }
+    }
+}
+
+/// The arguments are decoded for one call and gone after it: there is nothing that could be borrowed
+/// for longer, changed for the caller, or borrowed from inside another value.
+fn owns_what_it_takes(function: &ToolFn, errors: &Errors) {
+    for input in &function.sig.inputs {
+        if let FnArg::Typed(typed) = input
+            && let Type::Reference(reference) = typed.ty.as_ref()
+            && let Some(lifetime) = &reference.lifetime
+            && lifetime.ident == "static"
+        {
+            errors.at(lifetime, "nothing that a model sends is `'static`: write `&` alone");
+        }
+    }
+    for param in &function.params {
+        let Passing::Owned(ty) = &param.passing else { continue };
         match ty.as_ref() {
-            Type::ImplTrait(_) => {
-                errors.at(ty, "a tool can't take `impl Trait`: name the type that it takes");
-            }
-            Type::Reference(reference) if reference.mutability.is_some() => {
+            Type::Reference(_) => {
                 errors.at(ty, "a tool can't take `&mut`: nothing outlives the call to be changed");
             }
+            other if borrows_inside(other) => errors.at(
+                ty,
+                "a tool can't borrow inside another type: take `String` for `&str`, as in \
+                 `Option<String>`",
+            ),
             _ => {}
         }
     }
 }
 
-/// A model fills arguments by name; only the args struct, which is alone, needs none.
+fn borrows_inside(ty: &Type) -> bool {
+    fn has_reference(tokens: TokenStream) -> bool {
+        tokens.into_iter().any(|token| match token {
+            TokenTree::Punct(punct) => punct.as_char() == '&',
+            TokenTree::Group(group) => has_reference(group.stream()),
+            _ => false,
+        })
+    }
+    has_reference(ty.to_token_stream())
+}
+
+/// Some attributes mean something on a field and nothing on a parameter.
+fn has_no_foreign_attributes(function: &ToolFn, errors: &Errors) {
+    for input in &function.sig.inputs {
+        let FnArg::Typed(typed) = input else { continue };
+        for attr in &typed.attrs {
+            if attr.path().is_ident("serde") || attr.path().is_ident("schemars") {
+                errors.at(
+                    attr,
+                    "this goes on the field of a struct under `#[args]`; \
+                     a parameter takes `#[arg(default = …, rename = \"…\")]`",
+                );
+            } else if attr.path().is_ident("cfg") {
+                errors.at(
+                    attr,
+                    "a parameter can't be left out by `cfg`: put it on the whole function",
+                );
+            }
+        }
+    }
+}
+
+/// A model fills arguments by name; only the args struct, which is alone, needs none, and neither
+/// does the context, which is lent.
 fn has_named_params(function: &ToolFn, errors: &Errors) {
     let patterns = function.sig.inputs.iter().filter_map(|input| match input {
         FnArg::Typed(typed) => Some(typed.pat.as_ref()),
         FnArg::Receiver(_) => None,
     });
-    if function.params.len() < 2 {
+    let owned: Vec<_> = patterns
+        .zip(&function.params)
+        .filter(|(_, param)| matches!(param.passing, Passing::Owned(_)))
+        .collect();
+    if owned.len() < 2 {
         return;
     }
-    for (pattern, param) in patterns.zip(&function.params) {
+    for (pattern, param) in owned {
         if param.argument_name().is_empty() {
             errors.at(pattern, "give this parameter a name: it is what the model fills in");
         }

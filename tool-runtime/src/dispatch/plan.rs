@@ -24,16 +24,18 @@ mod tests {
     #[test]
     fn a_sequential_call_is_alone() {
         for (calls, expected) in [
-            ("", vec![]),
-            ("p", vec![0..1]),
-            ("ppp", vec![0..3]),
-            ("s", vec![0..1]),
-            ("ss", vec![0..1, 1..2]),
-            ("pps", vec![0..2, 2..3]),
-            ("spp", vec![0..1, 1..3]),
-            ("ppsppsp", vec![0..2, 2..3, 3..5, 5..6, 6..7]),
+            ("", ""),
+            ("p", "p"),
+            ("ppp", "ppp"),
+            ("s", "s"),
+            ("ss", "s|s"),
+            ("pps", "pp|s"),
+            ("spp", "s|pp"),
+            ("ppsppsp", "pp|s|pp|s|p"),
         ] {
-            assert_eq!(waves(calls.chars().map(|call| call == 's')), expected, "{calls}");
+            let split = waves(calls.chars().map(|call| call == 's'));
+            let split: Vec<_> = split.into_iter().map(|wave| &calls[wave]).collect();
+            assert_eq!(split.join("|"), expected);
         }
     }
 }

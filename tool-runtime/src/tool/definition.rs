@@ -124,6 +124,9 @@ impl ToolDefinition {
         if parameters.get("type").and_then(|kind| kind.as_str()) != Some("object") {
             return Err(DefinitionError::Parameters { name: name() });
         }
+        if parameters.pointer("/properties/").is_some() {
+            return Err(DefinitionError::Unnamed { name: name() });
+        }
         if self.retries > 0 && !self.idempotent {
             return Err(DefinitionError::Retries { name: name() });
         }
@@ -153,6 +156,12 @@ pub enum DefinitionError {
     /// The arguments aren't an object.
     #[error("the parameters of the tool `{name}` must be a schema of type `object`")]
     Parameters {
+        /// The tool's name.
+        name: String,
+    },
+    /// An argument has no name, as a parameter that is a pattern: a model couldn't fill it in.
+    #[error("an argument of the tool `{name}` has no name")]
+    Unnamed {
         /// The tool's name.
         name: String,
     },

@@ -9,14 +9,11 @@ mod context;
 mod definition;
 mod error;
 mod extensions;
-#[doc(hidden)]
 pub mod function;
 mod output;
-#[doc(hidden)]
 pub mod param;
 mod safety;
-#[doc(hidden)]
-pub mod toolbox;
+mod toolbox;
 
 use async_trait::async_trait;
 
@@ -27,9 +24,7 @@ pub use extensions::Extensions;
 pub use output::{IntoToolOutput, ToolOutput};
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
 
-#[doc(hidden)]
 pub use blocking::on_blocking_thread;
-#[doc(hidden)]
 pub use output::{Bare, Failure, NoSchema, Output, Returned, Returns, finish};
 pub use param::{Argument, BorrowedArgument};
 pub use toolbox::Toolbox;

@@ -12,7 +12,7 @@ use crate::tool::{ToolError, ToolOutput};
 
 /// What a tool's function returned.
 ///
-/// `Returned(value).split()` finds the method of `Result` first, for it is inherent, and the one
+/// `Returned(value).__split()` finds the method of `Result` first, for it is inherent, and the one
 /// of [`Bare`] for everything else. So types decide, under whatever alias they were written.
 #[derive(Debug)]
 pub struct Returned<T>(pub T);
@@ -20,7 +20,7 @@ pub struct Returned<T>(pub T);
 impl<T, E> Returned<Result<T, E>> {
     /// It was a `Result`.
     #[inline]
-    pub fn split(self) -> Result<T, E> {
+    pub fn __split(self) -> Result<T, E> {
         self.0
     }
 }
@@ -34,14 +34,14 @@ pub trait Bare {
     ///
     /// # Errors
     /// Never.
-    fn split(self) -> Result<Self::Value, Infallible>;
+    fn __split(self) -> Result<Self::Value, Infallible>;
 }
 
 impl<T> Bare for Returned<T> {
     type Value = T;
 
     #[inline]
-    fn split(self) -> Result<T, Infallible> {
+    fn __split(self) -> Result<T, Infallible> {
         Ok(self.0)
     }
 }
@@ -59,7 +59,7 @@ impl<T: IntoToolOutput> Output for T {}
 /// An error that a tool may return. A blanket over `Into<ToolError>`, for its words.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be the error of a tool",
-    label = "implement `std::error::Error` for it, or return `ToolError` or text as the error"
+    label = "implement `std::error::Error + Send + Sync` for it, or return `ToolError` or text"
 )]
 pub trait Failure {
     /// What the model is told.
@@ -96,14 +96,14 @@ impl<T> Returns<T> {
 
 impl<T, E> Returns<Result<T, E>> {
     /// The value in a `Result`.
-    pub fn value(self) -> Returns<T> {
+    pub fn __value(self) -> Returns<T> {
         Returns(PhantomData)
     }
 }
 
 impl<T: JsonSchema> Returns<T> {
     /// The schema of what is sent as JSON; text, and nothing at all, have none.
-    pub fn schema(self) -> Option<Schema> {
+    pub fn __schema(self) -> Option<Schema> {
         let schema = Schema::of_output::<T>();
         let is_text = matches!(
             schema.as_value().get("type").and_then(Value::as_str),
@@ -116,12 +116,12 @@ impl<T: JsonSchema> Returns<T> {
 /// What [`Returns`] is otherwise.
 pub trait NoSchema: Sized {
     /// The value, which is in no `Result`.
-    fn value(self) -> Self {
+    fn __value(self) -> Self {
         self
     }
 
     /// None.
-    fn schema(self) -> Option<Schema> {
+    fn __schema(self) -> Option<Schema> {
         None
     }
 }

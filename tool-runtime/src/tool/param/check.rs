@@ -14,7 +14,8 @@ use crate::tool::ToolContext;
 /// `&ToolContext`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be an argument of a tool",
-    label = "put `#[args]` on this type, or derive both `serde::Deserialize` and `schemars::JsonSchema`"
+    label = "put `#[args]` on this type, or derive both `serde::Deserialize` and `schemars::JsonSchema`",
+    note = "what a model doesn't send comes through `ctx: &ToolContext`, by `ctx.get::<T>()`"
 )]
 pub trait Argument {
     /// It is one.

@@ -1,7 +1,7 @@
 //! Which kind a parameter is.
 //!
 //! A method of the type itself is found before one of a trait, and only where its impl's bounds
-//! hold: so `pick` is the inherent one for types that fit and the trait's for all others.
+//! hold: so `__pick` is the inherent one for types that fit and the trait's for all others.
 
 use std::marker::PhantomData;
 
@@ -39,7 +39,7 @@ impl<T: ?Sized> Lent<T> {
 
 impl<T: DeserializeOwned + JsonSchema + Send> Owned<T> {
     /// An argument.
-    pub fn pick(self) -> Value<T> {
+    pub fn __pick(self) -> Value<T> {
         Value::NEW
     }
 }
@@ -47,7 +47,7 @@ impl<T: DeserializeOwned + JsonSchema + Send> Owned<T> {
 /// The context under an alias that hides the reference.
 impl Owned<&ToolContext> {
     /// The context.
-    pub fn pick(self) -> Context {
+    pub fn __pick(self) -> Context {
         Context::NEW
     }
 }
@@ -58,7 +58,7 @@ pub trait PickOwned: Sized {
     type Type;
 
     /// Nothing.
-    fn pick(self) -> Misfit<Self::Type> {
+    fn __pick(self) -> Misfit<Self::Type> {
         Misfit::NEW
     }
 }
@@ -96,7 +96,7 @@ impl Lendable for ToolContext {
 
 impl<T: Lendable + ?Sized> Lent<T> {
     /// What is lent.
-    pub fn pick(self) -> T::Kind {
+    pub fn __pick(self) -> T::Kind {
         T::KIND
     }
 }
@@ -107,7 +107,7 @@ pub trait PickLent: Sized {
     type Type: ?Sized;
 
     /// Nothing.
-    fn pick(self) -> Misfit<Self::Type> {
+    fn __pick(self) -> Misfit<Self::Type> {
         Misfit::NEW
     }
 }
@@ -127,7 +127,7 @@ pub struct Shown<T>(pub T);
 
 impl<T: Serialize> Shown<T> {
     /// The value.
-    pub fn json(self) -> Option<Json> {
+    pub fn __json(self) -> Option<Json> {
         serde_json::to_value(self.0).ok()
     }
 }
@@ -135,7 +135,7 @@ impl<T: Serialize> Shown<T> {
 /// What [`Shown`] is otherwise.
 pub trait NotShown: Sized {
     /// Nothing.
-    fn json(self) -> Option<Json> {
+    fn __json(self) -> Option<Json> {
         None
     }
 }

@@ -1,0 +1,6 @@
+use tool_runtime::args;
+
+#[args]
+fn add() {}
+
+fn main() {}

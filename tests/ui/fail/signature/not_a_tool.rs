@@ -1,0 +1,7 @@
+use tool_runtime::tools;
+
+struct Add;
+
+fn main() {
+    let _ = tools![Add];
+}

@@ -1,0 +1,12 @@
+use std::rc::Rc;
+use tool_runtime::tool;
+
+/// Waits with something that can't leave its thread.
+#[tool]
+async fn hold(text: String) -> usize {
+    let kept = Rc::new(text);
+    std::future::ready(()).await;
+    kept.len()
+}
+
+fn main() {}

@@ -1,0 +1,5 @@
+struct Shop;
+
+fn main() {
+    let _ = tool_runtime::tools![..Shop];
+}

@@ -1,0 +1,12 @@
+use tool_runtime::tool;
+
+struct Shop;
+
+#[tool]
+impl Default for Shop {
+    fn default() -> Self {
+        Self
+    }
+}
+
+fn main() {}

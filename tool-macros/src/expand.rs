@@ -150,15 +150,16 @@ fn made(
         Some((_, Lone::Named)) => quote!(Named),
     };
     let call = call(function, private, state);
-    let defaults = defaults(function, private);
+    let (defaults, shown) = defaults(function, private);
     let words = words(attr, private);
     let output = output(function, private);
     quote! {{
         use #private::{Bare as _, NoSchema as _, NotShown as _, PickLent as _, PickOwned as _};
         #(#fits)*
+        #defaults
         #private::Function::new(
             #name, #description, #marker, &[#(#docs),*], #private::Lone::#lone, #picks, #call,
-        )#defaults #words #output
+        )#shown #words #output
     }}
 }
 
@@ -171,9 +172,10 @@ fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
         .collect();
     let pattern = slots.iter().rev().fold(quote!(()), |rest, slot| quote!((#slot, #rest)));
     let params = || function.params.iter().zip(&slots);
-    let filled = params().filter_map(|(param, slot)| {
-        let default = default_value(param)?;
-        Some(quote!(let #slot = #slot.or_else(|| #default);))
+    let filled = params().zip(0..).filter_map(|((param, slot), index)| {
+        param.attr.default.as_ref()?;
+        let default = default_name(index);
+        Some(quote!(let #slot = #slot.or_else(#default);))
     });
     let passed = params().map(|(param, slot)| match param.passing {
         Passing::Owned(_) => quote!(#slot.give(#ctx)),
@@ -206,7 +208,7 @@ fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
         }},
     };
     match state.filter(|_| function.sig.receiver().is_some()) {
-        None => quote!(|#pattern, #ctx| #run),
+        None => quote!(move |#pattern, #ctx| #run),
         Some(state) => quote! {{
             let #state = #private::Arc::clone(&#state);
             move |#pattern, #ctx| {
@@ -248,18 +250,25 @@ fn default_value(param: &Param) -> Option<TokenStream> {
     })
 }
 
-/// The defaults, for the schema to show.
-fn defaults(function: &ToolFn, private: &TokenStream) -> TokenStream {
-    let shown = function.params.iter().filter_map(|param| {
-        let default = default_value(param)?;
-        let name = param.argument_name();
-        let kept: TokenStream = match &param.passing {
+fn default_name(index: usize) -> Ident {
+    Ident::new(&format!("default{index}"), Span::mixed_site())
+}
+
+/// The defaults as functions, each written once; and what the schema shows of them.
+fn defaults(function: &ToolFn, private: &TokenStream) -> (TokenStream, TokenStream) {
+    let (mut made, mut shown) = (TokenStream::new(), TokenStream::new());
+    for (index, param) in function.params.iter().enumerate() {
+        let Some(value) = default_value(param) else { continue };
+        let default = default_name(index);
+        let kept = match &param.passing {
             Passing::Owned(ty) => ty.to_token_stream(),
             Passing::Lent(ty) => quote!(<#ty as #private::ToOwned>::Owned),
         };
-        Some(quote!(.default(#name, #private::Shown::<#kept>(#default).__json())))
-    });
-    shown.collect()
+        let name = param.argument_name();
+        made.extend(quote!(let #default: fn() -> #kept = || #value;));
+        shown.extend(quote!(.default(#name, #private::Shown(#default()).__json())));
+    }
+    (made, shown)
 }
 
 /// The schema of what is returned, where its type has one and can be named.

@@ -41,6 +41,8 @@ pub(crate) struct Param {
     pub(crate) passing: Passing,
     pub(crate) doc: Doc,
     pub(crate) attr: ArgAttr,
+    /// Attributes of derives, which mean nothing here.
+    pub(crate) foreign: Vec<Attribute>,
 }
 
 /// How a parameter is written.
@@ -160,7 +162,9 @@ impl Param {
         let FnArg::Typed(typed) = input else { return None };
         let attr = ArgAttr::take(&mut typed.attrs, errors);
         let doc = Doc::of(&typed.attrs);
-        typed.attrs.retain(|attr| !attr.path().is_ident("doc"));
+        let is = |attr: &Attribute, names: &[&str]| names.iter().any(|n| attr.path().is_ident(n));
+        let foreign = typed.attrs.extract_if(.., |attr| is(attr, &["serde", "schemars"])).collect();
+        typed.attrs.retain(|attr| !is(attr, &["doc"]));
         let name = match typed.pat.as_ref() {
             Pat::Ident(pat) if pat.subpat.is_none() => Some(pat.ident.clone()),
             _ => None,
@@ -171,7 +175,7 @@ impl Param {
             }
             other => Passing::Owned(Box::new(other.clone())),
         };
-        Some(Self { name, passing, doc, attr })
+        Some(Self { name, passing, doc, attr, foreign })
     }
 
     /// What the model calls it.

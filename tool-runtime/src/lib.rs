@@ -68,7 +68,7 @@ pub use tool::{
 macro_rules! tools {
     // Names alone need no recursion, however many there are.
     ($($tool:ty),* $(,)?) => {
-        $crate::Tools::new()$(.with(<$tool as $crate::__private::NamesFunction>::TOOL))*
+        $crate::Tools::new()$(.with_name::<$tool>())*
     };
     ($($entries:tt)*) => {
         $crate::__more_tools!($crate::Tools::new(); $($entries)*)
@@ -82,11 +82,11 @@ macro_rules! __more_tools {
         $tools
     };
     ($tools:expr; .. $toolbox:expr $(, $($rest:tt)*)?) => {
-        $crate::__more_tools!($tools.with_all($toolbox); $($($rest)*)?)
+        $crate::__more_tools!(
+            $tools.with_all($crate::Toolbox::into_tools($toolbox)); $($($rest)*)?
+        )
     };
     ($tools:expr; $tool:ty $(, $($rest:tt)*)?) => {
-        $crate::__more_tools!(
-            $tools.with(<$tool as $crate::__private::NamesFunction>::TOOL); $($($rest)*)?
-        )
+        $crate::__more_tools!($tools.with_name::<$tool>(); $($($rest)*)?)
     };
 }

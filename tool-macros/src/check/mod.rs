@@ -43,7 +43,7 @@ fn is_inherent(toolbox: &Toolbox, errors: &Errors) {
 
 /// Whoever forgets the marks gets no tools and wonders why.
 fn has_tools(toolbox: &Toolbox, errors: &Errors) {
-    if toolbox.tools.is_empty() {
+    if toolbox.tools.is_empty() && toolbox.block.trait_.is_none() {
         errors.at(
             &toolbox.block.self_ty,
             "this toolbox is empty: put `#[tool]` on the methods that a model may call",

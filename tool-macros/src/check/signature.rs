@@ -142,21 +142,17 @@ fn borrows_inside(ty: &Type) -> bool {
 
 /// Some attributes mean something on a field and nothing on a parameter.
 fn has_no_foreign_attributes(function: &ToolFn, errors: &Errors) {
+    for attr in function.params.iter().flat_map(|param| &param.foreign) {
+        errors.at(
+            attr,
+            "this goes on the field of a struct under `#[args]`; \
+             a parameter takes `#[arg(default = …, rename = \"…\")]`",
+        );
+    }
     for input in &function.sig.inputs {
         let FnArg::Typed(typed) = input else { continue };
-        for attr in &typed.attrs {
-            if attr.path().is_ident("serde") || attr.path().is_ident("schemars") {
-                errors.at(
-                    attr,
-                    "this goes on the field of a struct under `#[args]`; \
-                     a parameter takes `#[arg(default = …, rename = \"…\")]`",
-                );
-            } else if attr.path().is_ident("cfg") {
-                errors.at(
-                    attr,
-                    "a parameter can't be left out by `cfg`: put it on the whole function",
-                );
-            }
+        for attr in typed.attrs.iter().filter(|attr| attr.path().is_ident("cfg")) {
+            errors.at(attr, "a parameter can't be left out by `cfg`: put it on the whole function");
         }
     }
 }

@@ -1,7 +1,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::tool::{Tool, Toolbox};
+use crate::tool::Tool;
+use crate::tool::function::NamesFunction;
 
 /// A list of tools, as [`tools!`](crate::tools) writes it.
 #[derive(Clone, Default)]
@@ -22,10 +23,17 @@ impl Tools {
 }
 
 impl Tools {
-    /// Adds all tools of a toolbox.
+    /// Adds several, such as [`Toolbox::into_tools`](crate::Toolbox::into_tools) gives.
     #[must_use]
-    pub fn with_all(self, toolbox: impl Toolbox) -> Self {
-        toolbox.into_tools().into_iter().fold(self, Self::with)
+    pub fn with_all<T: Tool + 'static>(self, tools: impl IntoIterator<Item = T>) -> Self {
+        tools.into_iter().fold(self, Self::with)
+    }
+
+    /// Adds the tool that a function's name stands for.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn with_name<N: NamesFunction + 'static>(self) -> Self {
+        self.with(N::TOOL)
     }
 }
 

@@ -47,6 +47,7 @@ pub trait Toolbox: Sized {
 }
 
 /// The program keeps the value as well.
+#[diagnostic::do_not_recommend]
 impl<T: Toolbox> Toolbox for Arc<T> {
     fn from_shared(shared: Arc<Self>) -> Vec<Function> {
         Self::clone(&shared).into_tools()

@@ -128,6 +128,23 @@ async fn every_form_of_parameter_gets_its_value() {
     assert_eq!(call(&each {}, object).await.unwrap(), "tool a [] 4 true Some(true) {}");
 }
 
+mod renamed {
+    pub use tool_runtime::ToolContext as Call;
+}
+
+/// Takes the context under other names.
+#[tool]
+async fn aliased(hidden: Ctx<'_>, _: &renamed::Call, text: (&str)) -> String {
+    format!("{} {text}", hidden.tool_name())
+}
+
+#[tokio::test]
+async fn a_context_is_one_under_any_name() {
+    assert_eq!(call(&aliased {}, r#"{"text": "a"}"#).await.unwrap(), "tool a");
+    let schema = aliased {}.definition().parameters.clone();
+    assert_eq!(schema.as_value()["properties"].as_object().unwrap().len(), 1);
+}
+
 #[tokio::test]
 async fn a_context_is_no_argument() {
     let schema = each {}.definition().parameters.clone();

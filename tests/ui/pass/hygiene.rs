@@ -12,6 +12,31 @@ struct Option;
 struct Box;
 type Result<T> = ::std::result::Result<T, ::tool_runtime::ToolError>;
 
+#[allow(dead_code)]
+trait Everywhere: Sized {
+    fn split(self) {}
+    fn pick(self) {}
+    fn give(&self) {}
+    fn json(self) {}
+    fn value(self) {}
+    fn schema(self) {}
+    fn or_else(self) {}
+}
+
+impl<T> Everywhere for T {}
+
+// Names that a macro of that name could bring along.
+mod tool {}
+#[allow(dead_code)]
+struct Function;
+#[allow(dead_code)]
+struct Names;
+
+/// Is called under whatever name.
+#[::tool_runtime::tool]
+#[deprecated]
+async fn old(_names: ::std::option::Option<bool>) {}
+
 mod inner {
     /// Adds.
     #[::tool_runtime::tool(effect = "none")]
@@ -32,9 +57,9 @@ fn main() {
     #[::tool_runtime::tool]
     async fn local() {}
 
-    let tools = ::tool_runtime::tools![inner::ctx, values, local];
+    let tools = ::tool_runtime::tools![inner::ctx, values, local, old];
     let names = tools.into_iter().map(|tool| tool.definition().name.clone());
-    assert_eq!(names.collect::<::std::vec::Vec<_>>(), ["ctx", "values", "local"]);
+    assert_eq!(names.collect::<::std::vec::Vec<_>>(), ["ctx", "values", "local", "old"]);
 
     // The name stays free for a variable, and the function for a call.
     let values = values(::std::string::String::new());

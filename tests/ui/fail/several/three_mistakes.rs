@@ -1,5 +1,6 @@
 use tool_runtime::tool;
 
+/// Adds.
 #[tool(effect = "reed", idempotant)]
 fn add(a: i64, b: i64) -> i64 {
     a + b

@@ -40,6 +40,9 @@ mod lone {
     #[args]
     pub struct Wrapper(pub String);
 
+    #[args]
+    pub struct Newtype(pub Nested);
+
     macro_rules! tools_of {
         ($($name:ident: $ty:ty;)*) => {$(
             #[doc = "Takes one."]
@@ -55,6 +58,7 @@ mod lone {
         nested: Nested;
         plain: Plain;
         boxed: Box<Nested>;
+        newtype: Newtype;
         unit: Unit;
         tagged: Tagged;
         wrapper: Wrapper;
@@ -62,6 +66,7 @@ mod lone {
         list: Vec<Nested>;
         map: HashMap<String, i64>;
         sorted: BTreeMap<String, Nested>;
+        numbered: HashMap<u32, Nested>;
         any: serde_json::Value;
         object: serde_json::Map<String, serde_json::Value>;
         text: String;
@@ -76,12 +81,13 @@ fn a_lone_struct_is_the_arguments_and_everything_else_is_one() {
     let is_named = |tool: &dyn Tool| {
         tool.definition().parameters.as_value().pointer("/properties/it").is_some()
     };
-    let whole: [&dyn Tool; 4] =
-        [&lone::empty {}, &lone::nested {}, &lone::plain {}, &lone::boxed {}];
+    let whole: [&dyn Tool; 5] =
+        [&lone::empty {}, &lone::nested {}, &lone::plain {}, &lone::boxed {}, &lone::newtype {}];
     for tool in whole {
+        assert!(tool.definition().validate().is_ok());
         assert!(!is_named(tool), "{}", tool.definition().name);
     }
-    let named: [&dyn Tool; 13] = [
+    let named: [&dyn Tool; 14] = [
         &lone::unit {},
         &lone::tagged {},
         &lone::wrapper {},
@@ -89,6 +95,7 @@ fn a_lone_struct_is_the_arguments_and_everything_else_is_one() {
         &lone::list {},
         &lone::map {},
         &lone::sorted {},
+        &lone::numbered {},
         &lone::any {},
         &lone::object {},
         &lone::text {},

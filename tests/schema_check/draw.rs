@@ -1,5 +1,11 @@
 //! Decisions read from bytes, so that proptest can shrink what they led to: 0 is the simplest.
 
+use serde_json::{Value, json};
+
+pub(crate) const KEYS: [&str; 6] = ["a", "b", "c", "kind", "x1", "odd key"];
+pub(crate) const TEXTS: [&str; 12] =
+    ["", "a", "b", "ab", "abc", "b a", "é", "😀x", "A1", "2024-05", "xyzxyz", "kind"];
+
 pub(crate) struct Draws<'a> {
     bytes: &'a [u8],
     /// Carries on once the bytes are used up; 0 while shrinking has emptied them.
@@ -33,5 +39,23 @@ impl<'a> Draws<'a> {
 
     pub(crate) fn from<T: Clone>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len())].clone()
+    }
+}
+
+pub(crate) fn number(draws: &mut Draws<'_>) -> Value {
+    match draws.below(12) {
+        0..=6 => json!(draws.below(9)),
+        7 => json!(-1.0),
+        8 => json!(2.5),
+        9 => json!(0.1),
+        10 => draws.from(&[json!(-3), json!(3.0), json!(0.3)]),
+        _ => draws.from(&[
+            json!(9_007_199_254_740_993_u64),
+            json!(9_007_199_254_740_992.0),
+            json!(u64::MAX),
+            json!(i64::MIN),
+            json!(1e300),
+            json!(18_446_744_073_709_551_616.0),
+        ]),
     }
 }

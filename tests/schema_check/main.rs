@@ -4,6 +4,7 @@
 //! than the usual ones.
 
 mod draw;
+mod mutate;
 mod random_schema;
 mod random_value;
 mod shapes;

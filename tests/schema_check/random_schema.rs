@@ -2,11 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::draw::Draws;
+use crate::draw::{Draws, KEYS, TEXTS, number};
 
-pub(crate) const KEYS: [&str; 6] = ["a", "b", "c", "kind", "x1", "odd key"];
-pub(crate) const TEXTS: [&str; 12] =
-    ["", "a", "b", "ab", "abc", "b a", "é", "😀x", "A1", "2024-05", "xyzxyz", "kind"];
 /// Read alike by regex-lite and by jsonschema's engine.
 const PATTERNS: [&str; 9] = [
     "^a",
@@ -109,24 +106,6 @@ fn schema(draws: &mut Draws<'_>, place: Place) -> Value {
         rules["type"] = json!([rules["type"], "null"]);
     }
     rules.into()
-}
-
-pub(crate) fn number(draws: &mut Draws<'_>) -> Value {
-    match draws.below(12) {
-        0..=6 => json!(draws.below(9)),
-        7 => json!(-1.0),
-        8 => json!(2.5),
-        9 => json!(0.1),
-        10 => draws.from(&[json!(-3), json!(3.0), json!(0.3)]),
-        _ => draws.from(&[
-            json!(9_007_199_254_740_993_u64),
-            json!(9_007_199_254_740_992.0),
-            json!(u64::MAX),
-            json!(i64::MIN),
-            json!(1e300),
-            json!(18_446_744_073_709_551_616.0),
-        ]),
-    }
 }
 
 fn put(rules: &mut Map<String, Value>, key: &str, value: impl Into<Value>) {

@@ -1,7 +1,9 @@
+use std::iter::successors;
+
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use schemars::transform::{RecursiveTransform, Transform};
 use schemars::{JsonSchema, Schema as Document};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::Schema;
 use super::constraints::is_constrained;
@@ -27,7 +29,8 @@ impl Generator {
         if root.get("title").and_then(Value::as_str) == Some(T::schema_name().as_ref()) {
             root.remove("title");
         }
-        root.to_value()
+        // A newtype of a newtype takes two steps; types without values would go round in circles.
+        successors(Some(root.to_value()), inlined).take(9).last().unwrap_or_default()
     }
 
     /// The schema of `T` as part of a larger document.
@@ -41,6 +44,33 @@ impl Generator {
     }
 }
 
+/// What a root refers to, in the place of one that does nothing else, such as a newtype's: the root
+/// of a tool's parameters has to say itself that it is an object.
+fn inlined(root: &Value) -> Option<Value> {
+    let mut members = root.as_object()?.clone();
+    let Value::String(reference) = members.remove("$ref")? else { return None };
+    let Value::Object(mut definitions) = members.remove("$defs")? else { return None };
+    if members.keys().any(|key| key != "description" && key != "title") {
+        return None;
+    }
+    let name = reference.strip_prefix("#/$defs/")?;
+    let target = definitions.get(name)?.as_object()?.clone();
+    // What the newtype says of itself goes before what the type in it says.
+    for (key, value) in &target {
+        members.entry(key).or_insert_with(|| value.clone());
+    }
+    definitions.remove(name);
+    // A type that holds itself, or is held by others, keeps its definition.
+    let quoted = Value::from(reference.as_str()).to_string();
+    if json!([members, definitions]).to_string().contains(&quoted) {
+        definitions.insert(name.into(), target.into());
+    }
+    if !definitions.is_empty() {
+        members.insert("$defs".into(), definitions.into());
+    }
+    Some(members.into())
+}
+
 fn settings() -> SchemaSettings {
     SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None)
 }
@@ -50,9 +80,21 @@ pub(crate) fn finish(document: Value) -> Schema {
     // Asked first: what restates a Rust type is told from a rule by the format beside it.
     let mut constrained = is_constrained(&document);
     let mut document = Document::try_from(document).unwrap_or_default();
-    RecursiveTransform(|schema: &mut Document| constrained |= say_bounds(schema))
-        .transform(&mut document);
+    RecursiveTransform(|schema: &mut Document| {
+        drop_empty_choices(schema);
+        constrained |= say_bounds(schema);
+    })
+    .transform(&mut document);
     Schema::new(document.to_value(), constrained)
+}
+
+/// An enum whose only variant without documentation is skipped has a choice of nothing among its
+/// branches, which providers refuse.
+fn drop_empty_choices(schema: &mut Document) {
+    if let Some(Value::Array(branches)) = schema.get_mut("oneOf") {
+        let is_empty = |choices: &Value| choices.as_array().is_some_and(Vec::is_empty);
+        branches.retain(|branch| !branch.get("enum").is_some_and(is_empty));
+    }
 }
 
 /// `format: "uint32"` and the like name Rust's types, which say nothing to a model; its bounds do.
@@ -90,15 +132,85 @@ fn is_numeric(name: &Value) -> bool {
 ///
 /// A map (any member of some type) is one argument; so is everything that isn't an object.
 pub(crate) fn takes_whole_object(root: &Value) -> bool {
-    let target = root
-        .get("$ref")
-        .and_then(Value::as_str)
-        .and_then(|reference| root.pointer(reference.strip_prefix('#')?))
-        .unwrap_or(root);
-    let open = match target.get("additionalProperties") {
-        None | Some(Value::Bool(false)) => false,
-        Some(_) => true,
-    };
-    target.get("type").and_then(Value::as_str) == Some("object")
-        && (target.get("properties").is_some() || !open)
+    let open = root.get("patternProperties").is_some()
+        || match root.get("additionalProperties") {
+            None | Some(Value::Bool(false)) => false,
+            Some(_) => true,
+        };
+    root.get("type").and_then(Value::as_str) == Some("object")
+        && (root.get("properties").is_some() || !open)
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::JsonSchema;
+    use serde_json::{Value, json};
+
+    use crate::schema::Schema;
+
+    /// Money and its kind.
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema is wanted; so below")]
+    struct Pay {
+        amount: bool,
+    }
+
+    /// Somebody's.
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "as above")]
+    struct Wage(Pay);
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "as above")]
+    struct Tree {
+        kids: Vec<Tree>,
+    }
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "as above")]
+    struct Root(Tree);
+
+    /// Has no values.
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "as above")]
+    struct Endless(Box<Endless>);
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "as above")]
+    enum Unit {
+        /// Warm
+        Celsius,
+        #[serde(skip)]
+        Unknown,
+    }
+
+    fn of<T: JsonSchema>() -> Value {
+        Schema::of::<T>().into()
+    }
+
+    #[test]
+    fn a_newtype_is_what_is_in_it() {
+        let pay = json!({
+            "type": "object",
+            "description": "Somebody's.",
+            "properties": {"amount": {"type": "boolean"}},
+            "required": ["amount"],
+        });
+        assert_eq!(of::<Wage>(), pay);
+        let kids = json!({
+            "type": "object",
+            "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}},
+            "required": ["kids"],
+        });
+        let mut root = kids.clone();
+        root["$defs"] = json!({"Tree": kids});
+        assert_eq!(of::<Root>(), root);
+        assert!(of::<Endless>().get("$ref").is_some());
+    }
+
+    #[test]
+    fn no_choice_is_empty() {
+        let celsius = json!({"type": "string", "const": "Celsius", "description": "Warm"});
+        assert_eq!(of::<Unit>(), json!({"oneOf": [celsius]}));
+    }
 }

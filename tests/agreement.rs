@@ -1,0 +1,144 @@
+//! What a tool's schema takes, the tool decodes; what the tool decodes, its schema takes.
+
+#[path = "schema_check/draw.rs"]
+mod draw;
+#[path = "agreement/fitting.rs"]
+mod fitting;
+#[path = "schema_check/mutate.rs"]
+mod mutate;
+#[path = "agreement/shapes.rs"]
+mod shapes;
+#[path = "agreement/types.rs"]
+mod types;
+
+use draw::Draws;
+use fitting::Fitting;
+use mutate::mutate;
+use proptest::test_runner::TestRunner;
+use serde_json::{Value, json};
+use shapes::Shape;
+use tool_runtime::schema::MismatchKind;
+use tool_runtime::{Arguments, ToolContext};
+
+/// Values of each shape that its schema takes; `AGREEMENT_VALUES=2000` tries more.
+fn how_many() -> usize {
+    std::env::var("AGREEMENT_VALUES").map_or(120, |text| text.parse().expect("a number"))
+}
+
+/// Values for a shape, each with some that are nearly like it, as long as they are wanted.
+fn values(schema: &Value, mut wanted: impl FnMut(Value, [Value; 3]) -> bool) {
+    let mut texts = TestRunner::deterministic();
+    for seed in 1_u32.. {
+        // Spread over all bytes.
+        let bytes = seed.wrapping_mul(2_654_435_761).to_le_bytes();
+        let mut fitting = Fitting { draws: Draws::new(&bytes), texts, root: schema };
+        let value = fitting.value();
+        let near = [(); 3].map(|()| {
+            let mut near = value.clone();
+            for _ in 0..=fitting.draws.below(3) {
+                mutate(&mut fitting.draws, &mut near);
+            }
+            near
+        });
+        texts = fitting.texts;
+        if !wanted(value, near) {
+            return;
+        }
+    }
+}
+
+/// Nothing where `value` is decoded as it is, sent as text and as a value; else what is said.
+async fn refusal(shape: &Shape, value: &Value) -> Option<String> {
+    for arguments in [Arguments::from(value.to_string()), Arguments::from(value.clone())] {
+        let ctx = ToolContext::default();
+        match shape.tool.call(arguments, &ctx).await {
+            Ok(_) if !ctx.fixes().is_empty() => return Some(format!("{:?}", ctx.fixes())),
+            Ok(output) => assert_eq!(output.as_text(), "decoded"),
+            Err(error) => return Some(error.text().to_owned()),
+        }
+    }
+    None
+}
+
+#[tokio::test]
+async fn what_the_schema_takes_is_decoded() {
+    for shape in shapes::all() {
+        shape.tool.definition().validate().expect(shape.name);
+        let schema = &shape.tool.definition().parameters;
+        let (mut taken, mut tried) = (Vec::new(), 0);
+        values(schema.as_value(), |value, near| {
+            tried += 1;
+            assert!(tried < 20 * how_many(), "{}: few fit {}", shape.name, schema.as_value());
+            let near = near.into_iter().filter(|near| !is_left_to_types(schema.as_value(), near));
+            taken.extend(near.chain([value]).filter(|value| schema.check(value).is_empty()));
+            taken.len() < how_many()
+        });
+        for value in taken {
+            let said = refusal(&shape, &value).await;
+            assert_eq!(said, None, "{}: {value}\n{}", shape.name, schema.as_value());
+        }
+    }
+}
+
+/// Whether a type may refuse the value though its schema takes it: a text with a format, a key that
+/// is a number, and numbers of more digits than 64 bits, or a float, hold exactly.
+fn is_left_to_types(schema: &Value, value: &Value) -> bool {
+    const EXACT: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
+    let schema = schema.to_string();
+    let is_large = |number: &Value| {
+        number.as_f64().is_some_and(|float| float.abs() > EXACT) && number.as_i64().is_none()
+    };
+    ["\"format\":", "\"patternProperties\":"].iter().any(|rule| schema.contains(rule))
+        || any(value, &is_large)
+}
+
+fn any(value: &Value, is: &impl Fn(&Value) -> bool) -> bool {
+    match value {
+        Value::Array(items) => items.iter().any(|item| any(item, is)),
+        Value::Object(members) => members.values().any(|member| any(member, is)),
+        other => is(other),
+    }
+}
+
+#[tokio::test]
+async fn what_is_decoded_the_schema_takes() {
+    for shape in shapes::all() {
+        let schema = &shape.tool.definition().parameters;
+        let mut tried = Vec::new();
+        values(schema.as_value(), |_, near| {
+            tried.extend(near);
+            tried.len() < 3 * how_many()
+        });
+        for value in tried {
+            let mut faults = schema.check(&value);
+            faults.retain(|fault| {
+                let is_list = fault.found.starts_with("the array");
+                !(is_list && fault.kind == MismatchKind::Type && fault.expected == "an object")
+            });
+            let is_lenient = lenient().iter().any(|(name, ..)| shape.name.starts_with(name));
+            if !faults.is_empty() && !is_lenient {
+                let said = refusal(&shape, &value).await;
+                assert!(said.is_some(), "{}: {value}\n{faults:#?}", shape.name);
+            }
+        }
+    }
+}
+
+/// Where serde is known to take more than the schema says, by shape.
+fn lenient() -> [(&'static str, Value, &'static str); 3] {
+    [
+        ("adjacent", json!({"it": {"kind": "Maybe"}}), "an option is left out"),
+        ("flat_enum", json!({"w": 1, "kind": 0}), "a variant by its number"),
+        ("flat_maybe", json!({"x": 1, "a": "no number"}), "what doesn't fit an option is none"),
+    ]
+}
+
+#[tokio::test]
+async fn serde_is_lenient_where_it_is_known_to_be() {
+    let list = ("plain", json!([1, null, []]), "the fields of a struct by their order");
+    for (name, value, why) in lenient().into_iter().chain([list]) {
+        let shape = shapes::all().into_iter().find(|shape| shape.name == name).expect(name);
+        assert_eq!(refusal(&shape, &value).await, None, "{name}: {why}");
+        assert!(!shape.tool.definition().parameters.check(&value).is_empty(), "{name}: {why}");
+    }
+}

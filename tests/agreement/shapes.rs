@@ -1,0 +1,95 @@
+//! The types as tools: each alone, and beside another argument.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value;
+use tool_runtime::{Tool, tool};
+
+#[expect(clippy::wildcard_imports, reason = "all of them")]
+use crate::types::*;
+
+pub(crate) struct Shape {
+    pub(crate) name: &'static str,
+    pub(crate) tool: Arc<dyn Tool>,
+}
+
+macro_rules! shapes {
+    ($($name:ident: $ty:ty;)*) => {
+        $(mod $name {
+            #[expect(clippy::wildcard_imports, reason = "whatever the type is made of")]
+            use super::*;
+
+            /// Takes one.
+            #[tool(effect = "none")]
+            pub(super) async fn alone(it: $ty) -> &'static str {
+                let _ = it;
+                "decoded"
+            }
+
+            /// Takes one, and maybe another.
+            #[tool(effect = "none")]
+            pub(super) async fn beside(it: $ty, another: Option<$ty>) -> &'static str {
+                let _ = (it, another);
+                "decoded"
+            }
+        })*
+
+        pub(crate) fn all() -> Vec<Shape> {
+            vec![$(
+                Shape { name: stringify!($name), tool: Arc::new($name::alone {}) },
+                Shape { name: concat!(stringify!($name), " and another"), tool: Arc::new($name::beside {}) },
+            )*]
+        }
+    };
+}
+
+shapes! {
+    empty: Empty;
+    plain: Plain;
+    open: Open;
+    nested: Nested;
+    tree: Tree;
+    wide: Wide;
+    texts: Texts;
+    name: Name;
+    newtype: Newtype;
+    newtype_of_newtype: NewtypeOfNewtype;
+    newtype_of_tree: NewtypeOfTree;
+    transparent: Transparent;
+    pair: Pair;
+    lists: Lists;
+    maps: Maps;
+    maybes: Maybes;
+    defaulted: Defaulted;
+    unit: Unit;
+    noted: Noted;
+    external: External;
+    internal: Internal;
+    adjacent: Adjacent;
+    adjacent_closed: AdjacentClosed;
+    untagged: Untagged;
+    chosen: Chosen;
+    flat_struct: FlatStruct;
+    flat_open: FlatOpen;
+    flat_maybe: FlatMaybe;
+    flat_enum: FlatEnum;
+    flat_external: FlatExternal;
+    flat_map: FlatMap;
+    ruled: Ruled;
+    ruled_inside: RuledInside;
+    times: Times;
+    generic: Generic<Option<Unit>>;
+    boxed: Box<Plain>;
+    list: Vec<Internal>;
+    array: [u8; 2];
+    tuple: (String, Plain);
+    unsigned_keys: HashMap<u32, String>;
+    signed_keys: BTreeMap<i64, Plain>;
+    short_keys: BTreeMap<u8, bool>;
+    character: char;
+    float: f32;
+    any: Value;
+    double: Option<Option<i8>>;
+    nothing: ();
+}

@@ -1,0 +1,101 @@
+//! Tools of every form, in a crate that knows of no other crate than tool-runtime.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tool_runtime::{ToolContext, ToolError, Tools, args, tool, tools};
+
+/// What to order, and where it goes.
+#[args]
+pub struct Order {
+    /// What to order, by name and count.
+    pub items: BTreeMap<String, u32>,
+    pub to: Address,
+    pub speed: Option<Speed>,
+    pub payment: Payment,
+}
+
+/// Where someone lives.
+#[args]
+#[serde(rename_all = "camelCase")]
+pub struct Address {
+    #[schemars(length(min = 1))]
+    pub street: String,
+    #[serde(default)]
+    pub floors_up: u8,
+}
+
+/// How soon.
+#[args]
+#[derive(Clone, Copy, Debug, Default)]
+#[serde(rename_all = "lowercase")]
+pub enum Speed {
+    #[default]
+    Slow,
+    Fast,
+}
+
+/// How it is paid.
+#[args]
+#[serde(tag = "by")]
+pub enum Payment {
+    Card { number: String },
+    Cash,
+}
+
+/// Orders something.
+#[tool(effect = "write", timeout = "5s")]
+pub async fn order(args: Order) -> Result<String, ToolError> {
+    let Address { street, floors_up } = args.to;
+    let speed = args.speed.unwrap_or_default();
+    let payment = match args.payment {
+        Payment::Card { number } => format!("card {number}"),
+        Payment::Cash => "cash".into(),
+    };
+    if args.items.is_empty() {
+        return Err("there is nothing to order".into());
+    }
+    Ok(format!("{:?} to {street}, floor {floors_up}, {speed:?}, {payment}", args.items))
+}
+
+/// Adds two numbers.
+#[tool(pure)]
+pub async fn add(
+    /// One of them.
+    first: i64,
+    /// The other.
+    #[arg(default = 1)]
+    second: i64,
+) -> i64 {
+    first + second
+}
+
+/// Counts the letters of a text.
+#[tool(blocking, effect = "none")]
+pub fn letters(text: &str, ctx: &ToolContext) -> String {
+    format!("{}: {}", ctx.tool_name(), text.chars().count())
+}
+
+/// Counts for others.
+#[derive(Default)]
+pub struct Counter(AtomicU32);
+
+#[tool]
+impl Counter {
+    /// Counts up.
+    #[tool(effect = "write")]
+    async fn up(&self, by: u32) -> u32 {
+        self.0.fetch_add(by, Ordering::Relaxed) + by
+    }
+
+    /// Tells the count.
+    #[tool(effect = "read")]
+    async fn count(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// All of them.
+pub fn all() -> Tools {
+    tools![order, add, letters, ..Counter::default()]
+}

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use serde_json::Value;
 use tool_runtime::{Tool, tool};
 
-#[expect(clippy::wildcard_imports, reason = "all of them")]
 use crate::types::*;
 
 pub(crate) struct Shape {
@@ -17,7 +16,6 @@ pub(crate) struct Shape {
 macro_rules! shapes {
     ($($name:ident: $ty:ty;)*) => {
         $(mod $name {
-            #[expect(clippy::wildcard_imports, reason = "whatever the type is made of")]
             use super::*;
 
             /// Takes one.

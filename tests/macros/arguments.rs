@@ -141,7 +141,7 @@ mod renamed {
 
 /// Takes the context under other names.
 #[tool]
-async fn aliased(hidden: Ctx<'_>, _: &renamed::Call, text: (&str)) -> String {
+async fn aliased(hidden: Ctx<'_>, _: &renamed::Call, text: &str) -> String {
     format!("{} {text}", hidden.tool_name())
 }
 

@@ -163,7 +163,7 @@ mod tests {
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "as above")]
     struct Tree {
-        kids: Vec<Tree>,
+        kids: Vec<Self>,
     }
 
     #[derive(JsonSchema)]
@@ -173,7 +173,7 @@ mod tests {
     /// Has no values.
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "as above")]
-    struct Endless(Box<Endless>);
+    struct Endless(Box<Self>);
 
     #[derive(JsonSchema)]
     #[expect(dead_code, reason = "as above")]

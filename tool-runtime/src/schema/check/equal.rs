@@ -6,7 +6,7 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use serde_json::Value;
 
-use super::number::Num;
+use super::num::Num;
 
 pub(super) fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {

@@ -2,8 +2,6 @@
 
 use serde_json::Value;
 
-use super::walk::Walk;
-
 /// Schemas within schemas, and values within values, that the walk goes into.
 ///
 /// A value of depth 128 (serde_json's limit) takes at most three schemas a level in what schemars
@@ -36,29 +34,4 @@ pub(super) fn weight(value: &Value, depth: usize) -> Option<usize> {
         }
         _ => 1,
     })
-}
-
-impl Walk<'_, '_> {
-    /// One schema deeper; false when there is no need or no means to go on.
-    pub(super) fn enter(&mut self) -> bool {
-        if self.depth >= MAX_DEPTH {
-            self.exhausted = true;
-        }
-        let goes_on = self.pay(1) && self.faults.len() < self.room;
-        self.depth += usize::from(goes_on);
-        goes_on
-    }
-
-    pub(super) fn leave(&mut self) {
-        self.depth = self.depth.saturating_sub(1);
-    }
-
-    /// Takes fuel; false when there is none left.
-    pub(super) fn pay(&mut self, fuel: usize) -> bool {
-        match self.fuel.checked_sub(fuel) {
-            Some(left) if !self.exhausted => self.fuel = left,
-            _ => self.exhausted = true,
-        }
-        !self.exhausted
-    }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::number::Num;
+use super::num::Num;
 
 /// True when `type` is absent or names the type of `value`.
 pub(super) fn fits_type(rules: &Map<String, Value>, value: &Value) -> bool {

@@ -147,6 +147,22 @@ async fn a_call_that_was_left_open_is_run_first() {
 }
 
 #[tokio::test]
+async fn a_result_that_was_lost_is_told_of() {
+    let open = |id: &str| AssistantPart::Call(ToolCall::new(id, "echo", r#"{"text": "x"}"#));
+    let said = || Message::Assistant { parts: vec![open("a"), open("a")] };
+    for talk in
+        [vec![said(), Message::user("Well?")], vec![said(), Message::Tool { results: vec![] }]]
+    {
+        let reply = ScriptedTurn::new(ChatReply::text("Ok"));
+        let answer = Agent::new(ScriptedModel::new([reply]), tools![echo]).run(talk).await.unwrap();
+        assert_complete(&answer.transcript);
+        for result in results(&answer.transcript[1]) {
+            assert_eq!(result.error.as_deref(), Some("TOOL_INDETERMINATE"));
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_tool_added_during_a_run_is_offered_on_the_next_turn() {
     let registry = Registry::try_from(tools![refuse]).unwrap();
     let model = ScriptedModel::new([

@@ -1,5 +1,10 @@
 //! Exactly one result for every call, in the order of the calls, whatever its tool does.
 
+#[path = "dispatch/alone.rs"]
+mod alone;
+#[path = "dispatch/panics.rs"]
+mod panics;
+
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -179,7 +184,6 @@ async fn panics_are_caught_wherever_they_happen() {
         ("after", "TOOL_PANICKED"),
         ("slow_bomb", "TOOL_TIMEOUT"),
     ] {
-        // Alone it runs in the caller's task, among others in its own.
         assert_eq!(codes(&dispatcher.dispatch(calls(&[(name, "{}")])).await), [code]);
         let pair = dispatcher.dispatch(calls(&[(name, "{}"), (name, "{}")])).await;
         assert_eq!(codes(&pair), [code, code]);
@@ -296,6 +300,15 @@ async fn an_unknown_name_is_answered_with_what_there_is() {
     assert_eq!(
         unknown(dispatcher(Tools::new()), "add").await,
         "There is no tool named `add`. There are no tools."
+    );
+    assert_eq!(
+        unknown(all(), "functions.add").await,
+        "There is no tool named `functions.add`. Did you mean `add`?"
+    );
+    // Its control characters are shown and not obeyed.
+    assert_eq!(
+        unknown(dispatcher(Tools::new()), "a\n\u{1b}[2J\u{202e}ü").await,
+        r"There is no tool named `a\n\u{1b}[2J\u{202e}ü`. There are no tools."
     );
     let text = unknown(all(), &"long".repeat(100_000)).await;
     assert!(text.len() < 300, "{text}");

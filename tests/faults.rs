@@ -5,6 +5,7 @@ mod conversation;
 
 use std::future::pending;
 use std::panic;
+use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Once};
 
@@ -12,9 +13,9 @@ use conversation::{assert_complete, calls, echo, echo_call, refuse, results};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tool_runtime::{
-    Agent, Arguments, ChatModel, ChatReply, ChatRequest, Message, ModelError, RegistryError,
-    ScriptedModel, ScriptedTurn, StopReason, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolOutput, Tools, async_trait, tool, tools,
+    Agent, Arguments, ChatModel, ChatReply, ChatRequest, Finish, Message, ModelError,
+    RegistryError, ScriptedModel, ScriptedTurn, StopReason, Tool, ToolContext, ToolDefinition,
+    ToolError, ToolOutput, Tools, async_trait, tool, tools,
 };
 
 /// Crashes.
@@ -79,7 +80,6 @@ async fn whatever_goes_wrong_is_answered_and_the_run_goes_on() {
     assert!(!told[5].text.contains("on purpose"), "a panic's message is the operator's");
 }
 
-/// One call alone takes another way through the dispatcher than several.
 #[tokio::test(start_paused = true)]
 async fn a_lone_call_that_goes_wrong_is_answered_as_well() {
     silence_panics_on_purpose();
@@ -122,6 +122,13 @@ async fn a_model_that_never_answers_is_stopped() {
         let stopped = agent.run("Go").await.unwrap_err();
 
         assert!(matches!(stopped.why, StopReason::MaxIterations(n) if n as usize == times));
+        let shown = stopped.to_string();
+        let expected = match times {
+            0 => "the model may not be asked: `max_iterations` is 0",
+            1 => "was asked once,",
+            _ => &format!("was asked {times} times,"),
+        };
+        assert!(shown.contains(expected), "{shown}");
         assert_eq!(model.0.load(Ordering::Relaxed), times);
         assert_complete(&stopped.transcript);
         assert_eq!(calls(&stopped.transcript).len(), times);
@@ -173,6 +180,76 @@ async fn a_model_that_fails_keeps_the_conversation() {
     assert_eq!(results(&stopped.transcript[3])[0].text, "a");
     // A `main` that returns this error prints it so: the reason, not the whole conversation.
     assert_eq!(format!("{stopped:?}"), stopped.to_string());
+}
+
+/// Panics before there is a future, or in it.
+struct Explosive {
+    at_once: bool,
+}
+
+impl ChatModel for Explosive {
+    fn reply<'a, 'r, 'f>(
+        &'a self,
+        _: ChatRequest<'r>,
+    ) -> Pin<Box<dyn Future<Output = Result<ChatReply, ModelError>> + Send + 'f>>
+    where
+        'a: 'f,
+        'r: 'f,
+        Self: 'f,
+    {
+        assert!(!self.at_once, "on purpose");
+        Box::pin(async { panic!("on purpose") })
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_panics_stops_the_run_and_keeps_the_conversation() {
+    silence_panics_on_purpose();
+    for at_once in [true, false] {
+        let agent = Agent::new(Explosive { at_once }, tools![echo]).system("Be brief.");
+        let stopped = agent.run("Go").await.unwrap_err();
+        assert!(matches!(&stopped.why, StopReason::ModelPanicked(said) if said == "on purpose"));
+        assert_eq!(stopped.transcript, [Message::system("Be brief."), Message::user("Go")]);
+    }
+}
+
+#[tokio::test]
+async fn an_answer_that_is_cut_off_is_none() {
+    for (finish, said, reason) in [
+        (Finish::Length, "It is 4 deg", "it ran out of tokens"),
+        (Finish::Length, "", "it ran out of tokens"),
+        (Finish::Filtered, "It is", "its provider withheld the rest"),
+    ] {
+        let model = ScriptedModel::new([echo_call("a"), ChatReply::text(said).finish(finish)]);
+        let stopped = Agent::new(model, tools![echo]).run("Go").await.unwrap_err();
+        assert!(matches!(stopped.why, StopReason::Cut(why) if why == finish));
+        assert!(stopped.to_string().ends_with(reason), "{stopped}");
+        assert_eq!(stopped.transcript[3], Message::assistant(said));
+    }
+    // Where calls come along with it, they are run: one that is cut itself is refused.
+    let cut = echo_call("a").call("echo", r#"{"text": "#).finish(Finish::Length);
+    let model = ScriptedModel::new([cut, ChatReply::text("Done.").finish(Finish::Other)]);
+    let answer = Agent::new(model, tools![echo]).run("Go").await.unwrap();
+    let codes: Vec<_> = results(&answer.transcript[2]).iter().map(|r| r.error.as_deref()).collect();
+    assert_eq!(codes, [None, Some("TOOL_INVALID_ARGUMENTS")]);
+}
+
+#[tokio::test]
+async fn a_conversation_that_asks_nothing_is_no_question() {
+    let model = ScriptedModel::new([
+        ChatReply::text("Hi!"),
+        ChatReply::text(""),
+        ChatReply::text("There you are."),
+    ]);
+    let agent = Agent::new(model, tools![echo]);
+    let answer = agent.run("Hello").await.unwrap();
+    let stopped = agent.run(answer.transcript.clone()).await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::NothingAsked));
+    assert_eq!(stopped.transcript, answer.transcript);
+    // Silence is no answer: the model can be asked again.
+    let stopped = agent.run(answer.then("And?")).await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::Silent));
+    assert_eq!(agent.run(stopped.transcript).await.unwrap().text, "There you are.");
 }
 
 #[tokio::test]

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use serde_json::{Value, json};
 use server::{Reply, Server};
 use tool_runtime::providers::OpenAi;
-use tool_runtime::{Agent, Event, Tools, tool, tools};
+use tool_runtime::{Agent, Event, Finish, Message, StopReason, Tools, tool, tools};
 
 const KEY: &str = "sk-very-secret";
 
@@ -114,6 +114,34 @@ async fn calls_come_back_byte_for_byte_with_their_results() {
     assert_eq!(first["content"], "rain in Tromsø");
     assert_eq!(second["content"], "rain in Oslo");
     assert!(third["content"].as_str().unwrap().contains("`forecast` was not called"), "{third}");
+}
+
+/// OpenAI refuses a conversation with a call of what can't be a name, now and on every turn after.
+#[tokio::test]
+async fn a_name_that_is_none_goes_back_as_one() {
+    let called =
+        |name: &str| json!({ "id": name, "function": { "name": name, "arguments": "{}" } });
+    let messages =
+        second_request(json!([called("bad name\n"), called(""), called("forecast")])).await;
+    let sent: Vec<_> = messages[0]["tool_calls"].as_array().unwrap().iter().collect();
+    let names: Vec<_> =
+        sent.iter().map(|call| call["function"]["name"].as_str().unwrap()).collect();
+    assert_eq!(names, ["bad_name_", "unknown", "forecast"]);
+    assert!(messages[1]["content"].as_str().unwrap().contains(r"`bad name\n`"));
+}
+
+/// What was cut off passes for no answer, and can be gone on with.
+#[tokio::test]
+async fn an_answer_that_is_cut_off_is_told_of() {
+    for (reason, finish) in [("length", Finish::Length), ("content_filter", Finish::Filtered)] {
+        let choice = json!({ "message": { "content": "It wi" }, "finish_reason": reason });
+        let body = json!({ "choices": [choice] }).to_string();
+        let server = Server::start([Reply::new(200, &body)]).await;
+        let agent = Agent::new(OpenAi::new(server.base_url(), "m"), Tools::new());
+        let stopped = agent.run("Umbrella?").await.unwrap_err();
+        assert!(matches!(stopped.why, StopReason::Cut(why) if why == finish), "{stopped}");
+        assert_eq!(stopped.transcript[1], Message::assistant("It wi"));
+    }
 }
 
 /// A server that reads the arguments in the conversation refuses those that are no JSON object.

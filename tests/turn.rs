@@ -1,10 +1,17 @@
 //! The machine that decides what comes next: every state against every input, and storage between
 //! any two steps.
 
+#[path = "support/conversation.rs"]
+#[allow(dead_code, reason = "shared with tests that use the rest")]
+mod conversation;
+#[path = "turn/mend.rs"]
+mod mend;
+
+use conversation::assert_complete;
 use proptest::prelude::*;
 use serde_json::json;
 use tool_runtime::agent::{Outcome, Step, Turn};
-use tool_runtime::{AssistantPart, ChatReply, Message, ScriptedTurn, ToolCall, ToolResult};
+use tool_runtime::{AssistantPart, ChatReply, Finish, Message, ScriptedTurn, ToolCall, ToolResult};
 
 /// The states, each as a turn that is in it; the model may be asked twice.
 fn states() -> [(&'static str, Turn); 4] {
@@ -28,9 +35,17 @@ fn step(turn: &Turn) -> &'static str {
         Step::Call(_) => "call",
         Step::Done(Outcome::Answered) => "answered",
         Step::Done(Outcome::Silent) => "silent",
+        Step::Done(Outcome::Cut(Finish::Length)) => "cut",
+        Step::Done(Outcome::Cut(Finish::Filtered)) => "filtered",
         Step::Done(Outcome::MaxIterations) => "spent",
         Step::Done(_) => "an unknown end",
     }
+}
+
+/// What a model said that calls these.
+fn said(ids: &[&str]) -> Message {
+    let call = |id: &&str| AssistantPart::Call(ToolCall::new(*id, "t", "{}"));
+    Message::Assistant { parts: ids.iter().map(call).collect() }
 }
 
 enum Input {
@@ -39,13 +54,17 @@ enum Input {
 }
 
 /// The inputs; results are those of the calls that `calling` waits for, or are not.
-fn inputs(calling: &Turn) -> [(&'static str, Input); 7] {
+fn inputs(calling: &Turn) -> [(&'static str, Input); 11] {
     let Step::Call(calls) = calling.next() else { panic!() };
     let right: Vec<_> = calls.iter().map(|call| ToolResult::success(call, "ok")).collect();
     let reversed = right.iter().rev().cloned().collect();
     let foreign = ToolResult::success(&ToolCall::new("other", "a", "{}"), "ok");
     [
         ("words", Input::Reply(ChatReply::text("Done."))),
+        ("other words", Input::Reply(ChatReply::text("Done.").finish(Finish::Other))),
+        ("words cut off", Input::Reply(ChatReply::text("Do").finish(Finish::Length))),
+        ("filtered silence", Input::Reply(ChatReply::default().finish(Finish::Filtered))),
+        ("calls cut off", Input::Reply(two_calls().finish(Finish::Length))),
         ("calls", Input::Reply(two_calls())),
         ("silence", Input::Reply(ChatReply::default())),
         ("results", Input::Results(right.clone())),
@@ -66,7 +85,10 @@ fn every_state_against_every_input() {
                 Input::Results(results) => turn.on_results(results),
             };
             let after = match (*state, input) {
-                ("ask", "words") => Some("answered"),
+                ("ask", "words" | "other words") => Some("answered"),
+                ("ask", "words cut off") => Some("cut"),
+                ("ask", "filtered silence") => Some("filtered"),
+                ("ask", "calls cut off") => Some("call"),
                 ("ask", "silence") => Some("silent"),
                 ("ask", "calls") => Some("call"),
                 ("call", "results") => Some("ask"),
@@ -89,8 +111,7 @@ fn every_state_against_every_input() {
 
 #[test]
 fn what_a_turn_starts_from_says_what_comes_first() {
-    let call = AssistantPart::Call(ToolCall::new("a", "t", "{}"));
-    let open = Message::Assistant { parts: vec![call] };
+    let open = said(&["a"]);
     for (transcript, most, expected) in [
         (vec![], 1, "ask"),
         (vec![Message::user("Go")], 1, "ask"),
@@ -98,6 +119,8 @@ fn what_a_turn_starts_from_says_what_comes_first() {
         (vec![Message::user("Go"), open.clone()], 1, "call"),
         (vec![Message::user("Go"), open], 0, "call"),
         (vec![Message::user("Go"), Message::assistant("Done.")], 0, "answered"),
+        (vec![Message::user("Go"), Message::assistant(" ")], 1, "ask"),
+        (vec![Message::user("Go"), said(&["a"]), Message::assistant("")], 1, "ask"),
     ] {
         assert_eq!(step(&Turn::new(transcript.clone(), most)), expected, "{transcript:?}");
     }
@@ -131,7 +154,10 @@ fn any_reply() -> impl Strategy<Value = ChatReply> {
     let call = ("(|a|b|call_[1-4])", "[a-c]", arguments)
         .prop_map(|(id, name, arguments)| AssistantPart::Call(ToolCall::new(id, name, arguments)));
     let text = ".{0,5}".prop_map(|text| AssistantPart::Text { text });
-    prop::collection::vec(prop_oneof![3 => call, 1 => text], 0..4).prop_map(ChatReply::new)
+    let finish =
+        prop_oneof![3 => Just(Finish::Stop), 1 => Just(Finish::Calls), 1 => Just(Finish::Length)];
+    (prop::collection::vec(prop_oneof![3 => call, 1 => text], 0..4), finish)
+        .prop_map(|(parts, finish)| ChatReply::new(parts).finish(finish))
 }
 
 proptest! {
@@ -146,22 +172,12 @@ proptest! {
         prop_assert_eq!(&play(&replies, most, stored), &turn);
         prop_assert!(turn.iterations() <= most);
 
-        let transcript = turn.transcript();
-        let mut ids = std::collections::HashSet::new();
-        for (place, message) in transcript.iter().enumerate() {
-            let called: Vec<_> = message.calls().map(|call| &call.id).collect();
-            if called.is_empty() {
-                continue;
-            }
-            let Some(Message::Tool { results }) = transcript.get(place + 1) else {
-                return Err(TestCaseError::fail("a call without a result"));
-            };
-            let answered: Vec<_> = results.iter().map(|result| &result.call).collect();
-            prop_assert_eq!(&called, &answered);
-            for id in called {
-                prop_assert!(!id.as_str().is_empty() && ids.insert(id.clone()));
-            }
-        }
+        assert_complete(turn.transcript());
+        // What a run leaves is in order.
+        let transcript = turn.into_transcript();
+        let silent = matches!(transcript.last(), Some(Message::Assistant { .. }));
+        let kept = Turn::new(transcript.clone(), most).into_transcript();
+        prop_assert!(kept == transcript || (silent && kept == transcript[..transcript.len() - 1]));
     }
 }
 

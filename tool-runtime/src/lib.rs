@@ -6,6 +6,7 @@ pub mod __private;
 pub mod agent;
 pub mod dispatch;
 pub mod event;
+mod guard;
 pub mod json;
 pub mod message;
 pub mod models;
@@ -28,7 +29,9 @@ pub use event::{EffectRecord, Event, ToolExecution};
 pub use message::{
     Arguments, AssistantPart, CallId, Image, Message, ToolCall, ToolResult, UserPart,
 };
-pub use models::{ChatModel, ChatReply, ChatRequest, ModelError, ScriptedModel, ScriptedTurn};
+pub use models::{
+    ChatModel, ChatReply, ChatRequest, Finish, ModelError, ScriptedModel, ScriptedTurn,
+};
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
     Argument, Availability, BorrowedArgument, DefinitionError, Effect, Extensions, IntoToolOutput,

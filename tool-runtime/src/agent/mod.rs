@@ -2,6 +2,7 @@
 //!
 //! [`Turn`] decides, `run` does; nothing here knows how a call is run or how a provider is asked.
 
+mod mend;
 mod outcome;
 mod prompt;
 mod run;
@@ -122,6 +123,9 @@ impl Agent {
     }
 
     /// Runs until the model answers in words alone.
+    ///
+    /// A conversation that is gone on with is mended where a provider would refuse it: see
+    /// [`Turn::new`]. Calls at its very end are run first.
     ///
     /// Dropping the future stops the run and whatever it has going.
     ///

@@ -3,7 +3,7 @@ use std::fmt;
 use super::Prompt;
 use super::turn::OutOfTurn;
 use crate::message::Message;
-use crate::models::ModelError;
+use crate::models::{Finish, ModelError};
 use crate::registry::RegistryError;
 
 /// The end of a run in which the model answered. Prints as its text.
@@ -79,18 +79,42 @@ impl fmt::Debug for Stopped {
 #[non_exhaustive]
 pub enum StopReason {
     /// The model was asked as often as it may be, and wanted more calls; those were not run.
-    #[error("the model was asked as often as it may be ({0} times) and has not answered")]
+    #[error("{}", out_of_iterations(*.0))]
     MaxIterations(u32),
+    /// The conversation ends with what the model said, so that there is nothing to ask it: add what
+    /// comes next, such as by [`Answer::then`].
+    #[error("the conversation ends with what the model said: add what it should answer")]
+    NothingAsked,
+    /// The model began an answer in words, which is the last message now, and was cut off: for
+    /// [`Length`](Finish::Length) or [`Filtered`](Finish::Filtered).
+    #[error("the model's answer is incomplete: {}", match .0 {
+        Finish::Length => "it ran out of tokens",
+        _ => "its provider withheld the rest",
+    })]
+    Cut(Finish),
     /// The model said nothing and called nothing.
     #[error("the model replied with neither text nor calls")]
     Silent,
     /// The model gave no reply.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// The code of the model's client panicked, with this message.
+    #[error("the model's client panicked: {0}")]
+    ModelPanicked(String),
     /// The tools could not be registered; the model was never asked.
     #[error(transparent)]
     Registry(#[from] RegistryError),
     /// A fault of the loop itself.
     #[error(transparent)]
     OutOfTurn(#[from] OutOfTurn),
+}
+
+fn out_of_iterations(times: u32) -> String {
+    match times {
+        0 => "the model may not be asked: `max_iterations` is 0".into(),
+        1 => "the model was asked once, as often as it may be, and has not answered".into(),
+        _ => format!(
+            "the model was asked {times} times, as often as it may be, and has not answered"
+        ),
+    }
 }

@@ -5,6 +5,7 @@ use tokio::time::Instant;
 use super::{Agent, Answer, Outcome, Prompt, Step, StopReason, Stopped, Turn};
 use crate::dispatch::Dispatcher;
 use crate::event::{Event, ToolExecution};
+use crate::guard::{Guarded, Panic};
 use crate::message::Message;
 use crate::models::ChatRequest;
 use crate::tool::ToolDefinition;
@@ -22,6 +23,9 @@ pub(super) async fn run(agent: &Agent, prompt: Prompt) -> Result<Answer, Stopped
 }
 
 async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
+    if turn.next() == Step::Done(Outcome::Answered) {
+        return Err(StopReason::NothingAsked);
+    }
     let registry = agent.registry.clone()?;
     let dispatcher = Dispatcher::new(registry)
         .observers(agent.observers.clone())
@@ -40,6 +44,7 @@ async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
                 turn.on_results(done.into_iter().map(|execution| execution.result).collect())?;
             }
             Step::Done(Outcome::Answered) => return Ok(()),
+            Step::Done(Outcome::Cut(finish)) => return Err(StopReason::Cut(finish)),
             Step::Done(Outcome::Silent) => return Err(StopReason::Silent),
             Step::Done(Outcome::MaxIterations) => {
                 return Err(StopReason::MaxIterations(turn.iterations()));
@@ -57,7 +62,14 @@ async fn ask(
     agent.observers.tell(|| Event::ModelAsked { iteration });
     let started = Instant::now();
     let request = ChatRequest::new(turn.transcript()).tools(offered);
-    let reply = agent.model.reply(request).await?;
+    let reply = Guarded::new(
+        || {
+            let reply = agent.model.reply(request);
+            Box::pin(async { Ok(reply.await?) })
+        },
+        |Panic(message)| Err(StopReason::ModelPanicked(message)),
+    );
+    let reply = reply.await?;
     let took = started.elapsed();
 
     let asked = turn.transcript().len();

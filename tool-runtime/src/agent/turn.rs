@@ -4,12 +4,11 @@
 //! no randomness and can be serialised between any two steps; what it needs to know of the past is
 //! the transcript.
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
 
-use crate::message::{AssistantPart, CallId, Message, ToolCall, ToolResult};
-use crate::models::ChatReply;
+use super::mend::{is_silent, mended, with_unique_ids};
+use crate::message::{Message, ToolCall, ToolResult};
+use crate::models::{ChatReply, Finish};
 use crate::tool::ToolErrorKind;
 
 /// A run in progress.
@@ -36,6 +35,9 @@ pub struct Turn {
     transcript: Vec<Message>,
     iterations: u32,
     max_iterations: u32,
+    /// How the last reply ended.
+    #[serde(default)]
+    finish: Finish,
 }
 
 /// What is to be done next.
@@ -55,6 +57,8 @@ pub enum Step {
 pub enum Outcome {
     /// The model answered.
     Answered,
+    /// The model began an answer in words, and was cut off for this reason.
+    Cut(Finish),
     /// The model said nothing and called nothing.
     Silent,
     /// The model was asked as often as it may be, and wants more calls. They were not run.
@@ -69,9 +73,18 @@ pub struct OutOfTurn(&'static str);
 impl Turn {
     /// A run that goes on from `transcript` and may ask the model `max_iterations` times.
     ///
-    /// A call that the transcript left open is the first step.
+    /// Calls at its very end are the first step. Elsewhere, a call whose result is missing is
+    /// answered with `TOOL_INDETERMINATE`: nobody can tell whether it ran. Nor does anything else
+    /// that providers refuse stay: an id that is empty or was used before is replaced, a result
+    /// moves up to its call, and one without a call is dropped, as are replies that say nothing.
+    /// A transcript that is in order stays as it is.
     pub fn new(transcript: Vec<Message>, max_iterations: u32) -> Self {
-        Self { transcript, iterations: 0, max_iterations }
+        Self {
+            transcript: mended(transcript),
+            iterations: 0,
+            max_iterations,
+            finish: Finish::default(),
+        }
     }
 
     /// All that was said so far.
@@ -92,12 +105,13 @@ impl Turn {
     /// What is to be done next; the same until the machine is told more.
     pub fn next(&self) -> Step {
         match self.transcript.last() {
-            Some(message @ Message::Assistant { .. }) => {
+            Some(message @ Message::Assistant { parts }) => {
                 let calls: Vec<_> = message.calls().cloned().collect();
-                match calls.is_empty() {
-                    false => Step::Call(calls),
-                    true if message.text().trim().is_empty() => Step::Done(Outcome::Silent),
-                    true => Step::Done(Outcome::Answered),
+                match self.finish {
+                    _ if !calls.is_empty() => Step::Call(calls),
+                    Finish::Length | Finish::Filtered => Step::Done(Outcome::Cut(self.finish)),
+                    _ if is_silent(parts) => Step::Done(Outcome::Silent),
+                    _ => Step::Done(Outcome::Answered),
                 }
             }
             _ if self.iterations >= self.max_iterations => Step::Done(Outcome::MaxIterations),
@@ -117,7 +131,8 @@ impl Turn {
             return Err(OutOfTurn("the model was not asked"));
         }
         self.iterations += 1;
-        let parts = self.with_unique_ids(reply.parts);
+        self.finish = reply.finish;
+        let parts = with_unique_ids(&self.transcript, reply.parts);
         self.transcript.push(Message::Assistant { parts });
         if self.iterations >= self.max_iterations
             && let Step::Call(calls) = self.next()
@@ -143,20 +158,5 @@ impl Turn {
         }
         self.transcript.push(Message::Tool { results });
         Ok(())
-    }
-
-    fn with_unique_ids(&self, mut parts: Vec<AssistantPart>) -> Vec<AssistantPart> {
-        let earlier = self.transcript.iter().flat_map(Message::calls);
-        let mut used: HashSet<CallId> = earlier.map(|call| call.id.clone()).collect();
-        for part in &mut parts {
-            let AssistantPart::Call(call) = part else { continue };
-            let mut number = used.len() + 1;
-            while call.id.as_str().is_empty() || used.contains(&call.id) {
-                call.id = CallId::from(format!("call_{number}"));
-                number += 1;
-            }
-            used.insert(call.id.clone());
-        }
-        parts
     }
 }

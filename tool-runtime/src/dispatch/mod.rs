@@ -2,26 +2,33 @@
 //!
 //! Nothing here knows which model asked or what is done with the results.
 
-mod guard;
+mod answer;
+mod invoke;
 mod plan;
 mod policy;
 mod run;
 
 use std::sync::Arc;
 
-pub use guard::invoke;
+pub use invoke::invoke;
 
 use crate::event::{Observers, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::{Registry, Snapshot};
-use crate::tool::{Extensions, Permission, ToolDefinition};
-use policy::Granted;
+use crate::tool::{Extensions, ToolDefinition};
+use policy::{Granted, permit};
 
 /// Runs calls on the tools of a registry.
 ///
 /// Every call gets one result, in the order of the calls, whatever its tool does: an unknown
 /// name, wrong arguments, an error, a panic and a timeout are all answered. The calls of one reply
-/// run in parallel. Dropping the future stops those that still run.
+/// run in parallel, but for those of a `sequential` tool. Dropping the future stops those that
+/// still run.
+///
+/// Each call runs in a task of its own, also where there is but one. So a tool sees no
+/// `task_local!` of whoever dispatches it: [`extensions`](Self::extensions) are
+/// what it is given. A tool that holds its thread up past its timeout can't be stopped; it is
+/// reported as timed out all the same, once it has ended, and its result is not used.
 ///
 /// ```
 /// use tool_runtime::{Dispatcher, Registry, ToolCall, tool, tools};
@@ -94,14 +101,11 @@ impl Dispatcher {
         self
     }
 
-    /// The tools of a snapshot that a model may call: those that can run now, are allowed, and need
-    /// nothing that isn't granted. Sorted by name.
+    /// The tools of a snapshot that a model may call: those that can run now, are allowed without
+    /// asking anybody, and need nothing that isn't granted. Sorted by name.
     pub fn offered<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
         let mut offered = tools.definitions();
-        offered.retain(|tool| {
-            tool.permission != Permission::Deny
-                && tool.requires.iter().all(|needed| self.terms.granted.contains(needed))
-        });
+        offered.retain(|tool| permit(tool, &self.terms.granted).is_ok());
         offered
     }
 
@@ -113,7 +117,7 @@ impl Dispatcher {
     /// Runs the calls of one reply on what the registry holds now.
     ///
     /// # Panics
-    /// Outside a tokio runtime: several calls are spawned, and timeouts need its clock.
+    /// Outside a tokio runtime: calls are spawned, and timeouts need its clock.
     pub async fn dispatch(&self, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
         self.dispatch_on(&self.registry.snapshot(), calls).await
     }

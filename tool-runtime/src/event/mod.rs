@@ -6,13 +6,12 @@
 mod effect;
 mod execution;
 
-use std::mem;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::guard::guarded;
 use crate::message::ToolCall;
 
 pub use effect::EffectRecord;
@@ -68,11 +67,8 @@ impl Observers {
         }
         let event = event();
         for observer in &self.0 {
-            // An observer's panic is its own affair: the panic hook has reported it. What it threw
-            // is let go, for dropping it is the observer's code as well.
-            if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| observer(&event))) {
-                mem::forget(thrown);
-            }
+            // An observer's panic is its own affair: the panic hook has reported it.
+            let _ = guarded(|| observer(&event));
         }
     }
 }

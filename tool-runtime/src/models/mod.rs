@@ -11,7 +11,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 pub use error::ModelError;
-pub use request::{ChatReply, ChatRequest};
+pub use request::{ChatReply, ChatRequest, Finish};
 pub use scripted::{ScriptedModel, ScriptedTurn};
 
 /// A model that answers a conversation.

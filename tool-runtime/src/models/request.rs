@@ -41,17 +41,51 @@ impl<'a> ChatRequest<'a> {
 pub struct ChatReply {
     /// What it said, in order.
     pub parts: Vec<AssistantPart>,
+    /// Why it stopped there.
+    #[serde(default, skip_serializing_if = "Finish::is_stop")]
+    pub finish: Finish,
+}
+
+/// Why a model said no more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Finish {
+    /// It had said what it had to say. What is taken where a provider gives no reason.
+    #[default]
+    Stop,
+    /// It waits for the results of its calls.
+    Calls,
+    /// It ran out of tokens: words are cut off.
+    Length,
+    /// Its provider withheld it, or the rest of it.
+    Filtered,
+    /// For a reason that only its provider knows.
+    Other,
+}
+
+impl Finish {
+    fn is_stop(&self) -> bool {
+        *self == Self::Stop
+    }
 }
 
 impl ChatReply {
     /// A reply of these parts.
     pub fn new(parts: Vec<AssistantPart>) -> Self {
-        Self { parts }
+        Self { parts, finish: Finish::default() }
     }
 
     /// A reply in words.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(vec![AssistantPart::Text { text: text.into() }])
+    }
+
+    /// Says why the model stopped there.
+    #[must_use]
+    pub fn finish(mut self, finish: Finish) -> Self {
+        self.finish = finish;
+        self
     }
 
     /// Adds a call without an id; the run mints one.

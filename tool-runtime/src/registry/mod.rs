@@ -17,8 +17,11 @@ pub use snapshot::Snapshot;
 pub use tools::Tools;
 
 use crate::tool::Tool;
+use snapshot::Entry;
 
 /// The tools of a program. Clones share one set.
+///
+/// A tool is asked for its definition when it is registered; what it said then holds.
 ///
 /// ```
 /// use tool_runtime::{Registry, tool, tools};
@@ -52,11 +55,9 @@ impl Registry {
     /// # Errors
     /// The tool's definition is not one that providers take; nothing was changed.
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<Option<Arc<dyn Tool>>, RegistryError> {
-        tool.definition().validate()?;
-        let name = tool.definition().name.clone();
-        let before = self.current.rcu(|snapshot| snapshot.with(Arc::clone(&tool)));
-        drop(tool);
-        Ok(before.get(&name).cloned())
+        let entry = Entry::new(tool)?;
+        let before = self.current.rcu(|snapshot| snapshot.with(entry.clone()));
+        Ok(before.get(entry.name()).cloned())
     }
 
     /// Takes a tool away; it comes back.

@@ -10,14 +10,17 @@ const LONGEST: usize = 256;
 /// The names most like `name`, best first.
 ///
 /// Case and the kind of separator don't count: models write `getWeather` for `get_weather`. A name
-/// that holds the other whole (`weather` for `get_weather`) is like it, whatever their lengths.
+/// that holds the other whole (`weather` for `get_weather`) is like it, whatever their lengths; and
+/// what stands before the last `.`, `:` or `/` may be a space of names (`functions.get_weather`).
 pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     if name.len() > LONGEST {
         return Vec::new();
     }
     let wanted = plain(name);
+    let bare = plain(name.rsplit(['.', ':', '/']).next().unwrap_or_default());
     let mut ranked: Vec<_> = names
-        .map(|known| (likeness(&wanted, &plain(known)), known))
+        .map(|known| (plain(known), known))
+        .map(|(plain, known)| (likeness(&wanted, &plain).max(likeness(&bare, &plain)), known))
         .filter(|(likeness, _)| *likeness >= LEAST)
         .collect();
     ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
@@ -40,12 +43,16 @@ mod tests {
 
     #[test]
     fn offers_what_was_meant() {
-        let names = ["get_weather", "list_files", "read_file", "send_mail"];
+        let names = ["get_weather", "list_files", "ok", "read_file", "send_mail"];
         for (said, meant) in [
             ("getWeather", vec!["get_weather"]),
             ("weather", vec!["get_weather"]),
             ("get_wether", vec!["get_weather"]),
             ("functions.read_file", vec!["read_file"]),
+            ("functions.ok", vec!["ok"]),
+            ("mcp:files/read_fil", vec!["read_file"]),
+            ("shell::ok", vec!["ok"]),
+            ("functions.", vec![]),
             ("read_files", vec!["read_file"]),
             ("launch_rocket", vec![]),
             ("", vec![]),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::message::{Arguments, AssistantPart, ToolCall};
-use crate::models::{ChatReply, ModelError};
+use crate::models::{ChatReply, Finish, ModelError};
 use crate::providers::http::excerpt;
 
 #[derive(Deserialize)]
@@ -90,13 +90,15 @@ pub(super) fn reply(body: &str) -> Result<ChatReply, ModelError> {
         ToolCall::new(call.id.unwrap_or_default(), call.function.name, arguments)
     });
     let texts = texts.map(|text| AssistantPart::Text { text });
-    let parts: Vec<_> = texts.chain(calls.map(AssistantPart::Call)).collect();
-    // A call that is cut off is refused where it is decoded, and the model told; silence tells
-    // nobody, and a model that spent all its tokens on thinking is silent.
-    if parts.is_empty() && finish_reason.as_deref() == Some("length") {
-        return Err(malformed("the model ran out of tokens before it said anything".into()));
-    }
-    Ok(ChatReply::new(parts))
+    let parts = texts.chain(calls.map(AssistantPart::Call)).collect();
+    let finish = match finish_reason.as_deref() {
+        None | Some("stop") => Finish::Stop,
+        Some("tool_calls" | "function_call") => Finish::Calls,
+        Some("length") => Finish::Length,
+        Some("content_filter") => Finish::Filtered,
+        Some(_) => Finish::Other,
+    };
+    Ok(ChatReply::new(parts).finish(finish))
 }
 
 #[cfg(test)]
@@ -104,7 +106,7 @@ mod tests {
     use serde_json::json;
 
     use super::reply;
-    use crate::models::ChatReply;
+    use crate::models::{ChatReply, Finish};
 
     #[test]
     fn what_servers_send() {
@@ -139,6 +141,22 @@ mod tests {
     }
 
     #[test]
+    fn why_it_ended() {
+        for (reason, finish) in [
+            (json!(null), Finish::Stop),
+            (json!("stop"), Finish::Stop),
+            (json!("tool_calls"), Finish::Calls),
+            (json!("length"), Finish::Length),
+            (json!("content_filter"), Finish::Filtered),
+            (json!("eos"), Finish::Other),
+        ] {
+            let choice = json!({ "message": { "content": "Hi" }, "finish_reason": reason });
+            let body = json!({ "choices": [choice] }).to_string();
+            assert_eq!(reply(&body).unwrap(), ChatReply::text("Hi").finish(finish), "{body}");
+        }
+    }
+
+    #[test]
     fn what_is_no_completion_is_shown() {
         for (body, reason) in [
             ("", "it is empty"),
@@ -149,10 +167,6 @@ mod tests {
             (r#"{"error": {"message": "overloaded", "code": 502}}"#, "an error, overloaded"),
             (r#"{"error": "overloaded"}"#, r#"an error, "overloaded""#),
             (r#"{"choices": null, "error": {"code": 502}}"#, r#"an error, {"code":502}"#),
-            (
-                r#"{"choices": [{"finish_reason": "length", "message": {"content": ""}}]}"#,
-                "ran out of tokens",
-            ),
         ] {
             let error = reply(body).unwrap_err().to_string();
             assert!(error.contains(reason), "{error}");

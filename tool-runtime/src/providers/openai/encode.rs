@@ -63,26 +63,31 @@ fn call(call: &ToolCall) -> Value {
     json!({
         "id": call.id,
         "type": "function",
-        "function": { "name": call.name, "arguments": arguments(&call.arguments) },
+        "function": { "name": name(&call.name), "arguments": arguments(&call.arguments) },
     })
+}
+
+/// The name of a call: OpenAI refuses a conversation in which a model called what can't be a name.
+fn name(called: &str) -> String {
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let name = called.chars().map(|c| if fits(c) { c } else { '_' }).take(64).collect();
+    if called.is_empty() { "unknown".into() } else { name }
 }
 
 /// An object as text: the model's own, byte for byte, unless it is damaged.
 ///
 /// llama.cpp and vLLM read these texts again and refuse the whole conversation, now and on every
-/// turn after, when one of them isn't the JSON of an object. Damaged text goes back repaired, and
-/// as a member of an object where that fails, so that the model still sees what it wrote.
+/// turn after, when one of them isn't the JSON of an object. Damaged text goes back as the object
+/// that the tool was given, and as a member of one where it was given none, so that the model still
+/// sees what it wrote.
 fn arguments(arguments: &Arguments) -> Cow<'_, str> {
     let text = arguments.to_text();
     if serde_json::from_str::<Map<String, Value>>(&text).is_ok() {
         return text;
     }
-    let repaired = json::parse(&text).map(|parsed| parsed.value).ok().filter(Value::is_object);
-    let object = repaired.unwrap_or_else(|| match text.trim() {
-        "" => json!({}),
-        _ => json!({ "unreadable": text }),
-    });
-    Cow::Owned(object.to_string())
+    let repaired = json::parse_as(&text, &json!({ "type": "object" })).map(|parsed| parsed.value);
+    let object = repaired.ok().filter(Value::is_object);
+    Cow::Owned(object.unwrap_or_else(|| json!({ "unreadable": text })).to_string())
 }
 
 fn definition(tool: &ToolDefinition) -> Value {
@@ -100,7 +105,7 @@ fn definition(tool: &ToolDefinition) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::{arguments, request};
+    use super::{arguments, name, request};
     use crate::message::{AssistantPart, Message, ToolCall, ToolResult};
     use crate::models::ChatRequest;
     use crate::tool::ToolDefinition;
@@ -155,11 +160,27 @@ mod tests {
         for (written, sent) in [
             (r#"{ "b": 1.0, "a": 1e2 }"#, r#"{ "b": 1.0, "a": 1e2 }"#),
             ("", "{}"),
+            (" null ", "{}"),
             ("```json\n{\"a\": 1}\n```", r#"{"a":1}"#),
+            ("As in [1]: {\"a\": 1}", r#"{"a":1}"#),
+            (r#""{\"a\": 1}""#, r#"{"a":1}"#),
             (r#"{"a": "#, r#"{"unreadable":"{\"a\": "}"#),
             ("[1]", r#"{"unreadable":"[1]"}"#),
         ] {
             assert_eq!(arguments(&written.into()), sent, "{written}");
+        }
+    }
+
+    #[test]
+    fn a_name_that_is_none_goes_back_as_one() {
+        for (called, sent) in [
+            ("get_Weather-2", "get_Weather-2"),
+            ("bad name\n", "bad_name_"),
+            ("functions.süß", "functions_s__"),
+            ("", "unknown"),
+            (&"x".repeat(65), &"x".repeat(64)),
+        ] {
+            assert_eq!(name(called), sent);
         }
     }
 

@@ -1,0 +1,51 @@
+//! One call is run as several are.
+
+use super::*;
+
+tokio::task_local! {
+    static CALLER: &'static str;
+}
+
+#[tokio::test]
+async fn a_tool_sees_nothing_of_the_callers_task() {
+    let look = ByHand::new("look", || -> Call<'static> {
+        Box::pin(async {
+            let seen = CALLER.try_with(|caller| *caller).unwrap_or("nobody");
+            Ok(ToolOutput::text(seen))
+        })
+    });
+    let dispatcher = dispatcher(Tools::new().with(look));
+    for count in [1, 2] {
+        let list = vec![("look", "{}"); count];
+        let done = CALLER.scope("me", dispatcher.dispatch(calls(&list))).await;
+        assert_eq!(texts(&done), vec!["nobody"; count]);
+    }
+}
+
+/// Holds its thread up: the clock goes on and nothing else does.
+fn hold_up(span: Duration) {
+    let mut advance = std::pin::pin!(tokio::time::advance(span));
+    let _ = advance.as_mut().poll(&mut Context::from_waker(std::task::Waker::noop()));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_ends_after_its_time_is_not_used() {
+    for (millis, count, code) in
+        [(2_000, 1, "TOOL_TIMEOUT"), (2_000, 3, "TOOL_TIMEOUT"), (999, 1, "-")]
+    {
+        let mut busy = ByHand::new("busy", move || -> Call<'static> {
+            Box::pin(async move {
+                hold_up(Duration::from_millis(millis));
+                Ok(ToolOutput::text("done"))
+            })
+        });
+        busy.0 = busy.0.timeout(Duration::from_secs(1));
+        let dispatcher = dispatcher(Tools::new().with(busy));
+        let done = dispatcher.dispatch(calls(&vec![("busy", "{}"); count])).await;
+        assert_eq!(codes(&done), vec![code; count]);
+        if code == "TOOL_TIMEOUT" {
+            let text = "The tool took longer than 1s, so its result is not used.";
+            assert_eq!(texts(&done), vec![text; count]);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! Code of a tool that runs outside its call: its errors' texts and destructors, what it says of
+//! itself; and a runtime that goes away.
+
+use std::error::Error;
+use std::fmt;
+
+use super::*;
+
+/// Where an error panics.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum At {
+    Display,
+    Source,
+    Drop,
+    /// Nowhere, but it lies behind itself.
+    Loop,
+}
+
+#[derive(Debug)]
+struct Mined(At);
+
+impl fmt::Display for Mined {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        assert!(self.0 != At::Display, "in the text");
+        f.write_str("mined")
+    }
+}
+
+impl Error for Mined {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        assert!(self.0 != At::Source, "in the source");
+        (self.0 == At::Loop).then_some(self)
+    }
+}
+
+impl Drop for Mined {
+    fn drop(&mut self) {
+        assert!(self.0 != At::Drop, "in the destructor");
+    }
+}
+
+/// Collects what observers are told.
+fn observed(dispatcher: Dispatcher) -> (Dispatcher, std::sync::mpsc::Receiver<Event>) {
+    let (sender, receiver) = std::sync::mpsc::channel();
+    let mut observers = Observers::default();
+    observers.add(move |event: &Event| sender.send(event.clone()).unwrap());
+    (dispatcher.observers(observers), receiver)
+}
+
+fn finished(events: &std::sync::mpsc::Receiver<Event>) -> Vec<ToolExecution> {
+    let finished = |event| match event {
+        Event::CallFinished(execution) => Some(execution),
+        _ => None,
+    };
+    events.try_iter().filter_map(finished).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_that_panics_is_an_error_all_the_same() {
+    silence_panics();
+    for (at, cause) in [
+        (At::Display, "an error whose own text panicked: in the text"),
+        (At::Source, "an error whose own text panicked: in the source"),
+        (At::Drop, "mined"),
+        (At::Loop, "mined: mined: mined"),
+    ] {
+        let mut tool = ByHand::new("mined", move || -> Call<'static> {
+            Box::pin(async move { Err(ToolError::transient("no").with_source(Mined(at))) })
+        });
+        // What is thrown away between two attempts panics as well.
+        tool.0 = tool.0.idempotent();
+        tool.0.retries = 1;
+        let (dispatcher, events) = observed(dispatcher(Tools::new().with(tool)));
+        for count in [1, 2] {
+            let done = dispatcher.dispatch(calls(&vec![("mined", "{}"); count])).await;
+            assert_eq!(finished(&events).len(), count, "{at:?}");
+            for execution in done {
+                assert_eq!(execution.result.text, "no");
+                assert_eq!(execution.result.error.as_deref(), Some("TOOL_TRANSIENT_FAILURE"));
+                assert_eq!(execution.attempts, 2);
+                let told = execution.cause.unwrap();
+                assert!(told.starts_with(cause) && told.len() < 1_000, "{told}");
+            }
+        }
+    }
+}
+
+/// Can be asked so often and no more.
+struct Shy {
+    definition: ToolDefinition,
+    left: AtomicUsize,
+}
+
+#[async_trait]
+impl Tool for Shy {
+    fn definition(&self) -> &ToolDefinition {
+        let left = self.left.fetch_sub(1, Ordering::SeqCst);
+        assert!(left > 0, "asked too often");
+        &self.definition
+    }
+
+    fn availability(&self) -> Availability {
+        panic!("nobody knows")
+    }
+
+    async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text("called"))
+    }
+}
+
+#[tokio::test]
+async fn what_a_tool_says_of_itself_is_asked_once() {
+    silence_panics();
+    let shy = |name: &str| Shy {
+        definition: ToolDefinition::new(name, "Shy.", json!({ "type": "object" })),
+        left: AtomicUsize::new(1),
+    };
+    let registry = Registry::try_from(tools![add].with(shy("one"))).unwrap();
+    registry.register(Arc::new(shy("two"))).unwrap();
+    let dispatcher = Dispatcher::new(registry);
+    let snapshot = dispatcher.registry().snapshot();
+    // One that panics when it is asked whether it can run is taken at its word.
+    let offered: Vec<_> = dispatcher.offered(&snapshot).iter().map(|tool| &tool.name).collect();
+    assert_eq!(offered, ["add"]);
+    assert_eq!(snapshot.definition("two").unwrap().description, "Shy.");
+    let done = dispatcher.dispatch(calls(&[("one", "{}")])).await;
+    assert_eq!(texts(&done), ["called"]);
+    let done = dispatcher.dispatch(calls(&[("one", "{}"), ("two", "{}"), ("tow", "{}")])).await;
+    assert_eq!(texts(&done)[..2], ["called"; 2]);
+    assert_eq!(texts(&done)[2], "There is no tool named `tow`. Did you mean `two`?");
+}
+
+#[test]
+fn what_is_torn_down_with_its_runtime_is_told_of() {
+    let gone = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let handle = gone.handle().clone();
+    gone.shutdown_background();
+    let alive = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    for count in [1, 2] {
+        let (dispatcher, events) = observed(all());
+        let list = vec![("add", r#"{"a": 1, "b": 2}"#); count];
+        let done = alive.block_on(async {
+            let _entered = handle.enter();
+            dispatcher.dispatch(calls(&list)).await
+        });
+        assert_eq!(codes(&done), vec!["TOOL_INDETERMINATE"; count]);
+        assert_eq!(finished(&events), done);
+    }
+}

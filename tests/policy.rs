@@ -1,0 +1,269 @@
+//! What stands between a call and its tool, and what goes along with its result.
+
+#[path = "support/conversation.rs"]
+#[allow(dead_code, reason = "shared with tests that use the rest")]
+mod conversation;
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use conversation::{assert_complete, results};
+use serde_json::json;
+use tokio::time::Instant;
+use tool_runtime::{
+    Agent, ChatReply, Dispatcher, EffectRecord, Extensions, Image, Registry, ScriptedModel,
+    ScriptedTurn, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolExecution, ToolOutput,
+    Tools, tool, tools,
+};
+
+fn dispatcher(tools: Tools) -> Dispatcher {
+    Dispatcher::new(Registry::try_from(tools).unwrap())
+}
+
+/// Calls these tools in one reply, without arguments.
+async fn run(dispatcher: &Dispatcher, names: &[&str]) -> Vec<ToolExecution> {
+    let numbered = names.iter().enumerate();
+    let calls = numbered.map(|(n, name)| ToolCall::new(format!("call_{n}"), *name, "{}"));
+    dispatcher.dispatch(calls.collect()).await
+}
+
+fn offered(dispatcher: &Dispatcher) -> Vec<String> {
+    let tools = dispatcher.registry().snapshot();
+    dispatcher.offered(&tools).iter().map(|tool| tool.name.clone()).collect()
+}
+
+fn code(done: &ToolExecution) -> &str {
+    done.result.error.as_deref().unwrap_or("-")
+}
+
+/// Runs.
+#[tool]
+async fn allowed() {}
+
+/// Doesn't run.
+#[tool(permission = "deny")]
+async fn denied() {
+    unreachable!("it is denied")
+}
+
+/// Runs where somebody says so.
+#[tool(permission = "ask")]
+async fn asked() {
+    unreachable!("there is nobody to ask")
+}
+
+/// Needs two things.
+#[tool(requires("filesystem", "network"))]
+async fn needy() {}
+
+#[tokio::test]
+async fn what_is_not_allowed_is_neither_offered_nor_run() {
+    let dispatcher = dispatcher(tools![allowed, denied, asked]);
+    assert_eq!(offered(&dispatcher), ["allowed"]);
+    let done = run(&dispatcher, &["allowed", "denied", "asked"]).await;
+    for (done, (code_, attempts, text)) in done.iter().zip([
+        ("-", 1, "ok"),
+        ("TOOL_DENIED", 0, "`denied` is not allowed here."),
+        ("TOOL_DENIED", 0, "`asked` needs approval, and there is nobody to ask."),
+    ]) {
+        assert_eq!((code(done), done.attempts, done.result.text.as_str()), (code_, attempts, text));
+    }
+}
+
+#[tokio::test]
+async fn what_a_tool_needs_has_to_be_granted() {
+    for (granted, missing) in [
+        (&[][..], Some("filesystem")),
+        (&["filesystem"], Some("network")),
+        (&["network", "other"], Some("filesystem")),
+        (&["network", "filesystem"], None),
+    ] {
+        let dispatcher = dispatcher(tools![needy]).grant(granted.iter().copied());
+        assert_eq!(offered(&dispatcher).is_empty(), missing.is_some());
+        let done = run(&dispatcher, &["needy"]).await.remove(0);
+        let text = match missing {
+            Some(missing) => format!("`needy` needs `{missing}`, which is not granted here."),
+            None => "ok".into(),
+        };
+        assert_eq!((done.attempts, done.result.text), (u32::from(missing.is_none()), text));
+    }
+    // What is granted twice adds up.
+    let dispatcher = dispatcher(tools![needy]).grant(["network"]).grant(["filesystem"]);
+    assert_eq!(code(&run(&dispatcher, &["needy"]).await[0]), "-");
+}
+
+#[tokio::test]
+async fn an_agent_offers_what_it_grants() {
+    for (granted, tools, text) in [
+        (&[][..], &["allowed"][..], "not granted"),
+        (&["filesystem", "network"], &["allowed", "needy"], "ok"),
+    ] {
+        let model = ScriptedModel::new([
+            ScriptedTurn::new(ChatReply::default().call("needy", "{}"))
+                .expect_tools(tools.iter().copied()),
+            ScriptedTurn::new(ChatReply::text("Done.")).expect_last(text),
+        ]);
+        let agent =
+            Agent::new(model, tools![allowed, needy, denied]).grant(granted.iter().copied());
+        agent.run("Go").await.unwrap();
+    }
+}
+
+/// How often a flaky tool has run, and how it fails until it has run often enough.
+struct Flaky {
+    ran: AtomicU32,
+    works_at: u32,
+    failure: ToolErrorKind,
+}
+
+impl Flaky {
+    fn run(&self) -> Result<u32, ToolError> {
+        let ran = self.ran.fetch_add(1, Ordering::SeqCst) + 1;
+        if ran < self.works_at { Err(ToolError::new(self.failure, "not yet")) } else { Ok(ran) }
+    }
+}
+
+/// Works in the end.
+#[tool(idempotent, retries = 3)]
+async fn flaky(ctx: &ToolContext) -> Result<u32, ToolError> {
+    ctx.get::<Flaky>().ok_or("no state")?.run()
+}
+
+/// Is not tried again.
+#[tool(idempotent)]
+async fn once(ctx: &ToolContext) -> Result<u32, ToolError> {
+    ctx.get::<Flaky>().ok_or("no state")?.run()
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_pass_is_tried_again() {
+    use ToolErrorKind::{Failed, Transient, Validation};
+    for (tool, failure, works_at, attempts, works, millis) in [
+        ("flaky", Transient, 1, 1, true, 0),
+        ("flaky", Transient, 2, 2, true, 100),
+        ("flaky", Transient, 4, 4, true, 100 + 200 + 400),
+        ("flaky", Transient, 5, 4, false, 100 + 200 + 400),
+        ("flaky", Failed, 2, 1, false, 0),
+        ("flaky", Validation, 2, 1, false, 0),
+        ("once", Transient, 2, 1, false, 0),
+    ] {
+        let state = Flaky { ran: AtomicU32::new(0), works_at, failure };
+        let dispatcher =
+            dispatcher(tools![flaky, once]).extensions(Extensions::default().with(state));
+        let done = run(&dispatcher, &[tool]).await.remove(0);
+        assert_eq!(done.attempts, attempts);
+        assert_eq!(done.result.is_success(), works);
+        assert_eq!(done.took, Duration::from_millis(millis));
+        assert_eq!(done.result.text, if works { works_at.to_string() } else { "not yet".into() });
+    }
+}
+
+/// Hangs, each time.
+#[tool(idempotent, retries = 2, timeout = "1s")]
+async fn hang() {
+    std::future::pending().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_attempt_has_its_own_time() {
+    let done = run(&dispatcher(tools![hang]), &["hang"]).await.remove(0);
+    assert_eq!((code(&done), done.attempts), ("TOOL_TIMEOUT", 3));
+    assert_eq!(done.took, Duration::from_millis(1_000 + 100 + 1_000 + 200 + 1_000));
+}
+
+/// When tools began and ended.
+#[derive(Clone, Default)]
+struct Log(Arc<Mutex<Vec<&'static str>>>);
+
+impl Log {
+    async fn take_a_second(ctx: &ToolContext, begins: &'static str, ends: &'static str) {
+        let Self(log) = ctx.get().unwrap();
+        log.lock().unwrap().push(begins);
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        log.lock().unwrap().push(ends);
+    }
+}
+
+/// Runs beside others.
+#[tool]
+async fn beside(ctx: &ToolContext) {
+    Log::take_a_second(ctx, "(", ")").await;
+}
+
+/// Runs alone.
+#[tool(sequential)]
+async fn alone(ctx: &ToolContext) {
+    Log::take_a_second(ctx, "[", "]").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_sequential_call_waits_and_is_waited_for() {
+    for (names, order, seconds) in [
+        (&["beside", "beside", "beside"][..], "((()))", 1),
+        (&["alone", "alone"], "[][]", 2),
+        (&["beside", "beside", "alone", "beside", "beside"], "(())[](())", 3),
+        (&["alone", "beside", "missing", "beside"], "[](())", 2),
+    ] {
+        let log = Log::default();
+        let dispatcher =
+            dispatcher(tools![beside, alone]).extensions(Extensions::default().with(log.clone()));
+        let started = Instant::now();
+        let done = run(&dispatcher, names).await;
+        assert_eq!(log.0.lock().unwrap().concat(), order);
+        assert_eq!(started.elapsed(), Duration::from_secs(seconds));
+        let answered: Vec<_> = done.iter().map(|done| done.call.name.as_str()).collect();
+        assert_eq!(answered, names);
+    }
+}
+
+/// Draws a chart.
+#[tool(effect = "write")]
+async fn chart(ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let folder: &String = ctx.get().ok_or("there is no folder")?;
+    Ok(ToolOutput::text("drawn")
+        .with_image(Image { media_type: "image/png".into(), base64: "AAAA".into() })
+        .with_effect(EffectRecord::FileWritten { path: format!("{folder}/chart.png") })
+        .with_effect(EffectRecord::Other { name: "cost".into(), data: json!(3) }))
+}
+
+#[tokio::test]
+async fn an_agent_gives_values_and_passes_on_images_and_effects() {
+    let reply = ChatReply::default().call("chart", "{}").call("chart", "{}");
+    let model = ScriptedModel::new([reply, ChatReply::text("Done.")]);
+    let told = Arc::<Mutex<Vec<ToolExecution>>>::default();
+    let kept = Arc::clone(&told);
+    let answer = Agent::new(model, tools![chart])
+        .extension("first".to_owned())
+        .extension(7_u32)
+        // The last of a type counts.
+        .extension("out".to_owned())
+        .on_tool_result(move |done| kept.lock().unwrap().push(done.clone()))
+        .run("Go")
+        .await
+        .unwrap();
+
+    assert_complete(&answer.transcript);
+    for result in results(&answer.transcript[2]) {
+        assert_eq!(result.images[0].media_type, "image/png");
+    }
+    let effects = [
+        EffectRecord::FileWritten { path: "out/chart.png".into() },
+        EffectRecord::Other { name: "cost".into(), data: json!(3) },
+    ];
+    let told = told.lock().unwrap();
+    assert_eq!(told.len(), 2);
+    for done in told.iter() {
+        assert_eq!(done.effects, effects);
+        let read: ToolExecution =
+            serde_json::from_value(serde_json::to_value(done).unwrap()).unwrap();
+        assert_eq!(read, *done);
+    }
+}
+
+#[tokio::test]
+async fn without_its_value_a_tool_says_so() {
+    let done = run(&dispatcher(tools![chart]), &["chart"]).await.remove(0);
+    assert_eq!(done.result.text, "there is no folder");
+    assert!(done.effects.is_empty() && done.result.images.is_empty());
+}

@@ -1,0 +1,115 @@
+//! Makes a conversation from outside one that a provider takes: each call answered exactly once,
+//! right behind it, and no two calls of one id.
+
+use std::collections::HashSet;
+
+use crate::message::{AssistantPart, CallId, Message, ToolCall, ToolResult};
+use crate::tool::ToolErrorKind;
+
+/// The conversation with what is amiss in it put right; one that is in order stays as it is.
+///
+/// - An empty id, and one that was used before, is replaced; the results follow.
+/// - Results belong to the last calls before them, by id; they move up to stand right behind.
+/// - A call without a result gets one that says so, unless it stands at the very end: then it was
+///   never run.
+/// - A result without a call is dropped, and so is a second one of the same call.
+/// - What the model said is dropped where it is nothing at all.
+pub(super) fn mended(transcript: Vec<Message>) -> Vec<Message> {
+    let never_run = transcript.last().is_some_and(|last| last.calls().next().is_some());
+    let mut ids = Ids::default();
+    let mut mended = Vec::with_capacity(transcript.len());
+    let mut open = None;
+    for message in transcript {
+        match message {
+            Message::Assistant { parts } if is_silent(&parts) => {}
+            Message::Assistant { mut parts } => {
+                let asked = ids.make_unique(&mut parts);
+                let said = Message::Assistant { parts };
+                if asked.is_empty() {
+                    mended.push(said);
+                } else {
+                    let results = said.calls().map(lost).collect();
+                    mended.push(said);
+                    open = Some(Open { place: mended.len(), asked });
+                    mended.push(Message::Tool { results });
+                }
+            }
+            Message::Tool { results } => {
+                if let Some(open) = &mut open {
+                    open.answer(results, &mut mended);
+                }
+            }
+            message => mended.push(message),
+        }
+    }
+    if never_run {
+        mended.pop();
+    }
+    mended
+}
+
+/// Whether a model said nothing and called nothing.
+pub(super) fn is_silent(parts: &[AssistantPart]) -> bool {
+    parts.iter().all(|part| matches!(part, AssistantPart::Text { text } if text.trim().is_empty()))
+}
+
+/// Gives the calls of a reply ids that no call of the conversation has.
+pub(super) fn with_unique_ids(
+    transcript: &[Message],
+    mut parts: Vec<AssistantPart>,
+) -> Vec<AssistantPart> {
+    let earlier = transcript.iter().flat_map(Message::calls);
+    Ids(earlier.map(|call| call.id.clone()).collect()).make_unique(&mut parts);
+    parts
+}
+
+fn lost(call: &ToolCall) -> ToolResult {
+    let text = "The result of this call was lost; it may have had effects.";
+    ToolResult::failure(call, ToolErrorKind::Indeterminate.code(), text)
+}
+
+/// The calls that results belong to.
+struct Open {
+    /// Where the results go.
+    place: usize,
+    /// The ids that the calls came with; none once answered.
+    asked: Vec<Option<CallId>>,
+}
+
+impl Open {
+    fn answer(&mut self, given: Vec<ToolResult>, mended: &mut [Message]) {
+        let Some(Message::Tool { results }) = mended.get_mut(self.place) else { return };
+        for result in given {
+            let mut slots = self.asked.iter_mut().zip(results.iter_mut());
+            if let Some((asked, slot)) =
+                slots.find(|(asked, _)| **asked == Some(result.call.clone()))
+            {
+                *asked = None;
+                *slot = ToolResult { call: slot.call.clone(), ..result };
+            }
+        }
+    }
+}
+
+/// The ids that calls have.
+#[derive(Default)]
+struct Ids(HashSet<CallId>);
+
+impl Ids {
+    /// Replaces ids that are empty or taken; gives back those that the calls came with.
+    fn make_unique(&mut self, parts: &mut [AssistantPart]) -> Vec<Option<CallId>> {
+        let Self(used) = self;
+        let mut came = Vec::new();
+        for part in parts {
+            let AssistantPart::Call(call) = part else { continue };
+            came.push(Some(call.id.clone()));
+            let mut number = used.len() + 1;
+            while call.id.as_str().is_empty() || used.contains(&call.id) {
+                call.id = CallId::from(format!("call_{number}"));
+                number += 1;
+            }
+            used.insert(call.id.clone());
+        }
+        came
+    }
+}

@@ -66,13 +66,33 @@ fn wrappings() -> impl Strategy<Value = (String, String)> {
         ("perhaps {\"a\": 1}</think>", "</s>"),
         ("[TOOL_CALLS] ", "[/TOOL_CALLS]"),
         ("Use {city} så: ", ". That's all."),
-        ("shop.find(", ");"),
         ("As [see below] says — ", " 😀"),
     ]);
-    vec(pair, 1..3).prop_map(|pairs| {
-        let before = pairs.iter().map(|pair| pair.0).collect();
-        (before, pairs.iter().rev().map(|pair| pair.1).collect())
+    // The call is the innermost: around more it would have other arguments.
+    let call = select(vec![("", ""), ("", ""), ("shop.find(", ");")]);
+    (vec(pair, 1..3), call).prop_map(|(pairs, call)| {
+        let before: String = pairs.iter().map(|pair| pair.0).collect();
+        let after: String = pairs.iter().rev().map(|pair| pair.1).collect();
+        (before + call.0, call.1.to_owned() + &after)
     })
+}
+
+/// Two members of an object that has lost its brackets, the second of which is an object.
+fn members() -> impl Strategy<Value = String> {
+    let quote =
+        select(vec![("", ""), ("\"", "\""), ("'", "'"), ("“", "”"), ("`", "`"), ("**", "**")]);
+    let sign = select(vec![":", ": ", " : ", "=", " = ", " => ", ":\u{a0}", ":\n"]);
+    let end = select(vec![",", ", ", "\n", ",\n", "; ", "&"]);
+    let value = select(vec!["\"drafts\"", "5", "true", "drafts", "'x'", "[1]", "null"]);
+    let key = "[a-z]{1,5}_";
+    (quote, sign, end, value, key, key, objects(), any::<bool>()).prop_map(
+        |(quote, sign, end, value, first, second, object, object_last)| {
+            let key = |key| format!("{}{key}{}{sign}", quote.0, quote.1);
+            let (value, object) = (value.to_owned(), object.to_string());
+            let (one, two) = if object_last { (value, object) } else { (object, value) };
+            format!("{}{one}{end}{}{two}", key(first), key(second))
+        },
+    )
 }
 
 /// Fragments that meet in damaged texts more often than random characters do.
@@ -174,6 +194,29 @@ proptest! {
             } else if end > before.len() {
                 prop_assert!(parse(prefix).is_err(), "{} gave a value", prefix);
             }
+        }
+    }
+
+    #[test]
+    fn no_member_is_the_whole(text in members(), (before, after) in wrappings()) {
+        let wrapped = format!("{before}{text}{after}");
+        for text in [&text, &wrapped] {
+            prop_assert!(parse(text).is_err(), "{} gave a value", text);
+            prop_assert!(parse_as(text, &json!({"type": "object"})).is_err(), "{} gave an object", text);
+        }
+    }
+
+    /// Decoding from the text of a value is decoding from what the model wrote.
+    #[test]
+    fn the_text_of_a_value_is_as_spelled((value, text) in printed(), (before, after) in wrappings()) {
+        let wrapped = parse(&format!("{before}{text}{after}")).unwrap();
+        prop_assert_eq!(wrapped.json(), &text);
+        let twice = Value::from(text.as_str()).to_string();
+        let decoded = parse_as(&twice, &json!({"type": "object"})).unwrap();
+        prop_assert_eq!(decoded.json(), &text);
+        if value.as_object().is_some_and(|members| !members.is_empty()) {
+            let escaped = parse(twice.get(1..twice.len() - 1).unwrap()).unwrap();
+            prop_assert_eq!(escaped.json(), &text);
         }
     }
 

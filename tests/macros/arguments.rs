@@ -314,3 +314,183 @@ async fn an_argument_that_comes_twice_is_refused() {
     let said = refusal(&exact {}, r#"{"number": 1, "long": 2, "number": 3}"#).await;
     assert!(said.contains("twice"), "{said}");
 }
+
+/// The ways in which a model sends the same arguments.
+fn spellings(json: &str) -> [Arguments; 6] {
+    [
+        json.into(),
+        format!("```json\n{json}\n```").as_str().into(),
+        format!("Here are the arguments:\n{json}").as_str().into(),
+        format!("<tool_call>{json}</tool_call>").as_str().into(),
+        serde_json::to_string(json).unwrap().as_str().into(),
+        Arguments::Value(Value::from(json).into()),
+    ]
+}
+
+/// The answer, or none where the arguments are refused, is the same however they are wrapped.
+async fn however_sent(tool: &impl Tool, json: &str) -> Option<String> {
+    let mut all = Vec::new();
+    for arguments in spellings(json) {
+        all.push(call(tool, arguments).await.ok());
+    }
+    assert!(all.iter().all(|one| *one == all[0]), "{json}: {all:?}");
+    all.swap_remove(0)
+}
+
+#[args]
+struct Town {
+    #[serde(alias = "town")]
+    city: String,
+    #[serde(default, deserialize_with = "number_or_text")]
+    days: u8,
+    #[serde(default, rename = "long-stay")]
+    long: bool,
+}
+
+fn number_or_text<'de, D: serde::Deserializer<'de>>(input: D) -> Result<u8, D::Error> {
+    let value = Value::deserialize(input)?;
+    let number = value.as_u64().or_else(|| value.as_str()?.parse().ok());
+    number
+        .and_then(|number| number.try_into().ok())
+        .ok_or_else(|| serde::de::Error::custom("expected a number"))
+}
+
+#[args]
+struct RuledTown {
+    #[serde(alias = "town")]
+    city: String,
+    #[serde(default, deserialize_with = "number_or_text")]
+    #[schemars(range(max = 7))]
+    days: u8,
+    #[serde(default, rename = "long-stay")]
+    long: bool,
+    #[schemars(range(min = 1))]
+    rooms: Option<u8>,
+}
+
+/// Visits it.
+#[tool]
+async fn visit(town: Town) -> String {
+    format!("{} {} {}", town.city, town.days, town.long)
+}
+
+/// Visits it by the rules.
+#[tool]
+async fn visit_by_rules(town: RuledTown) -> String {
+    let _ = town.rooms;
+    format!("{} {} {}", town.city, town.days, town.long)
+}
+
+#[tokio::test]
+async fn an_unrelated_rule_changes_nothing() {
+    for (json, wanted) in [
+        (r#"{"city": "Oslo"}"#, Some("Oslo 0 false")),
+        (r#"{"town": "Oslo"}"#, Some("Oslo 0 false")),
+        (r#"{"town": "Oslo", "days": "3"}"#, Some("Oslo 3 false")),
+        (r#"{"city": "Oslo", "days": 3, "long-stay": true}"#, Some("Oslo 3 true")),
+        (r#"{"city": "Oslo", "long": true}"#, None),
+        (r#"{"city": "Oslo", "town": "Rome"}"#, None),
+        (r#"{"city": "Oslo", "city": "Rome"}"#, None),
+        (r#"{"city": "Oslo", "days": "many"}"#, None),
+        (r#"["Oslo", 3, true]"#, None),
+        (r"{}", None),
+    ] {
+        assert_eq!(however_sent(&visit {}, json).await.as_deref(), wanted, "{json}");
+        assert_eq!(however_sent(&visit_by_rules {}, json).await.as_deref(), wanted, "{json}");
+    }
+    for json in [r#"{"town": "Oslo", "rooms": 0}"#, r#"{"city": "Oslo", "days": 8}"#] {
+        assert_eq!(however_sent(&visit_by_rules {}, json).await, None, "{json}");
+    }
+    let said = refusal(&visit_by_rules {}, r#"{"town": "Oslo", "rooms": 0, "days": "9"}"#).await;
+    assert!(said.contains("`rooms`") && !said.contains("town"), "{said}");
+}
+
+/// Counts.
+#[tool]
+async fn count(number: u128, share: f64, rest: Option<Value>) -> String {
+    format!("{number} {share:e} {rest:?}")
+}
+
+#[tokio::test]
+async fn digits_and_keys_outlive_the_wrapping() {
+    let json = r#"{"number": 340282366920938463463374607431768211455, "share": 0.1}"#;
+    let said = however_sent(&count {}, json).await;
+    assert_eq!(said.unwrap(), "340282366920938463463374607431768211455 1e-1 None");
+    let json = r#"{"number": 340282366920938463463374607431768211456, "share": 0.1}"#;
+    assert_eq!(however_sent(&count {}, json).await, None);
+    let json = r#"{"number": 1.0, "share": 2, "number": 3}"#;
+    assert_eq!(however_sent(&count {}, json).await, None);
+    let json = r#"{"number": 1.0, "share": 2}"#;
+    assert_eq!(however_sent(&count {}, json).await.unwrap(), "1 2e0 None");
+}
+
+#[args]
+struct Pay {
+    from: Account,
+    to: Vec<Account>,
+    note: Option<Note>,
+}
+
+#[args]
+struct Account {
+    bank: String,
+    number: String,
+}
+
+#[args]
+enum Note {
+    Text(String),
+    Pair(String, String),
+    Full { title: String, body: String },
+    Of(Account),
+}
+
+/// Pays.
+#[tool]
+async fn pay(pay: Pay) -> String {
+    let note = match pay.note {
+        Some(Note::Text(text)) => text,
+        Some(Note::Pair(title, body) | Note::Full { title, body }) => title + &body,
+        Some(Note::Of(account)) => account.bank + &account.number,
+        None => String::new(),
+    };
+    let to: Vec<_> = pay.to.iter().map(|to| format!("{}{}", to.bank, to.number)).collect();
+    format!("{}{} {to:?} {note}", pay.from.bank, pay.from.number)
+}
+
+/// Pays as well.
+#[tool]
+async fn pay_named(from: Account, to: Vec<Account>) -> String {
+    format!("{}{} {}", from.bank, from.number, to.len())
+}
+
+#[tokio::test]
+async fn an_array_is_no_struct() {
+    let a = r#"{"bank": "A", "number": "1"}"#;
+    for (json, wanted) in [
+        (format!(r#"{{"from": {a}, "to": [{a}]}}"#), Some(r#"A1 ["A1"] "#)),
+        (format!(r#"{{"from": {a}, "to": [], "note": {{"Text": "x"}}}}"#), Some("A1 [] x")),
+        (format!(r#"{{"from": {a}, "to": [], "note": {{"Pair": ["x", "y"]}}}}"#), Some("A1 [] xy")),
+        (
+            format!(
+                r#"{{"from": {a}, "to": [], "note": {{"Full": {{"title": "x", "body": "y"}}}}}}"#
+            ),
+            Some("A1 [] xy"),
+        ),
+        (format!(r#"{{"from": {a}, "to": [], "note": {{"Of": {a}}}}}"#), Some("A1 [] A1")),
+        (format!(r#"[{a}, [{a}]]"#), None),
+        (format!(r#"{{"from": ["A", "1"], "to": [{a}]}}"#), None),
+        (format!(r#"{{"from": {a}, "to": [["A", "1"]]}}"#), None),
+        (format!(r#"{{"from": {a}, "to": [], "note": {{"Full": ["x", "y"]}}}}"#), None),
+        (format!(r#"{{"from": {a}, "to": [], "note": {{"Of": ["A", "1"]}}}}"#), None),
+    ] {
+        assert_eq!(however_sent(&pay {}, &json).await.as_deref(), wanted, "{json}");
+        if let Ok(value) = serde_json::from_str::<Value>(&json) {
+            assert_eq!(call(&pay {}, value).await.ok().as_deref(), wanted, "{json}");
+        }
+    }
+    let named = format!(r#"{{"from": ["A", "1"], "to": [{a}]}}"#);
+    assert_eq!(however_sent(&pay_named {}, &named).await, None);
+    let said = refusal(&pay_named {}, named).await;
+    assert!(said.contains("`from`: expected an object"), "{said}");
+}

@@ -6,9 +6,9 @@
 //!
 //! - A piece that is no JSON is *damage*, and damage anywhere refuses the text: the piece may be
 //!   the value, and a whole object next to or inside it only a part. Damage also is a bracket that
-//!   is never closed, or closes nothing; and a candidate that has lost what it was a member of: a
-//!   quote touches it, a quoted key and `:` or an item and `,` stand before it, `,` and an item
-//!   follow it, or it is an argument of a call that has others.
+//!   is never closed, or closes nothing; and an object that has a key twice.
+//! - A candidate that may be a part of something that has lost its brackets is refused as well;
+//!   [`whole`](super::whole) says how that shows.
 //! - The one piece that is prose is a placeholder, a word in brackets: `{city}`, `[see below]`.
 //! - Candidates whose type isn't wanted are prose. Of the others there must be one. The same value
 //!   again is a repetition; another value is an ambiguity.
@@ -31,22 +31,26 @@ use super::{
     Fix, FixKind, Unreadable,
     coerce::Roots,
     scan::{Damage, Part, Scan},
+    whole::part_of,
 };
 
 /// The bound on the work, for all passes together.
 #[cfg(test)]
-pub(super) const STEPS_PER_BYTE: usize = 8;
+pub(super) const STEPS_PER_BYTE: usize = 12;
 
 /// A value found in the text, where it was, and what stood around it.
 #[derive(Debug)]
 pub(super) struct Located {
     pub(super) value: Value,
+    pub(super) json: String,
     pub(super) span: Range<usize>,
     pub(super) fixes: Vec<Fix>,
 }
 
 /// Finds the value in `text`, which is not JSON as a whole. `steps` counts the work.
 pub(super) fn locate(text: &str, wanted: Roots, steps: &mut usize) -> Result<Located, Unreadable> {
+    // Of the pass that follows this one: a token takes a byte or more, and a few looks.
+    *steps += 3 * text.len();
     let scan = Scan::new(text, wanted, steps);
     if let Some((at, damage)) = scan.damage {
         return Err(match damage {
@@ -68,6 +72,10 @@ pub(super) fn locate(text: &str, wanted: Roots, steps: &mut usize) -> Result<Loc
         });
     };
 
+    if let Some((at, what)) = part_of(text, &scan.parts, &found.span) {
+        return Err(Unreadable::syntax(text, at, what, wanted));
+    }
+
     let (before, after): (Vec<_>, Vec<_>) = scan
         .parts
         .into_iter()
@@ -77,14 +85,14 @@ pub(super) fn locate(text: &str, wanted: Roots, steps: &mut usize) -> Result<Loc
     fixes.extend(found.escaped.then(|| Fix::new(FixKind::Escaped, found.span.clone())));
     fixes.extend(outwards(after.into_iter()));
     fixes.sort_by_key(|fix| fix.span.start);
-    Ok(Located { value: found.value, span: found.span, fixes })
+    Ok(Located { value: found.value, json: found.json, span: found.span, fixes })
 }
 
 /// Parts as fixes, from the value outwards: behind the first prose, marks are prose too.
 fn outwards(parts: impl Iterator<Item = Part>) -> Vec<Fix> {
     let mut fixes: Vec<Fix> = Vec::new();
     let mut in_prose = false;
-    for Part { kind, span } in parts {
+    for Part { kind, span, .. } in parts {
         let kind = match kind.unwrap_or(FixKind::Prose) {
             kind @ (FixKind::Bom | FixKind::Repeat | FixKind::Reasoning) => kind,
             kind => {

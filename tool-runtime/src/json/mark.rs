@@ -1,6 +1,8 @@
 //! Marks: the fences, tags and tokens that models set around a value. None of them holds a bracket
 //! of JSON, so a mark never hides a part of a value.
 
+use super::token::is_literal;
+
 /// Blocks whose text is the model talking to itself.
 const REASONING: [(&str, &str); 5] = [
     ("<think>", "</think>"),
@@ -55,11 +57,20 @@ fn fence(text: &str, in_fence: bool) -> Option<Mark> {
     if tick == '~' && run < 3 {
         return None;
     }
-    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
     let rest = text.get(run..)?;
-    let word = rest.len() - rest.trim_start_matches(is_word).len();
     let takes_word = run >= 3 && !in_fence;
-    Some(Mark::Fence(if takes_word { run + word } else { run }))
+    Some(Mark::Fence(if takes_word { run + language(rest) } else { run }))
+}
+
+/// How long the language word is that `text` begins with: a word that is no value, with nothing
+/// after it on its line, or a value.
+fn language(text: &str) -> usize {
+    let is_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '+' | '.');
+    let len = text.len() - text.trim_start_matches(is_word).len();
+    let (word, rest) = text.split_at_checked(len).unwrap_or_default();
+    let ends = rest.trim_start_matches([' ', '\t', '\r']).starts_with(['\n', '{', '[']);
+    let is_language = word.starts_with(char::is_alphabetic) && !is_literal(word) && ends;
+    if is_language { len } else { 0 }
 }
 
 fn reasoning(text: &str) -> Option<Mark> {
@@ -115,6 +126,11 @@ mod tests {
     #[test]
     fn marks_end_where_they_end() {
         assert_eq!(at("```json\n{}", false), Some(Mark::Fence(7)));
+        assert_eq!(at("```json {", false), Some(Mark::Fence(7)));
+        assert_eq!(at("```json", false), Some(Mark::Fence(3)));
+        assert_eq!(at("```3\n", false), Some(Mark::Fence(3)));
+        assert_eq!(at("```true\n", false), Some(Mark::Fence(3)));
+        assert_eq!(at("```json \"a\"", false), Some(Mark::Fence(3)));
         assert_eq!(at("```Done", true), Some(Mark::Fence(3)));
         assert_eq!(at("`x`", false), Some(Mark::Fence(1)));
         assert_eq!(at("~~~~ json", false), Some(Mark::Fence(4)));

@@ -2,7 +2,8 @@
 //!
 //! Models wrap their JSON in fences, tags and prose. [`parse`] reads a value in spite of it, tells
 //! every [`Fix`] that it took, and refuses rather than guess: no key, string or number comes out
-//! that the text does not spell, and where two values could be meant none is returned.
+//! that the text does not spell, where two values could be meant none is returned, and neither is
+//! one that may be a part of something larger: `"city": "Oslo", "limits": {"days": 3}` is no object.
 //!
 //! Two passes: serde_json over the whole text, then, on failure, one search for the value. What
 //! counts as the value is written down with the search. The depth limit is serde_json's; the work
@@ -20,18 +21,25 @@
 mod around;
 mod coerce;
 mod fix;
+mod found;
+mod key;
 mod locate;
 mod mark;
 mod number;
 mod piece;
 mod scan;
+mod token;
+mod unique;
 mod unreadable;
+mod whole;
 
 use serde_json::{Map, Value};
 
+pub(crate) use self::number::whole_numbers;
 use self::{
     coerce::Roots,
     locate::{Located, locate},
+    unique::read_unique,
 };
 pub use self::{
     fix::{Fix, FixKind, Level, Risk},
@@ -56,9 +64,24 @@ pub struct Parsed {
     pub value: Value,
     /// The repairs, in the order of the text; none if the text was JSON already.
     pub fixes: Vec<Fix>,
+    json: String,
 }
 
 impl Parsed {
+    /// The JSON of the value as the model spelled it, without what was around it: numbers have all
+    /// their digits. Decode types from this rather than from the value printed again.
+    ///
+    /// ```
+    /// use tool_runtime::json::parse;
+    ///
+    /// let parsed = parse("```json\n[340282366920938463463374607431768211455]\n```").unwrap();
+    /// let numbers: Vec<u128> = serde_json::from_str(parsed.json()).unwrap();
+    /// assert_eq!(numbers, [u128::MAX]);
+    /// ```
+    pub fn json(&self) -> &str {
+        &self.json
+    }
+
     /// The highest level of the fixes; [`Level::Strict`] when there are none.
     ///
     /// ```
@@ -131,7 +154,8 @@ fn read_as(text: &str, wanted: Roots, steps: &mut usize) -> Result<Parsed, Unrea
     // What many servers send for a call without arguments.
     if matches!(text.trim(), "" | "null") && wanted.is_object_only() {
         let fix = Fix::new(FixKind::Empty, 0..text.len());
-        return Ok(Parsed { value: Value::Object(Map::new()), fixes: vec![fix] });
+        let value = Value::Object(Map::new());
+        return Ok(Parsed { json: value.to_string(), value, fixes: vec![fix] });
     }
     let outer = read(text, wanted, steps)?;
     let Value::String(inner) = &outer.value else {
@@ -145,11 +169,16 @@ fn read_as(text: &str, wanted: Roots, steps: &mut usize) -> Result<Parsed, Unrea
         Ok(inner) if wanted.allows(&inner.value) => inner,
         _ => return Ok(outer.into()),
     };
+    *steps += inner.json.len();
+    if read_unique(&inner.json).is_err() {
+        let what = "a key comes twice in this string";
+        return Err(Unreadable::syntax(text, outer.span.start, what, wanted));
+    }
     let mut fixes = outer.fixes;
     fixes.push(Fix::new(FixKind::EncodedTwice, outer.span.clone()));
     fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, outer.span.clone())));
     fixes.sort_by_key(|fix| fix.span.start);
-    Ok(Parsed { value: inner.value, fixes })
+    Ok(Parsed { value: inner.value, json: inner.json, fixes })
 }
 
 /// The two passes. `steps` counts the work.
@@ -159,7 +188,7 @@ fn read(text: &str, wanted: Roots, steps: &mut usize) -> Result<Located, Unreada
         Ok(value) => {
             let start = text.len() - text.trim_start().len();
             let span = start..start + text.trim().len();
-            Ok(Located { value, span, fixes: Vec::new() })
+            Ok(Located { value, json: text.trim().to_owned(), span, fixes: Vec::new() })
         }
         Err(_) => locate(text, wanted, steps),
     }
@@ -167,7 +196,7 @@ fn read(text: &str, wanted: Roots, steps: &mut usize) -> Result<Located, Unreada
 
 impl From<Located> for Parsed {
     fn from(located: Located) -> Self {
-        Self { value: located.value, fixes: located.fixes }
+        Self { value: located.value, json: located.json, fixes: located.fixes }
     }
 }
 
@@ -176,7 +205,7 @@ mod tests {
     use super::*;
     use crate::json::locate::STEPS_PER_BYTE;
 
-    const LEN: usize = 400_000;
+    const LEN: usize = 200_000;
 
     /// The work is counted, never timed, so that the test says the same on every machine.
     #[test]

@@ -1,5 +1,7 @@
 use serde_json::{Number, Value};
 
+use super::unique::read_unique;
+
 /// Writes every float without a fraction as an integer: 30.0 is 30, in JSON Schema and to a model,
 /// but not to a decoder of integers. Tells whether there was one.
 ///
@@ -27,6 +29,12 @@ pub fn make_whole(value: &mut Value) -> bool {
         }
         _ => false,
     }
+}
+
+/// The same text with its integers written as such, where one wasn't and no key comes twice.
+pub(crate) fn whole_numbers(json: &str) -> Option<String> {
+    let mut value = read_unique(json).ok()?;
+    make_whole(&mut value).then(|| value.to_string())
 }
 
 #[expect(

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::mark::is_blank;
+use super::{mark::is_blank, unique::read_unique};
 
 /// As deep as serde_json reads.
 const DEPTH: u32 = 127;
@@ -54,15 +54,16 @@ impl<'t> Piece<'t> {
         None
     }
 
-    /// The value that the piece spells.
-    pub(super) fn value(&self) -> serde_json::Result<Value> {
-        if !self.escaped {
-            return serde_json::from_str(self.text);
-        }
-        // Line breaks between members may have been left as they were.
-        let body = self.text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t");
-        let text: String = serde_json::from_str(&format!("\"{body}\""))?;
-        serde_json::from_str(&text)
+    /// The value that the piece spells, and its text without escapes around it.
+    pub(super) fn read(&self) -> serde_json::Result<(Value, String)> {
+        let json = if self.escaped {
+            // Line breaks between members may have been left as they were.
+            let body = self.text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t");
+            serde_json::from_str(&format!("\"{body}\""))?
+        } else {
+            self.text.to_owned()
+        };
+        Ok((read_unique(&json)?, json))
     }
 
     /// Whether this is a word in brackets, such as `{city}`, `[see below]` or `[TOOL_CALLS]`:
@@ -174,7 +175,7 @@ mod tests {
     fn an_escaped_piece_is_read_through_its_escapes() {
         let piece = Piece::at(r#"{\"a\": \"x \\\"}\\\" \\n \\\\\", \"b\":\n[1]} }"#).unwrap();
         assert!(piece.escaped);
-        assert_eq!(piece.value().unwrap(), serde_json::json!({"a": "x \"}\" \n \\", "b": [1]}));
+        assert_eq!(piece.read().unwrap().0, serde_json::json!({"a": "x \"}\" \n \\", "b": [1]}));
     }
 
     #[test]

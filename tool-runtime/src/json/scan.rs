@@ -8,6 +8,7 @@ use super::{
     FixKind,
     around::Around,
     coerce::Roots,
+    found::Found,
     mark::{Mark, is_blank, is_odd_blank},
     piece::{Piece, scalar_len},
 };
@@ -16,15 +17,15 @@ use super::{
 #[derive(Debug)]
 pub(super) struct Part {
     pub(super) kind: Option<FixKind>,
+    /// It is brackets and all that is in them.
+    pub(super) is_piece: bool,
     pub(super) span: Range<usize>,
 }
 
-/// A value in the text.
-#[derive(Debug)]
-pub(super) struct Found {
-    pub(super) value: Value,
-    pub(super) span: Range<usize>,
-    pub(super) escaped: bool,
+impl Part {
+    const fn new(kind: FixKind, span: Range<usize>) -> Self {
+        Self { kind: Some(kind), is_piece: false, span }
+    }
 }
 
 /// What the pass has seen; at its end, all that there is to judge by.
@@ -119,7 +120,7 @@ impl<'t, 's> Scan<'t, 's> {
                 self.parts.retain(|part| part.kind == Some(FixKind::Bom));
                 let start = self.parts.last().map_or(0, |bom| bom.span.end);
                 self.at += len;
-                self.parts.push(Part { kind: Some(FixKind::Reasoning), span: start..self.at });
+                self.parts.push(Part::new(FixKind::Reasoning, start..self.at));
                 self.candidates.clear();
                 (self.found, self.alone, self.damage) = (None, None, None);
                 (self.in_fence, self.marks_only, self.ambiguous) = (false, true, false);
@@ -133,20 +134,29 @@ impl<'t, 's> Scan<'t, 's> {
         self.at = span.end;
         self.marks_only &= kind != FixKind::Prose;
         match self.parts.last_mut() {
-            Some(last) if last.kind == Some(kind) => last.span.end = span.end,
-            _ => self.parts.push(Part { kind: Some(kind), span }),
+            Some(last) if last.kind == Some(kind) && !last.is_piece => last.span.end = span.end,
+            _ => self.parts.push(Part::new(kind, span)),
         }
+    }
+
+    /// Passes a piece that is not the value.
+    fn cut_piece(&mut self, len: usize) {
+        let span = self.at..self.at + len;
+        self.at = span.end;
+        self.marks_only = false;
+        self.parts.push(Part { kind: Some(FixKind::Prose), is_piece: true, span });
     }
 
     /// Gives back the end of the prose before, from `from` at the earliest: it is part of
     /// something else. Returns where that begins.
     fn uncut(&mut self, from: usize) -> usize {
-        let Some(last) = self.parts.pop_if(|last| last.kind == Some(FixKind::Prose)) else {
+        let is_prose = |last: &mut Part| last.kind == Some(FixKind::Prose) && !last.is_piece;
+        let Some(last) = self.parts.pop_if(is_prose) else {
             return self.at;
         };
         let from = from.max(last.span.start);
         if last.span.start < from {
-            self.parts.push(Part { span: last.span.start..from, ..last });
+            self.parts.push(Part::new(FixKind::Prose, last.span.start..from));
         }
         from
     }
@@ -167,29 +177,26 @@ impl<'t, 's> Scan<'t, 's> {
         };
         let len = piece.text.len();
         *self.steps += len * if piece.escaped { 5 } else { 2 };
-        match piece.value() {
-            Ok(value) => return self.candidate(piece, value),
+        match piece.read() {
+            Ok((value, json)) => return self.candidate(piece, value, json),
             Err(_) if piece.is_placeholder() => {}
             Err(_) if piece.escaped => {
                 self.damaged(Damage::Sign("without its escapes this is no JSON either"))
             }
             Err(error) => self.damaged(Damage::Piece(error)),
         }
-        self.cut(FixKind::Prose, len);
+        self.cut_piece(len);
     }
 
-    fn candidate(&mut self, piece: Piece<'_>, value: Value) {
+    fn candidate(&mut self, piece: Piece<'_>, value: Value, json: String) {
         let mut span = self.at..self.at + piece.text.len();
         let around = Around::new(self.text, &span);
         *self.steps += around.steps();
         let in_prose = self.parts.last().is_some_and(|last| last.kind == Some(FixKind::Prose));
         let quoted = piece.escaped && in_prose && around.is_quoted();
-        if !quoted && let Some(what) = around.damage() {
-            self.damaged(Damage::Sign(what));
-        }
         let counts = self.wanted.allows(&value);
         if !counts && !self.marks_only {
-            return self.cut(FixKind::Prose, piece.text.len());
+            return self.cut_piece(piece.text.len());
         }
         let call = around.call();
         if quoted {
@@ -198,9 +205,9 @@ impl<'t, 's> Scan<'t, 's> {
         } else if let Some((name, _)) = &call {
             *self.steps += name.len();
             let start = self.uncut(name.start);
-            self.parts.push(Part { kind: Some(FixKind::Call), span: start..name.end });
+            self.parts.push(Part::new(FixKind::Call, start..name.end));
         }
-        self.value(Found { value, span, escaped: piece.escaped }, counts);
+        self.value(Found { value, json, span, escaped: piece.escaped }, counts);
         if let Some((_, end)) = call {
             self.at = end.start;
             self.cut(FixKind::Call, end.len());
@@ -211,12 +218,13 @@ impl<'t, 's> Scan<'t, 's> {
         let rest = self.rest();
         let len = scalar_len(rest);
         *self.steps += len.map_or(rest.len(), |len| 2 * len);
-        let value = len.and_then(|len| serde_json::from_str(rest.get(..len)?).ok());
-        match (value, len) {
-            (Some(value), Some(len)) => {
-                self.value(Found { value, span: self.at..self.at + len, escaped: false }, false)
+        let json = len.and_then(|len| rest.get(..len)).unwrap_or_default().to_owned();
+        match serde_json::from_str(&json) {
+            Ok(value) => {
+                let span = self.at..self.at + json.len();
+                self.value(Found { value, json, span, escaped: false }, false);
             }
-            _ => self.cut(FixKind::Prose, 1),
+            Err(_) => self.cut(FixKind::Prose, 1),
         }
     }
 
@@ -229,12 +237,12 @@ impl<'t, 's> Scan<'t, 's> {
             self.candidates.push(span.clone());
             match &self.found {
                 None => self.found = Some(found),
-                Some(first) if first.value == found.value => kind = Some(FixKind::Repeat),
+                Some(first) if first.is_same(&found) => kind = Some(FixKind::Repeat),
                 Some(_) => self.ambiguous = true,
             }
         } else {
             self.alone = Some(found);
         }
-        self.parts.push(Part { kind, span });
+        self.parts.push(Part { kind, is_piece: false, span });
     }
 }

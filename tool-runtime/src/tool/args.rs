@@ -2,18 +2,29 @@
 //!
 //! The fast path goes from the text straight into the types. Everything else, repair and the
 //! search for what is wrong, happens only when that fails or when the schema holds rules that the
-//! types don't.
+//! types don't. The types decide what a tool takes: the schema adds its rules, such as a range, and
+//! the words for what is wrong. So a name that only the type knows (`#[serde(alias = "…")]`) is
+//! taken with and without such rules, but those of the member so named are not looked at.
+//!
+//! What is decoded is always text that the model wrote, never a value printed again: that would have
+//! lost a key that comes twice and digits beyond 64 bits.
 
+mod objects;
+
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde::Deserializer;
 use serde::de::Error as _;
+use serde_json::Value;
 use serde_path_to_error::Track;
 
+use self::objects::Objects;
 use super::param::{Named, Names, Params};
 use super::{ToolContext, ToolDefinition, ToolError};
 use crate::json;
 use crate::message::Arguments;
+use crate::schema::{Mismatch, MismatchKind};
 
 /// How the parameters lie in the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,6 +41,7 @@ impl Layout {
     where
         D: Deserializer<'de>,
     {
+        let input = Objects(input);
         match self {
             Self::Whole => {
                 let partial = P::read_whole(input)?;
@@ -63,6 +75,26 @@ struct Misread {
     error: serde_json::Error,
 }
 
+/// The arguments as they came; a value that is a string is text as well.
+#[derive(Clone, Copy)]
+enum Input<'a> {
+    Text(&'a str),
+    Value(&'a Value),
+}
+
+impl<'a> Input<'a> {
+    #[inline]
+    fn of(arguments: &'a Arguments) -> Self {
+        match arguments {
+            Arguments::Text(text) => Self::Text(text),
+            Arguments::Value(value) => match value.as_ref() {
+                Value::String(text) => Self::Text(text),
+                value => Self::Value(value),
+            },
+        }
+    }
+}
+
 /// Everything in its place, or one error that names all that is wrong.
 #[inline]
 pub(super) fn decode<N: Names, P: Params>(
@@ -71,44 +103,60 @@ pub(super) fn decode<N: Names, P: Params>(
     arguments: &Arguments,
     ctx: &ToolContext,
 ) -> Result<P::Values, ToolError> {
+    let input = Input::of(arguments);
     if !definition.parameters.is_constrained() {
-        let values = match arguments {
-            Arguments::Text(text) => layout.read_text::<N, P>(text).ok(),
-            Arguments::Value(value) => layout.read::<N, P, _>(value.as_ref()).ok(),
+        let values = match input {
+            Input::Text(text) => layout.read_text::<N, P>(text).ok(),
+            Input::Value(value) => layout.read::<N, P, _>(value).ok(),
         };
         if let Some(values) = values {
             return Ok(values);
         }
     }
-    let sound = settle(definition, arguments, ctx)?;
-    layout.read_sound::<N, P>(&sound).or_else(|misread| {
-        // The schema took 30.0 for an integer; the type may not have.
-        match whole(&sound).and_then(|whole| layout.read_sound::<N, P>(&whole).ok()) {
-            Some(values) => Ok(values),
-            None => Err(misread.refuse(definition)),
+    let sound = settle(definition, input, ctx)?;
+    let values = layout.read_sound::<N, P>(&sound.json).or_else(|misread| {
+        // The schema takes 30.0 for an integer; the type may not.
+        let whole = json::whole_numbers(&sound.json);
+        whole.and_then(|whole| layout.read_sound::<N, P>(&whole).ok()).ok_or(misread)
+    });
+    let mut mismatches = definition.parameters.check(&sound.value);
+    match values {
+        Ok(values) => {
+            mismatches.retain(is_rule);
+            if mismatches.is_empty() {
+                Ok(values)
+            } else {
+                Err(mismatched(definition, &mismatches))
+            }
         }
-    })
+        Err(misread) if mismatches.is_empty() => Err(misread.refuse(definition)),
+        Err(_) => Err(mismatched(definition, &mismatches)),
+    }
 }
 
-/// Reads the arguments as a value, repairs it and checks it; gives back text that holds no more
-/// and no less. Text that was sound comes back as it is: a value would lose digits of long numbers.
+/// The arguments as sound JSON.
+struct Sound<'a> {
+    value: Cow<'a, Value>,
+    json: String,
+}
+
+/// Reads the arguments, with all repairs that the tool allows.
 #[cold]
-fn settle(
+fn settle<'a>(
     definition: &ToolDefinition,
-    arguments: &Arguments,
+    input: Input<'a>,
     ctx: &ToolContext,
-) -> Result<String, ToolError> {
-    let schema = &definition.parameters;
-    let text = arguments.to_text();
-    let parsed = match arguments {
-        Arguments::Value(value) => {
-            refuse_mismatches(definition, value)?;
-            return Ok(text.into_owned());
+) -> Result<Sound<'a>, ToolError> {
+    let text = match input {
+        Input::Text(text) => text,
+        Input::Value(value) => {
+            return Ok(Sound { value: Cow::Borrowed(value), json: value.to_string() });
         }
-        Arguments::Text(text) => json::parse_as(text, schema.as_value()).map_err(|unreadable| {
-            refuse(definition, &[unreadable.to_string()]).with_source(unreadable)
-        })?,
     };
+    let schema = definition.parameters.as_value();
+    let parsed = json::parse_as(text, schema).map_err(|unreadable| {
+        refuse(definition, &[unreadable.to_string()]).with_source(unreadable)
+    })?;
     if !parsed.fixes.is_empty() && !definition.repair.allows(parsed.risk()) {
         let fixes: Vec<_> = parsed.fixes.iter().map(ToString::to_string).collect();
         let fixes = fixes.join(", ");
@@ -116,27 +164,19 @@ fn settle(
         return Err(refuse(definition, &[problem]));
     }
     ctx.record_fixes(parsed.fixes.clone());
-    refuse_mismatches(definition, &parsed.value)?;
-    Ok(if parsed.fixes.is_empty() { text.into_owned() } else { parsed.value.to_string() })
+    let json = parsed.json().to_owned();
+    Ok(Sound { value: Cow::Owned(parsed.value), json })
 }
 
-/// The same text with its integers written as such, where one wasn't.
-#[cold]
-fn whole(sound: &str) -> Option<String> {
-    let mut value = serde_json::from_str(sound).ok()?;
-    json::make_whole(&mut value).then(|| value.to_string())
+/// Whether it is about a rule that types do not hold. The shape of a value is theirs to judge.
+fn is_rule(mismatch: &Mismatch) -> bool {
+    use MismatchKind::*;
+    !matches!(mismatch.kind, Missing | Unknown | Type | Choice | Forbidden | Ambiguous)
 }
 
-fn refuse_mismatches(
-    definition: &ToolDefinition,
-    value: &serde_json::Value,
-) -> Result<(), ToolError> {
-    let mismatches = definition.parameters.check(value);
-    if mismatches.is_empty() {
-        return Ok(());
-    }
+fn mismatched(definition: &ToolDefinition, mismatches: &[Mismatch]) -> ToolError {
     let problems: Vec<_> = mismatches.iter().map(ToString::to_string).collect();
-    Err(refuse(definition, &problems))
+    refuse(definition, &problems)
 }
 
 impl Misread {

@@ -1,0 +1,36 @@
+//! A value that was found in the text.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+use super::mark::is_blank;
+
+/// A value in the text.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) value: Value,
+    /// The text of the value, without the escapes of an escaped one.
+    pub(super) json: String,
+    pub(super) span: Range<usize>,
+    pub(super) escaped: bool,
+}
+
+impl Found {
+    /// Floats count as the same only where their digits are.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let bare = |json: &str| json.replace(is_blank, "");
+        self.value == other.value
+            && (!has_float(&self.value) || bare(&self.json) == bare(&other.json))
+    }
+}
+
+/// Numbers beyond 64 bits are floats as well, and lose digits.
+fn has_float(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64(),
+        Value::Array(items) => items.iter().any(has_float),
+        Value::Object(members) => members.values().any(has_float),
+        _ => false,
+    }
+}

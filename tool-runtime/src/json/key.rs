@@ -48,6 +48,7 @@ impl Surroundings<'_> {
         // The words since the last comma or line break; the labels and values of this line.
         let (mut words, mut line_labels, mut line_values) = (0_usize, 0_usize, 0_usize);
         let (mut labels, mut leads, mut past_value) = (0_usize, 0_usize, false);
+        let mut is_all = true;
         for (at, token) in self.tokens.iter().enumerate() {
             match token.kind {
                 Kind::Open(name, rest) if is_member(name, rest) => return true,
@@ -58,15 +59,18 @@ impl Surroundings<'_> {
                 Kind::Sign(',' | ';' | '(' | '&') | Kind::Open(..) | Kind::Close(_) => words = 0,
                 Kind::Word(_) | Kind::Scalar | Kind::Piece => {
                     words += 1;
-                    if leads > 0 && past_value {
+                    if past_value && !is_all {
                         return true;
                     }
                 }
                 Kind::Sign(sign @ (':' | '=')) => match self.name(at, sign, words) {
                     Name::None => {}
                     Name::Key => return true,
-                    Name::Label if self.leads(at) => leads += 1,
-                    Name::Label => (labels, line_labels) = (labels + 1, line_labels + 1),
+                    Name::Label if self.leads(at) => (leads, is_all) = (leads + 1, false),
+                    Name::Whole if self.leads(at) => leads += 1,
+                    Name::Label | Name::Whole => {
+                        (labels, line_labels) = (labels + 1, line_labels + 1)
+                    }
                 },
                 _ => {}
             }
@@ -90,9 +94,13 @@ impl Surroundings<'_> {
             Some(Kind::Scalar) if sign == '=' || words == 1 => Name::Key,
             Some(Kind::Word(word)) if sign == '=' || words == 1 => {
                 let small = word.to_lowercase();
-                let is_label = WHOLE.contains(&small.as_str())
-                    || sign == ':' && !word.starts_with(char::is_lowercase);
-                if is_label { Name::Label } else { Name::Key }
+                if WHOLE.contains(&small.as_str()) {
+                    Name::Whole
+                } else if sign == ':' && !word.starts_with(char::is_lowercase) {
+                    Name::Label
+                } else {
+                    Name::Key
+                }
             }
             _ => Name::None,
         }
@@ -136,11 +144,14 @@ enum Name {
     Key,
     /// It may be a label of the whole.
     Label,
+    /// It is one, if there is no other.
+    Whole,
 }
 
 /// `<parameter …>`, `<x=name>`, `<x name="…">`; but what `<function name="…">` names is the tool.
 fn is_member(name: &str, rest: &str) -> bool {
     let small = name.to_lowercase();
-    let names = rest.starts_with('=') || rest.contains("name=") || rest.contains("key=");
-    MEMBERS.contains(&small.as_str()) || names && !CALLS.contains(&small.as_str())
+    let is = |names: &[&str]| names.contains(&small.as_str());
+    let names_more = rest.starts_with('=') || rest.contains('=') && !is(&WHOLE);
+    is(&MEMBERS) || names_more && !is(&CALLS)
 }

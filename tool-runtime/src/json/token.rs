@@ -34,7 +34,7 @@ pub(super) enum Kind<'t> {
 impl<'t> Token<'t> {
     /// Cuts up what `parts` say is around `value`. Fences, odd blanks and reasoning are no tokens.
     pub(super) fn all(text: &'t str, parts: &[Part], value: &Range<usize>) -> Vec<Self> {
-        let mut lexer = Lexer { text, tokens: Vec::new() };
+        let mut lexer = Lexer { text, tokens: Vec::new(), has_value: false };
         let mut at = 0;
         for part in parts {
             let (span, within) = (part.span.clone(), text.get(part.span.clone()));
@@ -64,14 +64,19 @@ impl<'t> Token<'t> {
     }
 }
 
+/// Before it stands to whom the message goes, as `to=functions.search`.
+const HEADER_END: &str = "<|message|>";
+
 struct Lexer<'t> {
     text: &'t str,
     tokens: Vec<Token<'t>>,
+    has_value: bool,
 }
 
 impl<'t> Lexer<'t> {
     fn push(&mut self, kind: Kind<'t>, span: Range<usize>) {
         let again = kind == Kind::Break && self.last() == Some(Kind::Break);
+        self.has_value |= kind == Kind::Value;
         if !again {
             self.tokens.push(Token { kind, span });
         }
@@ -117,6 +122,9 @@ impl<'t> Lexer<'t> {
         for tag in self.text.get(span).unwrap_or_default().split_inclusive('>') {
             let (start, end) = (at, at + tag.len());
             at = end;
+            if tag.ends_with(HEADER_END) && !self.has_value {
+                self.tokens.clear();
+            }
             let Some(inside) = tag.trim_start_matches(is_blank).strip_prefix('<') else {
                 continue;
             };

@@ -8,8 +8,8 @@
 //! - **Around it** no open call, except one whose only argument it is.
 //! - **Anywhere** no key: a quoted word and `:` or `=`; a word and `=`; a word that stands alone
 //!   before `:`, where it is written small or on the line of the value; a tag that names a member.
-//! - **Before it** one label at most, and then no word after the value: `Answer: {…}`. Several words
-//!   and a colon are prose.
+//! - **Before it** one label at most, and then no word after the value, unless the label says that
+//!   all of it comes: `Options: {…}`, `Answer: {…} is it`. Several words and a colon are prose.
 //! - **Around it** an element that has no text beside it in elements of its own: not `<a>x</a><b>{…}</b>`.
 
 use std::ops::Range;
@@ -96,6 +96,7 @@ impl<'t> Surroundings<'t> {
         match self.kind(before) {
             Some(Kind::Scalar | Kind::Quote) => return Some(SECOND),
             Some(Kind::Sign(',')) => return Some(MEMBER),
+            Some(Kind::Piece) if first > 0 && self.touch(first - 1, first) => return Some(SECOND),
             Some(Kind::Sign(c)) if on_line && !starts_line && is_operator(c) => {
                 return Some(SECOND);
             }

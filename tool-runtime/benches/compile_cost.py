@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""What a tool costs the compiler: 100 tools of three arguments each, four ways.
+
+  structs   types with Deserialize and JsonSchema, and async functions that take them
+  registry  the same, and by hand: schemas and boxed calls from text to text, in a HashMap
+  args      #[args] structs and #[tool] functions, in tools![…]
+  params    #[tool] functions of three named arguments, in tools![…]
+
+Rebuilds each crate alone, its dependencies being built, without incremental compilation; the rounds
+are interleaved, and each crate's figure is the least CPU time (user and system, all children of
+cargo) of its rounds. `--rounds 9` makes more of them than 5.
+"""
+
+import argparse
+import os
+import pathlib
+import resource
+import subprocess
+import tempfile
+
+TOOLS = 100
+RUNTIME = pathlib.Path(__file__).resolve().parent.parent
+WANTED = 1.25
+
+# Each tool has three of these, and no two tools the same three in the same order.
+TYPES = ["String", "Option<u8>", "Vec<String>", "f64", "bool", "Option<String>", "i64", "u32"]
+BODY = '{{ format!("{{:?}} {{:?}} {{:?}}", {args}city, {args}days, {args}without) }}'
+
+
+def arguments(n, pub=""):
+    city, days, without = (TYPES[n // step % len(TYPES)] for step in (1, 8, 3))
+    return f"""
+    /// City name, such as "Oslo".
+    {pub}city: {city},
+    /// Days ahead.
+    {pub}days: {days},
+    /// The places to leave out.
+    {pub}without: {without},
+"""
+
+
+DERIVE = "#[derive(serde::Deserialize, schemars::JsonSchema)]\n#[serde(deny_unknown_fields)]"
+
+
+def structs(attribute, tool=""):
+    one = "/// Where.\n{attribute}\npub struct Args{n} {{{fields}}}\n{tool}pub async fn tell{n}(args: Args{n}) -> String {body}\n"
+    body = BODY.format(args="args.")
+    return "".join(
+        one.format(n=n, attribute=attribute, fields=arguments(n, "pub "), tool=tool, body=body)
+        for n in range(TOOLS)
+    )
+
+
+def params():
+    one = "/// Tells.\n#[tool_runtime::tool]\npub async fn tell{n}({fields}) -> String {body}\n"
+    body = BODY.format(args="")
+    return "".join(one.format(n=n, fields=arguments(n), body=body) for n in range(TOOLS))
+
+
+def registry():
+    """What somebody would write without a framework."""
+    entry = """
+    registry.insert("tell{n}", Entry {{
+        schema: schemars::schema_for!(Args{n}).to_value(),
+        call: Box::new(|text: String| Box::pin(async move {{
+            let args: Args{n} = serde_json::from_str(&text)?;
+            serde_json::to_string(&tell{n}(args).await)
+        }})),
+    }});"""
+    return """
+use std::{collections::HashMap, future::Future, pin::Pin};
+type Called = Pin<Box<dyn Future<Output = serde_json::Result<String>> + Send>>;
+pub struct Entry {
+    pub schema: serde_json::Value,
+    pub call: Box<dyn Fn(String) -> Called + Send + Sync>,
+}
+pub fn registry() -> HashMap<&'static str, Entry> {
+    let mut registry = HashMap::new();""" + "".join(
+        entry.format(n=n) for n in range(TOOLS)
+    ) + "\n    registry\n}\n"
+
+
+def list_of_tools():
+    names = ", ".join(f"tell{n}" for n in range(TOOLS))
+    return f"pub fn all() -> tool_runtime::Tools {{ tool_runtime::tools![{names}] }}\n"
+
+
+TOOL = "/// Tells.\n#[tool_runtime::tool]\n"
+CRATES = {
+    "structs": lambda: structs(DERIVE),
+    "registry": lambda: structs(DERIVE) + registry(),
+    "args": lambda: structs("#[tool_runtime::args]", TOOL) + list_of_tools(),
+    "params": lambda: params() + list_of_tools(),
+}
+
+
+def cargo(folder, *arguments, **variables):
+    environment = os.environ | {"CARGO_INCREMENTAL": "0"} | variables
+    return subprocess.run(
+        ["cargo", *arguments], cwd=folder, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    )
+
+
+def cpu_seconds(folder, name):
+    """The cost of building one crate anew."""
+    (folder / name / "src/lib.rs").touch()
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    cargo(folder, "build", "--quiet", "--offline", "-p", name)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime
+
+
+def generate(folder):
+    members = ", ".join(f'"{name}"' for name in CRATES)
+    (folder / "Cargo.toml").write_text(f'[workspace]\nresolver = "3"\nmembers = [{members}]\n')
+    for name, source in CRATES.items():
+        (folder / name / "src").mkdir(parents=True)
+        (folder / name / "src/lib.rs").write_text(source())
+        (folder / name / "Cargo.toml").write_text(f"""
+[package]
+name = "{name}"
+version = "0.0.0"
+edition = "2024"
+
+[dependencies]
+schemars = {{ version = "1", default-features = false, features = ["derive", "std"] }}
+serde = {{ version = "1", features = ["derive"] }}
+serde_json = "1"
+tool-runtime = {{ path = "{RUNTIME}" }}
+""")
+    lock = RUNTIME.parent / "Cargo.lock"
+    if lock.exists():
+        (folder / "Cargo.lock").write_bytes(lock.read_bytes())
+
+
+def expanded_bytes(folder, name):
+    """What macros make of the crate, formatted by the compiler."""
+    arguments = ["rustc", "--quiet", "-p", name, "--", "-Zunpretty=expanded"]
+    return cargo(folder, *arguments, RUSTC_BOOTSTRAP="1").stdout
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--keep", type=pathlib.Path, help="generate here, for a closer look")
+    chosen = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = chosen.keep or pathlib.Path(temporary)
+        generate(folder)
+        cargo(folder, "build", "--quiet")
+        least = dict.fromkeys(CRATES, float("inf"))
+        for _ in range(chosen.rounds):
+            for name in CRATES:
+                least[name] = min(least[name], cpu_seconds(folder, name))
+        print(f"{'crate':<10} CPU s  × registry  expanded lines, bytes a tool")
+        for name, seconds in least.items():
+            text = expanded_bytes(folder, name)
+            size = f"{text.count(chr(10)) // TOOLS:>6} {len(text) // TOOLS:>6}"
+            print(f"{name:<10} {seconds:5.2f}  {seconds / least['registry']:10.2f}  {size}")
+        worst = max(least["args"], least["params"]) / least["registry"]
+        print(f"wanted: at most {WANTED} × registry; got {worst:.2f}")
+
+
+if __name__ == "__main__":
+    main()

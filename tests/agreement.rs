@@ -17,7 +17,6 @@ use mutate::mutate;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use shapes::Shape;
-use tool_runtime::schema::MismatchKind;
 use tool_runtime::{Arguments, ToolContext};
 
 /// Values of each shape that its schema takes; `AGREEMENT_VALUES=2000` tries more.
@@ -110,11 +109,7 @@ async fn what_is_decoded_the_schema_takes() {
             tried.len() < 3 * how_many()
         });
         for value in tried {
-            let mut faults = schema.check(&value);
-            faults.retain(|fault| {
-                let is_list = fault.found.starts_with("the array");
-                !(is_list && fault.kind == MismatchKind::Type && fault.expected == "an object")
-            });
+            let faults = schema.check(&value);
             let is_lenient = lenient().iter().any(|(name, ..)| shape.name.starts_with(name));
             if !faults.is_empty() && !is_lenient {
                 let said = refusal(&shape, &value).await;
@@ -135,8 +130,7 @@ fn lenient() -> [(&'static str, Value, &'static str); 3] {
 
 #[tokio::test]
 async fn serde_is_lenient_where_it_is_known_to_be() {
-    let list = ("plain", json!([1, null, []]), "the fields of a struct by their order");
-    for (name, value, why) in lenient().into_iter().chain([list]) {
+    for (name, value, why) in lenient() {
         let shape = shapes::all().into_iter().find(|shape| shape.name == name).expect(name);
         assert_eq!(refusal(&shape, &value).await, None, "{name}: {why}");
         assert!(!shape.tool.definition().parameters.check(&value).is_empty(), "{name}: {why}");

@@ -21,7 +21,7 @@ use tool_runtime::{Arguments, ToolContext};
 
 /// Values of each shape that its schema takes; `AGREEMENT_VALUES=2000` tries more.
 fn how_many() -> usize {
-    std::env::var("AGREEMENT_VALUES").map_or(120, |text| text.parse().expect("a number"))
+    std::env::var("AGREEMENT_VALUES").map_or(100, |text| text.parse().expect("a number"))
 }
 
 /// Values for a shape, each with some that are nearly like it, as long as they are wanted.

@@ -1,0 +1,65 @@
+//! Arguments: a struct says what a tool takes, and what doesn't fit never reaches the function.
+//!
+//! `cargo run --example args` shows the schema, and what three calls of a model come to.
+
+use tool_runtime::{Tool, ToolContext, args, tool};
+
+/// Where to stay, and how.
+#[args]
+struct Stay {
+    /// City name, such as "Oslo".
+    #[schemars(length(min = 1))]
+    city: String,
+    #[schemars(range(min = 1, max = 14))]
+    nights: u8,
+    room: Room,
+    /// Who comes along.
+    #[serde(default)]
+    guests: Vec<Guest>,
+}
+
+/// An enum is a choice; its variants may have fields of their own.
+#[args]
+#[derive(Debug)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Room {
+    Single,
+    Double { twin_beds: bool },
+}
+
+#[args]
+struct Guest {
+    name: String,
+    /// In years; left out for grown-ups.
+    age: Option<u8>,
+}
+
+/// Reserves a room.
+#[tool(effect = "write")]
+async fn reserve(stay: Stay) -> String {
+    let children = stay.guests.iter().filter(|guest| guest.age.is_some()).count();
+    let names: Vec<_> = stay.guests.iter().map(|guest| guest.name.as_str()).collect();
+    format!(
+        "{:?} in {} for {} nights, with {names:?}, {children} of them children",
+        stay.room, stay.city, stay.nights
+    )
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() {
+    println!("What the model is told:\n{:#}\n", reserve {}.definition().parameters.as_value());
+
+    for arguments in [
+        r#"{"city": "Oslo", "nights": 2, "room": {"kind": "single"}}"#,
+        r#"{"city": "Oslo", "nights": 2, "room": {"kind": "double", "twin_beds": true},
+            "guests": [{"name": "Kim", "age": 7}, {"name": "Ada"}]}"#,
+        r#"{"city": "", "nights": 30, "room": {"kind": "suite"}, "guests": [{"age": "seven"}]}"#,
+    ] {
+        println!("The model sends {arguments}");
+        let outcome = reserve {}.call(arguments.into(), &ToolContext::default()).await;
+        match outcome {
+            Ok(output) => println!("and reads: {}\n", output.as_text()),
+            Err(error) => println!("and reads: {error}\n"),
+        }
+    }
+}

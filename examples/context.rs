@@ -1,0 +1,62 @@
+//! The context: what a tool gets from the program, without the model knowing.
+//!
+//! `cargo run --example context` asks for orders as two customers, whom no argument names.
+
+use std::collections::HashMap;
+
+use tool_runtime::{Agent, ChatReply, Extensions, ScriptedModel, ToolContext, ToolError};
+use tool_runtime::{tool, tools};
+
+/// Who is signed in: a model that could send this could ask for anyone's orders.
+#[derive(Clone)]
+struct Customer(&'static str);
+
+/// Stands for a pool of connections.
+#[derive(Clone)]
+struct Orders(HashMap<&'static str, Vec<&'static str>>);
+
+/// Lists the customer's orders.
+#[tool(effect = "read", idempotent)]
+async fn orders(
+    ctx: &ToolContext,
+    /// Only those whose name contains this.
+    containing: Option<String>,
+) -> Result<Vec<&'static str>, ToolError> {
+    let Customer(name) = ctx.get().ok_or("nobody is signed in")?;
+    let Orders(all) = ctx.get().ok_or("there is no database")?;
+
+    println!("  (call {} of {} for {name})", ctx.call_id(), ctx.tool_name());
+    let wanted = containing.unwrap_or_default();
+    let mine = all.get(name).into_iter().flatten();
+    Ok(mine.filter(|order| order.contains(&wanted)).copied().collect())
+}
+
+fn script() -> ScriptedModel {
+    ScriptedModel::new([
+        ChatReply::default().call("orders", "{}").call("orders", r#"{"containing": "tea"}"#),
+        ChatReply::text("That's all there is."),
+    ])
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let database = Orders(HashMap::from([
+        ("Ada", vec!["green tea", "a teapot", "biscuits"]),
+        ("Kim", vec!["coffee"]),
+    ]));
+
+    for customer in [Customer("Ada"), Customer("Kim")] {
+        println!("{} asks:", customer.0);
+        let agent = Agent::new(script(), tools![orders])
+            .extension(database.clone())
+            .extension(customer)
+            .on_tool_result(|done| println!("  {} → {}", done.call, done.result.text));
+        agent.run("What did I order?").await?;
+    }
+
+    // In a unit test the function is called as it is, with a context made for it.
+    let extensions = Extensions::default().with(Customer("Kim")).with(database);
+    let ctx = ToolContext::default().with_extensions(extensions);
+    assert_eq!(orders(&ctx, Some("coff".into())).await.ok(), Some(vec!["coffee"]));
+    Ok(())
+}

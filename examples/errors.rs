@@ -1,0 +1,78 @@
+//! Errors: the model reads what it can act on, and the operator what lies behind it.
+//!
+//! `cargo run --example errors` has a scripted model meet every kind of failure, and carry on.
+
+use std::error::Error;
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tool_runtime::{Agent, ChatReply, Event, ScriptedModel, ToolError, tool, tools};
+
+/// Divides two numbers.
+#[tool(pure)]
+async fn divide(dividend: i64, divisor: i64) -> Result<i64, ToolError> {
+    // The model's fault: say what to send instead.
+    dividend
+        .checked_div(divisor)
+        .ok_or_else(|| ToolError::validation("`divisor` is 0: send another number."))
+}
+
+/// Reads a setting.
+#[tool(effect = "read")]
+async fn setting(name: &str) -> Result<u16, ToolError> {
+    let text = match name {
+        "port" => "eighty",
+        // `?` takes text as well.
+        _ => Err(format!("there is no setting `{name}`"))?,
+    };
+    // Own words for the model; the error behind them is for the operator.
+    text.parse().map_err(|error: std::num::ParseIntError| {
+        ToolError::failed(format!("the setting `{name}` is damaged: ask its owner"))
+            .with_source(error)
+    })
+}
+
+/// Asks a slow service.
+#[tool(effect = "read", timeout = "50ms")]
+async fn ask_slowly() -> &'static str {
+    sleep(Duration::from_secs(60)).await;
+    "too late"
+}
+
+/// Has a bug.
+#[tool(effect = "none")]
+async fn first_letter(word: String) -> char {
+    word.chars().next().expect("a word has letters")
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    // Nobody needs to see the panic twice.
+    std::panic::set_hook(Box::new(|_| {}));
+
+    let model = ScriptedModel::new([
+        ChatReply::default()
+            .call("divide", r#"{"dividend": 1, "divisor": 0}"#)
+            .call("divide", r#"{"dividend": "one"}"#)
+            .call("devide", r#"{"dividend": 1, "divisor": 2}"#)
+            .call("setting", r#"{"name": "host"}"#)
+            .call("setting", r#"{"name": "port"}"#)
+            .call("ask_slowly", "{}")
+            .call("first_letter", r#"{"word": ""}"#),
+        ChatReply::text("None of that worked, and I am still here."),
+    ]);
+    let agent =
+        Agent::new(model, tools![divide, setting, ask_slowly, first_letter]).on_event(|event| {
+            let Event::CallFinished(done) = event else { return };
+            println!(
+                "{}\n  the model reads: {}",
+                done.call,
+                done.result.text.replace('\n', "\n    ")
+            );
+            if let Some(cause) = &done.cause {
+                println!("  the operator: {cause}");
+            }
+        });
+    println!("\n{}", agent.run("Try everything.").await?);
+    Ok(())
+}

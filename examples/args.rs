@@ -20,7 +20,6 @@ struct Stay {
 
 /// An enum is a choice; its variants may have fields of their own.
 #[args]
-#[derive(Debug)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Room {
     Single,
@@ -38,10 +37,15 @@ struct Guest {
 #[tool(effect = "write")]
 async fn reserve(stay: Stay) -> String {
     let children = stay.guests.iter().filter(|guest| guest.age.is_some()).count();
+    let room = match stay.room {
+        Room::Single => "a single room",
+        Room::Double { twin_beds: true } => "a room with twin beds",
+        Room::Double { twin_beds: false } => "a double room",
+    };
     let names: Vec<_> = stay.guests.iter().map(|guest| guest.name.as_str()).collect();
     format!(
-        "{:?} in {} for {} nights, with {names:?}, {children} of them children",
-        stay.room, stay.city, stay.nights
+        "{room} in {} for {} nights, with {names:?}, {children} of them children",
+        stay.city, stay.nights
     )
 }
 

@@ -87,6 +87,7 @@ impl<T> Future for Guarded<'_, T> {
 }
 
 impl<T> Drop for Guarded<'_, T> {
+    #[inline]
     fn drop(&mut self) {
         // Cancelled, or panicked before.
         if let Some(future) = self.future.take() {

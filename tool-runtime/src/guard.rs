@@ -5,7 +5,6 @@
 //! panic to catch: the process ends.
 
 use std::any::Any;
-use std::future::ready;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -44,31 +43,34 @@ fn caught(payload: Box<dyn Any + Send>) -> Panic {
 pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
 /// A future that is made, polled and dropped under the guard.
-pub(crate) struct Guarded<'a, T> {
+pub(crate) struct Guarded<'a, T, F> {
+    make: Option<F>,
     future: Option<Boxed<'a, T>>,
     panicked: fn(Panic) -> T,
 }
 
-impl<'a, T: Send + 'a> Guarded<'a, T> {
-    /// Makes the future at once; `panicked` is what a panic comes to.
+impl<'a, T, F: FnOnce() -> Boxed<'a, T>> Guarded<'a, T, F> {
+    /// Makes the future when it is first polled, so that one guard holds both: a trait written out
+    /// by hand may panic before there is a future. `panicked` is what a panic comes to.
     #[inline]
-    pub(crate) fn new(make: impl FnOnce() -> Boxed<'a, T>, panicked: fn(Panic) -> T) -> Self {
-        // A trait written out by hand may panic before there is a future.
-        let future = guarded(make).unwrap_or_else(|panic| Box::pin(ready(panicked(panic))));
-        Self { future: Some(future), panicked }
+    pub(crate) fn new(make: F, panicked: fn(Panic) -> T) -> Self {
+        Self { make: Some(make), future: None, panicked }
     }
 }
 
-impl<T> Future for Guarded<'_, T> {
+impl<'a, T, F: FnOnce() -> Boxed<'a, T> + Unpin> Future for Guarded<'a, T, F> {
     type Output = T;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        let Self { future, panicked } = self.get_mut();
+        let Self { make, future, panicked } = self.get_mut();
         // Kept outside the guard: an outcome that is dropped while a panic unwinds and panics in
         // turn would end the process.
         let mut polled = Poll::Pending;
         let step = guarded(|| {
+            if let Some(make) = make.take() {
+                *future = Some(make());
+            }
             let Some(pinned) = future else { return };
             polled = pinned.as_mut().poll(cx);
             if polled.is_ready() {
@@ -86,7 +88,7 @@ impl<T> Future for Guarded<'_, T> {
     }
 }
 
-impl<T> Drop for Guarded<'_, T> {
+impl<T, F> Drop for Guarded<'_, T, F> {
     #[inline]
     fn drop(&mut self) {
         // Cancelled, or panicked before.
@@ -98,11 +100,14 @@ impl<T> Drop for Guarded<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::task::Waker;
+
     use super::*;
 
     #[derive(Clone, Copy, PartialEq)]
     enum Place {
         Make,
+        Wait,
         Poll,
         Drop,
         DropOutput,
@@ -118,6 +123,9 @@ mod tests {
 
         fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
             assert!(!self.0.contains(&Place::Poll), "in poll");
+            if self.0.contains(&Place::Wait) {
+                return Poll::Pending;
+            }
             Poll::Ready(Ok(Outcome(self.0)))
         }
     }
@@ -156,6 +164,17 @@ mod tests {
             // Dropped before it was polled, as when a run is cancelled.
             drop(fuse());
         }
+    }
+
+    #[test]
+    fn catches_the_panic_of_a_future_that_is_cancelled() {
+        let mut fuse = Guarded::new(
+            || -> Boxed<'static, _> { Box::pin(Fuse(&[Place::Wait, Place::Drop])) },
+            Err,
+        );
+        let polled = Pin::new(&mut fuse).poll(&mut Context::from_waker(Waker::noop()));
+        assert!(polled.is_pending());
+        drop(fuse);
     }
 
     #[test]

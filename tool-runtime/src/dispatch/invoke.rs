@@ -4,7 +4,7 @@ use crate::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
 /// Runs one tool once, and catches its panic. Nothing else: no clock, no events, no new task.
 ///
-/// The arguments of a `#[tool]` function are decoded at once; it runs when the future is polled.
+/// Nothing happens before the future is polled, the decoding of the arguments included.
 ///
 /// Built with `panic = "abort"` there is no panic to catch: the process ends.
 ///

@@ -79,6 +79,7 @@ impl Schema {
 
     /// Whether the schema holds rules (ranges, lengths, patterns …) that decoding into the type
     /// it was made from doesn't enforce, so that values have to be checked before they are used.
+    #[inline]
     pub fn is_constrained(&self) -> bool {
         self.constrained
     }

@@ -199,7 +199,8 @@ async fn a_blocking_function_runs_elsewhere() {
     assert_eq!(error.text(), "it failed");
     std::panic::set_hook(Box::new(|_| {}));
     let ctx = ToolContext::default();
-    let call = tool_runtime::dispatch::invoke(&wait {}, r#"{"text": "panic"}"#.into(), &ctx);
+    let arguments = r#"{"text": "panic"}"#.into();
+    let call = tool_runtime::dispatch::invoke(&wait {}, &arguments, &ctx);
     assert_eq!(call.await.unwrap_err().kind(), ToolErrorKind::Panicked);
 }
 

@@ -1,7 +1,7 @@
 //! From the model to tokens. Nothing is decided here.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::spanned::Spanned;
 use syn::{Attribute, Ident, ReturnType, Type};
 
@@ -11,22 +11,19 @@ use crate::model::{Param, Passing, ToolFn, Toolbox};
 /// The user's function, and the tool beside it.
 pub(crate) fn function(function: &ToolFn) -> TokenStream {
     let private = function.attr.runtime.private();
-    let ident = &function.sig.ident;
-    let names = names(function, &quote!(#ident), &private);
-    let made = made(function, &quote!(#ident {}), &private, None);
+    let made = made(function, &private, None);
     let tool = named(
         function,
         &private,
         &quote! {
-            fn function(&self) -> &#private::Function {
+            fn function() -> &'static #private::Function {
                 static __TOOL_FUNCTION: #private::LazyLock<#private::Function> =
                     #private::LazyLock::new(|| #made);
                 &__TOOL_FUNCTION
             }
         },
     );
-    let cfgs = cfgs(function);
-    quote!(#function #tool #(#cfgs)* #names)
+    quote!(#function #tool)
 }
 
 /// A type of the function's name, which `tools![…]` turns into the tool that `body` gives.
@@ -44,7 +41,6 @@ pub(crate) fn named(function: &ToolFn, private: &TokenStream, body: &TokenStream
         #[automatically_derived]
         #[allow(deprecated, reason = "the function may be, and is called all the same")]
         impl #private::NamesFunction for #ident {
-            const TOOL: Self = #ident {};
             #body
         }
     }
@@ -55,19 +51,9 @@ pub(crate) fn toolbox(toolbox: &Toolbox) -> TokenStream {
     let private = toolbox.runtime.private();
     let state = Ident::new("state", Span::mixed_site());
     let tools = toolbox.tools.iter().map(|tool| {
-        let cfgs: Vec<_> = cfgs(tool).collect();
-        let marker = format_ident!("__NamesOf_{}", tool.sig.ident);
-        let names = names(tool, &quote!(#marker), &private);
-        let made = made(tool, &quote!(#marker), &private, Some(&state));
-        quote! {
-            #(#cfgs)*
-            {
-                #[allow(non_camel_case_types, reason = "it is named like its method")]
-                struct #marker;
-                #names
-                tools.push(#made);
-            }
-        }
+        let cfgs = cfgs(tool);
+        let made = made(tool, &private, Some(&state));
+        quote!(#(#cfgs)* tools.push(#made);)
     });
     let made = quote! {
         let mut tools = #private::Vec::new();
@@ -111,38 +97,27 @@ fn cfgs(function: &ToolFn) -> impl Iterator<Item = &Attribute> {
     function.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
 }
 
-/// The names of the parameters, as a constant of the type `marker`.
-fn names(function: &ToolFn, marker: &TokenStream, private: &TokenStream) -> TokenStream {
-    let names = function.params.iter().map(Param::argument_name);
-    quote! {
-        #[automatically_derived]
-        impl #private::Names for #marker {
-            const NAMES: &'static [&'static ::core::primitive::str] = &[#(#names),*];
-        }
-    }
-}
-
 /// The tool as a value.
-fn made(
-    function: &ToolFn,
-    marker: &TokenStream,
-    private: &TokenStream,
-    state: Option<&Ident>,
-) -> TokenStream {
+fn made(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> TokenStream {
     let attr = &function.attr;
     let name = function.tool_name();
     let description = match &attr.description {
         Some(word) => word.value.to_token_stream(),
         None => function.doc.to_token_stream(),
     };
-    let docs = function.params.iter().map(|param| match &param.attr.description {
-        Some(text) => text.to_token_stream(),
-        None => param.doc.to_token_stream(),
-    });
     let fits = function.params.iter().map(|param| fits(param, private));
-    let picks = function.params.iter().rev().fold(quote!(()), |rest, param| {
-        let pick = pick(param, private);
-        quote!((#pick, #rest))
+    let params = || function.params.iter().zip(0..);
+    let kinds = params().map(|(param, index)| {
+        let (kind, pick) = (kind_name(index), pick(param, private));
+        quote!(let #kind = #pick;)
+    });
+    let parameters = params().map(|(param, index)| {
+        let (kind, name) = (kind_name(index), param.argument_name());
+        let doc = match &param.attr.description {
+            Some(text) => text.to_token_stream(),
+            None => param.doc.to_token_stream(),
+        };
+        quote!(#private::Param::parameter(&#kind, #name, #doc))
     });
     let lone = match function.params.iter().find_map(|param| param.attr.lone.as_ref()) {
         None => quote!(ByType),
@@ -156,21 +131,36 @@ fn made(
     quote! {{
         use #private::{Bare as _, NoSchema as _, NotShown as _, PickLent as _, PickOwned as _};
         #(#fits)*
+        #(#kinds)*
         #defaults
         #private::Function::new(
-            #name, #description, #marker, &[#(#docs),*], #private::Lone::#lone, #picks, #call,
+            #name, #description, &[#(#parameters),*], #private::Lone::#lone, #call,
         )#shown #words #output
     }}
+}
+
+/// What the parameter at `index` is, as a value without size.
+fn kind_name(index: usize) -> Ident {
+    Ident::new(&format!("kind{index}"), Span::mixed_site())
 }
 
 /// The closure that calls the function with its decoded parameters.
 fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> TokenStream {
     // Names of our own that no name of the user's can meet.
-    let ctx = Ident::new("ctx", Span::mixed_site());
+    let (input, ctx) =
+        (Ident::new("input", Span::mixed_site()), Ident::new("ctx", Span::mixed_site()));
     let slots: Vec<_> = (0..function.params.len())
         .map(|index| Ident::new(&format!("slot{index}"), Span::mixed_site()))
         .collect();
-    let pattern = slots.iter().rev().fold(quote!(()), |rest, slot| quote!((#slot, #rest)));
+    let read = slots.iter().enumerate().map(|(index, slot)| {
+        let kind = kind_name(index);
+        quote! {
+            let #slot = match #private::Param::read(&#kind, #input, #index) {
+                #private::Ok(slot) => slot,
+                #private::Err(misread) => return #private::Err(misread),
+            };
+        }
+    });
     let params = || function.params.iter().zip(&slots);
     let filled = params().zip(0..).filter_map(|((param, slot), index)| {
         param.attr.default.as_ref()?;
@@ -207,16 +197,16 @@ fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
             })
         }},
     };
-    match state.filter(|_| function.sig.receiver().is_some()) {
-        None => quote!(move |#pattern, #ctx| #run),
-        Some(state) => quote! {{
-            let #state = #private::Arc::clone(&#state);
-            move |#pattern, #ctx| {
-                let #state = #private::Arc::clone(&#state);
-                #run
-            }
-        }},
-    }
+    let state = state.filter(|_| function.sig.receiver().is_some());
+    let share = state.map(|state| quote!(let #state = #private::Arc::clone(&#state);));
+    quote! {{
+        #share
+        #private::Box::new(move |#input, #ctx| {
+            #(#read)*
+            #share
+            #private::Ok(#run)
+        })
+    }}
 }
 
 /// The one place where the type of a parameter is asked for more than its name.

@@ -13,7 +13,7 @@ pub(crate) fn function(errors: &TokenStream, function: &ToolFn) -> TokenStream {
     }
     let private = function.attr.runtime.private();
     let body = quote! {
-        fn function(&self) -> &#private::Function {
+        fn function() -> &'static #private::Function {
             #private::unfinished()
         }
     };

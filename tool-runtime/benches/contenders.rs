@@ -102,7 +102,7 @@ fn framework(name: &str, count: usize) -> impl FnMut() -> String {
     let ctx = ToolContext::new(call.clone());
     ready(move || {
         let tool = tools.get(black_box(&call.name)).unwrap();
-        let arguments = black_box(&call.arguments).clone();
+        let arguments = black_box(&call.arguments);
         let output = now(dispatch::invoke(tool.as_ref(), arguments, &ctx));
         output.unwrap().into_text()
     })

@@ -71,7 +71,9 @@ pub use tool::{
 macro_rules! tools {
     // Names alone need no recursion, however many there are.
     ($($tool:ty),* $(,)?) => {
-        $crate::Tools::new()$(.with_name::<$tool>())*
+        $crate::Tools::new()$(
+            .with_function(<$tool as $crate::__private::NamesFunction>::function())
+        )*
     };
     ($($entries:tt)*) => {
         $crate::__more_tools!($crate::Tools::new(); $($entries)*)
@@ -90,6 +92,9 @@ macro_rules! __more_tools {
         )
     };
     ($tools:expr; $tool:ty $(, $($rest:tt)*)?) => {
-        $crate::__more_tools!($tools.with_name::<$tool>(); $($($rest)*)?)
+        $crate::__more_tools!(
+            $tools.with_function(<$tool as $crate::__private::NamesFunction>::function());
+            $($($rest)*)?
+        )
     };
 }

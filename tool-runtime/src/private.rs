@@ -4,17 +4,18 @@ pub use std::borrow::ToOwned;
 pub use std::boxed::Box;
 pub use std::clone::Clone;
 pub use std::marker::{Send, Sync};
+pub use std::result::Result::{Err, Ok};
 pub use std::sync::{Arc, LazyLock};
 pub use std::vec::Vec;
 
 pub use schemars;
 pub use serde;
 
-pub use crate::tool::{Failure, Output, function, param};
+pub use crate::tool::{Failure, Output, args as decoding, function, param};
 
 pub use crate::tool::function::{Function, Lone, NamesFunction};
 pub use crate::tool::param::{
-    Argument, BorrowedArgument, Lent, Names, NotShown, Owned, PickLent, PickOwned, Shown, defaulted,
+    Argument, BorrowedArgument, Lent, NotShown, Owned, Param, PickLent, PickOwned, Shown, defaulted,
 };
 pub use crate::tool::{
     Bare, Effect, NoSchema, Permission, Repair, Returned, Returns, Toolbox, finish,

@@ -27,20 +27,21 @@ use crate::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let ctx = ToolContext::default();
-/// let output = dispatch::invoke(&divide {}, r#"{"a": 6, "b": 3}"#.into(), &ctx).await;
+/// let output = dispatch::invoke(&divide {}, &r#"{"a": 6, "b": 3}"#.into(), &ctx).await;
 /// assert_eq!(output.unwrap().as_text(), "2");
 ///
-/// let error = dispatch::invoke(&divide {}, r#"{"a": 6, "b": 0}"#.into(), &ctx).await.unwrap_err();
+/// let by_zero = r#"{"a": 6, "b": 0}"#.into();
+/// let error = dispatch::invoke(&divide {}, &by_zero, &ctx).await.unwrap_err();
 /// assert_eq!(error.kind(), ToolErrorKind::Panicked);
 /// # }
 /// ```
 #[inline]
 pub fn invoke<'a>(
     tool: &'a dyn Tool,
-    arguments: Arguments,
+    arguments: &'a Arguments,
     ctx: &'a ToolContext,
 ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'a {
-    Guarded::new(|| tool.call(arguments, ctx), |panic| Err(crashed(panic)))
+    Guarded::new(|| tool.call_with(arguments, ctx), |panic| Err(crashed(panic)))
 }
 
 /// The panic's message is the operator's.

@@ -110,7 +110,7 @@ async fn attempts(
 
 async fn timed(tool: &dyn Tool, definition: &ToolDefinition, ctx: &ToolContext) -> Outcome {
     let started = Instant::now();
-    let running = invoke(tool, ctx.call().arguments.clone(), ctx);
+    let running = invoke(tool, &ctx.call().arguments, ctx);
     let Some(limit) = definition.timeout else { return running.await };
     let text = match timeout(limit, running).await {
         // A tool that never waits can't be stopped on time, but it is no better for that.

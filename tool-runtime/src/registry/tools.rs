@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::tool::Tool;
-use crate::tool::function::NamesFunction;
+use crate::tool::function::Function;
 
 /// A list of tools, as [`tools!`](crate::tools) writes it.
 #[derive(Clone, Default)]
@@ -32,8 +32,8 @@ impl Tools {
     /// Adds the tool that a function's name stands for.
     #[doc(hidden)]
     #[must_use]
-    pub fn with_name<N: NamesFunction + 'static>(self) -> Self {
-        self.with(N::TOOL)
+    pub fn with_function(self, function: &'static Function) -> Self {
+        self.with(function)
     }
 }
 

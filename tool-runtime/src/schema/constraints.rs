@@ -55,12 +55,25 @@ const RULES: [&str; 12] = [
 /// ```
 #[must_use]
 pub(super) fn is_constrained(schema: &Value) -> bool {
+    any(schema, constrains)
+}
+
+/// True when `schema` names the members of an object anywhere but at its root.
+pub(super) fn nests_objects(schema: &Value) -> bool {
+    let root = schema.as_object();
+    any(schema, |rules| {
+        rules.contains_key("properties") && root.is_none_or(|root| !std::ptr::eq(root, rules))
+    })
+}
+
+/// Whether the schema or a part of it is of this kind.
+fn any(schema: &Value, is: impl Fn(&Map<String, Value>) -> bool) -> bool {
     let mut waiting = vec![schema];
     // Targets outside the places walked anyway, each followed once.
     let mut followed: Vec<&str> = Vec::new();
     while let Some(next) = waiting.pop() {
         let Value::Object(rules) = next else { continue };
-        if constrains(rules) {
+        if is(rules) {
             return true;
         }
         waiting.extend(ONE.iter().filter_map(|&key| rules.get(key)));

@@ -29,8 +29,7 @@ impl Generator {
         if root.get("title").and_then(Value::as_str) == Some(T::schema_name().as_ref()) {
             root.remove("title");
         }
-        // A newtype of a newtype takes two steps; types without values would go round in circles.
-        successors(Some(root.to_value()), inlined).take(9).last().unwrap_or_default()
+        inline(root.to_value())
     }
 
     /// The schema of `T` as part of a larger document.
@@ -42,6 +41,20 @@ impl Generator {
     pub(crate) fn into_definitions(mut self) -> Map<String, Value> {
         self.0.take_definitions(true)
     }
+}
+
+/// A [part](Generator::part) as a document of its own; still to be [finished](finish).
+pub(crate) fn part_as_root(part: &Value, definitions: &Map<String, Value>) -> Value {
+    let mut root = part.clone();
+    if let (Value::Object(members), false) = (&mut root, definitions.is_empty()) {
+        members.insert("$defs".into(), definitions.clone().into());
+    }
+    inline(root)
+}
+
+/// A newtype of a newtype takes two steps; types without values would go round in circles.
+fn inline(root: Value) -> Value {
+    successors(Some(root), inlined).take(9).last().unwrap_or_default()
 }
 
 /// What a root refers to, in the place of one that does nothing else, such as a newtype's: the root

@@ -18,7 +18,7 @@ use serde_json::Value;
 pub use check::{Mismatch, MismatchKind};
 #[doc(hidden)]
 pub use generate::Generator;
-pub(crate) use generate::{finish, takes_whole_object};
+pub(crate) use generate::{finish, part_as_root, takes_whole_object};
 
 /// A JSON Schema. A clone shares the document.
 ///
@@ -82,6 +82,11 @@ impl Schema {
     #[inline]
     pub fn is_constrained(&self) -> bool {
         self.constrained
+    }
+
+    /// Whether a value below the root is an object whose members the schema names.
+    pub(crate) fn nests_objects(&self) -> bool {
+        constraints::nests_objects(&self.document)
     }
 }
 

@@ -9,150 +9,256 @@
 //! What is decoded is always text that the model wrote, never a value printed again: that would have
 //! lost a key that comes twice and digits beyond 64 bits.
 
-mod objects;
+//!
+//! Derived decoders also take an array for a struct, member by position; but a model that sends
+//! `["Rome", "Oslo"]` for `{from, to}` has not said which is which. So an array is looked at by the
+//! schema, where there is a struct that it could be meant for.
+
+mod members;
+mod place;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::future::ready;
+use std::pin::Pin;
 
-use serde::Deserializer;
-use serde::de::Error as _;
 use serde_json::Value;
-use serde_path_to_error::Track;
 
-use self::objects::Objects;
-use super::param::{Named, Names, Params};
-use super::{ToolContext, ToolDefinition, ToolError};
+pub use self::members::Input;
+use self::members::Odd;
+use self::place::place;
+use super::param::Parameter;
+use super::{ToolContext, ToolDefinition, ToolError, ToolOutput};
 use crate::json;
 use crate::message::Arguments;
 use crate::schema::{Mismatch, MismatchKind};
 
-/// How the parameters lie in the arguments.
+/// What comes of one call.
+pub type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+
+/// Makes a call of a function of its arguments.
+pub type Decode =
+    dyn for<'a> Fn(&Input<'_>, &'a ToolContext) -> Result<Call<'a>, Misread> + Send + Sync;
+
+/// How the arguments lie in the object that is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// The object is the one argument: an args struct.
-    Whole,
+    /// The object is the one argument, the parameter of this index: an args struct.
+    Whole(usize),
     /// Each member is an argument.
     Named,
 }
 
-impl Layout {
-    #[inline]
-    fn read<'de, N: Names, P: Params, D>(self, input: D) -> Result<P::Values, D::Error>
-    where
-        D: Deserializer<'de>,
-    {
-        let input = Objects(input);
-        match self {
-            Self::Whole => {
-                let partial = P::read_whole(input)?;
-                P::finish(partial, 0).map_err(|_| D::Error::missing_field("arguments"))
-            }
-            Self::Named => input.deserialize_map(Named::<N, P>::NEW),
-        }
-    }
+/// A type refused what came for the parameter at `index`; no error where nothing came.
+#[derive(Debug)]
+pub struct Misread {
+    index: usize,
+    error: Option<serde_json::Error>,
+}
 
-    #[inline]
-    fn read_text<N: Names, P: Params>(self, text: &str) -> Result<P::Values, serde_json::Error> {
-        let mut input = serde_json::Deserializer::from_str(text);
-        let values = self.read::<N, P, _>(&mut input)?;
-        input.end()?;
-        Ok(values)
-    }
-
-    /// Reads text that is sound JSON, and says where a type refused it.
+impl Misread {
     #[cold]
-    fn read_sound<N: Names, P: Params>(self, text: &str) -> Result<P::Values, Misread> {
-        let mut track = Track::new();
-        let mut input = serde_json::Deserializer::from_str(text);
-        let input = serde_path_to_error::Deserializer::new(&mut input, &mut track);
-        self.read::<N, P, _>(input).map_err(|error| Misread { path: track.path(), error })
+    pub(super) const fn new(index: usize, error: serde_json::Error) -> Self {
+        Self { index, error: Some(error) }
+    }
+
+    #[cold]
+    pub(super) const fn missing(index: usize) -> Self {
+        Self { index, error: None }
+    }
+
+    /// Whether the type refused a value, rather than text that stops short.
+    fn is_refusal(&self) -> bool {
+        self.error.as_ref().is_some_and(serde_json::Error::is_data)
     }
 }
 
-/// The schema is satisfied and the type still refuses: its own words, and where.
-struct Misread {
-    path: serde_path_to_error::Path,
-    error: serde_json::Error,
+/// Why text gave no call.
+enum Refused<'t> {
+    Odd(Odd<'t>),
+    Misread(Misread),
 }
 
-/// The arguments as they came; a value that is a string is text as well.
-#[derive(Clone, Copy)]
-enum Input<'a> {
-    Text(&'a str),
-    Value(&'a Value),
-}
-
-impl<'a> Input<'a> {
-    #[inline]
-    fn of(arguments: &'a Arguments) -> Self {
-        match arguments {
-            Arguments::Text(text) => Self::Text(text),
-            Arguments::Value(value) => match value.as_ref() {
-                Value::String(text) => Self::Text(text),
-                value => Self::Value(value),
-            },
-        }
-    }
-}
-
-/// Everything in its place, or one error that names all that is wrong.
-#[inline]
-pub(super) fn decode<N: Names, P: Params>(
-    definition: &ToolDefinition,
+/// The arguments of one function.
+pub(super) struct Decoder {
+    names: Box<[&'static str]>,
     layout: Layout,
-    arguments: &Arguments,
-    ctx: &ToolContext,
-) -> Result<P::Values, ToolError> {
-    let input = Input::of(arguments);
-    if !definition.parameters.is_constrained() {
-        let values = match input {
-            Input::Text(text) => layout.read_text::<N, P>(text).ok(),
-            Input::Value(value) => layout.read::<N, P, _>(value).ok(),
+    nests_objects: bool,
+    decode: Box<Decode>,
+}
+
+impl Decoder {
+    pub(super) fn new(
+        parameters: &[Parameter],
+        layout: Layout,
+        nests_objects: bool,
+        decode: Box<Decode>,
+    ) -> Self {
+        let names = parameters.iter().map(Parameter::argument_name).collect();
+        Self { names, layout, nests_objects, decode }
+    }
+
+    /// The function with these arguments, or its refusal.
+    pub(super) fn call<'c>(
+        &self,
+        definition: &ToolDefinition,
+        arguments: &Arguments,
+        ctx: &'c ToolContext,
+    ) -> Call<'c> {
+        let Arguments::Text(text) = arguments else {
+            return self.call_with_value(definition, arguments, ctx);
         };
-        if let Some(values) = values {
-            return Ok(values);
+        self.call_with_text(definition, text, ctx)
+    }
+
+    /// A value is printed, for to read it as it is would compile every type once more.
+    #[cold]
+    fn call_with_value<'c>(
+        &self,
+        definition: &ToolDefinition,
+        arguments: &Arguments,
+        ctx: &'c ToolContext,
+    ) -> Call<'c> {
+        let text = match arguments {
+            // A value that is a string is text as well.
+            Arguments::Value(value) => match value.as_ref() {
+                Value::String(text) => Cow::Borrowed(text.as_str()),
+                _ => arguments.to_text(),
+            },
+            Arguments::Text(text) => Cow::Borrowed(text.as_ref()),
+        };
+        self.call_with_text(definition, &text, ctx)
+    }
+
+    #[inline]
+    fn call_with_text<'c>(
+        &self,
+        definition: &ToolDefinition,
+        text: &str,
+        ctx: &'c ToolContext,
+    ) -> Call<'c> {
+        let is_checked =
+            definition.parameters.is_constrained() || self.nests_objects && text.contains('[');
+        if !is_checked && let Some(call) = self.call_with_plain_text(text, ctx) {
+            return call;
+        }
+        let call = self.decode_carefully(definition, text, ctx);
+        call.unwrap_or_else(|error| Box::pin(ready(Err(error))))
+    }
+
+    /// The fast path.
+    #[inline]
+    fn call_with_plain_text<'c>(&self, text: &str, ctx: &'c ToolContext) -> Option<Call<'c>> {
+        let read = match self.layout {
+            Layout::Whole(_) if !is_object(text) => return None,
+            Layout::Whole(index) => (self.decode)(&Input::one(text, index), ctx),
+            Layout::Named => (self.decode)(&Input::members(text, &self.names).ok()?, ctx),
+        };
+        read.ok()
+    }
+
+    fn read<'t, 'c>(&self, text: &'t str, ctx: &'c ToolContext) -> Result<Call<'c>, Refused<'t>> {
+        let input = self.input(text).map_err(Refused::Odd)?;
+        (self.decode)(&input, ctx).map_err(Refused::Misread)
+    }
+
+    fn input<'t>(&self, text: &'t str) -> Result<Input<'t>, Odd<'t>> {
+        match self.layout {
+            Layout::Whole(index) if is_object(text) => Ok(Input::one(text, index)),
+            Layout::Whole(_) => Err(Odd::Unsound),
+            Layout::Named => Input::members(text, &self.names),
         }
     }
-    let sound = settle(definition, input, ctx)?;
-    let values = layout.read_sound::<N, P>(&sound.json).or_else(|misread| {
-        // The schema takes 30.0 for an integer; the type may not.
-        let whole = json::whole_numbers(&sound.json);
-        whole.and_then(|whole| layout.read_sound::<N, P>(&whole).ok()).ok_or(misread)
-    });
-    let mut mismatches = definition.parameters.check(&sound.value);
-    match values {
-        Ok(values) => {
-            mismatches.retain(is_rule);
-            if mismatches.is_empty() {
-                Ok(values)
-            } else {
-                Err(mismatched(definition, &mismatches))
+
+    /// Everything in its place, or one error that names all that is wrong.
+    #[cold]
+    fn decode_carefully<'c>(
+        &self,
+        definition: &ToolDefinition,
+        text: &str,
+        ctx: &'c ToolContext,
+    ) -> Result<Call<'c>, ToolError> {
+        let (value, json) = settle(definition, text, ctx)?;
+        let call = self.read(&json, ctx).or_else(|refused| {
+            // The schema takes 30.0 for an integer; the type may not.
+            let whole = json::whole_numbers(&json);
+            whole.and_then(|whole| self.read(&whole, ctx).ok()).ok_or(refused)
+        });
+        let mut mismatches = definition.parameters.check(&value);
+        match call {
+            Ok(call) => {
+                mismatches.retain(is_rule);
+                if mismatches.is_empty() {
+                    Ok(call)
+                } else {
+                    Err(mismatched(definition, &mismatches))
+                }
+            }
+            Err(refused) if mismatches.is_empty() => {
+                Err(self.refuse(definition, &json, refused, ctx))
+            }
+            Err(_) => Err(mismatched(definition, &mismatches)),
+        }
+    }
+
+    /// The schema is satisfied and the types still refuse.
+    #[cold]
+    fn refuse(
+        &self,
+        definition: &ToolDefinition,
+        json: &str,
+        refused: Refused<'_>,
+        ctx: &ToolContext,
+    ) -> ToolError {
+        let name = |index: usize| self.names.get(index).copied().unwrap_or_default();
+        match refused {
+            Refused::Odd(Odd::Unsound) => refuse(definition, &["expected an object".into()]),
+            Refused::Odd(Odd::Unknown(name)) => {
+                refuse(definition, &[format!("`{name}` is not known here")])
+            }
+            Refused::Odd(Odd::Twice(index)) => {
+                refuse(definition, &[format!("`{}` came twice: send it once", name(index))])
+            }
+            Refused::Misread(Misread { index, error: None }) => {
+                refuse(definition, &[format!("`{}` is missing", name(index))])
+            }
+            Refused::Misread(Misread { index, error: Some(error) }) => {
+                let above = if self.layout == Layout::Named { name(index) } else { "" };
+                let path = match self.input(json) {
+                    Ok(mut input) => {
+                        let text = input.text(index).unwrap_or_default();
+                        place(above, text, |beginning| {
+                            input.replace(index, beginning);
+                            (self.decode)(&input, ctx).is_err_and(|misread| misread.is_refusal())
+                        })
+                    }
+                    Err(_) => above.to_owned(),
+                };
+                let words = error.to_string();
+                // The position is one in text that the model may never have written.
+                let words = words.split(" at line ").next().unwrap_or_default();
+                let problem = match path.as_str() {
+                    "" => words.to_owned(),
+                    path => format!("`{path}`: {words}"),
+                };
+                refuse(definition, &[problem]).with_source(error)
             }
         }
-        Err(misread) if mismatches.is_empty() => Err(misread.refuse(definition)),
-        Err(_) => Err(mismatched(definition, &mismatches)),
     }
 }
 
-/// The arguments as sound JSON.
-struct Sound<'a> {
-    value: Cow<'a, Value>,
-    json: String,
+#[inline]
+fn is_object(text: &str) -> bool {
+    text.bytes().find(|byte| !byte.is_ascii_whitespace()) == Some(b'{')
 }
 
-/// Reads the arguments, with all repairs that the tool allows.
+/// The arguments as a value and as sound JSON, with all repairs that the tool allows.
 #[cold]
-fn settle<'a>(
+fn settle(
     definition: &ToolDefinition,
-    input: Input<'a>,
+    text: &str,
     ctx: &ToolContext,
-) -> Result<Sound<'a>, ToolError> {
-    let text = match input {
-        Input::Text(text) => text,
-        Input::Value(value) => {
-            return Ok(Sound { value: Cow::Borrowed(value), json: value.to_string() });
-        }
-    };
+) -> Result<(Value, String), ToolError> {
     let schema = definition.parameters.as_value();
     let parsed = json::parse_as(text, schema).map_err(|unreadable| {
         refuse(definition, &[unreadable.to_string()]).with_source(unreadable)
@@ -165,7 +271,7 @@ fn settle<'a>(
     }
     ctx.record_fixes(parsed.fixes.clone());
     let json = parsed.json().to_owned();
-    Ok(Sound { value: Cow::Owned(parsed.value), json })
+    Ok((parsed.value, json))
 }
 
 /// Whether it is about a rule that types do not hold. The shape of a value is theirs to judge.
@@ -177,19 +283,6 @@ fn is_rule(mismatch: &Mismatch) -> bool {
 fn mismatched(definition: &ToolDefinition, mismatches: &[Mismatch]) -> ToolError {
     let problems: Vec<_> = mismatches.iter().map(ToString::to_string).collect();
     refuse(definition, &problems)
-}
-
-impl Misread {
-    fn refuse(self, definition: &ToolDefinition) -> ToolError {
-        let words = self.error.to_string();
-        // The position is one in text that the model may never have written.
-        let words = words.split(" at line ").next().unwrap_or_default();
-        let problem = match self.path.iter().next() {
-            None => words.to_owned(),
-            Some(_) => format!("`{}`: {words}", self.path),
-        };
-        refuse(definition, &[problem]).with_source(self.error)
-    }
 }
 
 /// What the model reads when the function was not called.

@@ -2,7 +2,7 @@ use std::panic::resume_unwind;
 
 use tokio::task::spawn_blocking;
 
-use super::function::Call;
+use super::args::Call;
 use super::{ToolError, ToolErrorKind, ToolOutput};
 
 /// Runs a function that doesn't wait where it holds up nobody.

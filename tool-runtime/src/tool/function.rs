@@ -1,30 +1,24 @@
 //! A tool made of a function: what `#[tool]` generates calls into this.
 
 use std::fmt;
-use std::future::ready;
-use std::pin::Pin;
 use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use super::args::{Layout, decode};
-use super::param::{Names, Optional, Params};
+use super::args::{Call, Decode, Decoder, Layout};
+use super::param::Parameter;
 use super::{
     Availability, Effect, Permission, RateLimit, Repair, Tool, ToolContext, ToolDefinition,
-    ToolError, ToolKind, ToolOutput, cli,
+    ToolKind, cli,
 };
 use crate::message::Arguments;
-use crate::schema::{Generator, Schema, finish, takes_whole_object};
-
-/// What comes of one call.
-pub type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
+use crate::schema::{Generator, Schema, finish, part_as_root, takes_whole_object};
 
 /// A function, what is known of it, and how its arguments are decoded.
 pub struct Function {
     definition: ToolDefinition,
     available: Option<fn() -> Availability>,
-    #[expect(clippy::type_complexity, reason = "named by what it does")]
-    run: Box<dyn for<'a> Fn(&ToolDefinition, Arguments, &'a ToolContext) -> Call<'a> + Send + Sync>,
+    decoder: Decoder,
 }
 
 /// Whether a lone parameter is the args struct.
@@ -45,54 +39,28 @@ pub enum Lone {
     note = "`tools![…]` takes the names of functions under `#[tool]`; add others by `.with(…)`"
 )]
 pub trait NamesFunction: Send + Sync + Sized {
-    /// The name as a value.
-    const TOOL: Self;
-
     /// The function.
-    fn function(&self) -> &Function;
+    fn function() -> &'static Function;
 }
 
 impl Function {
-    /// A tool of the function that `call` calls with the parameters `P` of the names `N`; a
-    /// description for each of them.
-    pub fn new<N, P, F>(
+    /// A tool of the function that `decode` calls with these parameters.
+    ///
+    /// Nothing here is generic: whatever is, is compiled again for each tool of a program.
+    #[must_use]
+    pub fn new(
         name: &str,
         description: &str,
-        _: N,
-        descriptions: &[&str],
+        parameters: &[Parameter],
         lone: Lone,
-        _: P,
-        call: F,
-    ) -> Self
-    where
-        N: Names + 'static,
-        P: Params + 'static,
-        F: for<'a> Fn(P::Values, &'a ToolContext) -> Call<'a> + Send + Sync + 'static,
-    {
-        let mut generator = Generator::new();
-        let schemas = P::schemas(&mut generator);
-        let alone = schemas.iter().flatten().count() == 1;
-        let is_whole = |root: &Value| match lone {
-            Lone::ByType => alone && takes_whole_object(root),
-            Lone::Whole => true,
-            Lone::Named => false,
-        };
-        let (layout, schema) = match P::first_root_schema() {
-            Some(root) if is_whole(&root) => (Layout::Whole, root),
-            _ => {
-                let named = N::NAMES.iter().zip(descriptions).zip(schemas);
-                (Layout::Named, object(named, generator))
-            }
-        };
+        decode: Box<Decode>,
+    ) -> Self {
+        let (layout, schema) = lay_out(parameters, lone);
+        let schema = finish(schema);
         Self {
-            definition: ToolDefinition::new(name, description, finish(schema)),
+            decoder: Decoder::new(parameters, layout, schema.nests_objects(), decode),
+            definition: ToolDefinition::new(name, description, schema),
             available: None,
-            run: Box::new(move |definition, arguments, ctx| {
-                match decode::<N, P>(definition, layout, &arguments, ctx) {
-                    Ok(values) => call(values, ctx),
-                    Err(error) => Box::pin(ready(Err(error))),
-                }
-            }),
         }
     }
 
@@ -212,11 +180,6 @@ impl Function {
         }
         self.available.map_or(Availability::Available, |available| available())
     }
-
-    #[inline]
-    fn call<'c>(&self, arguments: Arguments, ctx: &'c ToolContext) -> Call<'c> {
-        (self.run)(&self.definition, arguments, ctx)
-    }
 }
 
 impl fmt::Debug for Function {
@@ -230,11 +193,13 @@ macro_rules! tool_of_function {
     ($self:ident => $function:expr) => {
         #[inline]
         fn definition(&$self) -> &ToolDefinition {
-            &$function.definition
+            let function: &Function = $function;
+            &function.definition
         }
 
         fn availability(&$self) -> Availability {
-            $function.availability()
+            let function: &Function = $function;
+            function.availability()
         }
 
         #[inline]
@@ -248,33 +213,63 @@ macro_rules! tool_of_function {
             'c: 'async_trait,
             Self: 'async_trait,
         {
-            $function.call(arguments, ctx)
+            self::Tool::call_with($self, &arguments, ctx)
+        }
+
+        #[inline]
+        fn call_with<'a>(&'a $self, arguments: &Arguments, ctx: &'a ToolContext) -> Call<'a> {
+            let function: &Function = $function;
+            function.decoder.call(&function.definition, arguments, ctx)
         }
     };
 }
 
 #[diagnostic::do_not_recommend]
 impl<N: NamesFunction> Tool for N {
-    tool_of_function!(self => self.function());
+    tool_of_function!(self => N::function());
 }
 
 impl Tool for Function {
     tool_of_function!(self => self);
 }
 
-/// The schema of an object with one member for each argument; a context is none.
+/// What `tools![…]` makes of every name: one type, where each name is one of its own.
+impl Tool for &'static Function {
+    tool_of_function!(self => self);
+}
+
+/// Where the arguments lie, and the schema of them all, still to be finished.
+fn lay_out(parameters: &[Parameter], lone: Lone) -> (Layout, Value) {
+    let mut generator = Generator::new();
+    let mut parts = Vec::new();
+    for (index, parameter) in parameters.iter().enumerate() {
+        if let Some(schema) = parameter.schema {
+            parts.push((index, parameter, schema(&mut generator)));
+        }
+    }
+    let definitions = generator.into_definitions();
+    if let ([(index, _, part)], Lone::ByType | Lone::Whole) = (parts.as_slice(), lone) {
+        let root = part_as_root(part, &definitions);
+        if matches!(lone, Lone::Whole) || takes_whole_object(&root) {
+            return (Layout::Whole(*index), root);
+        }
+    }
+    let parts = parts.into_iter().map(|(_, parameter, part)| (parameter, part));
+    (Layout::Named, object(parts, definitions))
+}
+
+/// The schema of an object with one member for each argument.
 fn object<'a>(
-    params: impl Iterator<Item = ((&'a &'static str, &'a &'a str), Option<(Value, Optional)>)>,
-    generator: Generator,
+    parts: impl Iterator<Item = (&'a Parameter, Value)>,
+    definitions: Map<String, Value>,
 ) -> Value {
     let mut required = Vec::new();
-    let mut properties = serde_json::Map::new();
-    for ((name, description), schema) in params {
-        let Some((schema, optional)) = schema else { continue };
-        if !optional {
-            required.push(*name);
+    let mut properties = Map::new();
+    for (parameter, part) in parts {
+        if !(parameter.is_optional)() {
+            required.push(parameter.name);
         }
-        properties.insert((*name).into(), described(schema, description));
+        properties.insert(parameter.name.into(), described(part, parameter.description));
     }
     let mut schema = json!({
         "type": "object",
@@ -285,9 +280,8 @@ fn object<'a>(
         if !required.is_empty() {
             members.insert("required".into(), json!(required));
         }
-        let definitions = generator.into_definitions();
         if !definitions.is_empty() {
-            members.insert("$defs".into(), Value::Object(definitions));
+            members.insert("$defs".into(), definitions.into());
         }
     }
     schema
@@ -300,8 +294,8 @@ fn described(schema: Value, description: &str) -> Value {
     }
     let mut members = match schema {
         Value::Object(members) => members,
-        Value::Bool(false) => serde_json::Map::from_iter([("not".into(), json!({}))]),
-        _ => serde_json::Map::new(),
+        Value::Bool(false) => Map::from_iter([("not".into(), json!({}))]),
+        _ => Map::new(),
     };
     members.insert("description".into(), description.into());
     Value::Object(members)

@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows who calls a tool or how many are called at once.
 
-mod args;
+pub mod args;
 mod blocking;
 mod cli;
 mod context;
@@ -29,6 +29,7 @@ pub use output::{Bare, Failure, NoSchema, Output, Returned, Returns, finish};
 pub use param::{Argument, BorrowedArgument};
 pub use toolbox::Toolbox;
 
+use self::args::Call;
 use crate::message::Arguments;
 
 /// Something that a model can call.
@@ -80,4 +81,10 @@ pub trait Tool: Send + Sync {
     /// # Errors
     /// What the model should be told instead of an output; see [`ToolErrorKind`].
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError>;
+
+    /// The same with arguments that are lent, as the dispatcher calls: a tool of `#[tool]` decodes
+    /// them where they are. Written by hand, `call` is enough.
+    fn call_with<'a>(&'a self, args: &Arguments, ctx: &'a ToolContext) -> Call<'a> {
+        self.call(args.clone(), ctx)
+    }
 }

@@ -68,6 +68,8 @@ pub enum MismatchKind {
     Unknown,
     /// Another type, or another shape than all of those allowed.
     Type,
+    /// An array where none may stand.
+    Array,
     /// Not among the listed values.
     Choice,
     /// A number out of bounds.

@@ -23,6 +23,7 @@ pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, describe: &Describe<'s>) -> Mi
             let expected = describe.any(wanted);
             match describe.choices(wanted) {
                 Some(_) => (MismatchKind::Choice, expected, literal(value)),
+                None if value.is_array() => (MismatchKind::Array, expected, typed(value)),
                 None => (MismatchKind::Type, expected, typed(value)),
             }
         }

@@ -1,23 +1,61 @@
 //! Writes a value as the text that a model reads: strings as they are, the rest as JSON.
 
+use std::io::{self, Write};
+
 use serde::ser::{Error as _, Serialize, Serializer};
 use serde_json::ser::{CompactFormatter, Compound};
 
 use super::ToolOutput;
 
-type Json = serde_json::Serializer<Vec<u8>>;
+type Json = serde_json::Serializer<Buffer>;
 
 /// `()` serialises as unit; an empty result would leave a model guessing.
 const UNIT: &str = "ok";
 
 #[inline]
 pub(super) fn encode<T: Serialize>(value: &T) -> serde_json::Result<ToolOutput> {
-    let mut json = serde_json::Serializer::new(Vec::with_capacity(128));
-    if let Some(text) = value.serialize(Root(&mut json))? {
-        return Ok(ToolOutput { text, is_json: false, more: None });
+    let mut json = serde_json::Serializer::new(Buffer(Vec::new()));
+    let (text, is_json) = match value.serialize(Root(&mut json))? {
+        Written::Text(text) => (text, false),
+        Written::Scalar(text) => (text, true),
+        Written::Buffered => {
+            let text = String::from_utf8(json.into_inner().0).map_err(serde_json::Error::custom)?;
+            (text, true)
+        }
+    };
+    Ok(ToolOutput { text, is_json, more: None })
+}
+
+/// Where a value went.
+enum Written {
+    /// Text is sent as it is.
+    Text(String),
+    /// JSON that needed no buffer.
+    Scalar(String),
+    Buffered,
+}
+
+/// Takes memory when it is first written to: most scalars never are.
+struct Buffer(Vec<u8>);
+
+impl Write for Buffer {
+    #[inline]
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes).map(|()| bytes.len())
     }
-    let text = String::from_utf8(json.into_inner()).map_err(serde_json::Error::custom)?;
-    Ok(ToolOutput { text, is_json: true, more: None })
+
+    #[inline]
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.0.capacity() == 0 {
+            self.0.reserve(128);
+        }
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Looks at the root of a value only: a string is given back, anything else goes to `Json`.
@@ -27,7 +65,16 @@ macro_rules! to_json {
     ($($method:ident($($arg:ident: $kind:ty),*);)*) => {$(
         #[inline]
         fn $method(self, $($arg: $kind),*) -> Result<Self::Ok, Self::Error> {
-            self.0.$method($($arg),*).map(|()| None)
+            self.0.$method($($arg),*).map(|()| Written::Buffered)
+        }
+    )*};
+}
+
+macro_rules! to_scalar {
+    ($($method:ident($kind:ty);)*) => {$(
+        #[inline]
+        fn $method(self, v: $kind) -> Result<Self::Ok, Self::Error> {
+            serde_json::to_string(&v).map(Written::Scalar)
         }
     )*};
 }
@@ -42,7 +89,7 @@ macro_rules! to_compound {
 }
 
 impl<'a> Serializer for Root<'a> {
-    type Ok = Option<String>;
+    type Ok = Written;
     type Error = serde_json::Error;
     type SerializeSeq = Finished<'a>;
     type SerializeTuple = Finished<'a>;
@@ -52,20 +99,23 @@ impl<'a> Serializer for Root<'a> {
     type SerializeStruct = Finished<'a>;
     type SerializeStructVariant = Finished<'a>;
 
+    to_scalar! {
+        serialize_bool(bool);
+        serialize_i8(i8);
+        serialize_i16(i16);
+        serialize_i32(i32);
+        serialize_i64(i64);
+        serialize_i128(i128);
+        serialize_u8(u8);
+        serialize_u16(u16);
+        serialize_u32(u32);
+        serialize_u64(u64);
+        serialize_u128(u128);
+        serialize_f32(f32);
+        serialize_f64(f64);
+    }
+
     to_json! {
-        serialize_bool(v: bool);
-        serialize_i8(v: i8);
-        serialize_i16(v: i16);
-        serialize_i32(v: i32);
-        serialize_i64(v: i64);
-        serialize_i128(v: i128);
-        serialize_u8(v: u8);
-        serialize_u16(v: u16);
-        serialize_u32(v: u32);
-        serialize_u64(v: u64);
-        serialize_u128(v: u128);
-        serialize_f32(v: f32);
-        serialize_f64(v: f64);
         serialize_bytes(v: &[u8]);
         serialize_none();
     }
@@ -83,19 +133,19 @@ impl<'a> Serializer for Root<'a> {
     }
 
     fn serialize_char(self, v: char) -> Result<Self::Ok, Self::Error> {
-        Ok(Some(v.into()))
+        Ok(Written::Text(v.into()))
     }
 
     fn serialize_str(self, v: &str) -> Result<Self::Ok, Self::Error> {
-        Ok(Some(v.into()))
+        Ok(Written::Text(v.into()))
     }
 
     fn serialize_unit(self) -> Result<Self::Ok, Self::Error> {
-        Ok(Some(UNIT.into()))
+        Ok(Written::Text(UNIT.into()))
     }
 
     fn serialize_unit_struct(self, _: &'static str) -> Result<Self::Ok, Self::Error> {
-        Ok(Some(UNIT.into()))
+        Ok(Written::Text(UNIT.into()))
     }
 
     fn serialize_unit_variant(
@@ -104,7 +154,7 @@ impl<'a> Serializer for Root<'a> {
         _: u32,
         variant: &'static str,
     ) -> Result<Self::Ok, Self::Error> {
-        Ok(Some(variant.into()))
+        Ok(Written::Text(variant.into()))
     }
 
     fn serialize_some<T: Serialize + ?Sized>(self, v: &T) -> Result<Self::Ok, Self::Error> {
@@ -126,21 +176,21 @@ impl<'a> Serializer for Root<'a> {
         variant: &'static str,
         v: &T,
     ) -> Result<Self::Ok, Self::Error> {
-        self.0.serialize_newtype_variant(name, index, variant, v).map(|()| None)
+        self.0.serialize_newtype_variant(name, index, variant, v).map(|()| Written::Buffered)
     }
 
     fn collect_str<T: std::fmt::Display + ?Sized>(self, v: &T) -> Result<Self::Ok, Self::Error> {
-        Ok(Some(v.to_string()))
+        Ok(Written::Text(v.to_string()))
     }
 }
 
 /// A list or object on its way into `Json`.
-struct Finished<'a>(Compound<'a, Vec<u8>, CompactFormatter>);
+struct Finished<'a>(Compound<'a, Buffer, CompactFormatter>);
 
 macro_rules! forward {
     ($($kind:ident { $($method:ident($($arg:ident: $ty:ty),*);)* })*) => {$(
         impl serde::ser::$kind for Finished<'_> {
-            type Ok = Option<String>;
+            type Ok = Written;
             type Error = serde_json::Error;
 
             $(#[inline]
@@ -152,7 +202,7 @@ macro_rules! forward {
 
             #[inline]
             fn end(self) -> Result<Self::Ok, Self::Error> {
-                serde::ser::$kind::end(self.0).map(|()| None)
+                serde::ser::$kind::end(self.0).map(|()| Written::Buffered)
             }
         }
     )*};

@@ -7,33 +7,37 @@ use schemars::JsonSchema;
 use serde::de::value::Error as Undecodable;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
-use serde_json::Value as Json;
 
+use super::slot::{Parameter, Slot};
 use crate::schema::Generator;
 use crate::tool::ToolContext;
+use crate::tool::args::{Input, Misread};
 
 /// One parameter of a tool's function.
-pub trait Param {
+pub trait Param: Sized {
     /// What is decoded and kept until the function is called.
     type Value: Send;
 
-    /// Whether the model fills it. The other methods are asked of arguments only.
-    const IS_ARGUMENT: bool;
+    /// What is known of it before a call.
+    fn parameter(&self, name: &'static str, description: &'static str) -> Parameter;
 
-    /// Its schema, as a part of the tool's.
-    fn schema(generator: &mut Generator) -> Json;
-
-    /// Its schema, as a document of its own.
-    fn root_schema() -> Json;
-
-    /// Reads it.
+    /// Reads what came for the parameter at `index`.
     ///
     /// # Errors
-    /// The input isn't such a value.
-    fn decode<'de, D: Deserializer<'de>>(input: D) -> Result<Self::Value, D::Error>;
+    /// It isn't such a value, or nothing came and it may not be left out.
+    fn value(input: &Input<'_>, index: usize) -> Result<Self::Value, Misread>;
 
-    /// What it is when the model leaves it out; none where it may not be left out.
-    fn absent() -> Option<Self::Value>;
+    /// The same, as it waits for the function.
+    ///
+    /// # Errors
+    /// As [`value`](Self::value).
+    #[inline]
+    fn read(&self, input: &Input<'_>, index: usize) -> Result<Slot<Self>, Misread> {
+        match Self::value(input, index) {
+            Ok(value) => Ok(Slot(value)),
+            Err(misread) => Err(misread),
+        }
+    }
 }
 
 /// A parameter that is passed by value.
@@ -68,7 +72,7 @@ pub struct Context(());
 
 /// A parameter that has a default: where it is left out, the caller fills it in.
 #[derive(Debug)]
-pub struct Defaulted<P>(PhantomData<fn() -> P>);
+pub struct Defaulted<P>(P);
 
 /// A type that can't be a parameter. Its error is reported elsewhere; this keeps it the only one.
 #[derive(Debug)]
@@ -96,25 +100,29 @@ impl<T: ?Sized> Misfit<T> {
 impl<T: DeserializeOwned + JsonSchema + Send> Param for Value<T> {
     type Value = T;
 
-    const IS_ARGUMENT: bool = true;
-
-    fn schema(generator: &mut Generator) -> Json {
-        generator.part::<T>()
-    }
-
-    fn root_schema() -> Json {
-        Generator::new().root::<T>()
+    fn parameter(&self, name: &'static str, description: &'static str) -> Parameter {
+        let schema: fn(&mut Generator) -> _ = Generator::part::<T>;
+        Parameter { name, description, schema: Some(schema), is_optional: is_optional::<T> }
     }
 
     #[inline]
-    fn decode<'de, D: Deserializer<'de>>(input: D) -> Result<T, D::Error> {
-        T::deserialize(input)
+    fn value(input: &Input<'_>, index: usize) -> Result<T, Misread> {
+        let Some(text) = input.text(index) else {
+            return T::deserialize(Absent).map_err(|_| Misread::missing(index));
+        };
+        let mut text = serde_json::Deserializer::from_str(text);
+        match T::deserialize(&mut text) {
+            Ok(value) => match text.end() {
+                Ok(()) => Ok(value),
+                Err(error) => Err(Misread::new(index, error)),
+            },
+            Err(error) => Err(Misread::new(index, error)),
+        }
     }
+}
 
-    #[inline]
-    fn absent() -> Option<T> {
-        T::deserialize(Absent).ok()
-    }
+fn is_optional<T: DeserializeOwned>() -> bool {
+    T::deserialize(Absent).is_ok()
 }
 
 impl<T: DeserializeOwned + JsonSchema + Send> Give for Value<T> {
@@ -133,24 +141,13 @@ where
 {
     type Value = T;
 
-    const IS_ARGUMENT: bool = true;
-
-    fn schema(generator: &mut Generator) -> Json {
-        Value::<T>::schema(generator)
-    }
-
-    fn root_schema() -> Json {
-        Value::<T>::root_schema()
+    fn parameter(&self, name: &'static str, description: &'static str) -> Parameter {
+        Value::<T>::NEW.parameter(name, description)
     }
 
     #[inline]
-    fn decode<'de, D: Deserializer<'de>>(input: D) -> Result<T, D::Error> {
-        Value::<T>::decode(input)
-    }
-
-    #[inline]
-    fn absent() -> Option<T> {
-        Value::<T>::absent()
+    fn value(input: &Input<'_>, index: usize) -> Result<T, Misread> {
+        Value::<T>::value(input, index)
     }
 }
 
@@ -166,26 +163,21 @@ where
     }
 }
 
+/// Of a parameter that is no argument.
+fn unread(name: &'static str) -> Parameter {
+    Parameter { name, description: "", schema: None, is_optional: || true }
+}
+
 impl Param for Context {
     type Value = ();
 
-    const IS_ARGUMENT: bool = false;
-
-    fn schema(_: &mut Generator) -> Json {
-        Json::Null
-    }
-
-    fn root_schema() -> Json {
-        Json::Null
-    }
-
-    fn decode<'de, D: Deserializer<'de>>(_: D) -> Result<(), D::Error> {
-        Err(D::Error::custom("not an argument"))
+    fn parameter(&self, name: &'static str, _: &'static str) -> Parameter {
+        unread(name)
     }
 
     #[inline]
-    fn absent() -> Option<()> {
-        Some(())
+    fn value(_: &Input<'_>, _: usize) -> Result<(), Misread> {
+        Ok(())
     }
 }
 
@@ -207,53 +199,33 @@ impl Lend for Context {
     }
 }
 
-impl<P> Defaulted<P> {
-    pub(super) const NEW: Self = Self(PhantomData);
+/// A parameter with a default.
+pub fn defaulted<P>(param: P) -> Defaulted<P> {
+    Defaulted(param)
 }
 
 impl<P: Param> Param for Defaulted<P> {
     type Value = Option<P::Value>;
 
-    const IS_ARGUMENT: bool = P::IS_ARGUMENT;
-
-    fn schema(generator: &mut Generator) -> Json {
-        P::schema(generator)
-    }
-
-    fn root_schema() -> Json {
-        P::root_schema()
+    fn parameter(&self, name: &'static str, description: &'static str) -> Parameter {
+        Parameter { is_optional: || true, ..self.0.parameter(name, description) }
     }
 
     #[inline]
-    fn decode<'de, D: Deserializer<'de>>(input: D) -> Result<Self::Value, D::Error> {
-        P::decode(input).map(Some)
-    }
-
-    #[inline]
-    fn absent() -> Option<Self::Value> {
-        Some(None)
+    fn value(input: &Input<'_>, index: usize) -> Result<Self::Value, Misread> {
+        input.text(index).map(|_| P::value(input, index)).transpose()
     }
 }
 
 impl<T: ?Sized> Param for Misfit<T> {
     type Value = Never;
 
-    const IS_ARGUMENT: bool = false;
-
-    fn schema(_: &mut Generator) -> Json {
-        Json::Null
+    fn parameter(&self, name: &'static str, _: &'static str) -> Parameter {
+        unread(name)
     }
 
-    fn root_schema() -> Json {
-        Json::Null
-    }
-
-    fn decode<'de, D: Deserializer<'de>>(_: D) -> Result<Never, D::Error> {
-        Err(D::Error::custom("not an argument"))
-    }
-
-    fn absent() -> Option<Never> {
-        None
+    fn value(_: &Input<'_>, index: usize) -> Result<Never, Misread> {
+        Err(Misread::missing(index))
     }
 }
 

@@ -1,19 +1,16 @@
 //! The parameters of a tool's function, judged by their types.
 //!
-//! Generated code lists them as nested pairs that end in `()`. Of one written `T` it asks that `T`
-//! be an [`Argument`], of one written `&T` that `T` be a [`BorrowedArgument`]: what is wrong with
-//! the type is said there, once. [`Owned`] and [`Lent`] then pick what it is, an argument or the
-//! context, without a bound that could fail a second time. Types decide; how they were spelled
-//! does not.
+//! Of a parameter written `T` generated code asks that `T` be an [`Argument`], of one written `&T`
+//! that `T` be a [`BorrowedArgument`]: what is wrong with the type is said there, once. [`Owned`]
+//! and [`Lent`] then pick what it is, an argument or the context, without a bound that could fail a
+//! second time. Types decide; how they were spelled does not.
 
 mod check;
 mod kind;
-mod list;
 mod pick;
+mod slot;
 
 pub use check::{Argument, BorrowedArgument};
-pub use kind::{Borrowed, Context, Defaulted, Give, Lend, Misfit, Never, Param, Value};
-pub use list::{Names, Optional, Params, Slot};
-pub use pick::{Lendable, Lent, NotShown, Owned, PickLent, PickOwned, Shown, defaulted};
-
-pub(super) use list::Named;
+pub use kind::{Borrowed, Context, Defaulted, Give, Lend, Misfit, Never, Param, Value, defaulted};
+pub use pick::{Lendable, Lent, NotShown, Owned, PickLent, PickOwned, Shown};
+pub use slot::{Parameter, Slot};

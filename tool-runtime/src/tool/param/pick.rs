@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
-use super::kind::{Borrowed, Context, Defaulted, Lend, Misfit, Value};
+use super::kind::{Borrowed, Context, Lend, Misfit, Value};
 use crate::tool::ToolContext;
 
 /// A parameter written `T`.
@@ -114,11 +114,6 @@ pub trait PickLent: Sized {
 
 impl<T: ?Sized> PickLent for Lent<T> {
     type Type = T;
-}
-
-/// A parameter with a default.
-pub fn defaulted<P>(_: P) -> Defaulted<P> {
-    Defaulted::NEW
 }
 
 /// A default that is shown in the schema where it can be written as JSON.

@@ -1,0 +1,119 @@
+//! Where in sound JSON text a type refused what it was given.
+
+use std::fmt::Write as _;
+
+/// The path, below `path`, of the value at which `text` is first refused, such as `stops[1].city`.
+/// `refuses` tells whether a beginning of the text is refused, rather than too short.
+///
+/// Reading beginnings until the shortest is found costs a failed call a few readings more. A
+/// decoder that keeps its place instead would be compiled for each type that is ever decoded.
+pub(super) fn place<'t>(
+    path: &str,
+    text: &'t str,
+    mut refuses: impl FnMut(&'t str) -> bool,
+) -> String {
+    let tokens: Vec<_> = Tokens { text, at: 0 }.collect();
+    let mut refused = |token: &Token<'_>| text.get(..token.end).is_some_and(&mut refuses);
+    let last = tokens.partition_point(|token| !refused(token));
+    let mut steps = Vec::new();
+    for (at, token) in tokens.iter().take(last + 1).enumerate() {
+        match (token.text, steps.last_mut()) {
+            // What the last one opens isn't entered.
+            ("[" | "{", _) if at == last => {}
+            ("[", _) => steps.push(Step::Item(0)),
+            ("{", _) => steps.push(Step::Member(None)),
+            ("]" | "}", _) => drop(steps.pop()),
+            (",", Some(Step::Item(index))) => *index += 1,
+            (",", Some(Step::Member(name))) => *name = None,
+            (text, Some(Step::Member(name @ None))) => *name = Some(text.trim_matches('"')),
+            _ => {}
+        }
+    }
+    let mut path = path.to_owned();
+    for step in steps {
+        let _ = match step {
+            Step::Item(index) => write!(path, "[{index}]"),
+            Step::Member(None) => Ok(()),
+            Step::Member(Some(name)) if path.is_empty() => write!(path, "{name}"),
+            Step::Member(Some(name)) => write!(path, ".{name}"),
+        };
+    }
+    path
+}
+
+/// A step from a value into one that it holds.
+enum Step<'t> {
+    Item(usize),
+    /// None until the member's name has come.
+    Member(Option<&'t str>),
+}
+
+struct Token<'t> {
+    text: &'t str,
+    end: usize,
+}
+
+/// Strings, brackets, commas, colons, and what stands between them.
+struct Tokens<'t> {
+    text: &'t str,
+    at: usize,
+}
+
+impl<'t> Iterator for Tokens<'t> {
+    type Item = Token<'t>;
+
+    fn next(&mut self) -> Option<Token<'t>> {
+        let rest = self.text.get(self.at..)?.trim_start();
+        let start = self.text.len() - rest.len();
+        let length = match rest.chars().next()? {
+            '"' => string_length(rest),
+            '[' | ']' | '{' | '}' | ',' | ':' => 1,
+            _ => rest.find([',', ']', '}', ' ', '\n', '\r', '\t']).unwrap_or(rest.len()),
+        };
+        self.at = start + length;
+        Some(Token { text: rest.get(..length)?, end: self.at })
+    }
+}
+
+/// With both quotes.
+fn string_length(text: &str) -> usize {
+    let mut is_escaped = false;
+    let mut letters = text.bytes().skip(1);
+    let inside = letters.position(|letter| {
+        let closes = letter == b'"' && !is_escaped;
+        is_escaped = letter == b'\\' && !is_escaped;
+        closes
+    });
+    inside.map_or(text.len(), |inside| inside + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::num::NonZeroU8;
+
+    use serde::de::DeserializeOwned;
+
+    use super::place;
+
+    fn place_in<T: DeserializeOwned>(text: &str) -> String {
+        place("", text, |text| serde_json::from_str::<T>(text).is_err_and(|error| error.is_data()))
+    }
+
+    #[test]
+    fn what_was_refused_is_found() {
+        type Lists = BTreeMap<String, Vec<u8>>;
+        type Deep = Vec<BTreeMap<String, Vec<(NonZeroU8, bool)>>>;
+        type Numbers = BTreeMap<u8, u8>;
+        assert_eq!(place_in::<u8>("\"a\""), "");
+        assert_eq!(place_in::<Lists>("[]"), "");
+        assert_eq!(place_in::<Lists>("{\"a\": [1], \"b\": 2}"), "b");
+        assert_eq!(place_in::<Lists>("{\"a\": [1],\n \"b\":\n [1, 2, 300]}"), "b[2]");
+        assert_eq!(place_in::<Lists>(r#"{"a\"]": [1, [2], 3]}"#), r#"a\"][1]"#);
+        assert_eq!(place_in::<Lists>(r#"{"é\\": [1, {"x": []}]}"#), r"é\\[1]");
+        assert_eq!(place_in::<Deep>(r#"[{}, {"a": [[1, true], [2, 3]]}]"#), "[1].a[1][1]");
+        assert_eq!(place_in::<Deep>(r#"[{}, {"a": [[1, true], [2]]}]"#), "[1].a[1]");
+        assert_eq!(place_in::<Deep>(r#"[{}, {"a": [[10, true], [0, true]]}]"#), "[1].a[1][0]");
+        assert_eq!(place_in::<Numbers>(r#"{"1": 1, "300": 1}"#), "300");
+    }
+}

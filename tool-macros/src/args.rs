@@ -31,32 +31,40 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
         return errors.into_tokens().into_iter().chain([item]).collect();
     }
 
-    derives_neither(&input, &errors);
-    let private = runtime.private();
+    let derives = derives(&input, &errors, &runtime.private());
     let serde = runtime.reexport(&quote!(serde));
     let schemars = runtime.reexport(&quote!(schemars));
     let strict = closes(&input).then(|| quote!(, deny_unknown_fields));
     let errors = errors.into_tokens();
     quote! {
         #errors
-        #[derive(#private::serde::Deserialize, #private::schemars::JsonSchema)]
+        #[derive(#(#derives),*)]
         #[serde(crate = #serde #strict)]
         #[schemars(crate = #schemars)]
         #input
     }
 }
 
-/// Twice derived is an error that speaks of conflicting impls.
-fn derives_neither(input: &DeriveInput, errors: &Errors) {
+/// What is derived. What the user derives as well is an error, and left to them: twice derived would
+/// be another, which speaks of conflicting impls.
+fn derives(input: &DeriveInput, errors: &Errors, private: &TokenStream) -> Vec<TokenStream> {
+    let mut theirs = Vec::new();
     for attr in input.attrs.iter().filter(|attr| attr.path().is_ident("derive")) {
         let derived = attr.parse_args_with(Punctuated::<Path, Token![,]>::parse_terminated);
         for path in derived.into_iter().flatten() {
             let last = path.segments.last().map(|last| last.ident.to_string()).unwrap_or_default();
             if ["Deserialize", "JsonSchema"].contains(&last.as_str()) {
-                errors.at(path, format!("`#[args]` derives `{last}` already: remove it here"));
+                errors.at(&path, format!("`#[args]` derives `{last}` already: remove it here"));
+                theirs.push(last);
             }
         }
     }
+    let ours = [
+        ("Deserialize", quote!(#private::serde::Deserialize)),
+        ("JsonSchema", quote!(#private::schemars::JsonSchema)),
+    ];
+    let ours = ours.into_iter().filter(|(name, _)| !theirs.iter().any(|their| their == name));
+    ours.map(|(_, path)| path).collect()
 }
 
 /// Whether to refuse members that the type doesn't know. Where serde can't (`flatten`), where the

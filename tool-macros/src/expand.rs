@@ -182,13 +182,22 @@ fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
     let returned = match &function.sig.output {
         ReturnType::Type(_, ty) => {
             let private = function.attr.runtime.private_at(ty.span());
-            quote_spanned!(ty.span()=> #private::Returned(#callee #waited).__split())
+            quote_spanned! {ty.span()=>
+                match #private::Returned(#callee #waited).__split() {
+                    #private::Ok(value) => #private::Output::output(value),
+                    #private::Err(error) => #private::Err(#private::Failure::failure(error)),
+                }
+            }
         }
-        ReturnType::Default => quote!(#private::Returned(#callee #waited).__split()),
+        ReturnType::Default => quote!({ #callee #waited; #private::Output::output(()) }),
     };
-    let body = quote!(#(#filled)* #private::finish(#returned));
+    let body = quote!(#(#filled)* #returned);
     let run = match function.sig.asyncness {
-        Some(_) => quote!(#private::Box::pin(async move { #body })),
+        // What can't be sent between threads is reported at the function.
+        Some(_) => {
+            let private = function.attr.runtime.private_at(ident.span());
+            quote_spanned!(ident.span()=> #private::Box::pin(async move { #body }))
+        }
         None => quote! {{
             let #ctx = #private::Clone::clone(#ctx);
             #private::on_blocking_thread(move || {
@@ -319,7 +328,8 @@ fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
     });
     let available = attr.available.as_ref().map(|word| {
         let path = &word.value;
-        quote!(.available(#path))
+        let private = attr.runtime.private_at(path.span());
+        quote_spanned!(path.span()=> .available(|| -> #private::Availability { #path() }))
     });
     // `pure` says how careful to be where `effect` doesn't, so it comes first.
     quote! {

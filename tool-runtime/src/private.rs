@@ -18,7 +18,7 @@ pub use crate::tool::param::{
     Argument, BorrowedArgument, Lent, NotShown, Owned, Param, PickLent, PickOwned, Shown, defaulted,
 };
 pub use crate::tool::{
-    Bare, Effect, NoSchema, Permission, Repair, Returned, Returns, Toolbox, finish,
+    Availability, Bare, Effect, NoSchema, Permission, Repair, Returned, Returns, Toolbox,
     on_blocking_thread,
 };
 

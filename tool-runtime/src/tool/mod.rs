@@ -25,7 +25,7 @@ pub use output::{IntoToolOutput, ToolOutput};
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
 
 pub use blocking::on_blocking_thread;
-pub use output::{Bare, Failure, NoSchema, Output, Returned, Returns, finish};
+pub use output::{Bare, Failure, NoSchema, Output, Returned, Returns};
 pub use param::{Argument, BorrowedArgument};
 pub use toolbox::Toolbox;
 

@@ -8,7 +8,7 @@ use crate::message::Image;
 mod returned;
 mod text;
 
-pub use returned::{Bare, Failure, NoSchema, Output, Returned, Returns, finish};
+pub use returned::{Bare, Failure, NoSchema, Output, Returned, Returns};
 
 /// What a tool gives back to the model.
 ///

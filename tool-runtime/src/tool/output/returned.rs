@@ -51,10 +51,21 @@ impl<T> Bare for Returned<T> {
     message = "`{Self}` can't be the output of a tool",
     label = "derive `serde::Serialize` for it, or return text or a `ToolOutput`"
 )]
-pub trait Output: IntoToolOutput {}
+pub trait Output {
+    /// The output of a call.
+    ///
+    /// # Errors
+    /// The value can't be written as JSON.
+    fn output(self) -> Result<ToolOutput, ToolError>;
+}
 
 #[diagnostic::do_not_recommend]
-impl<T: IntoToolOutput> Output for T {}
+impl<T: IntoToolOutput> Output for T {
+    #[inline]
+    fn output(self) -> Result<ToolOutput, ToolError> {
+        self.into_tool_output()
+    }
+}
 
 /// An error that a tool may return. A blanket over `Into<ToolError>`, for its words.
 #[diagnostic::on_unimplemented(
@@ -63,23 +74,14 @@ impl<T: IntoToolOutput> Output for T {}
 )]
 pub trait Failure {
     /// What the model is told.
-    fn into_tool_error(self) -> ToolError;
+    fn failure(self) -> ToolError;
 }
 
 #[diagnostic::do_not_recommend]
 impl<E: Into<ToolError>> Failure for E {
-    fn into_tool_error(self) -> ToolError {
+    fn failure(self) -> ToolError {
         self.into()
     }
-}
-
-/// The output of a call.
-///
-/// # Errors
-/// The function's own, or its value can't be written as JSON.
-#[inline]
-pub fn finish<T: Output, E: Failure>(returned: Result<T, E>) -> Result<ToolOutput, ToolError> {
-    returned.map_err(Failure::into_tool_error)?.into_tool_output()
 }
 
 /// The type that a function returns, asked for the schema of its output.

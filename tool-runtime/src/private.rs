@@ -13,7 +13,8 @@ pub use serde;
 
 pub use crate::tool::{Failure, Output, args as decoding, function, param};
 
-pub use crate::tool::function::{Function, Lone, NamesFunction};
+pub use crate::tool::function::{Function, NamesFunction};
+pub use crate::tool::layout::Lone;
 pub use crate::tool::param::{
     Argument, BorrowedArgument, Lent, NotShown, Owned, Param, PickLent, PickOwned, Shown, defaulted,
 };

@@ -27,6 +27,7 @@ use serde_json::Value;
 pub use self::members::Input;
 use self::members::Odd;
 use self::place::place;
+use super::layout::Layout;
 use super::param::Parameter;
 use super::{ToolContext, ToolDefinition, ToolError, ToolOutput};
 use crate::json;
@@ -39,15 +40,6 @@ pub type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> +
 /// Makes a call of a function of its arguments.
 pub type Decode =
     dyn for<'a> Fn(&Input<'_>, &'a ToolContext) -> Result<Call<'a>, Misread> + Send + Sync;
-
-/// How the arguments lie in the object that is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layout {
-    /// The object is the one argument, the parameter of this index: an args struct.
-    Whole(usize),
-    /// Each member is an argument.
-    Named,
-}
 
 /// A type refused what came for the parameter at `index`; no error where nothing came.
 #[derive(Debug)]

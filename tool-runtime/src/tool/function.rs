@@ -3,33 +3,23 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 
-use super::args::{Call, Decode, Decoder, Layout};
+use super::args::{Call, Decode, Decoder};
+use super::layout::{Lone, lay_out};
 use super::param::Parameter;
 use super::{
     Availability, Effect, Permission, RateLimit, Repair, Tool, ToolContext, ToolDefinition,
     ToolKind, cli,
 };
 use crate::message::Arguments;
-use crate::schema::{Generator, Schema, finish, part_as_root, takes_whole_object};
+use crate::schema::{Schema, finish};
 
 /// A function, what is known of it, and how its arguments are decoded.
 pub struct Function {
     definition: ToolDefinition,
     available: Option<fn() -> Availability>,
     decoder: Decoder,
-}
-
-/// Whether a lone parameter is the args struct.
-#[derive(Clone, Copy, Debug)]
-pub enum Lone {
-    /// Its type says.
-    ByType,
-    /// It is.
-    Whole,
-    /// It is one named argument.
-    Named,
 }
 
 /// A name that stands for a [`Function`].
@@ -236,67 +226,4 @@ impl Tool for Function {
 /// What `tools![…]` makes of every name: one type, where each name is one of its own.
 impl Tool for &'static Function {
     tool_of_function!(self => self);
-}
-
-/// Where the arguments lie, and the schema of them all, still to be finished.
-fn lay_out(parameters: &[Parameter], lone: Lone) -> (Layout, Value) {
-    let mut generator = Generator::new();
-    let mut parts = Vec::new();
-    for (index, parameter) in parameters.iter().enumerate() {
-        if let Some(schema) = parameter.schema {
-            parts.push((index, parameter, schema(&mut generator)));
-        }
-    }
-    let definitions = generator.into_definitions();
-    if let ([(index, _, part)], Lone::ByType | Lone::Whole) = (parts.as_slice(), lone) {
-        let root = part_as_root(part, &definitions);
-        if matches!(lone, Lone::Whole) || takes_whole_object(&root) {
-            return (Layout::Whole(*index), root);
-        }
-    }
-    let parts = parts.into_iter().map(|(_, parameter, part)| (parameter, part));
-    (Layout::Named, object(parts, definitions))
-}
-
-/// The schema of an object with one member for each argument.
-fn object<'a>(
-    parts: impl Iterator<Item = (&'a Parameter, Value)>,
-    definitions: Map<String, Value>,
-) -> Value {
-    let mut required = Vec::new();
-    let mut properties = Map::new();
-    for (parameter, part) in parts {
-        if !(parameter.is_optional)() {
-            required.push(parameter.name);
-        }
-        properties.insert(parameter.name.into(), described(part, parameter.description));
-    }
-    let mut schema = json!({
-        "type": "object",
-        "properties": properties,
-        "additionalProperties": false,
-    });
-    if let Some(members) = schema.as_object_mut() {
-        if !required.is_empty() {
-            members.insert("required".into(), json!(required));
-        }
-        if !definitions.is_empty() {
-            members.insert("$defs".into(), definitions.into());
-        }
-    }
-    schema
-}
-
-/// What the parameter's own documentation says goes before what its type's says.
-fn described(schema: Value, description: &str) -> Value {
-    if description.is_empty() {
-        return schema;
-    }
-    let mut members = match schema {
-        Value::Object(members) => members,
-        Value::Bool(false) => Map::from_iter([("not".into(), json!({}))]),
-        _ => Map::new(),
-    };
-    members.insert("description".into(), description.into());
-    Value::Object(members)
 }

@@ -1,0 +1,69 @@
+//! The words of `#[tool(…)]`, as calls on the tool's value.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::Ident;
+use syn::spanned::Spanned;
+
+use crate::attr::ToolAttr;
+
+/// The words that were given, as calls.
+pub(super) fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
+    let title = attr.title.as_ref().map(|word| {
+        let text = &word.value;
+        quote!(.title(#text))
+    });
+    let effect = attr.effect.as_ref().map(|word| {
+        let variant = variant(word.value);
+        quote!(.effect(#private::Effect::#variant))
+    });
+    let permission = attr.permission.as_ref().map(|word| {
+        let variant = variant(word.value);
+        quote!(.permission(#private::Permission::#variant))
+    });
+    let repair = attr.repair.as_ref().map(|word| {
+        let variant = variant(word.value);
+        quote!(.repair(#private::Repair::#variant))
+    });
+    let idempotent = attr.idempotent.as_ref().map(|_| quote!(.idempotent()));
+    let pure = attr.pure.as_ref().map(|_| quote!(.pure()));
+    let sequential = attr.sequential.as_ref().map(|_| quote!(.sequential()));
+    let timeout = attr.timeout.as_ref().map(|word| {
+        let millis = word.value;
+        quote!(.timeout_millis(#millis))
+    });
+    let retries = attr.retries.as_ref().map(|word| {
+        let times = word.value;
+        quote!(.retries(#times))
+    });
+    let rate_limit = attr.rate_limit.as_ref().map(|word| {
+        let (times, millis) = word.value;
+        quote!(.rate_limit(#times, #millis))
+    });
+    let requires = attr.requires.as_ref().map(|word| {
+        let capabilities = &word.value;
+        quote!(.requires(&[#(#capabilities),*]))
+    });
+    let cli = attr.cli.as_ref().map(|word| {
+        let binary = &word.value;
+        quote!(.cli(#binary))
+    });
+    let available = attr.available.as_ref().map(|word| {
+        let path = &word.value;
+        let private = attr.runtime.private_at(path.span());
+        quote_spanned!(path.span()=> .available(|| -> #private::Availability { #path() }))
+    });
+    // `pure` says how careful to be where `effect` doesn't, so it comes first.
+    quote! {
+        #title #pure #effect #idempotent #sequential #timeout #retries #rate_limit #permission
+        #requires #repair #cli #available
+    }
+}
+
+/// `"read"` as `Read`
+fn variant(word: &str) -> Ident {
+    let mut letters = word.chars();
+    let first = letters.next().map(|first| first.to_ascii_uppercase());
+    let name: String = first.into_iter().chain(letters).collect();
+    Ident::new(&name, Span::call_site())
+}

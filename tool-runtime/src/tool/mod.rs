@@ -10,7 +10,7 @@ mod definition;
 mod error;
 mod extensions;
 pub mod function;
-pub mod layout;
+pub(crate) mod layout;
 mod output;
 pub mod param;
 mod safety;

@@ -9,7 +9,7 @@ use serde_json::Value;
 ///
 /// Most providers send the text that the model wrote; it is kept byte for byte, so that
 /// whatever was repaired on the way into the tool can be looked up afterwards. Some send an
-/// object that is parsed already; it is handed over as it is, never printed and parsed again.
+/// object that is parsed already; it is handed over as it is, and a `#[tool]` function decodes it.
 /// Both are shared: a clone copies no text.
 ///
 /// Serialised, a text is a JSON string and an object is itself.

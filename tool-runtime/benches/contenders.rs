@@ -108,7 +108,7 @@ fn framework(name: &str, count: usize) -> impl FnMut() -> String {
     })
 }
 
-fn snapshot(name: &str, count: usize) -> Arc<Snapshot> {
+fn snapshot(name: &str, count: usize) -> Snapshot {
     let tools = tools![add, add_terms].into_iter().filter(|tool| tool.definition().name == name);
     let registry = Registry::new();
     for tool in tools {

@@ -126,11 +126,7 @@ impl Dispatcher {
     ///
     /// # Panics
     /// Outside a tokio runtime, as [`dispatch`](Self::dispatch).
-    pub async fn dispatch_on(
-        &self,
-        tools: &Arc<Snapshot>,
-        calls: Vec<ToolCall>,
-    ) -> Vec<ToolExecution> {
+    pub async fn dispatch_on(&self, tools: &Snapshot, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
         run::all(tools, &self.terms, calls).await
     }
 }

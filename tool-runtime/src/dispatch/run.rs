@@ -1,7 +1,5 @@
 //! The tokio adaptor: starts the calls, holds them to their time, collects what became of them.
 
-use std::sync::Arc;
-
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
@@ -17,7 +15,7 @@ use crate::registry::Snapshot;
 use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput};
 
 pub(super) async fn all(
-    tools: &Arc<Snapshot>,
+    tools: &Snapshot,
     terms: &Terms,
     calls: Vec<ToolCall>,
 ) -> Vec<ToolExecution> {
@@ -31,11 +29,11 @@ pub(super) async fn all(
 
 /// Each call in a task of its own, also where there is but one: what a tool sees and how it is
 /// stopped must not depend on how many were called beside it.
-async fn at_once(tools: &Arc<Snapshot>, terms: &Terms, calls: &[ToolCall]) -> Vec<ToolExecution> {
+async fn at_once(tools: &Snapshot, terms: &Terms, calls: &[ToolCall]) -> Vec<ToolExecution> {
     // Dropped with this future, the set stops whatever still runs.
     let mut running = JoinSet::new();
     for (place, call) in calls.iter().enumerate() {
-        let (tools, terms, call) = (Arc::clone(tools), terms.clone(), call.clone());
+        let (tools, terms, call) = (tools.clone(), terms.clone(), call.clone());
         running.spawn(async move { (place, one(&tools, &terms, call).await) });
     }
 
@@ -67,9 +65,9 @@ async fn one(tools: &Snapshot, terms: &Terms, call: ToolCall) -> ToolExecution {
     let started = Instant::now();
     let ctx = ToolContext::new(call).with_extensions(terms.extensions.clone());
     let name = ctx.tool_name();
-    let (outcome, attempts) = match tools.get(name).zip(tools.definition(name)) {
-        Some((tool, definition)) => match permit(definition, &terms.granted) {
-            Ok(()) => attempts(tool.as_ref(), definition, &ctx).await,
+    let (outcome, attempts) = match tools.entry(name) {
+        Some(entry) => match permit(entry.definition(), &terms.granted) {
+            Ok(()) => attempts(entry.tool().as_ref(), entry.definition(), &ctx).await,
             Err(denied) => (Err(denied), 0),
         },
         None => (Err(unknown(tools, name)), 0),

@@ -1,23 +1,34 @@
-//! Which tools there are, by name.
+//! Which tools there are, and which of them a model may see.
 //!
 //! A [`Registry`] is shared and changes; a [`Snapshot`] is what it held at one moment and never
-//! changes, so that what a model is offered and what is called for it are the same.
+//! changes, so that what a model is offered and what is called for it are the same. Readers never
+//! wait: a snapshot is taken without a lock.
 
+mod contents;
+mod descriptions;
 mod error;
+mod filter;
 mod nearest;
+mod provider;
 mod snapshot;
 mod tools;
 
-use std::sync::Arc;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
 
+pub use contents::Entry;
+pub use descriptions::{DescriptionStore, MemoryDescriptions};
 pub use error::RegistryError;
-pub use snapshot::Snapshot;
+pub use provider::Withdrawn;
+pub use snapshot::{Snapshot, ToolStatus};
 pub use tools::Tools;
 
 use crate::tool::Tool;
-use snapshot::Entry;
+use contents::{Contents, entries};
+use filter::Filter;
 
 /// The tools of a program. Clones share one set.
 ///
@@ -37,11 +48,23 @@ use snapshot::Entry;
 ///
 /// let registry = Registry::try_from(tools![hello])?;
 /// assert!(registry.snapshot().get("hello").is_some());
+///
+/// // A view of the same tools: what is registered later is seen in it as well.
+/// let harmless = registry.without(["hello"]);
+/// assert!(harmless.snapshot().get("hello").is_none());
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Registry {
-    current: Arc<ArcSwap<Snapshot>>,
+    shared: Arc<Shared>,
+    filter: Filter,
+}
+
+#[derive(Default)]
+struct Shared {
+    current: ArcSwap<Contents>,
+    /// Held by those who change the contents, one at a time. Nobody who reads waits for it.
+    writing: Mutex<()>,
 }
 
 impl Registry {
@@ -55,20 +78,129 @@ impl Registry {
     /// # Errors
     /// The tool's definition is not one that providers take; nothing was changed.
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<Option<Arc<dyn Tool>>, RegistryError> {
-        let entry = Entry::new(tool)?;
-        let before = self.current.rcu(|snapshot| snapshot.with(entry.clone()));
-        Ok(before.get(entry.name()).cloned())
+        Ok(self.add([tool].into_iter().collect(), None)?.pop())
     }
 
-    /// Takes a tool away; it comes back.
+    /// Adds all of these tools at once; those that they displace come back.
+    ///
+    /// # Errors
+    /// A definition that providers don't take, or two tools of one name; nothing was changed.
+    pub fn register_all(&self, tools: Tools) -> Result<Vec<Arc<dyn Tool>>, RegistryError> {
+        self.add(tools, None)
+    }
+
+    /// Takes away the tool that models call by this name; it comes back. One that this view of the
+    /// registry doesn't hold stays.
     pub fn unregister(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let before = self.current.rcu(|snapshot| snapshot.without(name));
-        before.get(name).cloned()
+        let removed = self.remove(|entry| entry.name() == name && self.filter.passes(entry));
+        removed.first().map(|entry| Arc::clone(entry.tool()))
     }
 
     /// What the registry holds now, without a lock.
-    pub fn snapshot(&self) -> Arc<Snapshot> {
-        self.current.load_full()
+    pub fn snapshot(&self) -> Snapshot {
+        let contents = self.shared.current.load_full();
+        let contents = if contents.is_outdated() { self.refresh(contents) } else { contents };
+        Snapshot::new(contents, self.filter.clone())
+    }
+
+    /// Has models told what this store says of the tools, in all views of this registry.
+    #[must_use]
+    pub fn descriptions(self, store: impl DescriptionStore + 'static) -> Self {
+        let store = Arc::new(store);
+        // Descriptions that can't be taken are left out, so nothing fails here.
+        let _ = self.change(|contents| Ok((contents.described_by(store)?, ())));
+        self
+    }
+
+    /// A view of this registry: the tools of these names alone, whether they are there by now or not.
+    #[must_use]
+    pub fn only<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> Self {
+        let names = Names::new(names);
+        self.filter(move |entry| names.has(entry))
+    }
+
+    /// A view of this registry: all tools but those of these names.
+    #[must_use]
+    pub fn without<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> Self {
+        let names = Names::new(names);
+        self.filter(move |entry| !names.has(entry))
+    }
+
+    /// A view of this registry: the tools for which `passes` holds. It is asked at each look, also
+    /// of tools that are registered later, and nothing is copied.
+    #[must_use]
+    pub fn filter(&self, passes: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
+        Self { shared: Arc::clone(&self.shared), filter: self.filter.and(passes) }
+    }
+
+    fn add(
+        &self,
+        tools: Tools,
+        provider: Option<&Arc<str>>,
+    ) -> Result<Vec<Arc<dyn Tool>>, RegistryError> {
+        let displaced = self.put(entries(tools, provider)?)?;
+        Ok(displaced.iter().map(|entry| Arc::clone(entry.tool())).collect())
+    }
+
+    /// Puts entries in their places; those that were there come back.
+    fn put(&self, new: Vec<Arc<Entry>>) -> Result<Vec<Arc<Entry>>, RegistryError> {
+        self.change(|contents| {
+            let taken: BTreeSet<_> = new.iter().map(|entry| entry.place()).collect();
+            let (displaced, mut kept): (Vec<_>, Vec<_>) =
+                contents.entries().iter().cloned().partition(|old| taken.contains(&old.place()));
+            drop(taken);
+            kept.extend(new);
+            Ok((contents.with_entries(kept)?, displaced))
+        })
+    }
+
+    fn remove(&self, is_removed: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
+        let removed = self.change(|contents| {
+            let (removed, kept): (Vec<_>, Vec<_>) =
+                contents.entries().iter().cloned().partition(|entry| is_removed(entry));
+            Ok((contents.with_entries(kept)?, removed))
+        });
+        // Fewer names collide no more than before.
+        removed.unwrap_or_default()
+    }
+
+    #[cold]
+    fn refresh(&self, outdated: Arc<Contents>) -> Arc<Contents> {
+        let refreshed = self.change(|contents| {
+            let contents =
+                if contents.is_outdated() { contents.refreshed()? } else { contents.clone() };
+            Ok((contents, ()))
+        });
+        refreshed.map_or(outdated, |()| self.shared.current.load_full())
+    }
+
+    fn change<T>(
+        &self,
+        change: impl FnOnce(&Contents) -> Result<(Contents, T), RegistryError>,
+    ) -> Result<T, RegistryError> {
+        let _writing = self.shared.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let (contents, told) = change(&self.shared.current.load())?;
+        self.shared.current.store(Arc::new(contents));
+        Ok(told)
+    }
+}
+
+/// Names that tools are meant by: what models call them, or what they call themselves.
+struct Names(Vec<String>);
+
+impl Names {
+    fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
+        Self(names.into_iter().map(Into::into).collect())
+    }
+
+    fn has(&self, entry: &Entry) -> bool {
+        self.0.iter().any(|name| name == entry.name() || name == entry.own_name())
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Registry").field(&self.snapshot()).finish()
     }
 }
 
@@ -103,7 +235,8 @@ impl TryFrom<Tools> for Registry {
     type Error = RegistryError;
 
     fn try_from(tools: Tools) -> Result<Self, RegistryError> {
-        let snapshot = Snapshot::try_from(tools)?;
-        Ok(Self { current: Arc::new(ArcSwap::from_pointee(snapshot)) })
+        let registry = Self::new();
+        registry.register_all(tools)?;
+        Ok(registry)
     }
 }

@@ -1,114 +1,99 @@
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use foldhash::fast::RandomState;
+use super::contents::Contents;
+use super::filter::Filter;
+use super::{Entry, nearest};
+use crate::tool::{Availability, Tool, ToolDefinition, ToolKind};
 
-use super::{RegistryError, Tools, nearest};
-use crate::guard::guarded;
-use crate::tool::{DefinitionError, Tool, ToolDefinition};
-
-/// The tools that a registry held at one moment, sorted by name.
+/// What a registry held at one moment, sorted by name. It never changes, and costs nothing to take
+/// or to clone.
 #[derive(Clone, Default)]
 pub struct Snapshot {
-    sorted: Vec<Entry>,
-    named: HashMap<Box<str>, Entry, RandomState>,
+    contents: Arc<Contents>,
+    filter: Filter,
 }
 
-/// A tool and what it said of itself when it was registered: it is asked but once, so that it
-/// neither changes its mind nor crashes between two calls.
-#[derive(Clone)]
-pub(super) struct Entry {
-    tool: Arc<dyn Tool>,
-    definition: Arc<ToolDefinition>,
-}
-
-impl Entry {
-    pub(super) fn new(tool: Arc<dyn Tool>) -> Result<Self, DefinitionError> {
-        let definition = tool.definition().clone();
-        definition.validate()?;
-        Ok(Self { tool, definition: Arc::new(definition) })
-    }
-
-    pub(super) fn name(&self) -> &str {
-        &self.definition.name
-    }
-
-    /// A tool that crashes when it is asked won't do better when it is called.
-    fn is_available(&self) -> bool {
-        guarded(|| self.tool.availability().is_available()).unwrap_or(false)
-    }
+/// Whether a tool can run, and why not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolStatus {
+    /// The name that models call it by.
+    pub name: String,
+    /// What it is made of.
+    pub kind: ToolKind,
+    /// Whether it can run now.
+    pub availability: Availability,
 }
 
 impl Snapshot {
+    pub(super) fn new(contents: Arc<Contents>, filter: Filter) -> Self {
+        Self { contents, filter }
+    }
+
+    /// The tool of this name, and what is known of it.
+    #[inline]
+    pub fn entry(&self, name: &str) -> Option<&Entry> {
+        self.contents.get(name).map(AsRef::as_ref).filter(|entry| self.filter.passes(entry))
+    }
+
     /// The tool of this name.
     #[inline]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
-        self.named.get(name).map(|entry| &entry.tool)
+        self.entry(name).map(Entry::tool)
     }
 
-    /// What the tool of this name said of itself when it was registered.
+    /// What models are told of the tool of this name.
     pub fn definition(&self, name: &str) -> Option<&ToolDefinition> {
-        self.named.get(name).map(|entry| entry.definition.as_ref())
+        self.entry(name).map(Entry::definition)
+    }
+
+    /// All tools, with what is known of them, sorted by name.
+    pub fn entries(&self) -> impl Iterator<Item = &Entry> {
+        let entries = self.contents.entries().iter().map(AsRef::as_ref);
+        entries.filter(|entry| self.filter.passes(entry))
     }
 
     /// All tools, sorted by name.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<dyn Tool>> {
-        self.sorted.iter().map(|entry| &entry.tool)
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
+        self.entries().map(Entry::tool)
     }
 
-    /// The definitions of the tools that can run now, sorted by name. A tool that panics when it is
-    /// asked can't.
+    /// The definitions of the tools that can run now, sorted by name. Each is asked.
     pub fn definitions(&self) -> Vec<&ToolDefinition> {
-        let available = self.sorted.iter().filter(|entry| entry.is_available());
-        available.map(|entry| entry.definition.as_ref()).collect()
+        let available = self.entries().filter(|entry| entry.availability().is_available());
+        available.map(Entry::definition).collect()
+    }
+
+    /// The definitions of all tools, sorted by name, whether they can run or not.
+    pub fn all_definitions(&self) -> Vec<&ToolDefinition> {
+        self.entries().map(Entry::definition).collect()
+    }
+
+    /// Which tools can run now and why the others can't, sorted by name. Each is asked.
+    pub fn check_availability(&self) -> Vec<ToolStatus> {
+        let status = |entry: &Entry| ToolStatus {
+            name: entry.name().to_owned(),
+            kind: entry.definition().kind.clone(),
+            availability: entry.availability(),
+        };
+        self.entries().map(status).collect()
+    }
+
+    /// Those who provide tools, sorted.
+    pub fn providers(&self) -> Vec<&str> {
+        self.entries().filter_map(Entry::provider).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
     /// The names most like `name`, best first: what a model may have meant.
     pub fn nearest(&self, name: &str) -> Vec<&str> {
-        nearest::nearest(name, self.sorted.iter().map(Entry::name))
-    }
-
-    pub(super) fn with(&self, entry: Entry) -> Self {
-        let mut entries: Vec<_> = self.others(entry.name()).cloned().collect();
-        entries.push(entry);
-        Self::from_entries(entries)
-    }
-
-    pub(super) fn without(&self, name: &str) -> Self {
-        Self::from_entries(self.others(name).cloned().collect())
-    }
-
-    fn others(&self, name: &str) -> impl Iterator<Item = &Entry> {
-        self.sorted.iter().filter(move |entry| entry.name() != name)
-    }
-
-    fn from_entries(mut sorted: Vec<Entry>) -> Self {
-        sorted.sort_by(|a, b| a.name().cmp(b.name()));
-        let named = sorted.iter().map(|entry| (entry.name().into(), entry.clone())).collect();
-        Self { sorted, named }
-    }
-}
-
-impl TryFrom<Tools> for Snapshot {
-    type Error = RegistryError;
-
-    fn try_from(tools: Tools) -> Result<Self, RegistryError> {
-        let entries: Result<Vec<_>, _> = tools.into_iter().map(Entry::new).collect();
-        let snapshot = Self::from_entries(entries?);
-        let twice = snapshot.sorted.windows(2).find_map(|pair| match pair {
-            [a, b] if a.name() == b.name() => Some(a),
-            _ => None,
-        });
-        match twice {
-            Some(entry) => Err(RegistryError::Duplicate { name: entry.name().to_owned() }),
-            None => Ok(snapshot),
-        }
+        nearest::nearest(name, self.entries().map(Entry::name))
     }
 }
 
 impl fmt::Debug for Snapshot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.sorted.iter().map(Entry::name)).finish()
+        f.debug_list().entries(self.entries().map(Entry::name)).finish()
     }
 }

@@ -1,0 +1,92 @@
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+
+/// Descriptions that take the place of the tools' own, so that they can be changed without touching
+/// code: what a model is told decides how well it calls.
+///
+/// A registry asks for the version each time a snapshot is taken, and for the descriptions only
+/// when it has moved; so neither may block.
+pub trait DescriptionStore: Send + Sync {
+    /// Moves whenever a description is changed.
+    fn version(&self) -> u64;
+
+    /// What models are told of the tool of this name; none where its own description holds. An empty
+    /// one, or one that is too long, is taken for none.
+    fn description(&self, name: &str) -> Option<Arc<str>>;
+}
+
+/// Descriptions that live as long as the program. Clones share them.
+///
+/// ```
+/// use tool_runtime::{Registry, tool, tools};
+/// use tool_runtime::registry::MemoryDescriptions;
+///
+/// /// Tells the time.
+/// #[tool(effect = "read")]
+/// async fn now() -> &'static str {
+///     "noon"
+/// }
+///
+/// let descriptions = MemoryDescriptions::default();
+/// let registry = Registry::try_from(tools![now])?.descriptions(descriptions.clone());
+///
+/// let version = descriptions.set("now", "Tells the time in the user's city. Ask for it first.");
+/// assert_eq!(
+///     registry.snapshot().definition("now").unwrap().description,
+///     "Tells the time in the user's city. Ask for it first.",
+/// );
+/// assert!(descriptions.remove("now") > version);
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
+#[derive(Clone, Default)]
+pub struct MemoryDescriptions(Arc<Kept>);
+
+#[derive(Default)]
+struct Kept {
+    version: AtomicU64,
+    texts: RwLock<BTreeMap<String, Arc<str>>>,
+}
+
+impl MemoryDescriptions {
+    /// Replaces what models are told of the tool of this name. Tells the new version.
+    pub fn set(&self, name: impl Into<String>, description: impl Into<Arc<str>>) -> u64 {
+        self.change(|texts| drop(texts.insert(name.into(), description.into())))
+    }
+
+    /// Gives the tool of this name its own description back. Tells the new version.
+    pub fn remove(&self, name: &str) -> u64 {
+        self.change(|texts| drop(texts.remove(name)))
+    }
+
+    /// Gives all tools their own descriptions back. Tells the new version.
+    pub fn clear(&self) -> u64 {
+        self.change(BTreeMap::clear)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Arc<str>>)) -> u64 {
+        let mut texts = self.0.texts.write().unwrap_or_else(PoisonError::into_inner);
+        change(&mut texts);
+        // Moved while nobody reads: who sees the version finds what belongs to it.
+        self.0.version.fetch_add(1, Ordering::Release) + 1
+    }
+}
+
+impl DescriptionStore for MemoryDescriptions {
+    fn version(&self) -> u64 {
+        self.0.version.load(Ordering::Acquire)
+    }
+
+    fn description(&self, name: &str) -> Option<Arc<str>> {
+        self.0.texts.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+    }
+}
+
+impl fmt::Debug for MemoryDescriptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryDescriptions")
+            .field("version", &self.version())
+            .finish_non_exhaustive()
+    }
+}

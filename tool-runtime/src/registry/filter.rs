@@ -1,0 +1,38 @@
+use std::fmt;
+use std::sync::Arc;
+
+use super::Entry;
+
+/// Which tools of a registry a view of it holds: those that pass all rules.
+#[derive(Clone, Default)]
+pub(super) struct Filter(Option<Arc<Rule>>);
+
+struct Rule {
+    passes: Box<dyn Fn(&Entry) -> bool + Send + Sync>,
+    before: Filter,
+}
+
+impl Filter {
+    /// These rules, and one more.
+    pub(super) fn and(&self, passes: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(Rule { passes: Box::new(passes), before: self.clone() })))
+    }
+
+    #[inline]
+    pub(super) fn passes(&self, entry: &Entry) -> bool {
+        let mut next = self;
+        while let Some(rule) = &next.0 {
+            if !(rule.passes)(entry) {
+                return false;
+            }
+            next = &rule.before;
+        }
+        true
+    }
+}
+
+impl fmt::Debug for Filter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "some" } else { "all" })
+    }
+}

@@ -338,7 +338,7 @@ async fn what_is_not_available_is_not_offered_and_still_tried() {
     let snapshot = dispatcher.registry().snapshot();
     let offered: Vec<_> = snapshot.definitions().iter().map(|tool| tool.name.clone()).collect();
     assert_eq!(offered, ["add"]);
-    assert_eq!(snapshot.iter().len(), 2);
+    assert_eq!(snapshot.iter().count(), 2);
     let done = dispatcher.dispatch(calls(&[("away", "{}")])).await;
     assert_eq!(texts(&done), ["it was tried"]);
 }

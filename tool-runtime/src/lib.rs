@@ -36,7 +36,7 @@ pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
     Argument, Availability, BorrowedArgument, DefinitionError, Effect, Extensions, IntoToolOutput,
     Permission, RateLimit, Repair, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
-    ToolKind, ToolOutput, Toolbox,
+    ToolKind, ToolOutput, ToolPreference, Toolbox,
 };
 
 /// Turns the names of tools into [`Tools`].

@@ -17,7 +17,7 @@ pub use turn::{OutOfTurn, Outcome, Step, Turn};
 
 use crate::event::{Event, Observers, ToolExecution};
 use crate::models::ChatModel;
-use crate::registry::{IntoRegistry, Registry, RegistryError};
+use crate::registry::{AllTools, IntoRegistry, Registry, RegistryError, Selector};
 use crate::tool::Extensions;
 
 /// A model with tools.
@@ -54,6 +54,7 @@ pub struct Agent {
     observers: Observers,
     extensions: Extensions,
     granted: Vec<String>,
+    selector: Arc<dyn Selector>,
     system: Option<String>,
     max_iterations: u32,
 }
@@ -70,6 +71,7 @@ impl Agent {
             observers: Observers::default(),
             extensions: Extensions::default(),
             granted: Vec::new(),
+            selector: Arc::new(AllTools),
             system: None,
             max_iterations: 20,
         }
@@ -79,6 +81,13 @@ impl Agent {
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.system = Some(text.into());
+        self
+    }
+
+    /// Has this decide which tools the model is offered on each turn; all of them unless set.
+    #[must_use]
+    pub fn selector(mut self, selector: impl Selector + 'static) -> Self {
+        self.selector = Arc::new(selector);
         self
     }
 

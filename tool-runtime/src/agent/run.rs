@@ -1,13 +1,16 @@
 //! Drives a [`Turn`] with a model and a dispatcher.
 
+use std::collections::HashSet;
+
 use tokio::time::Instant;
 
 use super::{Agent, Answer, Outcome, Prompt, Step, StopReason, Stopped, Turn};
 use crate::dispatch::Dispatcher;
-use crate::event::{Event, ToolExecution};
-use crate::guard::{Guarded, Panic};
+use crate::event::{EffectRecord, Event, ToolExecution};
+use crate::guard::{Guarded, Panic, guarded};
 use crate::message::Message;
 use crate::models::ChatRequest;
+use crate::registry::Selection;
 use crate::tool::ToolDefinition;
 
 pub(super) async fn run(agent: &Agent, prompt: Prompt) -> Result<Answer, Stopped> {
@@ -37,10 +40,12 @@ async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
         match turn.next() {
             Step::Ask => {
                 tools = dispatcher.registry().snapshot();
-                ask(agent, turn, &dispatcher.offered(&tools)).await?;
+                let offered = select(agent, turn, &dispatcher.offered(&tools));
+                ask(agent, turn, &offered).await?;
             }
             Step::Call(calls) => {
                 let done = dispatcher.dispatch_on(&tools, calls).await;
+                turn.pull_in(done.iter().flat_map(found));
                 turn.on_results(done.into_iter().map(|execution| execution.result).collect())?;
             }
             Step::Done(Outcome::Answered) => return Ok(()),
@@ -51,6 +56,34 @@ async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
             }
         }
     }
+}
+
+/// What goes out on this turn, in its order. A selector is foreign code: one that panics has chosen
+/// nothing in particular.
+fn select<'t>(
+    agent: &Agent,
+    turn: &mut Turn,
+    tools: &[&'t ToolDefinition],
+) -> Vec<&'t ToolDefinition> {
+    let asked = turn.transcript().iter().rev().find(|said| matches!(said, Message::User { .. }));
+    let asked = asked.map(Message::text).unwrap_or_default();
+    let names = turn.pulled_in();
+    let selection = Selection::new(tools).asked(&asked).pulled_in(names);
+    let chosen: Vec<_> = match guarded(|| agent.selector.select(selection)) {
+        Ok(chosen) => chosen.iter().map(|tool| tool.name.clone()).collect(),
+        Err(_) => tools.iter().map(|tool| tool.name.clone()).collect(),
+    };
+    let chosen: HashSet<_> = chosen.into_iter().collect();
+    turn.offer(tools.iter().copied().filter(|tool| chosen.contains(&tool.name)).collect())
+}
+
+/// The tools that a call found.
+fn found(execution: &ToolExecution) -> impl Iterator<Item = String> {
+    let names = execution.effects.iter().filter_map(|effect| match effect {
+        EffectRecord::ToolsFound { names } => Some(names.clone()),
+        _ => None,
+    });
+    names.flatten()
 }
 
 async fn ask(

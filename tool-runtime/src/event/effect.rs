@@ -23,6 +23,11 @@ pub enum EffectRecord {
         /// Where to.
         url: String,
     },
+    /// Tools were found that the model is to be offered from now on.
+    ToolsFound {
+        /// Their names, best first.
+        names: Vec<String>,
+    },
     /// Something of the program's own kind.
     Other {
         /// What its author calls it.

@@ -9,7 +9,7 @@ use foldhash::fast::RandomState;
 use super::error::RegistryError;
 use super::{DescriptionStore, Tools};
 use crate::guard::guarded;
-use crate::tool::{Availability, Tool, ToolDefinition};
+use crate::tool::{Availability, Tool, ToolDefinition, ToolPreference};
 
 /// Between a provider and the name of its tool, where the name alone would be another's as well.
 const JOINT: &str = "__";
@@ -71,6 +71,11 @@ impl Entry {
     pub fn availability(&self) -> Availability {
         guarded(|| self.tool.availability())
             .unwrap_or_else(|panic| Availability::Unavailable(panic.to_string()))
+    }
+
+    pub(super) fn prefer(&mut self, preference: ToolPreference) {
+        Arc::make_mut(&mut self.own).preference = preference.clone();
+        Arc::make_mut(&mut self.shown).preference = preference;
     }
 
     /// Where it stands: whatever is registered under the same takes its place.

@@ -10,6 +10,7 @@ mod error;
 mod filter;
 mod nearest;
 mod provider;
+mod select;
 mod snapshot;
 mod tools;
 
@@ -23,10 +24,11 @@ pub use contents::Entry;
 pub use descriptions::{DescriptionStore, MemoryDescriptions};
 pub use error::RegistryError;
 pub use provider::Withdrawn;
+pub use select::{AllTools, ByWeight, Selection, Selector, definition_bytes};
 pub use snapshot::{Snapshot, ToolStatus};
 pub use tools::Tools;
 
-use crate::tool::Tool;
+use crate::tool::{Tool, ToolPreference};
 use contents::{Contents, entries};
 use filter::Filter;
 
@@ -94,6 +96,18 @@ impl Registry {
     pub fn unregister(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let removed = self.remove(|entry| entry.name() == name && self.filter.passes(entry));
         removed.first().map(|entry| Arc::clone(entry.tool()))
+    }
+
+    /// Sets what those should know of the tool that models call by this name, who decide which
+    /// tools are offered. Tells whether there is such a tool.
+    pub fn prefer(&self, name: &str, preference: ToolPreference) -> bool {
+        let preferred = self.change(|contents| {
+            let mut entries = contents.entries().to_vec();
+            let known = entries.iter_mut().find(|entry| entry.name() == name);
+            let is_known = known.map(|entry| Arc::make_mut(entry).prefer(preference)).is_some();
+            Ok((contents.with_entries(entries)?, is_known))
+        });
+        preferred.unwrap_or(false)
     }
 
     /// What the registry holds now, without a lock.

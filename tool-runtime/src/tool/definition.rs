@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Effect, Permission, RateLimit, Repair, ToolKind};
+use super::{Effect, Permission, RateLimit, Repair, ToolKind, ToolPreference};
 use crate::schema::Schema;
 
 /// Everything the framework knows of a tool, as one plain value.
@@ -53,6 +53,8 @@ pub struct ToolDefinition {
     /// How long one attempt of its body may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
+    /// What those should know who decide which tools a model is offered.
+    pub preference: ToolPreference,
 }
 
 impl ToolDefinition {
@@ -80,6 +82,7 @@ impl ToolDefinition {
             retries: 0,
             rate_limit: None,
             timeout: None,
+            preference: ToolPreference::default(),
         }
     }
 
@@ -96,6 +99,13 @@ impl ToolDefinition {
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.idempotent = true;
+        self
+    }
+
+    /// Sets what those should know who decide which tools a model is offered.
+    #[must_use]
+    pub fn preference(mut self, preference: ToolPreference) -> Self {
+        self.preference = preference;
         self
     }
 

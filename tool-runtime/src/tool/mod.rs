@@ -13,6 +13,7 @@ pub mod function;
 pub(crate) mod layout;
 mod output;
 pub mod param;
+mod preference;
 mod safety;
 mod toolbox;
 
@@ -23,6 +24,7 @@ pub use definition::{DefinitionError, ToolDefinition};
 pub use error::{ToolError, ToolErrorKind};
 pub use extensions::Extensions;
 pub use output::{IntoToolOutput, ToolOutput};
+pub use preference::ToolPreference;
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
 
 pub use blocking::on_blocking_thread;

@@ -110,7 +110,7 @@ async fn unnamed((a, b): (i64, i64)) -> i64 {
 #[test]
 fn an_argument_without_a_name_is_refused() {
     let refused = Registry::try_from(tools![unnamed]).unwrap_err();
-    assert_eq!(refused.to_string(), "an argument of the tool `unnamed` has no name");
+    assert!(refused.to_string().starts_with("an argument of the tool `unnamed` has no name: give"));
 }
 
 /// Takes what `#[arg]` says of it.

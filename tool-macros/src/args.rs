@@ -5,7 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Fields, Meta, Path, Token};
+use syn::{Attribute, Data, DeriveInput, Field, Fields, Meta, Path, Token};
 
 use crate::errors::Errors;
 use crate::path::{Runtime, runtime_only};
@@ -31,6 +31,8 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
         return errors.into_tokens().into_iter().chain([item]).collect();
     }
 
+    owns_what_it_holds(&input, &errors);
+    let fits = fits(&input, &runtime.private());
     let derives = derives(&input, &errors, &runtime.private());
     let serde = runtime.reexport(&quote!(serde));
     let schemars = runtime.reexport(&quote!(schemars));
@@ -38,11 +40,52 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
     let errors = errors.into_tokens();
     quote! {
         #errors
+        #fits
         #[derive(#(#derives),*)]
         #[serde(crate = #serde #strict)]
         #[schemars(crate = #schemars)]
         #input
     }
+}
+
+/// Arguments are decoded for one call and gone after it.
+fn owns_what_it_holds(input: &DeriveInput, errors: &Errors) {
+    for lifetime in input.generics.lifetimes() {
+        errors.at(
+            &lifetime.lifetime,
+            "arguments own what they hold: take `String` for `&'a str`, `Vec<T>` for `&'a [T]`",
+        );
+    }
+}
+
+/// Asks each type of a field whether it can be an argument, for the derives' own errors about one
+/// that can't speak of traits that the user need not know. Generic types are left to them, and
+/// fields that have a way of their own.
+fn fits(input: &DeriveInput, private: &TokenStream) -> Option<TokenStream> {
+    let own_ways =
+        ["skip", "skip_deserializing", "with", "deserialize_with", "flatten", "schema_with"];
+    let fields: Vec<&Field> = match &input.data {
+        Data::Struct(data) => data.fields.iter().collect(),
+        Data::Enum(data) => data.variants.iter().flat_map(|variant| &variant.fields).collect(),
+        Data::Union(_) => Vec::new(),
+    };
+    let plain = fields.into_iter().filter(|field| {
+        let has_way =
+            |word: &str| ["serde", "schemars"].iter().any(|by| says(&field.attrs, by, word));
+        !own_ways.into_iter().any(has_way) && !is_cfg(&field.attrs)
+    });
+    let types: Vec<_> = plain.map(|field| &field.ty).collect();
+    (input.generics.params.is_empty() && !types.is_empty()).then(|| {
+        let cfgs = input.attrs.iter().filter(|attr| attr.path().is_ident("cfg"));
+        quote! {
+            #(#cfgs)*
+            const _: () = { #(<#types as #private::Argument>::FITS;)* };
+        }
+    })
+}
+
+fn is_cfg(attrs: &[Attribute]) -> bool {
+    attrs.iter().any(|attr| attr.path().is_ident("cfg") || attr.path().is_ident("cfg_attr"))
 }
 
 /// What is derived. What the user derives as well is an error, and left to them: twice derived would
@@ -72,13 +115,17 @@ fn derives(input: &DeriveInput, errors: &Errors, private: &TokenStream) -> Vec<T
 fn closes(input: &DeriveInput) -> bool {
     let elsewhere =
         ["transparent", "from", "try_from", "remote", "untagged", "deny_unknown_fields"];
-    if elsewhere.iter().any(|word| says(&input.attrs, word)) {
+    if elsewhere.iter().any(|word| says(&input.attrs, "serde", word)) {
         return false;
     }
     let closed = |fields: &Fields| match fields {
-        Fields::Named(fields) => !fields.named.iter().any(|field| says(&field.attrs, "flatten")),
+        Fields::Named(fields) => {
+            !fields.named.iter().any(|field| says(&field.attrs, "serde", "flatten"))
+        }
         // Beside a tag, the members are those of the type inside.
-        Fields::Unnamed(_) => !says(&input.attrs, "tag") || says(&input.attrs, "content"),
+        Fields::Unnamed(_) => {
+            !says(&input.attrs, "serde", "tag") || says(&input.attrs, "serde", "content")
+        }
         Fields::Unit => true,
     };
     match &input.data {
@@ -88,9 +135,9 @@ fn closes(input: &DeriveInput) -> bool {
     }
 }
 
-/// Whether `#[serde(…)]` has this word.
-fn says(attrs: &[Attribute], word: &str) -> bool {
-    attrs.iter().filter(|attr| attr.path().is_ident("serde")).any(|attr| {
+/// Whether `#[serde(…)]`, or another such attribute, has this word.
+fn says(attrs: &[Attribute], attribute: &str, word: &str) -> bool {
+    attrs.iter().filter(|attr| attr.path().is_ident(attribute)).any(|attr| {
         let Meta::List(list) = &attr.meta else { return false };
         let words = Punctuated::<Meta, Token![,]>::parse_terminated.parse2(list.tokens.clone());
         words.is_ok_and(|words| words.iter().any(|given| given.path().is_ident(word)))

@@ -28,6 +28,7 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
     let idempotent = attr.idempotent.as_ref().map(|_| quote!(.idempotent()));
     let pure = attr.pure.as_ref().map(|_| quote!(.pure()));
     let sequential = attr.sequential.as_ref().map(|_| quote!(.sequential()));
+    let blocking = attr.blocking.as_ref().map(|_| quote!(.blocking()));
     let timeout = attr.timeout.as_ref().map(|word| {
         let millis = word.value;
         quote!(.timeout_millis(#millis))
@@ -55,7 +56,7 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
     });
     // `pure` says how careful to be where `effect` doesn't, so it comes first.
     quote! {
-        #title #pure #effect #idempotent #sequential #timeout #retries #rate_limit #permission
+        #title #pure #effect #idempotent #sequential #blocking #timeout #retries #rate_limit #permission
         #requires #repair #cli #available
     }
 }

@@ -117,6 +117,11 @@ async fn timed(tool: &dyn Tool, definition: &ToolDefinition, ctx: &ToolContext) 
             format!("The tool took longer than {limit:?}, so its result is not used.")
         }
         Ok(outcome) => return outcome,
+        Err(_) if definition.blocking => {
+            format!(
+                "The tool took longer than {limit:?}. It can't be stopped and may still finish."
+            )
+        }
         Err(_) => format!("The tool was stopped: it took longer than {limit:?}."),
     };
     Err(ToolError::new(ToolErrorKind::Timeout, text))

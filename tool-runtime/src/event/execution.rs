@@ -19,7 +19,8 @@ pub struct ToolExecution {
     /// What lies behind a failure, outermost first: for the operator, never for the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// How often the tool ran; 0 when it never did.
+    /// How often the tool was called; 0 when that was never tried, as for an unknown name. Arguments
+    /// that it refuses count.
     pub attempts: u32,
     /// What it did to the world, as far as it told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -39,6 +39,8 @@ pub struct ToolDefinition {
     pub pure: bool,
     /// Whether it runs alone: after the calls before it, and before those after it.
     pub sequential: bool,
+    /// Whether it holds up the thread that it runs on, and so can't be stopped.
+    pub blocking: bool,
     /// Whether a call may run.
     pub permission: Permission,
     /// What it needs to be granted to, such as `filesystem`.
@@ -76,6 +78,7 @@ impl ToolDefinition {
             idempotent: false,
             pure: false,
             sequential: false,
+            blocking: false,
             permission: Permission::default(),
             requires: Vec::new(),
             repair: Repair::of_effect(Effect::default()),
@@ -170,7 +173,9 @@ pub enum DefinitionError {
         name: String,
     },
     /// An argument has no name, as a parameter that is a pattern: a model couldn't fill it in.
-    #[error("an argument of the tool `{name}` has no name")]
+    #[error(
+        "an argument of the tool `{name}` has no name: give the parameter one, or a type that is an args struct"
+    )]
     Unnamed {
         /// The tool's name.
         name: String,

@@ -106,6 +106,13 @@ impl Function {
         self
     }
 
+    /// The word `blocking`.
+    #[must_use]
+    pub fn blocking(mut self) -> Self {
+        self.definition.blocking = true;
+        self
+    }
+
     /// The word `timeout`.
     #[must_use]
     pub fn timeout_millis(mut self, millis: u64) -> Self {

@@ -8,14 +8,16 @@ const LONGEST: Duration = Duration::from_secs(10);
 /// How long to wait before the next attempt; none where there is to be no other.
 ///
 /// `attempts` were made and the last one failed so. Only what may pass is tried again, and only a
-/// tool that may run twice.
+/// tool that may run twice; one that can't be stopped may still be at it when its time is over, and
+/// twice at once is more than twice.
 pub(in crate::dispatch) fn pause_before_next(
     tool: &ToolDefinition,
     failure: ToolErrorKind,
     attempts: u32,
 ) -> Option<Duration> {
     let may_pass = matches!(failure, ToolErrorKind::Transient | ToolErrorKind::Timeout);
-    let again = tool.idempotent && may_pass && attempts <= tool.retries;
+    let still_runs = tool.blocking && failure == ToolErrorKind::Timeout;
+    let again = tool.idempotent && may_pass && !still_runs && attempts <= tool.retries;
     again.then(|| FIRST.saturating_mul(1 << (attempts - 1).min(16)).min(LONGEST))
 }
 
@@ -38,5 +40,8 @@ mod tests {
         assert_eq!(pause(9), Some(Duration::from_secs(10)));
         assert_eq!(pause(10), None);
         assert_eq!(pause_before_next(&tool, ToolErrorKind::Failed, 1), None);
+        tool.blocking = true;
+        assert_eq!(pause_before_next(&tool, ToolErrorKind::Timeout, 1), None);
+        assert!(pause_before_next(&tool, ToolErrorKind::Transient, 1).is_some());
     }
 }

@@ -15,7 +15,8 @@ use crate::tool::ToolContext;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be an argument of a tool",
     label = "put `#[args]` on this type, or derive both `serde::Deserialize` and `schemars::JsonSchema`",
-    note = "what a model doesn't send comes through `ctx: &ToolContext`, by `ctx.get::<T>()`"
+    note = "what a model doesn't send comes through `ctx: &ToolContext`, by `ctx.get::<T>()`; \
+            a type of another crate has to know serde 1 and schemars 1"
 )]
 pub trait Argument {
     /// It is one.
@@ -31,7 +32,8 @@ impl Argument for &ToolContext {}
 /// A type that a parameter may borrow: `str`, `[T]` or `ToolContext`.
 #[diagnostic::on_unimplemented(
     message = "a tool can't borrow `{Self}` from its arguments",
-    label = "take it by value; only `&str`, `&[T]` and `&ToolContext` are lent"
+    label = "take it by value; only `&str`, `&[T]` and `&ToolContext` are lent",
+    note = "what a model doesn't send comes through `ctx: &ToolContext`, by `ctx.get::<T>()`"
 )]
 pub trait BorrowedArgument {
     /// It is one.

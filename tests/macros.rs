@@ -14,6 +14,8 @@ mod arguments;
 mod definition;
 #[path = "macros/output.rs"]
 mod output;
+#[path = "macros/rules.rs"]
+mod rules;
 #[path = "macros/toolbox.rs"]
 mod toolbox;
 #[path = "macros/words.rs"]

@@ -10,6 +10,7 @@ use syn::{Attribute, Ident, ReturnType, Type};
 use self::words::words;
 use crate::attr::Lone;
 use crate::model::{Param, Passing, ToolFn, Toolbox};
+use crate::path::Runtime;
 
 /// The user's function, and the tool beside it.
 pub(crate) fn function(function: &ToolFn) -> TokenStream {
@@ -123,9 +124,11 @@ fn made(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
         quote!(#private::Param::parameter(&#kind, #name, #doc))
     });
     let lone = match function.params.iter().find_map(|param| param.attr.lone.as_ref()) {
-        None => quote!(ByType),
         Some((_, Lone::Whole)) => quote!(Whole),
         Some((_, Lone::Named)) => quote!(Named),
+        // What is said of an argument makes it one.
+        None if function.params.iter().any(|param| param.attr.says_something()) => quote!(Named),
+        None => quote!(ByType),
     };
     let call = call(function, private, state);
     let (defaults, shown) = defaults(function, private);
@@ -241,12 +244,16 @@ fn pick(param: &Param, private: &TokenStream) -> TokenStream {
 }
 
 /// The expression that a parameter is when the model leaves it out. A text literal stands for
-/// whatever text becomes.
-fn default_value(param: &Param) -> Option<TokenStream> {
+/// whatever text becomes. What doesn't fit the type is reported at the value, or at the type.
+fn default_value(param: &Param, private: &Runtime) -> Option<TokenStream> {
     Some(match param.attr.default.as_ref()? {
-        None => quote!(::core::default::Default::default()),
+        None => {
+            let (Passing::Owned(ty) | Passing::Lent(ty)) = &param.passing;
+            quote_spanned!(ty.span()=> ::core::default::Default::default())
+        }
         Some(expr @ syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(_), .. })) => {
-            quote!(::core::convert::Into::into(#expr))
+            let private = private.private_at(expr.span());
+            quote_spanned!(expr.span()=> #private::FromText::from_text(#expr))
         }
         Some(expr) => expr.to_token_stream(),
     })
@@ -260,7 +267,7 @@ fn default_name(index: usize) -> Ident {
 fn defaults(function: &ToolFn, private: &TokenStream) -> (TokenStream, TokenStream) {
     let (mut made, mut shown) = (TokenStream::new(), TokenStream::new());
     for (index, param) in function.params.iter().enumerate() {
-        let Some(value) = default_value(param) else { continue };
+        let Some(value) = default_value(param, &function.attr.runtime) else { continue };
         let default = default_name(index);
         let kept = match &param.passing {
             Passing::Owned(ty) => ty.to_token_stream(),

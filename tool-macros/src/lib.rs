@@ -42,6 +42,10 @@ fn tool_or_toolbox(attr: Tokens, item: Tokens) -> Tokens {
             None => expand::toolbox(&toolbox),
         };
     }
+    if let Some(unread) = fallback::unread_toolbox(&item) {
+        // The compiler reads it itself, and says what is wrong with it.
+        return errors.into_tokens().into_iter().chain([unread]).collect();
+    }
     let attr = ToolAttr::parse(attr, &errors);
     if let Some(function) = ToolFn::read(attr, item.clone(), &errors) {
         check::function(&function, &errors);

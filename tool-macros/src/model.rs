@@ -115,10 +115,11 @@ impl Toolbox {
             let Some(place) = method.attrs.iter().position(|attr| is_tool(attr.path())) else {
                 continue;
             };
-            let attr = match method.attrs.remove(place).meta {
+            let mut attr = match method.attrs.remove(place).meta {
                 Meta::List(list) => ToolAttr::parse(list.tokens, errors),
                 _ => ToolAttr::default(),
             };
+            attr.runtime = attr.runtime.or(&runtime);
             let (attrs, vis) = (method.attrs.clone(), method.vis.clone());
             let body = method.block.to_token_stream();
             let tool = ToolFn::new(attr, attrs, vis, method.sig.clone(), body, errors);

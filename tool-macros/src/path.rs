@@ -20,13 +20,18 @@ pub(crate) fn runtime_only(attr: TokenStream) -> Option<Runtime> {
 }
 
 /// The runtime's crate.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Runtime(Option<Path>);
 
 impl Runtime {
     /// Where the word `crate` says it is.
     pub(crate) fn at(path: Path) -> Self {
         Self(Some(path))
+    }
+
+    /// This one, or the other where nothing was said.
+    pub(crate) fn or(self, other: &Self) -> Self {
+        if self.0.is_some() { self } else { other.clone() }
     }
 
     /// The module that generated code calls into.

@@ -1,12 +1,12 @@
-//! Tools of every form, in a crate that knows of no other crate than tool-runtime.
+//! Tools of every form, in a crate that knows of no other crate than tool-runtime, which it calls `rt`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use tool_runtime::{ToolContext, ToolError, Tools, args, tool, tools};
+use rt::{ToolContext, ToolError, Tools, args, tool, tools};
 
 /// What to order, and where it goes.
-#[args]
+#[args(crate = rt)]
 pub struct Order {
     /// What to order, by name and count.
     pub items: BTreeMap<String, u32>,
@@ -16,7 +16,7 @@ pub struct Order {
 }
 
 /// Where someone lives.
-#[args]
+#[args(crate = rt)]
 #[serde(rename_all = "camelCase")]
 pub struct Address {
     #[schemars(length(min = 1))]
@@ -26,7 +26,7 @@ pub struct Address {
 }
 
 /// How soon.
-#[args]
+#[args(crate = rt)]
 #[derive(Clone, Copy, Debug, Default)]
 #[serde(rename_all = "lowercase")]
 pub enum Speed {
@@ -36,7 +36,7 @@ pub enum Speed {
 }
 
 /// How it is paid.
-#[args]
+#[args(crate = rt)]
 #[serde(tag = "by")]
 pub enum Payment {
     Card { number: String },
@@ -44,7 +44,7 @@ pub enum Payment {
 }
 
 /// Orders something.
-#[tool(effect = "write", timeout = "5s")]
+#[tool(crate = rt, effect = "write", timeout = "5s")]
 pub async fn order(args: Order) -> Result<String, ToolError> {
     let Address { street, floors_up } = args.to;
     let speed = args.speed.unwrap_or_default();
@@ -59,7 +59,7 @@ pub async fn order(args: Order) -> Result<String, ToolError> {
 }
 
 /// Adds two numbers.
-#[tool(pure)]
+#[tool(crate = rt, pure)]
 pub async fn add(
     /// One of them.
     first: i64,
@@ -71,7 +71,7 @@ pub async fn add(
 }
 
 /// Counts the letters of a text.
-#[tool(blocking, effect = "none")]
+#[tool(crate = rt, blocking, effect = "none")]
 pub fn letters(text: &str, ctx: &ToolContext) -> String {
     format!("{}: {}", ctx.tool_name(), text.chars().count())
 }
@@ -80,7 +80,7 @@ pub fn letters(text: &str, ctx: &ToolContext) -> String {
 #[derive(Default)]
 pub struct Counter(AtomicU32);
 
-#[tool]
+#[tool(crate = rt)]
 impl Counter {
     /// Counts up.
     #[tool(effect = "write")]

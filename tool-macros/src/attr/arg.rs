@@ -46,6 +46,11 @@ impl ArgAttr {
         arg
     }
 
+    /// Whether it has a word that is of one argument alone.
+    pub(crate) fn says_something(&self) -> bool {
+        self.rename.is_some() || self.description.is_some() || self.default.is_some()
+    }
+
     fn set(&mut self, name: &str, word: &Meta, errors: &Errors) {
         match name {
             "rename" => self.rename = value::text(word, "rename = \"type\"", errors),

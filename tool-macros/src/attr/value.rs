@@ -103,7 +103,14 @@ pub(super) fn rate(word: &Meta, example: &str, errors: &Errors) -> Option<(u32, 
 
 fn right_of(word: &Meta) -> Option<&Expr> {
     match word {
-        Meta::NameValue(pair) => Some(&pair.value),
+        Meta::NameValue(pair) => {
+            // What a `macro_rules!` hands on comes in an invisible group.
+            let mut value = &pair.value;
+            while let Expr::Group(group) = value {
+                value = &group.expr;
+            }
+            Some(value)
+        }
         _ => None,
     }
 }

@@ -202,9 +202,13 @@ fn has_distinct_params(function: &ToolFn, errors: &Errors) {
 fn overrides_one(function: &ToolFn, errors: &Errors) {
     for param in &function.params {
         if let Some((at, Lone::Whole)) = &param.attr.lone
-            && param.attr.default.is_some()
+            && param.attr.says_something()
         {
-            errors.at(at, "the args struct can't be left out: give its fields defaults instead");
+            errors.at(
+                at,
+                "the args struct is the arguments, not one of them: \
+                 say this of its fields, or leave `flatten` out",
+            );
         }
     }
     let overridden = function.params.iter().filter_map(|param| param.attr.lone.as_ref());

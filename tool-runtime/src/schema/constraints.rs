@@ -55,38 +55,67 @@ const RULES: [&str; 12] = [
 /// ```
 #[must_use]
 pub(super) fn is_constrained(schema: &Value) -> bool {
-    any(schema, constrains)
+    any(schema, |rules, is_branch| constrains(rules) || lists_values(rules, is_branch))
+}
+
+/// Whether somebody listed the values of a part whose type has more. An enum says its choices as a
+/// definition, as the root or as a branch, and its tag as the one value of a member of a branch;
+/// where else values are listed a person listed them, and no decoder knows of it.
+fn lists_values(rules: &Map<String, Value>, is_branch: bool) -> bool {
+    let members = NAMED.iter().filter(|key| !key.starts_with('$') && **key != "definitions");
+    let members = members.filter_map(|&key| rules.get(key)?.as_object()).flat_map(Map::values);
+    let items = rules.get("prefixItems").and_then(Value::as_array).into_iter().flatten();
+    let parts = ONE.iter().filter_map(|&key| rules.get(key));
+    members
+        .chain(items)
+        .chain(parts)
+        .any(|part| part.get("enum").is_some() || part.get("const").is_some() && !is_branch)
 }
 
 /// True when `schema` names the members of an object anywhere but at its root.
 pub(super) fn nests_objects(schema: &Value) -> bool {
     let root = schema.as_object();
-    any(schema, |rules| {
-        rules.contains_key("properties") && root.is_none_or(|root| !std::ptr::eq(root, rules))
-    })
+    any(schema, |rules, _| is_struct(rules) && root.is_none_or(|root| !std::ptr::eq(root, rules)))
 }
 
-/// Whether the schema or a part of it is of this kind.
-fn any(schema: &Value, is: impl Fn(&Map<String, Value>) -> bool) -> bool {
-    let mut waiting = vec![schema];
+/// An object whose members the schema names, or that has none: no map.
+fn is_struct(rules: &Map<String, Value>) -> bool {
+    let is_object = || match rules.get("type") {
+        Some(Value::Array(types)) => types.iter().any(|name| name == "object"),
+        Some(name) => name == "object",
+        None => false,
+    };
+    let is_map = || match rules.get("additionalProperties") {
+        None | Some(Value::Bool(false)) => rules.contains_key("patternProperties"),
+        Some(_) => true,
+    };
+    rules.contains_key("properties") || is_object() && !is_map()
+}
+
+/// Whether the schema or a part of it is of this kind; told of each whether it is one of several
+/// branches.
+fn any(schema: &Value, is: impl Fn(&Map<String, Value>, bool) -> bool) -> bool {
+    let mut waiting = vec![(schema, false)];
     // Targets outside the places walked anyway, each followed once.
     let mut followed: Vec<&str> = Vec::new();
-    while let Some(next) = waiting.pop() {
+    while let Some((next, is_branch)) = waiting.pop() {
         let Value::Object(rules) = next else { continue };
-        if is(rules) {
+        if is(rules, is_branch) {
             return true;
         }
-        waiting.extend(ONE.iter().filter_map(|&key| rules.get(key)));
-        let lists = LIST.iter().filter_map(|&key| rules.get(key)?.as_array());
-        waiting.extend(lists.flatten());
+        waiting.extend(ONE.iter().filter_map(|&key| rules.get(key)).map(|part| (part, false)));
+        for key in LIST {
+            let parts = rules.get(key).and_then(Value::as_array).into_iter().flatten();
+            waiting.extend(parts.map(|part| (part, key == "anyOf" || key == "oneOf")));
+        }
         let named = NAMED.iter().filter_map(|&key| rules.get(key)?.as_object());
-        waiting.extend(named.flat_map(Map::values));
+        waiting.extend(named.flat_map(Map::values).map(|part| (part, false)));
         if let Some(Value::String(reference)) = rules.get("$ref")
             && !is_walked(reference)
             && !followed.contains(&reference.as_str())
         {
             followed.push(reference);
-            waiting.extend(resolve(schema, reference));
+            waiting.extend(resolve(schema, reference).map(|part| (part, false)));
         }
     }
     false

@@ -2,9 +2,9 @@
 //!
 //! The fast path goes from the text straight into the types. Everything else, repair and the
 //! search for what is wrong, happens only when that fails or when the schema holds rules that the
-//! types don't. The types decide what a tool takes: the schema adds its rules, such as a range, and
-//! the words for what is wrong. So a name that only the type knows (`#[serde(alias = "…")]`) is
-//! taken with and without such rules, but those of the member so named are not looked at.
+//! types don't. Where it holds none, the types decide what a tool takes, also what the schema
+//! doesn't tell of, such as a name of `#[serde(alias = "…")]`. Where it holds one, both do: a rule
+//! can't be held to what stands where no rule is.
 //!
 //! What is decoded is always text that the model wrote, never a value printed again: that would have
 //! lost a key that comes twice and digits beyond 64 bits.
@@ -179,7 +179,10 @@ impl Decoder {
         let mut mismatches = definition.parameters.check(&value);
         match call {
             Ok(call) => {
-                mismatches.retain(is_rule);
+                // A shape that the type takes and the schema doesn't may hide a rule that is broken.
+                if !definition.parameters.is_constrained() {
+                    mismatches.retain(|mismatch| self.nests_objects && is_list(mismatch));
+                }
                 if mismatches.is_empty() {
                     Ok(call)
                 } else {
@@ -226,9 +229,7 @@ impl Decoder {
                     }
                     Err(_) => above.to_owned(),
                 };
-                let words = error.to_string();
-                // The position is one in text that the model may never have written.
-                let words = words.split(" at line ").next().unwrap_or_default();
+                let words = own_words(&error);
                 let problem = match path.as_str() {
                     "" => words.to_owned(),
                     path => format!("`{path}`: {words}"),
@@ -266,15 +267,23 @@ fn settle(
     Ok((parsed.value, json))
 }
 
-/// Whether it is about a rule that types do not hold. The shape of a value is theirs to judge.
-fn is_rule(mismatch: &Mismatch) -> bool {
-    use MismatchKind::*;
-    !matches!(mismatch.kind, Missing | Unknown | Type | Choice | Forbidden | Ambiguous)
+/// Whether an array may have been taken for a struct: one that stands where it may not, or that is
+/// somewhere in what fits none of several shapes.
+fn is_list(mismatch: &Mismatch) -> bool {
+    !matches!(mismatch.kind, MismatchKind::Missing | MismatchKind::Unknown)
 }
 
 fn mismatched(definition: &ToolDefinition, mismatches: &[Mismatch]) -> ToolError {
     let problems: Vec<_> = mismatches.iter().map(ToString::to_string).collect();
     refuse(definition, &problems)
+}
+
+/// What a type says, in one line. The position that serde_json puts behind it is one in text that
+/// the model may never have written.
+fn own_words(error: &serde_json::Error) -> String {
+    let words = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    words.strip_suffix(&position).unwrap_or(&words).replace(['\r', '\n'], " ")
 }
 
 /// What the model reads when the function was not called.

@@ -107,7 +107,8 @@ fn fill<'t>(slots: &mut [Option<&'t str>], text: &'t str, names: &[&str]) -> Res
 #[inline]
 fn index_of<'t>(key: &'t str, names: &[&str], next: usize) -> Result<usize, Odd<'t>> {
     let bare = key.get(1..key.len() - 1).unwrap_or_default();
-    if names.get(next).is_some_and(|name| *name == bare) && !bare.is_empty() {
+    let is_escaped = || bare.as_bytes().contains(&b'\\');
+    if names.get(next).is_some_and(|name| *name == bare) && !bare.is_empty() && !is_escaped() {
         return Ok(next);
     }
     index_out_of_order(key, bare, names)

@@ -16,7 +16,7 @@ use crate::tool::ToolContext;
     message = "`{Self}` can't be an argument of a tool",
     label = "put `#[args]` on this type, or derive both `serde::Deserialize` and `schemars::JsonSchema`",
     note = "what a model doesn't send comes through `ctx: &ToolContext`, by `ctx.get::<T>()`; \
-            a type of another crate has to know serde 1 and schemars 1"
+            a type of another crate has to know serde 1 and schemars 1, and any has to be `Send`"
 )]
 pub trait Argument {
     /// It is one.
@@ -24,7 +24,7 @@ pub trait Argument {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: DeserializeOwned + JsonSchema> Argument for T {}
+impl<T: DeserializeOwned + JsonSchema + Send> Argument for T {}
 
 #[diagnostic::do_not_recommend]
 impl Argument for &ToolContext {}

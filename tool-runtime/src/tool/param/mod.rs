@@ -12,5 +12,5 @@ mod slot;
 
 pub use check::{Argument, BorrowedArgument};
 pub use kind::{Borrowed, Context, Defaulted, Give, Lend, Misfit, Never, Param, Value, defaulted};
-pub use pick::{Lendable, Lent, NotShown, Owned, PickLent, PickOwned, Shown};
+pub use pick::{FromText, Lendable, Lent, NotShown, Owned, PickLent, PickOwned, Shown};
 pub use slot::{Parameter, Slot};

@@ -116,6 +116,26 @@ impl<T: ?Sized> PickLent for Lent<T> {
     type Type = T;
 }
 
+/// A type that a text literal stands for as a default. A blanket over `Into`, for its words.
+#[diagnostic::on_unimplemented(
+    message = "a text can't be the default of a `{Self}`",
+    label = "write a value of that type: `default = 3`, not `default = \"3\"`"
+)]
+pub trait FromText {
+    /// What the text stands for.
+    fn from_text(text: &'static str) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T> FromText for T
+where
+    &'static str: Into<T>,
+{
+    fn from_text(text: &'static str) -> Self {
+        text.into()
+    }
+}
+
 /// A default that is shown in the schema where it can be written as JSON.
 #[derive(Debug)]
 pub struct Shown<T>(pub T);

@@ -1,0 +1,158 @@
+//! Rules hold before the body runs, wherever they stand.
+
+use tool_runtime::{Arguments, Tool, args, tool};
+
+use crate::call;
+
+#[args]
+#[serde(untagged)]
+enum Length {
+    Short(#[schemars(length(max = 3))] String),
+    Long(#[schemars(length(min = 10))] String),
+}
+
+#[args]
+#[serde(untagged)]
+enum Count {
+    Few {
+        #[schemars(range(max = 5))]
+        n: u32,
+        #[schemars(range(max = 5))]
+        m: u32,
+    },
+    Text {
+        n: String,
+    },
+}
+
+/// Measures.
+#[tool]
+async fn measure(length: Option<Length>, count: Option<Count>) -> String {
+    let text = length.map(|length| match length {
+        Length::Short(text) | Length::Long(text) => text,
+    });
+    let count = count.map(|count| match count {
+        Count::Few { n, m } => format!("{n} {m}"),
+        Count::Text { n } => n,
+    });
+    format!("{text:?} {count:?}")
+}
+
+#[args]
+struct Listed {
+    #[schemars(extend("enum" = ["km", "mile"]))]
+    unit: Option<String>,
+    #[schemars(extend("const" = 3))]
+    three: Option<u8>,
+    #[schemars(extend("dependentRequired" = {"from": ["to"]}))]
+    route: Option<Route>,
+}
+
+#[args]
+struct Route {
+    from: Option<String>,
+    to: Option<String>,
+}
+
+/// Goes.
+#[tool]
+async fn go(by: Listed) -> String {
+    let route = by.route.map(|route| (route.from, route.to));
+    format!("{:?} {:?} {route:?}", by.unit, by.three)
+}
+
+#[args]
+struct Item {
+    #[serde(alias = "n")]
+    name: String,
+    #[schemars(range(max = 5))]
+    #[serde(alias = "q")]
+    quantity: u32,
+}
+
+/// Orders.
+#[tool]
+async fn order(items: Vec<Item>) -> String {
+    items.iter().map(|item| format!("{}{}", item.name, item.quantity)).collect()
+}
+
+#[args]
+struct Nothing {}
+
+#[args]
+#[serde(untagged)]
+enum Where {
+    At { place: Point },
+    Named { place: String },
+}
+
+#[args]
+struct Point {
+    x: i32,
+    y: i32,
+}
+
+/// Looks.
+#[tool]
+async fn look(nothing: Option<Nothing>, at: Option<Where>) -> String {
+    let nothing = nothing.map(|Nothing {}| "nothing");
+    let at = at.map(|at| match at {
+        Where::At { place } => format!("{} {}", place.x, place.y),
+        Where::Named { place } => place,
+    });
+    format!("{nothing:?} {at:?}")
+}
+
+async fn is_taken(tool: &impl Tool, json: &str) -> bool {
+    call(tool, Arguments::from(json)).await.is_ok()
+}
+
+#[tokio::test]
+async fn rules_hold_in_every_branch() {
+    for (json, taken) in [
+        (r#"{"length": "abc"}"#, true),
+        (r#"{"length": "abcdefghijk"}"#, true),
+        (r#"{"length": "abcde"}"#, false),
+        (r#"{"count": {"n": 5, "m": 5}}"#, true),
+        (r#"{"count": {"n": "many"}}"#, true),
+        (r#"{"count": {"n": 99, "m": 5}}"#, false),
+        (r#"{"count": {"n": 99, "m": 99}}"#, false),
+    ] {
+        assert_eq!(is_taken(&measure {}, json).await, taken, "{json}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_person_adds_to_a_schema_is_a_rule() {
+    for (json, taken) in [
+        (r#"{"unit": "km", "three": 3}"#, true),
+        (r#"{"unit": "foot"}"#, false),
+        (r#"{"three": 4}"#, false),
+        (r#"{"route": {"from": "Oslo", "to": "Rome"}}"#, true),
+        (r#"{"route": {"from": "Oslo"}}"#, false),
+    ] {
+        assert_eq!(is_taken(&go {}, json).await, taken, "{json}");
+    }
+}
+
+#[tokio::test]
+async fn no_number_of_other_faults_hides_a_rule() {
+    let many = vec![r#"{"n": "x", "quantity": 1}"#; 25].join(", ");
+    let json = format!(r#"{{"items": [{many}, {{"n": "x", "quantity": 99}}]}}"#);
+    assert!(!is_taken(&order {}, &json).await);
+    assert!(!is_taken(&order {}, r#"{"items": [{"name": "x", "q": 99}]}"#).await);
+    assert!(is_taken(&order {}, r#"{"items": [{"name": "x", "quantity": 5}]}"#).await);
+}
+
+#[tokio::test]
+async fn a_list_is_no_struct_wherever_it_stands() {
+    for (json, taken) in [
+        (r#"{"nothing": {}}"#, true),
+        (r#"{"nothing": []}"#, false),
+        (r#"{"at": {"place": {"x": 1, "y": 2}}}"#, true),
+        (r#"{"at": {"place": "[home]"}}"#, true),
+        (r#"{"at": {"place": [1, 2]}}"#, false),
+    ] {
+        assert_eq!(is_taken(&look {}, json).await, taken, "{json}");
+    }
+}

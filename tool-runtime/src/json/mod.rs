@@ -131,26 +131,44 @@ pub fn parse(text: &str) -> Result<Parsed, Unreadable> {
 
 /// Reads the one JSON value in `text` whose type `schema` allows at its root.
 ///
-/// More than [`parse`] it does three things. Values of another type, found among prose or other
-/// wrapping, don't count. And where the schema allows no string, a string that holds a value of an
-/// allowed type is decoded ([`FixKind::EncodedTwice`]). And where it allows objects alone, no text at
-/// all is one without members ([`FixKind::Empty`]). Only the type at the root is looked at:
-/// whether the value satisfies the schema is for a validator to say, so valid JSON of a wrong type
-/// is returned as it is.
+/// Values of another type, found among prose or other wrapping, don't count. The value is then
+/// brought into what the schema wants, wherever that is the single reading of what came:
+///
+/// - A number, boolean or null comes out of its quotes ([`FixKind::Unquoted`]), a number becomes
+///   the text that it was ([`FixKind::Quoted`]): 1.10 and 02139 keep their digits. 30.0 is an
+///   integer ([`FixKind::Whole`]), 3.7 never is.
+/// - A string that holds an object or list is decoded ([`FixKind::EncodedTwice`]); one value
+///   becomes a list of one and the other way round ([`FixKind::Listed`], [`FixKind::Unlisted`]).
+/// - Keys and listed values are spelled as the schema does ([`FixKind::KeyCase`],
+///   [`FixKind::ChoiceCase`]).
+/// - Arguments come out of what stands around them ([`FixKind::Envelope`]), and no text at all is
+///   an object without members where none is required ([`FixKind::Empty`]).
+///
+/// What fits the schema is never touched, nothing is filled in, and what can't be brought to fit is
+/// returned as it came: whether the value satisfies the schema is for a validator to say.
 ///
 /// # Errors
 /// As [`parse`].
 ///
 /// ```
+/// use serde_json::json;
 /// use tool_runtime::json::{FixKind, parse_as};
 ///
-/// let schema = serde_json::json!({"type": "object"});
-/// let parsed = parse_as("As in [1]: {\"city\": \"Oslo\"}", &schema).unwrap();
-/// assert_eq!(parsed.value["city"], "Oslo");
+/// let schema = json!({
+///     "type": "object",
+///     "properties": {
+///         "max_days": {"type": "integer"},
+///         "unit": {"enum": ["celsius", "fahrenheit"]},
+///         "zip": {"type": "string"},
+///     },
+/// });
+/// let text = r#"{"name": "weather", "arguments": {"maxDays": "7", "unit": "Celsius", "zip": 1.10}}"#;
+/// let parsed = parse_as(text, &schema).unwrap();
+/// assert_eq!(parsed.value, json!({"max_days": 7, "unit": "celsius", "zip": "1.10"}));
 ///
-/// let parsed = parse_as(r#""{\"city\": \"Oslo\"}""#, &schema).unwrap();
-/// assert_eq!(parsed.value["city"], "Oslo");
-/// assert_eq!(parsed.fixes[0].kind, FixKind::EncodedTwice);
+/// // Two readings, or none: left for a validator.
+/// let parsed = parse_as(r#"{"maxDays": "1,234", "unit": "kelvin"}"#, &schema).unwrap();
+/// assert_eq!(parsed.value, json!({"max_days": "1,234", "unit": "kelvin"}));
 /// ```
 pub fn parse_as(text: &str, schema: &Value) -> Result<Parsed, Unreadable> {
     read_as(text, schema, &mut 0)

@@ -93,26 +93,25 @@ fn nothing(node: &Node) -> Node {
 /// The one member that holds the arguments, if this is an envelope and nothing more.
 fn holder<'n>(members: &'n [Member], names: &Names<'_>) -> Option<&'n Member> {
     let holds = |member: &&Member| {
-        HOLDERS.contains(&member.key.as_str())
-            && !names.has(&member.key)
-            // The name of the function, at times.
-            && !(member.key == "function" && !matches!(member.value.tree, Tree::Object(_)))
+        // `function` is the function's name, at times.
+        let may = member.key != "function" || matches!(member.value.tree, Tree::Object(_));
+        may && HOLDERS.contains(&member.key.as_str()) && !names.has(&member.key)
     };
     let mut found = members.iter().filter(holds);
     let holder = found.next().filter(|_| found.next().is_none())?;
     let is_call = holder.key != "properties";
-    let beside = if is_call { BESIDE_CALL } else { BESIDE_SCHEMA };
-    let named = members
-        .iter()
-        .any(|member| member.key == "name" && matches!(member.value.tree, Tree::Text { .. }));
-    let around = members.iter().filter(|member| member.key != holder.key).all(|member| {
+    let is_text = |member: &Member| matches!(member.value.tree, Tree::Text { .. });
+    let is_named = is_call && members.iter().any(|member| member.key == "name" && is_text(member));
+    let may_be_beside = |member: &Member| {
         let key = member.key.as_str();
-        let is_plain = !is_call || !matches!(member.value.tree, Tree::List(_) | Tree::Object(_));
+        let is_scalar = !matches!(member.value.tree, Tree::List(_) | Tree::Object(_));
         // A call says its name even where an argument is called `name`.
-        let is_own = names.has(key) && !(named && is_call && matches!(key, "name" | "type"));
-        beside.contains(&key) && is_plain && !is_own
-    });
-    around.then_some(holder)
+        let is_free = !names.has(key) || (is_named && matches!(key, "name" | "type"));
+        let known: &[&str] = if is_call { &BESIDE_CALL } else { &BESIDE_SCHEMA };
+        known.contains(&key) && (is_scalar || !is_call) && is_free
+    };
+    let mut others = members.iter().filter(|member| member.key != holder.key);
+    others.all(may_be_beside).then_some(holder)
 }
 
 /// The members that a schema spells out, in all its branches.

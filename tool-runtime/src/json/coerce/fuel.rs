@@ -9,8 +9,8 @@
 /// schemars emits: a nullable branch, a reference, its target.
 const MAX_DEPTH: usize = 512;
 
-pub(super) const STEPS: usize = 4096;
-pub(super) const STEPS_PER_BYTE: usize = 64;
+pub(super) const STEPS: usize = 16_384;
+pub(super) const STEPS_PER_BYTE: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Fuel {

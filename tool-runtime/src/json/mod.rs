@@ -26,6 +26,7 @@ mod key;
 mod locate;
 mod mark;
 mod number;
+mod partial;
 mod piece;
 mod print;
 mod scan;
@@ -50,6 +51,7 @@ use self::{
 pub use self::{
     fix::{Fix, FixKind, Level, Risk},
     number::make_whole,
+    partial::{Partial, SoFar},
     unreadable::{Unreadable, UnreadableKind},
 };
 

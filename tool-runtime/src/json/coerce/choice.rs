@@ -3,6 +3,9 @@
 //! What fits a branch as it is stays. Otherwise the branches for its own type come first: a list is
 //! rather a list with a wrong item than the item. Of those that it can be brought to fit it takes
 //! the one, or none where they would make different things of it.
+//!
+//! A member such as `kind`, of which each branch lists other values, tells branches apart at a
+//! glance: without it each level of a nested value would multiply the work by the branches.
 
 use serde_json::Value;
 
@@ -10,8 +13,10 @@ use super::{
     data::Data,
     fit::Strangers,
     place::Place,
+    reading::is_listed,
+    rename::renames,
     roots::Roots,
-    settle::{Settle, Within, only, single},
+    settle::{Settle, Within, single},
 };
 use crate::json::tree::{Node, Tree};
 
@@ -30,8 +35,9 @@ impl Settle<'_, '_> {
                 let types = Roots::of_branch(branch, rest.root()).and(rest.types());
                 (rest.with(branch), types)
             })
+            .filter(|(branch, _)| could_be(&node, branch))
             .collect();
-        if !self.fuel.pay(branches.len()) {
+        if !self.fuel.pay(choice.len()) {
             return node;
         }
         let (natural, others): (Vec<_>, Vec<_>) =
@@ -39,8 +45,7 @@ impl Settle<'_, '_> {
 
         // Most choices are between something and null: nothing has to be tried then.
         if let [(place, _)] = natural.as_slice()
-            && matches!(node.tree, Tree::Object(_) | Tree::List(_))
-            && others.iter().all(|(_, types)| only(*types, Roots::NULL))
+            && others.iter().all(|(_, types)| !can_become(&node, *types))
         {
             return self.settle(node, place, within);
         }
@@ -79,4 +84,30 @@ impl Settle<'_, '_> {
             _ => node,
         }
     }
+}
+
+/// Whether a list or object may be read as one of these other types.
+fn can_become(node: &Node, types: Roots) -> bool {
+    match &node.tree {
+        Tree::Object(_) => types.meets(Roots::LIST),
+        Tree::List(items) => items.len() == 1 && !types.or(Roots::NULL).is(Roots::NULL),
+        _ => true,
+    }
+}
+
+/// Whether no member says that this is another branch's value.
+fn could_be(node: &Node, branch: &Place<'_>) -> bool {
+    let Tree::Object(members) = &node.tree else { return true };
+    let names = renames(members, branch);
+    members.iter().enumerate().all(|(index, member)| {
+        let renamed = names.iter().find(|(at, _)| *at == index);
+        let key = renamed.map_or(&member.key, |(_, name)| name);
+        let Tree::Text { text, .. } = &member.value.tree else { return true };
+        if !branch.has_name(key) {
+            return true;
+        }
+        let place = branch.member(key);
+        let mut texts = place.lists().filter(|list| list.iter().all(Value::is_string));
+        place.choice().is_some() || texts.all(|list| is_listed(text, list))
+    })
 }

@@ -2,6 +2,8 @@
 //!
 //! All readings are made, those that don't fit are dropped, and what is left must be one.
 
+use serde_json::Value;
+
 use super::{
     data::Data,
     digits::{is_integer, number, whole},
@@ -120,13 +122,22 @@ fn plain(node: &Node, types: Roots, place: &Place<'_>) -> Vec<(Tree, FixKind)> {
 
 /// The listed text that differs in case and surrounding space alone.
 fn listed_as(text: &str, place: &Place<'_>) -> Option<String> {
-    let small = |text: &str| text.trim().to_lowercase();
     let wanted = small(text);
     let list = place.lists().next()?;
     let mut alike =
         list.iter().filter_map(|value| value.as_str()).filter(|one| small(one) == wanted);
     let first = alike.next()?;
     alike.all(|other| other == first).then(|| first.to_owned())
+}
+
+/// Whether a text is in the list, case and surrounding space aside.
+pub(super) fn is_listed(text: &str, list: &[Value]) -> bool {
+    let wanted = small(text);
+    list.iter().filter_map(Value::as_str).any(|one| small(one) == wanted)
+}
+
+fn small(text: &str) -> String {
+    text.trim().to_lowercase()
 }
 
 /// The number, boolean or null that a text spells. Python's and others' words differ in case alone,

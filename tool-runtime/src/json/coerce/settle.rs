@@ -7,7 +7,6 @@ use super::{
     fuel::Fuel,
     place::Place,
     rename::renames,
-    roots::Roots,
 };
 use crate::json::{
     Fix, FixKind,
@@ -144,9 +143,4 @@ fn size(node: &Node) -> usize {
         }
     }
     size
-}
-
-/// Whether a type other than these may stand here.
-pub(super) const fn only(types: Roots, allowed: Roots) -> bool {
-    types.or(allowed).is(allowed)
 }

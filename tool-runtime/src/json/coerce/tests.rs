@@ -2,7 +2,8 @@
 
 use serde_json::{Value, json};
 
-use crate::json::{FixKind, FixKind::*, parse_as};
+use super::coerce;
+use crate::json::{FixKind, FixKind::*, parse_as, sound::read_sound};
 
 /// Reads `text` and says what came out, with the kinds of the fixes.
 fn read(text: &str, schema: &Value) -> (String, Vec<FixKind>) {
@@ -233,6 +234,7 @@ fn one_value_and_a_list_of_one() {
     );
     member_kept(&json!({"type": "integer"}), &["[]", "[4,5]", "[[4]]", "[null]", "[4.5]"]);
     member_changed(&json!({"type": "string"}), &[(r#"["a"]"#, r#""a""#, &[Unlisted])]);
+    member_kept(&json!({"type": ["integer", "null"]}), &["[null]"]);
 }
 
 #[test]
@@ -486,5 +488,42 @@ fn branches_in_branches_end() {
             let text = unit.repeat(depth) + "\"x\"" + &close.repeat(depth);
             kept(&schema, &[&text]);
         }
+    }
+}
+
+#[test]
+fn branches_that_say_which_they_are_do_not_multiply() {
+    let branch = |kind: &str| {
+        json!({"type": "object", "required": ["kind", "of"], "properties": {
+            "kind": {"const": kind}, "of": {"$ref": "#"}, "n": {"type": "integer"},
+        }})
+    };
+    let kinds = ["not", "neg", "abs", "sin", "cos"];
+    let mut branches: Vec<_> = kinds.into_iter().map(branch).collect();
+    branches.push(json!({"type": "integer"}));
+    let schema = json!({"oneOf": branches});
+    for depth in [1, 10, 60] {
+        let text = r#"{"Kind":"abs","n":"2","of":"#.repeat(depth) + "\"1\"" + &"}".repeat(depth);
+        let wanted = text.replace("Kind", "kind").replace("\"2\"", "2").replace("\"1\"", "1");
+        let (json, fixes) = read(&text, &schema);
+        assert_eq!(json, wanted);
+        assert_eq!(fixes.len(), 2 * depth + 1);
+    }
+}
+
+/// The parser lets values be as deep as this; the walk ends before the stack does.
+#[test]
+fn depth_ends() {
+    let schema = json!({"anyOf": [
+        {"type": "array", "items": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}},
+        {"type": "array", "items": {"$ref": "#"}, "maxItems": 1},
+        {"type": "integer"},
+    ]});
+    for depth in [5, 100, 512] {
+        let text = "[".repeat(depth) + "\"1\"" + &"]".repeat(depth);
+        let node = read_sound(&text, 0).unwrap();
+        let (settled, fixes) = coerce(node, &schema, text.len(), &mut |_, _| None);
+        assert_eq!(fixes.is_empty(), settled.to_json() == text, "{depth}");
+        assert_eq!(fixes.is_empty(), depth > 5, "{depth}");
     }
 }

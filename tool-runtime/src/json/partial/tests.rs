@@ -193,6 +193,25 @@ fn damage_ends_what_is_shown() {
 }
 
 #[test]
+fn a_number_that_turns_out_as_none_is_never_complete() {
+    let mut partial = Partial::new();
+    partial.push("[true, 12th");
+    let last = partial.value().unwrap().item(1).unwrap();
+    assert_eq!(last.to_value(), 12);
+    assert!(!last.is_complete());
+}
+
+#[test]
+fn a_key_that_comes_again_is_shown_once() {
+    let mut partial = Partial::new();
+    partial.push(r#"{"a": 1, "b": 2, "a": "thr"#);
+    let so_far = partial.value().unwrap();
+    let members: Vec<_> = so_far.members().map(|(key, part)| (key, part.to_value())).collect();
+    assert_eq!(members, [("b", json!(2)), ("a", json!("thr"))]);
+    assert_eq!(so_far.get("a").unwrap().as_str(), Some("thr"));
+}
+
+#[test]
 fn the_end_is_read_as_a_whole() {
     let mut partial = Partial::new();
     partial.push("As in {\"a\": 1} or {\"a\":");

@@ -14,6 +14,7 @@ pub(super) trait Data: Sized {
     fn items(&self) -> &[Self];
     /// None but of an object.
     fn members(&self) -> impl Iterator<Item = (&str, &Self)>;
+    fn has(&self, key: &str) -> bool;
 }
 
 impl Data for Value {
@@ -42,6 +43,10 @@ impl Data for Value {
 
     fn members(&self) -> impl Iterator<Item = (&str, &Self)> {
         self.as_object().into_iter().flatten().map(|(key, value)| (key.as_str(), value))
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.get(key).is_some()
     }
 }
 
@@ -84,6 +89,10 @@ impl Data for Node {
             _ => &[],
         };
         members.iter().map(|member| (member.key.as_str(), &member.value))
+    }
+
+    fn has(&self, key: &str) -> bool {
+        self.members().any(|(name, _)| name == key)
     }
 }
 

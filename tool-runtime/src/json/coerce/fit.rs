@@ -3,6 +3,8 @@
 //! Ranges, lengths, patterns and the like are not looked at: they say what is right, not what was
 //! meant. What isn't understood fits.
 
+use std::cell::LazyCell;
+
 use super::{data::Data, fuel::Fuel, place::Place};
 
 /// Whether members that the schema doesn't know may be there.
@@ -41,19 +43,16 @@ fn look<D: Data>(fuel: &mut Fuel, data: &D, place: &Place<'_>, strangers: Strang
     if !data.root().meets(super::roots::Roots::OBJECT) {
         return items_fit(fuel, data.items(), place, strangers);
     }
-    let has = |name: &str| data.members().any(|(key, _)| key == name);
-    if !place.required().all(has) {
+    if !place.required().all(|name| data.has(name)) {
         return false;
     }
-    let refuses = match strangers {
-        Strangers::Refused => !place.is_open() || place.is_closed(),
-        Strangers::Taken => place.is_closed(),
-    };
+    let takes_strangers = LazyCell::new(|| match strangers {
+        Strangers::Refused => place.is_open() && !place.is_closed(),
+        Strangers::Taken => !place.is_closed(),
+    });
     data.members().all(|(key, value)| {
-        if refuses && !place.has_name(key) {
-            return false;
-        }
-        fits(fuel, value, &place.member(key), strangers)
+        (place.has_name(key) || *takes_strangers)
+            && fits(fuel, value, &place.member(key), strangers)
     })
 }
 

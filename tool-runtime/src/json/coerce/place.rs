@@ -23,7 +23,9 @@ const OPEN: [&str; 6] = [
 #[derive(Clone, Debug)]
 pub(super) struct Place<'s> {
     root: &'s Value,
-    parts: Vec<&'s Map<String, Value>>,
+    /// Most places have one part: it costs no list.
+    first: Option<&'s Map<String, Value>>,
+    more: Vec<&'s Map<String, Value>>,
     /// `anyOf` and `oneOf`, each a list of branches of which one shall hold.
     choices: Vec<&'s [Value]>,
     /// Something was said that can't be followed: whatever stands here is left alone.
@@ -35,58 +37,63 @@ impl<'s> Place<'s> {
     pub(super) fn of(root: &'s Value, schemas: impl IntoIterator<Item = &'s Value>) -> Self {
         let mut place = Self {
             root,
-            parts: Vec::new(),
+            first: None,
+            more: Vec::new(),
             choices: Vec::new(),
             is_unknown: false,
             is_forbidden: false,
         };
-        place.add(schemas);
+        let mut visits = VISITS;
+        for schema in schemas {
+            place.add(schema, &mut visits);
+        }
         place
     }
 
-    fn add(&mut self, schemas: impl IntoIterator<Item = &'s Value>) {
-        let mut open: Vec<_> = schemas.into_iter().collect();
-        let mut visits = VISITS;
-        while let Some(schema) = open.pop() {
-            let part = match schema {
-                Value::Object(part) => part,
-                Value::Bool(true) => continue,
-                Value::Bool(false) => {
-                    self.is_forbidden = true;
-                    continue;
-                }
-                _ => {
-                    self.is_unknown = true;
-                    continue;
-                }
-            };
-            visits = visits.saturating_sub(1);
-            if visits == 0 {
+    /// As deep as there are visits.
+    fn add(&mut self, schema: &'s Value, visits: &mut usize) {
+        let part = match schema {
+            Value::Object(part) if *visits > 0 => part,
+            Value::Bool(true) => return,
+            Value::Bool(false) => {
+                self.is_forbidden = true;
+                return;
+            }
+            _ => {
                 self.is_unknown = true;
                 return;
             }
-            if let Some(reference) = part.get("$ref") {
-                let path = reference.as_str().and_then(|path| path.strip_prefix('#'));
-                match path.and_then(|path| self.root.pointer(path)) {
-                    Some(target) => open.push(target),
-                    None => self.is_unknown = true,
-                }
+        };
+        *visits -= 1;
+        if let Some(reference) = part.get("$ref") {
+            match reference.as_str().and_then(|reference| target(self.root, reference)) {
+                Some(target) => self.add(target, visits),
+                None => self.is_unknown = true,
             }
-            if let Some(Value::Array(all)) = part.get("allOf") {
-                open.extend(all);
-            }
-            for word in ["anyOf", "oneOf"] {
-                if let Some(Value::Array(branches)) = part.get(word) {
-                    self.choices.push(branches);
-                }
-            }
-            self.parts.push(part);
         }
+        if let Some(Value::Array(all)) = part.get("allOf") {
+            for schema in all {
+                self.add(schema, visits);
+            }
+        }
+        for word in ["anyOf", "oneOf"] {
+            if let Some(Value::Array(branches)) = part.get(word) {
+                self.choices.push(branches);
+            }
+        }
+        match self.first {
+            None => self.first = Some(part),
+            Some(_) => self.more.push(part),
+        }
+    }
+
+    fn parts(&self) -> impl Iterator<Item = &'s Map<String, Value>> {
+        self.first.into_iter().chain(self.more.iter().copied())
     }
 
     /// Whether nothing is known of it, or nothing said.
     pub(super) fn is_free(&self) -> bool {
-        self.is_unknown || (self.parts.is_empty() && !self.is_forbidden)
+        self.is_unknown || (self.first.is_none() && !self.is_forbidden)
     }
 
     pub(super) const fn is_unknown(&self) -> bool {
@@ -106,7 +113,8 @@ impl<'s> Place<'s> {
 
     pub(super) fn with(&self, branch: &'s Value) -> Self {
         let mut place = self.clone();
-        place.add([branch]);
+        let mut visits = VISITS;
+        place.add(branch, &mut visits);
         place
     }
 
@@ -115,12 +123,12 @@ impl<'s> Place<'s> {
         if self.is_forbidden {
             return Roots::NONE;
         }
-        self.parts.iter().fold(Roots::ANY, |types, part| types.and(Roots::stated(part)))
+        self.parts().fold(Roots::ANY, |types, part| types.and(Roots::stated(part)))
     }
 
     /// `enum` and `const`: the value shall be in each of the lists.
     pub(super) fn lists(&self) -> impl Iterator<Item = &'s [Value]> {
-        self.parts.iter().flat_map(|part| {
+        self.parts().flat_map(|part| {
             let listed = part.get("enum").and_then(Value::as_array).map(Vec::as_slice);
             listed.into_iter().chain(part.get("const").map(slice::from_ref))
         })
@@ -128,29 +136,25 @@ impl<'s> Place<'s> {
 
     /// The names of members that are spelled out.
     pub(super) fn names(&self) -> impl Iterator<Item = &'s str> {
-        self.parts
-            .iter()
-            .filter_map(|part| properties(part))
-            .flat_map(Map::keys)
-            .map(String::as_str)
+        self.parts().filter_map(properties).flat_map(Map::keys).map(String::as_str)
     }
 
     pub(super) fn required(&self) -> impl Iterator<Item = &'s str> {
-        let lists = self.parts.iter().filter_map(|part| part.get("required")?.as_array());
+        let lists = self.parts().filter_map(|part| part.get("required")?.as_array());
         lists.flatten().filter_map(Value::as_str)
     }
 
     pub(super) fn has_name(&self, key: &str) -> bool {
-        self.parts.iter().filter_map(|part| properties(part)).any(|known| known.contains_key(key))
+        self.parts().filter_map(properties).any(|known| known.contains_key(key))
     }
 
     pub(super) fn spells_out(&self) -> bool {
-        self.parts.iter().any(|part| properties(part).is_some())
+        self.parts().any(|part| properties(part).is_some())
     }
 
     /// Whether it says that members may have names of their own.
     pub(super) fn takes_any_name(&self) -> bool {
-        self.parts.iter().any(|part| {
+        self.parts().any(|part| {
             OPEN.iter().any(|word| part.contains_key(*word))
                 || !matches!(part.get("additionalProperties"), None | Some(Value::Bool(false)))
         })
@@ -167,22 +171,22 @@ impl<'s> Place<'s> {
     /// Whether a member that isn't spelled out is an error.
     pub(super) fn is_closed(&self) -> bool {
         let closed = Some(&Value::Bool(false));
-        self.parts.iter().any(|part| part.get("additionalProperties") == closed)
+        self.parts().any(|part| part.get("additionalProperties") == closed)
     }
 
     pub(super) fn member(&self, key: &str) -> Self {
-        let of_part = |part: &&'s Map<String, Value>| {
+        let of_part = |part: &'s Map<String, Value>| {
             let named = properties(part).and_then(|known| known.get(key));
             named.or_else(|| part.get("additionalProperties").filter(|schema| schema.is_object()))
         };
-        Self::of(self.root, self.parts.iter().filter_map(of_part))
+        Self::of(self.root, self.parts().filter_map(of_part))
     }
 
     /// The place of an item, and whether all from here on are alike.
     pub(super) fn item(&self, index: usize) -> (Self, bool) {
         let mut alike = true;
         let mut found = Vec::new();
-        for part in &self.parts {
+        for part in self.parts() {
             let first =
                 part.get("prefixItems").or_else(|| part.get("items")).and_then(Value::as_array);
             alike &= first.is_none_or(|first| index >= first.len());
@@ -195,4 +199,21 @@ impl<'s> Place<'s> {
 
 fn properties(part: &Map<String, Value>) -> Option<&Map<String, Value>> {
     part.get("properties")?.as_object()
+}
+
+/// What a reference within the document leads to.
+fn target<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
+    let path = reference.strip_prefix('#')?;
+    if path.contains('~') {
+        return root.pointer(path);
+    }
+    // The same without copies, which is how almost all are.
+    let mut steps = path.split('/');
+    if !steps.next()?.is_empty() {
+        return None;
+    }
+    steps.try_fold(root, |schema, step| match schema {
+        Value::Array(schemas) => schemas.get(step.parse::<usize>().ok()?),
+        _ => schema.get(step),
+    })
 }

@@ -111,6 +111,8 @@ fn a_value_comes_out_of_its_quotes() {
         json!({"anyOf": [{"type": "boolean"}, {"type": "string"}]}),
         json!({}),
         json!({"$ref": "https://example.com/a"}),
+        json!({"$ref": "#anchor"}),
+        json!({"$ref": "#/$defs/none"}),
     ] {
         member_kept(&schema, &[r#""17""#, r#""true""#, r#""null""#, r#""{}""#]);
     }

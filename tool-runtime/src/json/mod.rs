@@ -248,8 +248,8 @@ fn settle(
     let mut read_inner = |text: &str, wanted| read_within(text, wanted, steps);
     let (node, fixes) = coerce(node, schema, text.len(), &mut read_inner);
     if !fixes.is_empty() {
-        parsed.value = node.to_value();
         parsed.json = node.to_json();
+        parsed.value = node.into_value();
         parsed.fixes.extend(fixes);
         parsed.fixes.sort_by_key(|fix| fix.span.start);
     }

@@ -22,6 +22,18 @@ impl Node {
         }
     }
 
+    pub(super) fn into_value(self) -> Value {
+        match self.tree {
+            Tree::Text { text, .. } => Value::String(text),
+            Tree::List(items) => items.into_iter().map(Self::into_value).collect(),
+            Tree::Object(members) => {
+                let pair = |member: Member| (member.key, member.value.into_value());
+                Value::Object(members.into_iter().map(pair).collect::<Map<_, _>>())
+            }
+            _ => self.to_value(),
+        }
+    }
+
     /// JSON without blanks, in which numbers have all their digits.
     pub(super) fn to_json(&self) -> String {
         let mut out = String::new();
@@ -60,6 +72,12 @@ impl Node {
 }
 
 fn print_text(text: &str, out: &mut String) {
+    if !text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+        return;
+    }
     // Printing a text can't fail.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }

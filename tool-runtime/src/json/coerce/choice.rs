@@ -69,7 +69,7 @@ impl Settle<'_, '_> {
                 if fitting.is_empty() {
                     continue;
                 }
-                return match single(fitting) {
+                return match single(fitting).filter(|_| !self.fuel.is_spent()) {
                     Some((node, fixes)) => {
                         self.fixes.extend(fixes);
                         node

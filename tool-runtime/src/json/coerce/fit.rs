@@ -16,6 +16,7 @@ pub(super) enum Strangers {
     Taken,
 }
 
+/// Whether `data` fits; nothing does once there are no means to tell.
 pub(super) fn fits<D: Data>(
     fuel: &mut Fuel,
     data: &D,
@@ -23,7 +24,7 @@ pub(super) fn fits<D: Data>(
     strangers: Strangers,
 ) -> bool {
     if !fuel.enter() {
-        return true;
+        return false;
     }
     let fit = place.is_free() || look(fuel, data, place, strangers);
     fuel.leave();

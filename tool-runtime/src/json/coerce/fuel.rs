@@ -3,7 +3,7 @@
 //! A look at a node is a step, a copy of one another; the look itself costs what the schema says of
 //! that place. The steps stay below [`STEPS`] and [`STEPS_PER_BYTE`] for each byte of the text,
 //! whatever the schema: `anyOf` in `anyOf` could otherwise multiply without end. What can't be
-//! settled within them is left as it came.
+//! settled within them is left as it came: once they are spent nothing more is changed.
 
 /// Values and branches within each other. A value of depth 127 takes at most three a level in what
 /// schemars emits: a nullable branch, a reference, its target.

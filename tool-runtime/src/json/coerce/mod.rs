@@ -66,11 +66,7 @@ pub(super) fn coerce(
 ) -> (Node, Vec<Fix>) {
     let place = Place::of(schema, [schema]);
     let mut walk = Settle::new(Fuel::for_bytes(len), read);
-    let before = node.clone();
     let node = walk.arguments(node, &place);
-    if walk.fuel.is_spent() {
-        return (before, Vec::new());
-    }
     let mut fixes = walk.fixes;
     fixes.sort_by_key(|fix| (fix.span.start, std::cmp::Reverse(fix.span.end)));
     (node, fixes)

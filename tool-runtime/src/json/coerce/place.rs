@@ -26,6 +26,9 @@ pub(super) struct Place<'s> {
     /// Most places have one part: it costs no list.
     first: Option<&'s Map<String, Value>>,
     more: Vec<&'s Map<String, Value>>,
+    /// What `type`, `enum` and `const` allow.
+    types: Roots,
+    has_lists: bool,
     /// `anyOf` and `oneOf`, each a list of branches of which one shall hold.
     choices: Vec<&'s [Value]>,
     /// Something was said that can't be followed: whatever stands here is left alone.
@@ -39,6 +42,8 @@ impl<'s> Place<'s> {
             root,
             first: None,
             more: Vec::new(),
+            types: Roots::ANY,
+            has_lists: false,
             choices: Vec::new(),
             is_unknown: false,
             is_forbidden: false,
@@ -65,20 +70,23 @@ impl<'s> Place<'s> {
             }
         };
         *visits -= 1;
-        if let Some(reference) = part.get("$ref") {
-            match reference.as_str().and_then(|reference| target(self.root, reference)) {
-                Some(target) => self.add(target, visits),
-                None => self.is_unknown = true,
-            }
-        }
-        if let Some(Value::Array(all)) = part.get("allOf") {
-            for schema in all {
-                self.add(schema, visits);
-            }
-        }
-        for word in ["anyOf", "oneOf"] {
-            if let Some(Value::Array(branches)) = part.get(word) {
-                self.choices.push(branches);
+        self.types = self.types.and(Roots::stated(part));
+        for (word, said) in part {
+            match (word.as_str(), said) {
+                ("$ref", _) => {
+                    match said.as_str().and_then(|reference| target(self.root, reference)) {
+                        Some(target) => self.add(target, visits),
+                        None => self.is_unknown = true,
+                    }
+                }
+                ("allOf", Value::Array(all)) => {
+                    for schema in all {
+                        self.add(schema, visits);
+                    }
+                }
+                ("anyOf" | "oneOf", Value::Array(branches)) => self.choices.push(branches),
+                ("enum" | "const", _) => self.has_lists = true,
+                _ => {}
             }
         }
         match self.first {
@@ -119,16 +127,13 @@ impl<'s> Place<'s> {
     }
 
     /// The types that may stand here, whatever is chosen.
-    pub(super) fn types(&self) -> Roots {
-        if self.is_forbidden {
-            return Roots::NONE;
-        }
-        self.parts().fold(Roots::ANY, |types, part| types.and(Roots::stated(part)))
+    pub(super) const fn types(&self) -> Roots {
+        if self.is_forbidden { Roots::NONE } else { self.types }
     }
 
     /// `enum` and `const`: the value shall be in each of the lists.
     pub(super) fn lists(&self) -> impl Iterator<Item = &'s [Value]> {
-        self.parts().flat_map(|part| {
+        self.parts().filter(|_| self.has_lists).flat_map(|part| {
             let listed = part.get("enum").and_then(Value::as_array).map(Vec::as_slice);
             listed.into_iter().chain(part.get("const").map(slice::from_ref))
         })

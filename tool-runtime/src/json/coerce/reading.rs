@@ -47,7 +47,7 @@ impl Settle<'_, '_> {
             }));
         }
         readings.retain(|(node, _)| self.fits(node, place, Strangers::Taken));
-        match single(readings) {
+        match single(readings).filter(|_| !self.fuel.is_spent()) {
             Some((node, fixes)) => {
                 self.fixes.extend(fixes);
                 node

@@ -49,19 +49,16 @@ impl Roots {
     /// The types that the words `type`, `enum` and `const` of this one schema allow.
     pub(super) fn stated(part: &Map<String, Value>) -> Self {
         let mut roots = Self::ANY;
-        match part.get("type") {
-            Some(Value::String(name)) => roots = roots.and(Self::named(name)),
-            Some(Value::Array(names)) => {
-                roots = roots
-                    .and(Self::any_of(names.iter().filter_map(Value::as_str).map(Self::named)));
-            }
-            _ => {}
-        }
-        if let Some(Value::Array(values)) = part.get("enum") {
-            roots = roots.and(Self::any_of(values.iter().map(Self::of_value)));
-        }
-        if let Some(value) = part.get("const") {
-            roots = roots.and(Self::of_value(value));
+        for (word, said) in part {
+            roots = roots.and(match (word.as_str(), said) {
+                ("type", Value::String(name)) => Self::named(name),
+                ("type", Value::Array(names)) => {
+                    Self::any_of(names.iter().filter_map(Value::as_str).map(Self::named))
+                }
+                ("enum", Value::Array(values)) => Self::any_of(values.iter().map(Self::of_value)),
+                ("const", value) => Self::of_value(value),
+                _ => continue,
+            });
         }
         roots
     }

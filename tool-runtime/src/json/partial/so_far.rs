@@ -37,6 +37,9 @@ enum Part<'p> {
     Number(Number),
 }
 
+/// A member: its key, and what there is of its value.
+type Named<'p> = (&'p str, SoFar<'p>);
+
 impl<'p> SoFar<'p> {
     pub(super) fn of(reader: &'p Reader) -> Option<Self> {
         match &reader.whole {
@@ -200,7 +203,7 @@ impl<'p> SoFar<'p> {
             .chain(growing)
     }
 
-    fn object(&self) -> (Option<&'p Map<String, Value>>, Option<(&'p str, Self)>) {
+    fn object(&self) -> (Option<&'p Map<String, Value>>, Option<Named<'p>>) {
         match self.0 {
             Part::Whole(Value::Object(members)) => (Some(members), None),
             Part::Open(reader, depth) => match reader.open.get(depth) {

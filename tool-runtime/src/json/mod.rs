@@ -7,7 +7,9 @@
 //!
 //! Two passes: serde_json over the whole text, then, on failure, one search for the value. What
 //! counts as the value is written down with the search. The depth limit is serde_json's; the work
-//! is linear in the length of the text.
+//! is linear in the length of the text. With a schema at hand [`parse_as`] then brings the value
+//! into what the schema wants, where that is the single reading. [`Partial`] reads a value while
+//! its text arrives.
 //!
 //! ```
 //! use tool_runtime::json::{FixKind, parse};

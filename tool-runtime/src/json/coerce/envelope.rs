@@ -25,12 +25,13 @@ const LAYERS: usize = 4;
 const BRANCHES: usize = 64;
 
 impl Settle<'_, '_> {
-    /// The arguments of a call in their place: without what is around them, where they fit then.
+    /// The arguments of a call in their place: without what is around them, where they fit then. Of
+    /// what says the call's name it is clear without, and what doesn't fit is told better.
     pub(super) fn arguments(&mut self, node: Node, place: &Place<'_>) -> Node {
         if let Some(opened) = self.open(&node, place) {
             let settle = |walk: &mut Self, node| walk.settle(node, place, Within::Other);
             let (inner, fixes) = self.attempt(&opened.node, settle);
-            if self.fits(&inner, place, opened.strangers) {
+            if opened.is_named || self.fits(&inner, place, Strangers::Refused) {
                 self.fixes.extend(opened.fixes.into_iter().chain(fixes));
                 return inner;
             }
@@ -43,8 +44,7 @@ impl Settle<'_, '_> {
         if !self.fuel.pay(1) {
             return None;
         }
-        let mut opened =
-            Opened { node: node.clone(), fixes: Vec::new(), strangers: Strangers::Refused };
+        let mut opened = Opened { node: node.clone(), fixes: Vec::new(), is_named: false };
         let mut is_open = false;
         for _ in 0..LAYERS {
             let span = opened.node.span.clone();
@@ -56,9 +56,7 @@ impl Settle<'_, '_> {
                 Tree::Object(members) => {
                     let Some(holder) = holder(members, &names) else { break };
                     is_open = true;
-                    if members.iter().any(|member| member.key == "name" && !names.has("name")) {
-                        opened.strangers = Strangers::Taken;
-                    }
+                    opened.is_named |= is_named(members) && !names.has("name");
                     (holder.value.clone(), FixKind::Envelope)
                 }
                 Tree::Null if is_open => (nothing(&opened.node), FixKind::Empty),
@@ -76,14 +74,20 @@ impl Settle<'_, '_> {
             opened.fixes.push(Fix::new(kind, span));
             opened.node = inner;
         }
-        is_open.then_some(opened)
+        let is_object = matches!(opened.node.tree, Tree::Object(_));
+        (is_open && is_object).then_some(opened)
     }
 }
 
 struct Opened {
     node: Node,
     fixes: Vec<Fix>,
-    strangers: Strangers,
+    is_named: bool,
+}
+
+fn is_named(members: &[Member]) -> bool {
+    let is_text = |member: &Member| matches!(member.value.tree, Tree::Text { .. });
+    members.iter().any(|member| member.key == "name" && is_text(member))
 }
 
 fn nothing(node: &Node) -> Node {
@@ -100,8 +104,7 @@ fn holder<'n>(members: &'n [Member], names: &Names<'_>) -> Option<&'n Member> {
     let mut found = members.iter().filter(holds);
     let holder = found.next().filter(|_| found.next().is_none())?;
     let is_call = holder.key != "properties";
-    let is_text = |member: &Member| matches!(member.value.tree, Tree::Text { .. });
-    let is_named = is_call && members.iter().any(|member| member.key == "name" && is_text(member));
+    let is_named = is_call && is_named(members);
     let may_be_beside = |member: &Member| {
         let key = member.key.as_str();
         let is_scalar = !matches!(member.value.tree, Tree::List(_) | Tree::Object(_));

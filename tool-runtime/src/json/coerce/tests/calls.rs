@@ -39,13 +39,21 @@ fn the_arguments_come_out_of_their_envelope() {
             (r#"[{"city":"Oslo","days":3}]"#, bare, &[Unlisted]),
         ],
     );
+    // What says its name is a call, right or wrong.
+    changed(
+        &schema,
+        &[
+            (r#"{"name":"f","arguments":{}}"#, "{}", &[Envelope]),
+            (r#"{"name":"f","parameters":{"days":"many"}}"#, r#"{"days":"many"}"#, &[Envelope]),
+        ],
+    );
     kept(
         &schema,
         &[
-            // The schema itself, and a call that lacks what is required.
+            r#"{"name":"f","arguments":"none"}"#,
+            // The schema itself, and what lacks what is required.
             r#"{"type":"object","properties":{"city":{"type":"string"}}}"#,
-            r#"{"name":"f","arguments":{}}"#,
-            r#"{"name":"f","arguments":{"days":3}}"#,
+            r#"{"arguments":{"days":3}}"#,
             r#"{"name":"f","arguments":{"city":"Oslo"},"parameters":{"city":"Rome"}}"#,
             r#"{"arguments":{"city":"Oslo"},"days":3}"#,
             r#"{"arguments":{"city":"Oslo"},"note":"b"}"#,

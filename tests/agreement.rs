@@ -17,6 +17,7 @@ use mutate::mutate;
 use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 use shapes::Shape;
+use tool_runtime::json::{Fix, FixKind};
 use tool_runtime::{Arguments, ToolContext};
 
 /// Values of each shape that its schema takes; `AGREEMENT_VALUES=2000` tries more.
@@ -50,8 +51,12 @@ fn values(schema: &Value, mut wanted: impl FnMut(Value, [Value; 3]) -> bool) {
 async fn refusal(shape: &Shape, value: &Value) -> Option<String> {
     for arguments in [Arguments::from(value.to_string()), Arguments::from(value.clone())] {
         let ctx = ToolContext::default();
+        // 30.0 is an integer to the schema, and written as one for the type.
+        let is_change = |fix: &Fix| fix.kind != FixKind::Whole;
         match shape.tool.call(arguments, &ctx).await {
-            Ok(_) if !ctx.fixes().is_empty() => return Some(format!("{:?}", ctx.fixes())),
+            Ok(_) if ctx.fixes().iter().any(is_change) => {
+                return Some(format!("{:?}", ctx.fixes()));
+            }
             Ok(output) => assert_eq!(output.as_text(), "decoded"),
             Err(error) => return Some(error.text().to_owned()),
         }

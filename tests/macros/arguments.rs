@@ -209,7 +209,7 @@ async fn trip(trip: Trip) -> String {
 #[tokio::test]
 async fn all_that_is_wrong_is_told_at_once() {
     let text = r#"{
-        "stops": [{"city": "Rome", "nights": 2}, {"city": 5, "nights": "two"}],
+        "stops": [{"city": "Rome", "nights": 2}, {"city": {}, "nights": "two"}],
         "days": 9, "class": "third", "hotel": true
     }"#;
     assert_eq!(
@@ -219,7 +219,7 @@ async fn all_that_is_wrong_is_told_at_once() {
          - `class`: expected one of \"first\", \"second\", got \"third\"\n\
          - `days`: expected an integer from 1 to 7, got 9\n\
          - `hotel` is not known here: leave it out, or use `from`\n\
-         - `stops[1].city`: expected a string, got the number 5\n\
+         - `stops[1].city`: expected a string, got the object {}\n\
          - `stops[1].nights`: expected an integer from 0 to 255, got the string \"two\"\n\
          Call it again with this put right."
     );

@@ -90,8 +90,26 @@ pub enum FixKind {
     /// A string is valid JSON, so this is a fix of [`Level::Schema`]: below that level, valid JSON
     /// is never changed.
     EncodedTwice,
-    /// No text at all, or `null`, where the schema wants an object: one without members.
+    /// No text at all, or `null`, where the schema wants an object and no member of it: one without
+    /// members.
     Empty,
+    /// A number, boolean or null in quotes, where the schema allows no string: `"17"` for 17.
+    Unquoted,
+    /// A number or boolean where the schema wants a string: the text of it as it was written.
+    Quoted,
+    /// A whole number with a fraction or exponent where the schema wants an integer: 30.0 for 30.
+    Whole,
+    /// One value where the schema wants a list: a list of it.
+    Listed,
+    /// A list of one where the schema wants no list: the one.
+    Unlisted,
+    /// A key in another case or with other separators than the one that the schema knows:
+    /// `maxResults` for `max_results`.
+    KeyCase,
+    /// A value in another case, or with space around it, than the one that the schema lists.
+    ChoiceCase,
+    /// `{"name": …, "arguments": …}` and its kind around the arguments that the schema describes.
+    Envelope,
 }
 
 impl FixKind {
@@ -110,6 +128,14 @@ impl FixKind {
             Self::Escaped => (Wrapping, Lossless, "removed a level of escaping"),
             Self::EncodedTwice => (Schema, Lossless, "decoded a string that holds the value"),
             Self::Empty => (Schema, Lossless, "took nothing for an object without members"),
+            Self::Unquoted => (Schema, Lossless, "took a value out of its quotes"),
+            Self::Quoted => (Schema, Lossless, "took a value for the text that spells it"),
+            Self::Whole => (Schema, Lossless, "wrote a whole number as an integer"),
+            Self::Listed => (Schema, Inferred, "put a value into a list of one"),
+            Self::Unlisted => (Schema, Inferred, "took a value out of a list of one"),
+            Self::KeyCase => (Schema, Inferred, "spelled a key as the schema does"),
+            Self::ChoiceCase => (Schema, Inferred, "spelled a value as the schema lists it"),
+            Self::Envelope => (Schema, Inferred, "took the arguments out of what was around them"),
         }
     }
 

@@ -4,7 +4,7 @@
 use super::token::is_literal;
 
 /// Blocks whose text is the model talking to itself.
-const REASONING: [(&str, &str); 5] = [
+pub(super) const REASONING: [(&str, &str); 5] = [
     ("<think>", "</think>"),
     ("<thinking>", "</thinking>"),
     ("<thought>", "</thought>"),

@@ -7,7 +7,9 @@
 //!
 //! Two passes: serde_json over the whole text, then, on failure, one search for the value. What
 //! counts as the value is written down with the search. The depth limit is serde_json's; the work
-//! is linear in the length of the text.
+//! is linear in the length of the text. With a schema at hand [`parse_as`] then brings the value
+//! into what the schema wants, where that is the single reading. [`Partial`] reads a value while
+//! its text arrives.
 //!
 //! ```
 //! use tool_runtime::json::{FixKind, parse};
@@ -26,24 +28,32 @@ mod key;
 mod locate;
 mod mark;
 mod number;
+mod partial;
 mod piece;
+mod print;
 mod scan;
+mod sound;
 mod token;
+mod tree;
 mod unique;
 mod unreadable;
 mod whole;
+
+use std::ops::Range;
 
 use serde_json::{Map, Value};
 
 pub(crate) use self::number::whole_numbers;
 use self::{
-    coerce::Roots,
+    coerce::{Inner, Roots, coerce, is_settled, takes_nothing},
     locate::{Located, locate},
+    sound::read_sound,
     unique::read_unique,
 };
 pub use self::{
     fix::{Fix, FixKind, Level, Risk},
     number::make_whole,
+    partial::{Partial, SoFar},
     unreadable::{Unreadable, UnreadableKind},
 };
 
@@ -125,39 +135,71 @@ pub fn parse(text: &str) -> Result<Parsed, Unreadable> {
 
 /// Reads the one JSON value in `text` whose type `schema` allows at its root.
 ///
-/// More than [`parse`] it does three things. Values of another type, found among prose or other
-/// wrapping, don't count. And where the schema allows no string, a string that holds a value of an
-/// allowed type is decoded ([`FixKind::EncodedTwice`]). And where it allows objects alone, no text at
-/// all is one without members ([`FixKind::Empty`]). Only the type at the root is looked at:
-/// whether the value satisfies the schema is for a validator to say, so valid JSON of a wrong type
-/// is returned as it is.
+/// Values of another type, found among prose or other wrapping, don't count. The value is then
+/// brought into what the schema wants, wherever that is the single reading of what came:
+///
+/// - A number, boolean or null comes out of its quotes ([`FixKind::Unquoted`]), a number becomes
+///   the text that it was ([`FixKind::Quoted`]): 1.10 and 02139 keep their digits. 30.0 is an
+///   integer ([`FixKind::Whole`]), 3.7 never is.
+/// - A string that holds an object or list is decoded ([`FixKind::EncodedTwice`]); one value
+///   becomes a list of one and the other way round ([`FixKind::Listed`], [`FixKind::Unlisted`]).
+/// - Keys and listed values are spelled as the schema does ([`FixKind::KeyCase`],
+///   [`FixKind::ChoiceCase`]).
+/// - Arguments come out of what stands around them ([`FixKind::Envelope`]), and no text at all is
+///   an object without members where none is required ([`FixKind::Empty`]).
+///
+/// What fits the schema is never touched, nothing is filled in, and what can't be brought to fit is
+/// returned as it came: whether the value satisfies the schema is for a validator to say.
 ///
 /// # Errors
 /// As [`parse`].
 ///
 /// ```
+/// use serde_json::json;
 /// use tool_runtime::json::{FixKind, parse_as};
 ///
-/// let schema = serde_json::json!({"type": "object"});
-/// let parsed = parse_as("As in [1]: {\"city\": \"Oslo\"}", &schema).unwrap();
-/// assert_eq!(parsed.value["city"], "Oslo");
+/// let schema = json!({
+///     "type": "object",
+///     "properties": {
+///         "max_days": {"type": "integer"},
+///         "unit": {"enum": ["celsius", "fahrenheit"]},
+///         "zip": {"type": "string"},
+///     },
+/// });
+/// let text = r#"{"name": "weather", "arguments": {"maxDays": "7", "unit": "Celsius", "zip": 1.10}}"#;
+/// let parsed = parse_as(text, &schema).unwrap();
+/// assert_eq!(parsed.value, json!({"max_days": 7, "unit": "celsius", "zip": "1.10"}));
 ///
-/// let parsed = parse_as(r#""{\"city\": \"Oslo\"}""#, &schema).unwrap();
-/// assert_eq!(parsed.value["city"], "Oslo");
-/// assert_eq!(parsed.fixes[0].kind, FixKind::EncodedTwice);
+/// // Two readings, or none: left for a validator.
+/// let parsed = parse_as(r#"{"maxDays": "1,234", "unit": "kelvin"}"#, &schema).unwrap();
+/// assert_eq!(parsed.value, json!({"max_days": "1,234", "unit": "kelvin"}));
 /// ```
 pub fn parse_as(text: &str, schema: &Value) -> Result<Parsed, Unreadable> {
-    read_as(text, Roots::of_schema(schema), &mut 0)
+    read_as(text, schema, &mut 0)
 }
 
-fn read_as(text: &str, wanted: Roots, steps: &mut usize) -> Result<Parsed, Unreadable> {
+/// Found in the text, decoded if it was encoded twice, then brought into what the schema wants.
+fn read_as(text: &str, schema: &Value, steps: &mut usize) -> Result<Parsed, Unreadable> {
+    let wanted = Roots::of_schema(schema);
     // What many servers send for a call without arguments.
-    if matches!(text.trim(), "" | "null") && wanted.is_object_only() {
+    if matches!(text.trim(), "" | "null") && wanted.is_object_only() && takes_nothing(schema) {
         let fix = Fix::new(FixKind::Empty, 0..text.len());
         let value = Value::Object(Map::new());
         return Ok(Parsed { json: value.to_string(), value, fixes: vec![fix] });
     }
     let outer = read(text, wanted, steps)?;
+    let span = outer.span.clone();
+    let parsed = decode(text, outer, wanted, steps)?;
+    Ok(settle(text, parsed, span, schema, steps))
+}
+
+/// What a string holds that is the whole value, where the schema allows no string.
+fn decode(
+    text: &str,
+    outer: Located,
+    wanted: Roots,
+    steps: &mut usize,
+) -> Result<Parsed, Unreadable> {
     let Value::String(inner) = &outer.value else {
         return Ok(outer.into());
     };
@@ -166,7 +208,7 @@ fn read_as(text: &str, wanted: Roots, steps: &mut usize) -> Result<Parsed, Unrea
     }
     // Once only: a text that is encoded three times is nobody's plain mistake.
     let inner = match read(inner, wanted, steps) {
-        Ok(inner) if wanted.allows(&inner.value) => inner,
+        Ok(inner) if wanted.allows(&inner.value) && is_container(&inner.value) => inner,
         _ => return Ok(outer.into()),
     };
     *steps += inner.json.len();
@@ -179,6 +221,50 @@ fn read_as(text: &str, wanted: Roots, steps: &mut usize) -> Result<Parsed, Unrea
     fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, outer.span.clone())));
     fixes.sort_by_key(|fix| fix.span.start);
     Ok(Parsed { value: inner.value, json: inner.json, fixes })
+}
+
+const fn is_container(value: &Value) -> bool {
+    matches!(value, Value::Object(_) | Value::Array(_))
+}
+
+/// The value, which stands at `span`, as the schema wants it; what fits costs no tree.
+fn settle(
+    text: &str,
+    mut parsed: Parsed,
+    span: Range<usize>,
+    schema: &Value,
+    steps: &mut usize,
+) -> Parsed {
+    if is_settled(&parsed.value, schema, text.len()) {
+        return parsed;
+    }
+    let as_written = text.get(span.clone()) == Some(&parsed.json);
+    let shift = if as_written { span.start } else { 0 };
+    let Some(mut node) = read_sound(&parsed.json, shift) else {
+        return parsed;
+    };
+    if !as_written {
+        node.place_at(&span);
+    }
+    *steps += parsed.json.len();
+    let mut read_inner = |text: &str, wanted| read_within(text, wanted, steps);
+    let (node, fixes) = coerce(node, schema, text.len(), &mut read_inner);
+    if !fixes.is_empty() {
+        parsed.json = node.to_json();
+        parsed.value = node.into_value();
+        parsed.fixes.extend(fixes);
+        parsed.fixes.sort_by_key(|fix| fix.span.start);
+    }
+    parsed
+}
+
+/// The value of a text that is a string in another.
+fn read_within(text: &str, wanted: Roots, steps: &mut usize) -> Option<Inner> {
+    let located = read(text, wanted, steps).ok()?;
+    *steps += 2 * located.json.len();
+    read_unique(&located.json).ok()?;
+    let kinds = located.fixes.iter().map(|fix| fix.kind).collect();
+    Some((read_sound(&located.json, 0)?, kinds))
 }
 
 /// The two passes. `steps` counts the work.
@@ -210,7 +296,8 @@ mod tests {
     /// The work is counted, never timed, so that the test says the same on every machine.
     #[test]
     fn the_work_is_linear_in_the_text() {
-        let objects = Roots::of_schema(&serde_json::json!({"type": "object"}));
+        let any = Value::Bool(true);
+        let objects = serde_json::json!({"type": "object"});
         let units = [
             "[",
             "{",
@@ -258,13 +345,13 @@ mod tests {
         for unit in units {
             for (prefix, wanted, len) in [
                 // Small first: work that isn't linear shall fail the test, not hold it up.
-                ("", Roots::ANY, LEN / 100),
-                ("", Roots::ANY, LEN),
-                ("", objects, LEN / 10),
-                ("x", objects, LEN / 10),
-                ("\n\n [1] ", Roots::ANY, LEN / 10),
-                ("{\"a\": \"", Roots::ANY, LEN / 10),
-                ("\"", objects, LEN / 10),
+                ("", &any, LEN / 100),
+                ("", &any, LEN),
+                ("", &objects, LEN / 10),
+                ("x", &objects, LEN / 10),
+                ("\n\n [1] ", &any, LEN / 10),
+                ("{\"a\": \"", &any, LEN / 10),
+                ("\"", &objects, LEN / 10),
             ] {
                 let text = prefix.to_owned() + &unit.repeat(len / unit.len());
                 let mut steps = 0;

@@ -22,7 +22,7 @@ use std::fmt::Write as _;
 use std::future::ready;
 use std::pin::Pin;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use self::members::Input;
 use self::members::Odd;
@@ -30,7 +30,7 @@ use self::place::place;
 use super::layout::Layout;
 use super::param::Parameter;
 use super::{ToolContext, ToolDefinition, ToolError, ToolOutput};
-use crate::json;
+use crate::json::{self, FixKind, UnreadableKind};
 use crate::message::Arguments;
 use crate::schema::{Mismatch, MismatchKind};
 
@@ -254,10 +254,24 @@ fn settle(
 ) -> Result<(Value, String), ToolError> {
     let schema = definition.parameters.as_value();
     let parsed = json::parse_as(text, schema).map_err(|unreadable| {
-        refuse(definition, &[unreadable.to_string()]).with_source(unreadable)
+        // Nothing at all lacks what an empty object lacks.
+        let missing = match unreadable.kind() {
+            UnreadableKind::Empty => definition.parameters.check(&Map::new().into()),
+            _ => Vec::new(),
+        };
+        let refused = match missing.as_slice() {
+            [] => refuse(definition, &[unreadable.to_string()]),
+            missing => mismatched(definition, missing),
+        };
+        refused.with_source(unreadable)
     })?;
-    if !parsed.fixes.is_empty() && !definition.repair.allows(parsed.risk()) {
-        let fixes: Vec<_> = parsed.fixes.iter().map(ToString::to_string).collect();
+    if parsed.value.is_null() {
+        return settle(definition, "", ctx);
+    }
+    // 30.0 is an integer, however it is spelled.
+    let repairs = parsed.fixes.iter().filter(|fix| fix.kind != FixKind::Whole);
+    if repairs.clone().any(|fix| !definition.repair.allows(fix.risk())) {
+        let fixes: Vec<_> = repairs.map(ToString::to_string).collect();
         let fixes = fixes.join(", ");
         let problem = format!("this tool takes only what needs no such repair: {fixes}");
         return Err(refuse(definition, &[problem]));

@@ -1,50 +1,81 @@
-//! What the schema says about the root of the value: which types it may have.
+//! Sets of JSON types, and which of them a schema allows at its root.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-/// A set of JSON types, one bit each.
+/// A set of JSON types, one bit each: a number with a fraction or exponent is another type than an
+/// integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Roots(u8);
+pub(in crate::json) struct Roots(u8);
 
 /// A schema may refer to itself; past this many subschemas every type is taken to be allowed.
 const VISITS: usize = 256;
 
 impl Roots {
-    pub(super) const ANY: Self = Self(0b11_1111);
-    const NONE: Self = Self(0);
-    const STRING: Self = Self::named("string");
+    pub(in crate::json) const ANY: Self = Self(0b111_1111);
+    pub(super) const NONE: Self = Self(0);
+    pub(super) const OBJECT: Self = Self(1);
+    pub(super) const LIST: Self = Self(2);
+    pub(super) const TEXT: Self = Self(4);
+    pub(super) const FRACTION: Self = Self(8);
+    pub(super) const INTEGER: Self = Self(16);
+    pub(super) const BOOL: Self = Self(32);
+    pub(super) const NULL: Self = Self(64);
+    pub(super) const NUMBER: Self = Self(Self::FRACTION.0 | Self::INTEGER.0);
 
     const fn named(name: &str) -> Self {
         match name.as_bytes() {
-            b"object" => Self(1),
-            b"array" => Self(2),
-            b"string" => Self(4),
-            b"number" | b"integer" => Self(8),
-            b"boolean" => Self(16),
-            b"null" => Self(32),
+            b"object" => Self::OBJECT,
+            b"array" => Self::LIST,
+            b"string" => Self::TEXT,
+            b"number" => Self::NUMBER,
+            b"integer" => Self::INTEGER,
+            b"boolean" => Self::BOOL,
+            b"null" => Self::NULL,
             _ => Self::ANY,
         }
     }
 
     const fn of_value(value: &Value) -> Self {
-        Self::named(match value {
-            Value::Null => "null",
-            Value::Bool(_) => "boolean",
-            Value::Number(_) => "number",
-            Value::String(_) => "string",
-            Value::Array(_) => "array",
-            Value::Object(_) => "object",
-        })
+        match value {
+            Value::Null => Self::NULL,
+            Value::Bool(_) => Self::BOOL,
+            Value::Number(_) => Self::NUMBER,
+            Value::String(_) => Self::TEXT,
+            Value::Array(_) => Self::LIST,
+            Value::Object(_) => Self::OBJECT,
+        }
     }
 
-    pub(super) fn is_object_only(self) -> bool {
-        self == Self::named("object")
+    /// The types that the words `type`, `enum` and `const` of this one schema allow.
+    pub(super) fn stated(part: &Map<String, Value>) -> Self {
+        let mut roots = Self::ANY;
+        for (word, said) in part {
+            roots = roots.and(match (word.as_str(), said) {
+                ("type", Value::String(name)) => Self::named(name),
+                ("type", Value::Array(names)) => {
+                    Self::any_of(names.iter().filter_map(Value::as_str).map(Self::named))
+                }
+                ("enum", Value::Array(values)) => Self::any_of(values.iter().map(Self::of_value)),
+                ("const", value) => Self::of_value(value),
+                _ => continue,
+            });
+        }
+        roots
+    }
+
+    pub(in crate::json) fn is_object_only(self) -> bool {
+        self == Self::OBJECT
     }
 
     /// The types that `schema` allows at its root. What it does not understand, it allows.
-    pub(super) fn of_schema(schema: &Value) -> Self {
+    pub(in crate::json) fn of_schema(schema: &Value) -> Self {
+        Self::of_branch(schema, schema)
+    }
+
+    /// The same of a part of the schema `root`.
+    pub(super) fn of_branch(part: &Value, root: &Value) -> Self {
         let mut visits = VISITS;
-        Self::of_part(schema, schema, &mut visits)
+        Self::of_part(part, root, &mut visits)
     }
 
     fn of_part(part: &Value, root: &Value, visits: &mut usize) -> Self {
@@ -58,21 +89,7 @@ impl Roots {
             _ => return Self::ANY,
         };
 
-        let mut roots = Self::ANY;
-        match part.get("type") {
-            Some(Value::String(name)) => roots = roots.and(Self::named(name)),
-            Some(Value::Array(names)) => {
-                roots = roots
-                    .and(Self::any_of(names.iter().filter_map(Value::as_str).map(Self::named)));
-            }
-            _ => {}
-        }
-        if let Some(Value::Array(values)) = part.get("enum") {
-            roots = roots.and(Self::any_of(values.iter().map(Self::of_value)));
-        }
-        if let Some(value) = part.get("const") {
-            roots = roots.and(Self::of_value(value));
-        }
+        let mut roots = Self::stated(part);
         if let Some(target) =
             part.get("$ref").and_then(Value::as_str).and_then(|path| path.strip_prefix('#'))
             && let Some(target) = root.pointer(target)
@@ -98,25 +115,38 @@ impl Roots {
         parts.fold(Self::NONE, |all, part| Self(all.0 | part.0))
     }
 
-    const fn and(self, other: Self) -> Self {
+    pub(super) const fn and(self, other: Self) -> Self {
         Self(self.0 & other.0)
     }
 
-    pub(super) const fn allows(self, value: &Value) -> bool {
-        self.and(Self::of_value(value)).0 != 0
+    pub(super) const fn or(self, other: Self) -> Self {
+        Self(self.0 | other.0)
     }
 
-    pub(super) const fn allows_text(self) -> bool {
-        self.and(Self::STRING).0 != 0
+    pub(super) const fn is(self, other: Self) -> bool {
+        self.0 == other.0
+    }
+
+    /// Whether the two have a type in common.
+    pub(super) const fn meets(self, other: Self) -> bool {
+        self.and(other).0 != 0
+    }
+
+    pub(in crate::json) const fn allows(self, value: &Value) -> bool {
+        self.meets(Self::of_value(value))
+    }
+
+    pub(in crate::json) const fn allows_text(self) -> bool {
+        self.meets(Self::TEXT)
     }
 
     /// What to ask for, as a noun.
-    pub(super) const fn noun(self) -> &'static str {
-        match self.0 {
-            1 => "object",
-            2 => "array",
-            4 => "string",
-            8 => "number",
+    pub(in crate::json) const fn noun(self) -> &'static str {
+        match self {
+            Self::OBJECT => "object",
+            Self::LIST => "array",
+            Self::TEXT => "string",
+            Self::NUMBER | Self::INTEGER | Self::FRACTION => "number",
             _ => "value",
         }
     }

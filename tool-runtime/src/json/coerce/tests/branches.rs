@@ -1,0 +1,121 @@
+//! References and branches, and how far they are followed.
+
+use serde_json::json;
+
+use super::{changed, kept, member_changed, member_kept, read};
+use crate::json::{FixKind::*, coerce::coerce, sound::read_sound};
+
+#[test]
+fn references_and_branches_are_followed() {
+    let tree = json!({
+        "$ref": "#/$defs/Tree",
+        "$defs": {"Tree": {"type": "object", "properties": {
+            "size": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            "next": {"anyOf": [{"$ref": "#/$defs/Tree"}, {"type": "null"}]},
+            "all": {"allOf": [{"type": ["string", "integer"]}, {"type": ["integer", "null"]}]},
+        }}},
+    });
+    changed(
+        &tree,
+        &[(
+            r#"{"size":"1","next":{"Size":"2","next":{"all":"3","next":null}}}"#,
+            r#"{"size":1,"next":{"size":2,"next":{"all":3,"next":null}}}"#,
+            &[Unquoted, KeyCase, Unquoted, Unquoted],
+        )],
+    );
+    kept(&tree, &[r#"{"next":{"size":"two"}}"#]);
+
+    let shapes = json!({"oneOf": [
+        {"type": "object", "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}, "required": ["kind", "radius"]},
+        {"type": "object", "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}, "required": ["kind", "side"]},
+        {"type": "object", "properties": {"kind": {"const": "text"}, "radius": {"type": "string"}}, "required": ["kind", "radius"]},
+    ]});
+    member_changed(
+        &shapes,
+        &[
+            (r#"{"kind":"circle","radius":"2"}"#, r#"{"kind":"circle","radius":2}"#, &[Unquoted]),
+            (
+                r#"{"kind":"Square","Side":2}"#,
+                r#"{"kind":"square","side":2}"#,
+                &[ChoiceCase, KeyCase],
+            ),
+        ],
+    );
+    member_kept(&shapes, &[r#"{"kind":"text","radius":"2"}"#, r#"{"kind":"cube","side":"2"}"#]);
+    changed(
+        &shapes,
+        &[(r#"{"kind":"circle","radius":"2"}"#, r#"{"kind":"circle","radius":2}"#, &[Unquoted])],
+    );
+
+    // Two branches, two values: neither.
+    let either = json!({"anyOf": [{"type": "integer"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]});
+    member_kept(&either, &[r#""7""#, r#""true""#]);
+    let numbers = json!({"anyOf": [{"type": "integer"}, {"type": "number"}, {"type": "null"}]});
+    member_changed(&numbers, &[(r#""7""#, "7", &[Unquoted])]);
+    member_kept(&numbers, &["7.5", "7.0"]);
+    let one_or_more =
+        json!({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "integer"}]});
+    member_changed(&one_or_more, &[(r#"["7"]"#, "[7]", &[Unquoted])]);
+    // A schema of nothing but itself says nothing.
+    for schema in [
+        json!({"$ref": "#"}),
+        json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}),
+        json!({"allOf": [{"$ref": "#"}]}),
+    ] {
+        kept(&schema, &[r#"{"a":"1"}"#, "\"1\"", "[1]"]);
+    }
+}
+
+#[test]
+fn branches_in_branches_end() {
+    // Without a bound this doubles at each level.
+    let schema = json!({"$ref": "#/$defs/A", "$defs": {"A": {"anyOf": [
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"type": "integer"}}},
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}, "c": {"type": "integer"}}},
+        {"type": "array", "items": {"$ref": "#/$defs/A"}},
+    ]}}});
+    for unit in [r#"{"a":"#, "[", r#"{"c":"1","a":"#] {
+        for depth in [5, 60, 126] {
+            let close = if unit == "[" { "]" } else { "}" };
+            let text = unit.repeat(depth) + "\"x\"" + &close.repeat(depth);
+            kept(&schema, &[&text]);
+        }
+    }
+}
+
+#[test]
+fn branches_that_say_which_they_are_do_not_multiply() {
+    let branch = |kind: &str| {
+        json!({"type": "object", "required": ["kind", "of"], "properties": {
+            "kind": {"const": kind}, "of": {"$ref": "#"}, "n": {"type": "integer"},
+        }})
+    };
+    let kinds = ["not", "neg", "abs", "sin", "cos"];
+    let mut branches: Vec<_> = kinds.into_iter().map(branch).collect();
+    branches.push(json!({"type": "integer"}));
+    let schema = json!({"oneOf": branches});
+    for depth in [1, 10, 60] {
+        let text = r#"{"Kind":"abs","n":"2","of":"#.repeat(depth) + "\"1\"" + &"}".repeat(depth);
+        let wanted = text.replace("Kind", "kind").replace("\"2\"", "2").replace("\"1\"", "1");
+        let (json, fixes) = read(&text, &schema);
+        assert_eq!(json, wanted);
+        assert_eq!(fixes.len(), 2 * depth + 1);
+    }
+}
+
+/// The parser lets values be as deep as this; the walk ends before the stack does.
+#[test]
+fn depth_ends() {
+    let schema = json!({"anyOf": [
+        {"type": "array", "items": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}},
+        {"type": "array", "items": {"$ref": "#"}, "maxItems": 1},
+        {"type": "integer"},
+    ]});
+    for depth in [5, 100, 512] {
+        let text = "[".repeat(depth) + "\"1\"" + &"]".repeat(depth);
+        let node = read_sound(&text, 0).unwrap();
+        let (settled, fixes) = coerce(node, &schema, text.len(), &mut |_, _| None);
+        assert_eq!(fixes.is_empty(), settled.to_json() == text, "{depth}");
+        assert_eq!(fixes.is_empty(), depth > 5, "{depth}");
+    }
+}

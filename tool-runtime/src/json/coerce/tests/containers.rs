@@ -1,0 +1,140 @@
+//! Objects and lists, and the keys of members.
+
+use serde_json::json;
+
+use super::{changed, kept, member_changed, member_kept};
+use crate::json::FixKind::*;
+
+#[test]
+fn objects_and_lists_come_out_of_their_text() {
+    let object = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
+    member_changed(
+        &object,
+        &[
+            (r#""{\"n\": 1}""#, r#"{"n":1}"#, &[EncodedTwice]),
+            (r#"" {\"n\": \"1\"} ""#, r#"{"n":1}"#, &[EncodedTwice, Unquoted]),
+            (r#""```json\n{\"n\": 1}\n```""#, r#"{"n":1}"#, &[EncodedTwice, Fence, Fence]),
+        ],
+    );
+    member_kept(
+        &object,
+        &[
+            r#""[1]""#,
+            r#""n: 1""#,
+            r#""""#,
+            r#""{\"n\": 1, \"n\": 2}""#,
+            r#""{\"n\": 1} or {\"n\": 2}""#,
+            "null",
+        ],
+    );
+    let list = json!({"type": "array", "items": {"type": "integer"}});
+    member_changed(
+        &list,
+        &[
+            (r#""[1, 2]""#, "[1,2]", &[EncodedTwice]),
+            (r#""[\"1\"]""#, "[1]", &[EncodedTwice, Unquoted]),
+            (r#""[]""#, "[]", &[EncodedTwice]),
+        ],
+    );
+    member_kept(&list, &[r#""[a]""#, r#""1, 2""#, r#""{}""#]);
+    // A text that holds a text that holds a list.
+    member_kept(&json!({"type": "string"}), &[r#""[1, 2]""#, r#""{\"n\": 1}""#]);
+}
+
+#[test]
+fn one_value_and_a_list_of_one() {
+    let texts = json!({"type": "array", "items": {"type": "string"}});
+    member_changed(
+        &texts,
+        &[
+            (r#""Oslo""#, r#"["Oslo"]"#, &[Listed]),
+            (r#""New York""#, r#"["New York"]"#, &[Listed]),
+            ("5", r#"["5"]"#, &[Listed, Quoted]),
+        ],
+    );
+    member_kept(
+        &texts,
+        &[
+            r#""""#,
+            r#"" ""#,
+            r#""a, b""#,
+            r#""a\nb""#,
+            r#""a;b""#,
+            r#""[a""#,
+            "null",
+            "{}",
+            r#"["a","b"]"#,
+            "[]",
+        ],
+    );
+    let objects = json!({"type": "array", "items": {"type": "object", "properties": {"a": {}}, "required": ["a"]}});
+    member_changed(&objects, &[(r#"{"a":1}"#, r#"[{"a":1}]"#, &[Listed])]);
+    member_kept(&objects, &[r#"{"b":1}"#]);
+    // Which of the two levels is missing?
+    let matrix = json!({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}});
+    member_kept(&matrix, &["[1,2]", "[[1],[2]]", "[1]"]);
+
+    member_changed(
+        &json!({"type": "integer"}),
+        &[("[4]", "4", &[Unlisted]), (r#"["4"]"#, "4", &[Unlisted, Unquoted])],
+    );
+    member_kept(&json!({"type": "integer"}), &["[]", "[4,5]", "[[4]]", "[null]", "[4.5]"]);
+    member_changed(&json!({"type": "string"}), &[(r#"["a"]"#, r#""a""#, &[Unlisted])]);
+    member_kept(&json!({"type": ["integer", "null"]}), &["[null]"]);
+}
+
+#[test]
+fn lists_are_read_item_by_item() {
+    let schema = json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "boolean"}], "items": {"type": "integer"}});
+    changed(
+        &schema,
+        &[(r#"[1,"true","2","3"]"#, r#"["1",true,2,3]"#, &[Quoted, Unquoted, Unquoted, Unquoted])],
+    );
+    kept(&json!({"type": "array"}), &[r#"["1","true"]"#]);
+}
+
+#[test]
+fn a_key_is_spelled_as_the_schema_does() {
+    let schema = json!({"type": "object", "properties": {
+        "max_results": {"type": "integer"}, "query": {}, "userId": {}, "a_b": {}, "ab": {},
+    }});
+    for key in
+        ["maxResults", "max-results", "MaxResults", "max results", "MAX_RESULTS", "maxresults"]
+    {
+        let text = format!("{{\"{key}\":1}}");
+        changed(&schema, &[(&text, r#"{"max_results":1}"#, &[KeyCase])]);
+    }
+    changed(
+        &schema,
+        &[
+            (r#"{"user_id":1,"Query":"a"}"#, r#"{"userId":1,"query":"a"}"#, &[KeyCase, KeyCase]),
+            (r#"{"maxResults":"5"}"#, r#"{"max_results":5}"#, &[KeyCase, Unquoted]),
+        ],
+    );
+    kept(
+        &schema,
+        &[
+            r#"{"max_results":1,"maxResults":2}"#,
+            r#"{"maxResults":1,"max-results":2}"#,
+            r#"{"max_result":1}"#,
+            // Two names are spelled like this.
+            r#"{"aB":1}"#,
+            r#"{"_":1}"#,
+            r#"{"maximum_results":1}"#,
+        ],
+    );
+    // A map has keys of its own.
+    for open in [json!({"additionalProperties": true}), json!({"patternProperties": {"^x": {}}})] {
+        let mut schema = schema.clone();
+        schema.as_object_mut().unwrap().extend(open.as_object().unwrap().clone());
+        kept(&schema, &[r#"{"maxResults":1}"#]);
+    }
+    kept(
+        &json!({"type": "object", "additionalProperties": {"type": "integer"}}),
+        &[r#"{"maxResults":1}"#],
+    );
+    changed(
+        &json!({"type": "object", "properties": {"in_it": {"type": "object", "properties": {"a_a": {}}}}}),
+        &[(r#"{"inIt":{"aA":1}}"#, r#"{"in_it":{"a_a":1}}"#, &[KeyCase, KeyCase])],
+    );
+}

@@ -1,0 +1,56 @@
+//! What each clause changes, and what it must leave.
+
+use serde_json::{Value, json};
+
+use crate::json::{FixKind, parse_as};
+
+mod branches;
+mod calls;
+mod containers;
+mod scalars;
+
+/// Reads `text` and says what came out, with the kinds of the fixes.
+fn read(text: &str, schema: &Value) -> (String, Vec<FixKind>) {
+    let parsed = parse_as(text, schema).unwrap();
+    assert_eq!(serde_json::from_str::<Value>(parsed.json()).unwrap(), parsed.value);
+    (parsed.json().to_owned(), parsed.fixes.iter().map(|fix| fix.kind).collect())
+}
+
+fn changed(schema: &Value, cases: &[(&str, &str, &[FixKind])]) {
+    for (text, wanted, kinds) in cases {
+        let (json, fixes) = read(text, schema);
+        assert_eq!(json, *wanted, "{text} for {schema}");
+        assert_eq!(fixes, *kinds, "{text} for {schema}");
+        let (again, none) = read(&json, schema);
+        assert_eq!((again, none), (json, Vec::new()), "{text} for {schema}");
+    }
+}
+
+fn kept(schema: &Value, texts: &[&str]) {
+    for text in texts {
+        assert_eq!(read(text, schema), ((*text).to_owned(), Vec::new()), "{text} for {schema}");
+    }
+}
+
+/// An object with one member `v` of this schema.
+fn member(schema: &Value) -> Value {
+    json!({"type": "object", "properties": {"v": schema}})
+}
+
+fn member_changed(schema: &Value, cases: &[(&str, &str, &[FixKind])]) {
+    let texts: Vec<_> = cases
+        .iter()
+        .map(|(text, wanted, kinds)| {
+            (format!("{{\"v\":{text}}}"), format!("{{\"v\":{wanted}}}"), kinds)
+        })
+        .collect();
+    for (text, wanted, kinds) in &texts {
+        changed(&member(schema), &[(text, wanted, kinds)]);
+    }
+}
+
+fn member_kept(schema: &Value, values: &[&str]) {
+    for value in values {
+        kept(&member(schema), &[&format!("{{\"v\":{value}}}")]);
+    }
+}

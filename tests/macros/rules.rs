@@ -1,6 +1,6 @@
 //! Rules hold before the body runs, wherever they stand.
 
-use tool_runtime::{Arguments, Tool, args, tool};
+use tool_runtime::{Arguments, Registry, Tool, args, tool, tools};
 
 use crate::call;
 
@@ -155,4 +155,22 @@ async fn a_list_is_no_struct_wherever_it_stands() {
     ] {
         assert_eq!(is_taken(&look {}, json).await, taken, "{json}");
     }
+}
+
+#[args]
+struct Coded {
+    #[schemars(regex(pattern = "^(?!x)"))]
+    code: String,
+}
+
+/// Reads a code.
+#[tool]
+async fn read_code(coded: Coded) -> String {
+    coded.code
+}
+
+#[test]
+fn a_pattern_that_no_value_can_be_held_to_is_refused() {
+    let refused = Registry::try_from(tools![read_code]).unwrap_err();
+    assert!(refused.to_string().contains("`^(?!x)`"), "{refused}");
 }

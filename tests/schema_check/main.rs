@@ -49,7 +49,7 @@ fn verdict(
 
 #[test]
 fn agrees_with_jsonschema() {
-    let pairs = number_from_env("SCHEMA_PAIRS", 20_000);
+    let pairs = number_from_env("SCHEMA_PAIRS", 100_000);
     let seed = number_from_env("SCHEMA_SEED", 0);
     let config = Config {
         cases: pairs.div_ceil(VALUES_PER_SCHEMA),

@@ -1,7 +1,10 @@
 //! Does a schema ask for more than its Rust type?
 
+use std::cell::Cell;
+
 use serde_json::{Map, Value};
 
+use super::check::is_readable;
 use super::pointer::resolve;
 
 /// Keywords whose value is one schema.
@@ -72,6 +75,20 @@ fn lists_values(rules: &Map<String, Value>, is_branch: bool) -> bool {
         .any(|part| part.get("enum").is_some() || part.get("const").is_some() && !is_branch)
 }
 
+/// The first pattern that no value can be held to.
+pub(super) fn unreadable_pattern(schema: &Value) -> Option<&str> {
+    let found = Cell::new(None);
+    let is_unreadable = |pattern: &&str| !is_readable(pattern);
+    any(schema, |rules, _| {
+        let own = rules.get("pattern").and_then(Value::as_str);
+        let keys = rules.get("patternProperties").and_then(Value::as_object);
+        let keys = keys.into_iter().flat_map(Map::keys).map(String::as_str);
+        found.set(own.into_iter().chain(keys).find(is_unreadable));
+        found.get().is_some()
+    });
+    found.get()
+}
+
 /// True when `schema` names the members of an object anywhere but at its root.
 pub(super) fn nests_objects(schema: &Value) -> bool {
     let root = schema.as_object();
@@ -94,7 +111,7 @@ fn is_struct(rules: &Map<String, Value>) -> bool {
 
 /// Whether the schema or a part of it is of this kind; told of each whether it is one of several
 /// branches.
-fn any(schema: &Value, is: impl Fn(&Map<String, Value>, bool) -> bool) -> bool {
+fn any<'s>(schema: &'s Value, is: impl Fn(&'s Map<String, Value>, bool) -> bool) -> bool {
     let mut waiting = vec![(schema, false)];
     // Targets outside the places walked anyway, each followed once.
     let mut followed: Vec<&str> = Vec::new();

@@ -84,9 +84,31 @@ impl Schema {
         self.constrained
     }
 
+    /// The first pattern in it that no value can be held to.
+    pub(crate) fn unreadable_pattern(&self) -> Option<&str> {
+        constraints::unreadable_pattern(&self.document)
+    }
+
     /// Whether a value below the root is an object whose members the schema names.
     pub(crate) fn nests_objects(&self) -> bool {
         constraints::nests_objects(&self.document)
+    }
+}
+
+/// The last one takes the document apart without recursion: a schema of another machine may be so
+/// deep that dropped as it is it would overflow the stack.
+impl Drop for Schema {
+    fn drop(&mut self) {
+        if let Some(document) = Arc::get_mut(&mut self.document) {
+            let mut waiting = vec![document.take()];
+            while let Some(value) = waiting.pop() {
+                match value {
+                    Value::Array(items) => waiting.extend(items),
+                    Value::Object(members) => waiting.extend(members.into_iter().map(|(_, it)| it)),
+                    _ => {}
+                }
+            }
+        }
     }
 }
 
@@ -98,7 +120,10 @@ impl From<Value> for Schema {
 }
 
 impl From<Schema> for Value {
-    fn from(schema: Schema) -> Self {
-        Arc::unwrap_or_clone(schema.document)
+    fn from(mut schema: Schema) -> Self {
+        match Arc::get_mut(&mut schema.document) {
+            Some(document) => document.take(),
+            None => Self::clone(&schema.document),
+        }
     }
 }

@@ -40,15 +40,3 @@ pub(super) fn is_bounded(document: &Value) -> bool {
     }
     true
 }
-
-/// Takes a document apart without recursion: dropped as it is, a deep one would overflow the stack.
-pub(crate) fn dismantle(document: Value) {
-    let mut waiting = vec![document];
-    while let Some(value) = waiting.pop() {
-        match value {
-            Value::Array(items) => waiting.extend(items),
-            Value::Object(members) => waiting.extend(members.into_iter().map(|(_, member)| member)),
-            _ => {}
-        }
-    }
-}

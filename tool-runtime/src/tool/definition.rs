@@ -2,6 +2,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
+use super::bounds::{DEEPEST, LARGEST, LONGEST_TEXT, is_bounded, is_plain};
 use super::{Effect, Permission, RateLimit, Repair, ToolKind, ToolPreference};
 use crate::schema::Schema;
 
@@ -57,6 +58,9 @@ pub struct ToolDefinition {
     pub timeout: Option<Duration>,
     /// What those should know who decide which tools a model is offered.
     pub preference: ToolPreference,
+    /// What was found wrong with it where it was made.
+    #[serde(skip)]
+    pub(super) flaw: Option<DefinitionError>,
 }
 
 impl ToolDefinition {
@@ -86,6 +90,7 @@ impl ToolDefinition {
             rate_limit: None,
             timeout: None,
             preference: ToolPreference::default(),
+            flaw: None,
         }
     }
 
@@ -124,6 +129,9 @@ impl ToolDefinition {
     /// # Errors
     /// The first rule that it breaks.
     pub fn validate(&self) -> Result<(), DefinitionError> {
+        if let Some(flaw) = &self.flaw {
+            return Err(flaw.clone());
+        }
         let name = || self.name.chars().take(80).collect::<String>();
         // The rule of OpenAI and Anthropic, the strictest in wide use.
         let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
@@ -132,6 +140,19 @@ impl ToolDefinition {
         }
         if self.description.trim().is_empty() {
             return Err(DefinitionError::Description { name: name() });
+        }
+        let texts = [Some(&self.description), self.title.as_ref()];
+        for text in texts.into_iter().flatten() {
+            if text.len() > LONGEST_TEXT {
+                return Err(DefinitionError::TooLong { name: name() });
+            }
+            if !is_plain(text) {
+                return Err(DefinitionError::Control { name: name() });
+            }
+        }
+        let schemas = [Some(&self.parameters), self.output.as_ref()];
+        if !schemas.into_iter().flatten().all(|schema| is_bounded(schema.as_value())) {
+            return Err(DefinitionError::TooLarge { name: name() });
         }
         let parameters = self.parameters.as_value();
         if parameters.get("type").and_then(|kind| kind.as_str()) != Some("object") {
@@ -165,6 +186,35 @@ pub enum DefinitionError {
     Description {
         /// The tool's name.
         name: String,
+    },
+    /// Its description or title is longer than any provider takes.
+    #[error("the description of the tool `{name}` is longer than {LONGEST_TEXT} bytes")]
+    TooLong {
+        /// The tool's name.
+        name: String,
+    },
+    /// Its description or title holds control characters.
+    #[error("the description of the tool `{name}` holds control characters")]
+    Control {
+        /// The tool's name.
+        name: String,
+    },
+    /// A schema is too large or too deep to work with.
+    #[error("a schema of the tool `{name}` holds more than {LARGEST} bytes or {DEEPEST} levels")]
+    TooLarge {
+        /// The tool's name.
+        name: String,
+    },
+    /// A pattern that no value could be held to, so that it would be a rule in name only.
+    #[error(
+        "the tool `{name}` has the pattern `{pattern}`, which can't be read: \
+         patterns know no look-around, no back-references and no classes of Unicode"
+    )]
+    Pattern {
+        /// The tool's name.
+        name: String,
+        /// The pattern.
+        pattern: String,
     },
     /// The arguments aren't an object.
     #[error("the parameters of the tool `{name}` must be a schema of type `object`")]

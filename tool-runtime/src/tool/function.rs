@@ -9,8 +9,8 @@ use super::args::{Call, Decode, Decoder};
 use super::layout::{Lone, lay_out};
 use super::param::Parameter;
 use super::{
-    Availability, Effect, Permission, RateLimit, Repair, Tool, ToolContext, ToolDefinition,
-    ToolKind, cli,
+    Availability, DefinitionError, Effect, Permission, RateLimit, Repair, Tool, ToolContext,
+    ToolDefinition, ToolKind, cli,
 };
 use crate::message::Arguments;
 use crate::schema::{Schema, finish};
@@ -47,11 +47,13 @@ impl Function {
     ) -> Self {
         let (layout, schema) = lay_out(parameters, lone);
         let schema = finish(schema);
-        Self {
-            decoder: Decoder::new(parameters, layout, schema.nests_objects(), decode),
-            definition: ToolDefinition::new(name, description, schema),
-            available: None,
-        }
+        let decoder = Decoder::new(parameters, layout, schema.nests_objects(), decode);
+        let mut definition = ToolDefinition::new(name, description, schema);
+        definition.flaw = definition
+            .parameters
+            .unreadable_pattern()
+            .map(|pattern| DefinitionError::Pattern { name: name.into(), pattern: pattern.into() });
+        Self { definition, available: None, decoder }
     }
 
     /// What an argument is when it is left out, where that can be shown.

@@ -4,6 +4,7 @@
 
 pub mod args;
 mod blocking;
+mod bounds;
 mod cli;
 mod context;
 mod definition;
@@ -16,6 +17,8 @@ pub mod param;
 mod preference;
 mod safety;
 mod toolbox;
+
+use std::fmt;
 
 use async_trait::async_trait;
 
@@ -89,5 +92,11 @@ pub trait Tool: Send + Sync {
     /// them where they are. Written by hand, `call` is enough.
     fn call_with<'a>(&'a self, args: &Arguments, ctx: &'a ToolContext) -> Call<'a> {
         self.call(args.clone(), ctx)
+    }
+}
+
+impl fmt::Debug for dyn Tool + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Tool").field(&self.definition().name).finish()
     }
 }

@@ -40,6 +40,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+pub(super) use pattern::is_readable;
+
 /// One place where a value is not what its schema wants.
 ///
 /// Printed, it is one line for the model: `` `days`: expected an integer from 1 to 7, got 9 ``.

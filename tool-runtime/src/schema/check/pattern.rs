@@ -32,6 +32,11 @@ impl<'s> Patterns<'s> {
     }
 }
 
+/// Whether values can be held to this pattern.
+pub(in crate::schema) fn is_readable(pattern: &str) -> bool {
+    Pattern::compile(pattern).is_some()
+}
+
 impl Pattern {
     fn compile(pattern: &str) -> Option<Self> {
         SIZES.into_iter().find_map(|size| {

@@ -79,7 +79,7 @@ fn a_name_that_would_hide_another_is_refused() {
     assert!(matches!(refused, RegistryError::Duplicate { name } if name == "a__find"));
     assert_eq!(names(&registry), ["a__find", "find"]);
 
-    let long = "n".repeat(64);
+    let long = "n".repeat(128);
     registry.register_from("a", named(&long, "A's.")).unwrap();
     assert!(registry.register_from("b", named(&long, "B's.")).is_err());
     for provider in ["", "a b", "ä", &"p".repeat(33)] {

@@ -3,6 +3,7 @@
 //! Nothing here knows a provider; [`ScriptedModel`] needs none.
 
 mod error;
+mod names;
 mod request;
 mod scripted;
 
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 pub use error::ModelError;
+pub use names::{NameRules, WireNames};
 pub use request::{ChatReply, ChatRequest, Finish};
 pub use scripted::{ScriptedModel, ScriptedTurn};
 

@@ -18,7 +18,8 @@ use crate::schema::Schema;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolDefinition {
-    /// What the model calls it: 1 to 64 of `a-z A-Z 0-9 _ -`.
+    /// What the model calls it: 1 to 128 of `a-z A-Z 0-9 _ - . /`. Where a provider takes less, it is
+    /// told a name that fits, and what it says is mapped back.
     pub name: String,
     /// What people are shown instead of the name.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -133,9 +134,9 @@ impl ToolDefinition {
             return Err(flaw.clone());
         }
         let name = || self.name.chars().take(80).collect::<String>();
-        // The rule of OpenAI and Anthropic, the strictest in wide use.
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if self.name.is_empty() || self.name.len() > 64 || !self.name.chars().all(fits) {
+        // The rule of the Model Context Protocol, the widest; providers' own are kept to on the way.
+        let fits = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+        if self.name.is_empty() || self.name.len() > 128 || !self.name.chars().all(fits) {
             return Err(DefinitionError::Name { name: name() });
         }
         if self.description.trim().is_empty() {
@@ -176,7 +177,9 @@ impl ToolDefinition {
 #[non_exhaustive]
 pub enum DefinitionError {
     /// The name isn't one that providers take.
-    #[error("the tool name `{name}` must be 1 to 64 characters of a-z, A-Z, 0-9, `_` and `-`")]
+    #[error(
+        "the tool name `{name}` must be 1 to 128 characters of a-z, A-Z, 0-9, `_`, `-`, `.` and `/`"
+    )]
     Name {
         /// The name, cut where it is long.
         name: String,

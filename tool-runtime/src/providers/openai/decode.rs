@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::message::{Arguments, AssistantPart, ToolCall};
-use crate::models::{ChatReply, Finish, ModelError};
+use crate::models::{ChatReply, Finish, ModelError, WireNames};
 use crate::providers::http::excerpt;
 
 #[derive(Deserialize)]
@@ -59,7 +59,8 @@ struct Function {
     arguments: Option<Value>,
 }
 
-pub(super) fn reply(body: &str) -> Result<ChatReply, ModelError> {
+/// What the model called, under the names of the tools.
+pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, ModelError> {
     let malformed = |reason: String| ModelError::Malformed { reason, body: excerpt(body) };
     let completion: Completion = match serde_json::from_str(body) {
         Ok(completion) => completion,
@@ -87,7 +88,7 @@ pub(super) fn reply(body: &str) -> Result<ChatReply, ModelError> {
     let texts = texts.into_iter().chain(message.refusal).filter(|text| !text.is_empty());
     let calls = message.tool_calls.unwrap_or_default().into_iter().map(|call| {
         let arguments = call.function.arguments.map_or_else(|| Arguments::from(""), Into::into);
-        ToolCall::new(call.id.unwrap_or_default(), call.function.name, arguments)
+        ToolCall::new(call.id.unwrap_or_default(), names.own(&call.function.name), arguments)
     });
     let texts = texts.map(|text| AssistantPart::Text { text });
     let parts = texts.chain(calls.map(AssistantPart::Call)).collect();
@@ -105,8 +106,11 @@ pub(super) fn reply(body: &str) -> Result<ChatReply, ModelError> {
 mod tests {
     use serde_json::json;
 
-    use super::reply;
-    use crate::models::{ChatReply, Finish};
+    use crate::models::{ChatReply, Finish, ModelError, NameRules, WireNames};
+
+    fn reply(body: &str) -> Result<ChatReply, ModelError> {
+        super::reply(body, &WireNames::new([], NameRules::OPENAI))
+    }
 
     #[test]
     fn what_servers_send() {

@@ -8,17 +8,15 @@ use serde_json::{Map, Value, json};
 
 use crate::json;
 use crate::message::{Arguments, AssistantPart, Message, ToolCall, ToolResult};
-use crate::models::ChatRequest;
+use crate::models::{ChatRequest, WireNames};
 use crate::tool::ToolDefinition;
 
-pub(super) fn request(model: &str, request: ChatRequest<'_>) -> Value {
-    let mut body = json!({
-        "model": model,
-        "messages": request.messages.iter().flat_map(message).collect::<Vec<_>>(),
-    });
+pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) -> Value {
+    let messages = request.messages.iter().flat_map(|said| message(said, names));
+    let mut body = json!({ "model": model, "messages": messages.collect::<Vec<_>>() });
     // Some servers refuse an empty list.
     if !request.tools.is_empty() {
-        let tools: Vec<_> = request.tools.iter().map(|tool| definition(tool)).collect();
+        let tools: Vec<_> = request.tools.iter().map(|tool| definition(tool, names)).collect();
         if let Some(members) = body.as_object_mut() {
             members.insert("tools".into(), tools.into());
         }
@@ -27,11 +25,11 @@ pub(super) fn request(model: &str, request: ChatRequest<'_>) -> Value {
 }
 
 /// One message of ours is one of theirs, but for results: each call is answered by its own.
-fn message(message: &Message) -> Vec<Value> {
+fn message(message: &Message, names: &WireNames) -> Vec<Value> {
     match message {
         Message::System { text } => vec![json!({ "role": "system", "content": text })],
         Message::User { .. } => vec![json!({ "role": "user", "content": message.text() })],
-        Message::Assistant { parts } => vec![assistant(message, parts)],
+        Message::Assistant { parts } => vec![assistant(message, parts, names)],
         Message::Tool { results } => results
             .iter()
             .map(|result| {
@@ -47,9 +45,9 @@ fn seen(result: &ToolResult) -> String {
     [result.text.clone()].into_iter().chain(pictures).collect()
 }
 
-fn assistant(message: &Message, parts: &[AssistantPart]) -> Value {
+fn assistant(message: &Message, parts: &[AssistantPart], names: &WireNames) -> Value {
     let mut said = Map::from_iter([("role".to_owned(), json!("assistant"))]);
-    let calls: Vec<_> = message.calls().map(call).collect();
+    let calls: Vec<_> = message.calls().map(|made| call(made, names)).collect();
     let has_text = parts.iter().any(|part| matches!(part, AssistantPart::Text { .. }));
     let content = if has_text || calls.is_empty() { json!(message.text()) } else { Value::Null };
     said.insert("content".into(), content);
@@ -59,19 +57,13 @@ fn assistant(message: &Message, parts: &[AssistantPart]) -> Value {
     said.into()
 }
 
-fn call(call: &ToolCall) -> Value {
+/// OpenAI refuses a conversation in which a model called what can't be a name.
+fn call(call: &ToolCall, names: &WireNames) -> Value {
     json!({
         "id": call.id,
         "type": "function",
-        "function": { "name": name(&call.name), "arguments": arguments(&call.arguments) },
+        "function": { "name": names.wire(&call.name), "arguments": arguments(&call.arguments) },
     })
-}
-
-/// The name of a call: OpenAI refuses a conversation in which a model called what can't be a name.
-fn name(called: &str) -> String {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    let name = called.chars().map(|c| if fits(c) { c } else { '_' }).take(64).collect();
-    if called.is_empty() { "unknown".into() } else { name }
 }
 
 /// An object as text: the model's own, byte for byte, unless it is damaged.
@@ -90,11 +82,11 @@ fn arguments(arguments: &Arguments) -> Cow<'_, str> {
     Cow::Owned(object.unwrap_or_else(|| json!({ "unreadable": text })).to_string())
 }
 
-fn definition(tool: &ToolDefinition) -> Value {
+fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
     json!({
         "type": "function",
         "function": {
-            "name": tool.name,
+            "name": names.wire(&tool.name),
             "description": tool.description,
             "parameters": tool.parameters,
         },
@@ -105,9 +97,9 @@ fn definition(tool: &ToolDefinition) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::{arguments, name, request};
+    use super::{arguments, request};
     use crate::message::{AssistantPart, Message, ToolCall, ToolResult};
-    use crate::models::ChatRequest;
+    use crate::models::{ChatRequest, NameRules, WireNames};
     use crate::tool::ToolDefinition;
 
     #[test]
@@ -131,7 +123,8 @@ mod tests {
         let tool = ToolDefinition::new("forecast", "Weather.", schema.clone());
         let tools = [&tool];
 
-        let body = request("m", ChatRequest::new(&messages).tools(&tools));
+        let names = WireNames::new([], NameRules::OPENAI);
+        let body = request("m", ChatRequest::new(&messages).tools(&tools), &names);
 
         let call = |id: &str, arguments: &str| {
             json!({ "id": id, "type": "function",
@@ -172,20 +165,9 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_is_none_goes_back_as_one() {
-        for (called, sent) in [
-            ("get_Weather-2", "get_Weather-2"),
-            ("bad name\n", "bad_name_"),
-            ("functions.süß", "functions_s__"),
-            ("", "unknown"),
-            (&"x".repeat(65), &"x".repeat(64)),
-        ] {
-            assert_eq!(name(called), sent);
-        }
-    }
-
-    #[test]
     fn no_tools_means_no_list() {
-        assert_eq!(request("m", ChatRequest::new(&[])), json!({ "model": "m", "messages": [] }));
+        let names = WireNames::new([], NameRules::OPENAI);
+        let body = request("m", ChatRequest::new(&[]), &names);
+        assert_eq!(body, json!({ "model": "m", "messages": [] }));
     }
 }

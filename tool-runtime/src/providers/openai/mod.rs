@@ -10,7 +10,7 @@ use async_trait::async_trait;
 
 use super::endpoint::Endpoint;
 use super::http::Http;
-use crate::models::{ChatModel, ChatReply, ChatRequest, ModelError};
+use crate::models::{ChatModel, ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 
 const OFFICIAL: &str = "https://api.openai.com/v1";
 
@@ -89,8 +89,10 @@ impl OpenAi {
 #[async_trait]
 impl ChatModel for OpenAi {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        let reply = self.http.post(&encode::request(&self.model, request)).await?;
-        decode::reply(&reply)
+        let names = request.tools.iter().map(|tool| tool.name.as_str());
+        let names = WireNames::new(names, NameRules::OPENAI);
+        let reply = self.http.post(&encode::request(&self.model, request, &names)).await?;
+        decode::reply(&reply, &names)
     }
 }
 

@@ -1,0 +1,174 @@
+//! Names of tools, as providers want them, and back.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+/// What a provider asks of a tool's name. Letters and digits of ASCII fit everywhere.
+///
+/// ```
+/// use tool_runtime::models::NameRules;
+///
+/// assert!(NameRules::OPENAI.fits("get_weather"));
+/// assert!(!NameRules::OPENAI.fits("weather.get"));
+/// assert!(NameRules::GEMINI.fits("weather.get"));
+/// assert!(!NameRules::GEMINI.fits("2nd"));
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NameRules {
+    /// The most characters.
+    pub longest: usize,
+    /// The characters that are allowed beside letters and digits.
+    pub signs: &'static str,
+    /// Whether the first is a letter or an underscore.
+    pub begins_with_letter: bool,
+}
+
+impl NameRules {
+    /// OpenAI and whoever speaks its protocol: `^[a-zA-Z0-9_-]{1,64}$`.
+    pub const OPENAI: Self = Self { longest: 64, signs: "_-", begins_with_letter: false };
+    /// Anthropic: the same.
+    pub const ANTHROPIC: Self = Self::OPENAI;
+    /// Gemini: a letter or an underscore, then letters, digits, `_`, `.` and `-`, 64 at most.
+    pub const GEMINI: Self = Self { longest: 64, signs: "_.-", begins_with_letter: true };
+
+    /// Whether a name is one by these rules.
+    pub fn fits(&self, name: &str) -> bool {
+        let first = name.chars().next();
+        let begins = first.is_some_and(|first| !self.begins_with_letter || is_letter(first));
+        begins && name.len() <= self.longest && name.chars().all(|c| self.allows(c))
+    }
+
+    fn allows(&self, c: char) -> bool {
+        c.is_ascii_alphanumeric() || self.signs.contains(c)
+    }
+
+    /// The nearest name by these rules.
+    pub(crate) fn fitted<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.fits(name) {
+            return Cow::Borrowed(name);
+        }
+        let fitted: String =
+            name.chars().map(|c| if self.allows(c) { c } else { '_' }).take(self.longest).collect();
+        Cow::Owned(match fitted.chars().next() {
+            None => "unknown".to_owned(),
+            Some(first) if self.begins_with_letter && !is_letter(first) => {
+                format!("_{fitted}").chars().take(self.longest).collect()
+            }
+            Some(_) => fitted,
+        })
+    }
+}
+
+const fn is_letter(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_'
+}
+
+/// The names of a request's tools as one provider takes them, and the way back from what its model
+/// says.
+///
+/// A name that fits stays. Another is fitted, and marked by a hash of itself where two would be one:
+/// so a name that was sent once is sent the same way again, whatever other tools come and go, as
+/// long as nothing else is fitted to it.
+///
+/// ```
+/// use tool_runtime::models::{NameRules, WireNames};
+///
+/// let names = WireNames::new(["get_time", "maps/find", "maps.find"], NameRules::OPENAI);
+/// assert_eq!(names.wire("get_time"), "get_time");
+/// let wire = names.wire("maps/find").into_owned();
+/// assert!(wire.starts_with("maps_find_") && wire != names.wire("maps.find"));
+/// assert_eq!(names.own(&wire), "maps/find");
+/// // What was never sent is what it is.
+/// assert_eq!(names.own("made_up"), "made_up");
+/// ```
+#[derive(Clone, Debug)]
+pub struct WireNames {
+    rules: NameRules,
+    /// Those that are sent otherwise than they are.
+    to: HashMap<String, String>,
+    from: HashMap<String, String>,
+}
+
+impl WireNames {
+    /// The names of tools, by a provider's rules.
+    pub fn new<'n>(names: impl IntoIterator<Item = &'n str>, rules: NameRules) -> Self {
+        let names: Vec<&str> = names.into_iter().collect();
+        let mut bearers = HashMap::<Cow<'_, str>, usize>::new();
+        for name in &names {
+            *bearers.entry(rules.fitted(name)).or_default() += 1;
+        }
+        let (mut to, mut from) = (HashMap::new(), HashMap::new());
+        for name in names.into_iter().filter(|name| !rules.fits(name)) {
+            let fitted = rules.fitted(name);
+            let is_cut = name.chars().count() > rules.longest;
+            let wire = if is_cut || bearers.get(&fitted).is_some_and(|bearers| *bearers > 1) {
+                let mark = format!("_{:08x}", hash(name));
+                let head: String =
+                    fitted.chars().take(rules.longest.saturating_sub(mark.len())).collect();
+                head + &mark
+            } else {
+                fitted.into_owned()
+            };
+            from.insert(wire.clone(), name.to_owned());
+            to.insert(name.to_owned(), wire);
+        }
+        Self { rules, to, from }
+    }
+
+    /// The name to send for a tool, or for what a model called one.
+    pub fn wire<'n>(&'n self, own: &'n str) -> Cow<'n, str> {
+        match self.to.get(own) {
+            Some(wire) => Cow::Borrowed(wire),
+            None => self.rules.fitted(own),
+        }
+    }
+
+    /// The tool's own name for what the model said.
+    pub fn own<'n>(&'n self, said: &'n str) -> &'n str {
+        self.from.get(said).map_or(said, String::as_str)
+    }
+}
+
+/// FNV-1a, for it is the same on every machine and in every build.
+fn hash(name: &str) -> u32 {
+    name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::{NameRules, WireNames};
+
+    #[test]
+    fn every_name_gets_one_of_its_own_and_back() {
+        let long = "n".repeat(100);
+        let longer = "n".repeat(101);
+        let names = ["a", "a b", "a_b", "a/b", "a.b", "9a", "süß", "", &long, &longer];
+        for rules in [NameRules::OPENAI, NameRules::GEMINI] {
+            let wire = WireNames::new(names, rules);
+            let sent: Vec<_> = names.iter().map(|name| wire.wire(name).into_owned()).collect();
+            assert!(sent.iter().all(|name| rules.fits(name)), "{sent:?}");
+            assert_eq!(sent.iter().collect::<HashSet<_>>().len(), names.len(), "{sent:?}");
+            for (name, sent) in names.iter().zip(&sent) {
+                assert_eq!(wire.own(sent), *name);
+            }
+            assert_eq!((sent[0].as_str(), sent[2].as_str()), ("a", "a_b"));
+        }
+    }
+
+    #[test]
+    fn what_no_tool_is_named_still_fits() {
+        let names = WireNames::new([], NameRules::OPENAI);
+        for (called, sent) in [
+            ("get_Weather-2", "get_Weather-2"),
+            ("bad name\n", "bad_name_"),
+            ("functions.süß", "functions_s__"),
+            ("", "unknown"),
+            (&"x".repeat(65), &"x".repeat(64)),
+        ] {
+            assert_eq!(names.wire(called), sent);
+        }
+    }
+}

@@ -26,9 +26,13 @@ mod key;
 mod locate;
 mod mark;
 mod number;
+mod options;
+mod parsed;
 mod piece;
+mod recover;
 mod scan;
 mod token;
+mod tree;
 mod unique;
 mod unreadable;
 mod whole;
@@ -39,71 +43,17 @@ pub(crate) use self::number::whole_numbers;
 use self::{
     coerce::Roots,
     locate::{Located, locate},
+    parsed::Json,
+    recover::{Keys, Mode, Refusal, allow},
     unique::read_unique,
 };
 pub use self::{
     fix::{Fix, FixKind, Level, Risk},
     number::make_whole,
+    options::Options,
+    parsed::Parsed,
     unreadable::{Unreadable, UnreadableKind},
 };
-
-/// A value, and every repair that it took to read it.
-///
-/// ```
-/// use tool_runtime::json::{FixKind, Level, parse};
-///
-/// let parsed = parse("<tool_call>[1, 2]</tool_call>").unwrap();
-/// assert_eq!(parsed.value, serde_json::json!([1, 2]));
-/// assert_eq!(parsed.fixes[0].kind, FixKind::Tag);
-/// assert_eq!(parsed.level(), Level::Wrapping);
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Parsed {
-    /// The value.
-    pub value: Value,
-    /// The repairs, in the order of the text; none if the text was JSON already.
-    pub fixes: Vec<Fix>,
-    json: String,
-}
-
-impl Parsed {
-    /// The JSON of the value as the model spelled it, without what was around it: numbers have all
-    /// their digits. Decode types from this rather than from the value printed again.
-    ///
-    /// ```
-    /// use tool_runtime::json::parse;
-    ///
-    /// let parsed = parse("```json\n[340282366920938463463374607431768211455]\n```").unwrap();
-    /// let numbers: Vec<u128> = serde_json::from_str(parsed.json()).unwrap();
-    /// assert_eq!(numbers, [u128::MAX]);
-    /// ```
-    pub fn json(&self) -> &str {
-        &self.json
-    }
-
-    /// The highest level of the fixes; [`Level::Strict`] when there are none.
-    ///
-    /// ```
-    /// use tool_runtime::json::{Level, parse};
-    ///
-    /// assert_eq!(parse("[1, 2]").unwrap().level(), Level::Strict);
-    /// ```
-    pub fn level(&self) -> Level {
-        self.fixes.iter().map(Fix::level).max().unwrap_or(Level::Strict)
-    }
-
-    /// The highest risk of the fixes; [`Risk::Lossless`] when there are none.
-    ///
-    /// ```
-    /// use tool_runtime::json::{Risk, parse};
-    ///
-    /// assert_eq!(parse("Here you are: [1, 2]").unwrap().risk(), Risk::Inferred);
-    /// ```
-    pub fn risk(&self) -> Risk {
-        self.fixes.iter().map(Fix::risk).max().unwrap_or(Risk::Lossless)
-    }
-}
 
 /// Reads the one JSON value in `text`. Valid JSON is returned as serde_json reads it.
 ///
@@ -120,7 +70,24 @@ impl Parsed {
 /// assert!(parse(r#"{"place": {"city": "Oslo"}, "days": "#).unwrap_err().is_incomplete());
 /// ```
 pub fn parse(text: &str) -> Result<Parsed, Unreadable> {
-    read(text, Roots::ANY, &mut 0).map(Parsed::from)
+    parse_with(text, &Options::default())
+}
+
+/// As [`parse`], within the limits of `options`.
+///
+/// # Errors
+/// As [`parse`], and where a limit is exceeded.
+///
+/// ```
+/// use tool_runtime::json::{Options, Risk, parse_with};
+///
+/// // A file must not be written from half a string.
+/// let careful = Options::default().with_max_risk(Risk::Inferred);
+/// assert!(parse_with(r#"{"body": "Dear M"#, &careful).is_err());
+/// ```
+pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, Unreadable> {
+    let reading = Reading { options: *options, keys: Keys::NONE };
+    read(text, Roots::ANY, &reading, &mut 0).map(Parsed::from)
 }
 
 /// Reads the one JSON value in `text` whose type `schema` allows at its root.
@@ -147,17 +114,63 @@ pub fn parse(text: &str) -> Result<Parsed, Unreadable> {
 /// assert_eq!(parsed.fixes[0].kind, FixKind::EncodedTwice);
 /// ```
 pub fn parse_as(text: &str, schema: &Value) -> Result<Parsed, Unreadable> {
-    read_as(text, Roots::of_schema(schema), &mut 0)
+    parse_as_with(text, schema, &Options::default())
 }
 
-fn read_as(text: &str, wanted: Roots, steps: &mut usize) -> Result<Parsed, Unreadable> {
+/// As [`parse_as`], within the limits of `options`.
+///
+/// # Errors
+/// As [`parse_as`], and where a limit is exceeded.
+///
+/// ```
+/// use tool_runtime::json::{Level, Options, parse_as_with};
+///
+/// let schema = serde_json::json!({"type": "object"});
+/// let options = Options::default().with_max_level(Level::Truncation);
+/// assert!(parse_as_with("", &schema, &options).is_err());
+/// ```
+pub fn parse_as_with(
+    text: &str,
+    schema: &Value,
+    options: &Options,
+) -> Result<Parsed, Unreadable> {
+    let reading = Reading { options: *options, keys: Keys::of_schema(schema) };
+    read_as(text, Roots::of_schema(schema), &reading, &mut 0)
+}
+
+/// How a text is to be read.
+#[derive(Clone, Copy, Debug)]
+struct Reading<'s> {
+    options: Options,
+    keys: Keys<'s>,
+}
+
+impl<'s> Reading<'s> {
+    const fn mode(&self, in_prose: bool) -> Mode<'s> {
+        Mode { options: self.options, keys: self.keys, in_prose, is_sound: false }
+    }
+}
+
+fn read_as(
+    text: &str,
+    wanted: Roots,
+    reading: &Reading<'_>,
+    steps: &mut usize,
+) -> Result<Parsed, Unreadable> {
+    let allowed = |fixes: &[Fix]| {
+        let refusal =
+            fixes.iter().enumerate().find_map(|(at, fix)| allow(&reading.options, fix, at).err());
+        refusal.map_or(Ok(()), |refusal| Err(Unreadable::refused(text, &refusal, wanted)))
+    };
     // What many servers send for a call without arguments.
     if matches!(text.trim(), "" | "null") && wanted.is_object_only() {
-        let fix = Fix::new(FixKind::Empty, 0..text.len());
+        let fixes = vec![Fix::new(FixKind::Empty, 0..text.len())];
+        allowed(&fixes)?;
         let value = Value::Object(Map::new());
-        return Ok(Parsed { json: value.to_string(), value, fixes: vec![fix] });
+        let json = Json::Text(value.to_string());
+        return Ok(Parsed { value, fixes, truncated: false, json });
     }
-    let outer = read(text, wanted, steps)?;
+    let outer = read(text, wanted, reading, steps)?;
     let Value::String(inner) = &outer.value else {
         return Ok(outer.into());
     };
@@ -165,12 +178,13 @@ fn read_as(text: &str, wanted: Roots, steps: &mut usize) -> Result<Parsed, Unrea
         return Ok(outer.into());
     }
     // Once only: a text that is encoded three times is nobody's plain mistake.
-    let inner = match read(inner, wanted, steps) {
+    let inner = match read(inner, wanted, reading, steps) {
         Ok(inner) if wanted.allows(&inner.value) => inner,
         _ => return Ok(outer.into()),
     };
-    *steps += inner.json.len();
-    if read_unique(&inner.json).is_err() {
+    let json = inner.json.text(&inner.value);
+    *steps += json.len();
+    if read_unique(json).is_err() {
         let what = "a key comes twice in this string";
         return Err(Unreadable::syntax(text, outer.span.start, what, wanted));
     }
@@ -178,25 +192,60 @@ fn read_as(text: &str, wanted: Roots, steps: &mut usize) -> Result<Parsed, Unrea
     fixes.push(Fix::new(FixKind::EncodedTwice, outer.span.clone()));
     fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, outer.span.clone())));
     fixes.sort_by_key(|fix| fix.span.start);
-    Ok(Parsed { value: inner.value, json: inner.json, fixes })
+    allowed(&fixes)?;
+    let truncated = outer.truncated || inner.truncated;
+    Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated })
 }
 
-/// The two passes. `steps` counts the work.
-fn read(text: &str, wanted: Roots, steps: &mut usize) -> Result<Located, Unreadable> {
+/// The passes. `steps` counts the work.
+fn read(
+    text: &str,
+    wanted: Roots,
+    reading: &Reading<'_>,
+    steps: &mut usize,
+) -> Result<Located, Unreadable> {
     *steps += text.len();
-    match serde_json::from_str(text) {
+    let limit = reading.options.max_len;
+    if text.len() > limit {
+        let what = format!("the text is too long: {} bytes, where {limit} are allowed", text.len());
+        let refusal = Refusal::new(UnreadableKind::Limit, 0, what);
+        return Err(Unreadable::refused(text, &refusal, wanted));
+    }
+    match serde_json::from_str::<Value>(text) {
         Ok(value) => {
+            let depth = reading.options.depth();
+            if is_deeper(&value, depth) {
+                let what = format!("the JSON is nested too deep: more than {depth} levels");
+                let refusal = Refusal::new(UnreadableKind::TooDeep, 0, what);
+                return Err(Unreadable::refused(text, &refusal, wanted));
+            }
             let start = text.len() - text.trim_start().len();
             let span = start..start + text.trim().len();
-            Ok(Located { value, json: text.trim().to_owned(), span, fixes: Vec::new() })
+            let json = Json::Text(text.trim().to_owned());
+            Ok(Located { value, json, span, fixes: Vec::new(), truncated: false })
         }
-        Err(_) => locate(text, wanted, steps),
+        Err(_) => locate(text, wanted, reading, steps),
+    }
+}
+
+/// Whether more than `depth` lists and objects are open at once in `value`.
+fn is_deeper(value: &Value, depth: usize) -> bool {
+    // As deep as serde_json reads.
+    if depth >= 127 {
+        return false;
+    }
+    let next = |value| depth == 0 || is_deeper(value, depth - 1);
+    match value {
+        Value::Array(items) => depth == 0 || items.iter().any(next),
+        Value::Object(members) => depth == 0 || members.values().any(next),
+        _ => false,
     }
 }
 
 impl From<Located> for Parsed {
     fn from(located: Located) -> Self {
-        Self { value: located.value, json: located.json, fixes: located.fixes }
+        let Located { value, json, fixes, truncated, .. } = located;
+        Self { value, fixes, truncated, json }
     }
 }
 
@@ -255,6 +304,7 @@ mod tests {
             ",",
             "aaaa",
         ];
+        let reading = Reading { options: Options::default(), keys: Keys::NONE };
         for unit in units {
             for (prefix, wanted, len) in [
                 // Small first: work that isn't linear shall fail the test, not hold it up.
@@ -268,7 +318,7 @@ mod tests {
             ] {
                 let text = prefix.to_owned() + &unit.repeat(len / unit.len());
                 let mut steps = 0;
-                let _ = read_as(&text, wanted, &mut steps);
+                let _ = read_as(&text, wanted, &reading, &mut steps);
                 assert!(
                     steps <= STEPS_PER_BYTE * text.len(),
                     "{prefix:?} and {unit:?}: {steps} steps for {} bytes",

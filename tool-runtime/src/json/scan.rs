@@ -5,13 +5,21 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    FixKind,
+    FixKind, Reading, UnreadableKind,
     around::Around,
     coerce::Roots,
     found::Found,
     mark::{Mark, is_blank, is_odd_blank},
+    parsed::Json,
     piece::{Piece, scalar_len},
+    recover::{Refusal, Values, recover},
 };
+
+/// How many steps the recovery parser takes for a byte, its looks ahead counted.
+const STEPS: usize = 3;
+
+/// `name(` and `)`.
+type Call = (Range<usize>, Range<usize>);
 
 /// A stretch of the text and why it goes; `None` if it may be the value.
 #[derive(Debug)]
@@ -32,6 +40,9 @@ impl Part {
 pub(super) struct Scan<'t, 's> {
     text: &'t str,
     wanted: Roots,
+    reading: Reading<'t>,
+    /// How many bytes the recovery parser may still be given.
+    fuel: usize,
     steps: &'s mut usize,
     at: usize,
     in_fence: bool,
@@ -46,23 +57,32 @@ pub(super) struct Scan<'t, 's> {
     pub(super) ambiguous: bool,
     /// The first damage and where it is.
     pub(super) damage: Option<(usize, Damage)>,
+    /// What is wrong with the scalar that the text begins with; it counts if there is no value.
+    pub(super) alone_damage: Option<Refusal>,
 }
 
 /// How it shows that a value is not whole.
 #[derive(Debug)]
 pub(super) enum Damage {
-    /// What serde_json says of a piece.
-    Piece(serde_json::Error),
+    /// What the recovery parser says of what begins with a bracket.
+    Refused(Refusal),
     /// What the brackets and the text around them say.
     Sign(&'static str),
 }
 
 impl<'t, 's> Scan<'t, 's> {
     /// Passes over `text`; `steps` counts the work.
-    pub(super) fn new(text: &'t str, wanted: Roots, steps: &'s mut usize) -> Self {
+    pub(super) fn new(
+        text: &'t str,
+        wanted: Roots,
+        reading: Reading<'t>,
+        steps: &'s mut usize,
+    ) -> Self {
         let mut scan = Self {
             text,
             wanted,
+            reading,
+            fuel: 2 * text.len(),
             steps,
             at: 0,
             in_fence: false,
@@ -73,6 +93,7 @@ impl<'t, 's> Scan<'t, 's> {
             candidates: Vec::new(),
             ambiguous: false,
             damage: None,
+            alone_damage: None,
         };
         scan.run();
         scan
@@ -91,12 +112,15 @@ impl<'t, 's> Scan<'t, 's> {
             }
             match c {
                 '{' | '[' => self.piece(),
+                '}' | ']' if self.is_left_over("}])") => self.cut(FixKind::ExtraCloser, 1),
+                ',' if self.is_left_over(",") => self.cut(FixKind::Comma, 1),
+                '/' if self.is_comment() => self.comment(),
                 '}' | ']' => {
                     self.damaged(Damage::Sign("this bracket closes nothing"));
                     self.cut(FixKind::Prose, 1);
                 }
                 '\u{feff}' if self.at == 0 => self.cut(FixKind::Bom, c.len_utf8()),
-                '"' | '-' | '0'..='9' | 't' | 'f' | 'n' if self.marks_only => self.scalar(),
+                c if self.marks_only && begins_scalar(c) => self.scalar(),
                 c if is_blank(c) => self.at += 1,
                 c if is_odd_blank(c) => self.cut(FixKind::Blank, c.len_utf8()),
                 c => self.cut(FixKind::Prose, c.len_utf8()),
@@ -165,30 +189,141 @@ impl<'t, 's> Scan<'t, 's> {
         self.damage.get_or_insert((self.at, damage));
     }
 
+    /// Whether only blanks and `signs` are between the value and the end of the text.
+    fn is_left_over(&mut self, signs: &str) -> bool {
+        let is_value = |part: &Part| {
+            part.kind.is_none() || matches!(part.kind, Some(FixKind::ExtraCloser | FixKind::Comma))
+        };
+        let rest = self.rest();
+        let is_tail = |c: char| is_blank(c) || signs.contains(c);
+        let len = rest.find(|c| !is_tail(c)).unwrap_or(rest.len());
+        self.parts.last().is_some_and(is_value) && {
+            *self.steps += len;
+            len == rest.len() || self.in_fence && rest.get(len..).is_some_and(|rest| rest.starts_with("```"))
+        }
+    }
+
+    fn is_comment(&self) -> bool {
+        let before = self.text.get(..self.at).and_then(|text| text.chars().next_back());
+        let begins_word = before.is_none_or(|c| is_blank(c) || matches!(c, '{' | '}' | '[' | ']' | ',' | ';'));
+        let rest = self.rest();
+        begins_word && (rest.starts_with("//") || rest.starts_with("/*"))
+    }
+
+    fn comment(&mut self) {
+        let rest = self.rest();
+        let len = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else {
+            rest.find("*/").map_or(rest.len(), |len| len + 2)
+        };
+        *self.steps += len;
+        let marks_only = self.marks_only;
+        self.cut(FixKind::Comment, len);
+        self.marks_only = marks_only;
+    }
+
     fn piece(&mut self) {
         let rest = self.rest();
         let Some(piece) = Piece::at(rest) else {
-            *self.steps += 2 * rest.len();
-            self.damaged(match serde_json::from_str::<Value>(rest) {
-                Err(error) => Damage::Piece(error),
-                Ok(_) => Damage::Sign("these brackets do not match"),
-            });
-            return self.cut(FixKind::Prose, rest.len());
+            *self.steps += rest.len();
+            return self.damaged_piece(rest.len());
         };
         let len = piece.text.len();
         *self.steps += len * if piece.escaped { 5 } else { 2 };
         match piece.read() {
-            Ok((value, json)) => return self.candidate(piece, value, json),
-            Err(_) if piece.is_placeholder() => {}
+            Ok(_) if self.goes_on(len) => self.damaged_piece(len),
+            Ok((value, json)) => self.candidate(piece, value, Json::Text(json)),
+            Err(_) if piece.is_placeholder() => self.cut_piece(len),
             Err(_) if piece.escaped => {
-                self.damaged(Damage::Sign("without its escapes this is no JSON either"))
+                self.damaged(Damage::Sign("without its escapes this is no JSON either"));
+                self.cut_piece(len);
             }
-            Err(error) => self.damaged(Damage::Piece(error)),
+            Err(_) => self.damaged_piece(len),
         }
-        self.cut_piece(len);
     }
 
-    fn candidate(&mut self, piece: Piece<'_>, value: Value, json: String) {
+    /// Whether the first object of the text seems to end too early: `{"a": 1}, "b": 2}`.
+    fn goes_on(&self, len: usize) -> bool {
+        let rest = self.rest().get(len..).unwrap_or_default();
+        let next = rest.trim_start_matches(is_blank).strip_prefix(',');
+        self.marks_only && next.is_some_and(|next| next.trim_start_matches(is_blank).starts_with('"'))
+    }
+
+    /// Has the recovery parser read what begins here. If it can't, `len` bytes go.
+    fn damaged_piece(&mut self, len: usize) {
+        let end = self.end_of_value();
+        let reach = end - self.at;
+        let Some(fuel) = self.fuel.checked_sub(reach) else {
+            self.damaged(Damage::Sign("there is too much damage"));
+            return self.cut_piece(len);
+        };
+        let mode = self.reading.mode(!self.marks_only);
+        match recover::<Values>(self.text, self.at, end, mode) {
+            Ok(read) if self.wanted.allows(&read.value) || self.marks_only => {
+                self.fuel = fuel + (end - read.end);
+                *self.steps += STEPS * (read.end - self.at);
+                let span = self.at..read.end;
+                let text = self.text.get(span.start..end).unwrap_or_default().to_owned();
+                let json = Json::damaged(text, !self.marks_only);
+                let around = Around::new(self.text, &span);
+                *self.steps += around.steps();
+                let counts = self.wanted.allows(&read.value);
+                let call = around.call();
+                let found = Found {
+                    value: read.value,
+                    json,
+                    span,
+                    escaped: false,
+                    mends: read.fixes,
+                    truncated: read.truncated,
+                };
+                self.called(found, counts, call);
+            }
+            Ok(read) => {
+                *self.steps += STEPS * reach;
+                self.fuel = fuel;
+                self.damaged(Damage::Sign("this value is damaged and of another type"));
+                self.cut_piece(read.end - self.at);
+            }
+            Err(refusal) => {
+                *self.steps += STEPS * reach;
+                self.fuel = fuel;
+                self.damaged(Damage::Refused(refusal));
+                self.cut_piece(len);
+            }
+        }
+    }
+
+    /// Where the value ends at the latest: before the fence that closes the open one, and before
+    /// the tags at the end of the text.
+    fn end_of_value(&mut self) -> usize {
+        let rest = self.rest();
+        *self.steps += 2 * rest.len();
+        let mut inside = rest;
+        if self.in_fence
+            && let Some((before, after)) = rest.rsplit_once("\n```").or_else(|| rest.rsplit_once("```"))
+            && !after.contains(['"', '{', '}', '[', ']'])
+        {
+            inside = before;
+        }
+        let has_tag = self.parts.iter().any(|part| part.kind == Some(FixKind::Tag));
+        loop {
+            inside = inside.trim_end_matches(is_blank);
+            let tag = inside.strip_suffix('>').and_then(|tag| tag.rsplit_once('<'));
+            let Some((before, tag)) = tag else { break };
+            let is_token = tag.starts_with(['|', '｜']) || tag == "/s";
+            if !(is_token || has_tag && tag.starts_with('/')) || tag.contains(['"', '\n']) {
+                break;
+            }
+            inside = before;
+        }
+        // A number has ended where a blank follows it.
+        let blank = rest.get(inside.len()..).is_some_and(|rest| !rest.is_empty());
+        self.at + inside.len() + usize::from(blank)
+    }
+
+    fn candidate(&mut self, piece: Piece<'_>, value: Value, json: Json) {
         let mut span = self.at..self.at + piece.text.len();
         let around = Around::new(self.text, &span);
         *self.steps += around.steps();
@@ -198,16 +333,24 @@ impl<'t, 's> Scan<'t, 's> {
         if !counts && !self.marks_only {
             return self.cut_piece(piece.text.len());
         }
-        let call = around.call();
+        let mut call = around.call();
         if quoted {
             // The quotes belong to the escaped text.
             span = self.uncut(span.start - 1)..span.end + 1;
-        } else if let Some((name, _)) = &call {
+            call = None;
+        }
+        let (mends, truncated) = (Vec::new(), false);
+        self.called(Found { value, json, span, escaped: piece.escaped, mends, truncated }, counts, call);
+    }
+
+    /// A value, and the call it is in.
+    fn called(&mut self, found: Found, counts: bool, call: Option<Call>) {
+        if let Some((name, _)) = &call {
             *self.steps += name.len();
             let start = self.uncut(name.start);
             self.parts.push(Part::new(FixKind::Call, start..name.end));
         }
-        self.value(Found { value, json, span, escaped: piece.escaped }, counts);
+        self.value(found, counts);
         if let Some((_, end)) = call {
             self.at = end.start;
             self.cut(FixKind::Call, end.len());
@@ -219,13 +362,43 @@ impl<'t, 's> Scan<'t, 's> {
         let len = scalar_len(rest);
         *self.steps += len.map_or(rest.len(), |len| 2 * len);
         let json = len.and_then(|len| rest.get(..len)).unwrap_or_default().to_owned();
-        match serde_json::from_str(&json) {
-            Ok(value) => {
-                let span = self.at..self.at + json.len();
-                self.value(Found { value, json, span, escaped: false }, false);
-            }
-            Err(_) => self.cut(FixKind::Prose, 1),
+        if let Ok(value) = serde_json::from_str(&json)
+            && self.only_marks_follow(self.at + json.len())
+        {
+            let span = self.at..self.at + json.len();
+            let json = Json::Text(json);
+            let (mends, truncated) = (Vec::new(), false);
+            return self.value(Found { value, json, span, escaped: false, mends, truncated }, false);
         }
+        let end = self.end_of_value();
+        let reach = end - self.at;
+        let fuel = self.fuel.checked_sub(reach);
+        if let Some(fuel) = fuel {
+            self.fuel = fuel;
+            *self.steps += STEPS * reach;
+            match recover::<Values>(self.text, self.at, end, self.reading.mode(false)) {
+                Ok(read) if self.only_marks_follow(read.end) => {
+                    let span = self.at..read.end;
+                    let text = self.text.get(span.start..end).unwrap_or_default().to_owned();
+                    let json = Json::damaged(text, false);
+                    let (mends, truncated) = (read.fixes, read.truncated);
+                    let found = Found { value: read.value, json, span, escaped: false, mends, truncated };
+                    return self.value(found, false);
+                }
+                Err(refusal) if refusal.kind != UnreadableKind::NoValue && self.only_marks_follow(end) => {
+                    self.alone_damage.get_or_insert(refusal);
+                }
+                _ => {}
+            }
+        }
+        self.cut(FixKind::Prose, rest.chars().next().map_or(1, char::len_utf8));
+    }
+
+    /// Whether no more text comes behind `at`: a closing mark at most.
+    fn only_marks_follow(&self, at: usize) -> bool {
+        let rest = self.text.get(at..).unwrap_or_default();
+        let rest = rest.trim_start_matches(|c: char| is_blank(c) || is_odd_blank(c) || matches!(c, ',' | ';'));
+        rest.is_empty() || rest.starts_with(['`', '<', '~']) || rest.starts_with("/*") || rest.starts_with("//")
     }
 
     fn value(&mut self, found: Found, counts: bool) {
@@ -245,4 +418,11 @@ impl<'t, 's> Scan<'t, 's> {
         }
         self.parts.push(Part { kind, is_piece: false, span });
     }
+}
+
+fn begins_scalar(c: char) -> bool {
+    matches!(
+        c,
+        '"' | '\'' | '“' | '‘' | '-' | '+' | '.' | '0'..='9' | 't' | 'f' | 'n' | 'T' | 'F' | 'N' | 'u' | '('
+    )
 }

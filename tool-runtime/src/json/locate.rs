@@ -38,7 +38,7 @@ use super::{
 
 /// The bound on the work, for all passes together.
 #[cfg(test)]
-pub(super) const STEPS_PER_BYTE: usize = 12;
+pub(super) const STEPS_PER_BYTE: usize = 48;
 
 /// A value found in the text, where it was, and what stood around it.
 #[derive(Debug)]

@@ -18,6 +18,9 @@ use super::{
 /// How many steps the recovery parser takes for a byte, its looks ahead counted.
 const STEPS: usize = 3;
 
+/// Several damaged values are hardly ever the same one, so few are tried.
+const ATTEMPTS: usize = 4;
+
 /// `name(` and `)`.
 type Call = (Range<usize>, Range<usize>);
 
@@ -41,11 +44,14 @@ pub(super) struct Scan<'t, 's> {
     text: &'t str,
     wanted: Roots,
     reading: Reading<'t>,
-    /// How many bytes the recovery parser may still be given.
-    fuel: usize,
+    /// How many damaged values may still be read.
+    attempts: usize,
     steps: &'s mut usize,
     at: usize,
     in_fence: bool,
+    has_tag: bool,
+    /// Where the value ends at the latest, by whether a fence is open and a tag came before.
+    ends: [Option<usize>; 4],
     pub(super) parts: Vec<Part>,
     /// No prose and no value so far.
     marks_only: bool,
@@ -82,10 +88,12 @@ impl<'t, 's> Scan<'t, 's> {
             text,
             wanted,
             reading,
-            fuel: 2 * text.len(),
+            attempts: ATTEMPTS,
             steps,
             at: 0,
             in_fence: false,
+            has_tag: false,
+            ends: [None; 4],
             parts: Vec::new(),
             marks_only: true,
             found: None,
@@ -112,15 +120,22 @@ impl<'t, 's> Scan<'t, 's> {
             }
             match c {
                 '{' | '[' => self.piece(),
-                '}' | ']' if self.is_left_over("}])") => self.cut(FixKind::ExtraCloser, 1),
-                ',' if self.is_left_over(",") => self.cut(FixKind::Comma, 1),
+                ',' => match self.left_over(",") {
+                    Some(len) => self.cut(FixKind::Comma, len),
+                    None => self.cut(FixKind::Prose, 1),
+                },
                 '/' if self.is_comment() => self.comment(),
-                '}' | ']' => {
-                    self.damaged(Damage::Sign("this bracket closes nothing"));
-                    self.cut(FixKind::Prose, 1);
-                }
+                '}' | ']' => match self.left_over("}])") {
+                    Some(len) => self.cut(FixKind::ExtraCloser, len),
+                    None => {
+                        self.damaged(Damage::Sign("this bracket closes nothing"));
+                        self.cut(FixKind::Prose, 1);
+                    }
+                },
                 '\u{feff}' if self.at == 0 => self.cut(FixKind::Bom, c.len_utf8()),
                 c if self.marks_only && begins_scalar(c) => self.scalar(),
+                '(' if self.begins_fence() => self.scalar(),
+                '(' if self.is_sole_call() => self.scalar_in_call(),
                 c if is_blank(c) => self.at += 1,
                 c if is_odd_blank(c) => self.cut(FixKind::Blank, c.len_utf8()),
                 c => self.cut(FixKind::Prose, c.len_utf8()),
@@ -134,7 +149,10 @@ impl<'t, 's> Scan<'t, 's> {
                 self.in_fence = !self.in_fence;
                 self.cut(FixKind::Fence, len);
             }
-            Mark::Tag(len) => self.cut(FixKind::Tag, len),
+            Mark::Tag(len) => {
+                self.has_tag = true;
+                self.cut(FixKind::Tag, len);
+            }
             Mark::Reasoning(len) => self.cut(FixKind::Reasoning, len),
             Mark::ReasoningStart(len) => {
                 self.damaged(Damage::Sign("the reasoning that begins here never ends"));
@@ -189,18 +207,18 @@ impl<'t, 's> Scan<'t, 's> {
         self.damage.get_or_insert((self.at, damage));
     }
 
-    /// Whether only blanks and `signs` are between the value and the end of the text.
-    fn is_left_over(&mut self, signs: &str) -> bool {
+    /// How far `signs` go on, if there is nothing else between the value and the end of the text.
+    fn left_over(&mut self, signs: &str) -> Option<usize> {
         let is_value = |part: &Part| {
             part.kind.is_none() || matches!(part.kind, Some(FixKind::ExtraCloser | FixKind::Comma))
         };
+        self.parts.last().filter(|part| is_value(part))?;
         let rest = self.rest();
-        let is_tail = |c: char| is_blank(c) || signs.contains(c);
-        let len = rest.find(|c| !is_tail(c)).unwrap_or(rest.len());
-        self.parts.last().is_some_and(is_value) && {
-            *self.steps += len;
-            len == rest.len() || self.in_fence && rest.get(len..).is_some_and(|rest| rest.starts_with("```"))
-        }
+        let len = rest.find(|c| !is_blank(c) && !signs.contains(c)).unwrap_or(rest.len());
+        *self.steps += len;
+        let (tail, after) = rest.split_at_checked(len)?;
+        let is_end = after.is_empty() || self.in_fence && after.starts_with("```");
+        is_end.then(|| tail.trim_end_matches(is_blank).len())
     }
 
     fn is_comment(&self) -> bool {
@@ -254,17 +272,17 @@ impl<'t, 's> Scan<'t, 's> {
     fn damaged_piece(&mut self, len: usize) {
         let end = self.end_of_value();
         let reach = end - self.at;
-        let Some(fuel) = self.fuel.checked_sub(reach) else {
-            self.damaged(Damage::Sign("there is too much damage"));
+        let Some(attempts) = self.attempts.checked_sub(1) else {
+            self.damaged(Damage::Sign("there are too many damaged values"));
             return self.cut_piece(len);
         };
+        self.attempts = attempts;
         let mode = self.reading.mode(!self.marks_only);
         match recover::<Values>(self.text, self.at, end, mode) {
             Ok(read) if self.wanted.allows(&read.value) || self.marks_only => {
-                self.fuel = fuel + (end - read.end);
                 *self.steps += STEPS * (read.end - self.at);
                 let span = self.at..read.end;
-                let text = self.text.get(span.start..end).unwrap_or_default().to_owned();
+                let text = self.text.get(span.clone()).unwrap_or_default().to_owned();
                 let json = Json::damaged(text, !self.marks_only);
                 let around = Around::new(self.text, &span);
                 *self.steps += around.steps();
@@ -282,13 +300,11 @@ impl<'t, 's> Scan<'t, 's> {
             }
             Ok(read) => {
                 *self.steps += STEPS * reach;
-                self.fuel = fuel;
                 self.damaged(Damage::Sign("this value is damaged and of another type"));
                 self.cut_piece(read.end - self.at);
             }
             Err(refusal) => {
                 *self.steps += STEPS * reach;
-                self.fuel = fuel;
                 self.damaged(Damage::Refused(refusal));
                 self.cut_piece(len);
             }
@@ -298,29 +314,44 @@ impl<'t, 's> Scan<'t, 's> {
     /// Where the value ends at the latest: before the fence that closes the open one, and before
     /// the tags at the end of the text.
     fn end_of_value(&mut self) -> usize {
+        let state = usize::from(self.in_fence) + 2 * usize::from(self.has_tag);
+        let known = self.ends.get(state).copied().flatten();
+        if let Some(end) = known {
+            return if end > self.at { end } else { self.text.len() };
+        }
+        let end = self.find_end_of_value();
+        if let Some(known) = self.ends.get_mut(state) {
+            *known = Some(end);
+        }
+        end
+    }
+
+    fn find_end_of_value(&mut self) -> usize {
         let rest = self.rest();
-        *self.steps += 2 * rest.len();
+        *self.steps += rest.len();
         let mut inside = rest;
         if self.in_fence
-            && let Some((before, after)) = rest.rsplit_once("\n```").or_else(|| rest.rsplit_once("```"))
+            && let Some((before, after)) =
+                rest.rsplit_once("\n```").or_else(|| rest.rsplit_once("```"))
             && !after.contains(['"', '{', '}', '[', ']'])
         {
             inside = before;
         }
-        let has_tag = self.parts.iter().any(|part| part.kind == Some(FixKind::Tag));
         loop {
             inside = inside.trim_end_matches(is_blank);
             let tag = inside.strip_suffix('>').and_then(|tag| tag.rsplit_once('<'));
             let Some((before, tag)) = tag else { break };
             let is_token = tag.starts_with(['|', '｜']) || tag == "/s";
-            if !(is_token || has_tag && tag.starts_with('/')) || tag.contains(['"', '\n']) {
+            if !(is_token || self.has_tag && tag.starts_with('/')) || tag.contains(['"', '\n']) {
                 break;
             }
             inside = before;
         }
         // A number has ended where a blank follows it.
-        let blank = rest.get(inside.len()..).is_some_and(|rest| !rest.is_empty());
-        self.at + inside.len() + usize::from(blank)
+        let has_more = inside.len() < rest.len();
+        let blank = rest.get(inside.len()..).and_then(|rest| rest.chars().next());
+        let blank = blank.filter(|c| has_more && is_blank(*c)).map_or(0, char::len_utf8);
+        self.at + inside.len() + blank
     }
 
     fn candidate(&mut self, piece: Piece<'_>, value: Value, json: Json) {
@@ -363,7 +394,7 @@ impl<'t, 's> Scan<'t, 's> {
         *self.steps += len.map_or(rest.len(), |len| 2 * len);
         let json = len.and_then(|len| rest.get(..len)).unwrap_or_default().to_owned();
         if let Ok(value) = serde_json::from_str(&json)
-            && self.only_marks_follow(self.at + json.len())
+            && !self.is_sum(self.at + json.len())
         {
             let span = self.at..self.at + json.len();
             let json = Json::Text(json);
@@ -372,9 +403,8 @@ impl<'t, 's> Scan<'t, 's> {
         }
         let end = self.end_of_value();
         let reach = end - self.at;
-        let fuel = self.fuel.checked_sub(reach);
-        if let Some(fuel) = fuel {
-            self.fuel = fuel;
+        if let Some(attempts) = self.attempts.checked_sub(1) {
+            self.attempts = attempts;
             *self.steps += STEPS * reach;
             match recover::<Values>(self.text, self.at, end, self.reading.mode(false)) {
                 Ok(read) if self.only_marks_follow(read.end) => {
@@ -392,6 +422,55 @@ impl<'t, 's> Scan<'t, 's> {
             }
         }
         self.cut(FixKind::Prose, rest.chars().next().map_or(1, char::len_utf8));
+    }
+
+    fn is_sum(&self, at: usize) -> bool {
+        let rest = self.text.get(at..).unwrap_or_default();
+        rest.trim_start_matches(is_blank).starts_with('+')
+    }
+
+    /// A tuple may be what a fence holds.
+    fn begins_fence(&self) -> bool {
+        self.in_fence && self.parts.last().is_some_and(|part| part.kind == Some(FixKind::Fence))
+    }
+
+    /// Whether the text so far is the name before the bracket here, and what is in brackets begins
+    /// as a scalar does: `name("Oslo");`.
+    fn is_sole_call(&self) -> bool {
+        let before = self.text.get(..self.at).unwrap_or_default().trim_end();
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+        let name = before.rsplit(|c| !is_name(c)).next().unwrap_or_default();
+        let prose = self.parts.iter().filter(|part| part.kind == Some(FixKind::Prose)).count();
+        let is_alone = self.parts.last().is_some_and(|part| {
+            part.span.end - part.span.start >= name.len() && part.span.len() <= name.len() + 1
+        });
+        let after = self.rest().get(1..).unwrap_or_default().trim_start();
+        !name.is_empty() && prose == 1 && is_alone && after.starts_with(begins_scalar)
+    }
+
+    /// The scalar that is a call's only argument.
+    fn scalar_in_call(&mut self) {
+        let rest = self.rest();
+        *self.steps += 3 * rest.len();
+        let inside = rest.get(1..).unwrap_or_default();
+        let tail = inside.trim_end().trim_end_matches(';').trim_end();
+        let argument = tail.strip_suffix(')').unwrap_or_default();
+        let json = argument.trim();
+        let Ok(value) = serde_json::from_str::<Value>(json) else {
+            return self.cut(FixKind::Prose, 1);
+        };
+        let start = self.at + 1 + (argument.len() - argument.trim_start().len());
+        let span = start..start + json.len();
+        self.parts.pop();
+        let name = self.text.get(..self.at).unwrap_or_default().trim_end();
+        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
+        let first = name.trim_end_matches(is_name).len();
+        self.parts.push(Part::new(FixKind::Call, first..start));
+        let json = Json::Text(json.to_owned());
+        let (mends, truncated) = (Vec::new(), false);
+        let end = self.text.trim_end().len();
+        self.value(Found { value, json, span, escaped: false, mends, truncated }, false);
+        self.cut(FixKind::Call, end - self.at);
     }
 
     /// Whether no more text comes behind `at`: a closing mark at most.

@@ -2,8 +2,6 @@
 
 use std::ops::Range;
 
-use serde_json::{Map, Number, Value};
-
 /// A value and where it stands.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {

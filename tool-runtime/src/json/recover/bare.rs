@@ -142,7 +142,9 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         let word = rest.get(..len).unwrap_or_default();
         let end = start + len;
-        if end >= self.source.end() && !self.mode.is_sound {
+        let is_number = !matches!(form(word), Form::Text | Form::Unclear(_))
+            || word.ends_with(|c: char| !c.is_alphanumeric() || "eE".contains(c));
+        if end >= self.source.end() && is_number && !self.mode.is_sound {
             let what = "the text breaks off inside a number, which may go on";
             return Err(Refusal::new(UnreadableKind::Incomplete, start, what));
         }

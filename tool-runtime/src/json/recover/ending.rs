@@ -97,8 +97,11 @@ impl<B: Build> Parser<'_, '_, B> {
                         None => {
                             let after = self.look(at + len);
                             let next = self.source.sign(after).map(|(sign, _)| sign);
-                            let is_end = after >= self.source.end();
-                            return if is_end || next == top { Fit::Strong } else { Fit::No };
+                            let is_end = after >= self.source.end() || next == top;
+                            let goes_on = next == Some(b',') && depth == 1;
+                            if is_end || !goes_on {
+                                return if is_end { Fit::Strong } else { Fit::No };
+                            }
                         }
                     }
                     at += len;

@@ -438,6 +438,9 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             return Ok(State::Done);
         }
         self.truncated = true;
+        if let Some(set) = self.stack.iter().find(|frame| frame.kind == Kind::Set) {
+            return Err(Refusal::syntax(set.start, "expected a key in quotes and `:`"));
+        }
         while !self.stack.is_empty() {
             let end = self.source.end();
             self.fix(FixKind::MissingCloser, end..end)?;

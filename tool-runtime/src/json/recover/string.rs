@@ -28,6 +28,9 @@ struct Inner {
     last: usize,
     /// The last one seems to open a quotation.
     is_open: bool,
+    /// One that opened nothing and closed nothing stands before a sign of JSON, as if it ended the
+    /// string.
+    is_doubtful: bool,
     /// Brackets that the content opened and did not close.
     depth: i32,
     /// Up to where the brackets are counted.
@@ -164,7 +167,7 @@ impl<B: Build> Parser<'_, '_, B> {
             return Ok(true);
         }
         let unsettled = Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS);
-        if self.stack.is_empty() {
+        if inner.is_doubtful {
             return Err(unsettled);
         }
         self.count(at, inner);
@@ -215,6 +218,9 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         let opens = !before.is_alphanumeric() && !matches!(before, '.' | '!' | '?' | ')' | '%')
             && !after.is_whitespace();
+        let next = self.source.sign(self.source.skip_blanks(at + len)).map(|(sign, _)| sign);
+        inner.is_doubtful |=
+            !inner.is_open && !opens && matches!(next, Some(b',' | b'}' | b']' | b':'));
         inner.is_open = !inner.is_open && opens;
         inner.count += 1;
         inner.last = at + len;
@@ -278,18 +284,20 @@ impl<B: Build> Parser<'_, '_, B> {
             // What is cut off inside a key has no colon yet.
             return if content.contains(':') { Err(unsettled) } else { Ok((end, End::Cut)) };
         }
-        if inner.count > 0 && (inner.is_open || self.stack.is_empty()) {
+        let has_doubt = inner.is_open || inner.is_doubtful || closers.is_some();
+        if inner.count > 0 && (has_doubt || self.stack.is_empty()) {
             return Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS));
         }
-        let Some(text) = closers.filter(|_| inner.count == 0) else {
+        let Some(text) = closers else {
             return Ok((end, End::Cut));
         };
+        // The brackets at the end may close those of the text itself.
         let is_balanced = |text: &str| {
             let count = |brackets: [char; 2]| text.matches(brackets).count();
             count(['{', '[']) == count(['}', ']'])
         };
         if !is_balanced(text) {
-            return Ok((end, End::Cut));
+            return if is_balanced(content) { Ok((end, End::Cut)) } else { Err(unsettled) };
         }
         // `"first, second: 1}` may be one member or two.
         for (comma, _) in text.match_indices(',') {

@@ -212,7 +212,17 @@ impl<'t, 's> Scan<'t, 's> {
         let is_value = |part: &Part| {
             part.kind.is_none() || matches!(part.kind, Some(FixKind::ExtraCloser | FixKind::Comma))
         };
-        self.parts.last().filter(|part| is_value(part))?;
+        let before = self.parts.last().filter(|part| is_value(part))?.span.end;
+        // What follows a scalar is no bracket too many, but the end of something larger.
+        let after_bracket = self.text.get(..before)?.ends_with(['}', ']', ')', ',']);
+        // A colon alone has lost its key.
+        let is_sign = |part: &Part| {
+            let text = self.text.get(part.span.clone()).unwrap_or_default();
+            part.kind == Some(FixKind::Prose) && !text.contains(char::is_alphabetic)
+        };
+        if !after_bracket && signs != "," || self.parts.first().is_some_and(is_sign) {
+            return None;
+        }
         let rest = self.rest();
         let len = rest.find(|c| !is_blank(c) && !signs.contains(c)).unwrap_or(rest.len());
         *self.steps += len;
@@ -412,8 +422,10 @@ impl<'t, 's> Scan<'t, 's> {
                     let text = self.text.get(span.start..end).unwrap_or_default().to_owned();
                     let json = Json::damaged(text, false);
                     let (mends, truncated) = (read.fixes, read.truncated);
-                    let found = Found { value: read.value, json, span, escaped: false, mends, truncated };
-                    return self.value(found, false);
+                    let counts = self.begins_fence() && self.wanted.allows(&read.value);
+                    let value = read.value;
+                    let found = Found { value, json, span, escaped: false, mends, truncated };
+                    return self.value(found, counts);
                 }
                 Err(refusal) if refusal.kind != UnreadableKind::NoValue && self.only_marks_follow(end) => {
                     self.alone_damage.get_or_insert(refusal);
@@ -440,12 +452,15 @@ impl<'t, 's> Scan<'t, 's> {
         let before = self.text.get(..self.at).unwrap_or_default().trim_end();
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
         let name = before.rsplit(|c| !is_name(c)).next().unwrap_or_default();
+        let after = self.rest().get(1..).unwrap_or_default().trim_start_matches(is_blank);
+        if !after.starts_with(begins_scalar) || self.parts.len() > 4 {
+            return false;
+        }
         let prose = self.parts.iter().filter(|part| part.kind == Some(FixKind::Prose)).count();
         let is_alone = self.parts.last().is_some_and(|part| {
             part.span.end - part.span.start >= name.len() && part.span.len() <= name.len() + 1
         });
-        let after = self.rest().get(1..).unwrap_or_default().trim_start();
-        !name.is_empty() && prose == 1 && is_alone && after.starts_with(begins_scalar)
+        !name.is_empty() && prose == 1 && is_alone
     }
 
     /// The scalar that is a call's only argument.

@@ -118,14 +118,17 @@ impl<B: Build> Parser<'_, '_, B> {
         }
     }
 
-    fn begins_member(&self, at: usize) -> bool {
+    pub(super) fn begins_member(&self, at: usize) -> bool {
         let rest = self.source.rest(at);
         match self.kind() {
             Some(Kind::Object) => {
                 let len = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(0);
                 len > 0 && rest.get(len..).is_some_and(|rest| rest.trim_start().starts_with(':'))
             }
-            _ => rest.starts_with(|c: char| c.is_ascii_digit() || "{[-".contains(c)),
+            _ => {
+                rest.starts_with(|c: char| c.is_ascii_digit() || "{[-".contains(c))
+                    || LITERALS.iter().any(|(word, _)| rest.starts_with(word))
+            }
         }
     }
 
@@ -214,7 +217,7 @@ impl<B: Build> Parser<'_, '_, B> {
             return Err(Refusal::new(UnreadableKind::NoValue, start, what));
         }
         let follows_weak = self.weak_end.take().is_some();
-        let (mut at, mut round, mut other) = (start, 0_usize, 0_usize);
+        let (mut at, mut round, mut other, mut has_blank) = (start, 0_usize, 0_usize, false);
         let end = loop {
             let Some(c) = self.source.char(at) else { break at };
             let len = c.len_utf8();
@@ -228,7 +231,7 @@ impl<B: Build> Parser<'_, '_, B> {
                 ',' | '，' if round + other == 0 && self.ends_words(start, at, at + len) => break at,
                 '/' | '#' if self.source.before(at).is_some_and(char::is_whitespace)
                     && self.source.comment(at).is_some() => break at,
-                ':' | '=' if round + other == 0 && self.is_key_sign(start, at) => {
+                ':' | '=' if round + other == 0 && self.is_key_sign(at, has_blank) => {
                     return Err(Refusal::syntax(
                         at,
                         "it is not clear whether this begins another member: put keys and text into quotes",
@@ -238,7 +241,7 @@ impl<B: Build> Parser<'_, '_, B> {
                 '\'' if self.source.before(at).is_some_and(|c| !c.is_alphanumeric()) => {
                     return self.half_quoted(start, at, len, follows_weak);
                 }
-                _ => {}
+                c => has_blank |= c.is_whitespace(),
             }
             at += len;
         };
@@ -266,16 +269,14 @@ impl<B: Build> Parser<'_, '_, B> {
 
     /// Whether the comma at `at` ends the words: not if no member follows it in an object.
     fn ends_words(&mut self, start: usize, at: usize, behind: usize) -> bool {
-        let words = self.source.slice(start..at);
-        let is_value = LITERALS.iter().any(|(literal, _)| *literal == words);
+        let is_value =
+            at - start < 10 && LITERALS.iter().any(|(word, _)| *word == self.source.slice(start..at));
         is_value || self.kind() != Some(Kind::Object) || self.member_fits(behind) > Fit::No
     }
 
     /// Whether the colon at `at` may be that of a key. It isn't in `https://…` and `12:30`.
-    fn is_key_sign(&self, start: usize, at: usize) -> bool {
+    fn is_key_sign(&self, at: usize, has_words: bool) -> bool {
         let after = self.source.char(at + 1);
-        let words = self.source.slice(start..at);
-        let has_words = words.contains(char::is_whitespace);
         let is_digit = self.source.before(at).is_some_and(|c| c.is_ascii_digit());
         let is_url = self.source.rest(at).starts_with("://");
         let is_colon = self.source.byte(at) == Some(b':');

@@ -29,8 +29,6 @@ pub(in crate::json) trait Build {
         value: Self::Value,
     ) -> Option<bool>;
     fn is_empty(members: &Self::Members) -> bool;
-    /// The text of a string, to which more may be added.
-    fn text_mut(value: &mut Self::Value) -> Option<&mut String>;
 }
 
 /// Builds a [`Value`].
@@ -82,13 +80,6 @@ impl Build for Values {
 
     fn is_empty(members: &Self::Members) -> bool {
         members.is_empty()
-    }
-
-    fn text_mut(value: &mut Value) -> Option<&mut String> {
-        match value {
-            Value::String(text) => Some(text),
-            _ => None,
-        }
     }
 }
 
@@ -158,13 +149,6 @@ impl Build for Nodes {
 
     fn is_empty(members: &TreeMembers) -> bool {
         members.members.is_empty()
-    }
-
-    fn text_mut(value: &mut Node) -> Option<&mut String> {
-        match &mut value.tree {
-            Tree::Text { text, .. } => Some(text),
-            _ => None,
-        }
     }
 }
 

@@ -232,10 +232,9 @@ impl<B: Build> Parser<'_, '_, B> {
             }
             None => {
                 let rest = self.source.rest(at);
-                let len = rest.find(|c: char| !is_bare_key(c)).unwrap_or(rest.len());
+                let len = rest.char_indices().take(KEY).find(|&(_, c)| !is_bare_key(c))?.0;
                 self.burn(at, at + len);
-                let word = rest.get(..len)?.trim_end();
-                if word.is_empty() || word.contains('\n') || len > KEY {
+                if rest.get(..len)?.trim_end().is_empty() {
                     return None;
                 }
                 at + len

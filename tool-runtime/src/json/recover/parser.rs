@@ -336,7 +336,7 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             }
             b'{' | b'[' | b'0'..=b'9' | b'-' | b'.' | b'+' => {}
             _ if self.source.quote(self.at).is_some() => {}
-            _ if self.last_is_number && kind != Kind::Object => {
+            _ if self.last_is_number && kind != Kind::Object && !self.begins_member(self.at) => {
                 return Err(Refusal::syntax(self.at, "expected `,` or `]`"));
             }
             _ if self.source.char(self.at).is_some_and(|c| c.is_alphanumeric() || c == '_') => {}

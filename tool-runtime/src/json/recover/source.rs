@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::json::mark::{is_blank, is_odd_blank};
+use crate::json::mark::is_odd_blank;
 
 /// A stretch of text; places are those of the whole text, and nothing behind the end is seen.
 #[derive(Clone, Copy, Debug)]
@@ -142,10 +142,6 @@ impl<'t> Source<'t> {
             }),
             _ => None,
         }
-    }
-
-    pub(super) fn is_blank_at(&self, at: usize) -> bool {
-        self.char(at).is_some_and(|c| is_blank(c) || is_odd_blank(c))
     }
 }
 

@@ -167,7 +167,7 @@ impl<B: Build> Parser<'_, '_, B> {
             return Ok(true);
         }
         let unsettled = Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS);
-        if inner.is_doubtful {
+        if inner.is_doubtful || self.stack.is_empty() {
             return Err(unsettled);
         }
         self.count(at, inner);
@@ -285,8 +285,9 @@ impl<B: Build> Parser<'_, '_, B> {
             return if content.contains(':') { Err(unsettled) } else { Ok((end, End::Cut)) };
         }
         let has_doubt = inner.is_open || inner.is_doubtful || closers.is_some();
-        if inner.count > 0 && (has_doubt || self.stack.is_empty()) {
-            return Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS));
+        let is_part = self.stack.is_empty() && content.contains(['{', '}', '[', ']']);
+        if inner.count > 0 && (has_doubt || self.stack.is_empty()) || is_part {
+            return Err(Refusal::new(UnreadableKind::Syntax, inner.first.max(start), TWO_READINGS));
         }
         let Some(text) = closers else {
             return Ok((end, End::Cut));
@@ -307,6 +308,8 @@ impl<B: Build> Parser<'_, '_, B> {
                 return Err(unsettled);
             }
         }
+        // It may have been cut off as well, just behind brackets of its own.
+        self.truncated = true;
         let text = text.trim_end();
         Ok((start + text.len(), End::Missing))
     }

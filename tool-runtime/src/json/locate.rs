@@ -4,9 +4,11 @@
 //! bracket up to the one that closes it, brackets in strings not counted) that serde_json reads.
 //! The pass goes on behind a piece, so nothing inside one is ever a candidate.
 //!
-//! - A piece that is no JSON is *damage*, and damage anywhere refuses the text: the piece may be
-//!   the value, and a whole object next to or inside it only a part. Damage also is a bracket that
-//!   is never closed, or closes nothing; and an object that has a key twice.
+//! - A piece that is no JSON, and a bracket that is never closed, go to the
+//!   [recovery parser](super::recover); what it reads is a candidate as well. What it refuses is
+//!   *damage*, and damage anywhere refuses the text: the piece may be the value, and a whole object
+//!   next to it only a part. Damage also is a bracket that closes nothing, unless nothing but such
+//!   brackets follows the value.
 //! - A candidate that may be a part of something that has lost its brackets is refused as well;
 //!   [`whole`](super::whole) says how that shows.
 //! - The one piece that is prose is a placeholder, a word in brackets: `{city}`, `[see below]`.
@@ -51,7 +53,12 @@ pub(super) struct Located {
 }
 
 /// Finds the value in `text`, which is not JSON as a whole. `steps` counts the work.
-pub(super) fn locate(text: &str, wanted: Roots, reading: &Reading<'_>, steps: &mut usize) -> Result<Located, Unreadable> {
+pub(super) fn locate(
+    text: &str,
+    wanted: Roots,
+    reading: &Reading<'_>,
+    steps: &mut usize,
+) -> Result<Located, Unreadable> {
     // Of the pass that follows this one: a token takes a byte or more, and a few looks.
     *steps += 3 * text.len();
     let scan = Scan::new(text, wanted, *reading, steps);

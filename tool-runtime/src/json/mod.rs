@@ -5,9 +5,9 @@
 //! that the text does not spell, where two values could be meant none is returned, and neither is
 //! one that may be a part of something larger: `"city": "Oslo", "limits": {"days": 3}` is no object.
 //!
-//! Two passes: serde_json over the whole text, then, on failure, one search for the value. What
-//! counts as the value is written down with the search. The depth limit is serde_json's; the work
-//! is linear in the length of the text.
+//! Two passes: serde_json over the whole text, then, on failure, one search for the value, which has
+//! the recovery parser read what is damaged. What counts as the value is written down with the
+//! search. The depth limit is serde_json's; the work is linear in the length of the text.
 //!
 //! ```
 //! use tool_runtime::json::{FixKind, parse};
@@ -66,8 +66,11 @@ pub use self::{
 /// let parsed = parse("Use {city} as in: {\"city\": \"Oslo\"}").unwrap();
 /// assert_eq!(parsed.value["city"], "Oslo");
 ///
+/// let parsed = parse("{city: 'Oslo', note: \"the \"old\" town\",}").unwrap();
+/// assert_eq!(parsed.value["note"], "the \"old\" town");
+///
 /// // The inner object is whole, but it is only a part of what was meant.
-/// assert!(parse(r#"{"place": {"city": "Oslo"}, "days": "#).unwrap_err().is_incomplete());
+/// assert!(parse(r#""place": {"city": "Oslo"}"#).is_err());
 /// ```
 pub fn parse(text: &str) -> Result<Parsed, Unreadable> {
     parse_with(text, &Options::default())
@@ -129,11 +132,7 @@ pub fn parse_as(text: &str, schema: &Value) -> Result<Parsed, Unreadable> {
 /// let options = Options::default().with_max_level(Level::Truncation);
 /// assert!(parse_as_with("", &schema, &options).is_err());
 /// ```
-pub fn parse_as_with(
-    text: &str,
-    schema: &Value,
-    options: &Options,
-) -> Result<Parsed, Unreadable> {
+pub fn parse_as_with(text: &str, schema: &Value, options: &Options) -> Result<Parsed, Unreadable> {
     let reading = Reading { options: *options, keys: Keys::of_schema(schema) };
     read_as(text, Roots::of_schema(schema), &reading, &mut 0)
 }

@@ -73,11 +73,7 @@ impl Parsed {
 #[derive(Clone, Debug)]
 pub(super) enum Json {
     Text(String),
-    Damaged {
-        text: String,
-        in_prose: bool,
-        json: OnceLock<String>,
-    },
+    Damaged { text: String, in_prose: bool, json: OnceLock<String> },
 }
 
 impl Json {
@@ -90,8 +86,7 @@ impl Json {
             Self::Text(text) => text,
             Self::Damaged { text, in_prose, json } => json.get_or_init(|| {
                 let options = Options::default().with_max_depth(usize::MAX);
-                let mode =
-                    Mode { options, keys: Keys::NONE, in_prose: *in_prose, is_sound: false };
+                let mode = Mode { options, keys: Keys::NONE, in_prose: *in_prose, is_sound: false };
                 // The same parser over the same text, so it reads the same again.
                 match recover::<Nodes>(text, 0, text.len(), mode) {
                     Ok(recovered) => print(&recovered.value),

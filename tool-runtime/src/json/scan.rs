@@ -233,7 +233,8 @@ impl<'t, 's> Scan<'t, 's> {
 
     fn is_comment(&self) -> bool {
         let before = self.text.get(..self.at).and_then(|text| text.chars().next_back());
-        let begins_word = before.is_none_or(|c| is_blank(c) || matches!(c, '{' | '}' | '[' | ']' | ',' | ';'));
+        let begins_word =
+            before.is_none_or(|c| is_blank(c) || matches!(c, '{' | '}' | '[' | ']' | ',' | ';'));
         let rest = self.rest();
         begins_word && (rest.starts_with("//") || rest.starts_with("/*"))
     }
@@ -275,7 +276,8 @@ impl<'t, 's> Scan<'t, 's> {
     fn goes_on(&self, len: usize) -> bool {
         let rest = self.rest().get(len..).unwrap_or_default();
         let next = rest.trim_start_matches(is_blank).strip_prefix(',');
-        self.marks_only && next.is_some_and(|next| next.trim_start_matches(is_blank).starts_with('"'))
+        self.marks_only
+            && next.is_some_and(|next| next.trim_start_matches(is_blank).starts_with('"'))
     }
 
     /// Has the recovery parser read what begins here. If it can't, `len` bytes go.
@@ -381,7 +383,11 @@ impl<'t, 's> Scan<'t, 's> {
             call = None;
         }
         let (mends, truncated) = (Vec::new(), false);
-        self.called(Found { value, json, span, escaped: piece.escaped, mends, truncated }, counts, call);
+        self.called(
+            Found { value, json, span, escaped: piece.escaped, mends, truncated },
+            counts,
+            call,
+        );
     }
 
     /// A value, and the call it is in.
@@ -409,7 +415,8 @@ impl<'t, 's> Scan<'t, 's> {
             let span = self.at..self.at + json.len();
             let json = Json::Text(json);
             let (mends, truncated) = (Vec::new(), false);
-            return self.value(Found { value, json, span, escaped: false, mends, truncated }, false);
+            return self
+                .value(Found { value, json, span, escaped: false, mends, truncated }, false);
         }
         let end = self.end_of_value();
         let reach = end - self.at;
@@ -427,7 +434,9 @@ impl<'t, 's> Scan<'t, 's> {
                     let found = Found { value, json, span, escaped: false, mends, truncated };
                     return self.value(found, counts);
                 }
-                Err(refusal) if refusal.kind != UnreadableKind::NoValue && self.only_marks_follow(end) => {
+                Err(refusal)
+                    if refusal.kind != UnreadableKind::NoValue && self.only_marks_follow(end) =>
+                {
                     self.alone_damage.get_or_insert(refusal);
                 }
                 _ => {}
@@ -491,8 +500,12 @@ impl<'t, 's> Scan<'t, 's> {
     /// Whether no more text comes behind `at`: a closing mark at most.
     fn only_marks_follow(&self, at: usize) -> bool {
         let rest = self.text.get(at..).unwrap_or_default();
-        let rest = rest.trim_start_matches(|c: char| is_blank(c) || is_odd_blank(c) || matches!(c, ',' | ';'));
-        rest.is_empty() || rest.starts_with(['`', '<', '~']) || rest.starts_with("/*") || rest.starts_with("//")
+        let rest = rest
+            .trim_start_matches(|c: char| is_blank(c) || is_odd_blank(c) || matches!(c, ',' | ';'));
+        rest.is_empty()
+            || rest.starts_with(['`', '<', '~'])
+            || rest.starts_with("/*")
+            || rest.starts_with("//")
     }
 
     fn value(&mut self, found: Found, counts: bool) {
@@ -517,6 +530,7 @@ impl<'t, 's> Scan<'t, 's> {
 fn begins_scalar(c: char) -> bool {
     matches!(
         c,
-        '"' | '\'' | '“' | '‘' | '-' | '+' | '.' | '0'..='9' | 't' | 'f' | 'n' | 'T' | 'F' | 'N' | 'u' | '('
+        '"' | '\'' | '“' | '‘' | '-' | '+' | '.' | '0'
+            ..='9' | 't' | 'f' | 'n' | 'T' | 'F' | 'N' | 'u' | '('
     )
 }

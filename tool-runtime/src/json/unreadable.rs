@@ -50,13 +50,14 @@ pub enum UnreadableKind {
 /// ```
 /// use tool_runtime::json::parse;
 ///
-/// let error = parse(r#"{"city": "Oslo" "days": 3}"#).unwrap_err();
+/// let error = parse(r#"{"city": "Oslo", "days": 1.000,5}"#).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "the text is not valid JSON: expected `,` or `}` at line 1 column 17, \
-///      near `{\"city\": \"Oslo\" \"days\": 3}`. Send one JSON value and nothing else.",
+///     "this number can be read in two ways: write it without separators of thousands, and with \
+///      a point at line 1 column 32, near `o\", \"days\": 1.000,5}`. Send one JSON value and \
+///      nothing else.",
 /// );
-/// assert_eq!(error.offset(), 16);
+/// assert_eq!(error.offset(), 31);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
@@ -82,7 +83,7 @@ impl Unreadable {
     /// ```
     /// use tool_runtime::json::parse;
     ///
-    /// assert_eq!(parse("[1 2]").unwrap_err().offset(), 3);
+    /// assert_eq!(parse("[1, ...]").unwrap_err().offset(), 4);
     /// ```
     pub const fn offset(&self) -> usize {
         self.offset
@@ -115,7 +116,7 @@ impl Unreadable {
     /// ```
     /// use tool_runtime::json::parse;
     ///
-    /// assert!(parse(r#"{"city": "Os"#).unwrap_err().is_incomplete());
+    /// assert!(parse(r#"{"days": 1"#).unwrap_err().is_incomplete());
     /// ```
     pub const fn is_incomplete(&self) -> bool {
         matches!(self.kind, UnreadableKind::Incomplete)

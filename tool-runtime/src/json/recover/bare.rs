@@ -65,7 +65,8 @@ impl<B: Build> Parser<'_, '_, B> {
     fn no_key(&self, at: usize) -> Refusal {
         // `1,234` as a value
         let is_digit = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_digit());
-        let digit_before = at.checked_sub(2).is_some_and(|before| is_digit(self.source.byte(before)));
+        let digit_before =
+            at.checked_sub(2).is_some_and(|before| is_digit(self.source.byte(before)));
         if is_digit(self.source.byte(at)) && digit_before {
             let what = "this number can be read in two ways: write it without separators of thousands, and with a point";
             return Refusal::new(UnreadableKind::Number, at, what);
@@ -112,7 +113,10 @@ impl<B: Build> Parser<'_, '_, B> {
         let is_line = self.source.slice(at..next).contains('\n');
         match self.source.sign(next) {
             None => next >= self.source.end() || self.source.quote(next).is_some(),
-            Some((b',' | b'}' | b']' | b')' | b';' | b'"' | b'\'' | b'/' | b'#' | b':' | b'<' | b'`', _)) => true,
+            Some((
+                b',' | b'}' | b']' | b')' | b';' | b'"' | b'\'' | b'/' | b'#' | b':' | b'<' | b'`',
+                _,
+            )) => true,
             // In a list and in an object the next may begin without a comma.
             Some(_) => is_line || next > at && !self.stack.is_empty() && self.begins_member(next),
         }
@@ -136,11 +140,17 @@ impl<B: Build> Parser<'_, '_, B> {
         let start = self.at;
         let rest = self.source.rest(start);
         let ends = |c: char| {
-            c.is_whitespace() || matches!(c, ',' | '}' | ']' | ')' | '"' | '\'' | ';' | '，' | '｝' | '］' | '{' | '[' | '<')
+            c.is_whitespace()
+                || matches!(
+                    c,
+                    ',' | '}' | ']' | ')' | '"' | '\'' | ';' | '，' | '｝' | '］' | '{' | '[' | '<'
+                )
         };
         let mut len = rest.find(ends).unwrap_or(rest.len());
         // A comment may touch it, a quotient has no blank either.
-        if let Some(comment) = rest.get(..len).and_then(|word| word.find("/*").or(word.find("//"))) {
+        if let Some(comment) =
+            rest.get(..len).and_then(|word| word.find("/*").or_else(|| word.find("//")))
+        {
             len = comment;
         }
         let word = rest.get(..len).unwrap_or_default();
@@ -163,7 +173,9 @@ impl<B: Build> Parser<'_, '_, B> {
                 json
             }
             Form::Zeros(_) => {
-                return refuse("this number has zeros before it: leave them out, or put text into quotes");
+                return refuse(
+                    "this number has zeros before it: leave them out, or put text into quotes",
+                );
             }
             Form::Text => return self.id(start, end),
             Form::Unclear(what) if self.kind().is_none() && word.len() < 2 => {
@@ -178,7 +190,10 @@ impl<B: Build> Parser<'_, '_, B> {
         self.last_is_number = true;
         let next = self.source.skip_plain(end);
         let is_line = self.source.slice(end..next).contains('\n');
-        let begins_text = self.source.char(next).is_some_and(|c| c.is_alphabetic() || matches!(c, '%' | '°' | '€' | '$'));
+        let begins_text = self
+            .source
+            .char(next)
+            .is_some_and(|c| c.is_alphabetic() || matches!(c, '%' | '°' | '€' | '$'));
         if begins_text && !is_line && !self.begins_member(next) {
             return refuse(LETTERS);
         }
@@ -193,7 +208,8 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         if self.source.byte(end) == Some(b' ') {
             let rest = self.source.rest(end + 1);
-            let len = rest.find(|c: char| !c.is_ascii_digit() && !":.".contains(c)).unwrap_or(rest.len());
+            let len =
+                rest.find(|c: char| !c.is_ascii_digit() && !":.".contains(c)).unwrap_or(rest.len());
             let with_time = self.source.slice(start..end + 1 + len);
             if len > 0 && form(with_time) == Form::Text {
                 end += 1 + len;
@@ -201,7 +217,9 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         let next = self.source.skip_plain(end);
         let is_line = self.source.slice(end..next).contains('\n');
-        if !is_line && !matches!(self.source.sign(next), Some((b',' | b'}' | b']' | b')' | b'/' | b'#', _))) {
+        if !is_line
+            && !matches!(self.source.sign(next), Some((b',' | b'}' | b']' | b')' | b'/' | b'#', _)))
+        {
             return Err(Refusal::new(UnreadableKind::Number, start, "put this text into quotes"));
         }
         self.at = end;
@@ -228,9 +246,16 @@ impl<B: Build> Parser<'_, '_, B> {
                 '{' | '[' if at > start => other += 1,
                 '}' | ']' if other > 0 => other -= 1,
                 '}' | ']' | ')' | '｝' | '］' => break at,
-                ',' | '，' if round + other == 0 && self.ends_words(start, at, at + len) => break at,
-                '/' | '#' if self.source.before(at).is_some_and(char::is_whitespace)
-                    && self.source.comment(at).is_some() => break at,
+                ',' | '，' if round + other == 0 && self.ends_words(start, at, at + len) => {
+                    break at;
+                }
+                '/' | '#'
+                    if at > start
+                        && self.source.before(at).is_some_and(char::is_whitespace)
+                        && self.source.comment(at).is_some() =>
+                {
+                    break at;
+                }
                 ':' | '=' if round + other == 0 && self.is_key_sign(at, has_blank) => {
                     return Err(Refusal::syntax(
                         at,
@@ -255,7 +280,10 @@ impl<B: Build> Parser<'_, '_, B> {
             return Err(Refusal::new(UnreadableKind::Elided, start, what));
         }
         if round + other > 0 {
-            return Err(Refusal::syntax(start, "a bracket in this text is never closed: put text into quotes"));
+            return Err(Refusal::syntax(
+                start,
+                "a bracket in this text is never closed: put text into quotes",
+            ));
         }
         let stop = start + text.len();
         self.at = stop;
@@ -269,8 +297,8 @@ impl<B: Build> Parser<'_, '_, B> {
 
     /// Whether the comma at `at` ends the words: not if no member follows it in an object.
     fn ends_words(&mut self, start: usize, at: usize, behind: usize) -> bool {
-        let is_value =
-            at - start < 10 && LITERALS.iter().any(|(word, _)| *word == self.source.slice(start..at));
+        let is_value = at - start < 10
+            && LITERALS.iter().any(|(word, _)| *word == self.source.slice(start..at));
         is_value || self.kind() != Some(Kind::Object) || self.member_fits(behind) > Fit::No
     }
 
@@ -283,7 +311,8 @@ impl<B: Build> Parser<'_, '_, B> {
         if !is_colon {
             return has_words && after.is_none_or(|c| c == '"');
         }
-        after.is_none_or(|c| c.is_whitespace() || "\"'{[".contains(c)) || has_words && !is_url && !is_digit
+        after.is_none_or(|c| c.is_whitespace() || "\"'{[".contains(c))
+            || has_words && !is_url && !is_digit
     }
 
     /// A string that lacks its first quote: the one at `at` is its last.

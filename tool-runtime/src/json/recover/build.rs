@@ -156,13 +156,15 @@ impl Build for Nodes {
 fn is_same(one: &Node, other: &Node) -> bool {
     match (&one.tree, &other.tree) {
         (Tree::List(one), Tree::List(other)) => {
-            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| is_same(one, other))
+            one.len() == other.len()
+                && one.iter().zip(other).all(|(one, other)| is_same(one, other))
         }
         (Tree::Object(one), Tree::Object(other)) => {
             one.len() == other.len()
-                && one.iter().zip(other).all(|(one, other)| {
-                    one.key == other.key && is_same(&one.value, &other.value)
-                })
+                && one
+                    .iter()
+                    .zip(other)
+                    .all(|(one, other)| one.key == other.key && is_same(&one.value, &other.value))
         }
         (one, other) => one == other,
     }

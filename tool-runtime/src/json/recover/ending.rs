@@ -288,13 +288,13 @@ impl<B: Build> Parser<'_, '_, B> {
         let rest = self.source.rest(at);
         let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
         let ends = |c: char| matches!(c, ',' | ']' | ')' | '\n' | '"' | '，' | '“' | '”');
-        let len = rest
-            .find(|c: char| ends(c) || is_number && c.is_whitespace())
-            .unwrap_or(rest.len());
+        let len =
+            rest.find(|c: char| ends(c) || is_number && c.is_whitespace()).unwrap_or(rest.len());
         self.burn(at, at + len);
         let behind = if is_number { self.look(at + len) } else { at + len };
         let is_end = behind >= self.source.end();
-        let fits = is_end || matches!(self.source.sign(behind), Some((b',' | b']' | b')' | b'\n', _)));
+        let fits =
+            is_end || matches!(self.source.sign(behind), Some((b',' | b']' | b')' | b'\n', _)));
         match (fits, is_number, has_comma) {
             (true, true, _) => Fit::Strong,
             (true, false, true) => Fit::Weak,

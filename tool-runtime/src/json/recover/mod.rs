@@ -19,6 +19,8 @@ mod print;
 mod refusal;
 mod source;
 mod string;
+#[cfg(test)]
+mod tests;
 
 pub(super) use self::{
     build::{Build, Nodes, Values},

@@ -32,13 +32,17 @@ pub(super) fn form(word: &str) -> Form<'_> {
     let Some(parts) = Parts::of(signless) else {
         return odd(signless);
     };
-    if parts.exponent.is_some_and(str::is_empty) || parts.whole.is_empty() && parts.fraction == Some("") {
+    if parts.exponent.is_some_and(str::is_empty)
+        || parts.whole.is_empty() && parts.fraction == Some("")
+    {
         return Form::Unclear(BROKEN);
     }
     let has_underscore = signless.contains('_');
     let has_zeros = parts.whole.len() > 1 && parts.whole.starts_with('0');
-    let is_json =
-        !word.starts_with('+') && !has_underscore && !parts.whole.is_empty() && parts.fraction != Some("");
+    let is_json = !word.starts_with('+')
+        && !has_underscore
+        && !parts.whole.is_empty()
+        && parts.fraction != Some("");
     if is_json && !has_zeros {
         return Form::Json;
     }
@@ -76,10 +80,14 @@ impl<'t> Parts<'t> {
         };
         let exponent_digits = exponent.map(|text| text.strip_prefix(['+', '-']).unwrap_or(text));
         let all = [Some(whole), fraction, exponent_digits];
-        let exponent = exponent.filter(|_| exponent_digits != Some("")).or(exponent.map(|_| ""));
+        // A sign alone is no exponent.
+        let exponent = if exponent_digits == Some("") { Some("") } else { exponent };
         let is_any = !whole.is_empty() || fraction.is_some();
-        (is_any && all.into_iter().flatten().all(are_digits))
-            .then_some(Self { whole, fraction, exponent })
+        (is_any && all.into_iter().flatten().all(are_digits)).then_some(Self {
+            whole,
+            fraction,
+            exponent,
+        })
     }
 }
 

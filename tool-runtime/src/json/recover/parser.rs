@@ -240,7 +240,10 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         };
         let is_set = |frame: &Frame<'s, B>| {
             B::is_empty(&frame.members)
-                && frame.key.as_ref().is_some_and(|(_, span)| self.source.quote(span.start).is_some())
+                && frame
+                    .key
+                    .as_ref()
+                    .is_some_and(|(_, span)| self.source.quote(span.start).is_some())
         };
         match sign {
             b':' => {
@@ -388,8 +391,7 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             return false;
         }
         let (count, last) = self.closed;
-        let is_sole = count == 0
-            || count == 1 && self.source.skip_blanks(last) == start;
+        let is_sole = count == 0 || count == 1 && self.source.skip_blanks(last) == start;
         let after = self.source.skip_blanks(self.at);
         is_sole
             && self.source.byte(after) == Some(b',')
@@ -509,11 +511,8 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         if let Some(kind) = kind {
             return self.open(kind, len);
         }
-        let value = if self.source.quote(self.at).is_some() {
-            self.strings()?
-        } else {
-            self.bare()?
-        };
+        let value =
+            if self.source.quote(self.at).is_some() { self.strings()? } else { self.bare()? };
         self.place(value)
     }
 

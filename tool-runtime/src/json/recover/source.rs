@@ -131,7 +131,7 @@ impl<'t> Source<'t> {
     pub(super) fn comment(&self, at: usize) -> Option<(usize, bool)> {
         let line = |at: usize| {
             let len = self.rest_bytes(at).iter().position(|&byte| byte == b'\n');
-            (len.map_or(self.end(), |len| at + len), true)
+            (at + len.unwrap_or(self.end() - at), true)
         };
         match (self.byte(at)?, self.byte(at + 1)) {
             (b'/', Some(b'/')) => Some(line(at)),
@@ -176,8 +176,7 @@ impl Family {
             Self::Double => plain(b'"'),
             Self::Single => plain(b'\''),
             _ => bytes.iter().position(|&b| {
-                b < b' '
-                    || matches!(b, b'"' | b'\'' | b'`' | b'\\' | 0xC2 | 0xE2 | 0xE3 | 0xEF)
+                b < b' ' || matches!(b, b'"' | b'\'' | b'`' | b'\\' | 0xC2 | 0xE2 | 0xE3 | 0xEF)
             }),
         }
     }

@@ -7,12 +7,7 @@
 use std::ops::Range;
 
 use super::{
-    build::Build,
-    ending::Fit,
-    escape::decode,
-    keys::Keys,
-    parser::Parser,
-    refusal::Refusal,
+    build::Build, ending::Fit, escape::decode, keys::Keys, parser::Parser, refusal::Refusal,
     source::Family,
 };
 use crate::json::{FixKind, UnreadableKind};
@@ -127,8 +122,7 @@ impl<B: Build> Parser<'_, '_, B> {
                 }
                 _ => {}
             }
-            let Some((_, len)) =
-                self.source.quote(at).filter(|&(other, _)| family.closes(other))
+            let Some((_, len)) = self.source.quote(at).filter(|&(other, _)| family.closes(other))
             else {
                 at += self.source.char(at).map_or(1, char::len_utf8);
                 continue;
@@ -209,14 +203,16 @@ impl<B: Build> Parser<'_, '_, B> {
     fn note(&self, at: usize, len: usize, inner: &mut Inner) {
         let before = self.source.before(at).unwrap_or(' ');
         let after = self.source.char(at + len).unwrap_or(' ');
-        if before.is_alphanumeric() && after.is_alphanumeric() && self.source.byte(at) != Some(b'"') {
+        if before.is_alphanumeric() && after.is_alphanumeric() && self.source.byte(at) != Some(b'"')
+        {
             // An apostrophe.
             return;
         }
         if inner.count == 0 {
             inner.first = at;
         }
-        let opens = !before.is_alphanumeric() && !matches!(before, '.' | '!' | '?' | ')' | '%')
+        let opens = !before.is_alphanumeric()
+            && !matches!(before, '.' | '!' | '?' | ')' | '%')
             && !after.is_whitespace();
         let next = self.source.sign(self.source.skip_blanks(at + len)).map(|(sign, _)| sign);
         inner.is_doubtful |=
@@ -241,7 +237,9 @@ impl<B: Build> Parser<'_, '_, B> {
         let text = content.trim_end();
         let stop = match text.strip_suffix(',') {
             Some(text) => text.len(),
-            None if content.get(text.len()..).is_some_and(|blank| blank.contains('\n')) => text.len(),
+            None if content.get(text.len()..).is_some_and(|blank| blank.contains('\n')) => {
+                text.len()
+            }
             None => return Ok(None),
         };
         if stop == 0 {

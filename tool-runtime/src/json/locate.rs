@@ -52,16 +52,18 @@ pub(super) struct Located {
     pub(super) truncated: bool,
 }
 
-/// Finds the value in `text`, which is not JSON as a whole. `steps` counts the work.
+/// Finds the value in `text`, which is not JSON as a whole; `is_first` if what it begins with is
+/// none. `steps` counts the work.
 pub(super) fn locate(
     text: &str,
     wanted: Roots,
     reading: &Reading<'_>,
+    is_first: bool,
     steps: &mut usize,
 ) -> Result<Located, Unreadable> {
     // Of the pass that follows this one: a token takes a byte or more, and a few looks.
     *steps += 3 * text.len();
-    let scan = Scan::new(text, wanted, *reading, steps);
+    let scan = Scan::new(text, wanted, *reading, is_first, steps);
     if let Some((at, damage)) = scan.damage {
         return Err(match damage {
             Damage::Refused(refusal) => Unreadable::refused(text, &refusal, wanted),

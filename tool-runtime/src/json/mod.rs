@@ -223,7 +223,11 @@ fn read(
             let json = Json::Text(text.trim().to_owned());
             Ok(Located { value, json, span, fixes: Vec::new(), truncated: false })
         }
-        Err(_) => locate(text, wanted, reading, steps),
+        Err(error) => {
+            // Then the text's first bracket opens what is damaged, or is none of JSON.
+            let is_first = !error.to_string().starts_with("trailing characters");
+            locate(text, wanted, reading, is_first, steps)
+        }
     }
 }
 
@@ -302,6 +306,26 @@ mod tests {
             "x(",
             ",",
             "aaaa",
+            "a:",
+            "{:::",
+            "a \"b\" c ",
+            "a \"b\", c ",
+            "\": ",
+            "\", \"",
+            "'a' ",
+            "\"\"",
+            "“",
+            "/*",
+            "\" /* ",
+            "\" // \n",
+            "#",
+            "(",
+            "a, ",
+            "{'a':1,",
+            "1 ",
+            "\"+",
+            "=>",
+            "\n\"a\": ",
         ];
         let reading = Reading { options: Options::default(), keys: Keys::NONE };
         for unit in units {

@@ -18,6 +18,9 @@ use super::{
 /// How many steps the recovery parser takes for a byte, its looks ahead counted.
 const STEPS: usize = 3;
 
+/// Placeholders are shorter.
+const PLACEHOLDER: usize = 256;
+
 /// Several damaged values are hardly ever the same one, so few are tried.
 const ATTEMPTS: usize = 4;
 
@@ -44,6 +47,8 @@ pub(super) struct Scan<'t, 's> {
     text: &'t str,
     wanted: Roots,
     reading: Reading<'t>,
+    /// What the text begins with is known to be no JSON.
+    is_first: bool,
     /// How many damaged values may still be read.
     attempts: usize,
     steps: &'s mut usize,
@@ -82,6 +87,7 @@ impl<'t, 's> Scan<'t, 's> {
         text: &'t str,
         wanted: Roots,
         reading: Reading<'t>,
+        is_first: bool,
         steps: &'s mut usize,
     ) -> Self {
         let mut scan = Self {
@@ -89,6 +95,7 @@ impl<'t, 's> Scan<'t, 's> {
             wanted,
             reading,
             attempts: ATTEMPTS,
+            is_first,
             steps,
             at: 0,
             in_fence: false,
@@ -254,6 +261,13 @@ impl<'t, 's> Scan<'t, 's> {
 
     fn piece(&mut self) {
         let rest = self.rest();
+        // Such a value need not be tried by another parser before.
+        let is_first = self.is_first && self.parts.is_empty();
+        if is_first && !begins_word(rest) {
+            let reach = rest.len();
+            self.is_first = false;
+            return self.damaged_piece(reach);
+        }
         let Some(piece) = Piece::at(rest) else {
             *self.steps += rest.len();
             return self.damaged_piece(rest.len());
@@ -525,6 +539,14 @@ impl<'t, 's> Scan<'t, 's> {
         }
         self.parts.push(Part { kind, is_piece: false, span });
     }
+}
+
+/// Whether a word or an escape follows the bracket, so that it may be a placeholder or escaped.
+fn begins_word(text: &str) -> bool {
+    let first = text.trim_start_matches(|c: char| matches!(c, '{' | '[' | '/') || is_blank(c));
+    let head = text.get(..PLACEHOLDER).unwrap_or(text);
+    first.starts_with('\\')
+        || first.starts_with(|c: char| c.is_alphabetic() || c == '_') && Piece::at(head).is_some()
 }
 
 fn begins_scalar(c: char) -> bool {

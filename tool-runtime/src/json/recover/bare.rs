@@ -136,7 +136,26 @@ impl<B: Build> Parser<'_, '_, B> {
         }
     }
 
+    /// An integer as JSON writes it, with a sign of JSON right behind it: most numbers are.
+    fn plain_number(&mut self) -> Option<B::Value> {
+        let start = self.at;
+        let rest = self.source.rest_bytes(start);
+        let len = rest.iter().position(|byte| !byte.is_ascii_digit())?;
+        let is_plain = matches!(rest.get(len), Some(b',' | b'}' | b']'))
+            && len > 0
+            && (len == 1 || rest.first() != Some(&b'0'));
+        let end = start + len;
+        let word = is_plain.then(|| self.source.slice(start..end))?;
+        let value = B::number(word, word, start..end)?;
+        self.at = end;
+        self.last_is_number = true;
+        Some(value)
+    }
+
     fn number(&mut self) -> Result<B::Value, Refusal> {
+        if let Some(value) = self.plain_number() {
+            return Ok(value);
+        }
         let start = self.at;
         let rest = self.source.rest(start);
         let ends = |c: char| {

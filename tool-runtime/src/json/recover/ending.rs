@@ -191,7 +191,9 @@ impl<B: Build> Parser<'_, '_, B> {
             }
             _ => {}
         }
-        let Some((key_end, colon)) = self.key_ahead(at) else { return Fit::No };
+        let Some((key_end, colon)) = self.key_ahead(at) else {
+            return if self.is_cut_key(at) { Fit::Strong } else { Fit::No };
+        };
         let key = self.source.slice(start..key_end);
         let is_quoted = self.source.quote(start).is_some();
         let value = self.value_begins(colon);
@@ -206,6 +208,25 @@ impl<B: Build> Parser<'_, '_, B> {
             None if is_quoted => value,
             None => value.min(Fit::Weak),
         }
+    }
+
+    /// Whether the text ends within the quoted key at `at`, or right behind it.
+    fn is_cut_key(&self, at: usize) -> bool {
+        let Some((family, len)) = self.source.quote(at) else {
+            return false;
+        };
+        let rest = self.source.rest(at + len);
+        let is_short = rest.len() <= KEY;
+        let word = if is_short { rest.trim_start_matches(is_bare_key) } else { rest };
+        let quote = self.source.quote(self.source.end() - word.len());
+        is_short
+            && match quote {
+                None => word.is_empty(),
+                Some((other, len)) => {
+                    family.closes(other)
+                        && word.get(len..).is_some_and(|rest| rest.trim().is_empty())
+                }
+            }
     }
 
     /// The end of the key that begins at `at`, and what is behind its colon.

@@ -131,7 +131,7 @@ impl<'t> Source<'t> {
     pub(super) fn comment(&self, at: usize) -> Option<(usize, bool)> {
         let line = |at: usize| {
             let len = self.rest_bytes(at).iter().position(|&byte| byte == b'\n');
-            (at + len.unwrap_or(self.end() - at), true)
+            (len.map_or_else(|| self.end(), |len| at + len), true)
         };
         match (self.byte(at)?, self.byte(at + 1)) {
             (b'/', Some(b'/')) => Some(line(at)),

@@ -355,6 +355,9 @@ impl<B: Build> Parser<'_, '_, B> {
         let rest = self.source.rest(start);
         let len = rest.find(quotes);
         let raw = len.and_then(|len| rest.get(..len)).unwrap_or(rest);
+        if len.is_none() && raw.contains(['"', '\'']) {
+            return Err(Refusal::new(UnreadableKind::Syntax, open, TWO_READINGS));
+        }
         self.fix(FixKind::Quotes, open..start)?;
         let decoded = decode(raw, len.is_none());
         if decoded.has_bad {

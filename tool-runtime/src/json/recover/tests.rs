@@ -135,6 +135,10 @@ fn cut_text() {
     check("{\"a\": 1, \"b", &json!({"a": 1}), &[CutMember, MissingCloser]);
     check("{\"a\": 1, \"b\":", &json!({"a": 1}), &[CutMember, MissingCloser]);
     check("{\"a\": 1, \"b\"", &json!({"a": 1}), &[CutMember, MissingCloser]);
+    for cut in ["\"", "\"b", "\"b\"", "\"b\" ", "\"b\":", "\"b\": "] {
+        let text = format!("{{\"a\": \"x\", {cut}");
+        check(&text, &json!({"a": "x"}), &[CutMember, MissingCloser]);
+    }
     check("[1, 2,", &json!([1, 2]), &[CutList, MissingCloser]);
     check("[1, 2 ", &json!([1, 2]), &[MissingCloser]);
     check("[\"a\\u12", &json!(["a"]), &[CutText, MissingCloser]);
@@ -163,6 +167,7 @@ fn refusals() {
         ("{\"a\": \"x\", COMMENT \"b\": \"y\"}", Syntax),
         ("{\"a\": \"first, b: 1}", Syntax),
         ("{a: one b: two}", Syntax),
+        ("{\"a\": \"\"\"x\", \"b\": 1}", Syntax),
         ("{\"a\": [1], [2]}", Syntax),
     ] {
         let refused = read(text).expect_err(text);

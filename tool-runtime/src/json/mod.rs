@@ -30,6 +30,7 @@ mod options;
 mod parsed;
 mod piece;
 mod recover;
+mod scalar;
 mod scan;
 mod token;
 mod tree;

@@ -5,18 +5,19 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    FixKind, Reading, UnreadableKind,
+    FixKind, Reading,
     around::Around,
     coerce::Roots,
     found::Found,
     mark::{Mark, is_blank, is_odd_blank},
     parsed::Json,
-    piece::{Piece, scalar_len},
+    piece::Piece,
     recover::{Refusal, Values, recover},
+    scalar::begins_scalar,
 };
 
 /// How many steps the recovery parser takes for a byte, its looks ahead counted.
-const STEPS: usize = 3;
+pub(super) const STEPS: usize = 3;
 
 /// Placeholders are shorter.
 const PLACEHOLDER: usize = 256;
@@ -37,23 +38,23 @@ pub(super) struct Part {
 }
 
 impl Part {
-    const fn new(kind: FixKind, span: Range<usize>) -> Self {
+    pub(super) const fn new(kind: FixKind, span: Range<usize>) -> Self {
         Self { kind: Some(kind), is_piece: false, span }
     }
 }
 
 /// What the pass has seen; at its end, all that there is to judge by.
 pub(super) struct Scan<'t, 's> {
-    text: &'t str,
-    wanted: Roots,
-    reading: Reading<'t>,
+    pub(super) text: &'t str,
+    pub(super) wanted: Roots,
+    pub(super) reading: Reading<'t>,
     /// What the text begins with is known to be no JSON.
     is_first: bool,
     /// How many damaged values may still be read.
-    attempts: usize,
-    steps: &'s mut usize,
-    at: usize,
-    in_fence: bool,
+    pub(super) attempts: usize,
+    pub(super) steps: &'s mut usize,
+    pub(super) at: usize,
+    pub(super) in_fence: bool,
     has_tag: bool,
     /// Where the value ends at the latest, by whether a fence is open and a tag came before.
     ends: [Option<usize>; 4],
@@ -114,7 +115,7 @@ impl<'t, 's> Scan<'t, 's> {
         scan
     }
 
-    fn rest(&self) -> &'t str {
+    pub(super) fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
@@ -178,7 +179,7 @@ impl<'t, 's> Scan<'t, 's> {
     }
 
     /// Passes the next `len` bytes, which are no part of the value.
-    fn cut(&mut self, kind: FixKind, len: usize) {
+    pub(super) fn cut(&mut self, kind: FixKind, len: usize) {
         let span = self.at..self.at + len;
         self.at = span.end;
         self.marks_only &= kind != FixKind::Prose;
@@ -339,7 +340,7 @@ impl<'t, 's> Scan<'t, 's> {
 
     /// Where the value ends at the latest: before the fence that closes the open one, and before
     /// the tags at the end of the text.
-    fn end_of_value(&mut self) -> usize {
+    pub(super) fn end_of_value(&mut self) -> usize {
         let state = usize::from(self.in_fence) + 2 * usize::from(self.has_tag);
         let known = self.ends.get(state).copied().flatten();
         if let Some(end) = known {
@@ -418,111 +419,7 @@ impl<'t, 's> Scan<'t, 's> {
         }
     }
 
-    fn scalar(&mut self) {
-        let rest = self.rest();
-        let len = scalar_len(rest);
-        *self.steps += len.map_or(rest.len(), |len| 2 * len);
-        let json = len.and_then(|len| rest.get(..len)).unwrap_or_default().to_owned();
-        if let Ok(value) = serde_json::from_str(&json)
-            && !self.is_sum(self.at + json.len())
-        {
-            let span = self.at..self.at + json.len();
-            let json = Json::Text(json);
-            let (mends, truncated) = (Vec::new(), false);
-            return self
-                .value(Found { value, json, span, escaped: false, mends, truncated }, false);
-        }
-        let end = self.end_of_value();
-        let reach = end - self.at;
-        if let Some(attempts) = self.attempts.checked_sub(1) {
-            self.attempts = attempts;
-            *self.steps += STEPS * reach;
-            match recover::<Values>(self.text, self.at, end, self.reading.mode(false)) {
-                Ok(read) if self.only_marks_follow(read.end) => {
-                    let span = self.at..read.end;
-                    let text = self.text.get(span.start..end).unwrap_or_default().to_owned();
-                    let json = Json::damaged(text, false);
-                    let (mends, truncated) = (read.fixes, read.truncated);
-                    let counts = self.begins_fence() && self.wanted.allows(&read.value);
-                    let value = read.value;
-                    let found = Found { value, json, span, escaped: false, mends, truncated };
-                    return self.value(found, counts);
-                }
-                Err(refusal)
-                    if refusal.kind != UnreadableKind::NoValue && self.only_marks_follow(end) =>
-                {
-                    self.alone_damage.get_or_insert(refusal);
-                }
-                _ => {}
-            }
-        }
-        self.cut(FixKind::Prose, rest.chars().next().map_or(1, char::len_utf8));
-    }
-
-    fn is_sum(&self, at: usize) -> bool {
-        let rest = self.text.get(at..).unwrap_or_default();
-        rest.trim_start_matches(is_blank).starts_with('+')
-    }
-
-    /// A tuple may be what a fence holds.
-    fn begins_fence(&self) -> bool {
-        self.in_fence && self.parts.last().is_some_and(|part| part.kind == Some(FixKind::Fence))
-    }
-
-    /// Whether the text so far is the name before the bracket here, and what is in brackets begins
-    /// as a scalar does: `name("Oslo");`.
-    fn is_sole_call(&self) -> bool {
-        let before = self.text.get(..self.at).unwrap_or_default().trim_end();
-        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
-        let name = before.rsplit(|c| !is_name(c)).next().unwrap_or_default();
-        let after = self.rest().get(1..).unwrap_or_default().trim_start_matches(is_blank);
-        if !after.starts_with(begins_scalar) || self.parts.len() > 4 {
-            return false;
-        }
-        let prose = self.parts.iter().filter(|part| part.kind == Some(FixKind::Prose)).count();
-        let is_alone = self.parts.last().is_some_and(|part| {
-            part.span.end - part.span.start >= name.len() && part.span.len() <= name.len() + 1
-        });
-        !name.is_empty() && prose == 1 && is_alone
-    }
-
-    /// The scalar that is a call's only argument.
-    fn scalar_in_call(&mut self) {
-        let rest = self.rest();
-        *self.steps += 3 * rest.len();
-        let inside = rest.get(1..).unwrap_or_default();
-        let tail = inside.trim_end().trim_end_matches(';').trim_end();
-        let argument = tail.strip_suffix(')').unwrap_or_default();
-        let json = argument.trim();
-        let Ok(value) = serde_json::from_str::<Value>(json) else {
-            return self.cut(FixKind::Prose, 1);
-        };
-        let start = self.at + 1 + (argument.len() - argument.trim_start().len());
-        let span = start..start + json.len();
-        self.parts.pop();
-        let name = self.text.get(..self.at).unwrap_or_default().trim_end();
-        let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
-        let first = name.trim_end_matches(is_name).len();
-        self.parts.push(Part::new(FixKind::Call, first..start));
-        let json = Json::Text(json.to_owned());
-        let (mends, truncated) = (Vec::new(), false);
-        let end = self.text.trim_end().len();
-        self.value(Found { value, json, span, escaped: false, mends, truncated }, false);
-        self.cut(FixKind::Call, end - self.at);
-    }
-
-    /// Whether no more text comes behind `at`: a closing mark at most.
-    fn only_marks_follow(&self, at: usize) -> bool {
-        let rest = self.text.get(at..).unwrap_or_default();
-        let rest = rest
-            .trim_start_matches(|c: char| is_blank(c) || is_odd_blank(c) || matches!(c, ',' | ';'));
-        rest.is_empty()
-            || rest.starts_with(['`', '<', '~'])
-            || rest.starts_with("/*")
-            || rest.starts_with("//")
-    }
-
-    fn value(&mut self, found: Found, counts: bool) {
+    pub(super) fn value(&mut self, found: Found, counts: bool) {
         self.at = found.span.end;
         self.marks_only = false;
         let span = found.span.clone();
@@ -547,12 +444,4 @@ fn begins_word(text: &str) -> bool {
     let head = text.get(..PLACEHOLDER).unwrap_or(text);
     first.starts_with('\\')
         || first.starts_with(|c: char| c.is_alphabetic() || c == '_') && Piece::at(head).is_some()
-}
-
-fn begins_scalar(c: char) -> bool {
-    matches!(
-        c,
-        '"' | '\'' | '“' | '‘' | '-' | '+' | '.' | '0'
-            ..='9' | 't' | 'f' | 'n' | 'T' | 'F' | 'N' | 'u' | '('
-    )
 }

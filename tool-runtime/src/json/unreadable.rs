@@ -54,7 +54,7 @@ pub enum UnreadableKind {
 /// assert_eq!(
 ///     error.to_string(),
 ///     "this number can be read in two ways: write it without separators of thousands, and with \
-///      a point at line 1 column 32, near `o\", \"days\": 1.000,5}`. Send one JSON value and \
+///      a point at line 1 column 32, near `, \"days\": 1.000,5}`. Send one JSON value and \
 ///      nothing else.",
 /// );
 /// assert_eq!(error.offset(), 31);

@@ -10,6 +10,7 @@
 
 mod bare;
 mod build;
+mod closing;
 mod ending;
 mod escape;
 mod keys;

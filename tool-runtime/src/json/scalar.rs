@@ -106,6 +106,24 @@ impl Scan<'_, '_> {
         self.cut(FixKind::Call, end - self.at);
     }
 
+    /// A string that was escaped one level too often, alone in the text: `\"Oslo\"`.
+    pub(super) fn escaped_text(&mut self) -> bool {
+        let rest = self.rest().trim_end();
+        if !rest.starts_with("\\\"") {
+            return false;
+        }
+        *self.steps += 2 * rest.len();
+        let json = rest.replace("\\\"", "\"");
+        let Ok(value @ Value::String(_)) = serde_json::from_str(&json) else {
+            return false;
+        };
+        let span = self.at..self.at + rest.len();
+        let json = Json::Text(json);
+        let (mends, truncated) = (Vec::new(), false);
+        self.value(Found { value, json, span, escaped: true, mends, truncated }, false);
+        true
+    }
+
     /// Whether no more text comes behind `at`: a closing mark at most.
     fn only_marks_follow(&self, at: usize) -> bool {
         let rest = self.text.get(at..).unwrap_or_default();

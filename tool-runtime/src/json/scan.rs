@@ -142,6 +142,7 @@ impl<'t, 's> Scan<'t, 's> {
                 },
                 '\u{feff}' if self.at == 0 => self.cut(FixKind::Bom, c.len_utf8()),
                 c if self.marks_only && begins_scalar(c) => self.scalar(),
+                '\\' if self.marks_only && self.escaped_text() => {}
                 '(' if self.begins_fence() => self.scalar(),
                 '(' if self.is_sole_call() => self.scalar_in_call(),
                 c if is_blank(c) => self.at += 1,

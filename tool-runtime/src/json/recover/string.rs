@@ -282,7 +282,9 @@ impl<B: Build> Parser<'_, '_, B> {
             // What is cut off inside a key has no colon yet.
             return if content.contains(':') { Err(unsettled) } else { Ok((end, End::Cut)) };
         }
-        let has_doubt = inner.is_open || inner.is_doubtful || closers.is_some();
+        // An unpaired quote may as well have ended it, with something lost behind.
+        let has_doubt =
+            inner.is_open || inner.is_doubtful || inner.count % 2 == 1 || closers.is_some();
         let is_part = self.stack.is_empty() && content.contains(['{', '}', '[', ']']);
         if inner.count > 0 && (has_doubt || self.stack.is_empty()) || is_part {
             return Err(Refusal::new(UnreadableKind::Syntax, inner.first.max(start), TWO_READINGS));

@@ -99,6 +99,7 @@ fn keeps_promise(class: &str, text: &str, result: &Result<Parsed, Unreadable>) -
         ("ambiguous", Err(error)) => error.is_ambiguous(),
         ("refused", Err(error)) => !error.is_ambiguous(),
         ("encoded", Ok(_)) => true,
+        ("mended", Ok(parsed)) => parsed.level() > Level::Wrapping,
         ("valid" | "ambiguous" | "refused", _) | (_, Err(_)) => false,
         (_, Ok(parsed)) => parsed.level() == Level::Wrapping,
     }

@@ -156,8 +156,8 @@ fn what_no_provider_takes_is_refused() {
     };
     let object = || json!({ "type": "object" });
     assert!(refused("über", "Text.", object()).contains("`über` must be 1 to 128"));
-    assert!(refused("", "Text.", object()).contains("1 to 64"));
-    assert!(refused(&"x".repeat(129), "Text.", object()).contains("1 to 64"));
+    assert!(refused("", "Text.", object()).contains("1 to 128"));
+    assert!(refused(&"x".repeat(129), "Text.", object()).contains("1 to 128"));
     assert!(refused("x", " \n", object()).contains("no description"));
     assert!(refused("x", "Text.", json!({ "type": "string" })).contains("type `object`"));
     assert!(refused("x", "Text.", json!(true)).contains("type `object`"));

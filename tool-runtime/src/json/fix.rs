@@ -110,6 +110,58 @@ pub enum FixKind {
     ChoiceCase,
     /// `{"name": …, "arguments": …}` and its kind around the arguments that the schema describes.
     Envelope,
+    /// A raw line break, tab or other control character in a string.
+    Control,
+    /// A backslash that escapes nothing JSON knows: it is kept, unless a quote follows it.
+    Escape,
+    /// `True`, `None` and the like.
+    Literal,
+    /// `undefined`, read as null.
+    Undefined,
+    /// `// …`, `# …` or `/* … */`.
+    Comment,
+    /// A comma before the first, between two, or behind the last.
+    Comma,
+    /// Single, curly, full-width, backtick, doubled or triple quotes around a string.
+    Quotes,
+    /// A key without quotes.
+    BareKey,
+    /// A string without quotes.
+    BareText,
+    /// `+1`, `.5`, `5.`, `1_000`.
+    Number,
+    /// A number with zeros before it; only a schema can say whether it is one.
+    LeadingZeros,
+    /// Full-width signs outside strings.
+    Punctuation,
+    /// `=` or `=>` for a colon.
+    Equals,
+    /// `(1, 2)` or `{1, 2}` for a list; `(1)` for 1.
+    Tuple,
+    /// `"a" + "b"`.
+    Concatenation,
+    /// The same member twice.
+    RepeatedMember,
+    /// No comma between two members or items.
+    MissingComma,
+    /// No colon between key and value.
+    MissingColon,
+    /// A bracket that is never closed.
+    MissingCloser,
+    /// A bracket closed by one of another kind.
+    WrongCloser,
+    /// A bracket that closes nothing, or too early.
+    ExtraCloser,
+    /// Quotes in a string that are not escaped.
+    InnerQuotes,
+    /// A string that lacks the quote at one end, or has another one there.
+    MissingQuote,
+    /// The text ends inside a string, which is closed there.
+    CutText,
+    /// The text ends inside a key or before its value; the member is dropped.
+    CutMember,
+    /// The text ends where another member or item begins.
+    CutList,
 }
 
 impl FixKind {
@@ -136,6 +188,32 @@ impl FixKind {
             Self::KeyCase => (Schema, Inferred, "spelled a key as the schema does"),
             Self::ChoiceCase => (Schema, Inferred, "spelled a value as the schema lists it"),
             Self::Envelope => (Schema, Inferred, "took the arguments out of what was around them"),
+            Self::Control => (Spelling, Lossless, "escaped control characters in a string"),
+            Self::Escape => (Spelling, Inferred, "kept the backslash of an escape that is none"),
+            Self::Literal => (Spelling, Lossless, "read a literal of another language"),
+            Self::Undefined => (Spelling, Inferred, "read undefined as null"),
+            Self::Comment => (Spelling, Lossless, "removed a comment"),
+            Self::Comma => (Spelling, Lossless, "removed a stray comma"),
+            Self::Quotes => (Spelling, Lossless, "read a string in quotes of another kind"),
+            Self::BareKey => (Spelling, Lossless, "put quotes around a key"),
+            Self::BareText => (Spelling, Inferred, "put quotes around a text"),
+            Self::Number => (Spelling, Lossless, "read a number of another spelling"),
+            Self::LeadingZeros => (Spelling, Inferred, "read a number with zeros before it"),
+            Self::Punctuation => (Spelling, Lossless, "read full-width punctuation"),
+            Self::Equals => (Spelling, Lossless, "read an equals sign as a colon"),
+            Self::Tuple => (Spelling, Lossless, "read a tuple"),
+            Self::Concatenation => (Spelling, Lossless, "joined strings"),
+            Self::RepeatedMember => (Spelling, Inferred, "removed a repetition of a member"),
+            Self::MissingComma => (Structure, Inferred, "put in a missing comma"),
+            Self::MissingColon => (Structure, Inferred, "put in a missing colon"),
+            Self::MissingCloser => (Structure, Inferred, "put in a missing closing bracket"),
+            Self::WrongCloser => (Structure, Inferred, "replaced a closing bracket"),
+            Self::ExtraCloser => (Structure, Inferred, "removed a closing bracket"),
+            Self::InnerQuotes => (Structure, Inferred, "escaped quotes inside a string"),
+            Self::MissingQuote => (Structure, Inferred, "put in a missing quote"),
+            Self::CutText => (Truncation, Lossy, "closed a string that was cut off"),
+            Self::CutMember => (Truncation, Lossy, "dropped a member that was cut off"),
+            Self::CutList => (Truncation, Lossy, "closed what was cut off behind a comma"),
         }
     }
 

@@ -4,29 +4,31 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::mark::is_blank;
+use super::{Fix, mark::is_blank, parsed::Json};
 
 /// A value in the text.
 #[derive(Debug)]
 pub(super) struct Found {
     pub(super) value: Value,
     /// The text of the value, without the escapes of an escaped one.
-    pub(super) json: String,
+    pub(super) json: Json,
     pub(super) span: Range<usize>,
     pub(super) escaped: bool,
+    /// What was mended in the value itself.
+    pub(super) mends: Vec<Fix>,
+    pub(super) truncated: bool,
 }
 
 impl Found {
     /// Floats count as the same only where their digits are.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let bare = |json: &str| json.replace(is_blank, "");
-        self.value == other.value
-            && (!has_float(&self.value) || bare(&self.json) == bare(&other.json))
+        let bare = |found: &Self| found.json.text(&found.value).replace(is_blank, "");
+        self.value == other.value && (!has_float(&self.value) || bare(self) == bare(other))
     }
 }
 
 /// Numbers beyond 64 bits are floats as well, and lose digits.
-fn has_float(value: &Value) -> bool {
+pub(super) fn has_float(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.is_f64(),
         Value::Array(items) => items.iter().any(has_float),

@@ -4,9 +4,11 @@
 //! bracket up to the one that closes it, brackets in strings not counted) that serde_json reads.
 //! The pass goes on behind a piece, so nothing inside one is ever a candidate.
 //!
-//! - A piece that is no JSON is *damage*, and damage anywhere refuses the text: the piece may be
-//!   the value, and a whole object next to or inside it only a part. Damage also is a bracket that
-//!   is never closed, or closes nothing; and an object that has a key twice.
+//! - A piece that is no JSON, and a bracket that is never closed, go to the
+//!   [recovery parser](super::recover); what it reads is a candidate as well. What it refuses is
+//!   *damage*, and damage anywhere refuses the text: the piece may be the value, and a whole object
+//!   next to it only a part. Damage also is a bracket that closes nothing, unless nothing but such
+//!   brackets follows the value.
 //! - A candidate that may be a part of something that has lost its brackets is refused as well;
 //!   [`whole`](super::whole) says how that shows.
 //! - The one piece that is prose is a placeholder, a word in brackets: `{city}`, `[see below]`.
@@ -28,33 +30,43 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    Fix, FixKind, Unreadable,
+    Fix, FixKind, Reading, Unreadable,
     coerce::Roots,
+    parsed::Json,
+    recover::allow,
     scan::{Damage, Part, Scan},
     whole::part_of,
 };
 
 /// The bound on the work, for all passes together.
 #[cfg(test)]
-pub(super) const STEPS_PER_BYTE: usize = 12;
+pub(super) const STEPS_PER_BYTE: usize = 48;
 
 /// A value found in the text, where it was, and what stood around it.
 #[derive(Debug)]
 pub(super) struct Located {
     pub(super) value: Value,
-    pub(super) json: String,
+    pub(super) json: Json,
     pub(super) span: Range<usize>,
     pub(super) fixes: Vec<Fix>,
+    pub(super) truncated: bool,
 }
 
-/// Finds the value in `text`, which is not JSON as a whole. `steps` counts the work.
-pub(super) fn locate(text: &str, wanted: Roots, steps: &mut usize) -> Result<Located, Unreadable> {
+/// Finds the value in `text`, which is not JSON as a whole; `is_first` if what it begins with is
+/// none. `steps` counts the work.
+pub(super) fn locate(
+    text: &str,
+    wanted: Roots,
+    reading: &Reading<'_>,
+    is_first: bool,
+    steps: &mut usize,
+) -> Result<Located, Unreadable> {
     // Of the pass that follows this one: a token takes a byte or more, and a few looks.
     *steps += 3 * text.len();
-    let scan = Scan::new(text, wanted, steps);
+    let scan = Scan::new(text, wanted, *reading, is_first, steps);
     if let Some((at, damage)) = scan.damage {
         return Err(match damage {
-            Damage::Piece(error) => Unreadable::damaged(text, at, &error, wanted),
+            Damage::Refused(refusal) => Unreadable::refused(text, &refusal, wanted),
             Damage::Sign(what) => Unreadable::syntax(text, at, what, wanted),
         });
     }
@@ -65,6 +77,9 @@ pub(super) fn locate(text: &str, wanted: Roots, steps: &mut usize) -> Result<Loc
     let alone = scan.alone.filter(|_| !has(FixKind::Prose));
     let Some(found) = scan.found.or(alone) else {
         let is_blank = |part: &Part| matches!(part.kind, Some(FixKind::Bom | FixKind::Blank));
+        if let Some(refusal) = &scan.alone_damage {
+            return Err(Unreadable::refused(text, refusal, wanted));
+        }
         return Err(if scan.parts.iter().all(is_blank) {
             Unreadable::empty(wanted)
         } else {
@@ -84,8 +99,14 @@ pub(super) fn locate(text: &str, wanted: Roots, steps: &mut usize) -> Result<Loc
     let mut fixes = outwards(before.into_iter().rev());
     fixes.extend(found.escaped.then(|| Fix::new(FixKind::Escaped, found.span.clone())));
     fixes.extend(outwards(after.into_iter()));
+    fixes.extend(found.mends);
     fixes.sort_by_key(|fix| fix.span.start);
-    Ok(Located { value: found.value, json: found.json, span: found.span, fixes })
+    for (count, fix) in fixes.iter().enumerate() {
+        allow(&reading.options, fix, count)
+            .map_err(|refusal| Unreadable::refused(text, &refusal, wanted))?;
+    }
+    let (value, json, span, truncated) = (found.value, found.json, found.span, found.truncated);
+    Ok(Located { value, json, span, fixes, truncated })
 }
 
 /// Parts as fixes, from the value outwards: behind the first prose, marks are prose too.
@@ -94,7 +115,12 @@ fn outwards(parts: impl Iterator<Item = Part>) -> Vec<Fix> {
     let mut in_prose = false;
     for Part { kind, span, .. } in parts {
         let kind = match kind.unwrap_or(FixKind::Prose) {
-            kind @ (FixKind::Bom | FixKind::Repeat | FixKind::Reasoning) => kind,
+            kind @ (FixKind::Bom
+            | FixKind::Repeat
+            | FixKind::Reasoning
+            | FixKind::Comment
+            | FixKind::Comma
+            | FixKind::ExtraCloser) => kind,
             kind => {
                 in_prose |= kind == FixKind::Prose;
                 if in_prose { FixKind::Prose } else { kind }

@@ -5,11 +5,9 @@
 //! that the text does not spell, where two values could be meant none is returned, and neither is
 //! one that may be a part of something larger: `"city": "Oslo", "limits": {"days": 3}` is no object.
 //!
-//! Two passes: serde_json over the whole text, then, on failure, one search for the value. What
-//! counts as the value is written down with the search. The depth limit is serde_json's; the work
-//! is linear in the length of the text. With a schema at hand [`parse_as`] then brings the value
-//! into what the schema wants, where that is the single reading. [`Partial`] reads a value while
-//! its text arrives.
+//! Two passes: serde_json over the whole text, then, on failure, one search for the value, which has
+//! the recovery parser read what is damaged. What counts as the value is written down with the
+//! search. The depth limit is serde_json's; the work is linear in the length of the text.
 //!
 //! ```
 //! use tool_runtime::json::{FixKind, parse};
@@ -28,9 +26,13 @@ mod key;
 mod locate;
 mod mark;
 mod number;
+mod options;
+mod parsed;
 mod partial;
 mod piece;
 mod print;
+mod recover;
+mod scalar;
 mod scan;
 mod sound;
 mod token;
@@ -47,73 +49,20 @@ pub(crate) use self::number::whole_numbers;
 use self::{
     coerce::{Inner, Roots, coerce, is_settled, takes_nothing},
     locate::{Located, locate},
+    parsed::Json,
+    recover::{Keys, Mode, Nodes, Refusal, allow, recover},
     sound::read_sound,
+    tree::Node,
     unique::read_unique,
 };
 pub use self::{
     fix::{Fix, FixKind, Level, Risk},
     number::make_whole,
+    options::Options,
+    parsed::Parsed,
     partial::{Partial, SoFar},
     unreadable::{Unreadable, UnreadableKind},
 };
-
-/// A value, and every repair that it took to read it.
-///
-/// ```
-/// use tool_runtime::json::{FixKind, Level, parse};
-///
-/// let parsed = parse("<tool_call>[1, 2]</tool_call>").unwrap();
-/// assert_eq!(parsed.value, serde_json::json!([1, 2]));
-/// assert_eq!(parsed.fixes[0].kind, FixKind::Tag);
-/// assert_eq!(parsed.level(), Level::Wrapping);
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct Parsed {
-    /// The value.
-    pub value: Value,
-    /// The repairs, in the order of the text; none if the text was JSON already.
-    pub fixes: Vec<Fix>,
-    json: String,
-}
-
-impl Parsed {
-    /// The JSON of the value as the model spelled it, without what was around it: numbers have all
-    /// their digits. Decode types from this rather than from the value printed again.
-    ///
-    /// ```
-    /// use tool_runtime::json::parse;
-    ///
-    /// let parsed = parse("```json\n[340282366920938463463374607431768211455]\n```").unwrap();
-    /// let numbers: Vec<u128> = serde_json::from_str(parsed.json()).unwrap();
-    /// assert_eq!(numbers, [u128::MAX]);
-    /// ```
-    pub fn json(&self) -> &str {
-        &self.json
-    }
-
-    /// The highest level of the fixes; [`Level::Strict`] when there are none.
-    ///
-    /// ```
-    /// use tool_runtime::json::{Level, parse};
-    ///
-    /// assert_eq!(parse("[1, 2]").unwrap().level(), Level::Strict);
-    /// ```
-    pub fn level(&self) -> Level {
-        self.fixes.iter().map(Fix::level).max().unwrap_or(Level::Strict)
-    }
-
-    /// The highest risk of the fixes; [`Risk::Lossless`] when there are none.
-    ///
-    /// ```
-    /// use tool_runtime::json::{Risk, parse};
-    ///
-    /// assert_eq!(parse("Here you are: [1, 2]").unwrap().risk(), Risk::Inferred);
-    /// ```
-    pub fn risk(&self) -> Risk {
-        self.fixes.iter().map(Fix::risk).max().unwrap_or(Risk::Lossless)
-    }
-}
 
 /// Reads the one JSON value in `text`. Valid JSON is returned as serde_json reads it.
 ///
@@ -126,11 +75,31 @@ impl Parsed {
 /// let parsed = parse("Use {city} as in: {\"city\": \"Oslo\"}").unwrap();
 /// assert_eq!(parsed.value["city"], "Oslo");
 ///
+/// let parsed = parse("{city: 'Oslo', note: \"the \"old\" town\",}").unwrap();
+/// assert_eq!(parsed.value["note"], "the \"old\" town");
+///
 /// // The inner object is whole, but it is only a part of what was meant.
-/// assert!(parse(r#"{"place": {"city": "Oslo"}, "days": "#).unwrap_err().is_incomplete());
+/// assert!(parse(r#""place": {"city": "Oslo"}"#).is_err());
 /// ```
 pub fn parse(text: &str) -> Result<Parsed, Unreadable> {
-    read(text, Roots::ANY, &mut 0).map(Parsed::from)
+    parse_with(text, &Options::default())
+}
+
+/// As [`parse`], within the limits of `options`.
+///
+/// # Errors
+/// As [`parse`], and where a limit is exceeded.
+///
+/// ```
+/// use tool_runtime::json::{Options, Risk, parse_with};
+///
+/// // A file must not be written from half a string.
+/// let careful = Options::default().with_max_risk(Risk::Inferred);
+/// assert!(parse_with(r#"{"body": "Dear M"#, &careful).is_err());
+/// ```
+pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, Unreadable> {
+    let reading = Reading { options: *options, keys: Keys::NONE };
+    read(text, Roots::ANY, &reading, &mut 0).map(Parsed::from)
 }
 
 /// Reads the one JSON value in `text` whose type `schema` allows at its root.
@@ -175,22 +144,69 @@ pub fn parse(text: &str) -> Result<Parsed, Unreadable> {
 /// assert_eq!(parsed.value, json!({"max_days": "1,234", "unit": "kelvin"}));
 /// ```
 pub fn parse_as(text: &str, schema: &Value) -> Result<Parsed, Unreadable> {
-    read_as(text, schema, &mut 0)
+    parse_as_with(text, schema, &Options::default())
+}
+
+/// As [`parse_as`], within the limits of `options`.
+///
+/// # Errors
+/// As [`parse_as`], and where a limit is exceeded.
+///
+/// ```
+/// use tool_runtime::json::{Level, Options, parse_as_with};
+///
+/// let schema = serde_json::json!({"type": "object"});
+/// let options = Options::default().with_max_level(Level::Truncation);
+/// assert!(parse_as_with("", &schema, &options).is_err());
+/// ```
+pub fn parse_as_with(text: &str, schema: &Value, options: &Options) -> Result<Parsed, Unreadable> {
+    let reading = Reading { options: *options, keys: Keys::of_schema(schema) };
+    read_as(text, schema, &reading, &mut 0)
+}
+
+/// How a text is to be read.
+#[derive(Clone, Copy, Debug)]
+struct Reading<'s> {
+    options: Options,
+    keys: Keys<'s>,
+}
+
+impl<'s> Reading<'s> {
+    const fn mode(&self, in_prose: bool) -> Mode<'s> {
+        Mode { options: self.options, keys: self.keys, in_prose, is_sound: false }
+    }
+
+    /// Whether all fixes are within the limits.
+    fn allow(&self, text: &str, fixes: &[Fix], wanted: Roots) -> Result<(), Unreadable> {
+        let refusal =
+            fixes.iter().enumerate().find_map(|(at, fix)| allow(&self.options, fix, at).err());
+        refusal.map_or(Ok(()), |refusal| Err(Unreadable::refused(text, &refusal, wanted)))
+    }
 }
 
 /// Found in the text, decoded if it was encoded twice, then brought into what the schema wants.
-fn read_as(text: &str, schema: &Value, steps: &mut usize) -> Result<Parsed, Unreadable> {
+fn read_as(
+    text: &str,
+    schema: &Value,
+    reading: &Reading<'_>,
+    steps: &mut usize,
+) -> Result<Parsed, Unreadable> {
     let wanted = Roots::of_schema(schema);
-    // What many servers send for a call without arguments.
-    if matches!(text.trim(), "" | "null") && wanted.is_object_only() && takes_nothing(schema) {
-        let fix = Fix::new(FixKind::Empty, 0..text.len());
-        let value = Value::Object(Map::new());
-        return Ok(Parsed { json: value.to_string(), value, fixes: vec![fix] });
-    }
-    let outer = read(text, wanted, steps)?;
-    let span = outer.span.clone();
-    let parsed = decode(text, outer, wanted, steps)?;
-    Ok(settle(text, parsed, span, schema, steps))
+    let parsed =
+        if matches!(text.trim(), "" | "null") && wanted.is_object_only() && takes_nothing(schema) {
+            // What many servers send for a call without arguments.
+            let fixes = vec![Fix::new(FixKind::Empty, 0..text.len())];
+            let value = Value::Object(Map::new());
+            let json = Json::Text(value.to_string());
+            Parsed { value, fixes, truncated: false, json }
+        } else {
+            let outer = read(text, wanted, reading, steps)?;
+            let span = outer.span.clone();
+            let parsed = decode(text, outer, wanted, reading, steps)?;
+            settle(text, parsed, &span, schema, reading, steps)
+        };
+    reading.allow(text, &parsed.fixes, wanted)?;
+    Ok(parsed)
 }
 
 /// What a string holds that is the whole value, where the schema allows no string.
@@ -198,6 +214,7 @@ fn decode(
     text: &str,
     outer: Located,
     wanted: Roots,
+    reading: &Reading<'_>,
     steps: &mut usize,
 ) -> Result<Parsed, Unreadable> {
     let Value::String(inner) = &outer.value else {
@@ -207,12 +224,13 @@ fn decode(
         return Ok(outer.into());
     }
     // Once only: a text that is encoded three times is nobody's plain mistake.
-    let inner = match read(inner, wanted, steps) {
+    let inner = match read(inner, wanted, reading, steps) {
         Ok(inner) if wanted.allows(&inner.value) && is_container(&inner.value) => inner,
         _ => return Ok(outer.into()),
     };
-    *steps += inner.json.len();
-    if read_unique(&inner.json).is_err() {
+    let json = inner.json.text(&inner.value);
+    *steps += json.len();
+    if read_unique(json).is_err() {
         let what = "a key comes twice in this string";
         return Err(Unreadable::syntax(text, outer.span.start, what, wanted));
     }
@@ -220,37 +238,40 @@ fn decode(
     fixes.push(Fix::new(FixKind::EncodedTwice, outer.span.clone()));
     fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, outer.span.clone())));
     fixes.sort_by_key(|fix| fix.span.start);
-    Ok(Parsed { value: inner.value, json: inner.json, fixes })
+    let truncated = outer.truncated || inner.truncated;
+    Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated })
 }
 
 const fn is_container(value: &Value) -> bool {
     matches!(value, Value::Object(_) | Value::Array(_))
 }
 
-/// The value, which stands at `span`, as the schema wants it; what fits costs no tree.
+/// The value, which stands at `span`, as the schema wants it; what fits and was sound costs no tree.
 fn settle(
     text: &str,
     mut parsed: Parsed,
-    span: Range<usize>,
+    span: &Range<usize>,
     schema: &Value,
+    reading: &Reading<'_>,
     steps: &mut usize,
 ) -> Parsed {
-    if is_settled(&parsed.value, schema, text.len()) {
+    let is_sound = matches!(parsed.json, Json::Text(_));
+    if is_sound && is_settled(&parsed.value, schema, text.len()) {
         return parsed;
     }
-    let as_written = text.get(span.clone()) == Some(&parsed.json);
-    let shift = if as_written { span.start } else { 0 };
-    let Some(mut node) = read_sound(&parsed.json, shift) else {
+    *steps += parsed.json.source().len();
+    let Some(mut node) = tree(&parsed.json, reading) else {
         return parsed;
     };
-    if !as_written {
-        node.place_at(&span);
+    if text.get(span.clone()) == Some(parsed.json.source()) {
+        node.move_by(span.start);
+    } else {
+        node.place_at(span);
     }
-    *steps += parsed.json.len();
-    let mut read_inner = |text: &str, wanted| read_within(text, wanted, steps);
+    let mut read_inner = |text: &str, wanted| read_within(text, wanted, reading, steps);
     let (node, fixes) = coerce(node, schema, text.len(), &mut read_inner);
-    if !fixes.is_empty() {
-        parsed.json = node.to_json();
+    if !fixes.is_empty() || !is_sound {
+        parsed.json = Json::Text(node.to_json());
         parsed.value = node.into_value();
         parsed.fixes.extend(fixes);
         parsed.fixes.sort_by_key(|fix| fix.span.start);
@@ -258,31 +279,89 @@ fn settle(
     parsed
 }
 
-/// The value of a text that is a string in another.
-fn read_within(text: &str, wanted: Roots, steps: &mut usize) -> Option<Inner> {
-    let located = read(text, wanted, steps).ok()?;
-    *steps += 2 * located.json.len();
-    read_unique(&located.json).ok()?;
-    let kinds = located.fixes.iter().map(|fix| fix.kind).collect();
-    Some((read_sound(&located.json, 0)?, kinds))
+/// The tree of a value that was read before: the same parser over the same text, so it reads the
+/// same again.
+fn tree(json: &Json, reading: &Reading<'_>) -> Option<Node> {
+    match json {
+        Json::Text(json) => read_sound(json, 0),
+        Json::Damaged { text, in_prose, .. } => {
+            let mode = reading.mode(*in_prose);
+            recover::<Nodes>(text, 0, text.len(), mode).ok().map(|read| read.value)
+        }
+    }
 }
 
-/// The two passes. `steps` counts the work.
-fn read(text: &str, wanted: Roots, steps: &mut usize) -> Result<Located, Unreadable> {
+/// The value of a text that is a string in another. Which keys it may have is not known here, and it
+/// may be no more than text: so only what can't be anything else counts.
+fn read_within(
+    text: &str,
+    wanted: Roots,
+    reading: &Reading<'_>,
+    steps: &mut usize,
+) -> Option<Inner> {
+    let options = reading.options.with_max_risk(Risk::Lossless);
+    let reading = Reading { options, keys: Keys::NONE };
+    let located = read(text, wanted, &reading, steps).ok()?;
+    let json = located.json.text(&located.value);
+    *steps += 2 * json.len();
+    read_unique(json).ok()?;
+    let kinds = located.fixes.iter().map(|fix| fix.kind).collect();
+    Some((read_sound(json, 0)?, kinds))
+}
+
+/// The passes. `steps` counts the work.
+fn read(
+    text: &str,
+    wanted: Roots,
+    reading: &Reading<'_>,
+    steps: &mut usize,
+) -> Result<Located, Unreadable> {
     *steps += text.len();
-    match serde_json::from_str(text) {
+    let limit = reading.options.max_len;
+    if text.len() > limit {
+        let what = format!("the text is too long: {} bytes, where {limit} are allowed", text.len());
+        let refusal = Refusal::new(UnreadableKind::Limit, 0, what);
+        return Err(Unreadable::refused(text, &refusal, wanted));
+    }
+    match serde_json::from_str::<Value>(text) {
         Ok(value) => {
+            let depth = reading.options.depth();
+            if is_deeper(&value, depth) {
+                let what = format!("the JSON is nested too deep: more than {depth} levels");
+                let refusal = Refusal::new(UnreadableKind::TooDeep, 0, what);
+                return Err(Unreadable::refused(text, &refusal, wanted));
+            }
             let start = text.len() - text.trim_start().len();
             let span = start..start + text.trim().len();
-            Ok(Located { value, json: text.trim().to_owned(), span, fixes: Vec::new() })
+            let json = Json::Text(text.trim().to_owned());
+            Ok(Located { value, json, span, fixes: Vec::new(), truncated: false })
         }
-        Err(_) => locate(text, wanted, steps),
+        Err(error) => {
+            // Then the text's first bracket opens what is damaged, or is none of JSON.
+            let is_first = !error.to_string().starts_with("trailing characters");
+            locate(text, wanted, reading, is_first, steps)
+        }
+    }
+}
+
+/// Whether more than `depth` lists and objects are open at once in `value`.
+fn is_deeper(value: &Value, depth: usize) -> bool {
+    // As deep as serde_json reads.
+    if depth >= 127 {
+        return false;
+    }
+    let next = |value| depth == 0 || is_deeper(value, depth - 1);
+    match value {
+        Value::Array(items) => depth == 0 || items.iter().any(next),
+        Value::Object(members) => depth == 0 || members.values().any(next),
+        _ => false,
     }
 }
 
 impl From<Located> for Parsed {
     fn from(located: Located) -> Self {
-        Self { value: located.value, json: located.json, fixes: located.fixes }
+        let Located { value, json, fixes, truncated, .. } = located;
+        Self { value, fixes, truncated, json }
     }
 }
 
@@ -341,7 +420,28 @@ mod tests {
             "x(",
             ",",
             "aaaa",
+            "a:",
+            "{:::",
+            "a \"b\" c ",
+            "a \"b\", c ",
+            "\": ",
+            "\", \"",
+            "'a' ",
+            "\"\"",
+            "“",
+            "/*",
+            "\" /* ",
+            "\" // \n",
+            "#",
+            "(",
+            "a, ",
+            "{'a':1,",
+            "1 ",
+            "\"+",
+            "=>",
+            "\n\"a\": ",
         ];
+        let reading = Reading { options: Options::default(), keys: Keys::NONE };
         for unit in units {
             for (prefix, wanted, len) in [
                 // Small first: work that isn't linear shall fail the test, not hold it up.
@@ -355,7 +455,7 @@ mod tests {
             ] {
                 let text = prefix.to_owned() + &unit.repeat(len / unit.len());
                 let mut steps = 0;
-                let _ = read_as(&text, wanted, &mut steps);
+                let _ = read_as(&text, wanted, &reading, &mut steps);
                 assert!(
                     steps <= STEPS_PER_BYTE * text.len(),
                     "{prefix:?} and {unit:?}: {steps} steps for {} bytes",

@@ -5,13 +5,28 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    FixKind,
+    FixKind, Reading,
     around::Around,
     coerce::Roots,
     found::Found,
     mark::{Mark, is_blank, is_odd_blank},
-    piece::{Piece, scalar_len},
+    parsed::Json,
+    piece::Piece,
+    recover::{Refusal, Values, recover},
+    scalar::begins_scalar,
 };
+
+/// How many steps the recovery parser takes for a byte, its looks ahead counted.
+pub(super) const STEPS: usize = 3;
+
+/// Placeholders are shorter.
+const PLACEHOLDER: usize = 256;
+
+/// Several damaged values are hardly ever the same one, so few are tried.
+const ATTEMPTS: usize = 4;
+
+/// `name(` and `)`.
+type Call = (Range<usize>, Range<usize>);
 
 /// A stretch of the text and why it goes; `None` if it may be the value.
 #[derive(Debug)]
@@ -23,18 +38,26 @@ pub(super) struct Part {
 }
 
 impl Part {
-    const fn new(kind: FixKind, span: Range<usize>) -> Self {
+    pub(super) const fn new(kind: FixKind, span: Range<usize>) -> Self {
         Self { kind: Some(kind), is_piece: false, span }
     }
 }
 
 /// What the pass has seen; at its end, all that there is to judge by.
 pub(super) struct Scan<'t, 's> {
-    text: &'t str,
-    wanted: Roots,
-    steps: &'s mut usize,
-    at: usize,
-    in_fence: bool,
+    pub(super) text: &'t str,
+    pub(super) wanted: Roots,
+    pub(super) reading: Reading<'t>,
+    /// What the text begins with is known to be no JSON.
+    is_first: bool,
+    /// How many damaged values may still be read.
+    pub(super) attempts: usize,
+    pub(super) steps: &'s mut usize,
+    pub(super) at: usize,
+    pub(super) in_fence: bool,
+    has_tag: bool,
+    /// Where the value ends at the latest, by whether a fence is open and a tag came before.
+    ends: [Option<usize>; 4],
     pub(super) parts: Vec<Part>,
     /// No prose and no value so far.
     marks_only: bool,
@@ -46,26 +69,39 @@ pub(super) struct Scan<'t, 's> {
     pub(super) ambiguous: bool,
     /// The first damage and where it is.
     pub(super) damage: Option<(usize, Damage)>,
+    /// What is wrong with the scalar that the text begins with; it counts if there is no value.
+    pub(super) alone_damage: Option<Refusal>,
 }
 
 /// How it shows that a value is not whole.
 #[derive(Debug)]
 pub(super) enum Damage {
-    /// What serde_json says of a piece.
-    Piece(serde_json::Error),
+    /// What the recovery parser says of what begins with a bracket.
+    Refused(Refusal),
     /// What the brackets and the text around them say.
     Sign(&'static str),
 }
 
 impl<'t, 's> Scan<'t, 's> {
     /// Passes over `text`; `steps` counts the work.
-    pub(super) fn new(text: &'t str, wanted: Roots, steps: &'s mut usize) -> Self {
+    pub(super) fn new(
+        text: &'t str,
+        wanted: Roots,
+        reading: Reading<'t>,
+        is_first: bool,
+        steps: &'s mut usize,
+    ) -> Self {
         let mut scan = Self {
             text,
             wanted,
+            reading,
+            attempts: ATTEMPTS,
+            is_first,
             steps,
             at: 0,
             in_fence: false,
+            has_tag: false,
+            ends: [None; 4],
             parts: Vec::new(),
             marks_only: true,
             found: None,
@@ -73,12 +109,13 @@ impl<'t, 's> Scan<'t, 's> {
             candidates: Vec::new(),
             ambiguous: false,
             damage: None,
+            alone_damage: None,
         };
         scan.run();
         scan
     }
 
-    fn rest(&self) -> &'t str {
+    pub(super) fn rest(&self) -> &'t str {
         self.text.get(self.at..).unwrap_or_default()
     }
 
@@ -91,12 +128,23 @@ impl<'t, 's> Scan<'t, 's> {
             }
             match c {
                 '{' | '[' => self.piece(),
-                '}' | ']' => {
-                    self.damaged(Damage::Sign("this bracket closes nothing"));
-                    self.cut(FixKind::Prose, 1);
-                }
+                ',' => match self.left_over(",") {
+                    Some(len) => self.cut(FixKind::Comma, len),
+                    None => self.cut(FixKind::Prose, 1),
+                },
+                '/' if self.is_comment() => self.comment(),
+                '}' | ']' => match self.left_over("}])") {
+                    Some(len) => self.cut(FixKind::ExtraCloser, len),
+                    None => {
+                        self.damaged(Damage::Sign("this bracket closes nothing"));
+                        self.cut(FixKind::Prose, 1);
+                    }
+                },
                 '\u{feff}' if self.at == 0 => self.cut(FixKind::Bom, c.len_utf8()),
-                '"' | '-' | '0'..='9' | 't' | 'f' | 'n' if self.marks_only => self.scalar(),
+                c if self.marks_only && begins_scalar(c) => self.scalar(),
+                '\\' if self.marks_only && self.escaped_text() => {}
+                '(' if self.begins_fence() => self.scalar(),
+                '(' if self.is_sole_call() => self.scalar_in_call(),
                 c if is_blank(c) => self.at += 1,
                 c if is_odd_blank(c) => self.cut(FixKind::Blank, c.len_utf8()),
                 c => self.cut(FixKind::Prose, c.len_utf8()),
@@ -110,7 +158,10 @@ impl<'t, 's> Scan<'t, 's> {
                 self.in_fence = !self.in_fence;
                 self.cut(FixKind::Fence, len);
             }
-            Mark::Tag(len) => self.cut(FixKind::Tag, len),
+            Mark::Tag(len) => {
+                self.has_tag = true;
+                self.cut(FixKind::Tag, len);
+            }
             Mark::Reasoning(len) => self.cut(FixKind::Reasoning, len),
             Mark::ReasoningStart(len) => {
                 self.damaged(Damage::Sign("the reasoning that begins here never ends"));
@@ -129,7 +180,7 @@ impl<'t, 's> Scan<'t, 's> {
     }
 
     /// Passes the next `len` bytes, which are no part of the value.
-    fn cut(&mut self, kind: FixKind, len: usize) {
+    pub(super) fn cut(&mut self, kind: FixKind, len: usize) {
         let span = self.at..self.at + len;
         self.at = span.end;
         self.marks_only &= kind != FixKind::Prose;
@@ -165,30 +216,173 @@ impl<'t, 's> Scan<'t, 's> {
         self.damage.get_or_insert((self.at, damage));
     }
 
+    /// How far `signs` go on, if there is nothing else between the value and the end of the text.
+    fn left_over(&mut self, signs: &str) -> Option<usize> {
+        let is_value = |part: &Part| {
+            part.kind.is_none() || matches!(part.kind, Some(FixKind::ExtraCloser | FixKind::Comma))
+        };
+        let before = self.parts.last().filter(|part| is_value(part))?.span.end;
+        // What follows a scalar is no bracket too many, but the end of something larger.
+        let after_bracket = self.text.get(..before)?.ends_with(['}', ']', ')', ',']);
+        // A colon alone has lost its key.
+        let is_sign = |part: &Part| {
+            let text = self.text.get(part.span.clone()).unwrap_or_default();
+            part.kind == Some(FixKind::Prose) && !text.contains(char::is_alphabetic)
+        };
+        if !after_bracket && signs != "," || self.parts.first().is_some_and(is_sign) {
+            return None;
+        }
+        let rest = self.rest();
+        let len = rest.find(|c| !is_blank(c) && !signs.contains(c)).unwrap_or(rest.len());
+        *self.steps += len;
+        let (tail, after) = rest.split_at_checked(len)?;
+        let is_end = after.is_empty() || self.in_fence && after.starts_with("```");
+        is_end.then(|| tail.trim_end_matches(is_blank).len())
+    }
+
+    fn is_comment(&self) -> bool {
+        let before = self.text.get(..self.at).and_then(|text| text.chars().next_back());
+        let begins_word =
+            before.is_none_or(|c| is_blank(c) || matches!(c, '{' | '}' | '[' | ']' | ',' | ';'));
+        let rest = self.rest();
+        begins_word && (rest.starts_with("//") || rest.starts_with("/*"))
+    }
+
+    fn comment(&mut self) {
+        let rest = self.rest();
+        let len = if rest.starts_with("//") {
+            rest.find('\n').unwrap_or(rest.len())
+        } else {
+            rest.find("*/").map_or(rest.len(), |len| len + 2)
+        };
+        *self.steps += len;
+        let marks_only = self.marks_only;
+        self.cut(FixKind::Comment, len);
+        self.marks_only = marks_only;
+    }
+
     fn piece(&mut self) {
         let rest = self.rest();
+        // Such a value need not be tried by another parser before.
+        let is_first = self.is_first && self.parts.is_empty();
+        if is_first && !begins_word(rest) {
+            let reach = rest.len();
+            self.is_first = false;
+            return self.damaged_piece(reach);
+        }
         let Some(piece) = Piece::at(rest) else {
-            *self.steps += 2 * rest.len();
-            self.damaged(match serde_json::from_str::<Value>(rest) {
-                Err(error) => Damage::Piece(error),
-                Ok(_) => Damage::Sign("these brackets do not match"),
-            });
-            return self.cut(FixKind::Prose, rest.len());
+            *self.steps += rest.len();
+            return self.damaged_piece(rest.len());
         };
         let len = piece.text.len();
         *self.steps += len * if piece.escaped { 5 } else { 2 };
         match piece.read() {
-            Ok((value, json)) => return self.candidate(piece, value, json),
-            Err(_) if piece.is_placeholder() => {}
+            Ok(_) if self.goes_on(len) => self.damaged_piece(len),
+            Ok((value, json)) => self.candidate(piece, value, Json::Text(json)),
+            Err(_) if piece.is_placeholder() => self.cut_piece(len),
             Err(_) if piece.escaped => {
-                self.damaged(Damage::Sign("without its escapes this is no JSON either"))
+                self.damaged(Damage::Sign("without its escapes this is no JSON either"));
+                self.cut_piece(len);
             }
-            Err(error) => self.damaged(Damage::Piece(error)),
+            Err(_) => self.damaged_piece(len),
         }
-        self.cut_piece(len);
     }
 
-    fn candidate(&mut self, piece: Piece<'_>, value: Value, json: String) {
+    /// Whether the first object of the text seems to end too early: `{"a": 1}, "b": 2}`.
+    fn goes_on(&self, len: usize) -> bool {
+        let rest = self.rest().get(len..).unwrap_or_default();
+        let next = rest.trim_start_matches(is_blank).strip_prefix(',');
+        self.marks_only
+            && next.is_some_and(|next| next.trim_start_matches(is_blank).starts_with('"'))
+    }
+
+    /// Has the recovery parser read what begins here. If it can't, `len` bytes go.
+    fn damaged_piece(&mut self, len: usize) {
+        let end = self.end_of_value();
+        let reach = end - self.at;
+        let Some(attempts) = self.attempts.checked_sub(1) else {
+            self.damaged(Damage::Sign("there are too many damaged values"));
+            return self.cut_piece(len);
+        };
+        self.attempts = attempts;
+        let mode = self.reading.mode(!self.marks_only);
+        match recover::<Values>(self.text, self.at, end, mode) {
+            Ok(read) if self.wanted.allows(&read.value) || self.marks_only => {
+                *self.steps += STEPS * (read.end - self.at);
+                let span = self.at..read.end;
+                let text = self.text.get(span.clone()).unwrap_or_default().to_owned();
+                let json = Json::damaged(text, !self.marks_only);
+                let around = Around::new(self.text, &span);
+                *self.steps += around.steps();
+                let counts = self.wanted.allows(&read.value);
+                let call = around.call();
+                let found = Found {
+                    value: read.value,
+                    json,
+                    span,
+                    escaped: false,
+                    mends: read.fixes,
+                    truncated: read.truncated,
+                };
+                self.called(found, counts, call);
+            }
+            Ok(read) => {
+                *self.steps += STEPS * reach;
+                self.damaged(Damage::Sign("this value is damaged and of another type"));
+                self.cut_piece(read.end - self.at);
+            }
+            Err(refusal) => {
+                *self.steps += STEPS * reach;
+                self.damaged(Damage::Refused(refusal));
+                self.cut_piece(len);
+            }
+        }
+    }
+
+    /// Where the value ends at the latest: before the fence that closes the open one, and before
+    /// the tags at the end of the text.
+    pub(super) fn end_of_value(&mut self) -> usize {
+        let state = usize::from(self.in_fence) + 2 * usize::from(self.has_tag);
+        let known = self.ends.get(state).copied().flatten();
+        if let Some(end) = known {
+            return if end > self.at { end } else { self.text.len() };
+        }
+        let end = self.find_end_of_value();
+        if let Some(known) = self.ends.get_mut(state) {
+            *known = Some(end);
+        }
+        end
+    }
+
+    fn find_end_of_value(&mut self) -> usize {
+        let rest = self.rest();
+        *self.steps += rest.len();
+        let mut inside = rest;
+        if self.in_fence
+            && let Some((before, after)) =
+                rest.rsplit_once("\n```").or_else(|| rest.rsplit_once("```"))
+            && !after.contains(['"', '{', '}', '[', ']'])
+        {
+            inside = before;
+        }
+        loop {
+            inside = inside.trim_end_matches(is_blank);
+            let tag = inside.strip_suffix('>').and_then(|tag| tag.rsplit_once('<'));
+            let Some((before, tag)) = tag else { break };
+            let is_token = tag.starts_with(['|', '｜']) || tag == "/s";
+            if !(is_token || self.has_tag && tag.starts_with('/')) || tag.contains(['"', '\n']) {
+                break;
+            }
+            inside = before;
+        }
+        // A number has ended where a blank follows it.
+        let has_more = inside.len() < rest.len();
+        let blank = rest.get(inside.len()..).and_then(|rest| rest.chars().next());
+        let blank = blank.filter(|c| has_more && is_blank(*c)).map_or(0, char::len_utf8);
+        self.at + inside.len() + blank
+    }
+
+    fn candidate(&mut self, piece: Piece<'_>, value: Value, json: Json) {
         let mut span = self.at..self.at + piece.text.len();
         let around = Around::new(self.text, &span);
         *self.steps += around.steps();
@@ -198,37 +392,35 @@ impl<'t, 's> Scan<'t, 's> {
         if !counts && !self.marks_only {
             return self.cut_piece(piece.text.len());
         }
-        let call = around.call();
+        let mut call = around.call();
         if quoted {
             // The quotes belong to the escaped text.
             span = self.uncut(span.start - 1)..span.end + 1;
-        } else if let Some((name, _)) = &call {
+            call = None;
+        }
+        let (mends, truncated) = (Vec::new(), false);
+        self.called(
+            Found { value, json, span, escaped: piece.escaped, mends, truncated },
+            counts,
+            call,
+        );
+    }
+
+    /// A value, and the call it is in.
+    fn called(&mut self, found: Found, counts: bool, call: Option<Call>) {
+        if let Some((name, _)) = &call {
             *self.steps += name.len();
             let start = self.uncut(name.start);
             self.parts.push(Part::new(FixKind::Call, start..name.end));
         }
-        self.value(Found { value, json, span, escaped: piece.escaped }, counts);
+        self.value(found, counts);
         if let Some((_, end)) = call {
             self.at = end.start;
             self.cut(FixKind::Call, end.len());
         }
     }
 
-    fn scalar(&mut self) {
-        let rest = self.rest();
-        let len = scalar_len(rest);
-        *self.steps += len.map_or(rest.len(), |len| 2 * len);
-        let json = len.and_then(|len| rest.get(..len)).unwrap_or_default().to_owned();
-        match serde_json::from_str(&json) {
-            Ok(value) => {
-                let span = self.at..self.at + json.len();
-                self.value(Found { value, json, span, escaped: false }, false);
-            }
-            Err(_) => self.cut(FixKind::Prose, 1),
-        }
-    }
-
-    fn value(&mut self, found: Found, counts: bool) {
+    pub(super) fn value(&mut self, found: Found, counts: bool) {
         self.at = found.span.end;
         self.marks_only = false;
         let span = found.span.clone();
@@ -245,4 +437,12 @@ impl<'t, 's> Scan<'t, 's> {
         }
         self.parts.push(Part { kind, is_piece: false, span });
     }
+}
+
+/// Whether a word or an escape follows the bracket, so that it may be a placeholder or escaped.
+fn begins_word(text: &str) -> bool {
+    let first = text.trim_start_matches(|c: char| matches!(c, '{' | '[' | '/') || is_blank(c));
+    let head = text.get(..PLACEHOLDER).unwrap_or(text);
+    first.starts_with('\\')
+        || first.starts_with(|c: char| c.is_alphabetic() || c == '_') && Piece::at(head).is_some()
 }

@@ -38,6 +38,23 @@ pub(super) struct Member {
 }
 
 impl Node {
+    /// Puts it, and all in it, `by` bytes further on.
+    pub(super) fn move_by(&mut self, by: usize) {
+        let moved = |span: &mut Range<usize>| *span = span.start + by..span.end + by;
+        let mut open = vec![self];
+        while let Some(node) = open.pop() {
+            moved(&mut node.span);
+            match &mut node.tree {
+                Tree::List(items) => open.extend(items),
+                Tree::Object(members) => open.extend(members.iter_mut().map(|member| {
+                    moved(&mut member.key_span);
+                    &mut member.value
+                })),
+                _ => {}
+            }
+        }
+    }
+
     /// Puts it, and all in it, at `span`: what a string holds stands where the string does.
     pub(super) fn place_at(&mut self, span: &Range<usize>) {
         let mut open = vec![self];

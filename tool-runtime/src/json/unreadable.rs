@@ -2,7 +2,7 @@
 
 use std::{error::Error, fmt, ops::Range};
 
-use super::coerce::Roots;
+use super::{coerce::Roots, recover::Refusal};
 
 /// At most this many characters are quoted on each side of the place, or of each candidate.
 const QUOTED: usize = 16;
@@ -32,6 +32,14 @@ pub enum UnreadableKind {
     TooDeep,
     /// There are several values, and they differ.
     Ambiguous,
+    /// Something is left out: an ellipsis stands for it.
+    Elided,
+    /// A number that can be read in two ways, or is none.
+    Number,
+    /// A key comes twice, with two values.
+    Conflict,
+    /// To read it would take more than the options allow.
+    Limit,
 }
 
 /// The text cannot be read without guessing.
@@ -42,13 +50,14 @@ pub enum UnreadableKind {
 /// ```
 /// use tool_runtime::json::parse;
 ///
-/// let error = parse(r#"{"city": "Oslo" "days": 3}"#).unwrap_err();
+/// let error = parse(r#"{"city": "Oslo", "days": 1.000,5}"#).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     "the text is not valid JSON: expected `,` or `}` at line 1 column 17, \
-///      near `{\"city\": \"Oslo\" \"days\": 3}`. Send one JSON value and nothing else.",
+///     "this number can be read in two ways: write it without separators of thousands, and with \
+///      a point at line 1 column 32, near `, \"days\": 1.000,5}`. Send one JSON value and \
+///      nothing else.",
 /// );
-/// assert_eq!(error.offset(), 16);
+/// assert_eq!(error.offset(), 31);
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unreadable {
@@ -74,7 +83,7 @@ impl Unreadable {
     /// ```
     /// use tool_runtime::json::parse;
     ///
-    /// assert_eq!(parse("[1 2]").unwrap_err().offset(), 3);
+    /// assert_eq!(parse("[1, ...]").unwrap_err().offset(), 4);
     /// ```
     pub const fn offset(&self) -> usize {
         self.offset
@@ -107,7 +116,7 @@ impl Unreadable {
     /// ```
     /// use tool_runtime::json::parse;
     ///
-    /// assert!(parse(r#"{"city": "Os"#).unwrap_err().is_incomplete());
+    /// assert!(parse(r#"{"days": 1"#).unwrap_err().is_incomplete());
     /// ```
     pub const fn is_incomplete(&self) -> bool {
         matches!(self.kind, UnreadableKind::Incomplete)
@@ -146,35 +155,12 @@ impl Unreadable {
         Self { kind: UnreadableKind::Ambiguous, offset, message }
     }
 
-    /// The value at `start` is damaged: serde_json's own words, at their place in the whole text.
-    pub(super) fn damaged(
-        text: &str,
-        start: usize,
-        error: &serde_json::Error,
-        wanted: Roots,
-    ) -> Self {
-        let offset = start + offset_in(text.get(start..).unwrap_or_default(), error);
-        let said = error.to_string();
-        let said = said.rsplit_once(" at line ").map_or(said.as_str(), |(what, _)| what);
-        if error.is_eof() {
-            return Self::at(
-                UnreadableKind::Incomplete,
-                text,
-                text.len(),
-                "the text breaks off inside the JSON",
-                wanted,
-            );
+    /// What the recovery parser says.
+    pub(super) fn refused(text: &str, refusal: &Refusal, wanted: Roots) -> Self {
+        match refusal.kind {
+            UnreadableKind::Syntax => Self::syntax(text, refusal.at, &refusal.what, wanted),
+            kind => Self::at(kind, text, refusal.at, &refusal.what, wanted),
         }
-        if said.starts_with("recursion limit") {
-            return Self::at(
-                UnreadableKind::TooDeep,
-                text,
-                offset,
-                "the JSON is nested too deep: more than 127 levels",
-                wanted,
-            );
-        }
-        Self::syntax(text, offset, said, wanted)
     }
 
     pub(super) fn syntax(text: &str, offset: usize, what: &str, wanted: Roots) -> Self {
@@ -203,13 +189,6 @@ impl Unreadable {
 
 fn send(wanted: Roots) -> String {
     format!("Send one JSON {} and nothing else.", wanted.noun())
-}
-
-/// serde_json counts lines from 1 and bytes within the line from 1.
-fn offset_in(piece: &str, error: &serde_json::Error) -> usize {
-    let lines = piece.split_inclusive('\n').take(error.line().saturating_sub(1));
-    let offset = lines.map(str::len).sum::<usize>() + error.column().saturating_sub(1);
-    offset.min(piece.len())
 }
 
 fn quote_start(text: &str) -> String {

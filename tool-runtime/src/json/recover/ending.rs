@@ -1,0 +1,346 @@
+//! Does what follows a quote fit a string that ends there?
+//!
+//! A quote ends a string only where JSON could go on behind it: with a colon, if the string is a
+//! key; else with closers of what is open, in their order, with the end of the text, or with a
+//! comma and what can begin the next member or item. All other quotes are part of the string.
+//!
+//! **Fuel.** A look goes to the second quote from its own at most, and no quote is asked twice, so
+//! all looks together are linear in the text. They are counted all the same: comments hold quotes.
+
+use super::{
+    build::Build,
+    keys::Keys,
+    parser::{Kind, Parser},
+};
+
+/// How well what follows a quote fits the end of a string.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Fit {
+    No,
+    /// It fits, but words could go on like this as well.
+    Weak,
+    Strong,
+}
+
+/// Keys are not longer than this.
+const KEY: usize = 256;
+
+impl<B: Build> Parser<'_, '_, B> {
+    /// Counts the bytes between two places of a look.
+    fn burn(&mut self, from: usize, to: usize) {
+        self.fuel = self.fuel.saturating_sub(to.saturating_sub(from) + 1);
+    }
+
+    /// Behind blanks and comments at `at`; the end of the text when the fuel is gone.
+    fn look(&mut self, mut at: usize) -> usize {
+        loop {
+            let start = at;
+            at = self.source.skip_blanks(at);
+            if let Some((end, _)) = self.source.comment(at)
+                && self.fuel > 0
+            {
+                at = end;
+            }
+            self.burn(start, at);
+            if at == start || self.fuel == 0 {
+                return at;
+            }
+        }
+    }
+
+    /// How well what is at `at`, behind a quote, fits the end of a key.
+    pub(super) fn key_fits(&mut self, at: usize) -> Fit {
+        let next = self.look(at);
+        let Some((sign, _)) = self.source.sign(next) else {
+            return if next >= self.source.end() { Fit::Strong } else { self.quote_fits(at, next) };
+        };
+        match sign {
+            b':' | b'=' => Fit::Strong,
+            b',' | b'}' => {
+                let is_first = |f: &super::parser::Frame<'_, B>| B::is_empty(&f.members);
+                if self.stack.last().is_some_and(is_first) { Fit::Strong } else { Fit::No }
+            }
+            b'{' | b'[' | b'0'..=b'9' | b'-' if next > at => Fit::Weak,
+            _ => self.quote_fits(at, next),
+        }
+    }
+
+    /// A key and a string without a colon between them.
+    fn quote_fits(&mut self, at: usize, next: usize) -> Fit {
+        if next > at && self.source.quote(next).is_some() { Fit::Weak } else { Fit::No }
+    }
+
+    /// How well what is at `at`, behind a quote, fits the end of a value.
+    pub(super) fn value_fits(&mut self, mut at: usize) -> Fit {
+        if self.concatenated(at).is_some() {
+            return Fit::Strong;
+        }
+        let first = at;
+        let mut depth = self.stack.len();
+        loop {
+            let start = at;
+            at = self.look(at);
+            let Some((sign, len)) = self.source.sign(at) else {
+                let is_end = at >= self.source.end();
+                return if is_end { Fit::Strong } else { self.lacks_comma(first, at, depth) };
+            };
+            if depth == 0 {
+                return self.root_fits(start, at, sign, first);
+            }
+            match sign {
+                b'}' | b']' | b')' => {
+                    let top = self.stack.get(depth - 1).map(|frame| frame.kind.closer());
+                    let open = self.stack.get(..depth).unwrap_or_default();
+                    match open.iter().rposition(|frame| frame.kind.closer() == sign) {
+                        Some(opened) => depth = opened,
+                        // A wrong one at the very end, or one too many before the right one.
+                        None => {
+                            let after = self.look(at + len);
+                            let next = self.source.sign(after).map(|(sign, _)| sign);
+                            let is_end = after >= self.source.end() || next == top;
+                            let goes_on = next == Some(b',') && depth == 1;
+                            if is_end || !goes_on {
+                                return if is_end { Fit::Strong } else { Fit::No };
+                            }
+                        }
+                    }
+                    at += len;
+                }
+                b',' => {
+                    return match self.stack.get(depth - 1).map(|frame| frame.kind) {
+                        Some(Kind::Object) => self.member_fits(at + len),
+                        _ => self.item_fits(at + len, true),
+                    };
+                }
+                b'.' if self.source.rest(at).starts_with("...") => return Fit::No,
+                _ => return self.lacks_comma(first, at, depth),
+            }
+        }
+    }
+
+    /// Behind the value there may be anything, but not the rest of this string.
+    fn root_fits(&mut self, start: usize, at: usize, sign: u8, first: usize) -> Fit {
+        if start == first {
+            // The string is the whole value.
+            return Fit::No;
+        }
+        let is_new_line = self.source.slice(start..at).contains('\n');
+        match sign {
+            b'{' | b'[' | b'}' | b']' | b')' | b';' | b'<' | b'`' => Fit::Strong,
+            _ if is_new_line => Fit::Strong,
+            b',' if self.member_fits(at + 1) == Fit::Strong => Fit::Strong,
+            _ if at > self.tail() => Fit::Strong,
+            _ => Fit::No,
+        }
+    }
+
+    /// Where the last quote with a closing bracket behind it is.
+    fn tail(&mut self) -> usize {
+        if let Some(tail) = self.last_tail {
+            return tail;
+        }
+        let text = self.source.slice(0..self.source.end());
+        let mut tail = 0;
+        let mut was_closer = false;
+        for (at, c) in text.char_indices().rev() {
+            match c {
+                '}' | ']' => was_closer = true,
+                '"' | '\'' | '”' | '’' if was_closer => {
+                    tail = at;
+                    break;
+                }
+                c if c.is_whitespace() => {}
+                _ => was_closer = false,
+            }
+        }
+        self.burn(0, text.len());
+        self.last_tail = Some(tail);
+        tail
+    }
+
+    /// No comma, and yet the next member or item.
+    fn lacks_comma(&mut self, first: usize, at: usize, depth: usize) -> Fit {
+        let Some(kind) = depth.checked_sub(1).and_then(|top| self.stack.get(top)).map(|f| f.kind)
+        else {
+            return Fit::No;
+        };
+        let has_blank = at > first;
+        let is_quote = self.source.quote(at).is_some();
+        match kind {
+            Kind::Object if is_quote => self.member_fits(at),
+            Kind::Object if has_blank => self.member_fits(at).min(Fit::Weak),
+            Kind::Object => Fit::No,
+            _ if has_blank => self.item_fits(at, false).min(Fit::Weak),
+            _ => Fit::No,
+        }
+    }
+
+    /// How well a member begins at `at`.
+    pub(super) fn member_fits(&mut self, at: usize) -> Fit {
+        let mut at = self.look(at);
+        while self.source.byte(at) == Some(b',') && self.fuel > 0 {
+            at = self.look(at + 1);
+        }
+        let Some(sign) = self.source.byte(at) else { return Fit::Strong };
+        let start = at;
+        match sign {
+            b'}' | b']' => return Fit::Strong,
+            b'.' => {
+                let is_ellipsis = self.source.rest(at).starts_with("...");
+                return if is_ellipsis { Fit::Strong } else { Fit::No };
+            }
+            _ => {}
+        }
+        let Some((key_end, colon)) = self.key_ahead(at) else {
+            return if self.is_cut_key(at) { Fit::Strong } else { Fit::No };
+        };
+        let key = self.source.slice(start..key_end);
+        let is_quoted = self.source.quote(start).is_some();
+        let value = self.value_begins(colon);
+        let parts = self.stack.last().map(|frame| &frame.parts);
+        let known = parts.and_then(|parts| {
+            let bare = key.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+            Keys::knows(parts, bare)
+        });
+        match known {
+            Some(true) => Fit::Strong,
+            Some(false) => Fit::Weak,
+            None if is_quoted => value,
+            None => value.min(Fit::Weak),
+        }
+    }
+
+    /// Whether the text ends within the quoted key at `at`, or right behind it.
+    fn is_cut_key(&self, at: usize) -> bool {
+        let Some((family, len)) = self.source.quote(at) else {
+            return false;
+        };
+        let rest = self.source.rest(at + len);
+        let is_short = rest.len() <= KEY;
+        let word = if is_short { rest.trim_start_matches(is_bare_key) } else { rest };
+        let quote = self.source.quote(self.source.end() - word.len());
+        is_short
+            && match quote {
+                None => word.is_empty(),
+                Some((other, len)) => {
+                    family.closes(other)
+                        && word.get(len..).is_some_and(|rest| rest.trim().is_empty())
+                }
+            }
+    }
+
+    /// The end of the key that begins at `at`, and what is behind its colon.
+    pub(super) fn key_ahead(&mut self, at: usize) -> Option<(usize, usize)> {
+        let end = match self.source.quote(at) {
+            Some((family, len)) => {
+                let mut end = at + len;
+                loop {
+                    let rest = self.source.rest_bytes(end);
+                    let rest = rest.get(..rest.len().min(KEY)).unwrap_or(rest);
+                    let step = family.next(rest)?;
+                    self.burn(end, end + step);
+                    end += step;
+                    if self.source.byte(end)? < b' ' || end - at > KEY {
+                        return None;
+                    }
+                    match self.source.quote(end) {
+                        Some((other, len)) if family.closes(other) => break end + len,
+                        Some((_, len)) => end += len,
+                        None if self.source.byte(end) == Some(b'\\') => end += 2,
+                        None => end += self.source.char(end).map_or(1, char::len_utf8),
+                    }
+                }
+            }
+            None => {
+                let rest = self.source.rest(at);
+                let len = rest.char_indices().take(KEY).find(|&(_, c)| !is_bare_key(c))?.0;
+                self.burn(at, at + len);
+                if rest.get(..len)?.trim_end().is_empty() {
+                    return None;
+                }
+                at + len
+            }
+        };
+        let is_quoted = self.source.quote(at).is_some();
+        let colon = self.look(end);
+        match self.source.sign(colon)? {
+            (b':', len) => Some((end, colon + len)),
+            (b'=', _) if self.source.byte(colon + 1) == Some(b'>') => Some((end, colon + 2)),
+            (b'=', len) if is_quoted => Some((end, colon + len)),
+            _ => None,
+        }
+    }
+
+    /// How well a value begins at `at`: words could be anything.
+    pub(super) fn value_begins(&mut self, at: usize) -> Fit {
+        let at = self.look(at);
+        let Some((sign, _)) = self.source.sign(at) else {
+            let is_value = at >= self.source.end() || self.source.quote(at).is_some();
+            return if is_value { Fit::Strong } else { Fit::Weak };
+        };
+        let rest = self.source.rest(at);
+        match sign {
+            b'"' | b'\'' | b'`' | b'{' | b'[' | b'0'..=b'9' | b'-' | b'+' | b'.' => Fit::Strong,
+            _ if super::bare::LITERALS.iter().any(|(word, _)| {
+                rest.strip_prefix(word)
+                    .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
+            }) =>
+            {
+                Fit::Strong
+            }
+            _ => Fit::Weak,
+        }
+    }
+
+    /// How well an item begins at `at`.
+    fn item_fits(&mut self, at: usize, has_comma: bool) -> Fit {
+        let mut at = self.look(at);
+        while has_comma && self.source.byte(at) == Some(b',') && self.fuel > 0 {
+            at = self.look(at + 1);
+        }
+        if at >= self.source.end() || self.source.quote(at).is_some() {
+            return Fit::Strong;
+        }
+        let sign = self.source.sign(at).map(|(sign, _)| sign);
+        if matches!(sign, Some(b'{' | b'[' | b'(' | b'}' | b']' | b')')) {
+            return Fit::Strong;
+        }
+        // A number or words up to what ends an item.
+        let rest = self.source.rest(at);
+        let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+        let ends = |c: char| matches!(c, ',' | ']' | ')' | '\n' | '"' | '，' | '“' | '”');
+        let len =
+            rest.find(|c: char| ends(c) || is_number && c.is_whitespace()).unwrap_or(rest.len());
+        self.burn(at, at + len);
+        let behind = if is_number { self.look(at + len) } else { at + len };
+        let is_end = behind >= self.source.end();
+        let fits =
+            is_end || matches!(self.source.sign(behind), Some((b',' | b']' | b')' | b'\n', _)));
+        match (fits, is_number, has_comma) {
+            (true, true, _) => Fit::Strong,
+            (true, false, true) => Fit::Weak,
+            (false, true, _) if has_comma || len > 0 => {
+                // `[1 2 3]`
+                let next = self.source.byte(behind);
+                if next.is_some_and(|byte| byte.is_ascii_digit()) { Fit::Weak } else { Fit::No }
+            }
+            _ => Fit::No,
+        }
+    }
+
+    /// Where the next string of a sum begins, if `at` is followed by a plus sign and one.
+    pub(super) fn concatenated(&mut self, at: usize) -> Option<usize> {
+        let plus = self.source.skip_blanks(at);
+        if self.source.byte(plus)? != b'+' {
+            return None;
+        }
+        let next = self.source.skip_blanks(plus + 1);
+        self.burn(at, next);
+        self.source.quote(next).map(|_| next)
+    }
+}
+
+/// What a key without quotes is made of.
+pub(super) fn is_bare_key(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$' | '@' | '/' | ' ')
+}

@@ -1,0 +1,63 @@
+//! The recovery parser: reads a value that is damaged, in one pass forward.
+//!
+//! It goes over the text byte by byte, with the open containers on a stack of its own, and tells
+//! each mend as a [`Fix`]. A string is opaque: once it has begun, only the search for its end looks
+//! into it, so no mend of commas, comments or literals ever reaches its content. Where two readings
+//! are open it refuses, with a [`Refusal`] that says which mend to make.
+//!
+//! **Fuel.** The pass never goes back. To tell where a string ends it looks ahead; each look is
+//! counted, and all of them together stay below [`LOOKS_PER_BYTE`] times the length of the text.
+
+mod bare;
+mod build;
+mod closing;
+mod ending;
+mod escape;
+mod keys;
+mod number;
+mod parser;
+mod refusal;
+mod source;
+mod string;
+#[cfg(test)]
+mod tests;
+
+pub(super) use self::{
+    build::{Build, Nodes, Values},
+    keys::Keys,
+    parser::{Mode, Recovered},
+    refusal::Refusal,
+};
+use self::{parser::Parser, source::Source};
+use super::{Fix, Options, UnreadableKind};
+
+/// The bound on the looks ahead.
+pub(super) const LOOKS_PER_BYTE: usize = 8;
+
+/// Reads the value that begins at `start` in `text`, of which nothing behind `end` is seen.
+pub(super) fn recover<B: Build>(
+    text: &str,
+    start: usize,
+    end: usize,
+    mode: Mode<'_>,
+) -> Result<Recovered<B::Value>, Refusal> {
+    Parser::<B>::new(Source::new(text, end), start, mode).run()
+}
+
+/// Whether `fix` may be taken after `count` others.
+pub(super) fn allow(options: &Options, fix: &Fix, count: usize) -> Result<(), Refusal> {
+    let refuse = |limit: String| {
+        let what = format!("to read this, {fix} would be needed, and {limit}");
+        Err(Refusal::new(UnreadableKind::Limit, fix.span.start, what))
+    };
+    if fix.level() > options.max_level {
+        return refuse("no repair of this level is allowed".into());
+    }
+    if fix.risk() > options.max_risk {
+        return refuse("no repair of this risk is allowed".into());
+    }
+    if count >= options.max_fixes {
+        return refuse(format!("no more than {} repairs are allowed", options.max_fixes));
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! The damaged text, byte by byte: blanks, signs and quotes of every script.
+
+use std::ops::Range;
+
+use crate::json::mark::is_odd_blank;
+
+/// A stretch of text; places are those of the whole text, and nothing behind the end is seen.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Source<'t> {
+    text: &'t str,
+    bytes: &'t [u8],
+}
+
+/// Which quotes close what a quote opens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Family {
+    Double,
+    Single,
+    Backtick,
+    /// Curly, low, angled and wide double quotes.
+    WideDouble,
+    /// The same of single ones.
+    WideSingle,
+    Corner,
+}
+
+impl<'t> Source<'t> {
+    /// `text` up to `end`.
+    pub(super) fn new(text: &'t str, end: usize) -> Self {
+        let text = text.get(..end).unwrap_or(text);
+        Self { text, bytes: text.as_bytes() }
+    }
+
+    pub(super) const fn end(&self) -> usize {
+        self.bytes.len()
+    }
+
+    pub(super) fn byte(&self, at: usize) -> Option<u8> {
+        self.bytes.get(at).copied()
+    }
+
+    pub(super) fn char(&self, at: usize) -> Option<char> {
+        match self.byte(at)? {
+            byte if byte.is_ascii() => Some(char::from(byte)),
+            _ => self.rest(at).chars().next(),
+        }
+    }
+
+    pub(super) fn before(&self, at: usize) -> Option<char> {
+        self.text.get(..at)?.chars().next_back()
+    }
+
+    pub(super) fn rest(&self, at: usize) -> &'t str {
+        self.text.get(at..).unwrap_or_default()
+    }
+
+    pub(super) fn rest_bytes(&self, at: usize) -> &'t [u8] {
+        self.bytes.get(at..).unwrap_or_default()
+    }
+
+    pub(super) fn slice(&self, span: Range<usize>) -> &'t str {
+        self.text.get(span).unwrap_or_default()
+    }
+
+    /// Behind the blanks of JSON at `at`.
+    pub(super) fn skip_plain(&self, mut at: usize) -> usize {
+        while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.byte(at) {
+            at += 1;
+        }
+        at
+    }
+
+    /// Behind blanks of any kind at `at`.
+    pub(super) fn skip_blanks(&self, mut at: usize) -> usize {
+        loop {
+            at = self.skip_plain(at);
+            match self.odd_blank(at) {
+                Some(len) => at += len,
+                None => return at,
+            }
+        }
+    }
+
+    /// How long the blank at `at` is, if it is one that JSON doesn't know.
+    pub(super) fn odd_blank(&self, at: usize) -> Option<usize> {
+        let byte = self.byte(at)?;
+        if matches!(byte, b'!'..=b'~') {
+            return None;
+        }
+        let c = self.char(at)?;
+        is_odd_blank(c).then(|| c.len_utf8())
+    }
+
+    /// The sign of JSON at `at` and its length; full-width ones are the same signs.
+    pub(super) fn sign(&self, at: usize) -> Option<(u8, usize)> {
+        let byte = self.byte(at)?;
+        if byte.is_ascii() {
+            return Some((byte, 1));
+        }
+        let c = self.char(at)?;
+        let sign = match c {
+            '：' => b':',
+            '，' | '、' => b',',
+            '；' => b';',
+            '＝' => b'=',
+            '（' => b'(',
+            '）' => b')',
+            '｛' => b'{',
+            '｝' => b'}',
+            '［' | '【' => b'[',
+            '］' | '】' => b']',
+            _ => return None,
+        };
+        Some((sign, c.len_utf8()))
+    }
+
+    /// The quote at `at`: what closes it, and its length.
+    pub(super) fn quote(&self, at: usize) -> Option<(Family, usize)> {
+        let byte = self.byte(at)?;
+        let family = match byte {
+            b'"' => Family::Double,
+            b'\'' => Family::Single,
+            b'`' => Family::Backtick,
+            _ if byte.is_ascii() => return None,
+            _ => Family::of_wide(self.char(at)?)?,
+        };
+        Some((family, self.char(at)?.len_utf8()))
+    }
+
+    /// The end of the comment at `at`, and whether it was ended.
+    pub(super) fn comment(&self, at: usize) -> Option<(usize, bool)> {
+        let line = |at: usize| {
+            let len = self.rest_bytes(at).iter().position(|&byte| byte == b'\n');
+            (len.map_or_else(|| self.end(), |len| at + len), true)
+        };
+        match (self.byte(at)?, self.byte(at + 1)) {
+            (b'/', Some(b'/')) => Some(line(at)),
+            (b'#', _) => Some(line(at)),
+            (b'/', Some(b'*')) => Some(match self.rest(at + 2).find("*/") {
+                Some(len) => (at + len + 4, true),
+                None => (self.end(), false),
+            }),
+            _ => None,
+        }
+    }
+}
+
+impl Family {
+    fn of_wide(c: char) -> Option<Self> {
+        Some(match c {
+            '“' | '”' | '„' | '‟' | '«' | '»' | '＂' | '″' => Self::WideDouble,
+            '‘' | '’' | '‚' | '‛' | '＇' | '′' | '´' => Self::WideSingle,
+            '「' | '」' | '『' | '』' => Self::Corner,
+            _ => return None,
+        })
+    }
+
+    /// Whether a quote of kind `other` may close it.
+    pub(super) const fn closes(self, other: Self) -> bool {
+        use Family::*;
+        matches!(
+            (self, other),
+            (Double, Double)
+                | (Single, Single)
+                | (Backtick, Backtick | WideSingle | Single)
+                | (WideDouble, WideDouble | Double)
+                | (WideSingle, WideSingle | Single | Backtick)
+                | (Corner, Corner)
+        )
+    }
+
+    /// How far the next byte is that a string of this kind has to look at.
+    pub(super) fn next(self, bytes: &[u8]) -> Option<usize> {
+        let plain = |quote: u8| bytes.iter().position(|&b| b == quote || b == b'\\' || b < b' ');
+        match self {
+            Self::Double => plain(b'"'),
+            Self::Single => plain(b'\''),
+            _ => bytes.iter().position(|&b| {
+                b < b' ' || matches!(b, b'"' | b'\'' | b'`' | b'\\' | 0xC2 | 0xE2 | 0xE3 | 0xEF)
+            }),
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! Strings: where they end, and what they hold.
+//!
+//! Quotes that do not end the string are part of it. Where they seem to stand in pairs and the
+//! next quote that could end the string would leave a pair open, two readings are open, and where
+//! nothing further on settles it the text is refused.
+
+use std::ops::Range;
+
+use super::{
+    build::Build, ending::Fit, escape::decode, keys::Keys, parser::Parser, refusal::Refusal,
+    source::Family,
+};
+use crate::json::{FixKind, UnreadableKind};
+
+const TWO_READINGS: &str =
+    "it is not clear which of these quotes ends the string: escape those inside it as `\\\"`";
+
+/// Quotes within a string, so far.
+#[derive(Clone, Debug, Default)]
+struct Inner {
+    count: usize,
+    first: usize,
+    last: usize,
+    /// The last one seems to open a quotation.
+    is_open: bool,
+    /// One that opened nothing and closed nothing stands before a sign of JSON, as if it ended the
+    /// string.
+    is_doubtful: bool,
+    /// Brackets that the content opened and did not close.
+    depth: i32,
+    /// Up to where the brackets are counted.
+    counted: usize,
+    /// Line breaks, tabs and other control characters.
+    controls: Option<Range<usize>>,
+    has_escapes: bool,
+}
+
+/// How a string ends.
+enum End {
+    /// With a quote of this length.
+    Quote(usize),
+    /// Without one, where it must have been.
+    Missing,
+    /// With the text.
+    Cut,
+}
+
+impl<B: Build> Parser<'_, '_, B> {
+    /// Reads the string at the place; comes out with its text and span.
+    pub(super) fn string(&mut self, is_key: bool) -> Result<(String, Range<usize>), Refusal> {
+        let open = self.at;
+        let Some((family, len)) = self.source.quote(open) else {
+            return Err(Refusal::syntax(open, "expected a string"));
+        };
+        if let Some(run) = self.repeated(open, family, is_key) {
+            return self.in_run(open, run);
+        }
+        let start = open + len;
+        let mut inner = Inner { counted: start, ..Inner::default() };
+        let (stop, end) = self.find_end(start, family, is_key, &mut inner)?;
+        let is_cut = matches!(end, End::Cut);
+        let raw = self.source.slice(start..stop);
+
+        if family != Family::Double {
+            self.fix(FixKind::Quotes, open..start)?;
+        }
+        if inner.count > 0 {
+            self.fix(FixKind::InnerQuotes, inner.first..inner.last)?;
+        }
+        if let Some(controls) = inner.controls {
+            self.fix(FixKind::Control, controls)?;
+        }
+        let text = if inner.has_escapes {
+            let decoded = decode(raw, is_cut);
+            if decoded.has_bad {
+                self.fix(FixKind::Escape, start..stop)?;
+            }
+            decoded.text
+        } else {
+            raw.to_owned()
+        };
+        self.at = match end {
+            End::Quote(len) => stop + len,
+            End::Missing => {
+                self.fix(FixKind::MissingQuote, stop..stop)?;
+                stop
+            }
+            End::Cut => {
+                self.truncated = true;
+                // A key that is cut goes with its member.
+                if !is_key {
+                    self.fix(FixKind::CutText, open..stop)?;
+                }
+                stop
+            }
+        };
+        Ok((text, open..self.at))
+    }
+
+    fn find_end(
+        &mut self,
+        start: usize,
+        family: Family,
+        is_key: bool,
+        inner: &mut Inner,
+    ) -> Result<(usize, End), Refusal> {
+        let mut at = start;
+        while let Some(step) = family.next(self.source.rest_bytes(at)) {
+            at += step;
+            match self.source.byte(at) {
+                Some(b'\\') => {
+                    inner.has_escapes = true;
+                    at += 1;
+                    at += self.source.char(at).map_or(0, char::len_utf8);
+                    continue;
+                }
+                Some(byte) if byte < b' ' => {
+                    let from = inner.controls.take().map_or(at, |span| span.start);
+                    at += 1;
+                    inner.controls = Some(from..at);
+                    continue;
+                }
+                _ => {}
+            }
+            let Some((_, len)) = self.source.quote(at).filter(|&(other, _)| family.closes(other))
+            else {
+                at += self.source.char(at).map_or(1, char::len_utf8);
+                continue;
+            };
+            let is_end = if is_key {
+                self.key_fits(at + len) > Fit::No
+            } else if self.is_end(at, len, inner)? {
+                true
+            } else if let Some(stop) = self.ends_before(start, at, inner)? {
+                return Ok((stop, End::Missing));
+            } else {
+                false
+            };
+            if self.fuel == 0 {
+                return Err(Refusal::new(UnreadableKind::Syntax, at, TWO_READINGS));
+            }
+            if is_end {
+                return Ok((at, End::Quote(len)));
+            }
+            self.note(at, len, inner);
+            at += len;
+        }
+        self.without_end(start, is_key, inner)
+    }
+
+    /// Whether the quote at `at` ends a value.
+    fn is_end(&mut self, at: usize, len: usize, inner: &mut Inner) -> Result<bool, Refusal> {
+        let fit = self.value_fits(at + len);
+        if fit == Fit::No {
+            return Ok(false);
+        }
+        if inner.count == 0 {
+            if fit == Fit::Weak {
+                self.weak_end = Some(at + len);
+            }
+            return Ok(true);
+        }
+        let unsettled = Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS);
+        if inner.is_doubtful || self.stack.is_empty() {
+            return Err(unsettled);
+        }
+        self.count(at, inner);
+        let is_last = self.closes_text(at + len);
+        match (inner.is_open, inner.depth > 0) {
+            (true, _) if is_last => Err(unsettled),
+            (_, true) if is_last => Ok(true),
+            (_, true) => Ok(false),
+            (true, false) => {
+                let in_object = self.kind() == Some(super::parser::Kind::Object);
+                if fit == Fit::Strong && in_object { Err(unsettled) } else { Ok(false) }
+            }
+            (false, false) => Ok(true),
+        }
+    }
+
+    /// Only closing brackets follow, up to the end of the text.
+    fn closes_text(&mut self, at: usize) -> bool {
+        let is_tail = |byte: &u8| b" \t\r\n}])".contains(byte);
+        let rest = self.source.rest_bytes(at);
+        let len = rest.iter().position(|byte| !is_tail(byte)).unwrap_or(rest.len());
+        self.fuel = self.fuel.saturating_sub(len);
+        len == rest.len()
+    }
+
+    /// Counts the brackets of the content up to `at`.
+    fn count(&self, at: usize, inner: &mut Inner) {
+        for byte in self.source.slice(inner.counted..at).bytes() {
+            match byte {
+                b'{' | b'[' => inner.depth += 1,
+                b'}' | b']' if inner.depth > 0 => inner.depth -= 1,
+                _ => {}
+            }
+        }
+        inner.counted = at;
+    }
+
+    /// Notes a quote that is part of the string.
+    fn note(&self, at: usize, len: usize, inner: &mut Inner) {
+        let before = self.source.before(at).unwrap_or(' ');
+        let after = self.source.char(at + len).unwrap_or(' ');
+        if before.is_alphanumeric() && after.is_alphanumeric() && self.source.byte(at) != Some(b'"')
+        {
+            // An apostrophe.
+            return;
+        }
+        if inner.count == 0 {
+            inner.first = at;
+        }
+        let opens = !before.is_alphanumeric()
+            && !matches!(before, '.' | '!' | '?' | ')' | '%')
+            && !after.is_whitespace();
+        let next = self.source.sign(self.source.skip_blanks(at + len)).map(|(sign, _)| sign);
+        inner.is_doubtful |=
+            !inner.is_open && !opens && matches!(next, Some(b',' | b'}' | b']' | b':'));
+        inner.is_open = !inner.is_open && opens;
+        inner.count += 1;
+        inner.last = at + len;
+    }
+
+    /// Whether the quote at `at` opens the next key, so that the string ended before: where it
+    /// ended, if it did. What is between is a comma or a line break.
+    fn ends_before(
+        &mut self,
+        start: usize,
+        at: usize,
+        inner: &mut Inner,
+    ) -> Result<Option<usize>, Refusal> {
+        if self.kind() != Some(super::parser::Kind::Object) {
+            return Ok(None);
+        }
+        let content = self.source.slice(start..at);
+        let text = content.trim_end();
+        let stop = match text.strip_suffix(',') {
+            Some(text) => text.len(),
+            None if content.get(text.len()..).is_some_and(|blank| blank.contains('\n')) => {
+                text.len()
+            }
+            None => return Ok(None),
+        };
+        if stop == 0 {
+            return Ok(None);
+        }
+        let Some((key_end, colon)) = self.key_ahead(at) else { return Ok(None) };
+        if self.value_begins(colon) < Fit::Strong {
+            return Ok(None);
+        }
+        self.count(at, inner);
+        if inner.depth > 0 {
+            return Ok(None);
+        }
+        let key = self.source.slice(at..key_end);
+        let key = key.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        let known = self.stack.last().and_then(|frame| Keys::knows(&frame.parts, key));
+        match (known, inner.is_open) {
+            (Some(false), _) => Ok(None),
+            (_, true) => Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS)),
+            (_, false) => Ok(Some(start + stop)),
+        }
+    }
+
+    /// No quote ended the string, so the text did.
+    fn without_end(
+        &mut self,
+        start: usize,
+        is_key: bool,
+        inner: &Inner,
+    ) -> Result<(usize, End), Refusal> {
+        let end = self.source.end();
+        let content = self.source.slice(start..end);
+        let closers = self.closers_at_end(content);
+        let unsettled = Refusal::new(
+            UnreadableKind::Syntax,
+            start,
+            "this string never ends: put a quote at its end",
+        );
+        if is_key {
+            // What is cut off inside a key has no colon yet.
+            return if content.contains(':') { Err(unsettled) } else { Ok((end, End::Cut)) };
+        }
+        // An unpaired quote may as well have ended it, with something lost behind.
+        let has_doubt =
+            inner.is_open || inner.is_doubtful || inner.count % 2 == 1 || closers.is_some();
+        let is_part = self.stack.is_empty() && content.contains(['{', '}', '[', ']']);
+        if inner.count > 0 && (has_doubt || self.stack.is_empty()) || is_part {
+            return Err(Refusal::new(UnreadableKind::Syntax, inner.first.max(start), TWO_READINGS));
+        }
+        let Some(text) = closers else {
+            return Ok((end, End::Cut));
+        };
+        // The brackets at the end may close those of the text itself.
+        let is_balanced = |text: &str| {
+            let count = |brackets: [char; 2]| text.matches(brackets).count();
+            count(['{', '[']) == count(['}', ']'])
+        };
+        if !is_balanced(text) {
+            return if is_balanced(content) { Ok((end, End::Cut)) } else { Err(unsettled) };
+        }
+        // `"first, second: 1}` may be one member or two.
+        for (comma, _) in text.match_indices(',') {
+            if self.kind() == Some(super::parser::Kind::Object)
+                && self.key_ahead(self.source.skip_blanks(start + comma + 1)).is_some()
+            {
+                return Err(unsettled);
+            }
+        }
+        // It may have been cut off as well, just behind brackets of its own.
+        self.truncated = true;
+        let text = text.trim_end();
+        Ok((start + text.len(), End::Missing))
+    }
+
+    /// `content` without the closers of all that is open, if it ends with just these.
+    fn closers_at_end<'c>(&self, content: &'c str) -> Option<&'c str> {
+        let mut rest = content;
+        for frame in &self.stack {
+            rest = rest.trim_end().strip_suffix(char::from(frame.kind.closer()))?;
+        }
+        (!self.stack.is_empty()).then_some(rest)
+    }
+
+    /// How many quotes open the string at `at`, where several do: three of them, or two with a
+    /// word behind them that ends with two again.
+    fn repeated(&mut self, at: usize, family: Family, is_key: bool) -> Option<usize> {
+        let quote = self.source.byte(at).filter(|byte| matches!(byte, b'"' | b'\'' | b'`'))?;
+        let run = self.source.rest_bytes(at).iter().take(4).take_while(|&&b| b == quote).count();
+        match run {
+            3 => Some(3),
+            2 => {
+                let start = at + 2;
+                let begins_word = self.source.char(start).is_some_and(char::is_alphanumeric);
+                if !begins_word {
+                    return None;
+                }
+                let stop = start + family.next(self.source.rest_bytes(start))?;
+                let is_double = self.source.rest_bytes(stop).starts_with(&[quote, quote]);
+                let fits = is_double
+                    && if is_key {
+                        self.key_fits(stop + 2) > Fit::No
+                    } else {
+                        self.value_fits(stop + 2) > Fit::No
+                    };
+                fits.then_some(2)
+            }
+            _ => None,
+        }
+    }
+
+    /// A string between `run` quotes each.
+    fn in_run(&mut self, open: usize, run: usize) -> Result<(String, Range<usize>), Refusal> {
+        let start = open + run;
+        let quotes = self.source.slice(open..start);
+        let rest = self.source.rest(start);
+        let len = rest.find(quotes);
+        let raw = len.and_then(|len| rest.get(..len)).unwrap_or(rest);
+        if len.is_none() && raw.contains(['"', '\'']) {
+            return Err(Refusal::new(UnreadableKind::Syntax, open, TWO_READINGS));
+        }
+        self.fix(FixKind::Quotes, open..start)?;
+        let decoded = decode(raw, len.is_none());
+        if decoded.has_bad {
+            self.fix(FixKind::Escape, start..start + raw.len())?;
+        }
+        let is_control = |c: char| c < ' ';
+        if let Some((first, last)) = raw.find(is_control).zip(raw.rfind(is_control)) {
+            self.fix(FixKind::Control, start + first..start + last + 1)?;
+        }
+        self.at = start + raw.len() + len.map_or(0, |_| run);
+        if len.is_none() {
+            self.truncated = true;
+            self.fix(FixKind::CutText, open..self.at)?;
+        }
+        Ok((decoded.text, open..self.at))
+    }
+}

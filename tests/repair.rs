@@ -13,6 +13,8 @@
 mod corpus;
 #[path = "support/sound.rs"]
 mod sound;
+#[path = "support/written.rs"]
+mod written;
 
 use std::collections::BTreeMap;
 use std::{env, fmt::Write, fs};
@@ -163,7 +165,9 @@ fn every_case_reads_as_written() {
             let text = case.text();
             let outcome = read(&case, &text);
             let got = told(&text, &outcome);
-            let fault = outcome.as_ref().ok().and_then(|parsed| sound::fault(&text, parsed));
+            let fault = outcome.as_ref().ok().and_then(|parsed| {
+                sound::fault(&text, parsed).or_else(|| written::invented(&text, parsed))
+            });
             let is_new = update && is_full(&case.expect);
             let why = if let Some(fault) = fault {
                 Some(fault)

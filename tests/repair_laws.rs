@@ -305,12 +305,12 @@ proptest! {
     }
 
     /// Of a document whose head is missing comes nothing. An inner container is left out: what
-    /// follows it might be closers too many.
+    /// follows it might be closers too many. So is a quote: what follows might be a text cut off.
     #[test]
     fn no_suffix_yields_a_part((_, text) in printed()) {
         for (start, _) in text.char_indices().skip(1) {
             let suffix = &text[start..];
-            if !suffix.starts_with(['{', '[']) && serde_json::from_str::<Value>(suffix).is_err() {
+            if !suffix.starts_with(['{', '[', '"']) && serde_json::from_str::<Value>(suffix).is_err() {
                 prop_assert!(parse(suffix).is_err(), "{} gave a value", suffix);
             }
         }

@@ -14,8 +14,9 @@ pub(crate) fn invented(text: &str, parsed: &Parsed) -> Option<String> {
     }
     let plain = text.replace('_', "");
     let mut numbers = numbers(parsed.json()).into_iter();
-    // A zero before the point may be left out.
+    // A zero beside the point may be left out.
     let is_not_there = |number: &String| {
+        let number = number.strip_suffix(".0").unwrap_or(number);
         !plain.contains(number) && !plain.contains(&number.replacen("0.", ".", 1))
     };
     numbers.find(is_not_there).map(|number| format!("{number} was not written"))

@@ -10,7 +10,7 @@ mod written;
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
-use tool_runtime::json::{Parsed, parse, parse_as};
+use tool_runtime::json::{Level, Options, Parsed, Risk, parse, parse_as, parse_with};
 
 fn values() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
@@ -209,6 +209,15 @@ fn changed(text: &str, changes: &[Change]) -> String {
     text.concat()
 }
 
+fn levels() -> impl Strategy<Value = Level> {
+    use Level::*;
+    select(vec![Strict, Wrapping, Spelling, Structure, Truncation, Schema])
+}
+
+fn risks() -> impl Strategy<Value = Risk> {
+    select(vec![Risk::Lossless, Risk::Inferred, Risk::Lossy])
+}
+
 /// The inputs of all cases, as seeds.
 fn seeds() -> Vec<String> {
     let files = corpus::files();
@@ -352,6 +361,38 @@ proptest! {
         for text in [changed(&text, &changes), text] {
             let Ok(parsed) = parse(&text) else { continue };
             prop_assert_eq!(parse_as(&text, &json!(true)).unwrap(), parsed, "{}", text);
+        }
+    }
+
+    /// A limit refuses what goes beyond it, and is no reason to read anything another way.
+    #[test]
+    fn a_limit_only_refuses(text in select(seeds()), changes in changes(), level in levels(), risk in risks(), fixes in 0_usize..4) {
+        for text in [changed(&text, &changes), text] {
+            let parsed = parse(&text);
+            let is_within = |is_within: fn(&Parsed, Level, Risk, usize) -> bool| {
+                parsed.clone().ok().filter(|parsed| is_within(parsed, level, risk, fixes))
+            };
+            for (options, within) in [
+                (Options::default(), parsed.clone().ok()),
+                (
+                    Options::default().with_max_level(level),
+                    is_within(|parsed, level, _, _| parsed.level() <= level),
+                ),
+                (
+                    Options::default().with_max_risk(risk),
+                    is_within(|parsed, _, risk, _| parsed.risk() <= risk),
+                ),
+                (
+                    Options::default().with_max_fixes(fixes),
+                    is_within(|parsed, _, _, fixes| parsed.fixes.len() <= fixes),
+                ),
+                (Options::default().with_max_len(text.len()), parsed.clone().ok()),
+            ] {
+                prop_assert_eq!(parse_with(&text, &options).ok(), within, "{} with {:?}", text, options);
+            }
+            if let Some(short) = text.len().checked_sub(1) {
+                prop_assert!(parse_with(&text, &Options::default().with_max_len(short)).is_err());
+            }
         }
     }
 

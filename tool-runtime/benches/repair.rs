@@ -10,7 +10,7 @@
 mod documents;
 mod rounds;
 
-use documents::{LEN, Style};
+use documents::Style;
 use rounds::Rounds;
 use serde_json::Value;
 use tool_runtime::json::parse;
@@ -18,32 +18,22 @@ use tool_runtime::json::parse;
 const ROUNDS: usize = 100;
 
 fn main() {
-    let sound = Style::default().document(LEN);
+    let sound = Style::default().document();
     let inner = Style { inner_quotes: true, ..Style::default() };
     // Where damage is in the contents, serde_json gets the same contents escaped as they should be.
     let texts = [
         ("sound", 0.95, sound.clone(), sound.clone()),
         ("a comma at the very end", 0.8, trailing_comma(&sound), sound.clone()),
         ("cut off", 0.5, cut_off(&sound), sound.clone()),
-        (
-            "every key bare",
-            0.5,
-            Style { keys: "", ..Style::default() }.document(LEN),
-            sound.clone(),
-        ),
+        ("every key bare", 0.5, Style { keys: "", ..Style::default() }.document(), sound.clone()),
         (
             "single quotes",
             0.5,
-            Style { keys: "'", texts: "'", ..Style::default() }.document(LEN),
+            Style { keys: "'", texts: "'", ..Style::default() }.document(),
             sound.clone(),
         ),
-        ("raw newlines", 0.5, Style { newline: "\n", ..Style::default() }.document(LEN), sound),
-        (
-            "inner quotes",
-            0.5,
-            inner.document(LEN),
-            Style { is_escaped: true, ..inner }.document(LEN),
-        ),
+        ("raw newlines", 0.5, Style { newline: "\n", ..Style::default() }.document(), sound),
+        ("inner quotes", 0.5, inner.document(), Style { is_escaped: true, ..inner }.document()),
     ];
 
     let mut rounds = Rounds::new(ROUNDS, 1);

@@ -147,6 +147,7 @@ fn keeps_promise(class: &str, text: &str, outcome: &Outcome) -> bool {
         ("cut", Ok(parsed)) => !parsed.fixes.is_empty(),
         ("fenced" | "prose" | "tagged" | "wrapped", Ok(_)) => is_whole && at_most(Level::Wrapping),
         ("spelling", Ok(_)) => is_whole && at_most(Level::Spelling),
+        ("mended", Ok(parsed)) => parsed.level() > Level::Wrapping,
         ("structure" | "traps" | "calls", Ok(_)) => at_most(Level::Structure),
         _ => false,
     }

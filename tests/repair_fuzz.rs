@@ -30,7 +30,7 @@ use std::rc::Rc;
 use drive::{Trial, drive};
 use mangle::Seeds;
 use serde_json::Value;
-use tool_runtime::json::{Parsed, Unreadable, parse, parse_as};
+use tool_runtime::json::{Parsed, Partial, Unreadable, parse, parse_as};
 use tool_runtime::schema::Schema;
 
 const TEXTS_PER_SCHEMA: usize = 20;
@@ -80,6 +80,32 @@ fn parse_as_holds() {
             broken(text, &outcome)
                 .or_else(|| changed(text, &schema, &outcome))
                 .map(|law| format!("{law}\nschema: {schema}"))
+        })
+    });
+}
+
+#[test]
+fn partial_holds() {
+    let seeds = Seeds::of_corpus();
+    drive("partial", |draws| {
+        let text = seeds.mangled(draws);
+        let lengths: Vec<usize> = (0..8).map(|_| 1 + draws.below(12)).collect();
+        Trial::new(text, move |text| {
+            let mut partial = Partial::new();
+            let mut rest = text;
+            for length in lengths.iter().cycle() {
+                let end = rest.char_indices().nth(*length).map_or(rest.len(), |(end, _)| end);
+                let (chunk, left) = rest.split_at(end);
+                partial.push(chunk);
+                // Read or not, it must be there to be read.
+                let _ = partial.value().map(|so_far| so_far.to_value());
+                rest = left;
+                if rest.is_empty() {
+                    break;
+                }
+            }
+            let (arrived, whole) = (partial.finish(), parse(text));
+            (arrived != whole).then(|| format!("in chunks: {arrived:?}\nwhole: {whole:?}"))
         })
     });
 }

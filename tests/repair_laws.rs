@@ -10,7 +10,7 @@ mod written;
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
-use tool_runtime::json::{Level, Options, Parsed, Risk, parse, parse_as, parse_with};
+use tool_runtime::json::{Level, Options, Parsed, Partial, Risk, parse, parse_as, parse_with};
 
 fn values() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
@@ -167,6 +167,37 @@ fn is_part(part: &Value, whole: &Value) -> bool {
         (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),
         _ => part == whole,
     }
+}
+
+/// Whether one value may become another as more of its text arrives: numbers grow at their end.
+fn is_growth(before: &Value, after: &Value) -> bool {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => before
+            .iter()
+            .all(|(key, before)| after.get(key).is_some_and(|after| is_growth(before, after))),
+        (Value::Array(before), Value::Array(after)) => {
+            before.len() <= after.len()
+                && before.iter().zip(after).all(|(before, after)| is_growth(before, after))
+        }
+        (Value::Number(_), Value::Number(_)) => true,
+        _ => is_part(before, after),
+    }
+}
+
+/// `text` in chunks that end at `ends`.
+fn arrived(text: &str, ends: &[prop::sample::Index], mut see: impl FnMut(&Partial)) -> Partial {
+    let chars: Vec<char> = text.chars().collect();
+    let mut ends: Vec<usize> = ends.iter().map(|end| end.index(chars.len() + 1)).collect();
+    ends.push(chars.len());
+    ends.sort_unstable();
+    let mut partial = Partial::new();
+    let mut start = 0;
+    for end in ends {
+        partial.push(&chars[start..end].iter().collect::<String>());
+        see(&partial);
+        start = end;
+    }
+    partial
 }
 
 /// One change of a text: what goes at a place, and what comes there.
@@ -393,6 +424,29 @@ proptest! {
             if let Some(short) = text.len().checked_sub(1) {
                 prop_assert!(parse_with(&text, &Options::default().with_max_len(short)).is_err());
             }
+        }
+    }
+
+    /// However a text arrives, in the end it is what it is.
+    #[test]
+    fn chunks_make_no_difference(text in select(seeds()), changes in changes(), ends in vec(any::<prop::sample::Index>(), 0..8)) {
+        for text in [changed(&text, &changes), text] {
+            prop_assert_eq!(arrived(&text, &ends, |_| {}).finish(), parse(&text), "{}", text);
+        }
+    }
+
+    /// Of a sound text, what has arrived is a part of the value at any time, and grows.
+    #[test]
+    fn what_has_arrived_is_a_part((value, text) in printed(), ends in vec(any::<prop::sample::Index>(), 0..8)) {
+        let mut seen = vec![Value::Object(Map::new())];
+        let partial = arrived(&text, &ends, |partial| {
+            seen.extend(partial.value().map(|so_far| so_far.to_value()));
+        });
+        prop_assert!(partial.value().unwrap().is_complete());
+        prop_assert_eq!(partial.value().unwrap().to_value(), value);
+        seen.push(partial.finish().unwrap().value);
+        for two in seen.windows(2) {
+            prop_assert!(is_growth(&two[0], &two[1]), "{} became {}", two[0], two[1]);
         }
     }
 

@@ -1,8 +1,16 @@
 //! What holds for every text, not only for those that someone thought of.
 
+#[expect(dead_code, reason = "only the texts are wanted here")]
+#[path = "support/corpus.rs"]
+mod corpus;
+#[path = "support/sound.rs"]
+mod sound;
+#[path = "support/written.rs"]
+mod written;
+
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
-use tool_runtime::json::{Parsed, parse, parse_as};
+use tool_runtime::json::{Level, Options, Parsed, Partial, Risk, parse, parse_as, parse_with};
 
 fn values() -> impl Strategy<Value = Value> {
     let text = prop_oneof![
@@ -146,15 +154,127 @@ fn without_fixes(text: &str, parsed: &Parsed) -> String {
     left
 }
 
-/// Every key, string and number in the value, as JSON spells it.
-fn atoms(value: &Value, out: &mut Vec<Value>) {
-    match value {
-        Value::Array(items) => items.iter().for_each(|item| atoms(item, out)),
-        Value::Object(members) => members.iter().for_each(|(key, value)| {
-            out.push(key.as_str().into());
-            atoms(value, out);
-        }),
-        atom => out.push(atom.clone()),
+/// Whether a value is what was read of another one before its text broke off.
+fn is_part(part: &Value, whole: &Value) -> bool {
+    match (part, whole) {
+        (Value::Object(part), Value::Object(whole)) => {
+            part.iter().all(|(key, part)| whole.get(key).is_some_and(|whole| is_part(part, whole)))
+        }
+        (Value::Array(part), Value::Array(whole)) => {
+            part.len() <= whole.len()
+                && part.iter().zip(whole).all(|(part, whole)| is_part(part, whole))
+        }
+        (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),
+        _ => part == whole,
+    }
+}
+
+/// Whether one value may become another as more of its text arrives: numbers grow at their end.
+fn is_growth(before: &Value, after: &Value) -> bool {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => before
+            .iter()
+            .all(|(key, before)| after.get(key).is_some_and(|after| is_growth(before, after))),
+        (Value::Array(before), Value::Array(after)) => {
+            before.len() <= after.len()
+                && before.iter().zip(after).all(|(before, after)| is_growth(before, after))
+        }
+        (Value::Number(_), Value::Number(_)) => true,
+        _ => is_part(before, after),
+    }
+}
+
+/// `text` in chunks that end at `ends`.
+fn arrived(text: &str, ends: &[prop::sample::Index], mut see: impl FnMut(&Partial)) -> Partial {
+    let chars: Vec<char> = text.chars().collect();
+    let mut ends: Vec<usize> = ends.iter().map(|end| end.index(chars.len() + 1)).collect();
+    ends.push(chars.len());
+    ends.sort_unstable();
+    let mut partial = Partial::new();
+    let mut start = 0;
+    for end in ends {
+        partial.push(&chars[start..end].iter().collect::<String>());
+        see(&partial);
+        start = end;
+    }
+    partial
+}
+
+/// One change of a text: what goes at a place, and what comes there.
+#[derive(Clone, Debug)]
+enum Change {
+    Delete(prop::sample::Index),
+    Insert(prop::sample::Index, &'static str),
+    Replace(prop::sample::Index, &'static str),
+}
+
+fn changes() -> impl Strategy<Value = Vec<Change>> {
+    let piece = || {
+        select(vec![
+            "{", "}", "[", "]", "(", ")", "\"", "'", "“", "`", "\\", ":", "：", ",", ",,", "=",
+            "=>", "+", "//", "/*", "*/", "#", "\n", "\t", "\0", " ", "1", "-", ".", "e", "_", "a",
+            "å", "😀", "T", "None", "...", "```", "</s>", "\u{a0}",
+        ])
+    };
+    let place = any::<prop::sample::Index>;
+    let change = prop_oneof![
+        place().prop_map(Change::Delete),
+        (place(), piece()).prop_map(|(at, piece)| Change::Insert(at, piece)),
+        (place(), piece()).prop_map(|(at, piece)| Change::Replace(at, piece)),
+    ];
+    vec(change, 1..5)
+}
+
+fn changed(text: &str, changes: &[Change]) -> String {
+    let mut text: Vec<String> = text.chars().map(String::from).collect();
+    for change in changes {
+        let (at, range, piece) = match change {
+            Change::Delete(at) => (at, 1, ""),
+            Change::Insert(at, piece) => (at, 0, *piece),
+            Change::Replace(at, piece) => (at, 1, *piece),
+        };
+        let at = at.index(text.len() + 1);
+        let end = (at + range).min(text.len());
+        text.splice(at..end, [piece.to_owned()]);
+    }
+    text.concat()
+}
+
+fn levels() -> impl Strategy<Value = Level> {
+    use Level::*;
+    select(vec![Strict, Wrapping, Spelling, Structure, Truncation, Schema])
+}
+
+fn risks() -> impl Strategy<Value = Risk> {
+    select(vec![Risk::Lossless, Risk::Inferred, Risk::Lossy])
+}
+
+/// The inputs of all cases, as seeds.
+fn seeds() -> Vec<String> {
+    let files = corpus::files();
+    files.iter().flat_map(|(_, file)| corpus::cases(file)).map(|case| case.text()).collect()
+}
+
+/// The judge is judged: held against another text, a reading is a finding.
+#[test]
+fn what_was_not_written_is_noticed() {
+    for (text, other) in [
+        (r#"["Oslo"]"#, r#"["Rome"]"#),
+        (r#"["Oslo"]"#, r#"["Os", "x", "lo"]"#),
+        (r#"{"a": 1}"#, r#"{"b": 1}"#),
+        ("[15]", "[1, 5]"),
+        ("[0.5]", "[5]"),
+    ] {
+        let parsed = parse(text).unwrap();
+        assert_eq!(written::invented(text, &parsed), None, "{text}");
+        assert!(written::invented(other, &parsed).is_some(), "{text} is not {other}");
+    }
+    for (text, spelled) in [
+        (r#"["caf\u00e9\nx", 0.5]"#, r#"["café" "x" + .5]"#),
+        (r#"["caf\u00e9\nx"]"#, r#"["caf\u00e9\nx"]"#),
+        (r#"{"max_results": 1000}"#, "{maxResults: 1_000}"),
+    ] {
+        assert_eq!(written::invented(spelled, &parse(text).unwrap()), None, "{text}");
     }
 }
 
@@ -182,18 +302,22 @@ proptest! {
         }
     }
 
-    /// A document that was cut off anywhere is refused, or the answer says that it was cut off.
+    /// Of a document that was cut off anywhere comes nothing but what was whole, and strings as far
+    /// as they go.
     #[test]
-    fn a_prefix_is_told_from_the_whole((value, text) in printed(), (before, after) in wrappings()) {
+    fn a_prefix_yields_no_more_than_was_written((value, text) in printed(), (before, after) in wrappings()) {
         let wrapped = format!("{before}{text}{after}");
         let whole = before.len() + text.len();
-        for (end, _) in wrapped.char_indices() {
+        for (end, _) in wrapped.char_indices().filter(|(end, _)| *end > before.len()) {
             let prefix = &wrapped[..end];
+            let Ok(parsed) = parse(prefix) else { continue };
             if end >= whole {
-                prop_assert!(parse(prefix).map_or(true, |parsed| parsed.value == value), "{} gave another", prefix);
-            } else if end > before.len() {
-                prop_assert!(parse(prefix).map_or(true, |parsed| parsed.truncated), "{} gave a value", prefix);
+                prop_assert!(parsed.value == value, "{} gave {}", prefix, parsed.value);
+            } else {
+                prop_assert!(is_part(&parsed.value, &value), "{} gave {}", prefix, parsed.value);
+                prop_assert!(!parsed.fixes.is_empty());
             }
+            prop_assert_eq!(sound::fault(prefix, &parsed), None, "{}", prefix);
         }
     }
 
@@ -220,13 +344,13 @@ proptest! {
         }
     }
 
-    /// What has lost its head is refused, unless the rest begins like a value.
+    /// Of a document whose head is missing comes nothing. An inner container is left out: what
+    /// follows it might be closers too many. So is a quote: what follows might be a text cut off.
     #[test]
     fn no_suffix_yields_a_part((_, text) in printed()) {
         for (start, _) in text.char_indices().skip(1) {
             let suffix = &text[start..];
-            let is_valid = serde_json::from_str::<Value>(suffix).is_ok();
-            if !is_valid && !suffix.trim_start().starts_with(['{', '[']) {
+            if !suffix.trim_start().starts_with(['{', '[', '"']) && serde_json::from_str::<Value>(suffix).is_err() {
                 prop_assert!(parse(suffix).is_err(), "{} gave a value", suffix);
             }
         }
@@ -236,18 +360,108 @@ proptest! {
     fn whatever_is_read_was_written(text in rubble()) {
         for parsed in [parse(&text), parse_as(&text, &json!({"type": ["object", "null"]}))] {
             let Ok(parsed) = parsed else { continue };
-            prop_assert!(parsed.fixes.iter().all(|fix| text.get(fix.span.clone()).is_some()));
-            let again = parse(&parsed.value.to_string()).unwrap();
-            prop_assert_eq!(&again.value, &parsed.value);
-            prop_assert!(again.fixes.is_empty());
+            prop_assert_eq!(sound::fault(&text, &parsed), None, "{}", text);
+            prop_assert_eq!(written::invented(&text, &parsed), None, "{}", text);
+        }
+    }
 
-            let mut spelled = Vec::new();
-            atoms(&parsed.value, &mut spelled);
-            let bare = |text: &str| text.replace(|c: char| c == '\\' || c.is_control(), "");
-            let plain = bare(&text.replace("\\t", "").replace("\\b", "").replace("\\f", ""));
-            for atom in spelled {
-                let atom = atom.as_str().map_or_else(|| atom.to_string(), bare);
-                prop_assert!(plain.contains(&atom), "{} is not in {}", atom, text);
+    #[test]
+    fn what_is_read_of_a_damaged_document_was_written((_, text) in printed(), changes in changes()) {
+        let text = changed(&text, &changes);
+        for parsed in [parse(&text), parse_as(&text, &json!({"type": "object"}))] {
+            let Ok(parsed) = parsed else { continue };
+            prop_assert_eq!(sound::fault(&text, &parsed), None, "{}", text);
+            prop_assert_eq!(written::invented(&text, &parsed), None, "{}", text);
+        }
+    }
+
+    /// The texts that someone thought of, and what is near them.
+    #[test]
+    fn what_is_read_of_a_damaged_case_was_written(text in select(seeds()), changes in changes()) {
+        let text = changed(&text, &changes);
+        for parsed in [parse(&text), parse_as(&text, &json!({"type": "object"}))] {
+            let Ok(parsed) = parsed else { continue };
+            prop_assert_eq!(sound::fault(&text, &parsed), None, "{}", text);
+            prop_assert_eq!(written::invented(&text, &parsed), None, "{}", text);
+        }
+    }
+
+    /// A schema that allows everything changes nothing.
+    #[test]
+    fn a_schema_that_is_true_changes_nothing(text in select(seeds()), changes in changes()) {
+        for text in [changed(&text, &changes), text] {
+            let Ok(parsed) = parse(&text) else { continue };
+            prop_assert_eq!(parse_as(&text, &json!(true)).unwrap(), parsed, "{}", text);
+        }
+    }
+
+    /// A limit refuses what goes beyond it, and is no reason to read anything another way.
+    #[test]
+    fn a_limit_only_refuses(text in select(seeds()), changes in changes(), level in levels(), risk in risks(), fixes in 0_usize..4) {
+        for text in [changed(&text, &changes), text] {
+            let parsed = parse(&text);
+            let is_within = |is_within: fn(&Parsed, Level, Risk, usize) -> bool| {
+                parsed.clone().ok().filter(|parsed| is_within(parsed, level, risk, fixes))
+            };
+            for (options, within) in [
+                (Options::default(), parsed.clone().ok()),
+                (
+                    Options::default().with_max_level(level),
+                    is_within(|parsed, level, _, _| parsed.level() <= level),
+                ),
+                (
+                    Options::default().with_max_risk(risk),
+                    is_within(|parsed, _, risk, _| parsed.risk() <= risk),
+                ),
+                (
+                    Options::default().with_max_fixes(fixes),
+                    is_within(|parsed, _, _, fixes| parsed.fixes.len() <= fixes),
+                ),
+                (Options::default().with_max_len(text.len()), parsed.clone().ok()),
+            ] {
+                prop_assert_eq!(parse_with(&text, &options).ok(), within, "{} with {:?}", text, options);
+            }
+            if let Some(short) = text.len().checked_sub(1) {
+                prop_assert!(parse_with(&text, &Options::default().with_max_len(short)).is_err());
+            }
+        }
+    }
+
+    /// However a text arrives, in the end it is what it is.
+    #[test]
+    fn chunks_make_no_difference(text in select(seeds()), changes in changes(), ends in vec(any::<prop::sample::Index>(), 0..8)) {
+        for text in [changed(&text, &changes), text] {
+            prop_assert_eq!(arrived(&text, &ends, |_| {}).finish(), parse(&text), "{}", text);
+        }
+    }
+
+    /// Of a sound text, what has arrived is a part of the value at any time, and grows.
+    #[test]
+    fn what_has_arrived_is_a_part((value, text) in printed(), ends in vec(any::<prop::sample::Index>(), 0..8)) {
+        let mut seen = vec![Value::Object(Map::new())];
+        let partial = arrived(&text, &ends, |partial| {
+            seen.extend(partial.value().map(|so_far| so_far.to_value()));
+        });
+        prop_assert!(partial.value().unwrap().is_complete());
+        prop_assert_eq!(partial.value().unwrap().to_value(), value);
+        seen.push(partial.finish().unwrap().value);
+        for two in seen.windows(2) {
+            prop_assert!(is_growth(&two[0], &two[1]), "{} became {}", two[0], two[1]);
+        }
+    }
+
+    /// Every float that serde_json prints or reads, not only those that are easy to print.
+    #[test]
+    fn a_float_is_left_alone(number in any::<f64>().prop_filter("JSON has it", |number| number.is_finite()), exponent in -320..300) {
+        for text in [number.to_string(), format!("{number:e}"), format!("[{}e{exponent}]", number.to_bits())] {
+            let parsed = parse(&text);
+            match serde_json::from_str::<Value>(&text) {
+                Ok(value) => {
+                    let parsed = parsed.unwrap();
+                    prop_assert_eq!(parsed.value, value);
+                    prop_assert!(parsed.fixes.is_empty());
+                }
+                Err(_) => prop_assert!(parsed.is_err(), "{} gave a value", text),
             }
         }
     }

@@ -13,7 +13,7 @@ use contenders::{COUNTS, args_struct, boxed, floor, params};
 use rounds::Rounds;
 
 fn main() {
-    let mut rounds = Rounds::default();
+    let mut rounds = Rounds::new(1_000, 1_000);
     rounds.add(floor());
     for count in COUNTS {
         rounds.add(boxed(count));

@@ -6,20 +6,27 @@
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-const ROUNDS: usize = 1_000;
-const CALLS: u32 = 1_000;
-
 /// Times the contenders against each other.
-#[derive(Default)]
-pub(crate) struct Rounds(Vec<Box<dyn FnMut() -> Duration>>);
+pub(crate) struct Rounds {
+    rounds: usize,
+    calls: u32,
+    contenders: Vec<Box<dyn FnMut() -> Duration>>,
+}
 
 impl Rounds {
+    /// `rounds` of `calls` of each contender: of many calls where one takes no longer than reading
+    /// the clock.
+    pub(crate) fn new(rounds: usize, calls: u32) -> Self {
+        Self { rounds, calls, contenders: Vec::new() }
+    }
+
     /// Adds a contender; its number is its place in the times. What a call gives is dropped
     /// within its time.
     pub(crate) fn add<T>(&mut self, mut call: impl FnMut() -> T + 'static) {
-        self.0.push(Box::new(move || {
+        let calls = self.calls;
+        self.contenders.push(Box::new(move || {
             let started = Instant::now();
-            for _ in 0..CALLS {
+            for _ in 0..calls {
                 drop(black_box(call()));
             }
             started.elapsed()
@@ -28,14 +35,14 @@ impl Rounds {
 
     /// The nanoseconds that one call takes, for each contender.
     pub(crate) fn run(&mut self) -> Vec<f64> {
-        let mut least = vec![Duration::MAX; self.0.len()];
-        for round in 0..ROUNDS {
+        let mut least = vec![Duration::MAX; self.contenders.len()];
+        for round in 0..self.rounds {
             // Nobody always follows the same one.
-            for place in 0..self.0.len() {
-                let place = (place + round) % self.0.len();
-                least[place] = least[place].min(self.0[place]());
+            for place in 0..self.contenders.len() {
+                let place = (place + round) % self.contenders.len();
+                least[place] = least[place].min(self.contenders[place]());
             }
         }
-        least.iter().map(|least| least.as_secs_f64() * 1e9 / f64::from(CALLS)).collect()
+        least.iter().map(|least| least.as_secs_f64() * 1e9 / f64::from(self.calls)).collect()
     }
 }

@@ -1,0 +1,38 @@
+//! How suites of others are read, and what models wrote: tables, not verdicts.
+//!
+//! `REPAIR_SUITES=folder cargo test --release -p tool-tests --test repair_scores -- --nocapture`
+//! reads the `*.jsonl` of one folder or of several, joined as in `PATH`. A line of a suite has
+//! `source`, `class`, `input` and `expected` or `reject`, if need be a `schema`; `consensus` where no
+//! other suite contradicts it; `strict_only` or `info` where any answer will do. A line of a model's
+//! output has `content`, `tool_calls` and the tool's `schema`. With `REPAIR_DIFFERENCES=1` every case
+//! that was not read as its suite wants is listed.
+
+#[path = "scores/outputs.rs"]
+mod outputs;
+#[path = "scores/suites.rs"]
+mod suites;
+
+use std::{env, fs};
+
+use serde_json::Value;
+
+#[test]
+fn suites_of_others_are_scored() {
+    let Some(folders) = env::var_os("REPAIR_SUITES") else {
+        println!("REPAIR_SUITES names no folder: nothing is scored");
+        return;
+    };
+    let differences = env::var_os("REPAIR_DIFFERENCES").is_some();
+    let lines: Vec<Value> = env::split_paths(&folders)
+        .flat_map(|folder| fs::read_dir(folder).expect("REPAIR_SUITES is a folder"))
+        .map(|entry| entry.expect("an entry").path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))
+        .flat_map(|path| {
+            let text = fs::read_to_string(path).expect("text");
+            text.lines().map(str::to_owned).collect::<Vec<_>>()
+        })
+        .map(|line| serde_json::from_str(&line).expect("a line is JSON"))
+        .collect();
+    let scored = suites::score(&lines, differences) + outputs::score(&lines, differences);
+    assert!(scored > 0, "the folder has no cases");
+}

@@ -1,0 +1,119 @@
+//! Nothing is invented: every key, string and number of a value was written in its text.
+
+use serde_json::Value;
+use tool_runtime::json::Parsed;
+
+/// A key, string or number of the value that the text does not spell.
+pub(crate) fn invented(text: &str, parsed: &Parsed) -> Option<String> {
+    let spelled = letters(text);
+    let mut words = Vec::new();
+    collect(&parsed.value, &mut words);
+    let is_not_there = |word: &String| !is_spelled(&spelled, word);
+    if let Some(word) = words.into_iter().find(is_not_there) {
+        return Some(format!("{word:?} was not written"));
+    }
+    let plain = text.replace('_', "");
+    let mut numbers = numbers(parsed.json()).into_iter();
+    // A zero beside the point may be left out.
+    let is_not_there = |number: &String| {
+        let number = number.strip_suffix(".0").unwrap_or(number);
+        !plain.contains(number)
+            && !plain.contains(&number.replacen("0.", ".", 1))
+            && !is_power(&plain, number)
+    };
+    numbers.find(is_not_there).map(|number| format!("{number} was not written"))
+}
+
+/// Whether the number was written with an exponent, as in 5e9.
+fn is_power(text: &str, number: &str) -> bool {
+    let value: Option<f64> = number.parse().ok();
+    text.split(|c: char| !c.is_ascii_digit() && !"+-.eE".contains(c))
+        .filter(|word| word.contains(['e', 'E']))
+        .any(|word| word.parse().ok() == value)
+}
+
+fn collect(value: &Value, words: &mut Vec<String>) {
+    match value {
+        Value::String(text) => words.push(text.clone()),
+        Value::Array(items) => items.iter().for_each(|item| collect(item, words)),
+        Value::Object(members) => members.iter().for_each(|(key, value)| {
+            words.push(key.clone());
+            collect(value, words);
+        }),
+        _ => {}
+    }
+}
+
+/// The numbers of a JSON text.
+fn numbers(json: &str) -> Vec<String> {
+    let (mut found, mut number) = (Vec::new(), String::new());
+    let (mut in_text, mut is_escaped) = (false, false);
+    for c in json.chars().chain(" ".chars()) {
+        let is_digit = c.is_ascii_digit() || "+-.eE".contains(c);
+        if !in_text && is_digit && (c != 'e' || !number.is_empty()) {
+            number.push(c);
+            continue;
+        }
+        if number.contains(|c: char| c.is_ascii_digit()) {
+            found.push(number.clone());
+        }
+        number.clear();
+        in_text ^= c == '"' && !is_escaped;
+        is_escaped = in_text && c == '\\' && !is_escaped;
+    }
+    found
+}
+
+/// The letters and digits of a text, and whether each may belong to an escape instead.
+fn letters(text: &str) -> Vec<(char, bool)> {
+    let mut letters = Vec::new();
+    for (part, run) in text.split('\\').enumerate() {
+        let escape = match run.chars().next() {
+            Some('u') => 5,
+            Some('x') => 3,
+            _ => 1,
+        };
+        let escaped = if part == 0 { 0 } else { escape };
+        for (at, c) in run.chars().enumerate() {
+            letters.extend(plain(c).map(|c| (c, at < escaped)));
+        }
+        let code = run.get(1..5).filter(|_| escaped == 5);
+        let code = code.and_then(|code| u32::from_str_radix(code, 16).ok());
+        if let Some(c) = code.and_then(char::from_u32) {
+            let rest = run.chars().skip(5).flat_map(plain).count();
+            let at = letters.len() - rest;
+            letters.splice(at..at, plain(c).map(|c| (c, true)));
+        }
+    }
+    letters
+}
+
+/// Case is no matter: a schema may bend it.
+fn plain(c: char) -> impl Iterator<Item = char> {
+    c.to_lowercase().filter(|c| c.is_alphanumeric())
+}
+
+/// Whether the letters of `word` stand one after the other in those of the text.
+fn is_spelled(letters: &[(char, bool)], word: &str) -> bool {
+    let word: Vec<char> = word.chars().flat_map(plain).collect();
+    // How many letters of the word may have been found, for every place where it may have begun.
+    let mut found = vec![0];
+    for (letter, is_escape) in letters {
+        let mut next = vec![0];
+        for &count in &found {
+            if word.get(count) == Some(letter) {
+                next.push(count + 1);
+            }
+            if *is_escape {
+                next.push(count);
+            }
+        }
+        next.sort_unstable();
+        next.dedup();
+        if next.last() == Some(&word.len()) {
+            return true;
+        }
+        found = next;
+    }
+    word.is_empty()
+}

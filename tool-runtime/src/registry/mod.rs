@@ -4,6 +4,7 @@
 //! changes, so that what a model is offered and what is called for it are the same. Readers never
 //! wait: a snapshot is taken without a lock.
 
+mod cell;
 mod contents;
 mod descriptions;
 mod error;
@@ -16,9 +17,7 @@ mod tools;
 
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use arc_swap::ArcSwap;
+use std::sync::Arc;
 
 pub use contents::Entry;
 pub use descriptions::{DescriptionStore, MemoryDescriptions};
@@ -29,6 +28,7 @@ pub use snapshot::{Snapshot, ToolStatus};
 pub use tools::Tools;
 
 use crate::tool::{Tool, ToolPreference};
+use cell::Cell;
 use contents::{Contents, entries};
 use filter::Filter;
 
@@ -58,15 +58,8 @@ use filter::Filter;
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    shared: Arc<Shared>,
+    contents: Arc<Cell<Contents>>,
     filter: Filter,
-}
-
-#[derive(Default)]
-struct Shared {
-    current: ArcSwap<Contents>,
-    /// Held by those who change the contents, one at a time. Nobody who reads waits for it.
-    writing: Mutex<()>,
 }
 
 impl Registry {
@@ -112,7 +105,7 @@ impl Registry {
 
     /// What the registry holds now, without a lock.
     pub fn snapshot(&self) -> Snapshot {
-        let contents = self.shared.current.load_full();
+        let contents = self.contents.load();
         let contents = if contents.is_outdated() { self.refresh(contents) } else { contents };
         Snapshot::new(contents, self.filter.clone())
     }
@@ -144,7 +137,7 @@ impl Registry {
     /// of tools that are registered later, and nothing is copied.
     #[must_use]
     pub fn filter(&self, passes: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
-        Self { shared: Arc::clone(&self.shared), filter: self.filter.and(passes) }
+        Self { contents: Arc::clone(&self.contents), filter: self.filter.and(passes) }
     }
 
     fn add(
@@ -185,17 +178,14 @@ impl Registry {
                 if contents.is_outdated() { contents.refreshed()? } else { contents.clone() };
             Ok((contents, ()))
         });
-        refreshed.map_or(outdated, |()| self.shared.current.load_full())
+        refreshed.map_or(outdated, |()| self.contents.load())
     }
 
     fn change<T>(
         &self,
         change: impl FnOnce(&Contents) -> Result<(Contents, T), RegistryError>,
     ) -> Result<T, RegistryError> {
-        let _writing = self.shared.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (contents, told) = change(&self.shared.current.load())?;
-        self.shared.current.store(Arc::new(contents));
-        Ok(told)
+        self.contents.change(change)
     }
 }
 

@@ -77,9 +77,11 @@ fn arguments(arguments: &Arguments) -> Cow<'_, str> {
     if serde_json::from_str::<Map<String, Value>>(&text).is_ok() {
         return text;
     }
-    let repaired = json::parse_as(&text, &json!({ "type": "object" })).map(|parsed| parsed.value);
-    let object = repaired.ok().filter(Value::is_object);
-    Cow::Owned(object.unwrap_or_else(|| json!({ "unreadable": text })).to_string())
+    let repaired = json::parse_as(&text, &json!({ "type": "object" })).ok();
+    Cow::Owned(match repaired.filter(|parsed| parsed.value.is_object()) {
+        Some(parsed) => parsed.json().to_owned(),
+        None => json!({ "unreadable": text }).to_string(),
+    })
 }
 
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
@@ -154,10 +156,11 @@ mod tests {
             (r#"{ "b": 1.0, "a": 1e2 }"#, r#"{ "b": 1.0, "a": 1e2 }"#),
             ("", "{}"),
             (" null ", "{}"),
-            ("```json\n{\"a\": 1}\n```", r#"{"a":1}"#),
-            ("As in [1]: {\"a\": 1}", r#"{"a":1}"#),
-            (r#""{\"a\": 1}""#, r#"{"a":1}"#),
-            (r#"{"a": "#, r#"{"unreadable":"{\"a\": "}"#),
+            ("```json\n{\"a\": 1}\n```", r#"{"a": 1}"#),
+            ("As in [1]: {\"a\": 1}", r#"{"a": 1}"#),
+            (r#""{\"a\": 1}""#, r#"{"a": 1}"#),
+            ("{a: 1.10,}", r#"{"a":1.10}"#),
+            ("{\"a\": 1 | 2}", r#"{"unreadable":"{\"a\": 1 | 2}"}"#),
             ("[1]", r#"{"unreadable":"[1]"}"#),
         ] {
             assert_eq!(arguments(&written.into()), sent, "{written}");

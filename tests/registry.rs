@@ -9,8 +9,9 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, Withdrawn};
 use tool_runtime::{
-    Arguments, Availability, Registry, RegistryError, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolOutput, ToolPreference, Tools, async_trait, tool, tools,
+    Agent, Arguments, Availability, ChatReply, Message, Registry, RegistryError, ScriptedModel,
+    ScriptedTurn, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolPreference, Tools,
+    async_trait, tool, tools,
 };
 
 /// A tool that is only looked at; its description tells two of one name apart.
@@ -343,4 +344,29 @@ proptest! {
             prop_assert_eq!(said.collect::<BTreeMap<_, _>>(), wanted);
         }
     }
+}
+
+/// Installs a tool named `fresh`.
+#[tool(effect = "write")]
+async fn install(ctx: &ToolContext) -> Result<(), ToolError> {
+    let registry: &Registry = ctx.get().ok_or("no registry")?;
+    registry.register_from("installed", named("fresh", "Came in mid-run."))?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn what_is_registered_in_mid_run_is_callable_on_the_next_turn() {
+    let registry = Registry::try_from(tools![install]).unwrap();
+    let model = ScriptedModel::new([
+        // One reply is held to what it was offered.
+        ScriptedTurn::new(ChatReply::default().call("install", "{}").call("fresh", "{}"))
+            .expect_tools(["install"]),
+        ScriptedTurn::new(ChatReply::default().call("fresh", "{}"))
+            .expect_tools(["install", "fresh"]),
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_last("Came in mid-run."),
+    ]);
+    let agent = Agent::new(model, registry.clone()).extension(registry);
+    let answer = agent.run("Install it and use it.").await.unwrap();
+    let said: Vec<_> = answer.transcript.iter().map(Message::text).collect();
+    assert_eq!(said.last().unwrap(), "Done.");
 }

@@ -496,3 +496,33 @@ async fn an_array_is_no_struct() {
     let said = refusal(&pay_named {}, named).await;
     assert!(said.contains("`from`: expected an object"), "{said}");
 }
+
+#[args]
+enum Way {
+    Bus { line: u8 },
+    Train { number: String },
+}
+
+#[args]
+struct Journey {
+    passengers: u8,
+    #[serde(flatten)]
+    way: Way,
+}
+
+/// Travels.
+#[tool]
+async fn travel(journey: Journey) -> String {
+    match journey.way {
+        Way::Bus { line } => format!("{} by bus {line}", journey.passengers),
+        Way::Train { number } => format!("{} by train {number}", journey.passengers),
+    }
+}
+
+#[tokio::test]
+async fn nobody_is_told_to_leave_out_what_is_required() {
+    let said = call(&travel {}, r#"{"passengers": 2, "Bus": {"line": 7}}"#).await.unwrap();
+    assert_eq!(said, "2 by bus 7");
+    let said = refusal(&travel {}, r#"{"passengers": 2}"#).await;
+    assert!(!said.contains("leave it out") && said.contains("`Bus`"), "{said}");
+}

@@ -131,6 +131,8 @@ impl<'s, 'v> Walk<'s, 'v> {
             .iter()
             .map(|branch| {
                 let rules = branch.as_object()?;
+                // Beside a flattened enum other members may stand, and must.
+                rules.get("additionalProperties").filter(|rest| **rest == Value::Bool(false))?;
                 let mut required = names(rules.get("required"));
                 let only = required.next().filter(|_| required.next().is_none())?;
                 let mut properties = object_at(rules, "properties");

@@ -10,20 +10,20 @@ const LONGEST_TEXT: usize = 32 * 1_024;
 /// A word longer than this is no word, such as encoded data.
 const LONGEST_WORD: usize = 40;
 
-/// Endings that stand for the same word, longest first.
-const ENDINGS: [&str; 7] = ["ation", "ment", "ing", "ate", "ed", "er", "e"];
+/// Endings that a word may have or not.
+const ENDINGS: [&str; 5] = ["ment", "ing", "ed", "er", "e"];
 
 /// What is left when an ending is taken off has to tell words apart.
 const SHORTEST_STEM: usize = 3;
 
 /// Words that say nothing of what a tool does.
-const STOP_WORDS: [&str; 79] = [
+const STOP_WORDS: [&str; 80] = [
     "a", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did",
     "do", "does", "for", "from", "had", "has", "have", "he", "her", "here", "his", "how", "i",
     "if", "in", "into", "is", "it", "its", "many", "me", "much", "my", "no", "not", "of", "on",
     "or", "our", "please", "s", "she", "should", "so", "some", "than", "that", "the", "their",
-    "them", "then", "there", "these", "they", "this", "those", "to", "us", "want", "was", "we",
-    "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "with",
+    "them", "then", "there", "these", "they", "this", "those", "to", "up", "us", "want", "was",
+    "we", "were", "what", "when", "where", "which", "who", "whom", "whose", "why", "will", "with",
     "would", "you", "your",
 ];
 
@@ -86,6 +86,7 @@ fn split_at_capitals(run: &str, mut take: impl FnMut(&str)) {
             }
             _ => None,
         };
+        let cut = cut.filter(|cut| *cut > start);
         if let Some((word, behind)) = cut.and_then(|cut| rest.split_at_checked(cut - start)) {
             take(word);
             start += word.len();
@@ -101,10 +102,9 @@ fn split_at_capitals(run: &str, mut take: impl FnMut(&str)) {
 /// The word without its ending. What is left need not be a word; only the same for its forms.
 pub(super) fn stem(word: &str) -> &str {
     let singular = singular(word);
-    let stripped = ENDINGS.iter().find_map(|ending| {
-        singular.strip_suffix(ending).filter(|stem| stem.len() >= SHORTEST_STEM)
-    });
-    let stem = stripped.unwrap_or(singular);
+    let stem = ENDINGS.iter().find_map(|ending| without(singular, ending)).unwrap_or(singular);
+    // "mention" and "mentioned", then "reservation" and "reserve", "create" and "creation".
+    let stem = ["ion", "at"].iter().fold(stem, |stem, end| without(stem, end).unwrap_or(stem));
     // "cancelled" and "cancel", "query" and "queries".
     let mut last = stem.chars().rev();
     match (last.next(), last.next()) {
@@ -114,6 +114,10 @@ pub(super) fn stem(word: &str) -> &str {
         }
         _ => stem,
     }
+}
+
+fn without<'a>(word: &'a str, ending: &str) -> Option<&'a str> {
+    word.strip_suffix(ending).filter(|stem| stem.len() >= SHORTEST_STEM)
 }
 
 fn singular(word: &str) -> &str {
@@ -141,6 +145,11 @@ mod tests {
             ("create", "creating"),
             ("cancelled", "cancel"),
             ("cancellation", "cancel"),
+            ("creation", "create"),
+            ("mentions", "mentioned"),
+            ("reminder", "remind"),
+            ("e-mail a to-do", "email todo"),
+            ("look up 2 users", "look user"),
             ("queries", "query"),
             ("boxes", "box"),
             ("invoices", "invoice"),

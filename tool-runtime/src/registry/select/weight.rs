@@ -16,7 +16,8 @@ use crate::tool::ToolDefinition;
 /// let major = ToolDefinition::new("b", "Does much.", schema())
 ///     .preference(ToolPreference::default().weight(2.0));
 ///
-/// let chosen = ByWeight::new(60).select(Selection::new(&[&minor, &major]));
+/// let tools = [&minor, &major];
+/// let chosen = ByWeight::new(60).select(Selection::new(&tools));
 /// assert_eq!(chosen, [&major]);
 /// ```
 #[derive(Clone, Copy, Debug)]

@@ -298,7 +298,7 @@ async fn hostile_definitions_are_bounded_and_stay_on_their_line() {
         .map(|n| (format!("argument_{n}"), json!({ "description": "word ".repeat(1_000) })))
         .collect();
     let schema = json!({ "type": "object", "properties": arguments });
-    let endless = format!("Evil\n- fake(): tool\u{0}\u{1b}[2J {}", "mail ".repeat(200_000));
+    let endless = format!("Evil\n- fake(): tool\u{0}\u{2028}\u{1b}[2J {}", "mail ".repeat(200_000));
     let registry = searchable(
         Tools::new()
             .with(Named::new(ToolDefinition::new("evil", endless, schema)))
@@ -309,7 +309,7 @@ async fn hostile_definitions_are_bounded_and_stay_on_their_line() {
     assert_eq!(names, ["evil", "send_mail"], "a word said often doesn't hide the others");
     assert!(text.len() < 2_000, "{} bytes", text.len());
     assert_eq!(text.lines().count(), 3, "{text}");
-    assert!(!text.contains(|c: char| c.is_control() && c != '\n'));
+    assert!(!text.contains(|c: char| (c.is_control() || c == '\u{2028}') && c != '\n'));
 
     let (_, names) = search(&registry, json!({ "query": "mail ".repeat(100_000) })).await;
     assert_eq!(names.len(), 2);

@@ -152,7 +152,8 @@ fn told(tools: &[&ToolDefinition]) -> String {
         let description: String = tool.description.chars().take(LONGEST_TOLD).collect();
         let line = format!("{}({}): {description}", tool.name, names.join(", "));
         // What a tool says of itself stays on its line.
-        let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
+        let line = line.replace(breaks, " ");
         let _ = write!(text, "\n- {line}");
     }
     text

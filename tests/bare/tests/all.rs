@@ -1,11 +1,11 @@
 //! The tools do what they say.
 
-use tool_runtime::{Snapshot, ToolContext};
+use tool_runtime::{Registry, ToolContext};
 use tool_tests_bare::{Address, Order, Payment, Speed, all, order};
 
 #[tokio::test]
 async fn every_tool_is_called() {
-    let snapshot = Snapshot::try_from(all()).unwrap();
+    let snapshot = Registry::try_from(all()).unwrap().snapshot();
     for (name, arguments, expected) in [
         (
             "order",

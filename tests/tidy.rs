@@ -33,7 +33,7 @@ const MAY_IMPORT: [(&str, &[&str]); 13] = [
 ];
 
 /// Modules that decide: time, tasks and chance come to them as arguments.
-const SANS_IO: [&str; 9] = [
+const SANS_IO: [&str; 10] = [
     "json/",
     "schema/",
     "message/",
@@ -43,6 +43,7 @@ const SANS_IO: [&str; 9] = [
     "dispatch/plan.rs",
     "dispatch/policy/",
     "providers/openai/",
+    "registry/select/",
 ];
 
 /// The longest a file may be.

@@ -14,6 +14,8 @@ mod provider;
 mod select;
 mod snapshot;
 mod tools;
+#[cfg(feature = "search")]
+mod weak;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -24,6 +26,8 @@ pub use descriptions::{DescriptionStore, MemoryDescriptions};
 pub use error::RegistryError;
 pub use provider::Withdrawn;
 pub use select::{AllTools, ByWeight, Selection, Selector, definition_bytes};
+#[cfg(feature = "search")]
+pub use select::{BySearch, SearchTools, ToolIndex};
 pub use snapshot::{Snapshot, ToolStatus};
 pub use tools::Tools;
 

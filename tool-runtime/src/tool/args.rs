@@ -281,6 +281,23 @@ fn settle(
     Ok((parsed.value, json))
 }
 
+/// The arguments of a tool that is no function, as one value, or an error that names all that is
+/// wrong.
+#[cfg(feature = "search")]
+pub(crate) fn decoded<T: serde::de::DeserializeOwned>(
+    definition: &ToolDefinition,
+    arguments: &Arguments,
+    ctx: &ToolContext,
+) -> Result<T, ToolError> {
+    let (value, _) = settle(definition, &arguments.to_text(), ctx)?;
+    let mismatches = definition.parameters.check(&value);
+    if !mismatches.is_empty() {
+        return Err(mismatched(definition, &mismatches));
+    }
+    let read = T::deserialize(value);
+    read.map_err(|error| refuse(definition, &[error.to_string()]).with_source(error))
+}
+
 /// Whether an array may have been taken for a struct: one that stands where it may not, or that is
 /// somewhere in what fits none of several shapes.
 fn is_list(mismatch: &Mismatch) -> bool {

@@ -4,10 +4,28 @@
 //! among them. A [`Selector`] decides what a model is offered; what it is not offered can still be
 //! called, for the dispatcher looks calls up in the registry.
 
+#[cfg(feature = "search")]
+mod by_search;
+#[cfg(feature = "search")]
+mod cached;
+#[cfg(feature = "search")]
+mod index;
+#[cfg(feature = "search")]
+mod kin;
+#[cfg(feature = "search")]
+mod search_tools;
 mod weight;
+#[cfg(feature = "search")]
+mod words;
 
 use crate::tool::ToolDefinition;
 
+#[cfg(feature = "search")]
+pub use by_search::BySearch;
+#[cfg(feature = "search")]
+pub use index::ToolIndex;
+#[cfg(feature = "search")]
+pub use search_tools::SearchTools;
 pub use weight::ByWeight;
 
 /// What a selector decides on.

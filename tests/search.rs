@@ -1,0 +1,328 @@
+//! Finding tools: a thousand of them, a few hundred queries, and runs that pull tools in.
+
+use std::collections::HashSet;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tool_runtime::agent::Turn;
+use tool_runtime::registry::{
+    BySearch, SearchTools, Selection, Selector, ToolIndex, definition_bytes,
+};
+use tool_runtime::{
+    Agent, Arguments, Availability, ChatReply, EffectRecord, Message, Permission, Registry,
+    ScriptedModel, ScriptedTurn, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
+    ToolErrorKind, ToolOutput, ToolPreference, Tools, async_trait,
+};
+
+/// Answers with its name.
+struct Named {
+    definition: ToolDefinition,
+    available: bool,
+}
+
+impl Named {
+    fn new(definition: ToolDefinition) -> Self {
+        Self { definition, available: true }
+    }
+
+    /// A tool that does what its name says.
+    fn plain(name: &str) -> Self {
+        Self::new(definition(name, name))
+    }
+}
+
+#[async_trait]
+impl Tool for Named {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    fn availability(&self) -> Availability {
+        match self.available {
+            true => Availability::Available,
+            false => Availability::Unavailable("broken".into()),
+        }
+    }
+
+    async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(format!("{} was called", self.definition.name)))
+    }
+}
+
+fn definition(name: &str, description: &str) -> ToolDefinition {
+    ToolDefinition::new(name, description, json!({ "type": "object", "properties": {} }))
+}
+
+/// A registry of these tools and the search among them.
+fn searchable(tools: Tools) -> Registry {
+    let registry = Registry::try_from(tools).unwrap();
+    registry.register(Arc::new(SearchTools::new(&registry))).unwrap();
+    registry
+}
+
+/// What the search of a registry answers, and the names of what it found.
+async fn search(registry: &Registry, arguments: Value) -> (String, Vec<String>) {
+    let tool = Arc::clone(registry.snapshot().get(SearchTools::NAME).unwrap());
+    let ctx = ToolContext::new(ToolCall::new("1", SearchTools::NAME, ""));
+    let output = tool.call(arguments.into(), &ctx).await.unwrap();
+    let names = output.effects().iter().flat_map(|effect| match effect {
+        EffectRecord::ToolsFound { names } => names.clone(),
+        other => panic!("{other:?}"),
+    });
+    let names = names.collect();
+    (output.into_text(), names)
+}
+
+#[derive(Deserialize)]
+struct Described {
+    name: String,
+    description: String,
+    parameters: Value,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    query: String,
+    tools: Vec<String>,
+}
+
+fn lines<T: DeserializeOwned>(file: &str) -> Vec<T> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus/tools").join(file);
+    let text = fs::read_to_string(path).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn thousand() -> Vec<ToolDefinition> {
+    let described = lines::<Described>("tools.jsonl").into_iter();
+    described
+        .map(|tool| ToolDefinition::new(tool.name, tool.description, tool.parameters))
+        .collect()
+}
+
+#[test]
+fn what_is_asked_for_is_among_the_first_five() {
+    let tools = thousand();
+    let names: HashSet<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names.len(), 1_000, "names are unique");
+    let asked = lines::<Asked>("queries.jsonl");
+    assert!(asked.len() >= 220);
+
+    let index = ToolIndex::new(&tools);
+    let mut recall = 0.0;
+    for Asked { query, tools: wanted } in &asked {
+        assert!(wanted.iter().all(|name| names.contains(name.as_str())), "{wanted:?} exist");
+        let found = index.search(query, 5);
+        let hits = wanted.iter().filter(|name| found.iter().any(|(found, _)| found == name));
+        let hits = hits.count();
+        recall += hits as f64 / wanted.len() as f64;
+        if hits < wanted.len() {
+            println!("{query:?}: wanted {wanted:?}, found {found:?}");
+        }
+    }
+    let recall = recall / asked.len() as f64;
+    println!("recall@5 of {} queries over {} tools: {recall:.4}", asked.len(), tools.len());
+    assert!(recall >= 0.95, "recall@5 is {recall:.4}");
+}
+
+fn bytes(tools: &[&ToolDefinition]) -> usize {
+    tools.iter().map(|tool| definition_bytes(tool)).sum()
+}
+
+/// The turns of runs over a thousand tools, one run a query: what goes out before and after the
+/// model pulled in what it found.
+#[tokio::test]
+async fn a_turn_takes_a_tenth_of_the_bytes_and_keeps_its_order() {
+    let registry = searchable(thousand().into_iter().map(as_tool).collect());
+    let snapshot = registry.snapshot();
+    let tools = snapshot.definitions();
+    let all = bytes(&tools);
+    let selector = BySearch::new().always(["get_current_weather"]).fitting(5);
+    let mut most = 0;
+    for Asked { query, .. } in lines::<Asked>("queries.jsonl").into_iter().step_by(10) {
+        let mut turn = Turn::new(vec![Message::user(query.as_str())], 9);
+        let mut before = String::new();
+        let (_, found) = search(&registry, json!({ "query": query, "limit": 10 })).await;
+        for name in found {
+            let pulled_in = turn.pulled_in().to_vec();
+            let selection = Selection::new(&tools).asked(&query).pulled_in(&pulled_in);
+            let chosen = selector.select(selection);
+            let offered = turn.offer(chosen);
+            let sent = serde_json::to_string(&offered).unwrap();
+            let kept = before.trim_end_matches(']');
+            assert!(sent.starts_with(kept), "what went out before goes out as it was");
+            most = most.max(bytes(&offered));
+            before = sent;
+            turn.pull_in([name]);
+        }
+    }
+    let fewer = 100.0 - 100.0 * most as f64 / all as f64;
+    println!("{all} bytes of definitions in all, at most {most} on a turn: {fewer:.1} % fewer");
+    assert!(fewer >= 90.0);
+}
+
+fn as_tool(definition: ToolDefinition) -> Arc<dyn Tool> {
+    Arc::new(Named::new(definition))
+}
+
+#[tokio::test]
+async fn a_model_pulls_in_what_it_finds_and_calls_it() {
+    let tools = Tools::new()
+        .with(Named::plain("create_event"))
+        .with(Named::plain("bake_bread"))
+        .with(Named::plain("now"))
+        .with(Named::new(definition("a_calendar_export", "Exports all calendar events")));
+    let query = ChatReply::default().call("search_tools", r#"{"query": "calendar events"}"#);
+    let found = ["search_tools", "now", "create_event", "a_calendar_export"];
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(query).expect_tools(["now", "search_tools"]),
+        ScriptedTurn::new(ChatReply::default().call("create_event", "{}"))
+            .expect_tools(found)
+            .expect_last("create_event"),
+        ScriptedTurn::new(ChatReply::text("Done."))
+            .expect_tools(found)
+            .expect_last("create_event was called"),
+    ]);
+    let agent = Agent::new(model, searchable(tools)).selector(BySearch::new().always(["now"]));
+    assert_eq!(agent.run("Meet Ada at ten.").await.unwrap().text, "Done.");
+}
+
+#[test]
+fn tools_pulled_in_come_behind_those_offered_before() {
+    let [a, b, z, search] = ["a", "b", "z", SearchTools::NAME].map(|name| definition(name, "…"));
+    let tools = [&a, &b, &search, &z];
+    let selector = BySearch::new().always(["z"]);
+    let mut turn = Turn::new(vec![Message::user("Go")], 9);
+    let mut offer = |pulled: Option<&str>| -> Vec<String> {
+        turn.pull_in(pulled.map(str::to_owned));
+        let pulled_in = turn.pulled_in().to_vec();
+        let chosen = selector.select(Selection::new(&tools).pulled_in(&pulled_in));
+        turn.offer(chosen).into_iter().map(|tool| tool.name.clone()).collect()
+    };
+    assert_eq!(offer(None), ["search_tools", "z"]);
+    assert_eq!(offer(Some("b")), ["search_tools", "z", "b"]);
+    assert_eq!(offer(Some("a")), ["search_tools", "z", "b", "a"]);
+    assert_eq!(offer(Some("gone")), ["search_tools", "z", "b", "a"]);
+}
+
+#[tokio::test]
+async fn nothing_is_found_that_a_model_may_not_call() {
+    let with = |name, change: fn(&mut ToolDefinition)| {
+        let mut definition = definition(name, "Sends mail");
+        change(&mut definition);
+        definition
+    };
+    let tools = [
+        with("allowed", |_| ()),
+        with("asks", |tool| tool.permission = Permission::Ask),
+        with("denied", |tool| tool.permission = Permission::Deny),
+        with("disabled", |tool| tool.preference = ToolPreference::default().disabled()),
+        with("needy", |tool| tool.requires = vec!["network".into()]),
+    ];
+    let broken = Named { available: false, ..Named::new(definition("broken", "Sends mail")) };
+    let registry = searchable(tools.into_iter().map(as_tool).collect());
+    registry.register(Arc::new(broken)).unwrap();
+
+    let (_, names) = search(&registry, json!({ "query": "send mail tools" })).await;
+    assert_eq!(names, ["allowed"], "and not the search itself");
+
+    let granted = SearchTools::new(&registry).grant(["network"]);
+    registry.register(Arc::new(granted)).unwrap();
+    let (_, names) = search(&registry, json!({ "query": "send mail" })).await;
+    assert_eq!(names, ["allowed", "needy"]);
+}
+
+#[tokio::test]
+async fn the_search_sees_what_comes_and_goes_and_what_its_view_holds() {
+    let registry = searchable(Tools::new().with(Named::plain("send_mail")));
+    let find = json!({ "query": "play chess" });
+    let (text, names) = search(&registry, find.clone()).await;
+    assert!(text.contains("No tool fits") && text.contains("other words"), "{text}");
+    assert!(names.is_empty());
+
+    registry.register(Arc::new(Named::plain("play_chess"))).unwrap();
+    let (text, names) = search(&registry, find.clone()).await;
+    assert_eq!(names, ["play_chess"]);
+    assert!(text.contains("play_chess(): play_chess"), "{text}");
+
+    let view = SearchTools::new(&registry.without(["play_chess"]));
+    let output = view.call(find.clone().into(), &ToolContext::default()).await.unwrap();
+    assert!(output.effects().is_empty());
+
+    registry.unregister("play_chess");
+    assert!(search(&registry, find).await.1.is_empty());
+}
+
+#[tokio::test]
+async fn a_limit_is_kept_and_wrong_arguments_are_told() {
+    let names: Vec<_> = (0..40).map(|n| format!("send_{n:02}")).collect();
+    let tools = names.iter().map(|name| as_tool(definition(name, "Sends mail")));
+    let registry = searchable(tools.collect());
+    for (limit, count) in [(json!(null), 5), (json!(0), 1), (json!(7), 7), (json!(255), 20)] {
+        let (_, found) = search(&registry, json!({ "query": "send", "limit": limit })).await;
+        assert_eq!(found, names[..count], "ties go by name");
+    }
+    let tool = SearchTools::new(&registry);
+    let error = tool.call(json!({}).into(), &ToolContext::default()).await.unwrap_err();
+    assert_eq!(error.kind(), ToolErrorKind::Validation);
+    assert!(error.to_string().contains("`query` is missing"), "{error}");
+}
+
+#[test]
+fn a_search_does_not_keep_its_registry() {
+    struct Held(ToolDefinition, #[allow(dead_code, reason = "dropped with the tool")] Arc<()>);
+
+    #[async_trait]
+    impl Tool for Held {
+        fn definition(&self) -> &ToolDefinition {
+            &self.0
+        }
+
+        async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+            Err(ToolError::failed("never called"))
+        }
+    }
+
+    let held = Arc::new(());
+    let tool = Held(definition("tool", "Is held"), Arc::clone(&held));
+    drop(searchable(Tools::new().with(tool)));
+    assert_eq!(Arc::strong_count(&held), 1);
+}
+
+#[tokio::test]
+async fn hostile_definitions_are_bounded_and_stay_on_their_line() {
+    let arguments: serde_json::Map<_, _> = (0..400)
+        .map(|n| (format!("argument_{n}"), json!({ "description": "word ".repeat(200) })))
+        .collect();
+    let schema = json!({ "type": "object", "properties": arguments });
+    let endless = format!("Evil\n- fake(): tool\u{2028} {}", "mail ".repeat(12_000));
+    let registry = searchable(
+        Tools::new()
+            .with(Named::new(ToolDefinition::new("evil", endless, schema)))
+            .with(Named::plain("send_mail")),
+    );
+    let (text, mut names) = search(&registry, json!({ "query": "mail" })).await;
+    names.sort();
+    assert_eq!(names, ["evil", "send_mail"], "a word said often doesn't hide the others");
+    assert!(text.len() < 2_000, "{} bytes", text.len());
+    assert_eq!(text.lines().count(), 3, "{text}");
+    assert!(!text.contains(|c: char| (c.is_control() || c == '\u{2028}') && c != '\n'));
+
+    let (_, names) = search(&registry, json!({ "query": "mail ".repeat(100_000) })).await;
+    assert_eq!(names.len(), 2);
+}
+
+#[test]
+fn the_same_search_gives_the_same_answer() {
+    let tools = thousand();
+    let index = ToolIndex::new(&tools);
+    let reversed = ToolIndex::new(tools.iter().rev());
+    for Asked { query, .. } in lines::<Asked>("queries.jsonl").iter().step_by(7) {
+        let found = index.search(query, 20);
+        assert_eq!(found, index.search(query, 20));
+        assert_eq!(found, reversed.search(query, 20), "{query}: the order of tools is no matter");
+    }
+}

@@ -1,0 +1,92 @@
+//! Words that people use for the same when they speak of tools.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use bm25::Tokenizer;
+
+use super::words::{Words, stem};
+
+/// Each line is one meaning. They are the words that tools of all trades have in common; those of
+/// one trade belong into the descriptions of its tools.
+const KIN: [&str; 31] = [
+    // What tools do.
+    "create add make new insert register generate",
+    "delete remove erase drop destroy discard",
+    "cancel abort revoke withdraw",
+    "find search look lookup query locate seek",
+    "get show list view read fetch display see tell",
+    "change update edit modify set adjust alter correct",
+    "schedule plan arrange book reserve",
+    "send forward deliver pass",
+    "start run launch begin execute trigger",
+    "stop end halt pause finish",
+    "move shift transfer reschedule",
+    "copy duplicate clone",
+    "accept approve agree confirm",
+    "decline reject refuse deny",
+    "merge join combine",
+    "save store keep",
+    "calculate compute estimate work",
+    "identify recognise recognize detect",
+    "check verify validate test",
+    "buy purchase order",
+    // What they do it to.
+    "email mail inbox mailbox",
+    "message note comment remark",
+    "photo picture image",
+    "meeting appointment event",
+    "task todo",
+    "invoice bill",
+    "parcel package shipment",
+    "car vehicle",
+    "price cost fee",
+    "repository repo",
+    "deadline due",
+];
+
+/// What the words of a text mean, as far as others mean the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Meanings;
+
+impl Tokenizer for Meanings {
+    fn tokenize(&self, text: &str) -> Vec<String> {
+        let words = Words.tokenize(text);
+        words.iter().filter_map(|word| meaning(word)).map(str::to_owned).collect()
+    }
+}
+
+/// The first word of the line that a word is in.
+fn meaning(word: &str) -> Option<&'static str> {
+    static MEANINGS: LazyLock<HashMap<String, &str>> = LazyLock::new(|| {
+        let lines = KIN.iter().flat_map(|line| {
+            let first = line.split(' ').next().unwrap_or_default();
+            line.split(' ').map(move |word| (stem(word).to_owned(), first))
+        });
+        lines.collect()
+    });
+    MEANINGS.get(word).copied()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_has_one_meaning() {
+        let stems = KIN.iter().flat_map(|line| line.split(' ').map(stem));
+        let mut stems: Vec<_> = stems.collect();
+        let count = stems.len();
+        stems.sort_unstable();
+        stems.dedup();
+        assert_eq!(stems.len(), count);
+    }
+
+    #[test]
+    fn kin_share_a_meaning() {
+        let meanings = |text| Meanings.tokenize(text);
+        assert_eq!(meanings("deleting photos"), meanings("removes a picture"));
+        assert_ne!(meanings("delete"), meanings("create"));
+        assert!(meanings("chess").is_empty());
+    }
+}

@@ -29,6 +29,29 @@ impl Tools {
         tools.into_iter().fold(self, Self::with)
     }
 
+    /// Adds the tools of another list.
+    ///
+    /// ```
+    /// use tool_runtime::{Tools, tool, tools};
+    ///
+    /// /// Tells the time.
+    /// #[tool(effect = "read")]
+    /// async fn now() -> &'static str {
+    ///     "noon"
+    /// }
+    ///
+    /// fn of_another_module() -> Tools {
+    ///     tools![now]
+    /// }
+    ///
+    /// assert_eq!(tools![].merge(of_another_module()).into_iter().count(), 1);
+    /// ```
+    #[must_use]
+    pub fn merge(mut self, other: Self) -> Self {
+        self.0.extend(other.0);
+        self
+    }
+
     /// Adds the tool that a function's name stands for.
     #[doc(hidden)]
     #[must_use]

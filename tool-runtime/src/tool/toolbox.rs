@@ -34,7 +34,7 @@ use super::function::Function;
     message = "`{Self}` is not a toolbox",
     label = "not a toolbox",
     note = "`..value` adds the tools of a value whose `impl` is under `#[tool]`; \
-            it has to be `Send + Sync + 'static`"
+            it has to be `Send + Sync + 'static`. Two lists of tools are one by `.merge(…)`"
 )]
 pub trait Toolbox: Sized {
     /// The tools of a shared value.

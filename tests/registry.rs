@@ -271,7 +271,8 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
         2 => name().prop_map(Change::Unregister),
         1 => provider().prop_map(Change::Withdraw),
         1 => Just(Change::Restore),
-        1 => (name(), any::<u8>()).prop_map(|(name, mark)| Change::Describe(name, mark)),
+        1 => (prop_oneof![name(), Just("p__a"), Just("q__b")], any::<u8>())
+            .prop_map(|(name, mark)| Change::Describe(name, mark)),
     ];
     prop::collection::vec(change, 0..40)
 }
@@ -281,12 +282,15 @@ type Plain = BTreeMap<(Option<&'static str>, &'static str), u8>;
 
 fn shown(plain: &Plain, described: &BTreeMap<&str, u8>) -> BTreeMap<String, String> {
     let bearers = |name: &str| plain.keys().filter(|(_, other)| *other == name).count();
-    let shown = plain.iter().map(|((provider, name), mark)| {
+    let shown = plain.iter().map(|((provider, name), original)| {
         let shown = match provider {
             Some(provider) if bearers(name) > 1 => format!("{provider}__{name}"),
             _ => (*name).to_owned(),
         };
-        let mark = described.get(shown.as_str()).unwrap_or(mark);
+        let full = provider.map(|provider| format!("{provider}__{name}"));
+        let mark =
+            full.and_then(|full| described.get(full.as_str())).or(described.get(shown.as_str()));
+        let mark = mark.unwrap_or(original);
         (shown, format!("Number {mark}."))
     });
     shown.collect()

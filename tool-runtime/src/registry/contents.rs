@@ -144,11 +144,13 @@ impl Contents {
         }
         for entry in &mut entries {
             let is_shared = bearers.get(&entry.own.name).is_some_and(|bearers| *bearers > 1);
-            let name = match &entry.provider {
-                Some(provider) if is_shared => format!("{provider}{JOINT}{}", entry.own.name),
-                _ => entry.own.name.clone(),
-            };
-            let description = descriptions.as_ref().and_then(|store| store.description(&name));
+            let own = &entry.own.name;
+            let full = entry.provider.as_ref().map(|provider| format!("{provider}{JOINT}{own}"));
+            let name = full.as_ref().filter(|_| is_shared).unwrap_or(own).clone();
+            let description = descriptions.as_ref().and_then(|store| {
+                // Under its full name it is the same tool, whoever else has come or gone.
+                full.and_then(|full| store.description(&full)).or_else(|| store.description(&name))
+            });
             let description = description.unwrap_or_else(|| entry.own.description.as_str().into());
             if entry.shown.name != name || *entry.shown.description != *description {
                 let mut shown = ToolDefinition::clone(&entry.own);

@@ -12,8 +12,9 @@ pub trait DescriptionStore: Send + Sync {
     /// Moves whenever a description is changed.
     fn version(&self) -> u64;
 
-    /// What models are told of the tool of this name; none where its own description holds. An empty
-    /// one, or one that is too long, is taken for none.
+    /// What models are told of the tool of this name; none where its own description holds. A
+    /// provider's tool is asked for as `provider__name` first, and then by the name that models call
+    /// it by. An empty description, or one that is too long, is taken for none.
     fn description(&self, name: &str) -> Option<Arc<str>>;
 }
 

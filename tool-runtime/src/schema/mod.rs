@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 pub use check::{Mismatch, MismatchKind};
+pub(crate) use check::{Step, path};
 #[doc(hidden)]
 pub use generate::Generator;
 pub(crate) use generate::{finish, part_as_root, takes_whole_object};

@@ -218,7 +218,7 @@ impl Decoder {
                 refuse(definition, &[format!("`{}` is missing", name(index))])
             }
             Refused::Misread(Misread { index, error: Some(error) }) => {
-                let above = if self.layout == Layout::Named { name(index) } else { "" };
+                let above = (self.layout == Layout::Named).then(|| name(index));
                 let path = match self.input(json) {
                     Ok(mut input) => {
                         let text = input.text(index).unwrap_or_default();
@@ -227,7 +227,7 @@ impl Decoder {
                             (self.decode)(&input, ctx).is_err_and(|misread| misread.is_refusal())
                         })
                     }
-                    Err(_) => above.to_owned(),
+                    Err(_) => above.unwrap_or_default().to_owned(),
                 };
                 let words = own_words(&error);
                 let problem = match path.as_str() {

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 /// One step into a value.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Step<'v> {
+pub(crate) enum Step<'v> {
     Key(&'v str),
     Index(usize),
 }

@@ -74,7 +74,7 @@ pub(super) fn name(name: &str) -> String {
 }
 
 /// `stops[2].city`; a name that is no plain identifier is quoted: `prices["odd key"]`.
-pub(super) fn path(steps: &[Step<'_>]) -> String {
+pub(crate) fn path(steps: &[Step<'_>]) -> String {
     let mut path = String::new();
     for step in steps {
         match step {

@@ -40,6 +40,8 @@ use std::fmt;
 
 use serde_json::Value;
 
+pub(crate) use fault::Step;
+pub(crate) use found::path;
 pub(super) use pattern::is_readable;
 
 /// One place where a value is not what its schema wants.

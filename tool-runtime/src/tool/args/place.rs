@@ -1,51 +1,49 @@
 //! Where in sound JSON text a type refused what it was given.
 
-use std::fmt::Write as _;
+use crate::schema::{Step, path};
 
-/// The path, below `path`, of the value at which `text` is first refused, such as `stops[1].city`.
-/// `refuses` tells whether a beginning of the text is refused, rather than too short.
+/// The path, below the member `above`, of the value at which `text` is first refused, such as
+/// `stops[1].city`. `refuses` tells whether a beginning of the text is refused, rather than too short.
 ///
 /// Reading beginnings until the shortest is found costs a failed call a few readings more. A
 /// decoder that keeps its place instead would be compiled for each type that is ever decoded.
 pub(super) fn place<'t>(
-    path: &str,
+    above: Option<&str>,
     text: &'t str,
     mut refuses: impl FnMut(&'t str) -> bool,
 ) -> String {
     let tokens: Vec<_> = Tokens { text, at: 0 }.collect();
     let mut refused = |token: &Token<'_>| text.get(..token.end).is_some_and(&mut refuses);
     let last = tokens.partition_point(|token| !refused(token));
-    let mut steps = Vec::new();
+    let mut open = Vec::new();
     for (at, token) in tokens.iter().take(last + 1).enumerate() {
-        match (token.text, steps.last_mut()) {
+        match (token.text, open.last_mut()) {
             // What the last one opens isn't entered.
             ("[" | "{", _) if at == last => {}
-            ("[", _) => steps.push(Step::Item(0)),
-            ("{", _) => steps.push(Step::Member(None)),
-            ("]" | "}", _) => drop(steps.pop()),
-            (",", Some(Step::Item(index))) => *index += 1,
-            (",", Some(Step::Member(name))) => *name = None,
-            (text, Some(Step::Member(name @ None))) => *name = Some(text.trim_matches('"')),
+            ("[", _) => open.push(Open::List(0)),
+            ("{", _) => open.push(Open::Object(None)),
+            ("]" | "}", _) => drop(open.pop()),
+            (",", Some(Open::List(index))) => *index += 1,
+            (",", Some(Open::Object(key))) => *key = None,
+            (text, Some(Open::Object(key @ None))) => {
+                *key = Some(serde_json::from_str::<String>(text).unwrap_or_default());
+            }
             _ => {}
         }
     }
-    let mut path = path.to_owned();
-    for step in steps {
-        let _ = match step {
-            Step::Item(index) => write!(path, "[{index}]"),
-            Step::Member(None) => Ok(()),
-            Step::Member(Some(name)) if path.is_empty() => write!(path, "{name}"),
-            Step::Member(Some(name)) => write!(path, ".{name}"),
-        };
-    }
-    path
+    let inside = open.iter().filter_map(|open| match open {
+        Open::List(index) => Some(Step::Index(*index)),
+        Open::Object(key) => key.as_deref().map(Step::Key),
+    });
+    path(&above.map(Step::Key).into_iter().chain(inside).collect::<Vec<_>>())
 }
 
-/// A step from a value into one that it holds.
-enum Step<'t> {
-    Item(usize),
-    /// None until the member's name has come.
-    Member(Option<&'t str>),
+/// What has begun and not ended.
+enum Open {
+    /// The items before this one.
+    List(usize),
+    /// The key, once it has come.
+    Object(Option<String>),
 }
 
 struct Token<'t> {
@@ -97,7 +95,9 @@ mod tests {
     use super::place;
 
     fn place_in<T: DeserializeOwned>(text: &str) -> String {
-        place("", text, |text| serde_json::from_str::<T>(text).is_err_and(|error| error.is_data()))
+        place(None, text, |text| {
+            serde_json::from_str::<T>(text).is_err_and(|error| error.is_data())
+        })
     }
 
     #[test]
@@ -109,11 +109,11 @@ mod tests {
         assert_eq!(place_in::<Lists>("[]"), "");
         assert_eq!(place_in::<Lists>("{\"a\": [1], \"b\": 2}"), "b");
         assert_eq!(place_in::<Lists>("{\"a\": [1],\n \"b\":\n [1, 2, 300]}"), "b[2]");
-        assert_eq!(place_in::<Lists>(r#"{"a\"]": [1, [2], 3]}"#), r#"a\"][1]"#);
-        assert_eq!(place_in::<Lists>(r#"{"é\\": [1, {"x": []}]}"#), r"é\\[1]");
+        assert_eq!(place_in::<Lists>(r#"{"a\"]": [1, [2], 3]}"#), r#"["a\"]"][1]"#);
+        assert_eq!(place_in::<Lists>(r#"{"é\\": [1, {"x": []}]}"#), r#"["é\\"][1]"#);
         assert_eq!(place_in::<Deep>(r#"[{}, {"a": [[1, true], [2, 3]]}]"#), "[1].a[1][1]");
         assert_eq!(place_in::<Deep>(r#"[{}, {"a": [[1, true], [2]]}]"#), "[1].a[1]");
         assert_eq!(place_in::<Deep>(r#"[{}, {"a": [[10, true], [0, true]]}]"#), "[1].a[1][0]");
-        assert_eq!(place_in::<Numbers>(r#"{"1": 1, "300": 1}"#), "300");
+        assert_eq!(place_in::<Numbers>(r#"{"1": 1, "300": 1}"#), r#"["300"]"#);
     }
 }

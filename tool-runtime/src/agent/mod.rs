@@ -15,6 +15,7 @@ pub use outcome::{Answer, StopReason, Stopped};
 pub use prompt::Prompt;
 pub use turn::{OutOfTurn, Outcome, Step, Turn};
 
+use crate::dispatch::{Approver, Permissions};
 use crate::event::{Event, Observers, ToolExecution};
 use crate::models::ChatModel;
 use crate::registry::{AllTools, IntoRegistry, Registry, RegistryError, Selector};
@@ -55,6 +56,8 @@ pub struct Agent {
     extensions: Extensions,
     granted: Vec<String>,
     selector: Arc<dyn Selector>,
+    permissions: Permissions,
+    approver: Option<Arc<dyn Approver>>,
     system: Option<String>,
     max_iterations: u32,
 }
@@ -72,6 +75,8 @@ impl Agent {
             extensions: Extensions::default(),
             granted: Vec::new(),
             selector: Arc::new(AllTools),
+            permissions: Permissions::default(),
+            approver: None,
             system: None,
             max_iterations: 20,
         }
@@ -81,6 +86,21 @@ impl Agent {
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.system = Some(text.into());
+        self
+    }
+
+    /// Says which tools may run, other than what they say of themselves.
+    #[must_use]
+    pub fn permissions(mut self, permissions: Permissions) -> Self {
+        self.permissions = permissions;
+        self
+    }
+
+    /// Has this decide on calls of tools of `permission = "ask"`. Where nobody does, they are neither
+    /// offered nor run.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.approver = Some(Arc::new(approver));
         self
     }
 

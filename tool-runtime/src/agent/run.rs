@@ -1,6 +1,7 @@
 //! Drives a [`Turn`] with a model and a dispatcher.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
@@ -30,10 +31,14 @@ async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
         return Err(StopReason::NothingAsked);
     }
     let registry = agent.registry.clone()?;
-    let dispatcher = Dispatcher::new(registry)
+    let mut dispatcher = Dispatcher::new(registry)
+        .permissions(agent.permissions.clone())
         .observers(agent.observers.clone())
         .extensions(agent.extensions.clone())
         .grant(agent.granted.iter().cloned());
+    if let Some(approver) = &agent.approver {
+        dispatcher = dispatcher.shared_approver(Arc::clone(approver));
+    }
     // What was offered on a turn is what its calls are looked up in.
     let mut tools = dispatcher.registry().snapshot();
     loop {

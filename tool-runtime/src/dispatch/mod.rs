@@ -3,6 +3,7 @@
 //! Nothing here knows which model asked or what is done with the results.
 
 mod answer;
+mod approve;
 mod invoke;
 mod plan;
 mod policy;
@@ -10,13 +11,16 @@ mod run;
 
 use std::sync::Arc;
 
+pub use approve::{Approval, ApprovalRequest, Approver};
 pub use invoke::invoke;
+pub use policy::Permissions;
 
 use crate::event::{Observers, ToolExecution};
 use crate::message::ToolCall;
-use crate::registry::{Registry, Snapshot};
-use crate::tool::{Extensions, ToolDefinition};
-use policy::{Granted, permit};
+use crate::registry::{Entry, Registry, Snapshot};
+use crate::tool::{Extensions, Permission, ToolDefinition};
+use approve::Approvals;
+use policy::{Granted, is_granted};
 
 /// Runs calls on the tools of a registry.
 ///
@@ -68,6 +72,8 @@ pub struct Dispatcher {
 struct Terms {
     observers: Observers,
     granted: Arc<Granted>,
+    permissions: Permissions,
+    approvals: Approvals,
     extensions: Extensions,
 }
 
@@ -93,6 +99,24 @@ impl Dispatcher {
         self
     }
 
+    /// Says which tools may run, other than what they say of themselves.
+    #[must_use]
+    pub fn permissions(mut self, permissions: Permissions) -> Self {
+        self.terms.permissions = permissions;
+        self
+    }
+
+    /// Has this decide on calls of tools of `permission = "ask"`. Where nobody does, they don't run.
+    #[must_use]
+    pub fn approver(self, approver: impl Approver + 'static) -> Self {
+        self.shared_approver(Arc::new(approver))
+    }
+
+    pub(crate) fn shared_approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.terms.approvals = Approvals::by(approver);
+        self
+    }
+
     /// Gives tools these values, which they find by their type in
     /// [`ToolContext::get`](crate::ToolContext::get).
     #[must_use]
@@ -101,12 +125,21 @@ impl Dispatcher {
         self
     }
 
-    /// The tools of a snapshot that a model may call: those that can run now, are allowed without
-    /// asking anybody, and need nothing that isn't granted. Sorted by name.
+    /// The tools of a snapshot that a model may call: those that can run now, are allowed, if need
+    /// be by somebody who can be asked, and need nothing that isn't granted. Sorted by name.
     pub fn offered<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
-        let mut offered = tools.definitions();
-        offered.retain(|tool| permit(tool, &self.terms.granted).is_ok());
-        offered
+        let terms = &self.terms;
+        let may_run = |entry: &&Entry| match terms.permissions.of_tool(entry) {
+            Permission::Allow => true,
+            Permission::Ask => terms.approvals.can_ask() || terms.permissions.looks_at_arguments(),
+            Permission::Deny => false,
+        };
+        let granted = tools
+            .entries()
+            .filter(|entry| is_granted(entry.definition(), &terms.granted).is_ok())
+            .filter(may_run);
+        let available = granted.filter(|entry| entry.availability().is_available());
+        available.map(Entry::definition).collect()
     }
 
     /// The tools that calls are looked up in.

@@ -1,18 +1,23 @@
 //! The tokio adaptor: starts the calls, holds them to their time, collects what became of them.
 
+use std::sync::Arc;
+
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 
+use super::ApprovalRequest;
 use super::Terms;
 use super::answer::{failed, succeeded, unknown};
 use super::invoke::invoke;
 use super::plan::waves;
-use super::policy::{pause_before_next, permit};
+use super::policy::{is_granted, not_allowed, pause_before_next};
 use crate::event::{Event, ToolExecution};
-use crate::guard::let_go;
-use crate::message::ToolCall;
-use crate::registry::Snapshot;
-use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput};
+use crate::guard::{guarded, let_go};
+use crate::message::{Arguments, ToolCall};
+use crate::registry::{Entry, Snapshot};
+use crate::tool::args::settled;
+use crate::tool::{Permission, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
 pub(super) async fn all(
     tools: &Snapshot,
@@ -66,8 +71,9 @@ async fn one(tools: &Snapshot, terms: &Terms, call: ToolCall) -> ToolExecution {
     let ctx = ToolContext::new(call).with_extensions(terms.extensions.clone());
     let name = ctx.tool_name();
     let (outcome, attempts) = match tools.entry(name) {
-        Some(entry) => match permit(entry.definition(), &terms.granted) {
-            Ok(()) => attempts(entry.tool().as_ref(), entry.definition(), &ctx).await,
+        Some(entry) => match permitted(entry, terms, &ctx).await {
+            Ok(Some(looked_at)) => attempts(entry, &looked_at, &ctx).await,
+            Ok(None) => attempts(entry, &ctx.call().arguments, &ctx).await,
             Err(denied) => (Err(denied), 0),
         },
         None => (Err(unknown(tools, name)), 0),
@@ -84,17 +90,52 @@ async fn one(tools: &Snapshot, terms: &Terms, call: ToolCall) -> ToolExecution {
     execution
 }
 
+/// Whether the call may run; and if somebody looked at its arguments, these, for they are what the
+/// tool is then given.
+async fn permitted(
+    entry: &Entry,
+    terms: &Terms,
+    ctx: &ToolContext,
+) -> Result<Option<Arguments>, ToolError> {
+    let definition = entry.definition();
+    is_granted(definition, &terms.granted)?;
+    let of_tool = terms.permissions.of_tool(entry);
+    let is_looked_at = of_tool == Permission::Ask && terms.approvals.can_ask()
+        || of_tool != Permission::Deny && terms.permissions.looks_at_arguments();
+    if !is_looked_at && of_tool == Permission::Allow {
+        return Ok(None);
+    }
+    let mut request = ApprovalRequest {
+        call: ctx.call().clone(),
+        arguments: Value::Null,
+        tool: Arc::clone(entry.shared_definition()),
+        provider: entry.provider().map(ToOwned::to_owned),
+    };
+    let mut looked_at = None;
+    let mut permission = of_tool;
+    if is_looked_at {
+        let (value, json) = settled(definition, &ctx.call().arguments, ctx)?;
+        request.arguments = value;
+        looked_at = Some(Arguments::from(json));
+        permission =
+            guarded(|| terms.permissions.of_call(of_tool, &request)).unwrap_or(Permission::Deny);
+    }
+    match permission {
+        Permission::Allow => {}
+        Permission::Ask => terms.approvals.ask(&request).await?,
+        Permission::Deny => return Err(not_allowed(definition)),
+    }
+    Ok(looked_at)
+}
+
 type Outcome = Result<ToolOutput, ToolError>;
 
 /// Runs a tool until it succeeds or may not be tried again; and how often that was.
-async fn attempts(
-    tool: &dyn Tool,
-    definition: &ToolDefinition,
-    ctx: &ToolContext,
-) -> (Outcome, u32) {
+async fn attempts(entry: &Entry, arguments: &Arguments, ctx: &ToolContext) -> (Outcome, u32) {
+    let definition = entry.definition();
     let mut attempts = 0;
     loop {
-        let outcome = timed(tool, definition, ctx).await;
+        let outcome = timed(entry, arguments, ctx).await;
         attempts += 1;
         let pause = match &outcome {
             Ok(_) => None,
@@ -106,9 +147,10 @@ async fn attempts(
     }
 }
 
-async fn timed(tool: &dyn Tool, definition: &ToolDefinition, ctx: &ToolContext) -> Outcome {
+async fn timed(entry: &Entry, arguments: &Arguments, ctx: &ToolContext) -> Outcome {
+    let definition = entry.definition();
     let started = Instant::now();
-    let running = invoke(tool, &ctx.call().arguments, ctx);
+    let running = invoke(entry.tool().as_ref(), arguments, ctx);
     let Some(limit) = definition.timeout else { return running.await };
     let text = match timeout(limit, running).await {
         // A tool that never waits can't be stopped on time, but it is no better for that.

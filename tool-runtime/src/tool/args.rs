@@ -111,15 +111,7 @@ impl Decoder {
         arguments: &Arguments,
         ctx: &'c ToolContext,
     ) -> Call<'c> {
-        let text = match arguments {
-            // A value that is a string is text as well.
-            Arguments::Value(value) => match value.as_ref() {
-                Value::String(text) => Cow::Borrowed(text.as_str()),
-                _ => arguments.to_text(),
-            },
-            Arguments::Text(text) => Cow::Borrowed(text.as_ref()),
-        };
-        self.call_with_text(definition, &text, ctx)
+        self.call_with_text(definition, &text_of(arguments), ctx)
     }
 
     #[inline]
@@ -240,6 +232,17 @@ impl Decoder {
     }
 }
 
+fn text_of(arguments: &Arguments) -> Cow<'_, str> {
+    match arguments {
+        Arguments::Text(text) => Cow::Borrowed(text.as_ref()),
+        Arguments::Value(value) => match value.as_ref() {
+            // A value that is a string is text as well.
+            Value::String(text) => Cow::Borrowed(text.as_str()),
+            _ => arguments.to_text(),
+        },
+    }
+}
+
 #[inline]
 fn is_object(text: &str) -> bool {
     text.bytes().find(|byte| !byte.is_ascii_whitespace()) == Some(b'{')
@@ -281,19 +284,28 @@ fn settle(
     Ok((parsed.value, json))
 }
 
-/// The arguments of a tool that is no function, as one value, or an error that names all that is
-/// wrong.
+/// The arguments of a tool as its schema has them, as a value and as JSON, or an error that names all
+/// that is wrong. What the tool is given then is what was looked at before.
+pub(crate) fn settled(
+    definition: &ToolDefinition,
+    arguments: &Arguments,
+    ctx: &ToolContext,
+) -> Result<(Value, String), ToolError> {
+    let (value, json) = settle(definition, &text_of(arguments), ctx)?;
+    match definition.parameters.check(&value).as_slice() {
+        [] => Ok((value, json)),
+        mismatches => Err(mismatched(definition, mismatches)),
+    }
+}
+
+/// The arguments of a tool that is no function.
 #[cfg(feature = "search")]
 pub(crate) fn decoded<T: serde::de::DeserializeOwned>(
     definition: &ToolDefinition,
     arguments: &Arguments,
     ctx: &ToolContext,
 ) -> Result<T, ToolError> {
-    let (value, _) = settle(definition, &arguments.to_text(), ctx)?;
-    let mismatches = definition.parameters.check(&value);
-    if !mismatches.is_empty() {
-        return Err(mismatched(definition, &mismatches));
-    }
+    let (value, _) = settled(definition, arguments, ctx)?;
     let read = T::deserialize(value);
     read.map_err(|error| refuse(definition, &[error.to_string()]).with_source(error))
 }

@@ -5,7 +5,8 @@ mod retry;
 
 use std::collections::BTreeSet;
 
-pub(super) use permission::permit;
+pub use permission::Permissions;
+pub(super) use permission::{is_granted, not_allowed};
 pub(super) use retry::pause_before_next;
 
 /// What the tools of a dispatcher may use, by name.

@@ -1,22 +1,124 @@
+use std::fmt;
+use std::sync::Arc;
+
 use super::Granted;
+use crate::dispatch::ApprovalRequest;
+use crate::registry::Entry;
 use crate::tool::{Permission, ToolDefinition, ToolError, ToolErrorKind};
 
-/// Whether a tool may run.
-pub(in crate::dispatch) fn permit(
+type Predicate = dyn Fn(&ApprovalRequest) -> Option<Permission> + Send + Sync;
+
+/// Which tools may run, other than what they say of themselves.
+///
+/// What is said of a tool goes before what is said of its provider, and both before the tool's own
+/// word. A predicate that has something to say of the arguments goes before all of them, unless the
+/// tool may not run at all; of several the strictest counts.
+///
+/// ```
+/// use tool_runtime::Permission;
+/// use tool_runtime::dispatch::Permissions;
+///
+/// let permissions = Permissions::default()
+///     .provider("github", Permission::Ask)
+///     .tool("read_file", Permission::Allow)
+///     .when(|request| {
+///         let path = request.arguments["path"].as_str()?;
+///         path.starts_with("/etc").then_some(Permission::Deny)
+///     });
+/// # let _ = permissions;
+/// ```
+#[derive(Clone, Default)]
+pub struct Permissions {
+    tools: Vec<(String, Permission)>,
+    providers: Vec<(String, Permission)>,
+    predicates: Vec<Arc<Predicate>>,
+}
+
+impl Permissions {
+    /// Says whether the tool that models call by this name may run.
+    #[must_use]
+    pub fn tool(mut self, name: impl Into<String>, permission: Permission) -> Self {
+        self.tools.push((name.into(), permission));
+        self
+    }
+
+    /// Says whether the tools of a provider may run.
+    #[must_use]
+    pub fn provider(mut self, name: impl Into<String>, permission: Permission) -> Self {
+        self.providers.push((name.into(), permission));
+        self
+    }
+
+    /// Has this look at the arguments of each call of a tool that may run. None leaves it at what
+    /// is said of the tool.
+    #[must_use]
+    pub fn when(
+        mut self,
+        predicate: impl Fn(&ApprovalRequest) -> Option<Permission> + Send + Sync + 'static,
+    ) -> Self {
+        self.predicates.push(Arc::new(predicate));
+        self
+    }
+
+    /// Before the arguments are known.
+    pub(in crate::dispatch) fn of_tool(&self, entry: &Entry) -> Permission {
+        let said = |rules: &[(String, Permission)], name: &str| {
+            // What was said last counts.
+            rules.iter().rev().find(|(known, _)| known == name).map(|(_, permission)| *permission)
+        };
+        let of_tool = said(&self.tools, entry.name());
+        let of_provider = || entry.provider().and_then(|name| said(&self.providers, name));
+        of_tool.or_else(of_provider).unwrap_or_else(|| entry.definition().permission)
+    }
+
+    pub(in crate::dispatch) fn looks_at_arguments(&self) -> bool {
+        !self.predicates.is_empty()
+    }
+
+    /// With the arguments.
+    pub(in crate::dispatch) fn of_call(
+        &self,
+        of_tool: Permission,
+        request: &ApprovalRequest,
+    ) -> Permission {
+        let strictness = |permission: &Permission| match permission {
+            Permission::Allow => 0,
+            Permission::Ask => 1,
+            Permission::Deny => 2,
+        };
+        let said = self.predicates.iter().filter_map(|predicate| predicate(request));
+        said.max_by_key(strictness).unwrap_or(of_tool)
+    }
+}
+
+impl fmt::Debug for Permissions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Permissions")
+            .field("tools", &self.tools)
+            .field("providers", &self.providers)
+            .field("predicates", &self.predicates.len())
+            .finish()
+    }
+}
+
+/// Whether a tool has all that it needs.
+pub(in crate::dispatch) fn is_granted(
     tool: &ToolDefinition,
     granted: &Granted,
 ) -> Result<(), ToolError> {
-    let name = &tool.name;
-    let denied = |text| Err(ToolError::new(ToolErrorKind::Denied, text));
-    match tool.permission {
-        Permission::Deny => return denied(format!("`{name}` is not allowed here.")),
-        Permission::Ask => {
-            return denied(format!("`{name}` needs approval, and there is nobody to ask."));
-        }
-        Permission::Allow => {}
-    }
     match tool.requires.iter().find(|needed| !granted.contains(*needed)) {
-        Some(needed) => denied(format!("`{name}` needs `{needed}`, which is not granted here.")),
         None => Ok(()),
+        Some(needed) => {
+            let name = &tool.name;
+            Err(denied(format!("`{name}` needs `{needed}`, which is not granted here.")))
+        }
     }
+}
+
+pub(in crate::dispatch) fn not_allowed(tool: &ToolDefinition) -> ToolError {
+    denied(format!("`{}` is not allowed here.", tool.name))
+}
+
+fn denied(text: String) -> ToolError {
+    ToolError::new(ToolErrorKind::Denied, text)
 }

@@ -58,6 +58,7 @@ pub struct Agent {
     selector: Arc<dyn Selector>,
     permissions: Permissions,
     approver: Option<Arc<dyn Approver>>,
+    output_limit: Option<usize>,
     system: Option<String>,
     max_iterations: u32,
 }
@@ -77,6 +78,7 @@ impl Agent {
             selector: Arc::new(AllTools),
             permissions: Permissions::default(),
             approver: None,
+            output_limit: None,
             system: None,
             max_iterations: 20,
         }
@@ -101,6 +103,14 @@ impl Agent {
     #[must_use]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Tells the model at most this many bytes of an output, its head and its tail; 100,000 unless
+    /// set.
+    #[must_use]
+    pub fn output_limit(mut self, bytes: usize) -> Self {
+        self.output_limit = Some(bytes);
         self
     }
 

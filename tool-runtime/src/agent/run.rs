@@ -39,6 +39,9 @@ async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
     if let Some(approver) = &agent.approver {
         dispatcher = dispatcher.shared_approver(Arc::clone(approver));
     }
+    if let Some(bytes) = agent.output_limit {
+        dispatcher = dispatcher.output_limit(bytes);
+    }
     // What was offered on a turn is what its calls are looked up in.
     let mut tools = dispatcher.registry().snapshot();
     loop {

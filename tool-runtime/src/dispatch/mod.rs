@@ -20,7 +20,7 @@ use crate::message::ToolCall;
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::tool::{Extensions, Permission, ToolDefinition};
 use approve::Approvals;
-use policy::{Granted, is_granted};
+use policy::{Granted, OUTPUT_LIMIT, is_granted};
 
 /// Runs calls on the tools of a registry.
 ///
@@ -68,13 +68,27 @@ pub struct Dispatcher {
 }
 
 /// What calls run under; one clone of it goes with each.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 struct Terms {
     observers: Observers,
     granted: Arc<Granted>,
     permissions: Permissions,
     approvals: Approvals,
     extensions: Extensions,
+    output_limit: usize,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Self {
+            observers: Observers::default(),
+            granted: Arc::default(),
+            permissions: Permissions::default(),
+            approvals: Approvals::default(),
+            extensions: Extensions::default(),
+            output_limit: OUTPUT_LIMIT,
+        }
+    }
 }
 
 impl Dispatcher {
@@ -114,6 +128,14 @@ impl Dispatcher {
 
     pub(crate) fn shared_approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.terms.approvals = Approvals::by(approver);
+        self
+    }
+
+    /// Tells the model at most this many bytes of an output, its head and its tail; 100,000 unless
+    /// set. The rest is in [`ToolExecution::full_text`].
+    #[must_use]
+    pub fn output_limit(mut self, bytes: usize) -> Self {
+        self.terms.output_limit = bytes;
         self
     }
 

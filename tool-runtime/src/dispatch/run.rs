@@ -11,7 +11,7 @@ use super::Terms;
 use super::answer::{failed, succeeded, unknown};
 use super::invoke::invoke;
 use super::plan::waves;
-use super::policy::{is_granted, not_allowed, pause_before_next};
+use super::policy::{capped, is_granted, not_allowed, pause_before_next};
 use crate::event::{Event, ToolExecution};
 use crate::guard::{guarded, let_go};
 use crate::message::{Arguments, ToolCall};
@@ -83,6 +83,9 @@ async fn one(tools: &Snapshot, terms: &Terms, call: ToolCall) -> ToolExecution {
         Ok(output) => succeeded(call, output),
         Err(error) => failed(call, error),
     };
+    if let Some(capped) = capped(&execution.result.text, terms.output_limit) {
+        execution.full_text = Some(std::mem::replace(&mut execution.result.text, capped));
+    }
     execution.fixes = fixes;
     execution.attempts = attempts;
     execution.took = started.elapsed();

@@ -14,6 +14,9 @@ pub struct ToolExecution {
     pub call: ToolCall,
     /// What the model is told.
     pub result: ToolResult,
+    /// All that the tool said, where the model is told less of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub full_text: Option<String>,
     /// What was repaired in the arguments.
     pub fixes: Vec<Fix>,
     /// What lies behind a failure, outermost first: for the operator, never for the model.
@@ -35,6 +38,7 @@ impl ToolExecution {
         Self {
             call,
             result,
+            full_text: None,
             fixes: Vec::new(),
             cause: None,
             attempts: 0,

@@ -21,6 +21,7 @@ pub use execution::ToolExecution;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "made to be looked at, one at a time")]
 pub enum Event {
     /// The model was asked to go on.
     ModelAsked {

@@ -1,10 +1,12 @@
 //! What stands between a call and its tool. Each decides from plain values, without a clock.
 
+mod cap;
 mod permission;
 mod retry;
 
 use std::collections::BTreeSet;
 
+pub(super) use cap::{DEFAULT as OUTPUT_LIMIT, capped};
 pub use permission::Permissions;
 pub(super) use permission::{is_granted, not_allowed};
 pub(super) use retry::pause_before_next;

@@ -15,7 +15,7 @@ pub use outcome::{Answer, StopReason, Stopped};
 pub use prompt::Prompt;
 pub use turn::{OutOfTurn, Outcome, Step, Turn};
 
-use crate::dispatch::{Approver, Permissions};
+use crate::dispatch::{Approver, Interceptor, Permissions};
 use crate::event::{Event, Observers, ToolExecution};
 use crate::models::ChatModel;
 use crate::registry::{AllTools, IntoRegistry, Registry, RegistryError, Selector};
@@ -58,6 +58,7 @@ pub struct Agent {
     selector: Arc<dyn Selector>,
     permissions: Permissions,
     approver: Option<Arc<dyn Approver>>,
+    interceptors: Vec<Arc<dyn Interceptor>>,
     output_limit: Option<usize>,
     system: Option<String>,
     max_iterations: u32,
@@ -78,6 +79,7 @@ impl Agent {
             selector: Arc::new(AllTools),
             permissions: Permissions::default(),
             approver: None,
+            interceptors: Vec::new(),
             output_limit: None,
             system: None,
             max_iterations: 20,
@@ -88,6 +90,13 @@ impl Agent {
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.system = Some(text.into());
+        self
+    }
+
+    /// Has this see each call before it runs, and what became of it; behind those added before.
+    #[must_use]
+    pub fn interceptor(mut self, interceptor: impl Interceptor + 'static) -> Self {
+        self.interceptors.push(Arc::new(interceptor));
         self
     }
 

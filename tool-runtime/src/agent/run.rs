@@ -39,6 +39,9 @@ async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
     if let Some(approver) = &agent.approver {
         dispatcher = dispatcher.shared_approver(Arc::clone(approver));
     }
+    for interceptor in &agent.interceptors {
+        dispatcher = dispatcher.shared_interceptor(Arc::clone(interceptor));
+    }
     if let Some(bytes) = agent.output_limit {
         dispatcher = dispatcher.output_limit(bytes);
     }

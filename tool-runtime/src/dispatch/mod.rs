@@ -4,6 +4,7 @@
 
 mod answer;
 mod approve;
+mod intercept;
 mod invoke;
 mod plan;
 mod policy;
@@ -12,6 +13,7 @@ mod run;
 use std::sync::Arc;
 
 pub use approve::{Approval, ApprovalRequest, Approver};
+pub use intercept::{Before, Interceptor};
 pub use invoke::invoke;
 pub use policy::Permissions;
 
@@ -20,6 +22,7 @@ use crate::message::ToolCall;
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::tool::{Extensions, Permission, ToolDefinition};
 use approve::Approvals;
+use intercept::Interceptors;
 use policy::{Granted, OUTPUT_LIMIT, is_granted};
 
 /// Runs calls on the tools of a registry.
@@ -71,6 +74,7 @@ pub struct Dispatcher {
 #[derive(Clone, Debug)]
 struct Terms {
     observers: Observers,
+    interceptors: Interceptors,
     granted: Arc<Granted>,
     permissions: Permissions,
     approvals: Approvals,
@@ -82,6 +86,7 @@ impl Default for Terms {
     fn default() -> Self {
         Self {
             observers: Observers::default(),
+            interceptors: Interceptors::default(),
             granted: Arc::default(),
             permissions: Permissions::default(),
             approvals: Approvals::default(),
@@ -101,6 +106,17 @@ impl Dispatcher {
     #[must_use]
     pub fn observers(mut self, observers: Observers) -> Self {
         self.terms.observers = observers;
+        self
+    }
+
+    /// Has this see each call before it runs, and what became of it; behind those added before.
+    #[must_use]
+    pub fn interceptor(self, interceptor: impl Interceptor + 'static) -> Self {
+        self.shared_interceptor(Arc::new(interceptor))
+    }
+
+    pub(crate) fn shared_interceptor(mut self, interceptor: Arc<dyn Interceptor>) -> Self {
+        self.terms.interceptors.add(interceptor);
         self
     }
 

@@ -68,17 +68,15 @@ async fn one(tools: &Snapshot, terms: &Terms, call: ToolCall) -> ToolExecution {
     let observers = &terms.observers;
     observers.tell(|| Event::CallStarted { call: call.clone() });
     let started = Instant::now();
-    let ctx = ToolContext::new(call).with_extensions(terms.extensions.clone());
-    let name = ctx.tool_name();
-    let (outcome, attempts) = match tools.entry(name) {
-        Some(entry) => match permitted(entry, terms, &ctx).await {
-            Ok(Some(looked_at)) => attempts(entry, &looked_at, &ctx).await,
-            Ok(None) => attempts(entry, &ctx.call().arguments, &ctx).await,
-            Err(denied) => (Err(denied), 0),
-        },
-        None => (Err(unknown(tools, name)), 0),
+    let mut running = call.clone();
+    let answered = terms.interceptors.before(&mut running).await;
+    let changed = (running != call).then(|| Box::new(running.clone()));
+    let ctx = ToolContext::new(running).with_extensions(terms.extensions.clone());
+    let (outcome, attempts) = match answered {
+        Some(outcome) => (outcome, 0),
+        None => outcome(tools, terms, &ctx).await,
     };
-    let (call, fixes) = ctx.into_parts();
+    let (_, fixes) = ctx.into_parts();
     let mut execution = match outcome {
         Ok(output) => succeeded(call, output),
         Err(error) => failed(call, error),
@@ -86,11 +84,26 @@ async fn one(tools: &Snapshot, terms: &Terms, call: ToolCall) -> ToolExecution {
     if let Some(capped) = capped(&execution.result.text, terms.output_limit) {
         execution.full_text = Some(std::mem::replace(&mut execution.result.text, capped));
     }
+    execution.changed = changed;
     execution.fixes = fixes;
     execution.attempts = attempts;
     execution.took = started.elapsed();
+    terms.interceptors.after(&mut execution).await;
     observers.tell(|| Event::CallFinished(execution.clone()));
     execution
+}
+
+/// What comes of a call that nobody answered before, and how often its tool was called.
+async fn outcome(tools: &Snapshot, terms: &Terms, ctx: &ToolContext) -> (Outcome, u32) {
+    let name = ctx.tool_name();
+    let Some(entry) = tools.entry(name) else {
+        return (Err(unknown(tools, name)), 0);
+    };
+    match permitted(entry, terms, ctx).await {
+        Ok(Some(looked_at)) => attempts(entry, &looked_at, ctx).await,
+        Ok(None) => attempts(entry, &ctx.call().arguments, ctx).await,
+        Err(denied) => (Err(denied), 0),
+    }
 }
 
 /// Whether the call may run; and if somebody looked at its arguments, these, for they are what the

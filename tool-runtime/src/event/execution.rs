@@ -12,6 +12,9 @@ use crate::message::{ToolCall, ToolResult};
 pub struct ToolExecution {
     /// The call as it came.
     pub call: ToolCall,
+    /// The call as it ran, where an interceptor changed it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changed: Option<Box<ToolCall>>,
     /// What the model is told.
     pub result: ToolResult,
     /// All that the tool said, where the model is told less of it.
@@ -37,6 +40,7 @@ impl ToolExecution {
     pub fn new(call: ToolCall, result: ToolResult) -> Self {
         Self {
             call,
+            changed: None,
             result,
             full_text: None,
             fixes: Vec::new(),

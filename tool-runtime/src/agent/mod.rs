@@ -15,7 +15,7 @@ pub use outcome::{Answer, StopReason, Stopped};
 pub use prompt::Prompt;
 pub use turn::{OutOfTurn, Outcome, Step, Turn};
 
-use crate::dispatch::{Approver, Interceptor, Permissions};
+use crate::dispatch::{Approver, Concurrency, Interceptor, Permissions};
 use crate::event::{Event, Observers, ToolExecution};
 use crate::models::ChatModel;
 use crate::registry::{AllTools, IntoRegistry, Registry, RegistryError, Selector};
@@ -59,6 +59,7 @@ pub struct Agent {
     permissions: Permissions,
     approver: Option<Arc<dyn Approver>>,
     interceptors: Vec<Arc<dyn Interceptor>>,
+    concurrency: Option<Concurrency>,
     output_limit: Option<usize>,
     system: Option<String>,
     max_iterations: u32,
@@ -80,6 +81,7 @@ impl Agent {
             permissions: Permissions::default(),
             approver: None,
             interceptors: Vec::new(),
+            concurrency: None,
             output_limit: None,
             system: None,
             max_iterations: 20,
@@ -112,6 +114,13 @@ impl Agent {
     #[must_use]
     pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
         self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Limits how many calls of a run go on at once; as many as there are unless set.
+    #[must_use]
+    pub fn concurrency(mut self, limits: Concurrency) -> Self {
+        self.concurrency = Some(limits);
         self
     }
 

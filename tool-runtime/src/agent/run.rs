@@ -42,6 +42,9 @@ async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
     for interceptor in &agent.interceptors {
         dispatcher = dispatcher.shared_interceptor(Arc::clone(interceptor));
     }
+    if let Some(limits) = &agent.concurrency {
+        dispatcher = dispatcher.concurrency(limits.clone());
+    }
     if let Some(bytes) = agent.output_limit {
         dispatcher = dispatcher.output_limit(bytes);
     }

@@ -4,6 +4,7 @@
 
 mod answer;
 mod approve;
+mod concurrency;
 mod intercept;
 mod invoke;
 mod plan;
@@ -13,6 +14,7 @@ mod run;
 use std::sync::Arc;
 
 pub use approve::{Approval, ApprovalRequest, Approver};
+pub use concurrency::Concurrency;
 pub use intercept::{Before, Interceptor};
 pub use invoke::invoke;
 pub use policy::Permissions;
@@ -22,6 +24,7 @@ use crate::message::ToolCall;
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::tool::{Extensions, Permission, ToolDefinition};
 use approve::Approvals;
+use concurrency::Places;
 use intercept::Interceptors;
 use policy::{Granted, OUTPUT_LIMIT, is_granted};
 
@@ -78,6 +81,7 @@ struct Terms {
     granted: Arc<Granted>,
     permissions: Permissions,
     approvals: Approvals,
+    places: Places,
     extensions: Extensions,
     output_limit: usize,
 }
@@ -90,6 +94,7 @@ impl Default for Terms {
             granted: Arc::default(),
             permissions: Permissions::default(),
             approvals: Approvals::default(),
+            places: Places::default(),
             extensions: Extensions::default(),
             output_limit: OUTPUT_LIMIT,
         }
@@ -144,6 +149,13 @@ impl Dispatcher {
 
     pub(crate) fn shared_approver(mut self, approver: Arc<dyn Approver>) -> Self {
         self.terms.approvals = Approvals::by(approver);
+        self
+    }
+
+    /// Limits how many calls run at once; as many as there are unless set.
+    #[must_use]
+    pub fn concurrency(mut self, limits: Concurrency) -> Self {
+        self.terms.places = Places::of(limits);
         self
     }
 

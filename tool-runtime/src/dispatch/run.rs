@@ -99,11 +99,13 @@ async fn outcome(tools: &Snapshot, terms: &Terms, ctx: &ToolContext) -> (Outcome
     let Some(entry) = tools.entry(name) else {
         return (Err(unknown(tools, name)), 0);
     };
-    match permitted(entry, terms, ctx).await {
-        Ok(Some(looked_at)) => attempts(entry, &looked_at, ctx).await,
-        Ok(None) => attempts(entry, &ctx.call().arguments, ctx).await,
-        Err(denied) => (Err(denied), 0),
-    }
+    let looked_at = match permitted(entry, terms, ctx).await {
+        Ok(looked_at) => looked_at,
+        Err(denied) => return (Err(denied), 0),
+    };
+    let _places = terms.places.take(entry).await;
+    let arguments = looked_at.as_ref().unwrap_or_else(|| &ctx.call().arguments);
+    attempts(entry, arguments, ctx).await
 }
 
 /// Whether the call may run; and if somebody looked at its arguments, these, for they are what the

@@ -1,0 +1,97 @@
+//! How many calls run at once.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use tokio::sync::{Semaphore, SemaphorePermit};
+
+use crate::registry::Entry;
+
+/// How many calls may run at once: of all tools, of one, of one provider's. What isn't limited isn't.
+///
+/// A call waits for its place after everything that could refuse it, and in the order in which it
+/// came; a tool's timeout begins when it has one. All calls of a dispatcher and its clones count, so
+/// one that is shared limits all that share it.
+///
+/// ```
+/// use tool_runtime::dispatch::Concurrency;
+/// use tool_runtime::{Dispatcher, Registry};
+///
+/// let limits = Concurrency::default().all(16).provider("github", 4).tool("render", 1);
+/// let dispatcher = Dispatcher::new(Registry::new()).concurrency(limits);
+/// # let _ = dispatcher;
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Concurrency {
+    all: Option<usize>,
+    tools: HashMap<String, usize>,
+    providers: HashMap<String, usize>,
+}
+
+impl Concurrency {
+    /// At most this many calls at once, and at least one.
+    #[must_use]
+    pub fn all(mut self, most: usize) -> Self {
+        self.all = Some(most);
+        self
+    }
+
+    /// At most this many of the tool that models call by this name.
+    #[must_use]
+    pub fn tool(mut self, name: impl Into<String>, most: usize) -> Self {
+        self.tools.insert(name.into(), most);
+        self
+    }
+
+    /// At most this many of the tools of a provider together.
+    #[must_use]
+    pub fn provider(mut self, name: impl Into<String>, most: usize) -> Self {
+        self.providers.insert(name.into(), most);
+        self
+    }
+}
+
+/// The places that calls wait for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Places(Option<Arc<Limited>>);
+
+#[derive(Debug)]
+struct Limited {
+    all: Option<Semaphore>,
+    tools: HashMap<String, Semaphore>,
+    providers: HashMap<String, Semaphore>,
+}
+
+impl Places {
+    pub(super) fn of(limits: Concurrency) -> Self {
+        // Without a single place every call would wait for ever.
+        let places = |most: usize| Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS));
+        let named = |limits: HashMap<String, usize>| {
+            limits.into_iter().map(|(name, most)| (name, places(most))).collect()
+        };
+        Self(Some(Arc::new(Limited {
+            all: limits.all.map(places),
+            tools: named(limits.tools),
+            providers: named(limits.providers),
+        })))
+    }
+
+    /// Waits until the tool may run; it may for as long as the places are held.
+    ///
+    /// The narrowest first, so that a call that waits for its tool keeps none from others; always in
+    /// this order, so that no two calls wait for each other.
+    pub(super) async fn take(&self, entry: &Entry) -> [Option<SemaphorePermit<'_>>; 3] {
+        let Some(limited) = &self.0 else { return [None, None, None] };
+        let of_provider = entry.provider().and_then(|name| limited.providers.get(name));
+        [
+            place(limited.tools.get(entry.name())).await,
+            place(of_provider).await,
+            place(limited.all.as_ref()).await,
+        ]
+    }
+}
+
+async fn place(places: Option<&Semaphore>) -> Option<SemaphorePermit<'_>> {
+    // Never closed.
+    places?.acquire().await.ok()
+}

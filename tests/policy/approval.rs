@@ -1,0 +1,122 @@
+//! Who decides, and what is decided on.
+
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Permissions};
+use tool_runtime::{Permission, async_trait};
+
+use super::*;
+
+/// Pays somebody.
+#[tool(permission = "ask", effect = "write")]
+async fn pay(to: String, amount: u32) -> String {
+    format!("{to} has {amount} more")
+}
+
+/// Approves what it is told to, and remembers what it was asked.
+#[derive(Clone)]
+struct Clerk {
+    says: Approval,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Clerk {
+    fn new(says: Approval) -> Self {
+        Self { says, asked: Arc::default() }
+    }
+
+    fn asked(&self) -> Vec<String> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl Approver for Clerk {
+    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+        let name = &request.tool.name;
+        self.asked.lock().unwrap().push(format!("{name} {}", request.arguments));
+        assert_ne!(request.arguments["to"], "nobody", "cannot decide");
+        self.says.clone()
+    }
+}
+
+fn payments(amounts: &[&str]) -> Vec<ToolCall> {
+    let call = |amount: &&str| {
+        ToolCall::new(*amount, "pay", format!(r#"{{"to": "Ada", "amount": {amount}}}"#))
+    };
+    amounts.iter().map(call).collect()
+}
+
+#[tokio::test]
+async fn what_is_approved_is_what_runs() {
+    let clerk = Clerk::new(Approval::Once);
+    let dispatcher = dispatcher(tools![pay]).approver(clerk.clone());
+    assert_eq!(offered(&dispatcher), ["pay"]);
+    // Repaired and brought into what the schema wants before anybody is asked.
+    let odd = ToolCall::new("odd", "pay", r#"{to: 'Ada', "Amount": "7",}"#);
+    let done = dispatcher.dispatch(vec![odd]).await;
+    assert_eq!(texts(&done), ["Ada has 7 more"]);
+    assert!(!done[0].fixes.is_empty());
+    assert_eq!(clerk.asked(), [r#"pay {"amount":7,"to":"Ada"}"#]);
+
+    // What is wrong never reaches the one who decides.
+    let done = dispatcher.dispatch(payments(&["-5", "\"many\"", "5 or 6"])).await;
+    let wrong = ToolErrorKind::Validation.code();
+    assert!(done.iter().all(|done| code(done) == wrong), "{:?}", texts(&done));
+    assert_eq!(clerk.asked().len(), 1);
+
+    dispatcher.dispatch(payments(&["1", "2"])).await;
+    assert_eq!(clerk.asked().len(), 3, "once is once");
+}
+
+#[tokio::test]
+async fn an_approval_for_the_run_asks_no_more() {
+    let clerk = Clerk::new(Approval::ForRun);
+    let dispatcher = dispatcher(tools![pay]).approver(clerk.clone());
+    dispatcher.dispatch(payments(&["1"])).await;
+    let done = dispatcher.dispatch(payments(&["2", "3"])).await;
+    assert_eq!(texts(&done), ["Ada has 2 more", "Ada has 3 more"]);
+    assert_eq!(clerk.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn a_refusal_and_a_panic_both_mean_no() {
+    let clerk = Clerk::new(Approval::Deny("not today".into()));
+    let dispatcher = dispatcher(tools![pay]).approver(clerk);
+    let nobody = ToolCall::new("n", "pay", r#"{"to": "nobody", "amount": 1}"#);
+    let done = dispatcher.dispatch([payments(&["1"]), vec![nobody]].concat()).await;
+    assert_eq!(
+        texts(&done),
+        [
+            "`pay` was not approved: not today",
+            "`pay` was not approved: whoever was asked could not answer",
+        ]
+    );
+    assert!(done.iter().all(|done| code(done) == "TOOL_DENIED" && done.attempts == 0));
+}
+
+#[tokio::test]
+async fn permissions_of_the_program_go_before_the_tools_own() {
+    let registry = Registry::try_from(tools![allowed, denied, pay]).unwrap();
+    registry.register_all_from("p", tools![needy]).unwrap();
+    let permissions = Permissions::default()
+        .tool("allowed", Permission::Deny)
+        .provider("p", Permission::Deny)
+        .when(|request| match request.arguments["amount"].as_u64()? {
+            0..=9 => Some(Permission::Allow),
+            10..=99 => None,
+            _ => Some(Permission::Deny),
+        });
+    let dispatcher =
+        Dispatcher::new(registry).permissions(permissions).grant(["filesystem", "network"]);
+    assert_eq!(offered(&dispatcher), ["pay"]);
+    let done = run(&dispatcher, &["allowed", "denied", "needy"]).await;
+    assert!(done.iter().all(|done| code(done) == "TOOL_DENIED"));
+    let done = dispatcher.dispatch(payments(&["5", "50", "500"])).await;
+    assert_eq!(
+        texts(&done),
+        [
+            "Ada has 5 more",
+            "`pay` needs approval, and there is nobody to ask.",
+            "`pay` is not allowed here.",
+        ]
+    );
+}

@@ -1,0 +1,51 @@
+//! How many calls run at once.
+
+use tool_runtime::dispatch::Concurrency;
+
+use super::*;
+
+static RUNNING: AtomicU32 = AtomicU32::new(0);
+static MOST: AtomicU32 = AtomicU32::new(0);
+
+async fn take_a_second() {
+    let now = RUNNING.fetch_add(1, Ordering::SeqCst) + 1;
+    MOST.fetch_max(now, Ordering::SeqCst);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    RUNNING.fetch_sub(1, Ordering::SeqCst);
+}
+
+/// Takes a second.
+#[tool(timeout = "1500ms")]
+async fn slow() {
+    take_a_second().await;
+}
+
+/// Takes a second as well.
+#[tool(name = "other")]
+async fn slow_too() {
+    take_a_second().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_more_calls_run_at_once_than_may() {
+    for (limits, seconds, most) in [
+        (Concurrency::default(), 1, 12),
+        (Concurrency::default().all(4), 3, 4),
+        (Concurrency::default().all(0), 12, 1),
+        (Concurrency::default().tool("slow", 2), 3, 8),
+        (Concurrency::default().provider("p", 3), 2, 9),
+        (Concurrency::default().provider("p", 3).tool("slow", 1), 6, 4),
+        (Concurrency::default().tool("nobody", 1).all(100), 1, 12),
+    ] {
+        let registry = Registry::try_from(tools![slow]).unwrap();
+        registry.register_all_from("p", tools![slow_too]).unwrap();
+        let dispatcher = Dispatcher::new(registry).concurrency(limits.clone());
+        MOST.store(0, Ordering::SeqCst);
+        let started = Instant::now();
+        let done = run(&dispatcher, &["slow", "other"].repeat(6)).await;
+        // The timeout of a tool is not spent on waiting for a place.
+        assert!(done.iter().all(|done| code(done) == "-"), "{limits:?}: {:?}", texts(&done));
+        let took = (started.elapsed().as_secs(), MOST.load(Ordering::SeqCst));
+        assert_eq!(took, (seconds, most), "{limits:?}");
+    }
+}

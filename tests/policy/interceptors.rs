@@ -1,0 +1,68 @@
+//! Code of the program's own before and after each call.
+
+use tool_runtime::async_trait;
+use tool_runtime::dispatch::{Before, Interceptor};
+
+use super::*;
+
+/// Notes each call that it sees, and does with it what its name says.
+struct Watch(&'static str, Arc<Mutex<Vec<String>>>);
+
+impl Watch {
+    fn note(&self, what: &str, name: &str) {
+        self.1.lock().unwrap().push(format!("{} {what} {name}", self.0));
+    }
+}
+
+#[async_trait]
+impl Interceptor for Watch {
+    async fn before(&self, call: &mut ToolCall) -> Before {
+        self.note("before", &call.name);
+        call.id = "changed".into();
+        match (self.0, call.name.as_str()) {
+            ("outer", "renamed") => call.name = "allowed".into(),
+            ("outer", "blocked") => return Before::Block("so it is".into()),
+            ("inner", "answered") => return Before::Answer(ToolOutput::text("42")),
+            ("inner", "crash") => panic!("in before"),
+            _ => {}
+        }
+        Before::Run
+    }
+
+    async fn after(&self, execution: &mut ToolExecution) {
+        self.note("after", &execution.call.name);
+        execution.result.call = "changed".into();
+        assert_ne!((self.0, execution.call.name.as_str()), ("outer", "allowed"), "in after");
+    }
+}
+
+#[tokio::test]
+async fn interceptors_change_answer_and_block() {
+    let notes = Arc::default();
+    let dispatcher = dispatcher(tools![allowed])
+        .interceptor(Watch("outer", Arc::clone(&notes)))
+        .interceptor(Watch("inner", Arc::clone(&notes)));
+    for (name, text, code_, seen) in [
+        ("allowed", "ok", "-", "outer inner inner outer"),
+        ("renamed", "ok", "-", "outer inner inner outer"),
+        ("answered", "42", "-", "outer inner inner outer"),
+        ("blocked", "The call was blocked: so it is", "TOOL_DENIED", "outer inner outer"),
+        (
+            "crash",
+            "The call was blocked: what looks after calls has crashed",
+            "TOOL_DENIED",
+            "outer inner inner outer",
+        ),
+    ] {
+        let done = run(&dispatcher, &[name]).await.remove(0);
+        assert_eq!((done.result.text.as_str(), code(&done)), (text, code_), "{name}");
+        // The ids are the model's.
+        assert_eq!((done.call.id.as_str(), done.result.call.as_str()), ("call_0", "call_0"));
+        assert_eq!(done.call.name, name);
+        let ran_as = done.changed.map(|call| call.name.clone());
+        assert_eq!(ran_as.as_deref(), (name == "renamed").then_some("allowed"));
+        let notes: Vec<_> = notes.lock().unwrap().drain(..).collect();
+        let who: Vec<_> = notes.iter().filter_map(|note| note.split(' ').next()).collect();
+        assert_eq!(who.join(" "), seen, "{name}: {notes:?}");
+    }
+}

@@ -9,6 +9,8 @@ mod concurrency;
 mod conversation;
 #[path = "policy/interceptors.rs"]
 mod interceptors;
+#[path = "policy/memo.rs"]
+mod memo;
 #[path = "policy/output.rs"]
 mod output;
 

@@ -7,6 +7,7 @@ mod approve;
 mod concurrency;
 mod intercept;
 mod invoke;
+mod memo;
 mod plan;
 mod policy;
 mod run;
@@ -26,6 +27,7 @@ use crate::tool::{Extensions, Permission, ToolDefinition};
 use approve::Approvals;
 use concurrency::Places;
 use intercept::Interceptors;
+use memo::Memo;
 use policy::{Granted, OUTPUT_LIMIT, is_granted};
 
 /// Runs calls on the tools of a registry.
@@ -81,6 +83,7 @@ struct Terms {
     granted: Arc<Granted>,
     permissions: Permissions,
     approvals: Approvals,
+    memo: Memo,
     places: Places,
     extensions: Extensions,
     output_limit: usize,
@@ -94,6 +97,7 @@ impl Default for Terms {
             granted: Arc::default(),
             permissions: Permissions::default(),
             approvals: Approvals::default(),
+            memo: Memo::default(),
             places: Places::default(),
             extensions: Extensions::default(),
             output_limit: OUTPUT_LIMIT,

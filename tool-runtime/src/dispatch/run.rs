@@ -72,9 +72,9 @@ async fn one(tools: &Snapshot, terms: &Terms, call: ToolCall) -> ToolExecution {
     let answered = terms.interceptors.before(&mut running).await;
     let changed = (running != call).then(|| Box::new(running.clone()));
     let ctx = ToolContext::new(running).with_extensions(terms.extensions.clone());
-    let (outcome, attempts) = match answered {
-        Some(outcome) => (outcome, 0),
-        None => outcome(tools, terms, &ctx).await,
+    let Came { outcome, attempts, remembered } = match answered {
+        Some(outcome) => Came::without_a_try(outcome),
+        None => came(tools, terms, &ctx).await,
     };
     let (_, fixes) = ctx.into_parts();
     let mut execution = match outcome {
@@ -87,25 +87,59 @@ async fn one(tools: &Snapshot, terms: &Terms, call: ToolCall) -> ToolExecution {
     execution.changed = changed;
     execution.fixes = fixes;
     execution.attempts = attempts;
+    execution.remembered = remembered;
     execution.took = started.elapsed();
     terms.interceptors.after(&mut execution).await;
     observers.tell(|| Event::CallFinished(execution.clone()));
     execution
 }
 
-/// What comes of a call that nobody answered before, and how often its tool was called.
-async fn outcome(tools: &Snapshot, terms: &Terms, ctx: &ToolContext) -> (Outcome, u32) {
+/// What comes of a call, and how often its tool was called for it.
+struct Came {
+    outcome: Outcome,
+    attempts: u32,
+    remembered: bool,
+}
+
+impl Came {
+    const fn without_a_try(outcome: Outcome) -> Self {
+        Self { outcome, attempts: 0, remembered: false }
+    }
+}
+
+/// What comes of a call that nobody answered before.
+async fn came(tools: &Snapshot, terms: &Terms, ctx: &ToolContext) -> Came {
     let name = ctx.tool_name();
     let Some(entry) = tools.entry(name) else {
-        return (Err(unknown(tools, name)), 0);
+        return Came::without_a_try(Err(unknown(tools, name)));
     };
     let looked_at = match permitted(entry, terms, ctx).await {
         Ok(looked_at) => looked_at,
-        Err(denied) => return (Err(denied), 0),
+        Err(denied) => return Came::without_a_try(Err(denied)),
     };
-    let _places = terms.places.take(entry).await;
+    let run = async |arguments: &Arguments| {
+        let _places = terms.places.take(entry).await;
+        attempts(entry, arguments, ctx).await
+    };
     let arguments = looked_at.as_ref().unwrap_or_else(|| &ctx.call().arguments);
-    attempts(entry, arguments, ctx).await
+    if !entry.definition().pure {
+        let (outcome, attempts) = run(arguments).await;
+        return Came { outcome, attempts, remembered: false };
+    }
+    let (value, json) = match settled(entry.definition(), arguments, ctx) {
+        Ok(settled) => settled,
+        Err(refused) => return Came::without_a_try(Err(refused)),
+    };
+    let arguments = Arguments::from(json);
+    let mut attempts = 0;
+    let (run, arguments, tried) = (&run, &arguments, &mut attempts);
+    let remember = move || async move {
+        let (outcome, times) = run(arguments).await;
+        *tried = times;
+        outcome
+    };
+    let (outcome, remembered) = terms.memo.recall(name, &value, remember).await;
+    Came { outcome, attempts, remembered }
 }
 
 /// Whether the call may run; and if somebody looked at its arguments, these, for they are what the

@@ -28,6 +28,9 @@ pub struct ToolExecution {
     /// How often the tool was called; 0 when that was never tried, as for an unknown name. Arguments
     /// that it refuses count.
     pub attempts: u32,
+    /// Whether the output is one that the tool gave before to the same arguments.
+    #[serde(default)]
+    pub remembered: bool,
     /// What it did to the world, as far as it told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<EffectRecord>,
@@ -46,6 +49,7 @@ impl ToolExecution {
             fixes: Vec::new(),
             cause: None,
             attempts: 0,
+            remembered: false,
             effects: Vec::new(),
             took: Duration::ZERO,
         }

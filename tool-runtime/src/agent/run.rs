@@ -11,7 +11,7 @@ use crate::event::{EffectRecord, Event, ToolExecution};
 use crate::guard::{Guarded, Panic, guarded};
 use crate::message::Message;
 use crate::models::ChatRequest;
-use crate::registry::Selection;
+use crate::registry::{AllTools, Selection, Selector};
 use crate::tool::ToolDefinition;
 
 pub(super) async fn run(agent: &Agent, prompt: Prompt) -> Result<Answer, Stopped> {
@@ -85,7 +85,7 @@ fn select<'t>(
     let selection = Selection::new(tools).asked(&asked).pulled_in(names);
     let chosen: Vec<_> = match guarded(|| agent.selector.select(selection)) {
         Ok(chosen) => chosen.iter().map(|tool| tool.name.clone()).collect(),
-        Err(_) => tools.iter().map(|tool| tool.name.clone()).collect(),
+        Err(_) => AllTools.select(selection).iter().map(|tool| tool.name.clone()).collect(),
     };
     let chosen: HashSet<_> = chosen.into_iter().collect();
     turn.offer(tools.iter().copied().filter(|tool| chosen.contains(&tool.name)).collect())

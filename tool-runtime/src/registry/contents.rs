@@ -112,7 +112,8 @@ impl Contents {
 
     /// Whether descriptions were changed since these were taken.
     pub(super) fn is_outdated(&self) -> bool {
-        self.descriptions.as_ref().is_some_and(|store| store.version() != self.described)
+        let version = self.descriptions.as_ref().and_then(version);
+        version.is_some_and(|version| version != self.described)
     }
 
     pub(super) fn described_by(
@@ -137,7 +138,7 @@ impl Contents {
         descriptions: Option<Arc<dyn DescriptionStore>>,
     ) -> Result<Self, RegistryError> {
         // Asked before the descriptions are: what is changed meanwhile is taken over next time.
-        let described = descriptions.as_ref().map_or(0, |store| store.version());
+        let described = descriptions.as_ref().and_then(version).unwrap_or_default();
         let mut bearers = BTreeMap::<String, usize>::new();
         for entry in &entries {
             *bearers.entry(entry.own.name.clone()).or_default() += 1;
@@ -149,7 +150,8 @@ impl Contents {
             let name = full.as_ref().filter(|_| is_shared).unwrap_or(own).clone();
             let description = descriptions.as_ref().and_then(|store| {
                 // Under its full name it is the same tool, whoever else has come or gone.
-                full.and_then(|full| store.description(&full)).or_else(|| store.description(&name))
+                let said = |name: &str| guarded(|| store.description(name)).unwrap_or_default();
+                full.and_then(|full| said(&full)).or_else(|| said(&name))
             });
             let description = description.unwrap_or_else(|| entry.own.description.as_str().into());
             if entry.shown.name != name || *entry.shown.description != *description {
@@ -175,6 +177,11 @@ impl Contents {
         let named = entries.iter().map(|entry| (entry.name().into(), Arc::clone(entry))).collect();
         Ok(Self { sorted: entries, named, descriptions, described })
     }
+}
+
+/// A store is foreign code: one that panics says nothing, and what it said before holds.
+fn version(store: &Arc<dyn DescriptionStore>) -> Option<u64> {
+    guarded(|| store.version()).ok()
 }
 
 /// The tools of a list as entries.

@@ -162,6 +162,9 @@ impl ToolDefinition {
         if parameters.pointer("/properties/").is_some() {
             return Err(DefinitionError::Unnamed { name: name() });
         }
+        if !self.preference.weight.is_finite() {
+            return Err(DefinitionError::Weight { name: name() });
+        }
         if self.retries > 0 && !self.idempotent {
             return Err(DefinitionError::Retries { name: name() });
         }
@@ -230,6 +233,12 @@ pub enum DefinitionError {
         "an argument of the tool `{name}` has no name: give the parameter one, or a type that is an args struct"
     )]
     Unnamed {
+        /// The tool's name.
+        name: String,
+    },
+    /// Its weight is no number to compare with others.
+    #[error("the weight of the tool `{name}` must be a finite number")]
+    Weight {
         /// The tool's name.
         name: String,
     },

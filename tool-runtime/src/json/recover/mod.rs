@@ -17,6 +17,7 @@ mod keys;
 mod number;
 mod parser;
 mod refusal;
+mod resume;
 mod source;
 mod string;
 #[cfg(test)]
@@ -27,8 +28,14 @@ pub(super) use self::{
     keys::Keys,
     parser::{Mode, Recovered},
     refusal::Refusal,
+    resume::Resume,
 };
-use self::{parser::Parser, source::Source};
+use serde_json::Value;
+
+use self::{
+    parser::{Parser, State},
+    source::Source,
+};
 use super::{Fix, Options, UnreadableKind};
 
 /// The bound on the looks ahead.
@@ -41,7 +48,19 @@ pub(super) fn recover<B: Build>(
     end: usize,
     mode: Mode<'_>,
 ) -> Result<Recovered<B::Value>, Refusal> {
-    Parser::<B>::new(Source::new(text, end), start, mode).run()
+    Parser::<B>::new(Source::new(text, end), start, mode).run(State::Value)
+}
+
+/// As [`recover`], from where the strict pass has stopped.
+pub(super) fn resume(
+    text: &str,
+    start: usize,
+    end: usize,
+    mode: Mode<'_>,
+    resume: Resume,
+) -> Result<Recovered<Value>, Refusal> {
+    let (parser, state) = Parser::resumed(Source::new(text, end), start, mode, resume);
+    parser.run(state)
 }
 
 /// Whether `fix` may be taken after `count` others.

@@ -110,8 +110,7 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         }
     }
 
-    pub(super) fn run(mut self) -> Result<Recovered<B::Value>, Refusal> {
-        let mut state = State::Value;
+    pub(super) fn run(mut self, mut state: State) -> Result<Recovered<B::Value>, Refusal> {
         while state != State::Done {
             self.skip()?;
             state = match state {
@@ -377,11 +376,7 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             let what = format!("the JSON is nested too deep: more than {limit} levels");
             return Err(Refusal::new(UnreadableKind::TooDeep, self.at, what));
         }
-        let parts = match self.stack.last() {
-            None => self.mode.keys.root(),
-            Some(Frame { key: Some((key, _)), parts, .. }) => self.mode.keys.member(parts, key),
-            Some(frame) => self.mode.keys.item(&frame.parts),
-        };
+        let parts = self.next_parts();
         let start = self.at;
         self.take(len)?;
         self.stack.push(Frame {
@@ -396,6 +391,15 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         Ok(State::Element)
     }
 
+    /// What the schema has for the value that comes next.
+    pub(super) fn next_parts(&self) -> Parts<'s> {
+        match self.stack.last() {
+            None => self.mode.keys.root(),
+            Some(Frame { key: Some((key, _)), parts, .. }) => self.mode.keys.member(parts, key),
+            Some(frame) => self.mode.keys.item(&frame.parts),
+        }
+    }
+
     /// Reads what begins here: a container is opened, all else is read to its end.
     fn value(&mut self) -> Result<State, Refusal> {
         self.last_is_number = false;
@@ -407,10 +411,17 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             _ => None,
         };
         if let Some(kind) = kind {
+            self.weak_end = None;
             return self.open(kind, len);
         }
-        let value =
-            if self.source.quote(self.at).is_some() { self.strings()? } else { self.bare()? };
+        let value = if self.source.quote(self.at).is_some() {
+            self.weak_end = None;
+            self.strings()?
+        } else {
+            let value = self.bare()?;
+            self.weak_end = None;
+            value
+        };
         self.place(value)
     }
 

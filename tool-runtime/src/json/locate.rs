@@ -100,8 +100,12 @@ pub(super) fn locate(
     let mut fixes = outwards(before.into_iter().rev());
     fixes.extend(found.escaped.then(|| Fix::new(FixKind::Escaped, found.span.clone())));
     fixes.extend(outwards(after.into_iter()));
-    fixes.extend(found.mends);
-    fixes.sort_by_key(|fix| fix.span.start);
+    if fixes.is_empty() {
+        fixes = found.mends;
+    } else {
+        fixes.extend(found.mends);
+        fixes.sort_by_key(|fix| fix.span.start);
+    }
     for (count, fix) in fixes.iter().enumerate() {
         allow(&reading.options, fix, count)
             .map_err(|refusal| Unreadable::refused(text, &refusal, wanted))?;

@@ -153,7 +153,16 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
     }
 
     /// Passes blanks and comments.
+    #[inline]
     fn skip(&mut self) -> Result<(), Refusal> {
+        self.at = self.source.skip_plain(self.at);
+        match self.source.byte(self.at) {
+            Some(b'!'..=b'"' | b'$'..=b'.' | b'0'..=b'~') => Ok(()),
+            _ => self.skip_odd(),
+        }
+    }
+
+    fn skip_odd(&mut self) -> Result<(), Refusal> {
         loop {
             self.at = self.source.skip_plain(self.at);
             let Some(byte) = self.source.byte(self.at) else { return Ok(()) };

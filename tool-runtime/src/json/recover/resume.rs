@@ -209,7 +209,7 @@ impl Back<'_> {
                 b'{' | b'[' => {
                     closers.pop();
                     let in_object =
-                        closers.last().map_or(open.is_object(), |&closer| closer == b'}');
+                        closers.last().map_or_else(|| open.is_object(), |&closer| closer == b'}');
                     closed += usize::from(byte == b'{' && in_object);
                 }
                 _ => {}

@@ -265,7 +265,7 @@ fn settle(
         return parsed;
     }
     *steps += parsed.json.source().len();
-    let Some(mut node) = tree(&parsed.json, reading) else {
+    let Some(mut node) = tree(&parsed.json, reading, steps) else {
         return parsed;
     };
     if text.get(span.clone()) == Some(parsed.json.source()) {
@@ -286,12 +286,12 @@ fn settle(
 
 /// The tree of a value that was read before: the same parser over the same text, so it reads the
 /// same again.
-fn tree(json: &Json, reading: &Reading<'_>) -> Option<Node> {
+fn tree(json: &Json, reading: &Reading<'_>, steps: &mut usize) -> Option<Node> {
     match json {
         Json::Text(json) => read_sound(json, 0),
         Json::Damaged { text, in_prose, .. } => {
             let mode = reading.mode(*in_prose);
-            recover::<Nodes>(text, 0, text.len(), mode).ok().map(|read| read.value)
+            recover::<Nodes>(text, 0, text.len(), mode, steps).ok().map(|read| read.value)
         }
     }
 }

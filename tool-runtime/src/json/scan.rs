@@ -16,7 +16,7 @@ use super::{
     scalar::begins_scalar,
 };
 
-/// How many steps the recovery parser takes for a byte, its looks ahead counted.
+/// How many steps the recovery parser takes for a byte, besides its looks ahead, which it counts.
 pub(super) const STEPS: usize = 3;
 
 /// Placeholders are shorter.
@@ -313,8 +313,8 @@ impl<'t, 's> Scan<'t, 's> {
         let mode = self.reading.mode(!self.marks_only);
         let resumed = self.resume.take().filter(|_| is_first).filter(|from| from.is_within(end));
         let read = match resumed {
-            Some(from) => resume(self.text, self.at, end, mode, from),
-            None => recover::<Values>(self.text, self.at, end, mode),
+            Some(from) => resume(self.text, self.at, end, mode, from, self.steps),
+            None => recover::<Values>(self.text, self.at, end, mode, self.steps),
         };
         match read {
             Ok(read) if self.wanted.allows(&read.value) || self.marks_only => {

@@ -41,14 +41,16 @@ use super::{Fix, Options, UnreadableKind};
 /// The bound on the looks ahead.
 pub(super) const LOOKS_PER_BYTE: usize = 8;
 
-/// Reads the value that begins at `start` in `text`, of which nothing behind `end` is seen.
+/// Reads the value that begins at `start` in `text`, of which nothing behind `end` is seen. `steps`
+/// grows by the looks ahead.
 pub(super) fn recover<B: Build>(
     text: &str,
     start: usize,
     end: usize,
     mode: Mode<'_>,
+    steps: &mut usize,
 ) -> Result<Recovered<B::Value>, Refusal> {
-    Parser::<B>::new(Source::new(text, end), start, mode).run(State::Value)
+    Parser::<B>::new(Source::new(text, end), start, mode).run(State::Value, steps)
 }
 
 /// As [`recover`], from where the strict pass has stopped.
@@ -58,9 +60,10 @@ pub(super) fn resume(
     end: usize,
     mode: Mode<'_>,
     resume: Resume,
+    steps: &mut usize,
 ) -> Result<Recovered<Value>, Refusal> {
     let (parser, state) = Parser::resumed(Source::new(text, end), start, mode, resume);
-    parser.run(state)
+    parser.run(state, steps)
 }
 
 /// Whether `fix` may be taken after `count` others.

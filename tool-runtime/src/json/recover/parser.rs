@@ -110,7 +110,25 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         }
     }
 
-    pub(super) fn run(mut self, mut state: State) -> Result<Recovered<B::Value>, Refusal> {
+    /// Reads all of the value; `steps` grows by the looks ahead.
+    pub(super) fn run(
+        mut self,
+        state: State,
+        steps: &mut usize,
+    ) -> Result<Recovered<B::Value>, Refusal> {
+        let fuel = self.fuel;
+        let read = self.read(state);
+        *steps += fuel - self.fuel;
+        read?;
+        let Some(value) = self.root else {
+            return Err(Refusal::new(UnreadableKind::NoValue, self.at, "there is no value"));
+        };
+        // A member's fixes may be told before those of what it is in.
+        self.fixes.sort_by_key(|fix| fix.span.start);
+        Ok(Recovered { value, end: self.at, fixes: self.fixes, truncated: self.truncated })
+    }
+
+    fn read(&mut self, mut state: State) -> Result<(), Refusal> {
         while state != State::Done {
             self.skip()?;
             state = match state {
@@ -120,12 +138,7 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
                 State::Comma | State::Done => self.comma()?,
             };
         }
-        let Some(value) = self.root else {
-            return Err(Refusal::new(UnreadableKind::NoValue, self.at, "there is no value"));
-        };
-        // A member's fixes may be told before those of what it is in.
-        self.fixes.sort_by_key(|fix| fix.span.start);
-        Ok(Recovered { value, end: self.at, fixes: self.fixes, truncated: self.truncated })
+        Ok(())
     }
 
     pub(super) fn fix(&mut self, kind: FixKind, span: Range<usize>) -> Result<(), Refusal> {

@@ -89,6 +89,8 @@ pub(super) struct Parser<'t, 's, B: Build> {
     pub(super) closed: (usize, usize),
     /// Where the last quote with a bracket behind it is.
     pub(super) last_tail: Option<usize>,
+    /// Whether the last of the text, but for blanks, is a brace.
+    pub(super) ends_with_brace: Option<bool>,
     pub(super) last_is_number: bool,
 }
 
@@ -106,6 +108,7 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             fuel: super::LOOKS_PER_BYTE * (source.end() - at.min(source.end())),
             closed: (0, 0),
             last_tail: None,
+            ends_with_brace: None,
             last_is_number: false,
         }
     }

@@ -33,7 +33,7 @@ use super::{
     Fix, FixKind, Reading, Unreadable,
     coerce::Roots,
     parsed::Json,
-    recover::allow,
+    recover::{Resume, allow},
     scan::{Damage, Part, Scan},
     whole::part_of,
 };
@@ -53,17 +53,18 @@ pub(super) struct Located {
 }
 
 /// Finds the value in `text`, which is not JSON as a whole; `is_first` if what it begins with is
-/// none. `steps` counts the work.
+/// none, and `resume` where recovery of that may begin. `steps` counts the work.
 pub(super) fn locate(
     text: &str,
     wanted: Roots,
     reading: &Reading<'_>,
     is_first: bool,
+    resume: Option<Resume>,
     steps: &mut usize,
 ) -> Result<Located, Unreadable> {
     // Of the pass that follows this one: a token takes a byte or more, and a few looks.
     *steps += 3 * text.len();
-    let scan = Scan::new(text, wanted, *reading, is_first, steps);
+    let scan = Scan::new(text, wanted, *reading, is_first, resume, steps);
     if let Some((at, damage)) = scan.damage {
         return Err(match damage {
             Damage::Refused(refusal) => Unreadable::refused(text, &refusal, wanted),
@@ -99,8 +100,12 @@ pub(super) fn locate(
     let mut fixes = outwards(before.into_iter().rev());
     fixes.extend(found.escaped.then(|| Fix::new(FixKind::Escaped, found.span.clone())));
     fixes.extend(outwards(after.into_iter()));
-    fixes.extend(found.mends);
-    fixes.sort_by_key(|fix| fix.span.start);
+    if fixes.is_empty() {
+        fixes = found.mends;
+    } else {
+        fixes.extend(found.mends);
+        fixes.sort_by_key(|fix| fix.span.start);
+    }
     for (count, fix) in fixes.iter().enumerate() {
         allow(&reading.options, fix, count)
             .map_err(|refusal| Unreadable::refused(text, &refusal, wanted))?;

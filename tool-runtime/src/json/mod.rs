@@ -35,6 +35,7 @@ mod recover;
 mod scalar;
 mod scan;
 mod sound;
+mod strict;
 mod token;
 mod tree;
 mod unique;
@@ -50,8 +51,9 @@ use self::{
     coerce::{Inner, Roots, coerce, is_settled, takes_nothing},
     locate::{Located, locate},
     parsed::Json,
-    recover::{Keys, Mode, Nodes, Refusal, allow, recover},
+    recover::{Keys, Mode, Nodes, Refusal, Resume, allow, recover},
     sound::read_sound,
+    strict::read_strict,
     tree::Node,
     unique::read_unique,
 };
@@ -164,6 +166,9 @@ pub fn parse_as_with(text: &str, schema: &Value, options: &Options) -> Result<Pa
     read_as(text, schema, &reading, &mut 0)
 }
 
+/// As deep as serde_json reads.
+const DEPTH: usize = 127;
+
 /// How a text is to be read.
 #[derive(Clone, Copy, Debug)]
 struct Reading<'s> {
@@ -260,7 +265,7 @@ fn settle(
         return parsed;
     }
     *steps += parsed.json.source().len();
-    let Some(mut node) = tree(&parsed.json, reading) else {
+    let Some(mut node) = tree(&parsed.json, reading, steps) else {
         return parsed;
     };
     if text.get(span.clone()) == Some(parsed.json.source()) {
@@ -281,12 +286,12 @@ fn settle(
 
 /// The tree of a value that was read before: the same parser over the same text, so it reads the
 /// same again.
-fn tree(json: &Json, reading: &Reading<'_>) -> Option<Node> {
+fn tree(json: &Json, reading: &Reading<'_>, steps: &mut usize) -> Option<Node> {
     match json {
         Json::Text(json) => read_sound(json, 0),
         Json::Damaged { text, in_prose, .. } => {
             let mode = reading.mode(*in_prose);
-            recover::<Nodes>(text, 0, text.len(), mode).ok().map(|read| read.value)
+            recover::<Nodes>(text, 0, text.len(), mode, steps).ok().map(|read| read.value)
         }
     }
 }
@@ -323,7 +328,7 @@ fn read(
         let refusal = Refusal::new(UnreadableKind::Limit, 0, what);
         return Err(Unreadable::refused(text, &refusal, wanted));
     }
-    match serde_json::from_str::<Value>(text) {
+    match read_strict(text) {
         Ok(value) => {
             let depth = reading.options.depth();
             if is_deeper(&value, depth) {
@@ -336,18 +341,21 @@ fn read(
             let json = Json::Text(text.trim().to_owned());
             Ok(Located { value, json, span, fixes: Vec::new(), truncated: false })
         }
-        Err(error) => {
+        Err((error, progress)) => {
             // Then the text's first bracket opens what is damaged, or is none of JSON.
             let is_first = !error.to_string().starts_with("trailing characters");
-            locate(text, wanted, reading, is_first, steps)
+            // Other limits of depth hold for what was built as well.
+            let is_deep = reading.options.depth() >= DEPTH;
+            let resume = is_deep.then(|| Resume::new(text, &error, progress)).flatten();
+            *steps += resume.as_ref().map_or(0, |resume| text.len() - resume.start());
+            locate(text, wanted, reading, is_first, resume, steps)
         }
     }
 }
 
 /// Whether more than `depth` lists and objects are open at once in `value`.
 fn is_deeper(value: &Value, depth: usize) -> bool {
-    // As deep as serde_json reads.
-    if depth >= 127 {
+    if depth >= DEPTH {
         return false;
     }
     let next = |value| depth == 0 || is_deeper(value, depth - 1);

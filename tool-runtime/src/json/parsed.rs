@@ -104,7 +104,7 @@ impl Json {
                 let options = Options::default().with_max_depth(usize::MAX);
                 let mode = Mode { options, keys: Keys::NONE, in_prose: *in_prose, is_sound: false };
                 // The same parser over the same text, so it reads the same again.
-                match recover::<Nodes>(text, 0, text.len(), mode) {
+                match recover::<Nodes>(text, 0, text.len(), mode, &mut 0) {
                     Ok(recovered) => recovered.value.to_json(),
                     Err(_) => value.to_string(),
                 }

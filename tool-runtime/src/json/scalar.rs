@@ -32,7 +32,7 @@ impl Scan<'_, '_> {
         if let Some(attempts) = self.attempts.checked_sub(1) {
             self.attempts = attempts;
             *self.steps += STEPS * reach;
-            match recover::<Values>(self.text, self.at, end, self.reading.mode(false)) {
+            match recover::<Values>(self.text, self.at, end, self.reading.mode(false), self.steps) {
                 Ok(read) if self.only_marks_follow(read.end) => {
                     let span = self.at..read.end;
                     let text = self.text.get(span.start..end).unwrap_or_default().to_owned();

@@ -12,11 +12,11 @@ use super::{
     mark::{Mark, is_blank, is_odd_blank},
     parsed::Json,
     piece::Piece,
-    recover::{Refusal, Values, recover},
+    recover::{Refusal, Resume, Values, recover, resume},
     scalar::begins_scalar,
 };
 
-/// How many steps the recovery parser takes for a byte, its looks ahead counted.
+/// How many steps the recovery parser takes for a byte, besides its looks ahead, which it counts.
 pub(super) const STEPS: usize = 3;
 
 /// Placeholders are shorter.
@@ -50,6 +50,8 @@ pub(super) struct Scan<'t, 's> {
     pub(super) reading: Reading<'t>,
     /// What the text begins with is known to be no JSON.
     is_first: bool,
+    /// Where recovery of that may begin.
+    resume: Option<Resume>,
     /// How many damaged values may still be read.
     pub(super) attempts: usize,
     pub(super) steps: &'s mut usize,
@@ -89,6 +91,7 @@ impl<'t, 's> Scan<'t, 's> {
         wanted: Roots,
         reading: Reading<'t>,
         is_first: bool,
+        resume: Option<Resume>,
         steps: &'s mut usize,
     ) -> Self {
         let mut scan = Self {
@@ -97,6 +100,7 @@ impl<'t, 's> Scan<'t, 's> {
             reading,
             attempts: ATTEMPTS,
             is_first,
+            resume,
             steps,
             at: 0,
             in_fence: false,
@@ -268,23 +272,23 @@ impl<'t, 's> Scan<'t, 's> {
         if is_first && !begins_word(rest) {
             let reach = rest.len();
             self.is_first = false;
-            return self.damaged_piece(reach);
+            return self.damaged_piece(reach, true);
         }
         let Some(piece) = Piece::at(rest) else {
             *self.steps += rest.len();
-            return self.damaged_piece(rest.len());
+            return self.damaged_piece(rest.len(), false);
         };
         let len = piece.text.len();
         *self.steps += len * if piece.escaped { 5 } else { 2 };
         match piece.read() {
-            Ok(_) if self.goes_on(len) => self.damaged_piece(len),
+            Ok(_) if self.goes_on(len) => self.damaged_piece(len, false),
             Ok((value, json)) => self.candidate(piece, value, Json::Text(json)),
             Err(_) if piece.is_placeholder() => self.cut_piece(len),
             Err(_) if piece.escaped => {
                 self.damaged(Damage::Sign("without its escapes this is no JSON either"));
                 self.cut_piece(len);
             }
-            Err(_) => self.damaged_piece(len),
+            Err(_) => self.damaged_piece(len, false),
         }
     }
 
@@ -296,8 +300,9 @@ impl<'t, 's> Scan<'t, 's> {
             && next.is_some_and(|next| next.trim_start_matches(is_blank).starts_with('"'))
     }
 
-    /// Has the recovery parser read what begins here. If it can't, `len` bytes go.
-    fn damaged_piece(&mut self, len: usize) {
+    /// Has the recovery parser read what begins here, which may be what the text begins with. If it
+    /// can't, `len` bytes go.
+    fn damaged_piece(&mut self, len: usize, is_first: bool) {
         let end = self.end_of_value();
         let reach = end - self.at;
         let Some(attempts) = self.attempts.checked_sub(1) else {
@@ -306,7 +311,12 @@ impl<'t, 's> Scan<'t, 's> {
         };
         self.attempts = attempts;
         let mode = self.reading.mode(!self.marks_only);
-        match recover::<Values>(self.text, self.at, end, mode) {
+        let resumed = self.resume.take().filter(|_| is_first).filter(|from| from.is_within(end));
+        let read = match resumed {
+            Some(from) => resume(self.text, self.at, end, mode, from, self.steps),
+            None => recover::<Values>(self.text, self.at, end, mode, self.steps),
+        };
+        match read {
             Ok(read) if self.wanted.allows(&read.value) || self.marks_only => {
                 *self.steps += STEPS * (read.end - self.at);
                 let span = self.at..read.end;

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     build::Build,
-    ending::{Fit, is_bare_key},
+    ending::{Fit, bare_key_len},
     number::{Form, form},
     parser::{Kind, Parser},
     refusal::Refusal,
@@ -37,7 +37,7 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         let start = self.at;
         let rest = self.source.rest(start);
-        let len = rest.find(|c: char| !is_bare_key(c)).unwrap_or(rest.len());
+        let len = bare_key_len(rest);
         let word = rest.get(..len).unwrap_or_default().trim_end();
         let end = start + word.len();
         let behind = self.source.skip_blanks(start + len);
@@ -79,6 +79,10 @@ impl<B: Build> Parser<'_, '_, B> {
         let start = self.at;
         if self.source.byte(start).is_some_and(|b| b.is_ascii_digit() || b"+-.".contains(&b)) {
             return self.number();
+        }
+        if let Some((literal, len)) = self.source.literal(start) {
+            self.at += len;
+            return Ok(B::literal(literal, start..self.at));
         }
         let rest = self.source.rest(start);
         let len = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
@@ -167,21 +171,25 @@ impl<B: Build> Parser<'_, '_, B> {
         };
         let mut len = rest.find(ends).unwrap_or(rest.len());
         // A comment may touch it, a quotient has no blank either.
-        if let Some(comment) =
-            rest.get(..len).and_then(|word| word.find("/*").or_else(|| word.find("//")))
+        if let Some(word) = rest.get(..len)
+            && word.contains('/')
+            && let Some(comment) = word.find("/*").or_else(|| word.find("//"))
         {
             len = comment;
         }
         let word = rest.get(..len).unwrap_or_default();
         let end = start + len;
-        let is_number = !matches!(form(word), Form::Text | Form::Unclear(_))
-            || word.ends_with(|c: char| !c.is_alphanumeric() || "eE".contains(c));
-        if end >= self.source.end() && is_number && !self.mode.is_sound {
+        let is_number = |form: &Form<'_>| {
+            !matches!(form, Form::Text | Form::Unclear(_))
+                || word.ends_with(|c: char| !c.is_alphanumeric() || "eE".contains(c))
+        };
+        let form = form(word);
+        if end >= self.source.end() && is_number(&form) && !self.mode.is_sound {
             let what = "the text breaks off inside a number, which may go on";
             return Err(Refusal::new(UnreadableKind::Incomplete, start, what));
         }
         let refuse = |what| Err(Refusal::new(UnreadableKind::Number, start, what));
-        let json = match form(word) {
+        let json = match form {
             Form::Json => word.into(),
             Form::Other(json) => {
                 self.fix(FixKind::Number, start..end)?;

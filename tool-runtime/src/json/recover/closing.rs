@@ -55,8 +55,14 @@ impl<B: Build> Parser<'_, '_, B> {
         let after = self.source.skip_blanks(self.at);
         is_sole
             && self.source.byte(after) == Some(b',')
-            && self.source.rest(start).trim_end().ends_with('}')
+            && self.ends_with_brace()
             && self.member_fits(after + 1) == Fit::Strong
+    }
+
+    /// Looked up once: there may be many blanks, and many brackets that ask.
+    fn ends_with_brace(&mut self) -> bool {
+        let source = self.source;
+        *self.ends_with_brace.get_or_insert_with(|| source.rest(0).trim_end().ends_with('}'))
     }
 
     /// Ends the innermost container and puts it where it belongs.

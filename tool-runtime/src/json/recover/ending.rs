@@ -50,6 +50,9 @@ impl<B: Build> Parser<'_, '_, B> {
 
     /// How well what is at `at`, behind a quote, fits the end of a key.
     pub(super) fn key_fits(&mut self, at: usize) -> Fit {
+        if self.source.byte(at) == Some(b':') {
+            return Fit::Strong;
+        }
         let next = self.look(at);
         let Some((sign, _)) = self.source.sign(next) else {
             return if next >= self.source.end() { Fit::Strong } else { self.quote_fits(at, next) };
@@ -72,7 +75,8 @@ impl<B: Build> Parser<'_, '_, B> {
 
     /// How well what is at `at`, behind a quote, fits the end of a value.
     pub(super) fn value_fits(&mut self, mut at: usize) -> Fit {
-        if self.concatenated(at).is_some() {
+        let is_sign = matches!(self.source.byte(at), Some(b',' | b'}' | b']'));
+        if !is_sign && self.concatenated(at).is_some() {
             return Fit::Strong;
         }
         let first = at;
@@ -253,7 +257,10 @@ impl<B: Build> Parser<'_, '_, B> {
             }
             None => {
                 let rest = self.source.rest(at);
-                let len = rest.char_indices().take(KEY).find(|&(_, c)| !is_bare_key(c))?.0;
+                let len = match ascii_key_len(rest) {
+                    Some(len) => len,
+                    None => rest.char_indices().take(KEY).find(|&(_, c)| !is_bare_key(c))?.0,
+                };
                 self.burn(at, at + len);
                 if rest.get(..len)?.trim_end().is_empty() {
                     return None;
@@ -280,6 +287,7 @@ impl<B: Build> Parser<'_, '_, B> {
         };
         let rest = self.source.rest(at);
         match sign {
+            b't' | b'f' | b'n' if self.source.literal(at).is_some() => Fit::Strong,
             b'"' | b'\'' | b'`' | b'{' | b'[' | b'0'..=b'9' | b'-' | b'+' | b'.' => Fit::Strong,
             _ if super::bare::LITERALS.iter().any(|(word, _)| {
                 rest.strip_prefix(word)
@@ -338,6 +346,23 @@ impl<B: Build> Parser<'_, '_, B> {
         self.burn(at, next);
         self.source.quote(next).map(|_| next)
     }
+}
+
+/// How long the key without quotes is that `text` begins with.
+pub(super) fn bare_key_len(text: &str) -> usize {
+    let len = ascii_key_len(text).or_else(|| text.find(|c: char| !is_bare_key(c)));
+    len.unwrap_or(text.len())
+}
+
+/// The same, if it is short and all of it is ASCII, as is what follows.
+fn ascii_key_len(text: &str) -> Option<usize> {
+    let is_plain = |byte: u8| {
+        byte.is_ascii_alphanumeric()
+            || matches!(byte, b'_' | b'-' | b'.' | b'$' | b'@' | b'/' | b' ')
+    };
+    let end = |&byte: &u8| !is_plain(byte);
+    let len = text.as_bytes().iter().take(KEY).position(end)?;
+    text.as_bytes().get(len)?.is_ascii().then_some(len)
 }
 
 /// What a key without quotes is made of.

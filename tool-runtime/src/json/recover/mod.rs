@@ -17,6 +17,7 @@ mod keys;
 mod number;
 mod parser;
 mod refusal;
+mod resume;
 mod source;
 mod string;
 #[cfg(test)]
@@ -27,21 +28,42 @@ pub(super) use self::{
     keys::Keys,
     parser::{Mode, Recovered},
     refusal::Refusal,
+    resume::Resume,
 };
-use self::{parser::Parser, source::Source};
+use serde_json::Value;
+
+use self::{
+    parser::{Parser, State},
+    source::Source,
+};
 use super::{Fix, Options, UnreadableKind};
 
 /// The bound on the looks ahead.
 pub(super) const LOOKS_PER_BYTE: usize = 8;
 
-/// Reads the value that begins at `start` in `text`, of which nothing behind `end` is seen.
+/// Reads the value that begins at `start` in `text`, of which nothing behind `end` is seen. `steps`
+/// grows by the looks ahead.
 pub(super) fn recover<B: Build>(
     text: &str,
     start: usize,
     end: usize,
     mode: Mode<'_>,
+    steps: &mut usize,
 ) -> Result<Recovered<B::Value>, Refusal> {
-    Parser::<B>::new(Source::new(text, end), start, mode).run()
+    Parser::<B>::new(Source::new(text, end), start, mode).run(State::Value, steps)
+}
+
+/// As [`recover`], from where the strict pass has stopped.
+pub(super) fn resume(
+    text: &str,
+    start: usize,
+    end: usize,
+    mode: Mode<'_>,
+    resume: Resume,
+    steps: &mut usize,
+) -> Result<Recovered<Value>, Refusal> {
+    let (parser, state) = Parser::resumed(Source::new(text, end), start, mode, resume);
+    parser.run(state, steps)
 }
 
 /// Whether `fix` may be taken after `count` others.

@@ -89,6 +89,8 @@ pub(super) struct Parser<'t, 's, B: Build> {
     pub(super) closed: (usize, usize),
     /// Where the last quote with a bracket behind it is.
     pub(super) last_tail: Option<usize>,
+    /// Whether the last of the text, but for blanks, is a brace.
+    pub(super) ends_with_brace: Option<bool>,
     pub(super) last_is_number: bool,
 }
 
@@ -106,12 +108,30 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             fuel: super::LOOKS_PER_BYTE * (source.end() - at.min(source.end())),
             closed: (0, 0),
             last_tail: None,
+            ends_with_brace: None,
             last_is_number: false,
         }
     }
 
-    pub(super) fn run(mut self) -> Result<Recovered<B::Value>, Refusal> {
-        let mut state = State::Value;
+    /// Reads all of the value; `steps` grows by the looks ahead.
+    pub(super) fn run(
+        mut self,
+        state: State,
+        steps: &mut usize,
+    ) -> Result<Recovered<B::Value>, Refusal> {
+        let fuel = self.fuel;
+        let read = self.read(state);
+        *steps += fuel - self.fuel;
+        read?;
+        let Some(value) = self.root else {
+            return Err(Refusal::new(UnreadableKind::NoValue, self.at, "there is no value"));
+        };
+        // A member's fixes may be told before those of what it is in.
+        self.fixes.sort_by_key(|fix| fix.span.start);
+        Ok(Recovered { value, end: self.at, fixes: self.fixes, truncated: self.truncated })
+    }
+
+    fn read(&mut self, mut state: State) -> Result<(), Refusal> {
         while state != State::Done {
             self.skip()?;
             state = match state {
@@ -121,12 +141,7 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
                 State::Comma | State::Done => self.comma()?,
             };
         }
-        let Some(value) = self.root else {
-            return Err(Refusal::new(UnreadableKind::NoValue, self.at, "there is no value"));
-        };
-        // A member's fixes may be told before those of what it is in.
-        self.fixes.sort_by_key(|fix| fix.span.start);
-        Ok(Recovered { value, end: self.at, fixes: self.fixes, truncated: self.truncated })
+        Ok(())
     }
 
     pub(super) fn fix(&mut self, kind: FixKind, span: Range<usize>) -> Result<(), Refusal> {
@@ -154,7 +169,16 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
     }
 
     /// Passes blanks and comments.
+    #[inline]
     fn skip(&mut self) -> Result<(), Refusal> {
+        self.at = self.source.skip_plain(self.at);
+        match self.source.byte(self.at) {
+            Some(b'!'..=b'"' | b'$'..=b'.' | b'0'..=b'~') => Ok(()),
+            _ => self.skip_odd(),
+        }
+    }
+
+    fn skip_odd(&mut self) -> Result<(), Refusal> {
         loop {
             self.at = self.source.skip_plain(self.at);
             let Some(byte) = self.source.byte(self.at) else { return Ok(()) };
@@ -377,11 +401,7 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             let what = format!("the JSON is nested too deep: more than {limit} levels");
             return Err(Refusal::new(UnreadableKind::TooDeep, self.at, what));
         }
-        let parts = match self.stack.last() {
-            None => self.mode.keys.root(),
-            Some(Frame { key: Some((key, _)), parts, .. }) => self.mode.keys.member(parts, key),
-            Some(frame) => self.mode.keys.item(&frame.parts),
-        };
+        let parts = self.next_parts();
         let start = self.at;
         self.take(len)?;
         self.stack.push(Frame {
@@ -396,6 +416,15 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         Ok(State::Element)
     }
 
+    /// What the schema has for the value that comes next.
+    pub(super) fn next_parts(&self) -> Parts<'s> {
+        match self.stack.last() {
+            None => self.mode.keys.root(),
+            Some(Frame { key: Some((key, _)), parts, .. }) => self.mode.keys.member(parts, key),
+            Some(frame) => self.mode.keys.item(&frame.parts),
+        }
+    }
+
     /// Reads what begins here: a container is opened, all else is read to its end.
     fn value(&mut self) -> Result<State, Refusal> {
         self.last_is_number = false;
@@ -407,10 +436,17 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             _ => None,
         };
         if let Some(kind) = kind {
+            self.weak_end = None;
             return self.open(kind, len);
         }
-        let value =
-            if self.source.quote(self.at).is_some() { self.strings()? } else { self.bare()? };
+        let value = if self.source.quote(self.at).is_some() {
+            self.weak_end = None;
+            self.strings()?
+        } else {
+            let value = self.bare()?;
+            self.weak_end = None;
+            value
+        };
         self.place(value)
     }
 

@@ -127,6 +127,18 @@ impl<'t> Source<'t> {
         Some((family, self.char(at)?.len_utf8()))
     }
 
+    /// The literal of JSON at `at` and its length, if a sign of JSON is right behind it.
+    pub(super) fn literal(&self, at: usize) -> Option<(Option<bool>, usize)> {
+        let rest = self.rest_bytes(at);
+        let (literal, len) = match rest.first()? {
+            b't' if rest.starts_with(b"true") => (Some(true), 4),
+            b'f' if rest.starts_with(b"false") => (Some(false), 5),
+            b'n' if rest.starts_with(b"null") => (None, 4),
+            _ => return None,
+        };
+        matches!(rest.get(len), Some(b',' | b'}' | b']')).then_some((literal, len))
+    }
+
     /// The end of the comment at `at`, and whether it was ended.
     pub(super) fn comment(&self, at: usize) -> Option<(usize, bool)> {
         let line = |at: usize| {
@@ -171,13 +183,66 @@ impl Family {
 
     /// How far the next byte is that a string of this kind has to look at.
     pub(super) fn next(self, bytes: &[u8]) -> Option<usize> {
-        let plain = |quote: u8| bytes.iter().position(|&b| b == quote || b == b'\\' || b < b' ');
         match self {
-            Self::Double => plain(b'"'),
-            Self::Single => plain(b'\''),
+            Self::Double => next_of(bytes, b'"'),
+            Self::Single => next_of(bytes, b'\''),
             _ => bytes.iter().position(|&b| {
                 b < b' ' || matches!(b, b'"' | b'\'' | b'`' | b'\\' | 0xC2 | 0xE2 | 0xE3 | 0xEF)
             }),
+        }
+    }
+}
+
+/// The first quote of this kind, backslash or control character: eight bytes at a time, as most of
+/// a text is inside its strings.
+fn next_of(bytes: &[u8], quote: u8) -> Option<usize> {
+    const ONES: u64 = u64::MAX / 0xFF;
+    // In each byte the highest bit says whether it is less than the other. What is carried over
+    // reaches only bytes behind one that is.
+    let less = |word: u64, than: u8| word.wrapping_sub(ONES * u64::from(than)) & !word;
+    let (words, _) = bytes.as_chunks();
+    for (count, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let is = |byte: u8| less(word ^ (ONES * u64::from(byte)), 1);
+        let found = (less(word, b' ') | is(quote) | is(b'\\')) & (ONES << 7);
+        if found != 0 {
+            return Some(8 * count + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let done = 8 * words.len();
+    let rest = bytes.get(done..).unwrap_or_default();
+    let len = rest.iter().position(|&byte| byte == quote || byte == b'\\' || byte < b' ')?;
+    Some(done + len)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_next_byte_is_found_wherever_it_is() {
+        for len in 0..40 {
+            for at in 0..len {
+                for (byte, is_found) in [
+                    (b'"', true),
+                    (b'\\', true),
+                    (0, true),
+                    (31, true),
+                    (b' ', false),
+                    (b'!', false),
+                    (b'#', false),
+                    (0x80, false),
+                    (0xFF, false),
+                    (b'\'', false),
+                ] {
+                    for around in [b' ', b'!', b'#', b'[', b']', 0x7F, 0x80, 0xA2, 0xDC, 0xFF] {
+                        let mut bytes = vec![around; len];
+                        bytes[at] = byte;
+                        let found = Family::Double.next(&bytes);
+                        assert_eq!(found, is_found.then_some(at), "{byte} in {around}");
+                    }
+                }
+            }
         }
     }
 }

@@ -327,6 +327,9 @@ impl<B: Build> Parser<'_, '_, B> {
     /// word behind them that ends with two again.
     fn repeated(&mut self, at: usize, family: Family, is_key: bool) -> Option<usize> {
         let quote = self.source.byte(at).filter(|byte| matches!(byte, b'"' | b'\'' | b'`'))?;
+        if self.source.byte(at + 1) != Some(quote) {
+            return None;
+        }
         let run = self.source.rest_bytes(at).iter().take(4).take_while(|&&b| b == quote).count();
         match run {
             3 => Some(3),

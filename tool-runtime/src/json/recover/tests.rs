@@ -13,9 +13,9 @@ fn mode(keys: Keys<'_>) -> Mode<'_> {
 }
 
 fn read(text: &str) -> Result<(Value, Vec<FixKind>, bool), Refusal> {
-    let read = recover::<Values>(text, 0, text.len(), mode(Keys::NONE))?;
+    let read = recover::<Values>(text, 0, text.len(), mode(Keys::NONE), &mut 0)?;
     let kinds = read.fixes.iter().map(|fix| fix.kind).collect();
-    let tree = recover::<Nodes>(text, 0, text.len(), mode(Keys::NONE))?;
+    let tree = recover::<Nodes>(text, 0, text.len(), mode(Keys::NONE), &mut 0)?;
     let printed: Value = serde_json::from_str(&tree.value.to_json()).unwrap();
     assert_eq!(printed, read.value, "{text}: the tree is another");
     Ok((read.value, kinds, read.truncated))
@@ -180,7 +180,7 @@ fn refusals() {
 fn a_schema_decides_between_readings() {
     let schema = json!({"properties": {"a": {}, "n": {"type": "integer"}}});
     let read = |text: &str| {
-        let read = recover::<Values>(text, 0, text.len(), mode(Keys::of_schema(&schema)));
+        let read = recover::<Values>(text, 0, text.len(), mode(Keys::of_schema(&schema)), &mut 0);
         read.map(|read| read.value)
     };
     let text = r#"{"a": "he said "x", "b": 1", "n": 2}"#;

@@ -56,6 +56,8 @@ pub(super) struct Scan<'t, 's> {
     pub(super) at: usize,
     pub(super) in_fence: bool,
     has_tag: bool,
+    /// Brackets are around a fence.
+    is_braced: bool,
     /// Where the value ends at the latest, by whether a fence is open and a tag came before.
     ends: [Option<usize>; 4],
     pub(super) parts: Vec<Part>,
@@ -101,6 +103,7 @@ impl<'t, 's> Scan<'t, 's> {
             at: 0,
             in_fence: false,
             has_tag: false,
+            is_braced: false,
             ends: [None; 4],
             parts: Vec::new(),
             marks_only: true,
@@ -122,12 +125,24 @@ impl<'t, 's> Scan<'t, 's> {
     fn run(&mut self) {
         while let Some(c) = self.rest().chars().next() {
             *self.steps += c.len_utf8();
+            if self.begins_backtick_text() {
+                self.scalar();
+                continue;
+            }
             if let Some(mark) = Mark::at(self.rest(), self.in_fence, self.steps) {
                 self.mark(mark);
                 continue;
             }
             match c {
+                '{' | '[' if self.opens_around_fence() => {
+                    self.is_braced = true;
+                    self.cut(FixKind::Fence, 1);
+                }
                 '{' | '[' => self.piece(),
+                '｛' | '［' if self.marks_only => self.damaged_piece(c.len_utf8()),
+                '}' | ']' if self.is_braced && self.rest().trim_end().len() == 1 => {
+                    self.cut(FixKind::Fence, 1);
+                }
                 ',' => match self.left_over(",") {
                     Some(len) => self.cut(FixKind::Comma, len),
                     None => self.cut(FixKind::Prose, 1),
@@ -238,6 +253,14 @@ impl<'t, 's> Scan<'t, 's> {
         let (tail, after) = rest.split_at_checked(len)?;
         let is_end = after.is_empty() || self.in_fence && after.starts_with("```");
         is_end.then(|| tail.trim_end_matches(is_blank).len())
+    }
+
+    /// Whether the text is brackets around a fence: they hold nothing but what the fence does.
+    fn opens_around_fence(&self) -> bool {
+        let rest = self.rest();
+        let inside = rest.get(1..).unwrap_or_default();
+        let end = if rest.starts_with('{') { "```}" } else { "```]" };
+        self.parts.is_empty() && inside.starts_with("```") && rest.trim_end().ends_with(end)
     }
 
     fn is_comment(&self) -> bool {

@@ -5,7 +5,8 @@ use std::ops::Range;
 use super::{
     build::Build,
     ending::{Fit, is_bare_key},
-    number::{Form, form},
+    keys::Keys,
+    number::{Form, LOCAL, form},
     parser::{Kind, Parser},
     refusal::Refusal,
 };
@@ -101,6 +102,12 @@ impl<B: Build> Parser<'_, '_, B> {
             return Ok(B::literal(literal, start..end));
         }
         if is_cut && LITERALS.iter().any(|(literal, _)| literal.starts_with(word)) && len > 0 {
+            if let Some(literal) = Keys::sole_literal(&self.parts(), word) {
+                self.truncated = true;
+                self.at = end;
+                self.fix(FixKind::CutLiteral, start..end)?;
+                return Ok(B::literal(literal, start..end));
+            }
             let what = "the text breaks off inside a literal";
             return Err(Refusal::new(UnreadableKind::Incomplete, start, what));
         }
@@ -181,6 +188,11 @@ impl<B: Build> Parser<'_, '_, B> {
             return Err(Refusal::new(UnreadableKind::Incomplete, start, what));
         }
         let refuse = |what| Err(Refusal::new(UnreadableKind::Number, start, what));
+        if self.source.byte(end) == Some(b'\'')
+            && self.source.byte(end + 1).is_some_and(|byte| byte.is_ascii_digit())
+        {
+            return refuse(LOCAL);
+        }
         let json = match form(word) {
             Form::Json => word.into(),
             Form::Other(json) => {
@@ -316,6 +328,12 @@ impl<B: Build> Parser<'_, '_, B> {
 
     /// Whether the comma at `at` ends the words: not if no member follows it in an object.
     fn ends_words(&mut self, start: usize, at: usize, behind: usize) -> bool {
+        let next = self.look(behind);
+        if let Some((_, sign)) = self.key_ahead(next)
+            && self.source.before(sign) == Some('=')
+        {
+            return self.source.slice(0..start).trim_end().ends_with('=');
+        }
         let is_value = at - start < 10
             && LITERALS.iter().any(|(word, _)| *word == self.source.slice(start..at));
         is_value || self.kind() != Some(Kind::Object) || self.member_fits(behind) > Fit::No

@@ -56,7 +56,7 @@ impl<B: Build> Parser<'_, '_, B> {
         is_sole
             && self.source.byte(after) == Some(b',')
             && self.source.rest(start).trim_end().ends_with('}')
-            && self.member_fits(after + 1) == Fit::Strong
+            && self.member_fits(after + 1) >= Fit::Strong
     }
 
     /// Ends the innermost container and puts it where it belongs.

@@ -8,6 +8,7 @@
 //! **Fuel.** The pass never goes back. To tell where a string ends it looks ahead; each look is
 //! counted, and all of them together stay below [`LOOKS_PER_BYTE`] times the length of the text.
 
+mod ahead;
 mod bare;
 mod build;
 mod closing;

@@ -371,17 +371,22 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         Ok(State::Comma)
     }
 
+    /// What the schema says of the value that begins here.
+    pub(super) fn parts(&self) -> Parts<'s> {
+        match self.stack.last() {
+            None => self.mode.keys.root(),
+            Some(Frame { key: Some((key, _)), parts, .. }) => self.mode.keys.member(parts, key),
+            Some(frame) => self.mode.keys.item(&frame.parts),
+        }
+    }
+
     fn open(&mut self, kind: Kind, len: usize) -> Result<State, Refusal> {
         let limit = self.mode.options.depth();
         if self.stack.len() >= limit {
             let what = format!("the JSON is nested too deep: more than {limit} levels");
             return Err(Refusal::new(UnreadableKind::TooDeep, self.at, what));
         }
-        let parts = match self.stack.last() {
-            None => self.mode.keys.root(),
-            Some(Frame { key: Some((key, _)), parts, .. }) => self.mode.keys.member(parts, key),
-            Some(frame) => self.mode.keys.item(&frame.parts),
-        };
+        let parts = self.parts();
         let start = self.at;
         self.take(len)?;
         self.stack.push(Frame {

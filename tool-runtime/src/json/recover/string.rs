@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use super::{
-    build::Build, ending::Fit, escape::decode, keys::Keys, parser::Parser, refusal::Refusal,
-    source::Family,
+    ahead::is_name, build::Build, ending::Fit, escape::decode, keys::Keys, parser::Parser,
+    refusal::Refusal, source::Family,
 };
 use crate::json::{FixKind, UnreadableKind};
 
@@ -64,7 +64,9 @@ impl<B: Build> Parser<'_, '_, B> {
         if family != Family::Double {
             self.fix(FixKind::Quotes, open..start)?;
         }
-        if inner.count > 0 {
+        // Quotes of another kind than the one that ends it may stand in it.
+        let closing = self.source.char(stop).filter(|_| matches!(end, End::Quote(_)));
+        if inner.count > 0 && closing.is_none_or(|quote| raw.contains(quote)) {
             self.fix(FixKind::InnerQuotes, inner.first..inner.last)?;
         }
         if let Some(controls) = inner.controls {
@@ -128,7 +130,14 @@ impl<B: Build> Parser<'_, '_, B> {
                 continue;
             };
             let is_end = if is_key {
-                self.key_fits(at + len) > Fit::No
+                let is_end = self.key_fits(at + len) > Fit::No;
+                if inner.count == 0
+                    && (!is_end || !self.is_colon(at + len))
+                    && let Some((stop, quote)) = self.key_ends_before(start, at)
+                {
+                    return Ok((stop, if quote > 0 { End::Quote(quote) } else { End::Missing }));
+                }
+                is_end
             } else if self.is_end(at, len, inner)? {
                 true
             } else if let Some(stop) = self.ends_before(start, at, inner)? {
@@ -142,10 +151,15 @@ impl<B: Build> Parser<'_, '_, B> {
             if is_end {
                 return Ok((at, End::Quote(len)));
             }
-            self.note(at, len, inner);
+            self.note(start, at, len, inner);
             at += len;
         }
         self.without_end(start, is_key, inner)
+    }
+
+    fn is_colon(&mut self, at: usize) -> bool {
+        let next = self.look(at);
+        matches!(self.source.sign(next), Some((b':' | b'=', _)))
     }
 
     /// Whether the quote at `at` ends a value.
@@ -161,7 +175,10 @@ impl<B: Build> Parser<'_, '_, B> {
             return Ok(true);
         }
         let unsettled = Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS);
-        if inner.is_doubtful || self.stack.is_empty() {
+        // One quote alone can't be half of a pair: that of `a 24" screen`.
+        let is_sole =
+            inner.count == 1 && self.source.before(inner.first).is_some_and(char::is_alphanumeric);
+        if inner.is_doubtful || self.stack.is_empty() && !is_sole {
             return Err(unsettled);
         }
         self.count(at, inner);
@@ -170,6 +187,7 @@ impl<B: Build> Parser<'_, '_, B> {
             (true, _) if is_last => Err(unsettled),
             (_, true) if is_last => Ok(true),
             (_, true) => Ok(false),
+            (true, false) if fit == Fit::Known => Ok(true),
             (true, false) => {
                 let in_object = self.kind() == Some(super::parser::Kind::Object);
                 if fit == Fit::Strong && in_object { Err(unsettled) } else { Ok(false) }
@@ -200,7 +218,7 @@ impl<B: Build> Parser<'_, '_, B> {
     }
 
     /// Notes a quote that is part of the string.
-    fn note(&self, at: usize, len: usize, inner: &mut Inner) {
+    fn note(&self, start: usize, at: usize, len: usize, inner: &mut Inner) {
         let before = self.source.before(at).unwrap_or(' ');
         let after = self.source.char(at + len).unwrap_or(' ');
         if before.is_alphanumeric() && after.is_alphanumeric() && self.source.byte(at) != Some(b'"')
@@ -211,9 +229,12 @@ impl<B: Build> Parser<'_, '_, B> {
         if inner.count == 0 {
             inner.first = at;
         }
-        let opens = !before.is_alphanumeric()
+        // Behind the quote that began the string another one may have ended it.
+        let opens = (at > start || after.is_alphanumeric())
+            && !before.is_alphanumeric()
             && !matches!(before, '.' | '!' | '?' | ')' | '%')
-            && !after.is_whitespace();
+            && !after.is_whitespace()
+            && !matches!(after, ',' | ':' | '}' | ']');
         let next = self.source.sign(self.source.skip_blanks(at + len)).map(|(sign, _)| sign);
         inner.is_doubtful |=
             !inner.is_open && !opens && matches!(next, Some(b',' | b'}' | b']' | b':'));
@@ -280,7 +301,13 @@ impl<B: Build> Parser<'_, '_, B> {
         );
         if is_key {
             // What is cut off inside a key has no colon yet.
-            return if content.contains(':') { Err(unsettled) } else { Ok((end, End::Cut)) };
+            let Some((name, value)) = content.split_once(':') else {
+                return Ok((end, End::Cut));
+            };
+            // `{"key: 1}`
+            let is_one = closers.is_some() && is_name(name) && !value.contains([',', ':', '"']);
+            let is_end = inner.count == 0 && is_one && !inner.has_escapes;
+            return if is_end { Ok((start + name.len(), End::Missing)) } else { Err(unsettled) };
         }
         // An unpaired quote may as well have ended it, with something lost behind.
         let has_doubt =

@@ -9,6 +9,28 @@
 //! the recovery parser read what is damaged. What counts as the value is written down with the
 //! search. The depth limit is serde_json's; the work is linear in the length of the text.
 //!
+//! What is refused, because it can be read in several ways or in none:
+//!
+//! | What stands in the text | Why it is refused |
+//! |---|---|
+//! | prose alone; a bare word or list at the root | every sentence would be a value; a schema that wants text decides for a word |
+//! | two values that differ, in a row or line by line | nothing says which is meant, or that it is a list of both |
+//! | a value in a call that has other arguments or no end, beside a key, or behind an operator | it may be a part of something larger |
+//! | in damaged text, a key twice with two values | nothing says which is meant; the same value twice is read |
+//! | an ellipsis outside strings | what it stands for is not there |
+//! | `1.234,56`, `1,234`, `1'000`; `1.1.1`; zeros before a number without a schema | it may be one number, another, or text |
+//! | letters in a number, `1/3`, `10-20` | it may be text, or a calculation that nobody made |
+//! | `NaN`, infinity | JSON has no such number, and null is not what was written |
+//! | a number with which the text ends | 12 may have become 1234, unless a blank follows it |
+//! | a literal with which the text ends | read only where a schema leaves one |
+//! | quotes that stand in two ways: `"a": "x, b: 1}`, `"a": "say "x", "b": 1` | the string may end here or there; a key that the schema knows decides |
+//! | a member without a key or without a value, a word between members | nothing is dropped from the middle, and nothing is filled in |
+//! | a bracket that is closed but was never opened | it could have been opened in several places |
+//! | more than [`Options`] allow | a limit never changes how a text is read |
+//!
+//! And what a string says is its own: fences and JSON in it stay text, its line breaks stay where
+//! they are, and a backslash that escapes nothing stays in it.
+//!
 //! ```
 //! use tool_runtime::json::{FixKind, parse};
 //!
@@ -440,6 +462,18 @@ mod tests {
             "\"+",
             "=>",
             "\n\"a\": ",
+            "\"a: ",
+            "\"a\" 1",
+            "\"a\" \"b\", ",
+            "a\": ",
+            "a = b, ",
+            "\", a: \"",
+            "'a\": ",
+            "a\", ",
+            "{```",
+            "`a",
+            "｛",
+            "\\\"a ",
         ];
         let reading = Reading { options: Options::default(), keys: Keys::NONE };
         for unit in units {

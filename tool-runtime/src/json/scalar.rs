@@ -69,7 +69,9 @@ impl Scan<'_, '_> {
     /// Whether a text in backticks begins the text, and no code.
     pub(super) fn begins_backtick_text(&self) -> bool {
         let inside = self.rest().strip_prefix('`').unwrap_or_default();
-        self.parts.is_empty() && inside.starts_with(char::is_alphanumeric)
+        self.parts.is_empty()
+            && inside.starts_with(char::is_alphanumeric)
+            && inside.trim_end().ends_with(['`', '´', '\'', '’'])
     }
 
     fn is_sum(&self, at: usize) -> bool {

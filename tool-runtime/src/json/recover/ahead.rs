@@ -104,16 +104,20 @@ impl<B: Build> Parser<'_, '_, B> {
                 }
             }
         }
-        // `"days: 3`, `"days" 3`
+        // `"days: 3`, `'days": 3`
         let name = inside.find(|c| !is_name_char(c)).unwrap_or(inside.len());
-        let colon = at + len + name;
+        let mut colon = at + len + name;
         self.burn(at, colon);
+        colon += self.source.quote(colon).map_or(0, |(_, len)| len);
         if name > 0 && self.source.byte(colon) == Some(b':') {
             return self.value_begins(colon + 1).min(Fit::Weak);
         }
+        // `"days" 3`
         let Some(end) = self.key_end(at) else { return Fit::No };
         let next = self.look(end);
         let is_value = matches!(self.source.byte(next), Some(b'0'..=b'9' | b'-' | b'{' | b'['));
+        let is_value = is_value
+            || self.source.quote(next).is_some() && is_name(self.source.slice(at + len..end - len));
         if next > end && is_value { Fit::Weak } else { Fit::No }
     }
 

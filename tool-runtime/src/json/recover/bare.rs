@@ -332,7 +332,9 @@ impl<B: Build> Parser<'_, '_, B> {
         if let Some((_, sign)) = self.key_ahead(next)
             && self.source.before(sign) == Some('=')
         {
-            return self.source.slice(0..start).trim_end().ends_with('=');
+            // Only where the member that this one would follow is written so as well.
+            let before = (1..=4).filter_map(|back| self.source.byte(start.checked_sub(back)?));
+            return before.into_iter().find(|byte| *byte != b' ') == Some(b'=');
         }
         let is_value = at - start < 10
             && LITERALS.iter().any(|(word, _)| *word == self.source.slice(start..at));

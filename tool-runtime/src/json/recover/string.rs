@@ -177,7 +177,7 @@ impl<B: Build> Parser<'_, '_, B> {
         let unsettled = Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS);
         // One quote alone can't be half of a pair: that of `a 24" screen`.
         let is_sole =
-            inner.count == 1 && self.source.before(inner.first).is_some_and(char::is_alphanumeric);
+            inner.count == 1 && self.source.before(inner.first).is_some_and(|c| c.is_ascii_digit());
         if inner.is_doubtful || self.stack.is_empty() && !is_sole {
             return Err(unsettled);
         }
@@ -256,6 +256,16 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         let content = self.source.slice(start..at);
         let text = content.trim_end();
+        // `"first, second: "x"`, where the schema knows the second.
+        if inner.count == 0
+            && let Some((before, key)) =
+                text.strip_suffix(':').and_then(|text| text.rsplit_once(','))
+            && is_name(key.trim())
+            && self.is_known(key)
+            && !before.is_empty()
+        {
+            return Ok(Some(start + before.len()));
+        }
         let stop = match text.strip_suffix(',') {
             Some(text) => text.len(),
             None if content.get(text.len()..).is_some_and(|blank| blank.contains('\n')) => {
@@ -274,14 +284,22 @@ impl<B: Build> Parser<'_, '_, B> {
         if inner.depth > 0 {
             return Ok(None);
         }
-        let key = self.source.slice(at..key_end);
-        let key = key.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
-        let known = self.stack.last().and_then(|frame| Keys::knows(&frame.parts, key));
+        let known = self.knows(self.source.slice(at..key_end));
         match (known, inner.is_open) {
             (Some(false), _) => Ok(None),
             (_, true) => Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS)),
             (_, false) => Ok(Some(start + stop)),
         }
+    }
+
+    /// Whether the schema has the key, quoted or not, at this place.
+    fn knows(&self, key: &str) -> Option<bool> {
+        let key = key.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        Keys::knows(&self.stack.last()?.parts, key)
+    }
+
+    fn is_known(&self, key: &str) -> bool {
+        self.knows(key) == Some(true)
     }
 
     /// No quote ended the string, so the text did.
@@ -327,12 +345,15 @@ impl<B: Build> Parser<'_, '_, B> {
         if !is_balanced(text) {
             return if is_balanced(content) { Ok((end, End::Cut)) } else { Err(unsettled) };
         }
-        // `"first, second: 1}` may be one member or two.
+        // `"first, second: 1}` may be one member or two, unless the schema knows the second.
         for (comma, _) in text.match_indices(',') {
+            let key = self.source.skip_blanks(start + comma + 1);
             if self.kind() == Some(super::parser::Kind::Object)
-                && self.key_ahead(self.source.skip_blanks(start + comma + 1)).is_some()
+                && let Some((key_end, _)) = self.key_ahead(key)
             {
-                return Err(unsettled);
+                let is_known = self.is_known(self.source.slice(key..key_end));
+                let is_end = is_known && inner.count == 0 && comma > 0;
+                return if is_end { Ok((start + comma, End::Missing)) } else { Err(unsettled) };
             }
         }
         // It may have been cut off as well, just behind brackets of its own.

@@ -148,6 +148,13 @@ impl<B: Build> Parser<'_, '_, B> {
             if self.fuel == 0 {
                 return Err(Refusal::new(UnreadableKind::Syntax, at, TWO_READINGS));
             }
+            // `{"a: 1, "b": 2}` may be two members.
+            if is_end && is_key && inner.count > 0 {
+                let before = self.source.slice(start..inner.first);
+                if before.contains(':') {
+                    return Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS));
+                }
+            }
             if is_end {
                 return Ok((at, End::Quote(len)));
             }
@@ -322,10 +329,16 @@ impl<B: Build> Parser<'_, '_, B> {
             let Some((name, value)) = content.split_once(':') else {
                 return Ok((end, End::Cut));
             };
-            // `{"key: 1}`
-            let is_one = closers.is_some() && is_name(name) && !value.contains([',', ':', '"']);
-            let is_end = inner.count == 0 && is_one && !inner.has_escapes;
-            return if is_end { Ok((start + name.len(), End::Missing)) } else { Err(unsettled) };
+            // `{"key: 1}`, `{'key": 1}`
+            let name = name.trim_end();
+            let word = name.trim_end_matches(['"', '\'']);
+            let is_one = closers.is_some() && is_name(word) && !value.contains([',', ':', '"']);
+            if inner.count > 0 || !is_one || inner.has_escapes || name.len() > word.len() + 1 {
+                return Err(unsettled);
+            }
+            let is_missing = name.len() == word.len();
+            let end = if is_missing { End::Missing } else { End::Quote(1) };
+            return Ok((start + word.len(), end));
         }
         // An unpaired quote may as well have ended it, with something lost behind.
         let has_doubt =

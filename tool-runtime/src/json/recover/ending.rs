@@ -60,6 +60,9 @@ impl<B: Build> Parser<'_, '_, B> {
                 if self.stack.last().is_some_and(is_first) { Fit::Strong } else { Fit::No }
             }
             b'{' | b'[' | b'0'..=b'9' | b'-' if next > at => Fit::Weak,
+            b'a'..=b'z' | b'A'..=b'Z' if next > at && self.value_begins(next) == Fit::Strong => {
+                Fit::Weak
+            }
             _ => self.quote_fits(at, next),
         }
     }

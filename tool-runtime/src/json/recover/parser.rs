@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{
     build::Build,
+    ending::Fit,
     keys::{Keys, Parts},
     refusal::Refusal,
     source::Source,
@@ -163,6 +164,11 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
                 if self.is_text_with_hash() {
                     return Ok(());
                 }
+                let is_last = end >= self.source.end() && !self.stack.is_empty();
+                if is_last && self.source.slice(self.at..end).contains(['}', ']']) {
+                    let what = "it is not clear where this comment ends: leave it out";
+                    return Err(Refusal::syntax(self.at, what));
+                }
                 self.fix(FixKind::Comment, self.at..end)?;
                 self.at = end;
             } else if let Some(len) = self.source.odd_blank(self.at) {
@@ -269,6 +275,9 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
                 Ok(State::Comma)
             }
             b'{' | b'[' | b'0'..=b'9' | b'-' => self.missing_colon(),
+            b'a'..=b'z' | b'A'..=b'Z' if self.value_begins(self.at) == Fit::Strong => {
+                self.missing_colon()
+            }
             _ if self.source.quote(self.at).is_some() => self.missing_colon(),
             _ => Err(Refusal::syntax(self.at, "expected `:` and a value behind this key")),
         }

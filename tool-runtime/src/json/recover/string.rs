@@ -327,7 +327,9 @@ impl<B: Build> Parser<'_, '_, B> {
         if is_key {
             // What is cut off inside a key has no colon yet.
             let Some((name, value)) = content.split_once(':') else {
-                return Ok((end, End::Cut));
+                // Behind a quote that may have ended it, or brackets, there was more than a key.
+                let is_cut = inner.count == 0 && closers.is_none();
+                return if is_cut { Ok((end, End::Cut)) } else { Err(unsettled) };
             };
             // `{"key: 1}`, `{'key": 1}`
             let name = name.trim_end();
@@ -360,10 +362,11 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         // `"first, second: 1}` may be one member or two, unless the schema knows the second.
         for (comma, _) in text.match_indices(',') {
+            if self.kind() != Some(super::parser::Kind::Object) {
+                return Err(unsettled);
+            }
             let key = self.source.skip_blanks(start + comma + 1);
-            if self.kind() == Some(super::parser::Kind::Object)
-                && let Some((key_end, _)) = self.key_ahead(key)
-            {
+            if let Some((key_end, _)) = self.key_ahead(key) {
                 let is_known = self.is_known(self.source.slice(key..key_end));
                 let is_end = is_known && inner.count == 0 && comma > 0;
                 return if is_end { Ok((start + comma, End::Missing)) } else { Err(unsettled) };

@@ -9,6 +9,8 @@
 //!   *damage*, and damage anywhere refuses the text: the piece may be the value, and a whole object
 //!   next to it only a part. Damage also is a bracket that closes nothing, unless nothing but such
 //!   brackets follows the value.
+//! - A piece that begins the text, was escaped one level too often and is damaged goes to the
+//!   recovery parser without those escapes.
 //! - A candidate that may be a part of something that has lost its brackets is refused as well;
 //!   [`whole`](super::whole) says how that shows.
 //! - The one piece that is prose is a placeholder, a word in brackets: `{city}`, `[see below]`.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    FixKind, Reading,
+    Fix, FixKind, Reading,
     around::Around,
     coerce::Roots,
     found::Found,
@@ -295,6 +295,9 @@ impl<'t, 's> Scan<'t, 's> {
         }
         let Some(piece) = Piece::at(rest) else {
             *self.steps += rest.len();
+            if self.escaped_piece(rest.trim_end()) {
+                return;
+            }
             return self.damaged_piece(rest.len());
         };
         let len = piece.text.len();
@@ -303,12 +306,36 @@ impl<'t, 's> Scan<'t, 's> {
             Ok(_) if self.goes_on(len) => self.damaged_piece(len),
             Ok((value, json)) => self.candidate(piece, value, Json::Text(json)),
             Err(_) if piece.is_placeholder() => self.cut_piece(len),
+            Err(_) if piece.escaped && self.escaped_piece(piece.text) => {}
             Err(_) if piece.escaped => {
                 self.damaged(Damage::Sign("without its escapes this is no JSON either"));
                 self.cut_piece(len);
             }
             Err(_) => self.damaged_piece(len),
         }
+    }
+
+    /// Has the recovery parser read `text`, which stands here and was escaped one level too often.
+    fn escaped_piece(&mut self, text: &str) -> bool {
+        let Some(attempts) = self.attempts.checked_sub(1).filter(|_| self.marks_only) else {
+            return false;
+        };
+        let Some(json) = Piece::unescaped(text) else { return false };
+        self.attempts = attempts;
+        *self.steps += (5 + STEPS) * text.len();
+        let read = recover::<Values>(&json, 0, json.len(), self.reading.mode(false));
+        let Ok(read) = read else { return false };
+        let is_whole = json.get(read.end..).is_some_and(|rest| rest.trim().is_empty());
+        if !is_whole {
+            return false;
+        }
+        let span = self.at..self.at + text.len();
+        let mends = read.fixes.iter().map(|fix| Fix::new(fix.kind, span.clone())).collect();
+        let counts = self.wanted.allows(&read.value);
+        let (value, truncated) = (read.value, read.truncated);
+        let json = Json::damaged(json, false);
+        self.value(Found { value, json, span, escaped: true, mends, truncated }, counts);
+        true
     }
 
     /// Whether the first object of the text seems to end too early: `{"a": 1}, "b": 2}`.

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::{
+    ahead::is_name,
     build::Build,
     ending::{Fit, is_bare_key},
     keys::Keys,
@@ -56,6 +57,8 @@ impl<B: Build> Parser<'_, '_, B> {
                 return Ok((word.to_owned(), start..self.at));
             }
             None if behind >= self.source.end() => {}
+            // `{a 'b'}`
+            _ if behind > end && is_name(word) && self.source.quote(behind).is_some() => {}
             _ => return Err(self.no_key(start)),
         }
         self.fix(FixKind::BareKey, start..end)?;

@@ -148,12 +148,9 @@ impl<B: Build> Parser<'_, '_, B> {
             if self.fuel == 0 {
                 return Err(Refusal::new(UnreadableKind::Syntax, at, TWO_READINGS));
             }
-            // `{"a: 1, "b": 2}` may be two members.
-            if is_end && is_key && inner.count > 0 {
-                let before = self.source.slice(start..inner.first);
-                if before.contains(':') {
-                    return Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS));
-                }
+            // `{"a: 1, "b": 2}` may be two members, `{"a"" 1}` has a quote too many.
+            if is_end && is_key && inner.count > 0 && !self.is_quoted_name(start, at) {
+                return Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS));
             }
             if is_end {
                 return Ok((at, End::Quote(len)));
@@ -162,6 +159,12 @@ impl<B: Build> Parser<'_, '_, B> {
             at += len;
         }
         self.without_end(start, is_key, inner)
+    }
+
+    /// Whether quotes stand only within the name from `start` to `at`: `k"e"y`.
+    fn is_quoted_name(&self, start: usize, at: usize) -> bool {
+        let key = self.source.slice(start..at);
+        !key.starts_with('"') && !key.ends_with('"') && key.split('"').all(is_name)
     }
 
     fn is_colon(&mut self, at: usize) -> bool {
@@ -186,6 +189,11 @@ impl<B: Build> Parser<'_, '_, B> {
         let is_sole =
             inner.count == 1 && self.source.before(inner.first).is_some_and(|c| c.is_ascii_digit());
         if inner.is_doubtful || self.stack.is_empty() && !is_sole {
+            return Err(unsettled);
+        }
+        // `"Oslo""`: the one before may be too many, or part of the text as in `24""`.
+        let has_digit = |at| self.source.before(at).is_some_and(|c| c.is_ascii_digit());
+        if inner.count % 2 == 1 && inner.last == at && !has_digit(at - 1) {
             return Err(unsettled);
         }
         self.count(at, inner);
@@ -292,7 +300,11 @@ impl<B: Build> Parser<'_, '_, B> {
             return Ok(None);
         }
         let known = self.knows(self.source.slice(at..key_end));
-        match (known, inner.is_open) {
+        // A quote of another kind, another comma, or quotes within may be its end.
+        let before = self.source.slice(start..start + stop);
+        let is_paired = inner.count.is_multiple_of(2) && before.ends_with(['}', ']']);
+        let is_odd = inner.count > 0 && !is_paired || has_odd_end(before);
+        match (known, is_odd) {
             (Some(false), _) => Ok(None),
             (_, true) => Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS)),
             (_, false) => Ok(Some(start + stop)),
@@ -349,13 +361,16 @@ impl<B: Build> Parser<'_, '_, B> {
         if inner.count > 0 && (has_doubt || self.stack.is_empty()) || is_part {
             return Err(Refusal::new(UnreadableKind::Syntax, inner.first.max(start), TWO_READINGS));
         }
-        let Some(text) = closers else {
-            return Ok((end, End::Cut));
-        };
         // The brackets at the end may close those of the text itself.
         let is_balanced = |text: &str| {
             let count = |brackets: [char; 2]| text.matches(brackets).count();
             count(['{', '[']) == count(['}', ']'])
+        };
+        let Some(text) = closers else {
+            let is_closed = content.trim_end().ends_with(['}', ']']);
+            let has_quotes = content.contains(['"', '\'']);
+            let has_doubt = is_closed && has_quotes && !is_balanced(content);
+            return if has_doubt { Err(unsettled) } else { Ok((end, End::Cut)) };
         };
         if !is_balanced(text) {
             return if is_balanced(content) { Ok((end, End::Cut)) } else { Err(unsettled) };
@@ -368,13 +383,17 @@ impl<B: Build> Parser<'_, '_, B> {
             let key = self.source.skip_blanks(start + comma + 1);
             if let Some((key_end, _)) = self.key_ahead(key) {
                 let is_known = self.is_known(self.source.slice(key..key_end));
-                let is_end = is_known && inner.count == 0 && comma > 0;
+                let before = text.get(..comma).unwrap_or_default();
+                let is_end = is_known && inner.count == 0 && !has_odd_end(before);
                 return if is_end { Ok((start + comma, End::Missing)) } else { Err(unsettled) };
             }
         }
         // It may have been cut off as well, just behind brackets of its own.
         self.truncated = true;
         let text = text.trim_end();
+        if has_odd_end(text) && inner.count == 0 {
+            return Err(unsettled);
+        }
         Ok((start + text.len(), End::Missing))
     }
 
@@ -440,4 +459,9 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         Ok((decoded.text, open..self.at))
     }
+}
+
+/// Whether the end of a string that lacks its quote may be another quote, or is nothing.
+fn has_odd_end(text: &str) -> bool {
+    text.is_empty() || text.ends_with(['"', '\'', '`', '”', '’', ','])
 }

@@ -19,16 +19,18 @@ pub(crate) fn invented(text: &str, parsed: &Parsed) -> Option<String> {
         let number = number.strip_suffix(".0").unwrap_or(number);
         !plain.contains(number)
             && !plain.contains(&number.replacen("0.", ".", 1))
-            && !is_power(&plain, number)
+            && !has_value(&plain, number)
     };
     numbers.find(is_not_there).map(|number| format!("{number} was not written"))
 }
 
-/// Whether the number was written with an exponent, as in 5e9.
-fn is_power(text: &str, number: &str) -> bool {
+/// Whether the number was written with an exponent, as in 5e9, or with zeros or nothing before it.
+fn has_value(text: &str, number: &str) -> bool {
     let value: Option<f64> = number.parse().ok();
     text.split(|c: char| !c.is_ascii_digit() && !"+-.eE".contains(c))
-        .filter(|word| word.contains(['e', 'E']))
+        .filter(|word| {
+            word.contains(['e', 'E']) || word.trim_start_matches(['+', '-']).starts_with(['0', '.'])
+        })
         .any(|word| word.parse().ok() == value)
 }
 

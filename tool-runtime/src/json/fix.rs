@@ -158,6 +158,8 @@ pub enum FixKind {
     MissingQuote,
     /// The text ends inside a string, which is closed there.
     CutText,
+    /// The text ends inside `true`, `false` or `null`, and the schema leaves but one of them.
+    CutLiteral,
     /// The text ends inside a key or before its value; the member is dropped.
     CutMember,
     /// The text ends where another member or item begins.
@@ -212,6 +214,7 @@ impl FixKind {
             Self::InnerQuotes => (Structure, Inferred, "escaped quotes inside a string"),
             Self::MissingQuote => (Structure, Inferred, "put in a missing quote"),
             Self::CutText => (Truncation, Lossy, "closed a string that was cut off"),
+            Self::CutLiteral => (Truncation, Inferred, "completed a literal that was cut off"),
             Self::CutMember => (Truncation, Lossy, "dropped a member that was cut off"),
             Self::CutList => (Truncation, Lossy, "closed what was cut off behind a comma"),
         }

@@ -9,6 +9,8 @@
 //!   *damage*, and damage anywhere refuses the text: the piece may be the value, and a whole object
 //!   next to it only a part. Damage also is a bracket that closes nothing, unless nothing but such
 //!   brackets follows the value.
+//! - A piece that begins the text, was escaped one level too often and is damaged goes to the
+//!   recovery parser without those escapes.
 //! - A candidate that may be a part of something that has lost its brackets is refused as well;
 //!   [`whole`](super::whole) says how that shows.
 //! - The one piece that is prose is a placeholder, a word in brackets: `{city}`, `[see below]`.
@@ -77,6 +79,9 @@ pub(super) fn locate(
     let has = |kind| scan.parts.iter().any(|part: &Part| part.kind == Some(kind));
     let alone = scan.alone.filter(|_| !has(FixKind::Prose));
     let Some(found) = scan.found.or(alone) else {
+        if let Some(bare) = bare_text(text, wanted) {
+            return Ok(bare);
+        }
         let is_blank = |part: &Part| matches!(part.kind, Some(FixKind::Bom | FixKind::Blank));
         if let Some(refusal) = &scan.alone_damage {
             return Err(Unreadable::refused(text, refusal, wanted));
@@ -112,6 +117,23 @@ pub(super) fn locate(
     }
     let (value, json, span, truncated) = (found.value, found.json, found.span, found.truncated);
     Ok(Located { value, json, span, fixes, truncated })
+}
+
+/// The text as a string without quotes, where nothing else is wanted and it is one line of words.
+fn bare_text(text: &str, wanted: Roots) -> Option<Located> {
+    let words = text.trim();
+    let is_words = words.starts_with(char::is_alphanumeric)
+        && !words.contains(|c: char| c.is_control() || "\"`{}[]<>:…".contains(c))
+        && !words.contains("...");
+    if !wanted.is_text_only() || !is_words {
+        return None;
+    }
+    let start = text.len() - text.trim_start().len();
+    let span = start..start + words.len();
+    let value = Value::from(words);
+    let json = Json::Text(value.to_string());
+    let fixes = vec![Fix::new(FixKind::BareText, span.clone())];
+    Some(Located { value, json, span, fixes, truncated: false })
 }
 
 /// Parts as fixes, from the value outwards: behind the first prose, marks are prose too.

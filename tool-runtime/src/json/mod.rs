@@ -9,6 +9,28 @@
 //! the recovery parser read what is damaged. What counts as the value is written down with the
 //! search. The depth limit is serde_json's; the work is linear in the length of the text.
 //!
+//! What is refused, because it can be read in several ways or in none:
+//!
+//! | What stands in the text | Why it is refused |
+//! |---|---|
+//! | prose alone; a bare word or list at the root | every sentence would be a value; a schema that wants text decides for a word |
+//! | two values that differ, in a row or line by line | nothing says which is meant, or that it is a list of both |
+//! | a value in a call that has other arguments or no end, beside a key, or behind an operator | it may be a part of something larger |
+//! | in damaged text, a key twice with two values | nothing says which is meant; the same value twice is read |
+//! | an ellipsis outside strings | what it stands for is not there |
+//! | `1.234,56`, `1,234`, `1'000`; `1.1.1`; zeros before a number without a schema | it may be one number, another, or text |
+//! | letters in a number, `1/3`, `10-20` | it may be text, or a calculation that nobody made |
+//! | `NaN`, infinity | JSON has no such number, and null is not what was written |
+//! | a number with which the text ends | 12 may have become 1234, unless a blank follows it |
+//! | a literal with which the text ends | read only where a schema leaves one |
+//! | quotes that stand in two ways: `"a": "x, b: 1}`, `"a": "say "x", "b": 1` | the string may end here or there; a key that the schema knows decides |
+//! | a member without a key or without a value, a word between members | nothing is dropped from the middle, and nothing is filled in |
+//! | a bracket that is closed but was never opened | it could have been opened in several places |
+//! | more than [`Options`] allow | a limit never changes how a text is read |
+//!
+//! And what a string says is its own: fences and JSON in it stay text, its line breaks stay where
+//! they are, and a backslash that escapes nothing stays in it.
+//!
 //! ```
 //! use tool_runtime::json::{FixKind, parse};
 //!
@@ -23,6 +45,8 @@ mod coerce;
 mod fix;
 mod found;
 mod key;
+#[cfg(test)]
+mod linear;
 mod locate;
 mod mark;
 mod number;
@@ -31,6 +55,7 @@ mod parsed;
 mod partial;
 mod piece;
 mod print;
+mod reach;
 mod recover;
 mod scalar;
 mod scan;
@@ -370,106 +395,5 @@ impl From<Located> for Parsed {
     fn from(located: Located) -> Self {
         let Located { value, json, fixes, truncated, .. } = located;
         Self { value, fixes, truncated, json }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::json::locate::STEPS_PER_BYTE;
-
-    const LEN: usize = 200_000;
-
-    /// The work is counted, never timed, so that the test says the same on every machine.
-    #[test]
-    fn the_work_is_linear_in_the_text() {
-        let any = Value::Bool(true);
-        let objects = serde_json::json!({"type": "object"});
-        let units = [
-            "[",
-            "{",
-            "{\"a\":",
-            "\"",
-            "\\",
-            "`",
-            "```",
-            "```json\n",
-            "~~~",
-            "{ prose {",
-            "]}",
-            "[1,",
-            "[]",
-            "{}",
-            "{\"a\":1}",
-            "{x}",
-            "<",
-            "<a",
-            "<a>",
-            "</think>",
-            "<think>",
-            "[A",
-            "[/A]",
-            "f(",
-            "f([])",
-            "\"a\",",
-            "{\\\"a\\\":1}",
-            "\"{\\\"a\\\":1}\"",
-            "[] ",
-            " ",
-            "\u{a0}",
-            "å",
-            "9",
-            "t",
-            "\"a\":[1],",
-            "[1 2]",
-            "[a]\n",
-            "]</think>",
-            "[1 2]</think>",
-            "x(",
-            ",",
-            "aaaa",
-            "a:",
-            "{:::",
-            "a \"b\" c ",
-            "a \"b\", c ",
-            "\": ",
-            "\", \"",
-            "'a' ",
-            "\"\"",
-            "“",
-            "/*",
-            "\" /* ",
-            "\" // \n",
-            "#",
-            "(",
-            "a, ",
-            "{'a':1,",
-            "1 ",
-            "\"+",
-            "=>",
-            "\n\"a\": ",
-        ];
-        let reading = Reading { options: Options::default(), keys: Keys::NONE };
-        for unit in units {
-            for (prefix, wanted, len) in [
-                // Small first: work that isn't linear shall fail the test, not hold it up.
-                ("", &any, LEN / 100),
-                ("", &any, LEN),
-                ("", &objects, LEN / 10),
-                ("x", &objects, LEN / 10),
-                ("\n\n [1] ", &any, LEN / 10),
-                ("{\"a\": \"", &any, LEN / 10),
-                ("\"", &objects, LEN / 10),
-            ] {
-                let text = prefix.to_owned() + &unit.repeat(len / unit.len());
-                let mut steps = 0;
-                let _ = read_as(&text, wanted, &reading, &mut steps);
-                assert!(
-                    steps <= STEPS_PER_BYTE * text.len(),
-                    "{prefix:?} and {unit:?}: {steps} steps for {} bytes",
-                    text.len()
-                );
-            }
-        }
     }
 }

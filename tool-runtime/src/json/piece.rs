@@ -66,6 +66,20 @@ impl<'t> Piece<'t> {
         Ok((read_unique(&json)?, json))
     }
 
+    /// What `text`, which begins with a bracket and an escaped quote, was before it was escaped. Of
+    /// an escape that is cut off nothing is left.
+    pub(super) fn unescaped(text: &str) -> Option<String> {
+        let inside = text.trim_start_matches(|c: char| matches!(c, '{' | '[') || is_blank(c));
+        if !inside.starts_with("\\\"") {
+            return None;
+        }
+        let body = text.trim_end_matches('\\');
+        let escapes = text.len() - body.len();
+        let body = text.get(..text.len() - escapes % 2)?;
+        let body = body.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t");
+        serde_json::from_str(&format!("\"{body}\"")).ok()
+    }
+
     /// Whether this is a word in brackets, such as `{city}`, `[see below]` or `[TOOL_CALLS]`:
     /// nothing that a value consists of is in it, neither quotes, colons, commas nor literals.
     pub(super) fn is_placeholder(&self) -> bool {

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    FixKind, UnreadableKind,
+    Fix, FixKind, Options, UnreadableKind,
     found::Found,
     mark::{is_blank, is_odd_blank},
     parsed::Json,
@@ -20,6 +20,7 @@ impl Scan<'_, '_> {
         let json = len.and_then(|len| rest.get(..len)).unwrap_or_default().to_owned();
         if let Ok(value) = serde_json::from_str(&json)
             && !self.is_sum(self.at + json.len())
+            && !self.has_sole_inner_quote()
         {
             let span = self.at..self.at + json.len();
             let json = Json::Text(json);
@@ -32,7 +33,11 @@ impl Scan<'_, '_> {
         if let Some(attempts) = self.attempts.checked_sub(1) {
             self.attempts = attempts;
             *self.steps += STEPS * reach;
-            match recover::<Values>(self.text, self.at, end, self.reading.mode(false), self.steps) {
+            // A limit is no reason to read the text another way: it is for the fixes of the whole.
+            let mut mode = self.reading.mode(false);
+            let depth = self.reading.options.max_depth;
+            mode.options = Options::default().with_max_depth(depth);
+            match recover::<Values>(self.text, self.at, end, mode, self.steps) {
                 Ok(read) if self.only_marks_follow(read.end) => {
                     let span = self.at..read.end;
                     let text = self.text.get(span.start..end).unwrap_or_default().to_owned();
@@ -52,6 +57,21 @@ impl Scan<'_, '_> {
             }
         }
         self.cut(FixKind::Prose, rest.chars().next().map_or(1, char::len_utf8));
+    }
+
+    /// Whether the text is one string with a quote in it: `"a 24" screen"`.
+    fn has_sole_inner_quote(&self) -> bool {
+        let rest = self.rest();
+        let is_string = rest.starts_with('"') && rest.trim_end().ends_with('"');
+        is_string && rest.bytes().filter(|&byte| byte == b'"').take(4).count() == 3
+    }
+
+    /// Whether a text in backticks begins the text, and no code.
+    pub(super) fn begins_backtick_text(&self) -> bool {
+        let inside = self.rest().strip_prefix('`').unwrap_or_default();
+        self.parts.is_empty()
+            && inside.starts_with(char::is_alphanumeric)
+            && inside.trim_end().ends_with(['`', '´', '\'', '’'])
     }
 
     fn is_sum(&self, at: usize) -> bool {
@@ -113,13 +133,21 @@ impl Scan<'_, '_> {
             return false;
         }
         *self.steps += 2 * rest.len();
-        let json = rest.replace("\\\"", "\"");
+        let span = self.at..self.at + rest.len();
+        let mut json = rest.replace("\\\"", "\"");
+        let mut mends = Vec::new();
+        if let Some(body) = json.strip_suffix('\\')
+            && !body.contains(['{', '[', ':'])
+        {
+            // It was cut off within its last quote.
+            json = format!("{body}\"");
+            mends.push(Fix::new(FixKind::CutText, span.clone()));
+        }
         let Ok(value @ Value::String(_)) = serde_json::from_str(&json) else {
             return false;
         };
-        let span = self.at..self.at + rest.len();
         let json = Json::Text(json);
-        let (mends, truncated) = (Vec::new(), false);
+        let truncated = !mends.is_empty();
         self.value(Found { value, json, span, escaped: true, mends, truncated }, false);
         true
     }
@@ -140,7 +168,7 @@ impl Scan<'_, '_> {
 pub(super) fn begins_scalar(c: char) -> bool {
     matches!(
         c,
-        '"' | '\'' | '“' | '‘' | '-' | '+' | '.' | '0'
+        '"' | '\'' | '“' | '„' | '«' | '＂' | '‘' | '‚' | '´' | '「' | '-' | '+' | '.' | '0'
             ..='9' | 't' | 'f' | 'n' | 'T' | 'F' | 'N' | 'u' | '('
     )
 }

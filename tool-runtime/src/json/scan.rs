@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    FixKind, Reading,
+    Fix, FixKind, Reading,
     around::Around,
     coerce::Roots,
     found::Found,
@@ -57,9 +57,11 @@ pub(super) struct Scan<'t, 's> {
     pub(super) steps: &'s mut usize,
     pub(super) at: usize,
     pub(super) in_fence: bool,
-    has_tag: bool,
+    pub(super) has_tag: bool,
+    /// Brackets are around a fence.
+    is_braced: bool,
     /// Where the value ends at the latest, by whether a fence is open and a tag came before.
-    ends: [Option<usize>; 4],
+    pub(super) ends: [Option<usize>; 4],
     pub(super) parts: Vec<Part>,
     /// No prose and no value so far.
     marks_only: bool,
@@ -105,6 +107,7 @@ impl<'t, 's> Scan<'t, 's> {
             at: 0,
             in_fence: false,
             has_tag: false,
+            is_braced: false,
             ends: [None; 4],
             parts: Vec::new(),
             marks_only: true,
@@ -126,12 +129,24 @@ impl<'t, 's> Scan<'t, 's> {
     fn run(&mut self) {
         while let Some(c) = self.rest().chars().next() {
             *self.steps += c.len_utf8();
+            if self.begins_backtick_text() {
+                self.scalar();
+                continue;
+            }
             if let Some(mark) = Mark::at(self.rest(), self.in_fence, self.steps) {
                 self.mark(mark);
                 continue;
             }
             match c {
+                '{' | '[' if self.opens_around_fence() => {
+                    self.is_braced = true;
+                    self.cut(FixKind::Fence, 1);
+                }
                 '{' | '[' => self.piece(),
+                '｛' | '［' if self.marks_only => self.damaged_piece(c.len_utf8(), false),
+                '}' | ']' if self.is_braced && self.rest().trim_end().len() == 1 => {
+                    self.cut(FixKind::Fence, 1);
+                }
                 ',' => match self.left_over(",") {
                     Some(len) => self.cut(FixKind::Comma, len),
                     None => self.cut(FixKind::Prose, 1),
@@ -244,6 +259,14 @@ impl<'t, 's> Scan<'t, 's> {
         is_end.then(|| tail.trim_end_matches(is_blank).len())
     }
 
+    /// Whether the text is brackets around a fence: they hold nothing but what the fence does.
+    fn opens_around_fence(&self) -> bool {
+        let rest = self.rest();
+        let inside = rest.get(1..).unwrap_or_default();
+        let end = if rest.starts_with('{') { "```}" } else { "```]" };
+        self.parts.is_empty() && inside.starts_with("```") && rest.trim_end().ends_with(end)
+    }
+
     fn is_comment(&self) -> bool {
         let before = self.text.get(..self.at).and_then(|text| text.chars().next_back());
         let begins_word =
@@ -276,6 +299,9 @@ impl<'t, 's> Scan<'t, 's> {
         }
         let Some(piece) = Piece::at(rest) else {
             *self.steps += rest.len();
+            if self.escaped_piece(rest.trim_end()) {
+                return;
+            }
             return self.damaged_piece(rest.len(), false);
         };
         let len = piece.text.len();
@@ -284,12 +310,36 @@ impl<'t, 's> Scan<'t, 's> {
             Ok(_) if self.goes_on(len) => self.damaged_piece(len, false),
             Ok((value, json)) => self.candidate(piece, value, Json::Text(json)),
             Err(_) if piece.is_placeholder() => self.cut_piece(len),
+            Err(_) if piece.escaped && self.escaped_piece(piece.text) => {}
             Err(_) if piece.escaped => {
                 self.damaged(Damage::Sign("without its escapes this is no JSON either"));
                 self.cut_piece(len);
             }
             Err(_) => self.damaged_piece(len, false),
         }
+    }
+
+    /// Has the recovery parser read `text`, which stands here and was escaped one level too often.
+    fn escaped_piece(&mut self, text: &str) -> bool {
+        let Some(attempts) = self.attempts.checked_sub(1).filter(|_| self.marks_only) else {
+            return false;
+        };
+        let Some(json) = Piece::unescaped(text) else { return false };
+        self.attempts = attempts;
+        *self.steps += (5 + STEPS) * text.len();
+        let read = recover::<Values>(&json, 0, json.len(), self.reading.mode(false), self.steps);
+        let Ok(read) = read else { return false };
+        let is_whole = json.get(read.end..).is_some_and(|rest| rest.trim().is_empty());
+        if !is_whole {
+            return false;
+        }
+        let span = self.at..self.at + text.len();
+        let mends = read.fixes.iter().map(|fix| Fix::new(fix.kind, span.clone())).collect();
+        let counts = self.wanted.allows(&read.value);
+        let (value, truncated) = (read.value, read.truncated);
+        let json = Json::damaged(json, false);
+        self.value(Found { value, json, span, escaped: true, mends, truncated }, counts);
+        true
     }
 
     /// Whether the first object of the text seems to end too early: `{"a": 1}, "b": 2}`.
@@ -347,49 +397,6 @@ impl<'t, 's> Scan<'t, 's> {
                 self.cut_piece(len);
             }
         }
-    }
-
-    /// Where the value ends at the latest: before the fence that closes the open one, and before
-    /// the tags at the end of the text.
-    pub(super) fn end_of_value(&mut self) -> usize {
-        let state = usize::from(self.in_fence) + 2 * usize::from(self.has_tag);
-        let known = self.ends.get(state).copied().flatten();
-        if let Some(end) = known {
-            return if end > self.at { end } else { self.text.len() };
-        }
-        let end = self.find_end_of_value();
-        if let Some(known) = self.ends.get_mut(state) {
-            *known = Some(end);
-        }
-        end
-    }
-
-    fn find_end_of_value(&mut self) -> usize {
-        let rest = self.rest();
-        *self.steps += rest.len();
-        let mut inside = rest;
-        if self.in_fence
-            && let Some((before, after)) =
-                rest.rsplit_once("\n```").or_else(|| rest.rsplit_once("```"))
-            && !after.contains(['"', '{', '}', '[', ']'])
-        {
-            inside = before;
-        }
-        loop {
-            inside = inside.trim_end_matches(is_blank);
-            let tag = inside.strip_suffix('>').and_then(|tag| tag.rsplit_once('<'));
-            let Some((before, tag)) = tag else { break };
-            let is_token = tag.starts_with(['|', '｜']) || tag == "/s";
-            if !(is_token || self.has_tag && tag.starts_with('/')) || tag.contains(['"', '\n']) {
-                break;
-            }
-            inside = before;
-        }
-        // A number has ended where a blank follows it.
-        let has_more = inside.len() < rest.len();
-        let blank = rest.get(inside.len()..).and_then(|rest| rest.chars().next());
-        let blank = blank.filter(|c| has_more && is_blank(*c)).map_or(0, char::len_utf8);
-        self.at + inside.len() + blank
     }
 
     fn candidate(&mut self, piece: Piece<'_>, value: Value, json: Json) {

@@ -67,6 +67,10 @@ impl Roots {
         self == Self::OBJECT
     }
 
+    pub(in crate::json) fn is_text_only(self) -> bool {
+        self == Self::TEXT
+    }
+
     /// The types that `schema` allows at its root. What it does not understand, it allows.
     pub(in crate::json) fn of_schema(schema: &Value) -> Self {
         Self::of_branch(schema, schema)

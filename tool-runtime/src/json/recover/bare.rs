@@ -3,9 +3,11 @@
 use std::ops::Range;
 
 use super::{
+    ahead::is_name,
     build::Build,
     ending::{Fit, bare_key_len},
-    number::{Form, form},
+    keys::Keys,
+    number::{Form, LOCAL, form},
     parser::{Kind, Parser},
     refusal::Refusal,
 };
@@ -55,6 +57,8 @@ impl<B: Build> Parser<'_, '_, B> {
                 return Ok((word.to_owned(), start..self.at));
             }
             None if behind >= self.source.end() => {}
+            // `{a 'b'}`
+            _ if behind > end && is_name(word) && self.source.quote(behind).is_some() => {}
             _ => return Err(self.no_key(start)),
         }
         self.fix(FixKind::BareKey, start..end)?;
@@ -105,6 +109,12 @@ impl<B: Build> Parser<'_, '_, B> {
             return Ok(B::literal(literal, start..end));
         }
         if is_cut && LITERALS.iter().any(|(literal, _)| literal.starts_with(word)) && len > 0 {
+            if let Some(literal) = Keys::sole_literal(&self.parts(), word) {
+                self.truncated = true;
+                self.at = end;
+                self.fix(FixKind::CutLiteral, start..end)?;
+                return Ok(B::literal(literal, start..end));
+            }
             let what = "the text breaks off inside a literal";
             return Err(Refusal::new(UnreadableKind::Incomplete, start, what));
         }
@@ -189,6 +199,11 @@ impl<B: Build> Parser<'_, '_, B> {
             return Err(Refusal::new(UnreadableKind::Incomplete, start, what));
         }
         let refuse = |what| Err(Refusal::new(UnreadableKind::Number, start, what));
+        if self.source.byte(end) == Some(b'\'')
+            && self.source.byte(end + 1).is_some_and(|byte| byte.is_ascii_digit())
+        {
+            return refuse(LOCAL);
+        }
         let json = match form {
             Form::Json => word.into(),
             Form::Other(json) => {
@@ -324,6 +339,14 @@ impl<B: Build> Parser<'_, '_, B> {
 
     /// Whether the comma at `at` ends the words: not if no member follows it in an object.
     fn ends_words(&mut self, start: usize, at: usize, behind: usize) -> bool {
+        let next = self.look(behind);
+        if let Some((_, sign)) = self.key_ahead(next)
+            && self.source.before(sign) == Some('=')
+        {
+            // Only where the member that this one would follow is written so as well.
+            let before = (1..=4).filter_map(|back| self.source.byte(start.checked_sub(back)?));
+            return before.into_iter().find(|byte| *byte != b' ') == Some(b'=');
+        }
         let is_value = at - start < 10
             && LITERALS.iter().any(|(word, _)| *word == self.source.slice(start..at));
         is_value || self.kind() != Some(Kind::Object) || self.member_fits(behind) > Fit::No

@@ -56,7 +56,7 @@ impl<B: Build> Parser<'_, '_, B> {
         is_sole
             && self.source.byte(after) == Some(b',')
             && self.ends_with_brace()
-            && self.member_fits(after + 1) == Fit::Strong
+            && self.member_fits(after + 1) >= Fit::Strong
     }
 
     /// Looked up once: there may be many blanks, and many brackets that ask.

@@ -8,6 +8,7 @@
 //! all looks together are linear in the text. They are counted all the same: comments hold quotes.
 
 use super::{
+    ahead::KEY,
     build::Build,
     keys::Keys,
     parser::{Kind, Parser},
@@ -20,19 +21,18 @@ pub(super) enum Fit {
     /// It fits, but words could go on like this as well.
     Weak,
     Strong,
+    /// A comma and a key that the schema knows follow.
+    Known,
 }
-
-/// Keys are not longer than this.
-const KEY: usize = 256;
 
 impl<B: Build> Parser<'_, '_, B> {
     /// Counts the bytes between two places of a look.
-    fn burn(&mut self, from: usize, to: usize) {
+    pub(super) fn burn(&mut self, from: usize, to: usize) {
         self.fuel = self.fuel.saturating_sub(to.saturating_sub(from) + 1);
     }
 
     /// Behind blanks and comments at `at`; the end of the text when the fuel is gone.
-    fn look(&mut self, mut at: usize) -> usize {
+    pub(super) fn look(&mut self, mut at: usize) -> usize {
         loop {
             let start = at;
             at = self.source.skip_blanks(at);
@@ -64,6 +64,9 @@ impl<B: Build> Parser<'_, '_, B> {
                 if self.stack.last().is_some_and(is_first) { Fit::Strong } else { Fit::No }
             }
             b'{' | b'[' | b'0'..=b'9' | b'-' if next > at => Fit::Weak,
+            b'a'..=b'z' | b'A'..=b'Z' if next > at && self.value_begins(next) == Fit::Strong => {
+                Fit::Weak
+            }
             _ => self.quote_fits(at, next),
         }
     }
@@ -132,7 +135,7 @@ impl<B: Build> Parser<'_, '_, B> {
         match sign {
             b'{' | b'[' | b'}' | b']' | b')' | b';' | b'<' | b'`' => Fit::Strong,
             _ if is_new_line => Fit::Strong,
-            b',' if self.member_fits(at + 1) == Fit::Strong => Fit::Strong,
+            b',' if self.member_fits(at + 1) >= Fit::Strong => Fit::Strong,
             _ if at > self.tail() => Fit::Strong,
             _ => Fit::No,
         }
@@ -171,7 +174,7 @@ impl<B: Build> Parser<'_, '_, B> {
         let has_blank = at > first;
         let is_quote = self.source.quote(at).is_some();
         match kind {
-            Kind::Object if is_quote => self.member_fits(at),
+            Kind::Object if is_quote => self.member_fits(at).min(Fit::Strong),
             Kind::Object if has_blank => self.member_fits(at).min(Fit::Weak),
             Kind::Object => Fit::No,
             _ if has_blank => self.item_fits(at, false).min(Fit::Weak),
@@ -196,7 +199,7 @@ impl<B: Build> Parser<'_, '_, B> {
             _ => {}
         }
         let Some((key_end, colon)) = self.key_ahead(at) else {
-            return if self.is_cut_key(at) { Fit::Strong } else { Fit::No };
+            return self.fits_without_colon(at);
         };
         let key = self.source.slice(start..key_end);
         let is_quoted = self.source.quote(start).is_some();
@@ -207,74 +210,11 @@ impl<B: Build> Parser<'_, '_, B> {
             Keys::knows(parts, bare)
         });
         match known {
+            Some(true) if is_quoted => Fit::Known,
             Some(true) => Fit::Strong,
             Some(false) => Fit::Weak,
             None if is_quoted => value,
             None => value.min(Fit::Weak),
-        }
-    }
-
-    /// Whether the text ends within the quoted key at `at`, or right behind it.
-    fn is_cut_key(&self, at: usize) -> bool {
-        let Some((family, len)) = self.source.quote(at) else {
-            return false;
-        };
-        let rest = self.source.rest(at + len);
-        let is_short = rest.len() <= KEY;
-        let word = if is_short { rest.trim_start_matches(is_bare_key) } else { rest };
-        let quote = self.source.quote(self.source.end() - word.len());
-        is_short
-            && match quote {
-                None => word.is_empty(),
-                Some((other, len)) => {
-                    family.closes(other)
-                        && word.get(len..).is_some_and(|rest| rest.trim().is_empty())
-                }
-            }
-    }
-
-    /// The end of the key that begins at `at`, and what is behind its colon.
-    pub(super) fn key_ahead(&mut self, at: usize) -> Option<(usize, usize)> {
-        let end = match self.source.quote(at) {
-            Some((family, len)) => {
-                let mut end = at + len;
-                loop {
-                    let rest = self.source.rest_bytes(end);
-                    let rest = rest.get(..rest.len().min(KEY)).unwrap_or(rest);
-                    let step = family.next(rest)?;
-                    self.burn(end, end + step);
-                    end += step;
-                    if self.source.byte(end)? < b' ' || end - at > KEY {
-                        return None;
-                    }
-                    match self.source.quote(end) {
-                        Some((other, len)) if family.closes(other) => break end + len,
-                        Some((_, len)) => end += len,
-                        None if self.source.byte(end) == Some(b'\\') => end += 2,
-                        None => end += self.source.char(end).map_or(1, char::len_utf8),
-                    }
-                }
-            }
-            None => {
-                let rest = self.source.rest(at);
-                let len = match ascii_key_len(rest) {
-                    Some(len) => len,
-                    None => rest.char_indices().take(KEY).find(|&(_, c)| !is_bare_key(c))?.0,
-                };
-                self.burn(at, at + len);
-                if rest.get(..len)?.trim_end().is_empty() {
-                    return None;
-                }
-                at + len
-            }
-        };
-        let is_quoted = self.source.quote(at).is_some();
-        let colon = self.look(end);
-        match self.source.sign(colon)? {
-            (b':', len) => Some((end, colon + len)),
-            (b'=', _) if self.source.byte(colon + 1) == Some(b'>') => Some((end, colon + 2)),
-            (b'=', len) if is_quoted => Some((end, colon + len)),
-            _ => None,
         }
     }
 
@@ -325,6 +265,7 @@ impl<B: Build> Parser<'_, '_, B> {
         let fits =
             is_end || matches!(self.source.sign(behind), Some((b',' | b']' | b')' | b'\n', _)));
         match (fits, is_number, has_comma) {
+            _ if has_comma && self.is_half_quoted(at, at + len) => Fit::Strong,
             (true, true, _) => Fit::Strong,
             (true, false, true) => Fit::Weak,
             (false, true, _) if has_comma || len > 0 => {
@@ -334,6 +275,16 @@ impl<B: Build> Parser<'_, '_, B> {
             }
             _ => Fit::No,
         }
+    }
+
+    /// `b", "c"`: the item between `at` and `end` lacks its first quote, and only that.
+    fn is_half_quoted(&mut self, at: usize, end: usize) -> bool {
+        let word = self.source.slice(at..end);
+        let Some((_, len)) = self.source.quote(end) else { return false };
+        let behind = self.look(end + len);
+        word.starts_with(char::is_alphanumeric)
+            && word.ends_with(char::is_alphanumeric)
+            && matches!(self.source.sign(behind), Some((b',' | b']' | b')', _)))
     }
 
     /// Where the next string of a sum begins, if `at` is followed by a plus sign and one.
@@ -355,7 +306,7 @@ pub(super) fn bare_key_len(text: &str) -> usize {
 }
 
 /// The same, if it is short and all of it is ASCII, as is what follows.
-fn ascii_key_len(text: &str) -> Option<usize> {
+pub(super) fn ascii_key_len(text: &str) -> Option<usize> {
     let is_plain = |byte: u8| {
         byte.is_ascii_alphanumeric()
             || matches!(byte, b'_' | b'-' | b'.' | b'$' | b'@' | b'/' | b' ')

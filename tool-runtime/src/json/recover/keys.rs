@@ -71,6 +71,22 @@ impl<'s> Keys<'s> {
         named.then_some(false)
     }
 
+    /// The one literal that `word` may be the beginning of where `parts` apply; `None` if it may be
+    /// several, or text. Null is the literal `None`.
+    pub(super) fn sole_literal(parts: &Parts<'s>, word: &str) -> Option<Option<bool>> {
+        let mut found = Vec::new();
+        for (literal, value) in super::bare::LITERALS {
+            if literal.starts_with(word) && !found.contains(&value) && allows(parts, value) {
+                found.push(value);
+            }
+        }
+        let may_be_text = parts.iter().any(|part| types(part).any(|name| name == "string"));
+        match found.as_slice() {
+            &[literal] if !may_be_text => Some(literal),
+            _ => None,
+        }
+    }
+
     fn follow(&self, parts: impl IntoIterator<Item = &'s Value>) -> Parts<'s> {
         let mut found: Parts<'s> = parts.into_iter().collect();
         let mut next = 0;
@@ -88,6 +104,26 @@ impl<'s> Keys<'s> {
         }
         found
     }
+}
+
+/// Whether one of `parts` says that `literal` may stand there.
+fn allows(parts: &Parts<'_>, literal: Option<bool>) -> bool {
+    let (name, value) = match literal {
+        Some(bool) => ("boolean", Value::Bool(bool)),
+        None => ("null", Value::Null),
+    };
+    parts.iter().any(|part| match (part.get("enum"), part.get("const")) {
+        (Some(Value::Array(values)), _) => values.contains(&value),
+        (_, Some(only)) => *only == value,
+        _ => types(part).any(|of_part| of_part == name),
+    })
+}
+
+/// The types that a schema names.
+fn types(part: &Value) -> impl Iterator<Item = &str> {
+    let said = part.get("type");
+    let several = said.and_then(Value::as_array).into_iter().flatten();
+    said.into_iter().chain(several).filter_map(Value::as_str)
 }
 
 /// The same but for case and separators.

@@ -5,9 +5,12 @@
 //! into it, so no mend of commas, comments or literals ever reaches its content. Where two readings
 //! are open it refuses, with a [`Refusal`] that says which mend to make.
 //!
+//! What is refused is listed with the [module](super) that this is a part of.
+//!
 //! **Fuel.** The pass never goes back. To tell where a string ends it looks ahead; each look is
 //! counted, and all of them together stay below [`LOOKS_PER_BYTE`] times the length of the text.
 
+mod ahead;
 mod bare;
 mod build;
 mod closing;

@@ -18,7 +18,7 @@ pub(super) enum Form<'t> {
 }
 
 const LETTERS: &str = "there are letters in this number: put text into quotes";
-const LOCAL: &str = "this number can be read in two ways: write it without separators of thousands, and with a point";
+pub(super) const LOCAL: &str = "this number can be read in two ways: write it without separators of thousands, and with a point";
 const SUM: &str = "this is a calculation: write its result, or put text into quotes";
 const BROKEN: &str = "this number is not complete";
 const INFINITE: &str = "JSON has no such number: leave it out, or put text into quotes";

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use super::{
     build::Build,
+    ending::Fit,
     keys::{Keys, Parts},
     refusal::Refusal,
     source::Source,
@@ -187,6 +188,11 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
                 if self.is_text_with_hash() {
                     return Ok(());
                 }
+                let is_last = end >= self.source.end() && !self.stack.is_empty();
+                if is_last && self.source.slice(self.at..end).contains(['}', ']']) {
+                    let what = "it is not clear where this comment ends: leave it out";
+                    return Err(Refusal::syntax(self.at, what));
+                }
                 self.fix(FixKind::Comment, self.at..end)?;
                 self.at = end;
             } else if let Some(len) = self.source.odd_blank(self.at) {
@@ -293,6 +299,9 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
                 Ok(State::Comma)
             }
             b'{' | b'[' | b'0'..=b'9' | b'-' => self.missing_colon(),
+            b'a'..=b'z' | b'A'..=b'Z' if self.value_begins(self.at) == Fit::Strong => {
+                self.missing_colon()
+            }
             _ if self.source.quote(self.at).is_some() => self.missing_colon(),
             _ => Err(Refusal::syntax(self.at, "expected `:` and a value behind this key")),
         }
@@ -395,13 +404,22 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         Ok(State::Comma)
     }
 
+    /// What the schema says of the value that begins here.
+    pub(super) fn parts(&self) -> Parts<'s> {
+        match self.stack.last() {
+            None => self.mode.keys.root(),
+            Some(Frame { key: Some((key, _)), parts, .. }) => self.mode.keys.member(parts, key),
+            Some(frame) => self.mode.keys.item(&frame.parts),
+        }
+    }
+
     fn open(&mut self, kind: Kind, len: usize) -> Result<State, Refusal> {
         let limit = self.mode.options.depth();
         if self.stack.len() >= limit {
             let what = format!("the JSON is nested too deep: more than {limit} levels");
             return Err(Refusal::new(UnreadableKind::TooDeep, self.at, what));
         }
-        let parts = self.next_parts();
+        let parts = self.parts();
         let start = self.at;
         self.take(len)?;
         self.stack.push(Frame {
@@ -414,15 +432,6 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             parts,
         });
         Ok(State::Element)
-    }
-
-    /// What the schema has for the value that comes next.
-    pub(super) fn next_parts(&self) -> Parts<'s> {
-        match self.stack.last() {
-            None => self.mode.keys.root(),
-            Some(Frame { key: Some((key, _)), parts, .. }) => self.mode.keys.member(parts, key),
-            Some(frame) => self.mode.keys.item(&frame.parts),
-        }
     }
 
     /// Reads what begins here: a container is opened, all else is read to its end.

@@ -90,7 +90,7 @@ impl<'t, 's> Parser<'t, 's, Values> {
         // One that was closed here is not the last before a bracket that comes yet.
         parser.closed = (resume.closed, start);
         for open in resume.open {
-            let parts = parser.next_parts();
+            let parts = parser.parts();
             let (kind, items, members, key) = match open {
                 Open::List(items) => (Kind::List, items, serde_json::Map::new(), None),
                 Open::Object(members, key) => (Kind::Object, Vec::new(), members, key),

@@ -7,8 +7,8 @@
 use std::ops::Range;
 
 use super::{
-    build::Build, ending::Fit, escape::decode, keys::Keys, parser::Parser, refusal::Refusal,
-    source::Family,
+    ahead::is_name, build::Build, ending::Fit, escape::decode, keys::Keys, parser::Parser,
+    refusal::Refusal, source::Family,
 };
 use crate::json::{FixKind, UnreadableKind};
 
@@ -64,7 +64,9 @@ impl<B: Build> Parser<'_, '_, B> {
         if family != Family::Double {
             self.fix(FixKind::Quotes, open..start)?;
         }
-        if inner.count > 0 {
+        // Quotes of another kind than the one that ends it may stand in it.
+        let closing = self.source.char(stop).filter(|_| matches!(end, End::Quote(_)));
+        if inner.count > 0 && closing.is_none_or(|quote| raw.contains(quote)) {
             self.fix(FixKind::InnerQuotes, inner.first..inner.last)?;
         }
         if let Some(controls) = inner.controls {
@@ -128,7 +130,14 @@ impl<B: Build> Parser<'_, '_, B> {
                 continue;
             };
             let is_end = if is_key {
-                self.key_fits(at + len) > Fit::No
+                let is_end = self.key_fits(at + len) > Fit::No;
+                if inner.count == 0
+                    && (!is_end || !self.is_colon(at + len))
+                    && let Some((stop, quote)) = self.key_ends_before(start, at)
+                {
+                    return Ok((stop, if quote > 0 { End::Quote(quote) } else { End::Missing }));
+                }
+                is_end
             } else if self.is_end(at, len, inner)? {
                 true
             } else if let Some(stop) = self.ends_before(start, at, inner)? {
@@ -139,13 +148,28 @@ impl<B: Build> Parser<'_, '_, B> {
             if self.fuel == 0 {
                 return Err(Refusal::new(UnreadableKind::Syntax, at, TWO_READINGS));
             }
+            // `{"a: 1, "b": 2}` may be two members, `{"a"" 1}` has a quote too many.
+            if is_end && is_key && inner.count > 0 && !self.is_quoted_name(start, at) {
+                return Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS));
+            }
             if is_end {
                 return Ok((at, End::Quote(len)));
             }
-            self.note(at, len, inner);
+            self.note(start, at, len, inner);
             at += len;
         }
         self.without_end(start, is_key, inner)
+    }
+
+    /// Whether quotes stand only within the name from `start` to `at`: `k"e"y`.
+    fn is_quoted_name(&self, start: usize, at: usize) -> bool {
+        let key = self.source.slice(start..at);
+        !key.starts_with('"') && !key.ends_with('"') && key.split('"').all(is_name)
+    }
+
+    fn is_colon(&mut self, at: usize) -> bool {
+        let next = self.look(at);
+        matches!(self.source.sign(next), Some((b':' | b'=', _)))
     }
 
     /// Whether the quote at `at` ends a value.
@@ -161,7 +185,15 @@ impl<B: Build> Parser<'_, '_, B> {
             return Ok(true);
         }
         let unsettled = Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS);
-        if inner.is_doubtful || self.stack.is_empty() {
+        // One quote alone can't be half of a pair: that of `a 24" screen`.
+        let is_sole =
+            inner.count == 1 && self.source.before(inner.first).is_some_and(|c| c.is_ascii_digit());
+        if inner.is_doubtful || self.stack.is_empty() && !is_sole {
+            return Err(unsettled);
+        }
+        // `"Oslo""`: the one before may be too many, or part of the text as in `24""`.
+        let has_digit = |at| self.source.before(at).is_some_and(|c| c.is_ascii_digit());
+        if inner.count % 2 == 1 && inner.last == at && !has_digit(at - 1) {
             return Err(unsettled);
         }
         self.count(at, inner);
@@ -170,6 +202,7 @@ impl<B: Build> Parser<'_, '_, B> {
             (true, _) if is_last => Err(unsettled),
             (_, true) if is_last => Ok(true),
             (_, true) => Ok(false),
+            (true, false) if fit == Fit::Known => Ok(true),
             (true, false) => {
                 let in_object = self.kind() == Some(super::parser::Kind::Object);
                 if fit == Fit::Strong && in_object { Err(unsettled) } else { Ok(false) }
@@ -200,7 +233,7 @@ impl<B: Build> Parser<'_, '_, B> {
     }
 
     /// Notes a quote that is part of the string.
-    fn note(&self, at: usize, len: usize, inner: &mut Inner) {
+    fn note(&self, start: usize, at: usize, len: usize, inner: &mut Inner) {
         let before = self.source.before(at).unwrap_or(' ');
         let after = self.source.char(at + len).unwrap_or(' ');
         if before.is_alphanumeric() && after.is_alphanumeric() && self.source.byte(at) != Some(b'"')
@@ -211,9 +244,12 @@ impl<B: Build> Parser<'_, '_, B> {
         if inner.count == 0 {
             inner.first = at;
         }
-        let opens = !before.is_alphanumeric()
+        // Behind the quote that began the string another one may have ended it.
+        let opens = (at > start || after.is_alphanumeric())
+            && !before.is_alphanumeric()
             && !matches!(before, '.' | '!' | '?' | ')' | '%')
-            && !after.is_whitespace();
+            && !after.is_whitespace()
+            && !matches!(after, ',' | ':' | '}' | ']');
         let next = self.source.sign(self.source.skip_blanks(at + len)).map(|(sign, _)| sign);
         inner.is_doubtful |=
             !inner.is_open && !opens && matches!(next, Some(b',' | b'}' | b']' | b':'));
@@ -235,6 +271,16 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         let content = self.source.slice(start..at);
         let text = content.trim_end();
+        // `"first, second: "x"`, where the schema knows the second.
+        if inner.count == 0
+            && let Some((before, key)) =
+                text.strip_suffix(':').and_then(|text| text.rsplit_once(','))
+            && is_name(key.trim())
+            && self.is_known(key)
+            && !before.is_empty()
+        {
+            return Ok(Some(start + before.len()));
+        }
         let stop = match text.strip_suffix(',') {
             Some(text) => text.len(),
             None if content.get(text.len()..).is_some_and(|blank| blank.contains('\n')) => {
@@ -253,14 +299,26 @@ impl<B: Build> Parser<'_, '_, B> {
         if inner.depth > 0 {
             return Ok(None);
         }
-        let key = self.source.slice(at..key_end);
-        let key = key.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
-        let known = self.stack.last().and_then(|frame| Keys::knows(&frame.parts, key));
-        match (known, inner.is_open) {
+        let known = self.knows(self.source.slice(at..key_end));
+        // A quote of another kind, another comma, or quotes within may be its end.
+        let before = self.source.slice(start..start + stop);
+        let is_paired = inner.count.is_multiple_of(2) && before.ends_with(['}', ']']);
+        let is_odd = inner.count > 0 && !is_paired || has_odd_end(before);
+        match (known, is_odd) {
             (Some(false), _) => Ok(None),
             (_, true) => Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS)),
             (_, false) => Ok(Some(start + stop)),
         }
+    }
+
+    /// Whether the schema has the key, quoted or not, at this place.
+    fn knows(&self, key: &str) -> Option<bool> {
+        let key = key.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+        Keys::knows(&self.stack.last()?.parts, key)
+    }
+
+    fn is_known(&self, key: &str) -> bool {
+        self.knows(key) == Some(true)
     }
 
     /// No quote ended the string, so the text did.
@@ -280,7 +338,21 @@ impl<B: Build> Parser<'_, '_, B> {
         );
         if is_key {
             // What is cut off inside a key has no colon yet.
-            return if content.contains(':') { Err(unsettled) } else { Ok((end, End::Cut)) };
+            let Some((name, value)) = content.split_once(':') else {
+                // Behind a quote that may have ended it, or brackets, there was more than a key.
+                let is_cut = inner.count == 0 && closers.is_none();
+                return if is_cut { Ok((end, End::Cut)) } else { Err(unsettled) };
+            };
+            // `{"key: 1}`, `{'key": 1}`
+            let name = name.trim_end();
+            let word = name.trim_end_matches(['"', '\'']);
+            let is_one = closers.is_some() && is_name(word) && !value.contains([',', ':', '"']);
+            if inner.count > 0 || !is_one || inner.has_escapes || name.len() > word.len() + 1 {
+                return Err(unsettled);
+            }
+            let is_missing = name.len() == word.len();
+            let end = if is_missing { End::Missing } else { End::Quote(1) };
+            return Ok((start + word.len(), end));
         }
         // An unpaired quote may as well have ended it, with something lost behind.
         let has_doubt =
@@ -289,28 +361,39 @@ impl<B: Build> Parser<'_, '_, B> {
         if inner.count > 0 && (has_doubt || self.stack.is_empty()) || is_part {
             return Err(Refusal::new(UnreadableKind::Syntax, inner.first.max(start), TWO_READINGS));
         }
-        let Some(text) = closers else {
-            return Ok((end, End::Cut));
-        };
         // The brackets at the end may close those of the text itself.
         let is_balanced = |text: &str| {
             let count = |brackets: [char; 2]| text.matches(brackets).count();
             count(['{', '[']) == count(['}', ']'])
         };
+        let Some(text) = closers else {
+            let is_closed = content.trim_end().ends_with(['}', ']']);
+            let has_quotes = content.contains(['"', '\'']);
+            let has_doubt = is_closed && has_quotes && !is_balanced(content);
+            return if has_doubt { Err(unsettled) } else { Ok((end, End::Cut)) };
+        };
         if !is_balanced(text) {
             return if is_balanced(content) { Ok((end, End::Cut)) } else { Err(unsettled) };
         }
-        // `"first, second: 1}` may be one member or two.
+        // `"first, second: 1}` may be one member or two, unless the schema knows the second.
         for (comma, _) in text.match_indices(',') {
-            if self.kind() == Some(super::parser::Kind::Object)
-                && self.key_ahead(self.source.skip_blanks(start + comma + 1)).is_some()
-            {
+            if self.kind() != Some(super::parser::Kind::Object) {
                 return Err(unsettled);
+            }
+            let key = self.source.skip_blanks(start + comma + 1);
+            if let Some((key_end, _)) = self.key_ahead(key) {
+                let is_known = self.is_known(self.source.slice(key..key_end));
+                let before = text.get(..comma).unwrap_or_default();
+                let is_end = is_known && inner.count == 0 && !has_odd_end(before);
+                return if is_end { Ok((start + comma, End::Missing)) } else { Err(unsettled) };
             }
         }
         // It may have been cut off as well, just behind brackets of its own.
         self.truncated = true;
         let text = text.trim_end();
+        if has_odd_end(text) && inner.count == 0 {
+            return Err(unsettled);
+        }
         Ok((start + text.len(), End::Missing))
     }
 
@@ -379,4 +462,9 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         Ok((decoded.text, open..self.at))
     }
+}
+
+/// Whether the end of a string that lacks its quote may be another quote, or is nothing.
+fn has_odd_end(text: &str) -> bool {
+    text.is_empty() || text.ends_with(['"', '\'', '`', '”', '’', ','])
 }

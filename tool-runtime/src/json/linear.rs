@@ -1,0 +1,111 @@
+//! The work is linear in the text, whatever the text.
+
+use super::*;
+use crate::json::locate::STEPS_PER_BYTE;
+
+const LEN: usize = 200_000;
+
+/// The work is counted, never timed, so that the test says the same on every machine.
+#[test]
+fn the_work_is_linear_in_the_text() {
+    let any = Value::Bool(true);
+    let objects = serde_json::json!({"type": "object"});
+    let units = [
+        "[",
+        "{",
+        "{\"a\":",
+        "\"",
+        "\\",
+        "`",
+        "```",
+        "```json\n",
+        "~~~",
+        "{ prose {",
+        "]}",
+        "[1,",
+        "[]",
+        "{}",
+        "{\"a\":1}",
+        "{x}",
+        "<",
+        "<a",
+        "<a>",
+        "</think>",
+        "<think>",
+        "[A",
+        "[/A]",
+        "f(",
+        "f([])",
+        "\"a\",",
+        "{\\\"a\\\":1}",
+        "\"{\\\"a\\\":1}\"",
+        "[] ",
+        " ",
+        "\u{a0}",
+        "å",
+        "9",
+        "t",
+        "\"a\":[1],",
+        "[1 2]",
+        "[a]\n",
+        "]</think>",
+        "[1 2]</think>",
+        "x(",
+        ",",
+        "aaaa",
+        "a:",
+        "{:::",
+        "a \"b\" c ",
+        "a \"b\", c ",
+        "\": ",
+        "\", \"",
+        "'a' ",
+        "\"\"",
+        "“",
+        "/*",
+        "\" /* ",
+        "\" // \n",
+        "#",
+        "(",
+        "a, ",
+        "{'a':1,",
+        "1 ",
+        "\"+",
+        "=>",
+        "\n\"a\": ",
+        "\"a: ",
+        "\"a\" 1",
+        "\"a\" \"b\", ",
+        "a\": ",
+        "a = b, ",
+        "\", a: \"",
+        "'a\": ",
+        "a\", ",
+        "{```",
+        "`a",
+        "｛",
+        "\\\"a ",
+    ];
+    let reading = Reading { options: Options::default(), keys: Keys::NONE };
+    for unit in units {
+        for (prefix, wanted, len) in [
+            // Small first: work that isn't linear shall fail the test, not hold it up.
+            ("", &any, LEN / 100),
+            ("", &any, LEN),
+            ("", &objects, LEN / 10),
+            ("x", &objects, LEN / 10),
+            ("\n\n [1] ", &any, LEN / 10),
+            ("{\"a\": \"", &any, LEN / 10),
+            ("\"", &objects, LEN / 10),
+        ] {
+            let text = prefix.to_owned() + &unit.repeat(len / unit.len());
+            let mut steps = 0;
+            let _ = read_as(&text, wanted, &reading, &mut steps);
+            assert!(
+                steps <= STEPS_PER_BYTE * text.len(),
+                "{prefix:?} and {unit:?}: {steps} steps for {} bytes",
+                text.len()
+            );
+        }
+    }
+}

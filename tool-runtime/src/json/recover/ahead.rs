@@ -1,0 +1,155 @@
+//! Looks at what may be the next key.
+//!
+//! **Fuel.** A key is short, and a look at one ends with it; each is counted.
+
+use super::{
+    build::Build,
+    ending::{Fit, ascii_key_len, is_bare_key},
+    parser::Parser,
+    source::Family,
+};
+
+/// Keys are not longer than this.
+pub(super) const KEY: usize = 256;
+
+impl<B: Build> Parser<'_, '_, B> {
+    /// The end of the key that begins at `at`, and what is behind its colon.
+    pub(super) fn key_ahead(&mut self, at: usize) -> Option<(usize, usize)> {
+        let is_quoted = self.source.quote(at).is_some();
+        let end = self.key_end(at)?;
+        let colon = self.look(end);
+        match self.source.sign(colon)? {
+            (b':', len) => Some((end, colon + len)),
+            (b'=', _) if self.source.byte(colon + 1) == Some(b'>') => Some((end, colon + 2)),
+            (b'=', _) if self.source.byte(colon + 1) == Some(b'=') => None,
+            (b'=', len) if is_quoted || is_name(self.source.slice(at..end)) => {
+                Some((end, colon + len))
+            }
+            _ => None,
+        }
+    }
+
+    /// The end of the key that begins at `at`, if it does end.
+    fn key_end(&mut self, at: usize) -> Option<usize> {
+        match self.source.quote(at) {
+            Some((family, len)) => self.quoted_key_end(at, family, len),
+            None => {
+                let rest = self.source.rest(at);
+                let len = match ascii_key_len(rest) {
+                    Some(len) => len,
+                    None => rest.char_indices().take(KEY).find(|&(_, c)| !is_bare_key(c))?.0,
+                };
+                self.burn(at, at + len);
+                let word = rest.get(..len)?;
+                if word.trim_end().is_empty() {
+                    return None;
+                }
+                // A quote at its end only.
+                let quote = self.source.quote(at + len).filter(|_| is_name(word));
+                Some(at + len + quote.map_or(0, |(_, len)| len))
+            }
+        }
+    }
+
+    fn quoted_key_end(&mut self, at: usize, family: Family, len: usize) -> Option<usize> {
+        // `""key""`
+        let is_double = self.source.byte(at) == self.source.byte(at + 1)
+            && self.source.char(at + 2).is_some_and(char::is_alphanumeric);
+        let mut end = at + len + usize::from(is_double);
+        loop {
+            let rest = self.source.rest_bytes(end);
+            let rest = rest.get(..rest.len().min(KEY)).unwrap_or(rest);
+            let step = family.next(rest)?;
+            self.burn(end, end + step);
+            end += step;
+            if self.source.byte(end)? < b' ' || end - at > KEY {
+                return None;
+            }
+            match self.source.quote(end) {
+                Some((other, len)) if family.closes(other) => {
+                    let second = is_double && self.source.byte(end) == self.source.byte(end + 1);
+                    return Some(end + len + usize::from(second));
+                }
+                Some((_, len)) => end += len,
+                None if self.source.byte(end) == Some(b'\\') => end += 2,
+                None => end += self.source.char(end).map_or(1, char::len_utf8),
+            }
+        }
+    }
+
+    /// How well a member begins at `at`, where no key with a colon behind it does.
+    pub(super) fn fits_without_colon(&mut self, at: usize) -> Fit {
+        let rest = self.source.rest(at);
+        let Some((family, len)) = self.source.quote(at) else {
+            // The text may end within a bare key.
+            return if rest.len() <= KEY && is_name(rest) { Fit::Weak } else { Fit::No };
+        };
+        let inside = self.source.rest(at + len);
+        if inside.len() <= KEY {
+            let word = inside.trim_start_matches(is_bare_key);
+            match self.source.quote(self.source.end() - word.len()) {
+                None if word.is_empty() => return Fit::Strong,
+                Some((other, len))
+                    if family.closes(other)
+                        && word.get(len..).is_some_and(|rest| rest.trim().is_empty()) =>
+                {
+                    return Fit::Strong;
+                }
+                _ if inside.contains(is_closer) => {}
+                _ => {
+                    let is_cut = match self.key_end(at) {
+                        Some(end) => self.source.skip_blanks(end) >= self.source.end(),
+                        None => !inside.contains(char::is_control),
+                    };
+                    if is_cut {
+                        return Fit::Weak;
+                    }
+                }
+            }
+        }
+        // `"days: 3`, `'days": 3`
+        let name = inside.find(|c| !is_name_char(c)).unwrap_or(inside.len());
+        let mut colon = at + len + name;
+        self.burn(at, colon);
+        colon += self.source.quote(colon).map_or(0, |(_, len)| len);
+        if name > 0 && self.source.byte(colon) == Some(b':') {
+            return self.value_begins(colon + 1).min(Fit::Weak);
+        }
+        // `"days" 3`
+        let Some(end) = self.key_end(at) else { return Fit::No };
+        let next = self.look(end);
+        let is_value = matches!(self.source.byte(next), Some(b'0'..=b'9' | b'-' | b'{' | b'['));
+        let is_value = is_value
+            || self.source.quote(next).is_some() && is_name(self.source.slice(at + len..end - len));
+        if next > end && is_value { Fit::Weak } else { Fit::No }
+    }
+
+    /// Where the key ends whose content so far, up to the quote at `at`, is `city: ` or `city": `:
+    /// before that colon, with another quote or with none. The quote then begins the value.
+    pub(super) fn key_ends_before(&self, start: usize, at: usize) -> Option<(usize, usize)> {
+        let content = self.source.slice(start..at).trim_end().strip_suffix(':')?.trim_end();
+        let name = content.trim_end_matches(|c: char| !is_name_char(c));
+        let end = start + name.len();
+        let quote = match self.source.quote(end) {
+            Some((_, len)) if end + len == start + content.len() => len,
+            _ if name.len() == content.len() => 0,
+            _ => return None,
+        };
+        is_name(name).then_some((end, quote))
+    }
+}
+
+fn is_name_char(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '$')
+}
+
+const fn is_closer(c: char) -> bool {
+    matches!(c, '}' | ']' | ')' | ',' | ':')
+}
+
+/// Whether `word` is one word that may be a key without quotes.
+pub(super) fn is_name(word: &str) -> bool {
+    let word = word.trim_end();
+    word.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '$'))
+        && word.chars().all(is_name_char)
+}

@@ -56,13 +56,7 @@ impl<'t> Piece<'t> {
 
     /// The value that the piece spells, and its text without escapes around it.
     pub(super) fn read(&self) -> serde_json::Result<(Value, String)> {
-        let json = if self.escaped {
-            // Line breaks between members may have been left as they were.
-            let body = self.text.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t");
-            serde_json::from_str(&format!("\"{body}\""))?
-        } else {
-            self.text.to_owned()
-        };
+        let json = if self.escaped { within_a_string(self.text)? } else { self.text.to_owned() };
         Ok((read_unique(&json)?, json))
     }
 
@@ -76,8 +70,7 @@ impl<'t> Piece<'t> {
         let body = text.trim_end_matches('\\');
         let escapes = text.len() - body.len();
         let body = text.get(..text.len() - escapes % 2)?;
-        let body = body.replace('\n', "\\n").replace('\r', "\\r").replace('\t', "\\t");
-        serde_json::from_str(&format!("\"{body}\"")).ok()
+        within_a_string(body).ok()
     }
 
     /// Whether this is a word in brackets, such as `{city}`, `[see below]` or `[TOOL_CALLS]`:
@@ -148,6 +141,25 @@ pub(super) fn scalar_len(text: &str) -> Option<usize> {
             _ => {}
         }
     }
+}
+
+/// What `body` says as the content of a string. Line breaks between members may have been left as
+/// they were; but one behind a backslash is no part of an escape.
+fn within_a_string(body: &str) -> serde_json::Result<String> {
+    let mut quoted = String::with_capacity(body.len() + 2);
+    quoted.push('"');
+    let mut is_escaped = false;
+    for c in body.chars() {
+        match c {
+            '\n' if !is_escaped => quoted.push_str("\\n"),
+            '\r' if !is_escaped => quoted.push_str("\\r"),
+            '\t' if !is_escaped => quoted.push_str("\\t"),
+            c => quoted.push(c),
+        }
+        is_escaped = c == '\\' && !is_escaped;
+    }
+    quoted.push('"');
+    serde_json::from_str(&quoted)
 }
 
 #[cfg(test)]

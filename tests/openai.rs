@@ -155,7 +155,7 @@ async fn damaged_arguments_go_back_as_json() {
     let messages = second_request(calls).await;
 
     let sent = |place: usize| &messages[0]["tool_calls"][place]["function"]["arguments"];
-    assert_eq!(sent(0), r#"{"city":"Oslo"}"#);
+    assert_eq!(sent(0), r#"{"city": "Oslo"}"#);
     assert!(serde_json::from_str::<serde_json::Map<_, _>>(sent(1).as_str().unwrap()).is_ok());
     assert_eq!(sent(2), r#"{"city":"Rome"}"#);
     assert_eq!(messages[1]["content"], "rain in Oslo");

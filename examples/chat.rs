@@ -8,6 +8,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use tool_runtime::agent::Prompt;
+use tool_runtime::event::ToolEvent;
 use tool_runtime::providers::OpenAi;
 use tool_runtime::{
     Agent, Answer, Event, Message, StopReason, Stopped, ToolError, Tools, args, tool, tools,
@@ -93,9 +94,9 @@ async fn convert_length(
 }
 
 fn show(event: &Event) {
-    match event {
-        Event::CallStarted { call } => println!("  → {call}"),
-        Event::CallFinished(done) => println!("  ← {} ({:?})", done.result.text, done.took),
+    match event.tool() {
+        Some(ToolEvent::Started { call }) => println!("  → {call}"),
+        Some(ToolEvent::Finished(done)) => println!("  ← {} ({:?})", done.result.text, done.took),
         _ => {}
     }
 }

@@ -6,7 +6,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use tokio::time::sleep;
-use tool_runtime::{Agent, ChatReply, Event, ScriptedModel, ToolError, tool, tools};
+use tool_runtime::{Agent, ChatReply, ScriptedModel, ToolError, tool, tools};
 
 /// Divides two numbers.
 #[tool(pure)]
@@ -61,9 +61,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             .call("first_letter", r#"{"word": ""}"#),
         ChatReply::text("None of that worked, and I am still here."),
     ]);
-    let agent =
-        Agent::new(model, tools![divide, setting, ask_slowly, first_letter]).on_event(|event| {
-            let Event::CallFinished(done) = event else { return };
+    let agent = Agent::new(model, tools![divide, setting, ask_slowly, first_letter])
+        .on_tool_result(|done| {
             println!(
                 "{}\n  the model reads: {}",
                 done.call,

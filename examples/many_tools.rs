@@ -93,11 +93,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let search = snapshot.definition(SearchTools::NAME).ok_or("it is registered")?;
     println!("With search: 1 tool, {} bytes, and what it finds", bytes(&[search]));
 
-    let agent = Agent::new(script(), registry).selector(BySearch::new()).on_event(|event| {
-        if let Event::CallFinished(done) = event {
-            println!("{} → {}", done.call, done.result.text);
-        }
-    });
+    let agent = Agent::new(script(), registry)
+        .selector(BySearch::new())
+        .on_tool_result(|done| println!("{} → {}", done.call, done.result.text));
     println!("{}", agent.run("I won't fly to Oslo after all.").await?);
     Ok(())
 }

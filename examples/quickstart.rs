@@ -5,6 +5,7 @@
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
+use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
 use tool_runtime::{Agent, ChatReply, Event, ScriptedModel, ScriptedTurn, args, tool, tools};
 
 /// Where, and how far ahead.
@@ -90,12 +91,14 @@ fn show(at: Duration, event: &Event) {
             text.replace('\n', "\n                    ")
         );
     };
-    match event {
-        Event::ModelReplied { text, calls, .. } if !calls.is_empty() && !text.is_empty() => {
+    match &event.kind {
+        EventKind::Model(ModelEvent::Replied { text, calls, .. })
+            if !calls.is_empty() && !text.is_empty() =>
+        {
             line("model", text);
         }
-        Event::CallStarted { call } => line("started", &call.to_string()),
-        Event::CallFinished(done) => {
+        EventKind::Tool(ToolEvent::Started { call }) => line("started", &call.to_string()),
+        EventKind::Tool(ToolEvent::Finished(done)) => {
             for fix in &done.fixes {
                 line("repaired", &fix.to_string());
             }

@@ -6,7 +6,7 @@ mod conversation;
 use std::sync::{Arc, LazyLock, Mutex};
 
 use conversation::{assert_complete, calls, echo, echo_call, refuse, results};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify};
 use tool_runtime::{
     Agent, AssistantPart, ChatReply, Event, Message, Registry, ScriptedModel, ScriptedTurn,
@@ -192,15 +192,23 @@ async fn events_come_in_order_and_survive_serialisation() {
 
     let told = told.lock().unwrap();
     let written = serde_json::to_value(&*told).unwrap();
-    let names: Vec<_> = written.as_array().unwrap().iter().map(|event| &event["event"]).collect();
-    let turn = ["model_asked", "model_replied", "call_started", "call_finished"];
-    assert_eq!(names, [&turn[..], &turn[..], &turn[..2]].concat());
+    let word = |value: &Value| value.as_str().unwrap().to_owned();
+    let name = |event: &Value| word(&event["layer"]) + " " + &word(&event["action"]);
+    let names: Vec<_> = written.as_array().unwrap().iter().map(name).collect();
+    let turn = ["model asked", "model replied", "tool started", "tool finished"];
+    let (start, end) = (["run started"], ["run finished"]);
+    assert_eq!(names, [&start[..], &turn[..], &turn[..], &turn[..2], &end[..]].concat());
+    // One run, its turns in order, and no time that runs backwards.
+    assert!(told.iter().all(|event| event.origin.run == told[0].origin.run));
+    assert!(told.is_sorted_by_key(|event| event.at));
+    let turns: Vec<_> = told.iter().map(|event| event.origin.turn).collect();
+    assert_eq!(turns, [0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3]);
     assert_eq!(serde_json::from_value::<Vec<Event>>(written).unwrap(), *told);
     let text = serde_json::to_string(&*told).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Event>>(&text).unwrap(), *told);
 
     // The model's damaged text is kept beside what was repaired in it.
-    let Event::CallFinished(done) = &told[3] else { panic!("{:?}", told[3]) };
+    let done = told[4].finished().unwrap();
     assert_eq!(done.call.arguments.to_text(), "```json\n{\"text\": \"a\"}\n```");
     assert!(done.result.is_success() && !done.fixes.is_empty());
 

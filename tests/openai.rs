@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use server::{Reply, Server};
+use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
 use tool_runtime::providers::OpenAi;
-use tool_runtime::{Agent, Event, Finish, Message, StopReason, Tools, tool, tools};
+use tool_runtime::{Agent, Finish, Message, StopReason, Tools, tool, tools};
 
 const KEY: &str = "sk-very-secret";
 
@@ -174,11 +175,13 @@ async fn events_bear_the_ids_of_the_conversation() {
     let kept = Arc::clone(&seen);
     let agent =
         Agent::new(OpenAi::new(server.base_url(), "m"), tools![forecast]).on_event(move |event| {
-            match event {
-                Event::ModelReplied { calls, .. } => {
+            match &event.kind {
+                EventKind::Model(ModelEvent::Replied { calls, .. }) => {
                     kept.lock().unwrap().extend(calls.iter().map(|call| call.id.to_string()));
                 }
-                Event::CallStarted { call } => kept.lock().unwrap().push(call.id.to_string()),
+                EventKind::Tool(ToolEvent::Started { call }) => {
+                    kept.lock().unwrap().push(call.id.to_string())
+                }
                 _ => {}
             }
         });

@@ -16,7 +16,7 @@ const MAY_IMPORT: [(&str, &[&str]); 13] = [
     ("schema", &[]),
     ("json", &[]),
     ("event", &["guard", "message", "json"]),
-    ("tool", &["schema", "json", "message", "event"]),
+    ("tool", &["guard", "schema", "json", "message", "event"]),
     ("registry", &["guard", "tool", "schema", "message", "event"]),
     ("models", &["message", "tool", "event"]),
     ("drivers", &["json", "message", "models", "tool"]),

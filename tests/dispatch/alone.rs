@@ -1,4 +1,4 @@
-//! One call is run as several are.
+//! One call is run as several are, but for the task that it runs in.
 
 use super::*;
 
@@ -7,7 +7,7 @@ tokio::task_local! {
 }
 
 #[tokio::test]
-async fn a_tool_sees_nothing_of_the_callers_task() {
+async fn several_run_in_tasks_of_their_own() {
     let look = ByHand::new("look", || -> Call<'static> {
         Box::pin(async {
             let seen = CALLER.try_with(|caller| *caller).unwrap_or("nobody");
@@ -15,10 +15,10 @@ async fn a_tool_sees_nothing_of_the_callers_task() {
         })
     });
     let dispatcher = dispatcher(Tools::new().with(look));
-    for count in [1, 2] {
+    for (count, caller) in [(1, "me"), (2, "nobody")] {
         let list = vec![("look", "{}"); count];
         let done = CALLER.scope("me", dispatcher.dispatch(calls(&list))).await;
-        assert_eq!(texts(&done), vec!["nobody"; count]);
+        assert_eq!(texts(&done), vec![caller; count]);
     }
 }
 

@@ -48,11 +48,7 @@ fn observed(dispatcher: Dispatcher) -> (Dispatcher, std::sync::mpsc::Receiver<Ev
 }
 
 fn finished(events: &std::sync::mpsc::Receiver<Event>) -> Vec<ToolExecution> {
-    let finished = |event| match event {
-        Event::CallFinished(execution) => Some(execution),
-        _ => None,
-    };
-    events.try_iter().filter_map(finished).collect()
+    events.try_iter().filter_map(|event| event.finished().cloned()).collect()
 }
 
 #[tokio::test(start_paused = true)]
@@ -136,7 +132,7 @@ fn what_is_torn_down_with_its_runtime_is_told_of() {
     let handle = gone.handle().clone();
     gone.shutdown_background();
     let alive = tokio::runtime::Builder::new_current_thread().build().unwrap();
-    for count in [1, 2] {
+    for count in [2, 3] {
         let (dispatcher, events) = observed(all());
         let list = vec![("add", r#"{"a": 1, "b": 2}"#); count];
         let done = alive.block_on(async {

@@ -14,8 +14,8 @@ use std::task::{Context, Poll, Waker};
 
 use serde::Deserialize;
 use tool_runtime::{
-    Arguments, Registry, Snapshot, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
-    ToolOutput, async_trait, dispatch, tool, tools,
+    Arguments, Dispatcher, Registry, Snapshot, Tool, ToolCall, ToolContext, ToolDefinition,
+    ToolError, ToolOutput, async_trait, dispatch, tool, tools,
 };
 
 /// How many tools are registered.
@@ -105,6 +105,20 @@ fn framework(name: &str, count: usize) -> impl FnMut() -> String {
         let arguments = black_box(&call.arguments);
         let output = now(dispatch::invoke(tool.as_ref(), arguments, &ctx));
         output.unwrap().into_text()
+    })
+}
+
+/// The same through everything that stands between a model and a tool, with nothing configured.
+pub(crate) fn pipeline(count: usize) -> impl FnMut() -> String {
+    let mut call = Some(ToolCall::new("call_1", "add", TEXT));
+    let tools = snapshot("add", count);
+    let dispatcher = Dispatcher::new(Registry::new());
+    ready(move || {
+        // It moves in and comes back out: making one belongs to whoever reads the model's reply.
+        let calls = vec![black_box(call.take()).unwrap()];
+        let done = now(dispatcher.dispatch_on(&tools, calls)).pop().unwrap();
+        call = Some(done.call);
+        done.result.text
     })
 }
 

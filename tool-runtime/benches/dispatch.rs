@@ -2,7 +2,7 @@
 
 mod contenders;
 
-use contenders::{COUNTS, args_struct, boxed, floor, params};
+use contenders::{COUNTS, args_struct, boxed, floor, params, pipeline};
 use criterion::{BenchmarkId, Criterion};
 
 fn main() {
@@ -14,6 +14,8 @@ fn main() {
         group.bench_function(BenchmarkId::new("params", count), |bench| bench.iter(params(count)));
         let args = BenchmarkId::new("args", count);
         group.bench_function(args, |bench| bench.iter(args_struct(count)));
+        let whole = BenchmarkId::new("pipeline", count);
+        group.bench_function(whole, |bench| bench.iter(pipeline(count)));
     }
     group.finish();
     criterion.final_summary();

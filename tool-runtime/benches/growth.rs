@@ -17,7 +17,7 @@ use rounds::Rounds;
 use serde_json::{Value, json};
 use tool_runtime::json::{parse, parse_as};
 
-const ROUNDS: usize = 20;
+const ROUNDS: usize = 100;
 const LENS: [usize; 3] = [100_000, 200_000, 400_000];
 const STACK: usize = 256 * 1024;
 const WANTED: f64 = 1.1;

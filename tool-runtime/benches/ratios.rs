@@ -9,7 +9,7 @@
 mod contenders;
 mod rounds;
 
-use contenders::{COUNTS, args_struct, boxed, floor, params};
+use contenders::{COUNTS, args_struct, boxed, floor, params, pipeline};
 use rounds::Rounds;
 
 fn main() {
@@ -19,21 +19,25 @@ fn main() {
         rounds.add(boxed(count));
         rounds.add(params(count));
         rounds.add(args_struct(count));
+        rounds.add(pipeline(count));
     }
     let times = rounds.run();
     let floor = times[0];
 
     println!("floor: {floor:.0} ns\n");
-    println!("| tools | boxed ns | params ns | × floor | × boxed | args ns | × floor | × boxed |");
-    println!("|---|---|---|---|---|---|---|---|");
-    for (count, times) in COUNTS.iter().zip(times[1..].chunks_exact(3)) {
-        let [boxed, params, args] = [times[0], times[1], times[2]];
+    println!(
+        "| tools | boxed ns | params ns | × floor | × boxed | args ns | × floor | × boxed | pipeline ns | × floor |"
+    );
+    println!("|---|---|---|---|---|---|---|---|---|---|");
+    for (count, times) in COUNTS.iter().zip(times[1..].chunks_exact(4)) {
+        let [boxed, params, args, pipeline] = [times[0], times[1], times[2], times[3]];
         println!(
-            "| {count} | {boxed:.0} | {params:.0} | {:.2} | {:.2} | {args:.0} | {:.2} | {:.2} |",
+            "| {count} | {boxed:.0} | {params:.0} | {:.2} | {:.2} | {args:.0} | {:.2} | {:.2} | {pipeline:.0} | {:.2} |",
             params / floor,
             params / boxed,
             args / floor,
             args / boxed,
+            pipeline / floor,
         );
     }
 }

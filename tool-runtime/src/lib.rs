@@ -18,6 +18,7 @@ pub mod schema;
 mod tool;
 
 pub use async_trait::async_trait;
+pub use tokio_util::sync::CancellationToken;
 #[doc = include_str!("docs/args.md")]
 pub use tool_macros::args;
 #[doc = include_str!("docs/tool.md")]

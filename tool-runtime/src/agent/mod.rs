@@ -4,22 +4,28 @@
 
 mod mend;
 mod outcome;
+mod paused;
 mod prompt;
 mod run;
 mod turn;
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
 
 pub use outcome::{Answer, StopReason, Stopped};
+pub use paused::{NotPending, Paused, PendingCall};
 pub use prompt::Prompt;
 pub use turn::{OutOfTurn, Outcome, Step, Turn};
 
-use crate::dispatch::{Approver, Concurrency, Interceptor, Permissions};
-use crate::event::{Event, Observers, ToolExecution};
+use crate::dispatch::{
+    Approver, Concurrency, Dispatch, Dispatcher, Interceptor, OnBlock, OnFailure, Permissions,
+};
+use crate::event::{Event, Observer, ToolExecution};
 use crate::models::ChatModel;
 use crate::registry::{AllTools, IntoRegistry, Registry, RegistryError, Selector};
-use crate::tool::Extensions;
 
 /// A model with tools.
 ///
@@ -52,15 +58,11 @@ use crate::tool::Extensions;
 pub struct Agent {
     model: Arc<dyn ChatModel>,
     registry: Result<Registry, RegistryError>,
-    observers: Observers,
-    extensions: Extensions,
-    granted: Vec<String>,
+    /// The terms; each run has a dispatcher of its own under them.
+    dispatcher: Dispatcher,
+    elsewhere: Option<Arc<dyn Dispatch>>,
     selector: Arc<dyn Selector>,
-    permissions: Permissions,
-    approver: Option<Arc<dyn Approver>>,
-    interceptors: Vec<Arc<dyn Interceptor>>,
-    concurrency: Option<Concurrency>,
-    output_limit: Option<usize>,
+    stop: Option<CancellationToken>,
     system: Option<String>,
     max_iterations: u32,
 }
@@ -74,15 +76,10 @@ impl Agent {
         Self {
             model: Arc::new(model),
             registry: tools.into_registry(),
-            observers: Observers::default(),
-            extensions: Extensions::default(),
-            granted: Vec::new(),
+            dispatcher: Dispatcher::new(Registry::new()),
+            elsewhere: None,
             selector: Arc::new(AllTools),
-            permissions: Permissions::default(),
-            approver: None,
-            interceptors: Vec::new(),
-            concurrency: None,
-            output_limit: None,
+            stop: None,
             system: None,
             max_iterations: 20,
         }
@@ -97,38 +94,72 @@ impl Agent {
 
     /// Has this see each call before it runs, and what became of it; behind those added before.
     #[must_use]
-    pub fn interceptor(mut self, interceptor: impl Interceptor + 'static) -> Self {
-        self.interceptors.push(Arc::new(interceptor));
-        self
+    pub fn interceptor(self, interceptor: impl Interceptor + 'static) -> Self {
+        self.under(|terms| terms.interceptor(interceptor))
     }
 
     /// Says which tools may run, other than what they say of themselves.
     #[must_use]
-    pub fn permissions(mut self, permissions: Permissions) -> Self {
-        self.permissions = permissions;
-        self
+    pub fn permissions(self, permissions: Permissions) -> Self {
+        self.under(|terms| terms.permissions(permissions))
     }
 
     /// Has this decide on calls of tools of `permission = "ask"`. Where nobody does, they are neither
     /// offered nor run.
     #[must_use]
-    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
-        self.approver = Some(Arc::new(approver));
-        self
+    pub fn approver(self, approver: impl Approver + 'static) -> Self {
+        self.under(|terms| terms.approver(approver))
     }
 
-    /// Limits how many calls of a run go on at once; as many as there are unless set.
+    /// Limits how many calls of all its runs go on at once; as many as there are unless set.
     #[must_use]
-    pub fn concurrency(mut self, limits: Concurrency) -> Self {
-        self.concurrency = Some(limits);
-        self
+    pub fn concurrency(self, limits: Concurrency) -> Self {
+        self.under(|terms| terms.concurrency(limits))
     }
 
     /// Tells the model at most this many bytes of an output, its head and its tail; 100,000 unless
     /// set.
     #[must_use]
-    pub fn output_limit(mut self, bytes: usize) -> Self {
-        self.output_limit = Some(bytes);
+    pub fn output_limit(self, bytes: usize) -> Self {
+        self.under(|terms| terms.output_limit(bytes))
+    }
+
+    /// Limits how long the calls of one reply may take together.
+    #[must_use]
+    pub fn deadline(self, limit: Duration) -> Self {
+        self.under(|terms| terms.deadline(limit))
+    }
+
+    /// Says what the failure of a call means for the run; the model is told, unless set.
+    #[must_use]
+    pub fn on_failure(self, policy: OnFailure) -> Self {
+        self.under(|terms| terms.on_failure(policy))
+    }
+
+    /// Says what it means for the run that a call is held back; the model is told, unless set.
+    #[must_use]
+    pub fn on_block(self, policy: OnBlock) -> Self {
+        self.under(|terms| terms.on_block(policy))
+    }
+
+    /// Has calls run by this rather than in this process. It is told nothing of permissions, limits
+    /// and the rest, which are its own affair then.
+    #[must_use]
+    pub fn dispatch(mut self, elsewhere: impl Dispatch + 'static) -> Self {
+        self.elsewhere = Some(Arc::new(elsewhere));
+        self
+    }
+
+    /// Stops its runs when this is cancelled: calls that run are stopped and answered as cancelled,
+    /// and the run ends with [`StopReason::Cancelled`].
+    #[must_use]
+    pub fn stop_on(mut self, stop: CancellationToken) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    fn under(mut self, change: impl FnOnce(Dispatcher) -> Dispatcher) -> Self {
+        self.dispatcher = change(self.dispatcher);
         self
     }
 
@@ -149,24 +180,22 @@ impl Agent {
     /// Gives tools a value to use, which they find by its type in
     /// [`ToolContext::get`](crate::ToolContext::get).
     #[must_use]
-    pub fn extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
-        self.extensions = self.extensions.with(value);
-        self
+    pub fn extension<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.under(|terms| terms.extension(value))
     }
 
     /// Lets tools use what they declare by `requires("…")`, such as `filesystem`; a tool that needs
     /// more is neither offered nor run.
     #[must_use]
-    pub fn grant<C: Into<String>>(mut self, capabilities: impl IntoIterator<Item = C>) -> Self {
-        self.granted.extend(capabilities.into_iter().map(Into::into));
-        self
+    pub fn grant<C: Into<String>>(self, capabilities: impl IntoIterator<Item = C>) -> Self {
+        self.under(|terms| terms.grant(capabilities))
     }
 
     /// Tells `observer` of each call as soon as it has its result, in the call's own task.
     #[must_use]
     pub fn on_tool_result(self, observer: impl Fn(&ToolExecution) + Send + Sync + 'static) -> Self {
         self.on_event(move |event| {
-            if let Event::CallFinished(execution) = event {
+            if let Some(execution) = event.finished() {
                 observer(execution);
             }
         })
@@ -174,9 +203,14 @@ impl Agent {
 
     /// Tells `observer` of everything that happens in a run.
     #[must_use]
-    pub fn on_event(mut self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        self.observers.add(observer);
-        self
+    pub fn on_event(self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        self.observer(observer)
+    }
+
+    /// Tells this observer of everything that happens in a run.
+    #[must_use]
+    pub fn observer(self, observer: impl Observer + 'static) -> Self {
+        self.under(|terms| terms.observer(observer))
     }
 
     /// Runs until the model answers in words alone.
@@ -193,6 +227,19 @@ impl Agent {
     /// Outside a tokio runtime, once tools are called.
     pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
         run::run(self, prompt.into()).await
+    }
+
+    /// Goes on with a run that stopped for somebody's approval. What was decided holds for the
+    /// arguments that were shown; calls that nobody decided on are asked about again. The calls
+    /// beside them are not run again.
+    ///
+    /// # Errors
+    /// As of [`run`](Self::run).
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    pub async fn resume(&self, paused: Paused) -> Result<Answer, Stopped> {
+        run::resume(self, paused).await
     }
 }
 

@@ -1,7 +1,9 @@
 use std::fmt;
 
 use super::Prompt;
+use super::paused::Paused;
 use super::turn::OutOfTurn;
+use crate::event::ToolExecution;
 use crate::message::Message;
 use crate::models::{Finish, ModelError};
 use crate::registry::RegistryError;
@@ -104,6 +106,17 @@ pub enum StopReason {
     /// The tools could not be registered; the model was never asked.
     #[error(transparent)]
     Registry(#[from] RegistryError),
+    /// Calls wait for somebody to decide on them. In the transcript they are answered with that; to
+    /// go on, decide and [`resume`](crate::Agent::resume).
+    #[error("{} of the model's calls wait for approval", .0.pending().len())]
+    AwaitingApproval(Box<Paused>),
+    /// A call failed or was held back, and that ends a run here: see
+    /// [`on_failure`](crate::Agent::on_failure) and [`on_block`](crate::Agent::on_block).
+    #[error("the call of `{}` ended the run: {}", .0.call.name, .0.result.text)]
+    Halted(Box<ToolExecution>),
+    /// It was stopped from outside, by the token of [`stop_on`](crate::Agent::stop_on).
+    #[error("the run was cancelled")]
+    Cancelled,
     /// A fault of the loop itself.
     #[error(transparent)]
     OutOfTurn(#[from] OutOfTurn),

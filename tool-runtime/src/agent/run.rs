@@ -1,75 +1,205 @@
 //! Drives a [`Turn`] with a model and a dispatcher.
 
-use std::collections::HashSet;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashSet};
 
 use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
 
+use super::paused::{Paused, PendingCall};
 use super::{Agent, Answer, Outcome, Prompt, Step, StopReason, Stopped, Turn};
-use crate::dispatch::Dispatcher;
-use crate::event::{EffectRecord, Event, ToolExecution};
+use crate::dispatch::{Batch, Dispatch, Dispatcher};
+use crate::event::{
+    EffectRecord, EventKind, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
+};
 use crate::guard::{Guarded, Panic, guarded};
-use crate::message::Message;
+use crate::message::{Message, ToolCall, ToolResult};
 use crate::models::ChatRequest;
-use crate::registry::{AllTools, Selection, Selector};
-use crate::tool::ToolDefinition;
+use crate::registry::{AllTools, Selection, Selector, Snapshot};
+use crate::tool::{Decision, ToolDefinition, ToolErrorKind};
 
 pub(super) async fn run(agent: &Agent, prompt: Prompt) -> Result<Answer, Stopped> {
-    let mut turn = Turn::new(prompt.into_transcript(agent.system.as_deref()), agent.max_iterations);
-    match drive(agent, &mut turn).await {
-        Ok(()) => {
-            let transcript = turn.into_transcript();
-            let text = transcript.last().map(Message::text).unwrap_or_default();
-            Ok(Answer { text, transcript })
+    let turn = Turn::new(prompt.into_transcript(agent.system.as_deref()), agent.max_iterations);
+    Run::new(agent, RunId::random(), turn, BTreeMap::new()).finish().await
+}
+
+pub(super) async fn resume(agent: &Agent, paused: Paused) -> Result<Answer, Stopped> {
+    let approved = paused.approved();
+    let Paused { run, turn, decisions, .. } = paused;
+    let run = Run::new(agent, run, turn, approved);
+    Run { decisions, ..run }.finish().await
+}
+
+struct Run<'a> {
+    agent: &'a Agent,
+    dispatcher: Dispatcher,
+    run: RunId,
+    turn: Turn,
+    /// What was decided while the run waited.
+    decisions: Vec<Decision>,
+}
+
+impl<'a> Run<'a> {
+    fn new(agent: &'a Agent, run: RunId, turn: Turn, approved: BTreeMap<String, String>) -> Self {
+        let registry = agent.registry.clone().unwrap_or_default();
+        let dispatcher = agent.dispatcher.for_run(registry, approved);
+        Self { agent, dispatcher, run, turn, decisions: Vec::new() }
+    }
+
+    async fn finish(mut self) -> Result<Answer, Stopped> {
+        let started = Instant::now();
+        self.tell(|| RunEvent::Started);
+        let ended = self.drive().await;
+        self.tell(|| RunEvent::Finished {
+            error: ended.as_ref().err().map(ToString::to_string),
+            took: micros::in_full(started.elapsed()),
+        });
+        let transcript = self.turn.into_transcript();
+        match ended {
+            Ok(()) => {
+                let text = transcript.last().map(Message::text).unwrap_or_default();
+                Ok(Answer { text, transcript })
+            }
+            Err(why) => Err(Stopped { why, transcript }),
         }
-        Err(why) => Err(Stopped { why, transcript: turn.into_transcript() }),
+    }
+
+    async fn drive(&mut self) -> Result<(), StopReason> {
+        if self.turn.next() == Step::Done(Outcome::Answered) {
+            return Err(StopReason::NothingAsked);
+        }
+        if let Err(error) = &self.agent.registry {
+            return Err(error.clone().into());
+        }
+        // What was offered on a turn is what its calls are looked up in.
+        let mut tools = self.dispatcher.registry().snapshot();
+        loop {
+            if self.agent.stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
+                return Err(StopReason::Cancelled);
+            }
+            match self.turn.next() {
+                Step::Ask => {
+                    tools = self.dispatcher.registry().snapshot();
+                    let may_go = self.dispatcher.offered(&tools);
+                    let offered = select(self.agent, &mut self.turn, &may_go);
+                    self.ask(&offered).await?;
+                }
+                Step::Call(calls) => self.call(&tools, calls).await?,
+                Step::Done(Outcome::Answered) => return Ok(()),
+                Step::Done(Outcome::Cut(finish)) => return Err(StopReason::Cut(finish)),
+                Step::Done(Outcome::Silent) => return Err(StopReason::Silent),
+                Step::Done(Outcome::MaxIterations) => {
+                    return Err(StopReason::MaxIterations(self.turn.iterations()));
+                }
+            }
+        }
+    }
+
+    async fn call(&mut self, tools: &Snapshot, calls: Vec<ToolCall>) -> Result<(), StopReason> {
+        let mut batch = Batch::from(calls.clone());
+        batch.origin = self.origin();
+        batch.conversation = Some(self.turn.shared_transcript());
+        batch.stop = self.agent.stop.clone();
+        batch.decisions = std::mem::take(&mut self.decisions);
+        let done = match &self.agent.elsewhere {
+            None => self.dispatcher.dispatch_on(tools, batch).await,
+            Some(elsewhere) => dispatched(elsewhere.as_ref(), batch, calls).await,
+        };
+        self.turn.pull_in(done.iter().flat_map(found));
+        let halted = self.dispatcher.halted_at(&done).and_then(|at| done.get(at)).cloned();
+        let (pending, done): (Vec<_>, Vec<_>) =
+            done.into_iter().partition(ToolExecution::is_pending);
+        self.turn.on_some_results(done.into_iter().map(|execution| execution.result).collect())?;
+        let paused = (!pending.is_empty()).then(|| {
+            Box::new(Paused {
+                run: self.run,
+                turn: self.turn.clone(),
+                pending: pending.iter().map(waiting).collect(),
+                decisions: Vec::new(),
+                approved: self.dispatcher.approved(),
+            })
+        });
+        if paused.is_some() {
+            // Whoever doesn't resume the run has a conversation to go on with all the same.
+            let results = pending.into_iter().map(|execution| execution.result).collect();
+            self.turn.on_some_results(results)?;
+        }
+        match (halted, paused) {
+            (Some(execution), _) => Err(StopReason::Halted(Box::new(execution))),
+            (None, Some(paused)) => Err(StopReason::AwaitingApproval(paused)),
+            (None, None) => Ok(()),
+        }
+    }
+
+    async fn ask(&mut self, offered: &[&ToolDefinition]) -> Result<(), StopReason> {
+        let asked = Origin::new(self.run, self.turn.iterations() + 1);
+        self.dispatcher.tell(&asked, || ModelEvent::Asked);
+        let started = Instant::now();
+        let request = ChatRequest::new(self.turn.transcript()).tools(offered);
+        let reply = Guarded::new(
+            || {
+                let reply = self.agent.model.reply(request);
+                Box::pin(async { Ok(reply.await?) })
+            },
+            |Panic(message)| Err(StopReason::ModelPanicked(message)),
+        );
+        let reply = match &self.agent.stop {
+            None => reply.await?,
+            Some(stop) => {
+                stop.run_until_cancelled(reply).await.unwrap_or(Err(StopReason::Cancelled))?
+            }
+        };
+        let took = micros::in_full(started.elapsed());
+
+        let before = self.turn.transcript().len();
+        self.turn.on_reply(reply)?;
+        // Told of what was taken into the transcript: there the calls have the ids that they run under.
+        let mut told = self.turn.transcript().iter().skip(before);
+        let Some(said) = told.next() else { return Ok(()) };
+        self.dispatcher.tell(&asked, || {
+            let calls = said.calls().cloned().collect();
+            ModelEvent::Replied { text: said.text(), calls, took }
+        });
+        // Calls that the turn answered itself have their result now.
+        if let Some(Message::Tool { results }) = told.next() {
+            for (call, result) in said.calls().zip(results) {
+                let unrun = || ToolExecution::new(call.clone(), result.clone());
+                self.dispatcher.tell(&asked, || ToolEvent::Finished(unrun()));
+            }
+        }
+        Ok(())
+    }
+
+    fn origin(&self) -> Origin {
+        Origin::new(self.run, self.turn.iterations())
+    }
+
+    fn tell<K: Into<EventKind>>(&self, kind: impl FnOnce() -> K) {
+        self.dispatcher.tell(&self.origin(), kind);
     }
 }
 
-async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
-    if turn.next() == Step::Done(Outcome::Answered) {
-        return Err(StopReason::NothingAsked);
-    }
-    let registry = agent.registry.clone()?;
-    let mut dispatcher = Dispatcher::new(registry)
-        .permissions(agent.permissions.clone())
-        .observers(agent.observers.clone())
-        .extensions(agent.extensions.clone())
-        .grant(agent.granted.iter().cloned());
-    if let Some(approver) = &agent.approver {
-        dispatcher = dispatcher.shared_approver(Arc::clone(approver));
-    }
-    for interceptor in &agent.interceptors {
-        dispatcher = dispatcher.shared_interceptor(Arc::clone(interceptor));
-    }
-    if let Some(limits) = &agent.concurrency {
-        dispatcher = dispatcher.concurrency(limits.clone());
-    }
-    if let Some(bytes) = agent.output_limit {
-        dispatcher = dispatcher.output_limit(bytes);
-    }
-    // What was offered on a turn is what its calls are looked up in.
-    let mut tools = dispatcher.registry().snapshot();
-    loop {
-        match turn.next() {
-            Step::Ask => {
-                tools = dispatcher.registry().snapshot();
-                let offered = select(agent, turn, &dispatcher.offered(&tools));
-                ask(agent, turn, &offered).await?;
-            }
-            Step::Call(calls) => {
-                let done = dispatcher.dispatch_on(&tools, calls).await;
-                turn.pull_in(done.iter().flat_map(found));
-                turn.on_results(done.into_iter().map(|execution| execution.result).collect())?;
-            }
-            Step::Done(Outcome::Answered) => return Ok(()),
-            Step::Done(Outcome::Cut(finish)) => return Err(StopReason::Cut(finish)),
-            Step::Done(Outcome::Silent) => return Err(StopReason::Silent),
-            Step::Done(Outcome::MaxIterations) => {
-                return Err(StopReason::MaxIterations(turn.iterations()));
-            }
-        }
-    }
+fn waiting(execution: &ToolExecution) -> PendingCall {
+    let arguments = execution.arguments().unwrap_or_default();
+    PendingCall { call: execution.call.clone(), arguments }
+}
+
+/// One execution for each call, whatever foreign code gives back.
+async fn dispatched(
+    elsewhere: &dyn Dispatch,
+    batch: Batch,
+    calls: Vec<ToolCall>,
+) -> Vec<ToolExecution> {
+    let mut done = Guarded::new(|| elsewhere.dispatch(batch), |Panic(_)| Vec::new()).await;
+    let of_call = |call: ToolCall| {
+        let place = done.iter().position(|execution| execution.result.call == call.id);
+        place.map(|place| done.swap_remove(place)).unwrap_or_else(|| {
+            let text = "The result of this call was lost; it may have had effects.";
+            let code = ToolErrorKind::Indeterminate.code();
+            let result = ToolResult::failure(&call, code, text);
+            ToolExecution::new(call, result)
+        })
+    };
+    calls.into_iter().map(of_call).collect()
 }
 
 /// What goes out on this turn, in its order. A selector is foreign code: one that panics has chosen
@@ -98,43 +228,4 @@ fn found(execution: &ToolExecution) -> impl Iterator<Item = String> {
         _ => None,
     });
     names.flatten()
-}
-
-async fn ask(
-    agent: &Agent,
-    turn: &mut Turn,
-    offered: &[&ToolDefinition],
-) -> Result<(), StopReason> {
-    let iteration = turn.iterations() + 1;
-    agent.observers.tell(|| Event::ModelAsked { iteration });
-    let started = Instant::now();
-    let request = ChatRequest::new(turn.transcript()).tools(offered);
-    let reply = Guarded::new(
-        || {
-            let reply = agent.model.reply(request);
-            Box::pin(async { Ok(reply.await?) })
-        },
-        |Panic(message)| Err(StopReason::ModelPanicked(message)),
-    );
-    let reply = reply.await?;
-    let took = started.elapsed();
-
-    let asked = turn.transcript().len();
-    turn.on_reply(reply)?;
-    // Told of what was taken into the transcript: there the calls have the ids that they run under.
-    let mut told = turn.transcript().iter().skip(asked);
-    let Some(said) = told.next() else { return Ok(()) };
-    agent.observers.tell(|| {
-        let calls = said.calls().cloned().collect();
-        Event::ModelReplied { iteration, text: said.text(), calls, took }
-    });
-    // Calls that the turn answered itself have their result now.
-    if let Some(Message::Tool { results }) = told.next() {
-        for (call, result) in said.calls().zip(results) {
-            agent
-                .observers
-                .tell(|| Event::CallFinished(ToolExecution::new(call.clone(), result.clone())));
-        }
-    }
-    Ok(())
 }

@@ -5,6 +5,7 @@
 //! the transcript.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -34,12 +35,16 @@ use crate::tool::{ToolDefinition, ToolErrorKind};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
-    transcript: Vec<Message>,
+    #[serde(with = "shared")]
+    transcript: Arc<Vec<Message>>,
     iterations: u32,
     max_iterations: u32,
     /// How the last reply ended.
     #[serde(default)]
     finish: Finish,
+    /// The results that came before those of the calls beside them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    early: Vec<ToolResult>,
     /// The names of the tools that the model pulled in, in the order in which they came.
     #[serde(default)]
     pulled_in: Vec<String>,
@@ -88,10 +93,11 @@ impl Turn {
     /// A transcript that is in order stays as it is.
     pub fn new(transcript: Vec<Message>, max_iterations: u32) -> Self {
         Self {
-            transcript: mended(transcript),
+            transcript: Arc::new(mended(transcript)),
             iterations: 0,
             max_iterations,
             finish: Finish::default(),
+            early: Vec::new(),
             pulled_in: Vec::new(),
             offered: Vec::new(),
         }
@@ -130,9 +136,14 @@ impl Turn {
         &self.transcript
     }
 
+    /// The same, to keep: what is said later is not in it.
+    pub fn shared_transcript(&self) -> Arc<Vec<Message>> {
+        Arc::clone(&self.transcript)
+    }
+
     /// All that was said, by value.
     pub fn into_transcript(self) -> Vec<Message> {
-        self.transcript
+        Arc::unwrap_or_clone(self.transcript)
     }
 
     /// How often the model has been asked.
@@ -144,7 +155,9 @@ impl Turn {
     pub fn next(&self) -> Step {
         match self.transcript.last() {
             Some(message @ Message::Assistant { parts }) => {
-                let calls: Vec<_> = message.calls().cloned().collect();
+                let is_open =
+                    |call: &&ToolCall| !self.early.iter().any(|result| result.call == call.id);
+                let calls: Vec<_> = message.calls().filter(is_open).cloned().collect();
                 match self.finish {
                     _ if !calls.is_empty() => Step::Call(calls),
                     Finish::Length | Finish::Filtered => Step::Done(Outcome::Cut(self.finish)),
@@ -171,14 +184,15 @@ impl Turn {
         self.iterations += 1;
         self.finish = reply.finish;
         let parts = with_unique_ids(&self.transcript, reply.parts);
-        self.transcript.push(Message::Assistant { parts });
+        self.say(Message::Assistant { parts });
         if self.iterations >= self.max_iterations
             && let Step::Call(calls) = self.next()
         {
             let text = "Not run: no more tools can be called in this run.";
             let code = ToolErrorKind::Cancelled.code();
             let unrun = calls.iter().map(|call| ToolResult::failure(call, code, text));
-            self.transcript.push(Message::Tool { results: unrun.collect() });
+            let results = unrun.collect();
+            self.say(Message::Tool { results });
         }
         Ok(())
     }
@@ -194,7 +208,55 @@ impl Turn {
         if !calls.iter().map(|call| &call.id).eq(results.iter().map(|result| &result.call)) {
             return Err(OutOfTurn("the results are not those of the calls, in their order"));
         }
-        self.transcript.push(Message::Tool { results });
+        self.on_some_results(results)
+    }
+
+    /// Some of the calls were run; a result for each of those. What is left stays to be run.
+    ///
+    /// # Errors
+    /// A result belongs to no call that is open; none of them is taken then.
+    pub fn on_some_results(&mut self, results: Vec<ToolResult>) -> Result<(), OutOfTurn> {
+        let Step::Call(mut open) = self.next() else {
+            return Err(OutOfTurn("there were no calls to run"));
+        };
+        for result in &results {
+            let Some(place) = open.iter().position(|call| call.id == result.call) else {
+                return Err(OutOfTurn("a result is of no call that was to be run"));
+            };
+            open.remove(place);
+        }
+        self.early.extend(results);
+        if open.is_empty() {
+            let mut results = std::mem::take(&mut self.early);
+            let said = self.transcript.last();
+            let calls: Vec<_> =
+                said.iter().flat_map(|said| said.calls()).map(|call| &call.id).collect();
+            results.sort_by_key(|result| calls.iter().position(|id| **id == result.call));
+            self.say(Message::Tool { results });
+        }
         Ok(())
+    }
+
+    /// Without a copy, unless a tool has kept what was said.
+    fn say(&mut self, message: Message) {
+        Arc::make_mut(&mut self.transcript).push(message);
+    }
+}
+
+/// A conversation is kept as itself, whoever shares it.
+mod shared {
+    use super::{Arc, Deserialize, Message, Serialize};
+
+    pub(super) fn serialize<S: serde::Serializer>(
+        messages: &Arc<Vec<Message>>,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        messages.as_slice().serialize(serializer)
+    }
+
+    pub(super) fn deserialize<'de, D: serde::Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Arc<Vec<Message>>, D::Error> {
+        Vec::deserialize(deserializer).map(Arc::new)
     }
 }

@@ -18,6 +18,7 @@ const MOST_OF_NAME: usize = 80;
 /// How far back the errors behind an error are followed: one may lie behind itself.
 const MOST_CAUSES: usize = 32;
 
+#[inline]
 pub(super) fn succeeded(call: ToolCall, output: ToolOutput) -> ToolExecution {
     let (text, images, effects) = output.into_parts();
     let mut result = ToolResult::success(&call, text);

@@ -1,15 +1,16 @@
 //! Who is asked before a tool runs that may only run when somebody agrees.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::guard::{Guarded, Panic};
+use crate::event::Gate;
+use crate::guard::{Guarded, Panic, guarded};
 use crate::message::ToolCall;
-use crate::tool::{ToolDefinition, ToolError, ToolErrorKind};
+use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 
 /// Somebody who decides whether a call may run.
 ///
@@ -54,6 +55,24 @@ use crate::tool::{ToolDefinition, ToolError, ToolErrorKind};
 pub trait Approver: Send + Sync {
     /// Decides.
     async fn approve(&self, request: &ApprovalRequest) -> Approval;
+
+    /// Who decides, as events and executions name it.
+    fn name(&self) -> &str {
+        "approver"
+    }
+}
+
+/// Leaves every call open that would be asked about, for a program that asks somebody later: the run
+/// stops with [`AwaitingApproval`](crate::StopReason::AwaitingApproval), and is resumed with the
+/// answers.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AskLater;
+
+#[async_trait]
+impl Approver for AskLater {
+    async fn approve(&self, _: &ApprovalRequest) -> Approval {
+        Approval::Defer
+    }
 }
 
 /// What is to be approved.
@@ -70,23 +89,12 @@ pub struct ApprovalRequest {
     pub provider: Option<String>,
 }
 
-/// What was decided.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Approval {
-    /// This call may run.
-    Once,
-    /// This tool may run for as long as this dispatcher lives, which is one run of an agent.
-    ForRun,
-    /// It may not, for this reason, which the model is told.
-    Deny(String),
-}
-
 /// Who is asked, and what was decided for good.
 #[derive(Clone, Default)]
 pub(super) struct Approvals {
     approver: Option<Arc<dyn Approver>>,
-    for_run: Arc<Mutex<BTreeSet<String>>>,
+    /// The tools that may run from now on, and who said so.
+    for_run: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
 impl Approvals {
@@ -94,37 +102,75 @@ impl Approvals {
         Self { approver: Some(approver), for_run: Arc::default() }
     }
 
-    pub(super) fn can_ask(&self) -> bool {
-        self.approver.is_some()
+    /// The same for another run, in which these tools may run already.
+    pub(super) fn for_run(&self, approved: BTreeMap<String, String>) -> Self {
+        Self { for_run: Arc::new(Mutex::new(approved)), ..self.clone() }
     }
 
-    pub(super) async fn ask(&self, request: &ApprovalRequest) -> Result<(), ToolError> {
+    /// The tools that may run from now on, and who said so.
+    pub(super) fn approved(&self) -> BTreeMap<String, String> {
+        self.lock().clone()
+    }
+
+    pub(super) fn can_ask(&self, decisions: &[Decision]) -> bool {
+        self.approver.is_some() || !decisions.is_empty()
+    }
+
+    /// Who approved, or why it doesn't run.
+    pub(super) async fn ask(
+        &self,
+        request: &ApprovalRequest,
+        decisions: &[Decision],
+        asked: impl FnOnce(),
+    ) -> Result<String, (Gate, ToolError)> {
         let name = &request.tool.name;
-        let denied = |why: String| Err(ToolError::new(ToolErrorKind::Denied, why));
-        let Some(approver) = &self.approver else {
-            return denied(format!("`{name}` needs approval, and there is nobody to ask."));
-        };
-        if self.lock().contains(name) {
-            return Ok(());
+        if let Some(by) = self.lock().get(name) {
+            return Ok(by.clone());
         }
-        let failed = |Panic(_)| Approval::Deny("whoever was asked could not answer".into());
-        match Guarded::new(|| approver.approve(request), failed).await {
-            Approval::Once => Ok(()),
-            Approval::ForRun => {
-                self.lock().insert(name.clone());
-                Ok(())
+        // An answer holds for what was asked, and for nothing else.
+        let decided = decisions.iter().find(|decision| {
+            decision.call == request.call.id && decision.arguments == request.arguments
+        });
+        let (approval, by) = match (decided, &self.approver) {
+            (Some(decided), _) => (decided.approval.clone(), decided.by.clone()),
+            (None, None) => {
+                let text = format!("`{name}` needs approval, and there is nobody to ask.");
+                return Err((Gate::Approver, ToolError::new(ToolErrorKind::Denied, text)));
             }
-            Approval::Deny(why) => denied(format!("`{name}` was not approved: {why}")),
+            (None, Some(approver)) => {
+                asked();
+                let failed = |Panic(_)| Approval::Deny("whoever was asked could not answer".into());
+                let approval = Guarded::new(|| approver.approve(request), failed).await;
+                let by = guarded(|| approver.name().to_owned());
+                (approval, by.unwrap_or_else(|Panic(_)| "approver".to_owned()))
+            }
+        };
+        match approval {
+            Approval::Once => Ok(by),
+            Approval::ForRun => {
+                self.lock().insert(name.clone(), by.clone());
+                Ok(by)
+            }
+            Approval::Deny(why) => {
+                let text = format!("`{name}` was not approved: {why}");
+                Err((Gate::Approver, ToolError::new(ToolErrorKind::Denied, text)))
+            }
+            Approval::Defer => {
+                let text = format!("`{name}` was not run: it awaits approval.");
+                Err((Gate::Pending, ToolError::new(ToolErrorKind::Pending, text)))
+            }
         }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeSet<String>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
         self.for_run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl fmt::Debug for Approvals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Approvals").field("can_ask", &self.can_ask()).finish_non_exhaustive()
+        f.debug_struct("Approvals")
+            .field("can_ask", &self.approver.is_some())
+            .finish_non_exhaustive()
     }
 }

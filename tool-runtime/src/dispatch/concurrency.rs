@@ -5,13 +5,16 @@ use std::sync::Arc;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
+use super::batch::Running;
 use crate::registry::Entry;
 
 /// How many calls may run at once: of all tools, of one, of one provider's. What isn't limited isn't.
 ///
 /// A call waits for its place after everything that could refuse it, and in the order in which it
 /// came; a tool's timeout begins when it has one. All calls of a dispatcher and its clones count, so
-/// one that is shared limits all that share it.
+/// one that is shared limits all that share it. A tool that calls tools holds its place meanwhile,
+/// and they take none of those that it holds; nor do they count among all. Two limited tools that
+/// call each other may wait for each other: give their batch a deadline.
 ///
 /// ```
 /// use tool_runtime::dispatch::Concurrency;
@@ -76,18 +79,29 @@ impl Places {
         })))
     }
 
+    pub(super) fn are_limited(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Waits until the tool may run; it may for as long as the places are held.
     ///
     /// The narrowest first, so that a call that waits for its tool keeps none from others; always in
     /// this order, so that no two calls wait for each other.
-    pub(super) async fn take(&self, entry: &Entry) -> [Option<SemaphorePermit<'_>>; 3] {
+    pub(super) async fn take(
+        &self,
+        entry: &Entry,
+        running: &Running,
+    ) -> [Option<SemaphorePermit<'_>>; 3] {
         let Some(limited) = &self.0 else { return [None, None, None] };
+        // What a call within a call would wait for, the outer one may hold until this one is done.
+        let of_tool = limited.tools.get(entry.name());
+        let of_tool =
+            of_tool.filter(|_| !running.lies_within(|outer| outer.name() == entry.name()));
         let of_provider = entry.provider().and_then(|name| limited.providers.get(name));
-        [
-            place(limited.tools.get(entry.name())).await,
-            place(of_provider).await,
-            place(limited.all.as_ref()).await,
-        ]
+        let of_provider = of_provider
+            .filter(|_| !running.lies_within(|outer| outer.provider() == entry.provider()));
+        let of_all = limited.all.as_ref().filter(|_| !running.lies_within(|_| true));
+        [place(of_tool).await, place(of_provider).await, place(of_all).await]
     }
 }
 

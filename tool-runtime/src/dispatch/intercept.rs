@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use crate::event::ToolExecution;
+use super::call::Record;
+use crate::event::{Gate, ToolExecution};
 use crate::guard::{Guarded, Panic};
 use crate::message::ToolCall;
 use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
@@ -82,6 +83,10 @@ pub enum Before {
 pub(super) struct Interceptors(Vec<Arc<dyn Interceptor>>);
 
 impl Interceptors {
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(super) fn add(&mut self, interceptor: Arc<dyn Interceptor>) {
         self.0.push(interceptor);
     }
@@ -90,6 +95,7 @@ impl Interceptors {
     pub(super) async fn before(
         &self,
         call: &mut ToolCall,
+        record: &mut Record,
     ) -> Option<Result<ToolOutput, ToolError>> {
         let id = call.id.clone();
         for interceptor in &self.0 {
@@ -101,7 +107,8 @@ impl Interceptors {
                 Before::Answer(output) => return Some(Ok(output)),
                 Before::Block(why) => {
                     let text = format!("The call was blocked: {why}");
-                    return Some(Err(ToolError::new(ToolErrorKind::Denied, text)));
+                    let error = ToolError::new(ToolErrorKind::Denied, text);
+                    return Some(Err(record.block((Gate::Interceptor, error))));
                 }
             }
         }

@@ -25,14 +25,14 @@ struct Remembered {
 }
 
 impl Memo {
-    /// What the tool said to these arguments, or else what `run` gives, and whether it was
+    /// What the tool said to these arguments, or else what `run` gives, which begins only then, and whether it was
     /// remembered. Calls of the same at the same time wait for the first. An error is not
     /// remembered: the next one tries again.
     pub(super) async fn recall<F>(
         &self,
         tool: &str,
         arguments: &Value,
-        run: impl FnOnce() -> F,
+        run: F,
     ) -> (Result<ToolOutput, ToolError>, bool)
     where
         F: Future<Output = Result<ToolOutput, ToolError>>,
@@ -42,7 +42,7 @@ impl Memo {
         let output = cell
             .get_or_try_init(|| {
                 ran = true;
-                run()
+                run
             })
             .await;
         (output.cloned(), !ran)
@@ -73,7 +73,7 @@ mod tests {
     use crate::tool::{ToolError, ToolOutput};
 
     async fn says(memo: &Memo, number: usize) -> bool {
-        let run = || async { Ok(ToolOutput::text(number.to_string())) };
+        let run = async { Ok(ToolOutput::text(number.to_string())) };
         let (output, was_remembered) = memo.recall("t", &json!({ "n": number }), run).await;
         assert_eq!(output.unwrap().as_text(), number.to_string());
         was_remembered
@@ -92,7 +92,7 @@ mod tests {
     #[tokio::test]
     async fn an_error_is_not_remembered() {
         let memo = Memo::default();
-        let fail = || async { Err(ToolError::failed("no")) };
+        let fail = async { Err(ToolError::failed("no")) };
         assert!(!memo.recall("t", &json!({ "n": 1 }), fail).await.1);
         assert!(!says(&memo, 1).await);
         assert!(says(&memo, 1).await);

@@ -4,31 +4,43 @@
 
 mod answer;
 mod approve;
+mod attempt;
+mod batch;
+mod call;
 mod concurrency;
+mod halt;
 mod intercept;
 mod invoke;
 mod memo;
+mod permit;
 mod plan;
 mod policy;
-mod run;
+mod terms;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-pub use approve::{Approval, ApprovalRequest, Approver};
+use async_trait::async_trait;
+
+pub use approve::{ApprovalRequest, Approver, AskLater};
 pub use concurrency::Concurrency;
+pub use halt::{Halted, OnBlock, OnFailure};
 pub use intercept::{Before, Interceptor};
 pub use invoke::invoke;
 pub use policy::Permissions;
 
-use crate::event::{Observers, ToolExecution};
+pub use crate::tool::{Approval, Batch, Decision, Dispatch};
+
+use crate::event::{Event, EventKind, Observer, Observers, Origin, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::tool::{Extensions, Permission, ToolDefinition};
 use approve::Approvals;
 use concurrency::Places;
-use intercept::Interceptors;
-use memo::Memo;
-use policy::{Granted, OUTPUT_LIMIT, is_granted};
+use halt::halts;
+use policy::is_granted;
+use terms::Terms;
 
 /// Runs calls on the tools of a registry.
 ///
@@ -37,9 +49,9 @@ use policy::{Granted, OUTPUT_LIMIT, is_granted};
 /// run in parallel, but for those of a `sequential` tool. Dropping the future stops those that
 /// still run.
 ///
-/// Each call runs in a task of its own, also where there is but one. So a tool sees no
-/// `task_local!` of whoever dispatches it: [`extensions`](Self::extensions) are
-/// what it is given. A tool that holds its thread up past its timeout can't be stopped; it is
+/// Several calls run in tasks of their own, one alone in the task of whoever dispatches it: a tool
+/// can't count on a `task_local!` of its caller, [`extensions`](Self::extensions) are what it is
+/// given. A tool that holds its thread up past its timeout can't be stopped; it is
 /// reported as timed out all the same, once it has ended, and its result is not used.
 ///
 /// ```
@@ -72,60 +84,33 @@ use policy::{Granted, OUTPUT_LIMIT, is_granted};
 #[derive(Clone, Debug)]
 pub struct Dispatcher {
     registry: Registry,
-    terms: Terms,
-}
-
-/// What calls run under; one clone of it goes with each.
-#[derive(Clone, Debug)]
-struct Terms {
-    observers: Observers,
-    interceptors: Interceptors,
-    granted: Arc<Granted>,
-    permissions: Permissions,
-    approvals: Approvals,
-    memo: Memo,
-    places: Places,
-    extensions: Extensions,
-    output_limit: usize,
-}
-
-impl Default for Terms {
-    fn default() -> Self {
-        Self {
-            observers: Observers::default(),
-            interceptors: Interceptors::default(),
-            granted: Arc::default(),
-            permissions: Permissions::default(),
-            approvals: Approvals::default(),
-            memo: Memo::default(),
-            places: Places::default(),
-            extensions: Extensions::default(),
-            output_limit: OUTPUT_LIMIT,
-        }
-    }
+    terms: Arc<Terms>,
 }
 
 impl Dispatcher {
     /// A dispatcher for these tools.
     pub fn new(registry: Registry) -> Self {
-        Self { registry, terms: Terms::default() }
+        Self { registry, terms: Arc::default() }
     }
 
     /// Tells these observers of each call that starts or finishes, at once and in its task.
     #[must_use]
     pub fn observers(mut self, observers: Observers) -> Self {
-        self.terms.observers = observers;
+        self.terms_mut().observers = observers;
+        self
+    }
+
+    /// Tells this observer as well.
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.terms_mut().observers.add(observer);
         self
     }
 
     /// Has this see each call before it runs, and what became of it; behind those added before.
     #[must_use]
-    pub fn interceptor(self, interceptor: impl Interceptor + 'static) -> Self {
-        self.shared_interceptor(Arc::new(interceptor))
-    }
-
-    pub(crate) fn shared_interceptor(mut self, interceptor: Arc<dyn Interceptor>) -> Self {
-        self.terms.interceptors.add(interceptor);
+    pub fn interceptor(mut self, interceptor: impl Interceptor + 'static) -> Self {
+        self.terms_mut().interceptors.add(Arc::new(interceptor));
         self
     }
 
@@ -134,32 +119,28 @@ impl Dispatcher {
     #[must_use]
     pub fn grant<C: Into<String>>(mut self, capabilities: impl IntoIterator<Item = C>) -> Self {
         let more = capabilities.into_iter().map(Into::into);
-        Arc::make_mut(&mut self.terms.granted).extend(more);
+        self.terms_mut().granted.extend(more);
         self
     }
 
     /// Says which tools may run, other than what they say of themselves.
     #[must_use]
     pub fn permissions(mut self, permissions: Permissions) -> Self {
-        self.terms.permissions = permissions;
+        self.terms_mut().permissions = permissions;
         self
     }
 
     /// Has this decide on calls of tools of `permission = "ask"`. Where nobody does, they don't run.
     #[must_use]
-    pub fn approver(self, approver: impl Approver + 'static) -> Self {
-        self.shared_approver(Arc::new(approver))
-    }
-
-    pub(crate) fn shared_approver(mut self, approver: Arc<dyn Approver>) -> Self {
-        self.terms.approvals = Approvals::by(approver);
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.terms_mut().approvals = Approvals::by(Arc::new(approver));
         self
     }
 
     /// Limits how many calls run at once; as many as there are unless set.
     #[must_use]
     pub fn concurrency(mut self, limits: Concurrency) -> Self {
-        self.terms.places = Places::of(limits);
+        self.terms_mut().places = Places::of(limits);
         self
     }
 
@@ -167,15 +148,45 @@ impl Dispatcher {
     /// set. The rest is in [`ToolExecution::full_text`].
     #[must_use]
     pub fn output_limit(mut self, bytes: usize) -> Self {
-        self.terms.output_limit = bytes;
+        self.terms_mut().output_limit = bytes;
         self
     }
 
-    /// Gives tools these values, which they find by their type in
+    /// Limits how long the calls of one reply may take together; those that have no result then are
+    /// stopped and answered as timed out.
+    #[must_use]
+    pub fn deadline(mut self, limit: Duration) -> Self {
+        self.terms_mut().deadline = Some(limit);
+        self
+    }
+
+    /// Says what a failure means for the other calls of its reply; nothing unless set.
+    #[must_use]
+    pub fn on_failure(mut self, policy: OnFailure) -> Self {
+        self.terms_mut().on_failure = policy;
+        self
+    }
+
+    /// Says what it means for the others that a call is held back; nothing unless set.
+    #[must_use]
+    pub fn on_block(mut self, policy: OnBlock) -> Self {
+        self.terms_mut().on_block = policy;
+        self
+    }
+
+    /// Gives tools a value, which they find by its type in
     /// [`ToolContext::get`](crate::ToolContext::get).
     #[must_use]
+    pub fn extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
+        let terms = self.terms_mut();
+        terms.extensions = std::mem::take(&mut terms.extensions).with(value);
+        self
+    }
+
+    /// Gives tools these values and no others.
+    #[must_use]
     pub fn extensions(mut self, extensions: Extensions) -> Self {
-        self.terms.extensions = extensions;
+        self.terms_mut().extensions = extensions;
         self
     }
 
@@ -185,7 +196,9 @@ impl Dispatcher {
         let terms = &self.terms;
         let may_run = |entry: &&Entry| match terms.permissions.of_tool(entry) {
             Permission::Allow => true,
-            Permission::Ask => terms.approvals.can_ask() || terms.permissions.looks_at_arguments(),
+            Permission::Ask => {
+                terms.approvals.can_ask(&[]) || terms.permissions.looks_at_arguments()
+            }
             Permission::Deny => false,
         };
         let granted = tools
@@ -209,11 +222,66 @@ impl Dispatcher {
         self.dispatch_on(&self.registry.snapshot(), calls).await
     }
 
+    /// The same, and an error where a call ended the batch, as [`on_failure`](Self::on_failure) and
+    /// [`on_block`](Self::on_block) have it.
+    ///
+    /// # Errors
+    /// [`Halted`] carries every execution: calls that did not begin are `Cancelled`.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime, as [`dispatch`](Self::dispatch).
+    pub async fn try_dispatch(&self, calls: Vec<ToolCall>) -> Result<Vec<ToolExecution>, Halted> {
+        let executions = self.dispatch(calls).await;
+        match self.halted_at(&executions) {
+            None => Ok(executions),
+            Some(at) => Err(Halted { executions, at }),
+        }
+    }
+
+    /// Which execution ended its batch.
+    pub(crate) fn halted_at(&self, executions: &[ToolExecution]) -> Option<usize> {
+        let Terms { on_failure, on_block, .. } = *self.terms;
+        executions.iter().position(|execution| halts(on_failure, on_block, execution))
+    }
+
     /// Runs the calls of one reply on the very tools that the model was offered.
     ///
     /// # Panics
     /// Outside a tokio runtime, as [`dispatch`](Self::dispatch).
-    pub async fn dispatch_on(&self, tools: &Snapshot, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
-        run::all(tools, &self.terms, calls).await
+    pub async fn dispatch_on(
+        &self,
+        tools: &Snapshot,
+        batch: impl Into<Batch>,
+    ) -> Vec<ToolExecution> {
+        let batch = batch.into();
+        batch::run(tools.clone(), Arc::clone(&self.terms), batch, Vec::new()).await
+    }
+
+    /// The same terms for another run on these tools: with a memo of its own, and only these tools
+    /// approved of, each by whom.
+    pub(crate) fn for_run(&self, registry: Registry, approved: BTreeMap<String, String>) -> Self {
+        Self { registry, terms: Arc::new(self.terms.for_run(approved)) }
+    }
+
+    /// The tools that somebody has approved of for the rest of the run, and who.
+    pub(crate) fn approved(&self) -> BTreeMap<String, String> {
+        self.terms.approvals.approved()
+    }
+
+    /// Tells those who watch this dispatcher of something that happens around it.
+    pub(crate) fn tell<K: Into<EventKind>>(&self, origin: &Origin, kind: impl FnOnce() -> K) {
+        let Terms { observers, clock, .. } = self.terms.as_ref();
+        observers.tell(|| Event::new(origin.clone(), clock.now(), kind()));
+    }
+
+    fn terms_mut(&mut self) -> &mut Terms {
+        Arc::make_mut(&mut self.terms)
+    }
+}
+
+#[async_trait]
+impl Dispatch for Dispatcher {
+    async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution> {
+        self.dispatch_on(&self.registry.snapshot(), batch).await
     }
 }

@@ -3,79 +3,220 @@
 //! Events are told as things happen, from whichever task they happen in. An observer reads them
 //! and changes nothing; one that panics is left out of that event and harms no run.
 
+pub(crate) mod clock;
 mod effect;
 mod execution;
+pub(crate) mod micros;
+mod observers;
+mod origin;
 
-use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use crate::guard::guarded;
-use crate::message::ToolCall;
+use crate::message::{CallId, ToolCall};
 
 pub use effect::EffectRecord;
-pub use execution::ToolExecution;
+pub use execution::{Gate, ToolExecution};
+pub use observers::{Observer, Observers};
+pub use origin::{Origin, RunId};
 
 /// Something that happened.
+///
+/// As JSON it is one flat object: `run`, `turn` and, within a tool's own calls, `parent` and `depth`;
+/// `at`, in microseconds since 1970; `layer` and `action`; and what the action tells, such as `call`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "event", rename_all = "snake_case")]
+#[non_exhaustive]
+pub struct Event {
+    /// Where.
+    #[serde(flatten)]
+    pub origin: Origin,
+    /// When.
+    #[serde(with = "micros::since_1970")]
+    pub at: SystemTime,
+    /// What.
+    #[serde(flatten)]
+    pub kind: EventKind,
+}
+
+/// What happened, by the layer in which it did.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "layer", rename_all = "snake_case")]
 #[non_exhaustive]
 #[expect(clippy::large_enum_variant, reason = "made to be looked at, one at a time")]
-pub enum Event {
-    /// The model was asked to go on.
-    ModelAsked {
-        /// How often it has been asked in this run, this time included.
-        iteration: u32,
+pub enum EventKind {
+    /// To a run as a whole.
+    Run(RunEvent),
+    /// Between the loop and the model.
+    Model(ModelEvent),
+    /// To a call of a tool.
+    Tool(ToolEvent),
+}
+
+/// What happened to a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RunEvent {
+    /// It began, or goes on.
+    Started,
+    /// It ended.
+    Finished {
+        /// What stopped it; none where the model answered.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// From its start.
+        #[serde(with = "micros")]
+        took: Duration,
     },
-    /// The model answered.
-    ModelReplied {
-        /// How often it has been asked in this run.
-        iteration: u32,
+}
+
+/// What happened between the loop and the model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ModelEvent {
+    /// It was asked to go on.
+    Asked,
+    /// It answered.
+    Replied {
         /// What it said in words.
         text: String,
         /// What it wants called.
         calls: Vec<ToolCall>,
         /// From question to answer.
+        #[serde(with = "micros")]
         took: Duration,
     },
-    /// A tool is about to run.
-    CallStarted {
+}
+
+/// What happened to a call. Each has one `Started` and, whatever happens, one `Finished`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+#[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "made to be looked at, one at a time")]
+pub enum ToolEvent {
+    /// It came.
+    Started {
         /// The call as it came.
         call: ToolCall,
     },
-    /// A call has its result.
-    CallFinished(ToolExecution),
+    /// Somebody is asked whether it may run.
+    Asked {
+        /// The call.
+        call: CallId,
+        /// What its tool would be given.
+        arguments: Value,
+    },
+    /// It may run.
+    Approved {
+        /// The call.
+        call: CallId,
+        /// Who said so.
+        by: String,
+    },
+    /// It doesn't run.
+    Blocked {
+        /// The call.
+        call: CallId,
+        /// What held it back.
+        by: Gate,
+        /// What the model is told.
+        reason: String,
+    },
+    /// An attempt failed, and there is to be another.
+    Retried {
+        /// The call.
+        call: CallId,
+        /// Which attempt failed, from 1.
+        attempt: u32,
+        /// The stable code of its failure.
+        error: String,
+        /// How long is waited before the next.
+        #[serde(with = "micros")]
+        pause: Duration,
+    },
+    /// Its tool told how far it is.
+    Progress {
+        /// The call.
+        call: CallId,
+        /// How far.
+        progress: Progress,
+    },
+    /// It was stopped from outside.
+    Cancelled {
+        /// The call.
+        call: CallId,
+    },
+    /// It has its result.
+    Finished(ToolExecution),
 }
 
-/// Someone who is told of events.
-type Observer = Arc<dyn Fn(&Event) + Send + Sync>;
+/// How far a tool is.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// How much is done, of whatever is counted.
+    pub done: f64,
+    /// How much there is to do, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+    /// What it is at.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
 
-/// Those who are told of events.
-#[derive(Clone, Default)]
-pub struct Observers(Vec<Observer>);
-
-impl Observers {
-    /// Adds one more.
-    pub fn add(&mut self, observer: impl Fn(&Event) + Send + Sync + 'static) {
-        self.0.push(Arc::new(observer));
+impl Event {
+    /// Something that happened then.
+    pub fn new(origin: Origin, at: SystemTime, kind: impl Into<EventKind>) -> Self {
+        Self { origin, at, kind: kind.into() }
     }
 
-    /// Tells everyone; the event is made only if someone listens.
-    pub fn tell(&self, event: impl FnOnce() -> Event) {
-        if self.0.is_empty() {
-            return;
+    /// What happened to a call, if that is what this tells of.
+    pub fn tool(&self) -> Option<&ToolEvent> {
+        match &self.kind {
+            EventKind::Tool(event) => Some(event),
+            _ => None,
         }
-        let event = event();
-        for observer in &self.0 {
-            // An observer's panic is its own affair: the panic hook has reported it.
-            let _ = guarded(|| observer(&event));
+    }
+
+    /// What became of a call, if that is what this tells of.
+    pub fn finished(&self) -> Option<&ToolExecution> {
+        match self.tool()? {
+            ToolEvent::Finished(execution) => Some(execution),
+            _ => None,
+        }
+    }
+
+    /// The call that this tells of.
+    pub fn call(&self) -> Option<&CallId> {
+        match self.tool()? {
+            ToolEvent::Started { call } => Some(&call.id),
+            ToolEvent::Finished(execution) => Some(&execution.call.id),
+            ToolEvent::Asked { call, .. }
+            | ToolEvent::Approved { call, .. }
+            | ToolEvent::Blocked { call, .. }
+            | ToolEvent::Retried { call, .. }
+            | ToolEvent::Progress { call, .. }
+            | ToolEvent::Cancelled { call } => Some(call),
         }
     }
 }
 
-impl std::fmt::Debug for Observers {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Observers({})", self.0.len())
+impl From<RunEvent> for EventKind {
+    fn from(event: RunEvent) -> Self {
+        Self::Run(event)
+    }
+}
+
+impl From<ModelEvent> for EventKind {
+    fn from(event: ModelEvent) -> Self {
+        Self::Model(event)
+    }
+}
+
+impl From<ToolEvent> for EventKind {
+    fn from(event: ToolEvent) -> Self {
+        Self::Tool(event)
     }
 }

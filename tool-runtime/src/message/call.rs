@@ -110,6 +110,7 @@ pub struct ToolResult {
 
 impl ToolResult {
     /// The answer of a tool that did its work.
+    #[inline]
     pub fn success(call: &ToolCall, text: impl Into<String>) -> Self {
         Self {
             call: call.id.clone(),

@@ -27,6 +27,7 @@ use serde_json::{Map, Value};
 pub use self::members::Input;
 use self::members::Odd;
 use self::place::place;
+use super::context::Decoded;
 use super::layout::Layout;
 use super::param::Parameter;
 use super::{ToolContext, ToolDefinition, ToolError, ToolOutput};
@@ -279,8 +280,10 @@ fn settle(
         let problem = format!("this tool takes only what needs no such repair: {fixes}");
         return Err(refuse(definition, &[problem]));
     }
-    ctx.record_fixes(parsed.fixes.clone());
     let json = parsed.json().to_owned();
+    if !parsed.fixes.is_empty() {
+        ctx.record_decoded(|| Decoded { fixes: parsed.fixes.clone(), json: json.clone() });
+    }
     Ok((parsed.value, json))
 }
 

@@ -1,24 +1,68 @@
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
-use super::Extensions;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::dispatch::{Batch, Host, Scope};
+use super::work::{EndsWork, Live};
+use super::{Extensions, ToolErrorKind};
+use crate::event::{EffectRecord, Progress, RunId, ToolEvent, ToolExecution};
 use crate::json::Fix;
-use crate::message::{CallId, ToolCall};
+use crate::message::{CallId, Message, ToolCall, ToolResult};
 
-/// What a tool may know of the call that it serves.
+/// What a tool may know of the call that it serves, and what it may do beside its own work.
 ///
 /// A function takes it as a parameter `ctx: &ToolContext`, at any position; it is no argument
 /// and the model never hears of it. `ToolContext::default()` serves a unit test.
-#[derive(Clone, Debug)]
+///
+/// What a tool starts by it ends with the call: [`spawn`](Self::spawn)ed tasks are stopped when the
+/// tool returns, fails, is past its time or is cancelled.
+#[derive(Debug)]
 pub struct ToolContext {
     call: ToolCall,
-    fixes: OnceLock<Vec<Fix>>,
+    host: Option<Arc<dyn Host>>,
     extensions: Extensions,
+    attempts: AtomicU32,
+    decoded: OnceLock<Box<Decoded>>,
+    /// Made when it is first needed: most tools have nothing going.
+    live: OnceLock<Arc<Live>>,
+}
+
+/// What came of reading the arguments, where that is more than the text of the call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Decoded {
+    pub(crate) fixes: Vec<Fix>,
+    pub(crate) json: String,
+}
+
+/// What is left of a context when its call is over.
+pub(crate) struct Spent {
+    pub(crate) call: ToolCall,
+    pub(crate) decoded: Option<Box<Decoded>>,
+    pub(crate) attempts: u32,
+    pub(crate) effects: Vec<EffectRecord>,
 }
 
 impl ToolContext {
     /// The context of one call.
+    #[inline]
     pub fn new(call: ToolCall) -> Self {
-        Self { call, fixes: OnceLock::new(), extensions: Extensions::default() }
+        Self {
+            call,
+            host: None,
+            extensions: Extensions::default(),
+            attempts: AtomicU32::new(0),
+            decoded: OnceLock::new(),
+            live: OnceLock::new(),
+        }
+    }
+
+    /// The context of a call that runs in `host`.
+    #[inline]
+    pub(crate) fn within(host: Arc<dyn Host>, call: ToolCall) -> Self {
+        Self { host: Some(host), ..Self::new(call) }
     }
 
     /// Gives the tool these values to use.
@@ -49,7 +93,7 @@ impl ToolContext {
     /// # }
     /// ```
     pub fn get<T: 'static>(&self) -> Option<&T> {
-        self.extensions.get()
+        self.extensions.get().or_else(|| self.scope()?.extensions.get())
     }
 
     /// The call as it came.
@@ -69,18 +113,216 @@ impl ToolContext {
 
     /// What was repaired on the way from the model's text to the arguments.
     pub fn fixes(&self) -> &[Fix] {
-        self.fixes.get().map_or(&[], Vec::as_slice)
+        self.decoded.get().map_or(&[], |decoded| decoded.fixes.as_slice())
     }
 
-    /// The call and what was repaired in it, by value, when it is over.
-    pub(crate) fn into_parts(self) -> (ToolCall, Vec<Fix>) {
-        (self.call, self.fixes.into_inner().unwrap_or_default())
+    /// The run that the call belongs to; 0 outside of runs.
+    pub fn run_id(&self) -> RunId {
+        self.scope().map_or_else(RunId::default, |scope| scope.origin.run)
     }
 
-    /// Notes what decoding repaired. A call is decoded once; a retry repairs the same text alike.
-    pub(crate) fn record_fixes(&self, fixes: Vec<Fix>) {
-        if !fixes.is_empty() {
-            let _ = self.fixes.set(fixes);
+    /// How often the model has been asked in this run.
+    pub fn turn(&self) -> u32 {
+        self.scope().map_or(0, |scope| scope.origin.turn)
+    }
+
+    /// The call whose tool made this one.
+    pub fn parent(&self) -> Option<&CallId> {
+        self.scope()?.origin.parent.as_ref()
+    }
+
+    /// All that was said before this call; empty outside of runs.
+    pub fn conversation(&self) -> &[Message] {
+        let conversation = self.scope().and_then(|scope| scope.conversation.as_ref());
+        conversation.map_or(&[], |conversation| conversation.as_slice())
+    }
+
+    /// Which attempt this is, from 1.
+    pub fn attempt(&self) -> u32 {
+        self.attempts.load(Ordering::Relaxed).max(1)
+    }
+
+    /// The same text on each attempt of this call and on no other call's: what a service takes as an
+    /// idempotency key, so that it does the work once however often it is asked.
+    pub fn idempotency_key(&self) -> String {
+        let (run, turn, id) = (self.run_id(), self.turn(), self.call_id());
+        format!("{run}-{turn}-{id}")
+    }
+
+    /// When this attempt is stopped; none where nothing limits it.
+    pub fn deadline(&self) -> Option<Instant> {
+        let of_batch = self.scope().and_then(|scope| scope.deadline);
+        let of_attempt = self.live.get().and_then(|live| live.deadline());
+        [of_batch, of_attempt].into_iter().flatten().min()
+    }
+
+    /// Is cancelled when this attempt is over, however it ends: what a thread or a library looks at
+    /// that can't be stopped from outside.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolContext, tool};
+    ///
+    /// /// Looks for a large prime.
+    /// #[tool(effect = "none", blocking, timeout = "5s")]
+    /// fn prime(above: u64, ctx: &ToolContext) -> Option<u64> {
+    ///     let stop = ctx.cancellation();
+    ///     let is_prime = |n: &u64| (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0);
+    ///     (above + 1..).take_while(|_| !stop.is_cancelled()).find(is_prime)
+    /// }
+    /// ```
+    pub fn cancellation(&self) -> CancellationToken {
+        self.live().stop(self.outer_stop())
+    }
+
+    /// Runs this beside the tool, until the attempt is over: then it is stopped where it waits, and
+    /// the handle gives none.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolContext, ToolError, tool};
+    ///
+    /// /// Asks both at once.
+    /// #[tool(effect = "read")]
+    /// async fn both(ctx: &ToolContext) -> Result<u32, ToolError> {
+    ///     let (left, right) = (ctx.spawn(async { 1 }), ctx.spawn(async { 2 }));
+    ///     Ok(left.await?.unwrap_or(0) + right.await?.unwrap_or(0))
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// assert_eq!(both(&ToolContext::default()).await.unwrap(), 3);
+    /// # }
+    /// ```
+    pub fn spawn<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<Option<T>> {
+        self.live().spawn(self.outer_stop(), task)
+    }
+
+    /// Tells those who watch how far the work is.
+    pub fn progress(&self, progress: Progress) {
+        if let Some(scope) = self.scope() {
+            scope.tell(|| ToolEvent::Progress { call: self.call.id.clone(), progress });
+        }
+    }
+
+    /// Notes that something was done to the world: kept also where the call then fails, unlike what
+    /// is on its output.
+    pub fn record(&self, effect: EffectRecord) {
+        self.live().record(effect);
+    }
+
+    /// Calls other tools of the same registry, as a model would: with the same permissions, and
+    /// events of their own that name this call. One execution for each call, in their order.
+    ///
+    /// Ids are given out anew. Calls within calls within calls are refused from the eighth on.
+    ///
+    /// # Panics
+    /// Outside a tokio runtime.
+    pub async fn dispatch(&self, mut calls: Vec<ToolCall>) -> Vec<ToolExecution> {
+        for (call, number) in calls.iter_mut().zip(self.live().numbers()) {
+            call.id = CallId::from(format!("{}/{number}", self.call.id));
+        }
+        let Some(host) = &self.host else {
+            let text = "There are no tools to call here.";
+            let code = ToolErrorKind::NotFound.code();
+            let none = |call: ToolCall| {
+                let result = ToolResult::failure(&call, code, text);
+                ToolExecution::new(call, result)
+            };
+            return calls.into_iter().map(none).collect();
+        };
+        let scope = host.scope();
+        let batch = Batch {
+            calls,
+            origin: scope.origin.within(&self.call.id),
+            conversation: scope.conversation.clone(),
+            deadline: self.deadline().map(|at| at.saturating_duration_since(Instant::now())),
+            stop: Some(self.cancellation()),
+            decisions: Vec::new(),
+        };
+        host.dispatch_within(&self.call, batch).await
+    }
+
+    /// Counts an attempt that begins.
+    #[inline]
+    pub(crate) fn begin_attempt(&self, deadline: Option<Instant>) {
+        self.attempts.fetch_add(1, Ordering::Relaxed);
+        if deadline.is_some() || self.live.get().is_some() {
+            self.live().begin(deadline);
+        }
+    }
+
+    pub(crate) fn attempts(&self) -> u32 {
+        self.attempts.load(Ordering::Relaxed)
+    }
+
+    /// Whether the tool may have something going.
+    pub(crate) fn has_work(&self) -> bool {
+        self.live.get().is_some()
+    }
+
+    /// Ends what the attempt has going; whether it has ended.
+    pub(crate) async fn end_attempt(&self) -> bool {
+        match self.live.get() {
+            None => true,
+            Some(live) => live.end().await,
+        }
+    }
+
+    /// Ends what the call has going when this is dropped.
+    #[inline]
+    pub(crate) fn ends_work(&self) -> EndsWork<'_> {
+        EndsWork(&self.live)
+    }
+
+    /// What is left when the call is over.
+    #[inline]
+    pub(crate) fn into_spent(mut self) -> Spent {
+        Spent {
+            attempts: self.attempts(),
+            effects: self.live.get().map_or_else(Vec::new, |live| live.take_effects()),
+            decoded: self.decoded.take(),
+            call: self.call,
+        }
+    }
+
+    /// Notes what decoding made of the arguments. A call is decoded once; a retry repairs the same
+    /// text alike.
+    pub(crate) fn record_decoded(&self, decoded: impl FnOnce() -> Decoded) {
+        self.decoded.get_or_init(|| Box::new(decoded()));
+    }
+
+    /// Notes what the tool is given, where somebody looks at it first.
+    pub(crate) fn record_decoded_json(&self, json: &str) {
+        self.record_decoded(|| Decoded { fixes: Vec::new(), json: json.to_owned() });
+    }
+
+    fn scope(&self) -> Option<&Scope> {
+        self.host.as_ref().map(|host| host.scope())
+    }
+
+    fn outer_stop(&self) -> Option<&CancellationToken> {
+        self.scope()?.stop.as_ref()
+    }
+
+    fn live(&self) -> &Arc<Live> {
+        self.live.get_or_init(Arc::default)
+    }
+}
+
+/// A clone shares what the call has going: it is for a thread that serves the same call.
+impl Clone for ToolContext {
+    fn clone(&self) -> Self {
+        Self {
+            call: self.call.clone(),
+            host: self.host.clone(),
+            extensions: self.extensions.clone(),
+            attempts: AtomicU32::new(self.attempts()),
+            decoded: self.decoded.clone(),
+            live: OnceLock::from(Arc::clone(self.live())),
         }
     }
 }

@@ -45,6 +45,8 @@ pub enum ToolErrorKind {
     Failed,
     /// The call was not allowed.
     Denied,
+    /// Somebody has yet to decide whether it may run.
+    Pending,
     /// The tool can't run now.
     Unavailable,
     /// It took longer than it may.
@@ -66,11 +68,23 @@ impl ToolErrorKind {
             Self::Transient => "TOOL_TRANSIENT_FAILURE",
             Self::Failed => "TOOL_EXECUTION_FAILED",
             Self::Denied => "TOOL_DENIED",
+            Self::Pending => "TOOL_AWAITING_APPROVAL",
             Self::Unavailable => "TOOL_UNAVAILABLE",
             Self::Timeout => "TOOL_TIMEOUT",
             Self::Cancelled => "TOOL_CANCELLED",
             Self::Panicked => "TOOL_PANICKED",
             Self::Indeterminate => "TOOL_INDETERMINATE",
+        }
+    }
+
+    /// Whether the fault lies in what the tool is made of or depends on: another time, or another
+    /// machine, the same call may do. All else is an answer: of the tool, or of the program's rules.
+    pub fn is_infrastructure(self) -> bool {
+        match self {
+            Self::Transient | Self::Unavailable | Self::Timeout => true,
+            Self::Panicked | Self::Indeterminate => true,
+            Self::Validation | Self::NotFound | Self::Failed => false,
+            Self::Denied | Self::Pending | Self::Cancelled => false,
         }
     }
 }

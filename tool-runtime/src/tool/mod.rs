@@ -2,12 +2,14 @@
 //!
 //! Nothing here knows who calls a tool or how many are called at once.
 
+mod approval;
 pub mod args;
 mod blocking;
 mod bounds;
 mod cli;
 mod context;
 mod definition;
+pub(crate) mod dispatch;
 mod error;
 mod extensions;
 pub mod function;
@@ -17,13 +19,16 @@ pub mod param;
 mod preference;
 mod safety;
 mod toolbox;
+mod work;
 
 use std::fmt;
 
 use async_trait::async_trait;
 
+pub use approval::{Approval, Decision};
 pub use context::ToolContext;
 pub use definition::{DefinitionError, ToolDefinition};
+pub use dispatch::{Batch, Dispatch};
 pub use error::{ToolError, ToolErrorKind};
 pub use extensions::Extensions;
 pub use output::{IntoToolOutput, ToolOutput};

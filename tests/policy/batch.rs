@@ -1,0 +1,151 @@
+//! What ends a batch: a failure, a refusal, its time, or somebody who stops it.
+
+use tool_runtime::CancellationToken;
+use tool_runtime::dispatch::{Batch, Concurrency, Dispatch, OnBlock, OnFailure};
+
+use super::*;
+
+/// How often tools were entered.
+#[derive(Clone, Default)]
+struct Entered(Arc<AtomicU32>);
+
+/// Works.
+#[tool]
+async fn work(ctx: &ToolContext) -> &'static str {
+    ctx.get::<Entered>().unwrap().0.fetch_add(1, Ordering::Relaxed);
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    "done"
+}
+
+/// Works alone.
+#[tool(sequential)]
+async fn work_alone(ctx: &ToolContext) -> &'static str {
+    work(ctx).await
+}
+
+/// Fails at once.
+#[tool]
+async fn fail() -> Result<(), &'static str> {
+    Err("no")
+}
+
+fn all() -> (Dispatcher, Entered) {
+    let entered = Entered::default();
+    let dispatcher = dispatcher(tools![work, work_alone, fail, denied, hang_on]);
+    (dispatcher.extension(entered.clone()), entered)
+}
+
+/// Never ends.
+#[tool]
+async fn hang_on() {
+    std::future::pending().await
+}
+
+/// Doesn't run.
+#[tool(permission = "deny")]
+async fn denied() {}
+
+#[tokio::test(start_paused = true)]
+async fn a_failure_or_a_refusal_may_end_the_batch() {
+    use {OnBlock as B, OnFailure as F};
+    let cancelled = "TOOL_CANCELLED";
+    for (on_failure, on_block, second, last, at) in [
+        (F::Collect, B::Continue, "fail", "-", None),
+        (F::Throw, B::Continue, "fail", cancelled, Some(1)),
+        (F::Collect, B::Stop, "fail", "-", None),
+        (F::Throw, B::Continue, "denied", "-", None),
+        (F::Collect, B::Stop, "denied", cancelled, Some(1)),
+        // What the model did wrong, it may mend.
+        (F::Throw, B::Stop, "unknown", "-", None),
+    ] {
+        let (dispatcher, entered) = all();
+        let dispatcher = dispatcher.on_failure(on_failure).on_block(on_block);
+        let names = ["work", second, "work_alone"];
+        let calls = names.map(|name| ToolCall::new(name, name, "{}"));
+        let ended = dispatcher.try_dispatch(calls.into()).await;
+        let (done, halted_at) = match ended {
+            Ok(done) => (done, None),
+            Err(halted) => (halted.executions, Some(halted.at)),
+        };
+        // What ran beside it was let finish; what came behind it never began.
+        assert_eq!((code(&done[0]), code(&done[2])), ("-", last), "{second} {on_failure:?}");
+        assert_eq!(halted_at, at);
+        assert_eq!(entered.0.load(Ordering::Relaxed), if last == "-" { 2 } else { 1 });
+        assert_eq!(done[2].did_run(), last == "-");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_for_a_place_does_not_begin_after_a_failure() {
+    let (dispatcher, entered) = all();
+    let dispatcher =
+        dispatcher.on_failure(OnFailure::Throw).concurrency(Concurrency::default().tool("work", 1));
+    let done = run(&dispatcher, &["work", "work", "fail"]).await;
+    assert_eq!([0, 1, 2].map(|n| code(&done[n])), ["-", "TOOL_CANCELLED", "TOOL_EXECUTION_FAILED"]);
+    assert_eq!(entered.0.load(Ordering::Relaxed), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_may_end_with_a_failure() {
+    let calls = || ChatReply::default().call("fail", "{}");
+    let model = ScriptedModel::new([calls(), ChatReply::text("Never mind.")]);
+    let agent = Agent::new(model, tools![fail]);
+    assert_eq!(agent.run("Go").await.unwrap().text, "Never mind.");
+
+    let agent =
+        Agent::new(ScriptedModel::new([calls()]), tools![fail]).on_failure(OnFailure::Throw);
+    let stopped = agent.run("Go").await.unwrap_err();
+    assert_eq!(stopped.to_string(), "the run stopped: the call of `fail` ended the run: no");
+    assert_complete(&stopped.transcript);
+}
+
+#[tokio::test(start_paused = true)]
+async fn past_its_deadline_a_batch_is_answered() {
+    let (dispatcher, _) = all();
+    let dispatcher = dispatcher.deadline(Duration::from_secs(3));
+    let started = Instant::now();
+    let done = run(&dispatcher, &["work", "hang_on", "work_alone", "work"]).await;
+    assert_eq!(started.elapsed(), Duration::from_secs(3));
+    let codes: Vec<_> = done.iter().map(code).collect();
+    assert_eq!(codes, ["-", "TOOL_TIMEOUT", "TOOL_TIMEOUT", "TOOL_TIMEOUT"]);
+    assert_eq!(done.iter().map(|done| done.attempts).collect::<Vec<_>>(), [1, 1, 0, 0]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_batch_can_be_stopped() {
+    for names in [&["hang_on"][..], &["work", "hang_on", "work_alone", "work"]] {
+        let (dispatcher, _) = all();
+        let stop = CancellationToken::new();
+        let mut batch = Batch::from(
+            names.iter().map(|name| ToolCall::new(*name, *name, "{}")).collect::<Vec<_>>(),
+        );
+        batch.stop = Some(stop.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(2_500)).await;
+            stop.cancel();
+        });
+        let started = Instant::now();
+        let done = Dispatch::dispatch(&dispatcher, batch).await;
+        assert_eq!(started.elapsed(), Duration::from_millis(2_500));
+        // What was over by then has its result; what stands behind never began.
+        let codes: Vec<_> = done.iter().map(code).collect();
+        let over = usize::from(names[0] == "work");
+        assert!(codes[..over].iter().all(|code| *code == "-"), "{codes:?}");
+        assert!(codes[over..].iter().all(|code| *code == "TOOL_CANCELLED"), "{codes:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_can_be_stopped() {
+    let stop = CancellationToken::new();
+    let model = ScriptedModel::new([ChatReply::default().call("hang_on", "{}")]);
+    let agent = Agent::new(model, tools![hang_on]).stop_on(stop.clone());
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        stop.cancel();
+    });
+    let stopped = agent.run("Go").await.unwrap_err();
+    assert_eq!(stopped.to_string(), "the run stopped: the run was cancelled");
+    assert_complete(&stopped.transcript);
+    assert_eq!(results(&stopped.transcript[2])[0].error.as_deref(), Some("TOOL_CANCELLED"));
+}

@@ -1,0 +1,182 @@
+//! What a tool knows of its call, and what it has going.
+
+use std::sync::atomic::AtomicBool;
+
+use tool_runtime::event::{Progress, RunId, ToolEvent};
+use tool_runtime::{Event, Message};
+
+use super::*;
+
+/// What tools tell a test.
+#[derive(Clone, Default)]
+struct Notes(Arc<Mutex<Vec<String>>>);
+
+impl Notes {
+    fn take(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.lock().unwrap())
+    }
+}
+
+fn note(ctx: &ToolContext, text: impl Into<String>) {
+    ctx.get::<Notes>().unwrap().0.lock().unwrap().push(text.into());
+}
+
+/// Sets its flag when it is dropped.
+struct Flag(Arc<AtomicBool>);
+
+impl Drop for Flag {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// Starts a task that never ends, and ends as it is told.
+#[tool(timeout = "1s")]
+async fn start(how: &str, ctx: &ToolContext) -> Result<&'static str, ToolError> {
+    let gone = Flag(Arc::clone(ctx.get::<Arc<AtomicBool>>().unwrap()));
+    let stop = ctx.cancellation();
+    ctx.spawn(async move {
+        let _gone = gone;
+        std::future::pending::<()>().await;
+    });
+    assert!(!stop.is_cancelled());
+    match how {
+        "works" => Ok("done"),
+        "fails" => Err("no".into()),
+        "panics" => panic!("on purpose"),
+        _ => std::future::pending().await,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_tool_starts_ends_with_its_call() {
+    std::panic::set_hook(Box::new(|_| {}));
+    for how in ["works", "fails", "panics", "hangs", "stopped"] {
+        let gone = Arc::new(AtomicBool::new(false));
+        let mut dispatcher = dispatcher(tools![start]).extension(Arc::clone(&gone));
+        if how == "stopped" {
+            dispatcher = dispatcher.deadline(Duration::from_millis(10));
+        }
+        let call = ToolCall::new("c", "start", json!({ "how": how }));
+        let done = dispatcher.dispatch(vec![call]).await.remove(0);
+        // Not only is the answer there: the work is over.
+        assert!(gone.load(Ordering::Acquire), "{how}");
+        assert!(!done.left_running);
+        assert_eq!(done.is_success(), how == "works");
+    }
+    // Dropping the dispatch itself stops it as well, as soon as its task is polled.
+    let gone = Arc::new(AtomicBool::new(false));
+    let dispatcher = dispatcher(tools![start]).extension(Arc::clone(&gone));
+    let call = ToolCall::new("c", "start", json!({ "how": "hangs" }));
+    let dispatching = dispatcher.dispatch(vec![call]);
+    let late = tokio::time::timeout(Duration::from_millis(10), dispatching).await;
+    assert!(late.is_err());
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    assert!(gone.load(Ordering::Acquire));
+}
+
+/// Tells all it knows.
+#[tool(idempotent, retries = 1, timeout = "5s")]
+async fn tell(ctx: &ToolContext) -> Result<(), ToolError> {
+    let left = ctx.deadline().unwrap() - Instant::now();
+    let said = ctx.conversation().iter().map(Message::text).collect::<Vec<_>>().join("|");
+    note(ctx, format!("{} {} {} {left:?} {said}", ctx.turn(), ctx.attempt(), ctx.call_id()));
+    note(ctx, ctx.idempotency_key());
+    ctx.progress(Progress { done: 1.0, total: Some(2.0), message: None });
+    ctx.record(EffectRecord::FileWritten { path: format!("{}", ctx.attempt()) });
+    match ctx.attempt() {
+        1 => Err(ToolError::transient("once more")),
+        _ => Ok(()),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_knows_its_call() {
+    let notes = Notes::default();
+    let events = Arc::<Mutex<Vec<Event>>>::default();
+    let kept = Arc::clone(&events);
+    let model = ScriptedModel::new([ChatReply::default().call("tell", "{}"), ChatReply::text("A")]);
+    let agent = Agent::new(model, tools![tell])
+        .extension(notes.clone())
+        .on_event(move |event| kept.lock().unwrap().push(event.clone()));
+    agent.run("Hello").await.unwrap();
+
+    let events = events.lock().unwrap();
+    let run = events[0].origin.run;
+    assert_ne!(run, RunId::default());
+    let told = notes.take();
+    assert_eq!(told[0], "1 1 call_1 5s Hello|");
+    assert_eq!(told[2], "1 2 call_1 5s Hello|");
+    assert_eq!([&told[1], &told[3]], [&format!("{run}-1-call_1"); 2]);
+
+    let tool: Vec<_> = events.iter().filter_map(Event::tool).collect();
+    assert!(matches!(tool[1], ToolEvent::Progress { progress, .. } if progress.done == 1.0));
+    assert!(
+        matches!(tool[2], ToolEvent::Retried { attempt: 1, error, .. } if error == "TOOL_TRANSIENT_FAILURE")
+    );
+    let ToolEvent::Finished(done) = tool[4] else { panic!("{:?}", tool[4]) };
+    // What the first attempt did to the world was done, though it failed.
+    let written = |path: &str| EffectRecord::FileWritten { path: path.into() };
+    assert_eq!(done.effects, [written("1"), written("2")]);
+    assert!(done.was_retried() && done.finished() > done.started);
+}
+
+/// Calls itself, and says how deep it is.
+#[tool(effect = "none")]
+async fn dive(left: u32, ctx: &ToolContext) -> String {
+    if left == 0 {
+        return ctx.parent().map_or("nobody".into(), ToString::to_string);
+    }
+    let call = || ToolCall::new("", "dive", json!({ "left": left - 1 }));
+    let done = ctx.dispatch(vec![call(), call()]).await;
+    done[0].result.text.clone()
+}
+
+#[tokio::test]
+async fn a_tool_may_call_tools() {
+    let events = Arc::<Mutex<Vec<Event>>>::default();
+    let kept = Arc::clone(&events);
+    let mut observers = tool_runtime::event::Observers::default();
+    observers.add(move |event: &Event| kept.lock().unwrap().push(event.clone()));
+    let dispatcher = dispatcher(tools![dive]).observers(observers);
+    for (left, text) in [
+        (0, "nobody"),
+        (1, "c"),
+        (3, "c/1/1"),
+        (8, "Not run: tools may call each other at most 8 deep."),
+    ] {
+        let call = ToolCall::new("c", "dive", json!({ "left": left }));
+        events.lock().unwrap().clear();
+        let done = dispatcher.dispatch(vec![call]).await.remove(0);
+        assert_eq!(done.result.text, text);
+        // Every call has its start and its end, and those within name the one around them.
+        let events = events.lock().unwrap();
+        assert_eq!(
+            events.iter().filter(|event| event.finished().is_some()).count(),
+            (2 << left) - 1
+        );
+        for event in events.iter() {
+            let id = event.call().unwrap().to_string();
+            let outer = id.rsplit_once('/').map(|(outer, _)| outer.to_owned());
+            assert_eq!(event.origin.parent.as_ref().map(ToString::to_string), outer);
+            assert_eq!(event.origin.depth as usize, id.matches('/').count());
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_tool_of_one_place_may_call_itself() {
+    let limits = tool_runtime::dispatch::Concurrency::default().all(1).tool("dive", 1);
+    let call = ToolCall::new("c", "dive", json!({ "left": 2 }));
+    let done = dispatcher(tools![dive]).concurrency(limits).dispatch(vec![call]).await.remove(0);
+    assert_eq!(done.result.text, "c/1");
+}
+
+#[tokio::test]
+async fn without_a_dispatcher_there_is_nothing_to_call() {
+    let ctx = ToolContext::default();
+    let done = ctx.dispatch(vec![ToolCall::new("", "dive", "{}")]).await;
+    assert_eq!(code(&done[0]), "TOOL_NOT_FOUND");
+    assert_eq!((ctx.turn(), ctx.attempt(), ctx.deadline()), (0, 1, None));
+    assert!(ctx.conversation().is_empty() && ctx.parent().is_none());
+}

@@ -1,0 +1,128 @@
+//! Calls that somebody decides on later.
+
+use tool_runtime::agent::Paused;
+use tool_runtime::dispatch::{Approval, AskLater};
+use tool_runtime::{Event, StopReason, Stopped};
+
+use super::*;
+
+#[derive(Clone, Default)]
+struct Paid(Arc<Mutex<Vec<String>>>);
+
+/// Pays somebody.
+#[tool(permission = "ask")]
+async fn pay(to: String, ctx: &ToolContext) -> String {
+    ctx.get::<Paid>().unwrap().0.lock().unwrap().push(to.clone());
+    format!("{to} is paid")
+}
+
+/// Counts its calls.
+#[tool]
+async fn count(ctx: &ToolContext) -> &'static str {
+    ctx.get::<Paid>().unwrap().0.lock().unwrap().push("counted".into());
+    "counted"
+}
+
+/// An agent whose model pays two and counts beside it; and who was paid.
+fn agent() -> (Agent, Paid) {
+    let paid = Paid::default();
+    let model = ScriptedModel::new([
+        ChatReply::default()
+            .call("pay", r#"{'to': 'Ada'}"#)
+            .call("count", "{}")
+            .call("pay", r#"{"to": "Bob"}"#),
+        ChatReply::text("Done."),
+    ]);
+    (Agent::new(model, tools![pay, count]).extension(paid.clone()).approver(AskLater), paid)
+}
+
+fn paused(stopped: Stopped) -> Paused {
+    assert_complete(&stopped.transcript);
+    match stopped.why {
+        StopReason::AwaitingApproval(paused) => *paused,
+        why => panic!("{why}"),
+    }
+}
+
+#[tokio::test]
+async fn a_run_waits_for_its_answers() {
+    let (agent, paid) = agent();
+    let stopped = agent.run("Pay them.").await.unwrap_err();
+    let open = results(&stopped.transcript[2]);
+    let codes: Vec<_> = open.iter().map(|result| result.error.as_deref().unwrap_or("-")).collect();
+    assert_eq!(codes, ["TOOL_AWAITING_APPROVAL", "-", "TOOL_AWAITING_APPROVAL"]);
+    // The one beside them has run, and will not again.
+    assert_eq!(*paid.0.lock().unwrap(), ["counted"]);
+
+    // It is plain data: another process may go on with it.
+    let kept = serde_json::to_string(&paused(stopped)).unwrap();
+    let mut paused: Paused = serde_json::from_str(&kept).unwrap();
+    assert_eq!(serde_json::to_string(&paused).unwrap(), kept);
+    let run = paused.run();
+    let pending: Vec<_> = paused.pending().iter().map(|call| call.arguments.to_string()).collect();
+    assert_eq!(pending, [r#"{"to":"Ada"}"#, r#"{"to":"Bob"}"#]);
+    let [ada, bob] = [0, 1].map(|n| paused.pending()[n].call.id.clone());
+    paused.decide(&ada, Approval::Deny("not today".into()), "Grace").unwrap();
+    paused.decide(&ada, Approval::Once, "Grace").unwrap();
+    paused.decide(&bob, Approval::Deny("never".into()), "Grace").unwrap();
+    let unknown = paused.decide(&"call_9".into(), Approval::Once, "Grace").unwrap_err();
+    assert_eq!(unknown.to_string(), "no call of the id `call_9` waits for a decision");
+
+    let events = Arc::<Mutex<Vec<Event>>>::default();
+    let told = Arc::clone(&events);
+    let agent = agent.on_event(move |event| told.lock().unwrap().push(event.clone()));
+    let answer = agent.resume(paused).await.unwrap();
+    assert_eq!(answer.text, "Done.");
+    assert_complete(&answer.transcript);
+    let texts: Vec<_> =
+        results(&answer.transcript[2]).iter().map(|result| result.text.as_str()).collect();
+    assert_eq!(texts, ["Ada is paid", "counted", "`pay` was not approved: never"]);
+    assert_eq!(*paid.0.lock().unwrap(), ["counted", "Ada"]);
+    let events = events.lock().unwrap();
+    assert!(events.iter().all(|event| event.origin.run == run));
+    let finished: Vec<_> = events.iter().filter_map(Event::finished).collect();
+    assert_eq!(
+        finished.iter().filter_map(|done| done.approved_by.as_deref()).collect::<Vec<_>>(),
+        ["Grace"]
+    );
+    assert!(finished.iter().any(|done| done.is_blocked()));
+}
+
+#[tokio::test]
+async fn what_nobody_decided_on_waits_on() {
+    let (agent, paid) = agent();
+    let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
+    let ada = waiting.pending()[0].call.id.clone();
+    waiting.decide(&ada, Approval::Once, "Grace").unwrap();
+    let waiting = paused(agent.resume(waiting).await.unwrap_err());
+    assert_eq!(waiting.pending().len(), 1);
+    assert_eq!(waiting.pending()[0].arguments, json!({ "to": "Bob" }));
+    assert_eq!(*paid.0.lock().unwrap(), ["counted", "Ada"]);
+}
+
+#[tokio::test]
+async fn an_answer_for_the_run_holds_for_all_its_calls() {
+    let (agent, paid) = agent();
+    let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
+    let ada = waiting.pending()[0].call.id.clone();
+    waiting.decide(&ada, Approval::ForRun, "Grace").unwrap();
+    agent.resume(waiting).await.unwrap();
+    let mut paid = paid.0.lock().unwrap().clone();
+    paid.sort();
+    assert_eq!(paid, ["Ada", "Bob", "counted"]);
+}
+
+#[tokio::test]
+async fn an_answer_holds_for_what_was_asked() {
+    let (agent, paid) = agent();
+    let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
+    let ada = waiting.pending()[0].call.id.clone();
+    waiting.decide(&ada, Approval::Once, "Grace").unwrap();
+    // Somebody changes the call while it waits.
+    let kept = serde_json::to_string(&waiting).unwrap();
+    let forged = kept.replacen(r#"{'to': 'Ada'}"#, r#"{'to': 'Eve'}"#, 1);
+    assert_ne!(forged, kept);
+    let waiting = paused(agent.resume(serde_json::from_str(&forged).unwrap()).await.unwrap_err());
+    assert_eq!(waiting.pending()[0].arguments, json!({ "to": "Eve" }));
+    assert_eq!(*paid.0.lock().unwrap(), ["counted"]);
+}

@@ -1,0 +1,106 @@
+//! Runs a tool, once or as often as it may be tried.
+
+use std::time::Duration;
+
+use tokio::time::{Instant, sleep, timeout_at};
+
+use super::batch::Running;
+use super::call::{Outcome, Record};
+use super::invoke::invoke;
+use super::policy::pause_before_next;
+use crate::event::ToolEvent;
+use crate::guard::let_go;
+use crate::message::Arguments;
+use crate::registry::Entry;
+use crate::tool::{Availability, ToolContext, ToolError, ToolErrorKind};
+
+/// Runs a tool until it succeeds or may not be tried again.
+pub(super) async fn attempts(
+    running: &Running,
+    entry: &Entry,
+    arguments: &Arguments,
+    ctx: &ToolContext,
+    record: &mut Record,
+) -> Outcome {
+    let _ends = ctx.ends_work();
+    loop {
+        let outcome = match entry.definition().timeout {
+            None => {
+                ctx.begin_attempt(None);
+                invoke(entry.tool().as_ref(), arguments, ctx).await
+            }
+            Some(limit) => Box::pin(timed(entry, limit, arguments, ctx, record)).await,
+        };
+        end_attempt(ctx, record).await;
+        let Err(error) = &outcome else { return outcome };
+        let (kind, attempt) = (error.kind(), ctx.attempts());
+        let pause = pause_before_next(entry.definition(), kind, attempt, fastrand::f64());
+        let Some(pause) = pause else { return outcome.map_err(|error| explained(entry, error)) };
+        running.scope.tell(|| ToolEvent::Retried {
+            call: ctx.call_id().clone(),
+            attempt,
+            error: kind.code().to_owned(),
+            pause,
+        });
+        let_go(outcome);
+        Box::pin(sleep(pause)).await;
+    }
+}
+
+/// A tool that failed and can't run now has failed for that.
+fn explained(entry: &Entry, error: ToolError) -> ToolError {
+    let may_be_it = matches!(
+        error.kind(),
+        ToolErrorKind::Failed | ToolErrorKind::Transient | ToolErrorKind::Panicked
+    );
+    if !may_be_it {
+        return error;
+    }
+    match entry.availability() {
+        Availability::Available => error,
+        Availability::Unavailable(why) => {
+            let text = format!("`{}` can't run now. Go on without it.", entry.name());
+            let cause = format!("{why}; the call failed: {error}");
+            let_go(error);
+            ToolError::new(ToolErrorKind::Unavailable, text).with_source(cause)
+        }
+    }
+}
+
+/// Ends what the tool has going beside its own future.
+pub(super) async fn end_attempt(ctx: &ToolContext, record: &mut Record) {
+    if ctx.has_work() {
+        record.left_running |= !Box::pin(ctx.end_attempt()).await;
+    }
+}
+
+async fn timed(
+    entry: &Entry,
+    limit: Duration,
+    arguments: &Arguments,
+    ctx: &ToolContext,
+    record: &mut Record,
+) -> Outcome {
+    let definition = entry.definition();
+    let running = invoke(entry.tool().as_ref(), arguments, ctx);
+    let started = Instant::now();
+    let deadline = started.checked_add(limit);
+    ctx.begin_attempt(deadline);
+    let Some(deadline) = deadline else { return running.await };
+    let text = match timeout_at(deadline, running).await {
+        // A tool that never waits can't be stopped on time, but it is no better for that.
+        Ok(late) if started.elapsed() > limit => {
+            let_go(late);
+            format!("The tool took longer than {limit:?}, so its result is not used.")
+        }
+        Ok(outcome) => return outcome,
+        Err(_) if definition.blocking => {
+            record.left_running = true;
+            format!(
+                "The tool took longer than {limit:?}. It can't be stopped and may still finish."
+            )
+        }
+        Err(_) => format!("The tool was stopped: it took longer than {limit:?}."),
+    };
+    Err(ToolError::new(ToolErrorKind::Timeout, text))
+}

@@ -1,0 +1,145 @@
+//! The calls of one reply: which run at once, and one result for each.
+
+use std::sync::Arc;
+
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::answer::failed;
+use super::call::one;
+use super::halt::Halt;
+use super::plan::waves;
+use super::terms::Terms;
+use crate::event::{Gate, ToolEvent, ToolExecution};
+use crate::guard::Boxed;
+use crate::message::ToolCall;
+use crate::registry::{Entry, Snapshot};
+use crate::tool::dispatch::{Host, Scope};
+use crate::tool::{Batch, Decision, ToolError, ToolErrorKind};
+
+/// The most calls that may lie around a call.
+const DEEPEST: u32 = 8;
+
+/// What the calls of one reply run in.
+pub(super) struct Running {
+    pub(super) tools: Snapshot,
+    pub(super) terms: Arc<Terms>,
+    pub(super) scope: Scope,
+    pub(super) halt: Halt,
+    pub(super) decisions: Vec<Decision>,
+    /// The tools whose calls lie around these.
+    outer: Vec<String>,
+}
+
+/// Runs the calls of a batch, which lie within those of the tools `outer`.
+#[inline]
+pub(super) fn run(
+    tools: Snapshot,
+    terms: Arc<Terms>,
+    batch: Batch,
+    outer: Vec<String>,
+) -> impl Future<Output = Vec<ToolExecution>> + Send {
+    let deadline = match (batch.deadline, terms.deadline) {
+        (None, None) => None,
+        // What no clock reaches is no deadline.
+        (of_batch, of_terms) => {
+            let least = of_batch.into_iter().chain(of_terms).min();
+            least.and_then(|span| Instant::now().checked_add(span))
+        }
+    };
+    let scope = Scope {
+        origin: batch.origin,
+        conversation: batch.conversation,
+        clock: terms.clock,
+        observers: terms.observers.clone(),
+        extensions: terms.extensions.clone(),
+        deadline,
+        stop: batch.stop,
+    };
+    let halt = Halt::new(terms.on_failure, terms.on_block);
+    let decisions = batch.decisions;
+    all(Arc::new(Running { tools, terms, scope, halt, decisions, outer }), batch.calls)
+}
+
+async fn all(running: Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
+    match <[ToolCall; 1]>::try_from(calls) {
+        Ok([call]) => vec![one(&running, call).await],
+        Err(calls) => Box::pin(in_waves(&running, calls)).await,
+    }
+}
+
+async fn in_waves(running: &Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
+    let alone =
+        |call: &ToolCall| running.tools.definition(&call.name).is_some_and(|tool| tool.sequential);
+    let mut done = Vec::with_capacity(calls.len());
+    for wave in waves(calls.iter().map(alone)) {
+        done.extend(at_once(running, calls.get(wave).unwrap_or_default()).await);
+    }
+    done
+}
+
+/// One call runs in the caller's own task, several in tasks of theirs, so that all cores are used.
+async fn at_once(running: &Arc<Running>, calls: &[ToolCall]) -> Vec<ToolExecution> {
+    if let [call] = calls {
+        return vec![one(running, call.clone()).await];
+    }
+    // Dropped with this future, the set stops whatever still runs.
+    let mut tasks = JoinSet::new();
+    for (place, call) in calls.iter().enumerate() {
+        let (running, call) = (Arc::clone(running), call.clone());
+        tasks.spawn(async move { (place, one(&running, call).await) });
+    }
+
+    let mut done: Vec<Option<ToolExecution>> = calls.iter().map(|_| None).collect();
+    while let Some(joined) = tasks.join_next().await {
+        if let Ok((place, execution)) = joined
+            && let Some(slot) = done.get_mut(place)
+        {
+            *slot = Some(execution);
+        }
+    }
+    let done = done.into_iter().zip(calls);
+    done.map(|(done, call)| done.unwrap_or_else(|| lost(running, call))).collect()
+}
+
+/// A task that ended without a result was torn down from outside: its runtime is going away.
+#[cold]
+fn lost(running: &Running, call: &ToolCall) -> ToolExecution {
+    let text = "The call was stopped before it had a result; it may have had effects.";
+    let execution = failed(call.clone(), ToolError::new(ToolErrorKind::Indeterminate, text));
+    running.scope.tell(|| ToolEvent::Finished(execution.clone()));
+    execution
+}
+
+impl Running {
+    /// A tool that calls itself, by whatever way, has to end somewhere.
+    pub(super) fn check_depth(&self) -> Result<(), (Gate, ToolError)> {
+        if self.scope.origin.depth < DEEPEST {
+            return Ok(());
+        }
+        let text = format!("Not run: tools may call each other at most {DEEPEST} deep.");
+        Err((Gate::Depth, ToolError::new(ToolErrorKind::Denied, text)))
+    }
+
+    /// Whether a tool of this entry waits for this call: it keeps its place meanwhile, and to wait
+    /// for that would be to wait for ever.
+    pub(super) fn lies_within(&self, is_same: impl Fn(&Entry) -> bool) -> bool {
+        self.outer.iter().filter_map(|name| self.tools.entry(name)).any(is_same)
+    }
+}
+
+impl Host for Running {
+    fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    fn dispatch_within<'a>(
+        &'a self,
+        parent: &'a ToolCall,
+        batch: Batch,
+    ) -> Boxed<'a, Vec<ToolExecution>> {
+        let mut outer = self.outer.clone();
+        outer.push(parent.name.clone());
+        Box::pin(run(self.tools.clone(), Arc::clone(&self.terms), batch, outer))
+    }
+}

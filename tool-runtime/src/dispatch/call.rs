@@ -1,0 +1,211 @@
+//! One call, from its name to its result: stage after stage.
+//!
+//! A future is moved about before it runs, with room for all that it might ever wait for. So what most
+//! calls don't need is boxed where it is needed, and the future of a plain call stays small.
+
+use std::sync::Arc;
+
+use tokio::time::{Instant, timeout_at};
+use tokio_util::sync::CancellationToken;
+
+use super::answer::{failed, succeeded, unknown};
+use super::attempt::{attempts, end_attempt};
+use super::batch::Running;
+use super::permit::permitted;
+use super::policy::capped;
+use crate::event::{Gate, ToolEvent, ToolExecution, micros};
+use crate::message::{Arguments, ToolCall};
+use crate::registry::Entry;
+use crate::tool::args::settled;
+use crate::tool::dispatch::Scope;
+use crate::tool::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
+
+pub(super) type Outcome = Result<ToolOutput, ToolError>;
+
+/// What the stages note of a call beside its outcome.
+#[derive(Default)]
+pub(super) struct Record {
+    pub(super) remembered: bool,
+    pub(super) approved_by: Option<String>,
+    pub(super) blocked_by: Option<Gate>,
+    pub(super) left_running: bool,
+}
+
+impl Record {
+    /// Notes what holds the call back.
+    pub(super) fn block(&mut self, (gate, error): (Gate, ToolError)) -> ToolError {
+        self.blocked_by = Some(gate);
+        error
+    }
+}
+
+pub(super) async fn one(running: &Arc<Running>, mut call: ToolCall) -> ToolExecution {
+    let began = Instant::now();
+    let Running { terms, scope, .. } = running.as_ref();
+    scope.tell(|| ToolEvent::Started { call: call.clone() });
+
+    let mut record = Record::default();
+    let (mut came, mut answered) = (None, None);
+    if !terms.interceptors.is_empty() {
+        came = Some(call.clone());
+        let before = terms.interceptors.before(&mut call, &mut record);
+        let before = Box::pin(stoppable(running, async { Ok(before.await) }));
+        answered = before.await.unwrap_or_else(|error| Some(Err(error)));
+    }
+    let ctx = ToolContext::within(Arc::clone(running) as _, call);
+    let outcome = match answered {
+        Some(outcome) => outcome,
+        None if scope.stop.is_none() && scope.deadline.is_none() => {
+            through(running, &ctx, &mut record).await
+        }
+        None => {
+            let through = through(running, &ctx, &mut record);
+            let outcome = Box::pin(stoppable(running, through)).await;
+            // What was dropped in mid-work may have something going still.
+            end_attempt(&ctx, &mut record).await;
+            outcome
+        }
+    };
+    let mut execution = finish(running, ctx, came, record, outcome);
+    execution.started = scope.clock.at(began);
+    execution.took = micros::in_full(began.elapsed());
+    if !terms.interceptors.is_empty() {
+        Box::pin(terms.interceptors.after(&mut execution)).await;
+    }
+    running.halt.note(&execution);
+    if scope.observers.is_empty() {
+        return execution;
+    }
+    let id = &execution.call.id;
+    if let Some(by) = execution.blocked_by {
+        let reason = &execution.result.text;
+        scope.tell(|| ToolEvent::Blocked { call: id.clone(), by, reason: reason.clone() });
+    } else if execution.failed_with(ToolErrorKind::Cancelled.code()) {
+        scope.tell(|| ToolEvent::Cancelled { call: id.clone() });
+    }
+    scope.tell(|| ToolEvent::Finished(execution.clone()));
+    execution
+}
+
+/// What the call gave and what was noted, as one value.
+#[inline]
+fn finish(
+    running: &Running,
+    ctx: ToolContext,
+    came: Option<ToolCall>,
+    record: Record,
+    outcome: Outcome,
+) -> ToolExecution {
+    let spent = ctx.into_spent();
+    let (call, changed) = match came {
+        Some(came) if came != spent.call => (came, Some(Box::new(spent.call))),
+        _ => (spent.call, None),
+    };
+    let mut execution = match outcome {
+        Ok(output) => succeeded(call, output),
+        Err(error) => failed(call, error),
+    };
+    if let Some(capped) = capped(&execution.result.text, running.terms.output_limit) {
+        execution.full_text = Some(std::mem::replace(&mut execution.result.text, capped));
+    }
+    execution.changed = changed;
+    if let Some(decoded) = spent.decoded {
+        execution.fixes = decoded.fixes;
+        execution.decoded = Some(decoded.json);
+    }
+    if !spent.effects.is_empty() {
+        execution.effects.splice(..0, spent.effects);
+    }
+    execution.attempts = spent.attempts;
+    execution.remembered = record.remembered;
+    execution.approved_by = record.approved_by;
+    execution.blocked_by = record.blocked_by;
+    execution.left_running = record.left_running;
+    execution
+}
+
+/// What comes of a call that nobody answered before.
+async fn through(running: &Running, ctx: &ToolContext, record: &mut Record) -> Outcome {
+    let Running { tools, .. } = running;
+    running.halt.check().map_err(|held| record.block(held))?;
+    let name = ctx.tool_name();
+    let entry = tools.entry(name).ok_or_else(|| unknown(tools, name))?;
+    running.check_depth().map_err(|held| record.block(held))?;
+    let looked_at = permitted(running, entry, ctx, record).await?;
+    let arguments = looked_at.as_ref().unwrap_or_else(|| &ctx.call().arguments);
+    if entry.definition().pure {
+        return Box::pin(remembered(running, entry, arguments, ctx, record)).await;
+    }
+    limited(running, entry, arguments, ctx, record).await
+}
+
+/// What a pure tool said to these arguments before; or else what it says now.
+async fn remembered(
+    running: &Running,
+    entry: &Entry,
+    arguments: &Arguments,
+    ctx: &ToolContext,
+    record: &mut Record,
+) -> Outcome {
+    let (value, json) = settled(entry.definition(), arguments, ctx)?;
+    let arguments = Arguments::from(json);
+    let run = limited(running, entry, &arguments, ctx, record);
+    let (outcome, was_remembered) = running.terms.memo.recall(entry.name(), &value, run).await;
+    record.remembered = was_remembered;
+    outcome
+}
+
+/// Waits until the tool may run, and runs it.
+async fn limited(
+    running: &Running,
+    entry: &Entry,
+    arguments: &Arguments,
+    ctx: &ToolContext,
+    record: &mut Record,
+) -> Outcome {
+    let mut _places = None;
+    if running.terms.places.are_limited() {
+        _places = Some(Box::pin(running.terms.places.take(entry, running)).await);
+        // Others may have failed while this one waited.
+        running.halt.check().map_err(|held| record.block(held))?;
+    }
+    attempts(running, entry, arguments, ctx, record).await
+}
+
+/// The same, until the batch is past its time or stopped.
+async fn stoppable<T>(
+    running: &Running,
+    work: impl Future<Output = Result<T, ToolError>>,
+) -> Result<T, ToolError> {
+    let Scope { stop, deadline, .. } = &running.scope;
+    // What is over before it begins must not begin: a future that is polled once has begun.
+    if stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
+        return Err(stopped());
+    }
+    if deadline.is_some_and(|at| at <= Instant::now()) {
+        return Err(late());
+    }
+    let mut work = Box::pin(work);
+    let timed = async {
+        match *deadline {
+            None => work.as_mut().await,
+            Some(at) => timeout_at(at, work.as_mut()).await.unwrap_or_else(|_| Err(late())),
+        }
+    };
+    match stop {
+        None => timed.await,
+        Some(stop) => stop.run_until_cancelled(timed).await.unwrap_or_else(|| Err(stopped())),
+    }
+}
+
+#[cold]
+fn late() -> ToolError {
+    let text = "The call was stopped: the calls of this reply took longer than they may.";
+    ToolError::new(ToolErrorKind::Timeout, text)
+}
+
+#[cold]
+fn stopped() -> ToolError {
+    let text = "The call was stopped; it may have had effects.";
+    ToolError::new(ToolErrorKind::Cancelled, text)
+}

@@ -1,0 +1,61 @@
+//! Those who are told of events.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::Event;
+use crate::guard::guarded;
+
+/// Someone who is told of events, in the task in which they happen, one after the other.
+///
+/// What takes long holds up that task: hand it on, as [`Channel`](super::Channel) does. Any
+/// `Fn(&Event)` is an observer.
+pub trait Observer: Send + Sync {
+    /// Reads an event. A panic here harms no run.
+    fn observe(&self, event: &Event);
+}
+
+impl<F: Fn(&Event) + Send + Sync> Observer for F {
+    fn observe(&self, event: &Event) {
+        self(event);
+    }
+}
+
+/// Those who are told of events.
+#[derive(Clone, Default)]
+pub struct Observers(Vec<Arc<dyn Observer>>);
+
+impl Observers {
+    /// Adds one more.
+    pub fn add(&mut self, observer: impl Observer + 'static) {
+        self.0.push(Arc::new(observer));
+    }
+
+    /// Whether nobody listens.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Tells everyone; the event is made only if someone listens.
+    #[inline]
+    pub fn tell(&self, event: impl FnOnce() -> Event) {
+        if !self.is_empty() {
+            self.tell_all(&event());
+        }
+    }
+
+    #[cold]
+    fn tell_all(&self, event: &Event) {
+        for observer in &self.0 {
+            // An observer's panic is its own affair: the panic hook has reported it.
+            let _ = guarded(|| observer.observe(event));
+        }
+    }
+}
+
+impl fmt::Debug for Observers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Observers({})", self.0.len())
+    }
+}

@@ -1,0 +1,42 @@
+//! What somebody decided on a call, in a form that can be kept and sent.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::message::CallId;
+
+/// What was decided.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Approval {
+    /// This call may run.
+    Once,
+    /// This tool may run for as long as this dispatcher lives, which is one run of an agent.
+    ForRun,
+    /// It may not, for this reason, which the model is told.
+    Deny(String),
+    /// Nothing yet: the call is left open, and its run stops until there is an answer.
+    Defer,
+}
+
+/// What was decided on one call, and on what arguments: it holds for no others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Decision {
+    /// The call.
+    pub call: CallId,
+    /// The arguments that were looked at.
+    pub arguments: Value,
+    /// What was decided.
+    pub approval: Approval,
+    /// Who decided.
+    pub by: String,
+}
+
+impl Decision {
+    /// A decision on a call with these arguments.
+    pub fn new(call: CallId, arguments: Value, approval: Approval, by: impl Into<String>) -> Self {
+        Self { call, arguments, approval, by: by.into() }
+    }
+}

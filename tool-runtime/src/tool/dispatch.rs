@@ -1,0 +1,97 @@
+//! Calls in, executions out: whoever runs calls, here or on another machine.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{Decision, Extensions};
+use crate::event::clock::Clock;
+use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
+use crate::guard::Boxed;
+use crate::message::{Message, ToolCall};
+
+/// Runs calls.
+///
+/// [`Dispatcher`](crate::Dispatcher) runs them on the tools of a registry in this process. Another
+/// one may send them elsewhere: an agent takes either.
+#[async_trait]
+pub trait Dispatch: Send + Sync {
+    /// Gives one execution for each call, in the order of the calls, whatever happens.
+    async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution>;
+}
+
+/// The calls of one reply, and what is to be known of them.
+///
+/// ```
+/// use tool_runtime::dispatch::Batch;
+/// use tool_runtime::ToolCall;
+///
+/// let batch = Batch::from(vec![ToolCall::new("call_1", "now", "{}")]);
+/// assert_eq!(batch.calls.len(), 1);
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Batch {
+    /// The calls.
+    pub calls: Vec<ToolCall>,
+    /// Where they come from.
+    pub origin: Origin,
+    /// All that was said before them.
+    pub conversation: Option<Arc<Vec<Message>>>,
+    /// How long they may take together.
+    pub deadline: Option<Duration>,
+    /// Stops them when it is cancelled.
+    pub stop: Option<CancellationToken>,
+    /// What was decided on some of them before.
+    pub decisions: Vec<Decision>,
+}
+
+impl From<Vec<ToolCall>> for Batch {
+    #[inline]
+    fn from(calls: Vec<ToolCall>) -> Self {
+        Self { calls, ..Self::default() }
+    }
+}
+
+/// What the calls of one reply share: what a tool may know beyond its own call.
+#[derive(Debug)]
+pub(crate) struct Scope {
+    pub(crate) origin: Origin,
+    pub(crate) conversation: Option<Arc<Vec<Message>>>,
+    pub(crate) clock: Clock,
+    pub(crate) observers: Observers,
+    pub(crate) extensions: Extensions,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) stop: Option<CancellationToken>,
+}
+
+impl Scope {
+    /// Tells of something that happens here and now.
+    #[inline]
+    pub(crate) fn tell<K: Into<EventKind>>(&self, kind: impl FnOnce() -> K) {
+        self.observers.tell(|| Event::new(self.origin.clone(), self.clock.now(), kind()));
+    }
+}
+
+/// What a tool runs in.
+pub(crate) trait Host: Send + Sync {
+    /// What it may know.
+    fn scope(&self) -> &Scope;
+
+    /// Runs calls that the tool of the call `parent` makes.
+    fn dispatch_within<'a>(
+        &'a self,
+        parent: &'a ToolCall,
+        batch: Batch,
+    ) -> Boxed<'a, Vec<ToolExecution>>;
+}
+
+impl fmt::Debug for dyn Host + '_ {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.scope().fmt(f)
+    }
+}

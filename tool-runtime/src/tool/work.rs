@@ -1,0 +1,120 @@
+//! What a tool has going beside its own future, and what ends with it.
+
+use std::iter;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::event::EffectRecord;
+
+/// How long a result waits for tasks to be gone that were told to go. They go where they wait, so
+/// all but one that holds its thread up are gone at once.
+const GRACE: Duration = Duration::from_millis(100);
+
+/// What one call has going. Clones of its context share it.
+#[derive(Debug, Default)]
+pub(super) struct Live {
+    attempt: Mutex<Attempt>,
+    effects: Mutex<Vec<EffectRecord>>,
+    calls: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+struct Attempt {
+    deadline: Option<Instant>,
+    is_over: bool,
+    work: Option<Work>,
+}
+
+#[derive(Clone, Debug)]
+struct Work {
+    stop: CancellationToken,
+    tasks: TaskTracker,
+}
+
+impl Live {
+    pub(super) fn begin(&self, deadline: Option<Instant>) {
+        *lock(&self.attempt) = Attempt { deadline, ..Attempt::default() };
+    }
+
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        lock(&self.attempt).deadline
+    }
+
+    /// Cancelled when the attempt is over; or when `outer` is.
+    pub(super) fn stop(&self, outer: Option<&CancellationToken>) -> CancellationToken {
+        self.work(outer).stop
+    }
+
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        outer: Option<&CancellationToken>,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<Option<T>> {
+        let Work { stop, tasks } = self.work(outer);
+        tasks.spawn(stop.run_until_cancelled_owned(task))
+    }
+
+    fn work(&self, outer: Option<&CancellationToken>) -> Work {
+        let mut attempt = lock(&self.attempt);
+        let is_over = attempt.is_over;
+        let work = attempt.work.get_or_insert_with(|| {
+            let stop = outer.map_or_else(CancellationToken::new, CancellationToken::child_token);
+            if is_over {
+                stop.cancel();
+            }
+            Work { stop, tasks: TaskTracker::new() }
+        });
+        work.clone()
+    }
+
+    /// Tells everything to end, and begins nothing more.
+    pub(super) fn stop_all(&self) -> Option<TaskTracker> {
+        let mut attempt = lock(&self.attempt);
+        attempt.is_over = true;
+        let Work { stop, tasks } = attempt.work.as_ref()?;
+        stop.cancel();
+        tasks.close();
+        Some(tasks.clone())
+    }
+
+    /// The same, and waits until it has ended; whether it has.
+    pub(super) async fn end(&self) -> bool {
+        let Some(tasks) = self.stop_all() else { return true };
+        tasks.is_empty() || timeout(GRACE, tasks.wait()).await.is_ok()
+    }
+
+    /// The numbers of the calls that the tool makes, from 1.
+    pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
+        iter::repeat_with(|| self.calls.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    pub(super) fn record(&self, effect: EffectRecord) {
+        lock(&self.effects).push(effect);
+    }
+
+    pub(super) fn take_effects(&self) -> Vec<EffectRecord> {
+        std::mem::take(&mut lock(&self.effects))
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Ends what a call has going when its own future is dropped.
+#[derive(Debug)]
+pub(crate) struct EndsWork<'a>(pub(super) &'a OnceLock<Arc<Live>>);
+
+impl Drop for EndsWork<'_> {
+    fn drop(&mut self) {
+        if let Some(live) = self.0.get() {
+            live.stop_all();
+        }
+    }
+}

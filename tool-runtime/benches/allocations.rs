@@ -10,7 +10,7 @@ mod contenders;
 mod listed;
 
 use allocation_counter::measure;
-use contenders::{COUNTS, args_struct, boxed, floor, params};
+use contenders::{COUNTS, args_struct, boxed, floor, params, pipeline};
 
 fn main() {
     println!("| per call | tools | allocations | bytes |");
@@ -20,6 +20,7 @@ fn main() {
         count("boxed", tools, boxed(tools));
         count("params", tools, params(tools));
         count("args", tools, args_struct(tools));
+        count("pipeline", tools, pipeline(tools));
     }
     println!("\n| listing | bytes of a schema | allocations | bytes |");
     println!("|---|---|---|---|");

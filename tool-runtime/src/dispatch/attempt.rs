@@ -22,20 +22,15 @@ pub(super) async fn attempts(
     ctx: &ToolContext,
     record: &mut Record,
 ) -> Outcome {
-    let _ends = ctx.ends_work();
     loop {
         let outcome = match entry.definition().timeout {
-            None => {
-                ctx.begin_attempt(None);
-                invoke(entry.tool().as_ref(), arguments, ctx).await
-            }
-            Some(limit) => Box::pin(timed(entry, limit, arguments, ctx, record)).await,
+            None => once(entry, arguments, ctx, record).await,
+            Some(limit) => timed(entry, limit, arguments, ctx, record).await,
         };
-        end_attempt(ctx, record).await;
         let Err(error) = &outcome else { return outcome };
         let (kind, attempt) = (error.kind(), ctx.attempts());
         let pause = pause_before_next(entry.definition(), kind, attempt, fastrand::f64());
-        let Some(pause) = pause else { return outcome.map_err(|error| explained(entry, error)) };
+        let Some(pause) = pause else { return outcome };
         running.scope.tell(|| ToolEvent::Retried {
             call: ctx.call_id().clone(),
             attempt,
@@ -43,12 +38,28 @@ pub(super) async fn attempts(
             pause,
         });
         let_go(outcome);
-        Box::pin(sleep(pause)).await;
+        sleep(pause).await;
     }
 }
 
+/// Runs a tool once, for as long as it takes.
+#[inline]
+pub(super) async fn once(
+    entry: &Entry,
+    arguments: &Arguments,
+    ctx: &ToolContext,
+    record: &mut Record,
+) -> Outcome {
+    let _ends = ctx.ends_work();
+    ctx.begin_attempt(None);
+    let outcome = invoke(entry.tool().as_ref(), arguments, ctx).await;
+    end_attempt(ctx, record).await;
+    outcome
+}
+
 /// A tool that failed and can't run now has failed for that.
-fn explained(entry: &Entry, error: ToolError) -> ToolError {
+#[cold]
+pub(super) fn explained(entry: &Entry, error: ToolError) -> ToolError {
     let may_be_it = matches!(
         error.kind(),
         ToolErrorKind::Failed | ToolErrorKind::Transient | ToolErrorKind::Panicked
@@ -82,12 +93,15 @@ async fn timed(
     record: &mut Record,
 ) -> Outcome {
     let definition = entry.definition();
+    let _ends = ctx.ends_work();
     let running = invoke(entry.tool().as_ref(), arguments, ctx);
     let started = Instant::now();
     let deadline = started.checked_add(limit);
     ctx.begin_attempt(deadline);
     let Some(deadline) = deadline else { return running.await };
-    let text = match timeout_at(deadline, running).await {
+    let ended = timeout_at(deadline, running).await;
+    end_attempt(ctx, record).await;
+    let text = match ended {
         // A tool that never waits can't be stopped on time, but it is no better for that.
         Ok(late) if started.elapsed() > limit => {
             let_go(late);

@@ -15,7 +15,7 @@ use crate::guard::Boxed;
 use crate::message::ToolCall;
 use crate::registry::{Entry, Snapshot};
 use crate::tool::dispatch::{Host, Scope};
-use crate::tool::{Batch, Decision, ToolError, ToolErrorKind};
+use crate::tool::{Batch, Decision, Permission, ToolError, ToolErrorKind};
 
 /// The most calls that may lie around a call.
 const DEEPEST: u32 = 8;
@@ -38,7 +38,7 @@ pub(super) fn run(
     terms: Arc<Terms>,
     batch: Batch,
     outer: Vec<String>,
-) -> impl Future<Output = Vec<ToolExecution>> + Send {
+) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
     let deadline = match (batch.deadline, terms.deadline) {
         (None, None) => None,
         // What no clock reaches is no deadline.
@@ -119,6 +119,25 @@ impl Running {
         }
         let text = format!("Not run: tools may call each other at most {DEEPEST} deep.");
         Err((Gate::Depth, ToolError::new(ToolErrorKind::Denied, text)))
+    }
+
+    /// The tool of a call with nothing between the two: nobody looks at it, nothing limits it, and it
+    /// is run but once, for as long as it takes.
+    #[inline]
+    pub(super) fn plain(&self, call: &ToolCall) -> Option<&Entry> {
+        let Self { terms, scope, .. } = self;
+        let is_open = scope.stop.is_none() && scope.deadline.is_none() && scope.origin.depth == 0;
+        if !is_open || !terms.are_plain() || self.halt.check().is_err() {
+            return None;
+        }
+        let entry = self.tools.entry(&call.name)?;
+        let tool = entry.definition();
+        let is_plain = tool.permission == Permission::Allow
+            && tool.requires.is_empty()
+            && tool.timeout.is_none()
+            && tool.retries == 0
+            && !tool.pure;
+        is_plain.then_some(entry)
     }
 
     /// Whether a tool of this entry waits for this call: it keeps its place meanwhile, and to wait

@@ -1,7 +1,7 @@
 //! One call, from its name to its result: stage after stage.
 //!
-//! A future is moved about before it runs, with room for all that it might ever wait for. So what most
-//! calls don't need is boxed where it is needed, and the future of a plain call stays small.
+//! A future is moved about before it runs, with room for all that it might ever wait for. So all that
+//! most calls don't need is in one box, and the future of a plain call stays small.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::answer::{failed, succeeded, unknown};
-use super::attempt::{attempts, end_attempt};
+use super::attempt::{attempts, end_attempt, explained, once};
 use super::batch::Running;
 use super::permit::permitted;
 use super::policy::capped;
@@ -39,43 +39,62 @@ impl Record {
     }
 }
 
-pub(super) async fn one(running: &Arc<Running>, mut call: ToolCall) -> ToolExecution {
+pub(super) async fn one(running: &Arc<Running>, call: ToolCall) -> ToolExecution {
     let began = Instant::now();
-    let Running { terms, scope, .. } = running.as_ref();
+    let Running { scope, .. } = running.as_ref();
     scope.tell(|| ToolEvent::Started { call: call.clone() });
+    let mut execution = match running.plain(&call) {
+        Some(entry) => plainly(running, entry, call).await,
+        None => Box::pin(governed(running, call)).await,
+    };
+    execution.started = scope.clock.at(began);
+    execution.took = micros::in_full(began.elapsed());
+    if !running.terms.interceptors.is_empty() {
+        execution = Box::pin(running.terms.interceptors.after(execution)).await;
+    }
+    running.halt.note(&execution);
+    if !scope.observers.is_empty() {
+        tell_finished(scope, &execution);
+    }
+    execution
+}
 
+/// A call with nothing between it and its tool.
+#[inline]
+async fn plainly(running: &Arc<Running>, entry: &Entry, call: ToolCall) -> ToolExecution {
+    let ctx = ToolContext::within(Arc::clone(running) as _, call);
+    let mut record = Record::default();
+    let outcome = once(entry, &ctx.call().arguments, &ctx, &mut record).await;
+    let outcome = outcome.map_err(|error| explained(entry, error));
+    finish(running, ctx, None, record, outcome)
+}
+
+/// A call with everything between it and its tool that there is.
+async fn governed(running: &Arc<Running>, mut call: ToolCall) -> ToolExecution {
+    let interceptors = &running.terms.interceptors;
     let mut record = Record::default();
     let (mut came, mut answered) = (None, None);
-    if !terms.interceptors.is_empty() {
+    if !interceptors.is_empty() {
         came = Some(call.clone());
-        let before = terms.interceptors.before(&mut call, &mut record);
-        let before = Box::pin(stoppable(running, async { Ok(before.await) }));
+        let before = interceptors.before(&mut call, &mut record);
+        let before = stoppable(running, async { Ok(before.await) });
         answered = before.await.unwrap_or_else(|error| Some(Err(error)));
     }
     let ctx = ToolContext::within(Arc::clone(running) as _, call);
     let outcome = match answered {
         Some(outcome) => outcome,
-        None if scope.stop.is_none() && scope.deadline.is_none() => {
-            through(running, &ctx, &mut record).await
-        }
         None => {
-            let through = through(running, &ctx, &mut record);
-            let outcome = Box::pin(stoppable(running, through)).await;
+            let outcome = stoppable(running, through(running, &ctx, &mut record)).await;
             // What was dropped in mid-work may have something going still.
             end_attempt(&ctx, &mut record).await;
             outcome
         }
     };
-    let mut execution = finish(running, ctx, came, record, outcome);
-    execution.started = scope.clock.at(began);
-    execution.took = micros::in_full(began.elapsed());
-    if !terms.interceptors.is_empty() {
-        Box::pin(terms.interceptors.after(&mut execution)).await;
-    }
-    running.halt.note(&execution);
-    if scope.observers.is_empty() {
-        return execution;
-    }
+    finish(running, ctx, came, record, outcome)
+}
+
+#[cold]
+fn tell_finished(scope: &Scope, execution: &ToolExecution) {
     let id = &execution.call.id;
     if let Some(by) = execution.blocked_by {
         let reason = &execution.result.text;
@@ -84,7 +103,6 @@ pub(super) async fn one(running: &Arc<Running>, mut call: ToolCall) -> ToolExecu
         scope.tell(|| ToolEvent::Cancelled { call: id.clone() });
     }
     scope.tell(|| ToolEvent::Finished(execution.clone()));
-    execution
 }
 
 /// What the call gave and what was noted, as one value.
@@ -134,7 +152,7 @@ async fn through(running: &Running, ctx: &ToolContext, record: &mut Record) -> O
     let looked_at = permitted(running, entry, ctx, record).await?;
     let arguments = looked_at.as_ref().unwrap_or_else(|| &ctx.call().arguments);
     if entry.definition().pure {
-        return Box::pin(remembered(running, entry, arguments, ctx, record)).await;
+        return remembered(running, entry, arguments, ctx, record).await;
     }
     limited(running, entry, arguments, ctx, record).await
 }
@@ -163,13 +181,11 @@ async fn limited(
     ctx: &ToolContext,
     record: &mut Record,
 ) -> Outcome {
-    let mut _places = None;
-    if running.terms.places.are_limited() {
-        _places = Some(Box::pin(running.terms.places.take(entry, running)).await);
-        // Others may have failed while this one waited.
-        running.halt.check().map_err(|held| record.block(held))?;
-    }
-    attempts(running, entry, arguments, ctx, record).await
+    let _places = running.terms.places.take(entry, running).await;
+    // Others may have failed while this one waited.
+    running.halt.check().map_err(|held| record.block(held))?;
+    let outcome = attempts(running, entry, arguments, ctx, record).await;
+    outcome.map_err(|error| explained(entry, error))
 }
 
 /// The same, until the batch is past its time or stopped.

@@ -115,12 +115,13 @@ impl Interceptors {
         None
     }
 
-    pub(super) async fn after(&self, execution: &mut ToolExecution) {
+    pub(super) async fn after(&self, mut execution: ToolExecution) -> ToolExecution {
         let id = execution.result.call.clone();
         for interceptor in self.0.iter().rev() {
-            Guarded::new(|| interceptor.after(execution), |Panic(_)| ()).await;
+            Guarded::new(|| interceptor.after(&mut execution), |Panic(_)| ()).await;
             execution.result.call.clone_from(&id);
         }
+        execution
     }
 }
 

@@ -248,13 +248,12 @@ impl Dispatcher {
     ///
     /// # Panics
     /// Outside a tokio runtime, as [`dispatch`](Self::dispatch).
-    pub async fn dispatch_on(
+    pub fn dispatch_on(
         &self,
         tools: &Snapshot,
         batch: impl Into<Batch>,
-    ) -> Vec<ToolExecution> {
-        let batch = batch.into();
-        batch::run(tools.clone(), Arc::clone(&self.terms), batch, Vec::new()).await
+    ) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
+        batch::run(tools.clone(), Arc::clone(&self.terms), batch.into(), Vec::new())
     }
 
     /// The same terms for another run on these tools: with a memo of its own, and only these tools

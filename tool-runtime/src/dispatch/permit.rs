@@ -33,7 +33,7 @@ pub(super) async fn permitted(
     if !is_looked_at && of_tool == Permission::Allow {
         return Ok(None);
     }
-    Box::pin(asked(running, entry, of_tool, is_looked_at, ctx, record)).await
+    asked(running, entry, of_tool, is_looked_at, ctx, record).await
 }
 
 /// The same, where the program or somebody has to look at the call.

@@ -52,6 +52,12 @@ impl Default for Terms {
 }
 
 impl Terms {
+    /// Whether they say nothing of any tool.
+    #[inline]
+    pub(super) fn are_plain(&self) -> bool {
+        self.interceptors.is_empty() && self.permissions.is_empty() && !self.places.are_limited()
+    }
+
     /// The same for another run, which remembers nothing of this one but what it is told.
     pub(super) fn for_run(&self, approved: BTreeMap<String, String>) -> Self {
         let approvals = self.approvals.for_run(approved);

@@ -60,6 +60,11 @@ impl Permissions {
         self
     }
 
+    /// Whether nothing is said.
+    pub(in crate::dispatch) fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.providers.is_empty() && self.predicates.is_empty()
+    }
+
     /// Before the arguments are known.
     pub(in crate::dispatch) fn of_tool(&self, entry: &Entry) -> Permission {
         let said = |rules: &[(String, Permission)], name: &str| {

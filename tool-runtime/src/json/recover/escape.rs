@@ -20,7 +20,7 @@ pub(super) fn decode(raw: &str, is_cut: bool) -> Decoded {
     if plain.has_bad { decode_as(raw, is_cut, is_path(raw), true) } else { plain }
 }
 
-fn is_path(raw: &str) -> bool {
+pub(super) fn is_path(raw: &str) -> bool {
     let mut chars = raw.chars();
     matches!(
         (chars.next(), chars.next(), chars.next()),

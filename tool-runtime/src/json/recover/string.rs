@@ -7,8 +7,14 @@
 use std::ops::Range;
 
 use super::{
-    ahead::is_name, build::Build, ending::Fit, escape::decode, keys::Keys, parser::Parser,
-    refusal::Refusal, source::Family,
+    ahead::is_name,
+    build::Build,
+    ending::Fit,
+    escape::{decode, is_path},
+    keys::Keys,
+    parser::Parser,
+    refusal::Refusal,
+    source::Family,
 };
 use crate::json::{FixKind, UnreadableKind};
 
@@ -39,6 +45,8 @@ struct Inner {
 enum End {
     /// With a quote of this length.
     Quote(usize),
+    /// With two where one began it.
+    Doubled,
     /// Without one, where it must have been.
     Missing,
     /// With the text.
@@ -52,8 +60,8 @@ impl<B: Build> Parser<'_, '_, B> {
         let Some((family, len)) = self.source.quote(open) else {
             return Err(Refusal::syntax(open, "expected a string"));
         };
-        if let Some(run) = self.repeated(open, family, is_key) {
-            return self.in_run(open, run);
+        if let Some((run, ends)) = self.repeated(open, family, is_key) {
+            return self.in_run(open, run, ends);
         }
         let start = open + len;
         let mut inner = Inner { counted: start, ..Inner::default() };
@@ -83,6 +91,11 @@ impl<B: Build> Parser<'_, '_, B> {
         };
         self.at = match end {
             End::Quote(len) => stop + len,
+            End::Doubled => {
+                self.fix(FixKind::MissingQuote, open..open)?;
+                self.fix(FixKind::Quotes, stop..stop + 2 * len)?;
+                stop + 2 * len
+            }
             End::Missing => {
                 self.fix(FixKind::MissingQuote, stop..stop)?;
                 stop
@@ -113,6 +126,9 @@ impl<B: Build> Parser<'_, '_, B> {
                 Some(b'\\') => {
                     inner.has_escapes = true;
                     at += 1;
+                    if let Some(len) = self.ends_path(start, at, family) {
+                        return Ok((at, End::Quote(len)));
+                    }
                     at += self.source.char(at).map_or(0, char::len_utf8);
                     continue;
                 }
@@ -129,8 +145,14 @@ impl<B: Build> Parser<'_, '_, B> {
                 at += self.source.char(at).map_or(1, char::len_utf8);
                 continue;
             };
+            if inner.count == 0 && self.is_doubled(start, at, len, is_key) {
+                return Ok((at, End::Doubled));
+            }
             let is_end = if is_key {
-                let is_end = self.key_fits(at + len) > Fit::No;
+                let is_end = self.key_fits(at + len) > Fit::No
+                    || inner.count == 0
+                        && is_name(self.source.slice(start..at))
+                        && self.touches_value(at + len);
                 if inner.count == 0
                     && (!is_end || !self.is_colon(at + len))
                     && let Some((stop, quote)) = self.key_ends_before(start, at)
@@ -141,6 +163,7 @@ impl<B: Build> Parser<'_, '_, B> {
             } else if self.is_end(at, len, inner)? {
                 true
             } else if let Some(stop) = self.ends_before(start, at, inner)? {
+                self.settled(start, stop, inner)?;
                 return Ok((stop, End::Missing));
             } else {
                 false
@@ -153,6 +176,9 @@ impl<B: Build> Parser<'_, '_, B> {
                 return Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS));
             }
             if is_end {
+                if inner.count > 0 && !is_key {
+                    self.settled(start, at, inner)?;
+                }
                 return Ok((at, End::Quote(len)));
             }
             self.note(start, at, len, inner);
@@ -165,6 +191,51 @@ impl<B: Build> Parser<'_, '_, B> {
     fn is_quoted_name(&self, start: usize, at: usize) -> bool {
         let key = self.source.slice(start..at);
         !key.starts_with('"') && !key.ends_with('"') && key.split('"').all(is_name)
+    }
+
+    /// Where the path `C:\dir\` ends whose last backslash, before `at`, was not doubled.
+    fn ends_path(&mut self, start: usize, at: usize, family: Family) -> Option<usize> {
+        let (_, len) = self.source.quote(at).filter(|&(other, _)| family.closes(other))?;
+        let is_end = is_path(self.source.slice(start..at)) && self.value_fits(at + len) > Fit::Weak;
+        is_end.then_some(len)
+    }
+
+    /// Whether two quotes end the one word that begins at `start`: `"Oslo""`.
+    fn is_doubled(&mut self, start: usize, at: usize, len: usize, is_key: bool) -> bool {
+        let second = at + len;
+        self.source.byte(at) == Some(b'"')
+            && self.source.byte(second) == Some(b'"')
+            && is_name(self.source.slice(start..at))
+            && if is_key {
+                self.is_colon(second + len)
+            } else {
+                let next = self.look(second + len);
+                matches!(self.source.sign(next), Some((b',' | b'}' | b']', _)))
+                    && self.value_fits(second + len) > Fit::Weak
+            }
+    }
+
+    /// Refuses a string that ends in an odd way at `stop` if an escaped quote in it may be its end:
+    /// that of a path, `"C:\dir\"}, "b": "…`.
+    fn settled(&mut self, start: usize, stop: usize, inner: &Inner) -> Result<(), Refusal> {
+        if !inner.has_escapes {
+            return Ok(());
+        }
+        let mut counted = Inner { counted: start, ..Inner::default() };
+        let mut at = start;
+        while let Some(step) = self.source.slice(at..stop).find('\\') {
+            let quote = at + step + 1;
+            at = quote + self.source.char(quote).map_or(1, char::len_utf8);
+            if self.source.byte(quote) != Some(b'"') {
+                continue;
+            }
+            self.count(quote, &mut counted);
+            let is_last = self.source.skip_blanks(at) >= self.source.end();
+            if counted.depth <= 0 && !is_last && self.value_fits(at) > Fit::Weak {
+                return Err(Refusal::new(UnreadableKind::Syntax, quote, TWO_READINGS));
+            }
+        }
+        Ok(())
     }
 
     fn is_colon(&mut self, at: usize) -> bool {
@@ -193,7 +264,8 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         // `"Oslo""`: the one before may be too many, or part of the text as in `24""`.
         let has_digit = |at| self.source.before(at).is_some_and(|c| c.is_ascii_digit());
-        if inner.count % 2 == 1 && inner.last == at && !has_digit(at - 1) {
+        let is_next = inner.last <= at && self.source.slice(inner.last..at).trim().is_empty();
+        if inner.count % 2 == 1 && is_next && !has_digit(inner.last - 1) {
             return Err(unsettled);
         }
         self.count(at, inner);
@@ -306,7 +378,10 @@ impl<B: Build> Parser<'_, '_, B> {
         let is_odd = inner.count > 0 && !is_paired || has_odd_end(before);
         match (known, is_odd) {
             (Some(false), _) => Ok(None),
-            (_, true) => Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS)),
+            (_, true) => {
+                let at = if inner.count > 0 { inner.first } else { start + stop };
+                Err(Refusal::new(UnreadableKind::Syntax, at, TWO_READINGS))
+            }
             (_, false) => Ok(Some(start + stop)),
         }
     }
@@ -367,6 +442,7 @@ impl<B: Build> Parser<'_, '_, B> {
             count(['{', '[']) == count(['}', ']'])
         };
         let Some(text) = closers else {
+            self.settled(start, end, inner)?;
             let is_closed = content.trim_end().ends_with(['}', ']']);
             let has_quotes = content.contains(['"', '\'']);
             let has_doubt = is_closed && has_quotes && !is_balanced(content);
@@ -406,16 +482,16 @@ impl<B: Build> Parser<'_, '_, B> {
         (!self.stack.is_empty()).then_some(rest)
     }
 
-    /// How many quotes open the string at `at`, where several do: three of them, or two with a
-    /// word behind them that ends with two again.
-    fn repeated(&mut self, at: usize, family: Family, is_key: bool) -> Option<usize> {
+    /// How many quotes open the string at `at`, where several do, and how many end it: three of
+    /// them, or two with a word behind them that ends with two again, or one name with one.
+    fn repeated(&mut self, at: usize, family: Family, is_key: bool) -> Option<(usize, usize)> {
         let quote = self.source.byte(at).filter(|byte| matches!(byte, b'"' | b'\'' | b'`'))?;
         if self.source.byte(at + 1) != Some(quote) {
             return None;
         }
         let run = self.source.rest_bytes(at).iter().take(4).take_while(|&&b| b == quote).count();
         match run {
-            3 => Some(3),
+            3 => Some((3, 3)),
             2 => {
                 let start = at + 2;
                 let begins_word = self.source.char(start).is_some_and(char::is_alphanumeric);
@@ -424,22 +500,34 @@ impl<B: Build> Parser<'_, '_, B> {
                 }
                 let stop = start + family.next(self.source.rest_bytes(start))?;
                 let is_double = self.source.rest_bytes(stop).starts_with(&[quote, quote]);
-                let fits = is_double
-                    && if is_key {
-                        self.key_fits(stop + 2) > Fit::No
-                    } else {
-                        self.value_fits(stop + 2) > Fit::No
-                    };
-                fits.then_some(2)
+                let is_sole = self.source.byte(stop) == Some(quote)
+                    && is_name(self.source.slice(start..stop));
+                let ends = match (is_double, is_sole) {
+                    (true, _) => 2,
+                    (false, true) => 1,
+                    _ => return None,
+                };
+                let least = if is_double { Fit::No } else { Fit::Weak };
+                let fits = match is_key {
+                    true if is_double => self.key_fits(stop + 2) > Fit::No,
+                    true => self.is_colon(stop + 1),
+                    false => self.value_fits(stop + ends) > least,
+                };
+                fits.then_some((2, ends))
             }
             _ => None,
         }
     }
 
-    /// A string between `run` quotes each.
-    fn in_run(&mut self, open: usize, run: usize) -> Result<(String, Range<usize>), Refusal> {
+    /// A string behind `run` quotes and before `ends` of them.
+    fn in_run(
+        &mut self,
+        open: usize,
+        run: usize,
+        ends: usize,
+    ) -> Result<(String, Range<usize>), Refusal> {
         let start = open + run;
-        let quotes = self.source.slice(open..start);
+        let quotes = self.source.slice(open..open + ends);
         let rest = self.source.rest(start);
         let len = rest.find(quotes);
         let raw = len.and_then(|len| rest.get(..len)).unwrap_or(rest);
@@ -455,7 +543,10 @@ impl<B: Build> Parser<'_, '_, B> {
         if let Some((first, last)) = raw.find(is_control).zip(raw.rfind(is_control)) {
             self.fix(FixKind::Control, start + first..start + last + 1)?;
         }
-        self.at = start + raw.len() + len.map_or(0, |_| run);
+        self.at = start + raw.len() + len.map_or(0, |_| ends);
+        if ends < run {
+            self.fix(FixKind::MissingQuote, self.at..self.at)?;
+        }
         if len.is_none() {
             self.truncated = true;
             self.fix(FixKind::CutText, open..self.at)?;

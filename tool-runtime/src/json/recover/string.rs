@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::{
     ahead::is_name,
     build::Build,
-    ending::Fit,
+    ending::{Fit, begins_literal},
     escape::{decode, is_path},
     keys::Keys,
     parser::Parser,
@@ -204,6 +204,7 @@ impl<B: Build> Parser<'_, '_, B> {
     fn is_doubled(&mut self, start: usize, at: usize, len: usize, is_key: bool) -> bool {
         let second = at + len;
         self.source.byte(at) == Some(b'"')
+            && self.kind() == Some(super::parser::Kind::Object)
             && self.source.byte(second) == Some(b'"')
             && is_name(self.source.slice(start..at))
             && if is_key {
@@ -276,8 +277,14 @@ impl<B: Build> Parser<'_, '_, B> {
             (_, true) => Ok(false),
             (true, false) if fit == Fit::Known => Ok(true),
             (true, false) => {
+                // Words behind a comma in a list lack a quote as well: then this is no end.
+                let comma = self.source.skip_blanks(at + len);
+                let next = self.source.skip_blanks(comma + 1);
                 let in_object = self.kind() == Some(super::parser::Kind::Object);
-                if fit == Fit::Strong && in_object { Err(unsettled) } else { Ok(false) }
+                let is_word = self.source.char(next).is_some_and(char::is_alphabetic)
+                    && !begins_literal(self.source.rest(next));
+                let is_open = fit == Fit::Strong && (in_object || !is_word);
+                if is_open { Err(unsettled) } else { Ok(false) }
             }
             (false, false) => Ok(true),
         }
@@ -500,7 +507,9 @@ impl<B: Build> Parser<'_, '_, B> {
                 }
                 let stop = start + family.next(self.source.rest_bytes(start))?;
                 let is_double = self.source.rest_bytes(stop).starts_with(&[quote, quote]);
+                // In a list the next item may end with two as well: `[""a", "b""]`.
                 let is_sole = self.source.byte(stop) == Some(quote)
+                    && self.kind() == Some(super::parser::Kind::Object)
                     && is_name(self.source.slice(start..stop));
                 let ends = match (is_double, is_sole) {
                     (true, _) => 2,
@@ -531,7 +540,8 @@ impl<B: Build> Parser<'_, '_, B> {
         let rest = self.source.rest(start);
         let len = rest.find(quotes);
         let raw = len.and_then(|len| rest.get(..len)).unwrap_or(rest);
-        if len.is_none() && raw.contains(['"', '\'']) {
+        let has_doubt = raw.contains(['"', '\'']) || self.closers_at_end(raw).is_some();
+        if len.is_none() && has_doubt {
             return Err(Refusal::new(UnreadableKind::Syntax, open, TWO_READINGS));
         }
         self.fix(FixKind::Quotes, open..start)?;

@@ -5,14 +5,14 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    Fix, FixKind, Reading,
+    Fix, FixKind, Options, Reading,
     around::Around,
     coerce::Roots,
     found::Found,
     mark::{Mark, is_blank, is_odd_blank},
     parsed::Json,
     piece::Piece,
-    recover::{Refusal, Resume, Values, recover, resume},
+    recover::{Mode, Refusal, Resume, Values, recover, resume},
     scalar::begins_scalar,
 };
 
@@ -329,6 +329,15 @@ impl<'t, 's> Scan<'t, 's> {
         }
     }
 
+    /// How a piece is read. A limit is no reason to read the text another way: it is for the fixes of
+    /// the whole, and what a piece is decides where the next begins.
+    pub(super) fn mode(&self, in_prose: bool) -> Mode<'t> {
+        let mut mode = self.reading.mode(in_prose);
+        let depth = self.reading.options.max_depth;
+        mode.options = Options::default().with_max_depth(depth);
+        mode
+    }
+
     /// Has the recovery parser read `text`, which stands here and was escaped one level too often.
     fn escaped_piece(&mut self, text: &str) -> bool {
         let Some(attempts) = self.attempts.checked_sub(1).filter(|_| self.marks_only) else {
@@ -337,7 +346,7 @@ impl<'t, 's> Scan<'t, 's> {
         let Some(json) = Piece::unescaped(text) else { return false };
         self.attempts = attempts;
         *self.steps += (5 + STEPS) * text.len();
-        let read = recover::<Values>(&json, 0, json.len(), self.reading.mode(false), self.steps);
+        let read = recover::<Values>(&json, 0, json.len(), self.mode(false), self.steps);
         let Ok(read) = read else { return false };
         let is_whole = json.get(read.end..).is_some_and(|rest| rest.trim().is_empty());
         if !is_whole {
@@ -370,7 +379,7 @@ impl<'t, 's> Scan<'t, 's> {
             return self.cut_piece(len);
         };
         self.attempts = attempts;
-        let mode = self.reading.mode(!self.marks_only);
+        let mode = self.mode(!self.marks_only);
         let resumed = self.resume.take().filter(|_| is_first).filter(|from| from.is_within(end));
         let read = match resumed {
             Some(from) => resume(self.text, self.at, end, mode, from, self.steps),

@@ -92,8 +92,8 @@ impl<B: Build> Parser<'_, '_, B> {
             End::Quote(len) => stop + len,
             End::Doubled => {
                 self.fix(FixKind::MissingQuote, open..open)?;
-                self.fix(FixKind::Quotes, stop..stop + 2 * len)?;
-                stop + 2 * len
+                self.fix(FixKind::Quotes, stop..stop + 2)?;
+                stop + 2
             }
             End::Missing => {
                 self.fix(FixKind::MissingQuote, stop..stop)?;

@@ -9,6 +9,8 @@
 
 #[path = "scores/outputs.rs"]
 mod outputs;
+#[path = "scores/rules.rs"]
+mod rules;
 #[path = "scores/suites.rs"]
 mod suites;
 

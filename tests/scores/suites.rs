@@ -6,6 +6,8 @@ use std::ops::AddAssign;
 use serde_json::Value;
 use tool_runtime::json::{parse, parse_as};
 
+use crate::rules::{differs_by, refused_by, satisfies};
+
 #[derive(Clone, Copy, Default)]
 struct Score {
     cases: usize,
@@ -31,6 +33,9 @@ impl Score {
     }
 }
 
+const VALUE: &str = "consensus, a value";
+const SCHEMA: &str = "with a schema";
+const NO_RULE: &str = "(none)";
 const HEAD: &str = "cases | right | share | refused | wrong value |\n|---|---|---|---|---|---|";
 
 /// How many cases there were.
@@ -38,6 +43,7 @@ pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
     let (mut sources, mut classes, mut groups) =
         (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     let mut listed = Vec::new();
+    let mut rules: BTreeMap<(&str, bool, &str), usize> = BTreeMap::new();
     let cases = lines.iter().filter(|line| line.get("class").is_some());
     for case in cases.clone() {
         // What is no text never comes to a reader of text.
@@ -47,29 +53,45 @@ pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
             None => parse(input),
         };
         let wants_error = case["reject"] == true;
+        let schema = case.get("schema").filter(|schema| schema.is_object());
+        let is_refused = match &got {
+            Ok(parsed) => schema.is_some_and(|schema| !satisfies(&parsed.value, schema)),
+            Err(_) => true,
+        };
         let right = match &got {
-            Ok(parsed) => !wants_error && same(&parsed.value, &case["expected"]),
-            Err(_) => wants_error,
+            Ok(parsed) if !wants_error => same(&parsed.value, &case["expected"]),
+            _ => is_refused && wants_error,
         };
         let score = Score {
             cases: 1,
             right: right.into(),
-            refused: (!right && got.is_err()).into(),
-            wrong: (!right && got.is_ok()).into(),
+            refused: (!right && is_refused).into(),
+            wrong: (!right && !is_refused).into(),
         };
         let (source, class) = (text(case, "source"), text(case, "class"));
         let any = case["strict_only"] == true || case["info"] == true;
         let group = match () {
             () if any => "any answer will do (right: refused)",
-            () if case.get("schema").is_some() => "with a schema",
+            () if case.get("schema").is_some() => SCHEMA,
             () if case["consensus"] == true && wants_error => "consensus, an error",
-            () if case["consensus"] == true => "consensus, a value",
+            () if case["consensus"] == true => VALUE,
             () => "contested or of one suite alone",
         };
         *groups.entry(group).or_insert_with(Score::default) += score;
         *classes.entry((source.clone(), class.clone())).or_insert_with(Score::default) += score;
         if !any {
             *sources.entry(source.clone()).or_insert_with(Score::default) += score;
+        }
+        if !right && (group == VALUE || group == SCHEMA) {
+            let wanted = case.get("expected").filter(|_| !wants_error);
+            let rule = match &got {
+                Ok(_) if is_refused => {
+                    Some("what its schema does not allow goes back to the model")
+                }
+                Ok(parsed) => differs_by(wanted, &parsed.value),
+                Err(error) => refused_by(error),
+            };
+            *rules.entry((group, is_refused, rule.unwrap_or(NO_RULE))).or_insert(0) += 1;
         }
         if !right && !any {
             let said = match got {
@@ -87,6 +109,29 @@ pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
     sources.iter().for_each(|(name, score)| score.row(name));
     println!("\n| of these | {HEAD}");
     groups.iter().for_each(|(name, score)| score.row(name));
+    println!("\n| not read as the suite wants | by the rule that | cases |\n|---|---|---|");
+    for ((group, is_refused, rule), count) in &rules {
+        let what = if *is_refused { "refused" } else { "reads otherwise" };
+        println!("| {group}: {what} | {rule} | {count} |");
+    }
+    let forbidden = |is_it: fn(&str) -> bool| {
+        let of_rule = |((group, is_refused, rule), _): &(&(&str, bool, &str), &usize)| {
+            *group == VALUE && *is_refused && *rule != NO_RULE && is_it(rule)
+        };
+        rules.iter().filter(of_rule).map(|(_, count)| count).sum::<usize>()
+    };
+    let Score { cases: all, right, .. } = groups.get(VALUE).copied().unwrap_or_default();
+    let share = |of: usize| 100.0 * right as f64 / of.max(1) as f64;
+    let (named, any) =
+        (all - forbidden(|rule| !rule.starts_with("several")), all - forbidden(|_| true));
+    println!(
+        "\nOf the {VALUE}: {right} right, {:.1} % of the {any} that no rule refuses,",
+        share(any)
+    );
+    println!(
+        "{:.1} % of the {named} that are more than a matter of several readings.",
+        share(named)
+    );
     println!("\n| source and class | {HEAD}");
     classes.iter().for_each(|((source, class), score)| score.row(&format!("{source}: {class}")));
     if differences {

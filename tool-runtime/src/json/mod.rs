@@ -18,7 +18,7 @@
 //! | a value in a call that has other arguments or no end, beside a key, or behind an operator | it may be a part of something larger |
 //! | in damaged text, a key twice with two values | nothing says which is meant; the same value twice is read |
 //! | an ellipsis outside strings | what it stands for is not there |
-//! | `1.234,56`, `1,234`, `1'000`; `1.1.1`; zeros before a number without a schema | it may be one number, another, or text |
+//! | `1.234,56`, `1,234`, `1'000`; zeros before a number without a schema | it may be one number, another, or text |
 //! | letters in a number, `1/3`, `10-20` | it may be text, or a calculation that nobody made |
 //! | `NaN`, infinity | JSON has no such number, and null is not what was written |
 //! | a number with which the text ends | 12 may have become 1234, unless a blank follows it |

@@ -63,14 +63,19 @@ impl<'t> Piece<'t> {
     /// What `text`, which begins with a bracket and an escaped quote, was before it was escaped. Of
     /// an escape that is cut off nothing is left.
     pub(super) fn unescaped(text: &str) -> Option<String> {
-        let inside = text.trim_start_matches(|c: char| matches!(c, '{' | '[') || is_blank(c));
-        if !inside.starts_with("\\\"") {
+        if !Self::begins_escaped(text) {
             return None;
         }
         let body = text.trim_end_matches('\\');
         let escapes = text.len() - body.len();
         let body = text.get(..text.len() - escapes % 2)?;
         within_a_string(body).ok()
+    }
+
+    /// Whether the first thing in the brackets of `text` is an escaped quote.
+    pub(super) fn begins_escaped(text: &str) -> bool {
+        let inside = text.trim_start_matches(|c: char| matches!(c, '{' | '[') || is_blank(c));
+        inside.starts_with("\\\"")
     }
 
     /// Whether this is a word in brackets, such as `{city}`, `[see below]` or `[TOOL_CALLS]`:

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::{
-    Fix, FixKind, Options, UnreadableKind,
+    Fix, FixKind, UnreadableKind,
     found::Found,
     mark::{is_blank, is_odd_blank},
     parsed::Json,
@@ -33,10 +33,7 @@ impl Scan<'_, '_> {
         if let Some(attempts) = self.attempts.checked_sub(1) {
             self.attempts = attempts;
             *self.steps += STEPS * reach;
-            // A limit is no reason to read the text another way: it is for the fixes of the whole.
-            let mut mode = self.reading.mode(false);
-            let depth = self.reading.options.max_depth;
-            mode.options = Options::default().with_max_depth(depth);
+            let mode = self.mode(false);
             match recover::<Values>(self.text, self.at, end, mode, self.steps) {
                 Ok(read) if self.only_marks_follow(read.end) => {
                     let span = self.at..read.end;

@@ -5,14 +5,14 @@ use std::ops::Range;
 use serde_json::Value;
 
 use super::{
-    Fix, FixKind, Reading,
+    Fix, FixKind, Options, Reading,
     around::Around,
     coerce::Roots,
     found::Found,
     mark::{Mark, is_blank, is_odd_blank},
     parsed::Json,
     piece::Piece,
-    recover::{Refusal, Resume, Values, recover, resume},
+    recover::{Mode, Refusal, Resume, Values, recover, resume},
     scalar::begins_scalar,
 };
 
@@ -143,7 +143,9 @@ impl<'t, 's> Scan<'t, 's> {
                     self.cut(FixKind::Fence, 1);
                 }
                 '{' | '[' => self.piece(),
-                '｛' | '［' if self.marks_only => self.damaged_piece(c.len_utf8(), false),
+                '｛' | '［' if self.marks_only || self.is_argument() => {
+                    self.damaged_piece(c.len_utf8(), false)
+                }
                 '}' | ']' if self.is_braced && self.rest().trim_end().len() == 1 => {
                     self.cut(FixKind::Fence, 1);
                 }
@@ -242,7 +244,8 @@ impl<'t, 's> Scan<'t, 's> {
         };
         let before = self.parts.last().filter(|part| is_value(part))?.span.end;
         // What follows a scalar is no bracket too many, but the end of something larger.
-        let after_bracket = self.text.get(..before)?.ends_with(['}', ']', ')', ',']);
+        let is_bracket = |c| matches!(c, '}' | ']' | ')' | ',' | '｝' | '］' | '）');
+        let after_bracket = self.text.get(..before)?.ends_with(is_bracket);
         // A colon alone has lost its key.
         let is_sign = |part: &Part| {
             let text = self.text.get(part.span.clone()).unwrap_or_default();
@@ -255,7 +258,10 @@ impl<'t, 's> Scan<'t, 's> {
         let len = rest.find(|c| !is_blank(c) && !signs.contains(c)).unwrap_or(rest.len());
         *self.steps += len;
         let (tail, after) = rest.split_at_checked(len)?;
-        let is_end = after.is_empty() || self.in_fence && after.starts_with("```");
+        // Marks may end it as well: the fence that it is in, a tag.
+        let is_end = after.is_empty()
+            || self.in_fence && after.starts_with("```")
+            || matches!(Mark::at(after, self.in_fence, self.steps), Some(Mark::Tag(_)));
         is_end.then(|| tail.trim_end_matches(is_blank).len())
     }
 
@@ -265,6 +271,10 @@ impl<'t, 's> Scan<'t, 's> {
         let inside = rest.get(1..).unwrap_or_default();
         let end = if rest.starts_with('{') { "```}" } else { "```]" };
         self.parts.is_empty() && inside.starts_with("```") && rest.trim_end().ends_with(end)
+    }
+
+    fn is_argument(&self) -> bool {
+        self.text.get(..self.at).is_some_and(|before| before.ends_with('('))
     }
 
     fn is_comment(&self) -> bool {
@@ -311,12 +321,21 @@ impl<'t, 's> Scan<'t, 's> {
             Ok((value, json)) => self.candidate(piece, value, Json::Text(json)),
             Err(_) if piece.is_placeholder() => self.cut_piece(len),
             Err(_) if piece.escaped && self.escaped_piece(piece.text) => {}
-            Err(_) if piece.escaped => {
+            Err(_) if piece.escaped && Piece::begins_escaped(piece.text) => {
                 self.damaged(Damage::Sign("without its escapes this is no JSON either"));
                 self.cut_piece(len);
             }
             Err(_) => self.damaged_piece(len, false),
         }
+    }
+
+    /// How a piece is read. A limit is no reason to read the text another way: it is for the fixes of
+    /// the whole, and what a piece is decides where the next begins.
+    pub(super) fn mode(&self, in_prose: bool) -> Mode<'t> {
+        let mut mode = self.reading.mode(in_prose);
+        let depth = self.reading.options.max_depth;
+        mode.options = Options::default().with_max_depth(depth);
+        mode
     }
 
     /// Has the recovery parser read `text`, which stands here and was escaped one level too often.
@@ -327,7 +346,7 @@ impl<'t, 's> Scan<'t, 's> {
         let Some(json) = Piece::unescaped(text) else { return false };
         self.attempts = attempts;
         *self.steps += (5 + STEPS) * text.len();
-        let read = recover::<Values>(&json, 0, json.len(), self.reading.mode(false), self.steps);
+        let read = recover::<Values>(&json, 0, json.len(), self.mode(false), self.steps);
         let Ok(read) = read else { return false };
         let is_whole = json.get(read.end..).is_some_and(|rest| rest.trim().is_empty());
         if !is_whole {
@@ -360,7 +379,7 @@ impl<'t, 's> Scan<'t, 's> {
             return self.cut_piece(len);
         };
         self.attempts = attempts;
-        let mode = self.reading.mode(!self.marks_only);
+        let mode = self.mode(!self.marks_only);
         let resumed = self.resume.take().filter(|_| is_first).filter(|from| from.is_within(end));
         let read = match resumed {
             Some(from) => resume(self.text, self.at, end, mode, from, self.steps),

@@ -4,7 +4,7 @@
 
 use super::{
     build::Build,
-    ending::{Fit, ascii_key_len, is_bare_key},
+    ending::{Fit, ascii_key_len, begins_literal, is_bare_key},
     parser::Parser,
     source::Family,
 };
@@ -81,8 +81,16 @@ impl<B: Build> Parser<'_, '_, B> {
     pub(super) fn fits_without_colon(&mut self, at: usize) -> Fit {
         let rest = self.source.rest(at);
         let Some((family, len)) = self.source.quote(at) else {
-            // The text may end within a bare key.
-            return if rest.len() <= KEY && is_name(rest) { Fit::Weak } else { Fit::No };
+            // The text may end within a bare key; or a word stands before a key that is none.
+            let len = rest.find(|c| !is_name_char(c)).unwrap_or(rest.len());
+            self.burn(at, at + len);
+            let next = self.source.skip_plain(at + len);
+            let is_stray = next > at + len
+                && is_name(self.source.slice(at..at + len))
+                && self.source.quote(next).is_some()
+                && self.key_ahead(next).is_some();
+            let is_cut = rest.len() <= KEY && is_name(rest);
+            return if is_cut || is_stray { Fit::Weak } else { Fit::No };
         };
         let inside = self.source.rest(at + len);
         if inside.len() <= KEY {
@@ -120,8 +128,21 @@ impl<B: Build> Parser<'_, '_, B> {
         let next = self.look(end);
         let is_value = matches!(self.source.byte(next), Some(b'0'..=b'9' | b'-' | b'{' | b'['));
         let is_value = is_value
+            || begins_literal(self.source.rest(next))
             || self.source.quote(next).is_some() && is_name(self.source.slice(at + len..end - len));
-        if next > end && is_value { Fit::Weak } else { Fit::No }
+        let is_apart = next > end
+            || is_name(self.source.slice(at + len..end - len)) && self.touches_value(end);
+        if is_apart && is_value { Fit::Weak } else { Fit::No }
+    }
+
+    /// Whether a value that is no text begins right at `at`, behind a key: `{"days"3}`.
+    pub(super) fn touches_value(&mut self, at: usize) -> bool {
+        let rest = self.source.rest_bytes(at);
+        let is_number = |byte: &u8| byte.is_ascii_digit() || b"-.".contains(byte);
+        let len = rest.iter().position(|byte| !is_number(byte)).unwrap_or(rest.len());
+        self.burn(at, at + len);
+        let is_number = len > 0 && matches!(rest.get(len), Some(b',' | b'}' | b' ' | b'\n'));
+        is_number || matches!(rest, [b'{' | b'[', ..]) || self.source.literal(at).is_some()
     }
 
     /// Where the key ends whose content so far, up to the quote at `at`, is `city: ` or `city": `:

@@ -29,6 +29,8 @@ pub(super) const LITERALS: [(&str, Option<bool>); 12] = [
     ("nil", None),
 ];
 const INFINITE: [&str; 4] = ["NaN", "Infinity", "nan", "inf"];
+const CONSTRUCTORS: [&str; 7] =
+    ["ObjectId", "ISODate", "UUID", "NumberInt", "NumberLong", "NumberDecimal", "Decimal"];
 const LETTERS: &str = "there is text behind this number: put text into quotes";
 
 impl<B: Build> Parser<'_, '_, B> {
@@ -51,6 +53,13 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         match next {
             Some(b':' | b'=') => {}
+            _ if behind > end
+                && self.source.quote(behind).is_some()
+                && self.key_ahead(behind).is_some() =>
+            {
+                let what = "a word stands before this key: leave it out, or give it a value";
+                return Err(Refusal::syntax(start, what));
+            }
             Some(b'"') if start + len == end && self.key_fits(behind + 1) == Fit::Strong => {
                 self.fix(FixKind::MissingQuote, start..start)?;
                 self.at = behind + 1;
@@ -75,7 +84,15 @@ impl<B: Build> Parser<'_, '_, B> {
             let what = "this number can be read in two ways: write it without separators of thousands, and with a point";
             return Refusal::new(UnreadableKind::Number, at, what);
         }
-        Refusal::syntax(at, "expected a key in quotes and `:`")
+        Refusal::syntax(
+            at,
+            match self.source.sign(at) {
+                Some((b'{' | b'[', _)) => {
+                    "this value has no key: write one and `:` before it, or look whether a bracket before it closes too much"
+                }
+                _ => "expected a key in quotes and `:`",
+            },
+        )
     }
 
     /// The number, literal or words at the place.
@@ -121,9 +138,24 @@ impl<B: Build> Parser<'_, '_, B> {
         self.words()
     }
 
+    /// How long the name of a type is that stands here with its value in brackets: a value as some
+    /// databases print it.
+    pub(super) fn constructor(&self) -> Option<usize> {
+        if !matches!(self.source.byte(self.at), Some(b'A'..=b'Z')) {
+            return None;
+        }
+        let rest = self.source.rest(self.at);
+        let is_called =
+            |name: &str| rest.get(name.len()..).is_some_and(|rest| rest.starts_with('('));
+        CONSTRUCTORS
+            .iter()
+            .find(|&&name| rest.starts_with(name) && is_called(name))
+            .map(|n| n.len())
+    }
+
     /// Whether a literal can end at `at`.
     fn ends_word(&self, at: usize) -> bool {
-        let next = self.source.skip_plain(at);
+        let next = self.source.skip_blanks(at);
         let is_line = self.source.slice(at..next).contains('\n');
         match self.source.sign(next) {
             None => next >= self.source.end() || self.source.quote(next).is_some(),

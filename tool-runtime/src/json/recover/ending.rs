@@ -9,6 +9,7 @@
 
 use super::{
     ahead::KEY,
+    bare::LITERALS,
     build::Build,
     keys::Keys,
     parser::{Kind, Parser},
@@ -115,7 +116,13 @@ impl<B: Build> Parser<'_, '_, B> {
                 }
                 b',' => {
                     return match self.stack.get(depth - 1).map(|frame| frame.kind) {
-                        Some(Kind::Object) => self.member_fits(at + len),
+                        Some(Kind::Object) => {
+                            let next = self.look(at + len);
+                            let is_lost = depth < self.stack.len()
+                                && matches!(self.source.byte(next), Some(b'{' | b'['));
+                            // A value that has lost its key; said where it stands.
+                            if is_lost { Fit::Weak } else { self.member_fits(at + len) }
+                        }
                         _ => self.item_fits(at + len, true),
                     };
                 }
@@ -188,9 +195,9 @@ impl<B: Build> Parser<'_, '_, B> {
         while self.source.byte(at) == Some(b',') && self.fuel > 0 {
             at = self.look(at + 1);
         }
-        let Some(sign) = self.source.byte(at) else { return Fit::Strong };
+        let Some(byte) = self.source.byte(at) else { return Fit::Strong };
         let start = at;
-        match sign {
+        match self.source.sign(at).map_or(byte, |(sign, _)| sign) {
             b'}' | b']' => return Fit::Strong,
             b'.' => {
                 let is_ellipsis = self.source.rest(at).starts_with("...");
@@ -229,13 +236,7 @@ impl<B: Build> Parser<'_, '_, B> {
         match sign {
             b't' | b'f' | b'n' if self.source.literal(at).is_some() => Fit::Strong,
             b'"' | b'\'' | b'`' | b'{' | b'[' | b'0'..=b'9' | b'-' | b'+' | b'.' => Fit::Strong,
-            _ if super::bare::LITERALS.iter().any(|(word, _)| {
-                rest.strip_prefix(word)
-                    .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric()))
-            }) =>
-            {
-                Fit::Strong
-            }
+            _ if begins_literal(rest) => Fit::Strong,
             _ => Fit::Weak,
         }
     }
@@ -255,7 +256,8 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         // A number or words up to what ends an item.
         let rest = self.source.rest(at);
-        let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c));
+        let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+            || begins_literal(rest);
         let ends = |c: char| matches!(c, ',' | ']' | ')' | '\n' | '"' | '，' | '“' | '”');
         let len =
             rest.find(|c: char| ends(c) || is_number && c.is_whitespace()).unwrap_or(rest.len());
@@ -297,6 +299,14 @@ impl<B: Build> Parser<'_, '_, B> {
         self.burn(at, next);
         self.source.quote(next).map(|_| next)
     }
+}
+
+/// Whether `text` begins with a literal.
+pub(super) fn begins_literal(text: &str) -> bool {
+    LITERALS.iter().any(|(word, _)| {
+        text.strip_prefix(word)
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    })
 }
 
 /// How long the key without quotes is that `text` begins with.

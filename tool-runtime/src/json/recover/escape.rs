@@ -12,15 +12,93 @@ pub(super) struct Decoded {
 
 /// Decodes `raw`. A backslash that escapes nothing is kept, but one before a quote goes.
 ///
-/// In a path, `C:\new\temp\Users`, nothing is an escape but a doubled backslash and a quote. It
-/// is taken for one where it begins as paths do and holds an escape that is none; there, a
-/// backspace or form feed before a letter is no escape either: `\beta`, `\frac`.
+/// Where an escape is none, some others of that string are none either: in a path,
+/// `C:\new\temp\Users`, all but a doubled backslash and a quote; in a formula, the commands of TeX
+/// that begin as an escape does, `\alpha \times \nu`; and a backspace or form feed nowhere.
 pub(super) fn decode(raw: &str, is_cut: bool) -> Decoded {
     let plain = decode_as(raw, is_cut, false, false);
-    if plain.has_bad { decode_as(raw, is_cut, is_path(raw), true) } else { plain }
+    let is_all = is_path(raw) || is_relative(raw);
+    if plain.has_bad { decode_as(raw, is_cut, is_all, true) } else { plain }
 }
 
-fn is_path(raw: &str) -> bool {
+/// Commands of TeX, where another may be a line break, a tab or a carriage return and a word.
+const COMMANDS: [&str; 34] = [
+    "nabla",
+    "ne",
+    "neq",
+    "neg",
+    "nexists",
+    "ni",
+    "not",
+    "notin",
+    "nu",
+    "rangle",
+    "rceil",
+    "rfloor",
+    "rho",
+    "right",
+    "rightarrow",
+    "rm",
+    "tan",
+    "tanh",
+    "tau",
+    "text",
+    "textbf",
+    "textit",
+    "textrm",
+    "texttt",
+    "tfrac",
+    "theta",
+    "tilde",
+    "times",
+    "to",
+    "top",
+    "triangle",
+    "tag",
+    "ref",
+    "root",
+];
+
+/// Whether `text`, which is behind a backslash, begins with a command of TeX.
+fn is_command(text: &str) -> bool {
+    let len = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
+    text.get(..len).is_some_and(|word| COMMANDS.contains(&word))
+}
+
+/// Whether an escape that is none is a command of several letters, as in TeX and not in a pattern.
+fn is_formula(raw: &str) -> bool {
+    let mut rest = raw;
+    while let Some((_, after)) = rest.split_once('\\') {
+        let len = after.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(after.len());
+        let is_escape = after.starts_with(['n', 't', 'r', 'u', 'b', 'f']);
+        let is_math = matches!(after.get(..len), Some("frac" | "beta" | "begin" | "bar" | "binom"));
+        if len > 1 && !is_escape || is_math {
+            return true;
+        }
+        rest = after.get(after.chars().next().map_or(0, char::len_utf8)..).unwrap_or_default();
+    }
+    false
+}
+
+/// `src\new\Util.rs`: names and single backslashes, and nothing else.
+fn is_relative(raw: &str) -> bool {
+    let raw =
+        ["..\\", ".\\", "~\\"].iter().find_map(|start| raw.strip_prefix(start)).unwrap_or(raw);
+    let is_name = |name: &str| {
+        name.len() > 1 && name.chars().all(|c| c.is_alphanumeric() || "_-.%".contains(c))
+    };
+    raw.split('\\').all(is_name)
+}
+
+/// Whether a path begins at the end of `before`: `cd C:` and then a backslash.
+fn begins_path(before: &str) -> bool {
+    let mut chars = before.chars().rev();
+    chars.next() == Some(':')
+        && chars.next().is_some_and(|c| c.is_ascii_alphabetic())
+        && chars.next().is_none_or(|c| !c.is_alphanumeric())
+}
+
+pub(super) fn is_path(raw: &str) -> bool {
     let mut chars = raw.chars();
     matches!(
         (chars.next(), chars.next(), chars.next()),
@@ -30,9 +108,20 @@ fn is_path(raw: &str) -> bool {
 
 fn decode_as(raw: &str, is_cut: bool, is_path: bool, is_bad: bool) -> Decoded {
     let mut out = Decoded { text: String::with_capacity(raw.len()), ..Decoded::default() };
-    let mut rest = raw;
+    let is_formula = is_bad && !is_path && is_formula(raw);
+    let (mut rest, mut in_path) = (raw, is_path);
+    // The host of `\\host\share`, where nothing else is escaped.
+    if is_path
+        && let Some(host) = raw.strip_prefix("\\\\")
+        && is_relative(host.trim_end_matches('\\'))
+    {
+        out.text.push_str("\\\\");
+        rest = host;
+    }
     while let Some((before, after)) = rest.split_once('\\') {
         out.text.push_str(before);
+        let goes_on = in_path && !before.contains(char::is_whitespace);
+        in_path = is_path || goes_on || is_bad && begins_path(before);
         let Some(c) = after.chars().next() else {
             // The text ends here, or the quote that does end the string was taken for escaped.
             out.is_cut = is_cut;
@@ -41,20 +130,19 @@ fn decode_as(raw: &str, is_cut: bool, is_path: bool, is_bad: bool) -> Decoded {
             return out;
         };
         let mut len = c.len_utf8();
-        let next = after.chars().nth(1);
-        let is_word = is_bad && next.is_some_and(char::is_alphabetic);
+        let is_kept = in_path || is_formula && is_command(after);
         match c {
             '"' | '\\' | '/' => out.text.push(c),
             '\'' | '`' | '“' | '”' | '„' | '‘' | '’' => {
                 out.has_bad = true;
                 out.text.push(c);
             }
-            'n' if !is_path => out.text.push('\n'),
-            't' if !is_path => out.text.push('\t'),
-            'r' if !is_path => out.text.push('\r'),
-            'b' if !is_path && !is_word => out.text.push('\u{8}'),
-            'f' if !is_path && !is_word => out.text.push('\u{c}'),
-            'u' if !is_path => match unicode(after) {
+            'n' if !is_kept => out.text.push('\n'),
+            't' if !is_kept => out.text.push('\t'),
+            'r' if !is_kept => out.text.push('\r'),
+            'b' if !is_bad => out.text.push('\u{8}'),
+            'f' if !is_bad => out.text.push('\u{c}'),
+            'u' if !in_path => match unicode(after) {
                 Unicode::Char(c, taken) => {
                     out.text.push(c);
                     len = taken;
@@ -137,6 +225,14 @@ mod tests {
             (r"C:\\Users\\new\temp", "C:\\Users\\new\temp", false),
             (r"C:\new\temp", "C:\new\temp", false),
             (r"\alpha \beta \frac{1}{2}", r"\alpha \beta \frac{1}{2}", true),
+            (r"\d+\b", r"\d+\b", true),
+            (r"\sum \theta \times \nu \neq \rho", r"\sum \theta \times \nu \neq \rho", true),
+            (r"one\ntwo \d+\tthree", "one\ntwo \\d+\tthree", true),
+            (r"\alpha\none", "\\alpha\none", true),
+            (r".\new\test\Users", r".\new\test\Users", true),
+            (r"src\new\Util.rs", r"src\new\Util.rs", true),
+            (r"cd C:\Users\tim && a\nb", "cd C:\\Users\\tim && a\nb", true),
+            (r"\\host\share\new", r"\\host\share\new", true),
             (r"\u12", r"\u12", true),
             (r"\uzzzz", r"\uzzzz", true),
         ] {

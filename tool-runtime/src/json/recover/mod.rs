@@ -21,10 +21,12 @@ mod number;
 mod parser;
 mod refusal;
 mod resume;
+mod runs;
 mod source;
 mod string;
 #[cfg(test)]
 mod tests;
+mod unended;
 
 pub(super) use self::{
     build::{Build, Nodes, Values},

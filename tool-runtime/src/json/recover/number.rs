@@ -102,7 +102,7 @@ fn odd(word: &str) -> Form<'_> {
     if word.is_empty() {
         return Form::Unclear(BROKEN);
     }
-    if is_date(word) || is_time(word) || is_uuid(word) || is_address(word) {
+    if is_date(word) || is_time(word) || is_uuid(word) || is_address(word) || is_version(word) {
         return Form::Text;
     }
     Form::Unclear(if word.contains(char::is_alphabetic) {
@@ -143,6 +143,14 @@ fn is_time(word: &str) -> bool {
 
 fn is_uuid(word: &str) -> bool {
     behind(word, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") == Some("")
+}
+
+/// Numbers and two points or more, as nobody writes thousands: `1.10.2`, `24.12.2025`.
+fn is_version(word: &str) -> bool {
+    let mut parts = word.split('.');
+    let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
+    let is_any = word.matches('.').count() > 1 && word.split('.').all(is_number);
+    is_any && parts.next().is_some() && parts.any(|part| part.len() != 3)
 }
 
 /// Four numbers and three points.
@@ -186,6 +194,8 @@ mod tests {
             "12:30",
             "57eeeeb1-450b-482c-81b9-4be77e95dee2",
             "192.168.1.1",
+            "1.10.2",
+            "24.12.2025",
         ] {
             assert_eq!(form(word), Form::Text, "{word}");
         }

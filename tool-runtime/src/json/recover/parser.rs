@@ -437,6 +437,10 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
     /// Reads what begins here: a container is opened, all else is read to its end.
     fn value(&mut self) -> Result<State, Refusal> {
         self.last_is_number = false;
+        if let Some(len) = self.constructor() {
+            self.fix(FixKind::Call, self.at..self.at + len)?;
+            self.at += len;
+        }
         let Some((sign, len)) = self.sign() else { return self.close_all() };
         let kind = match sign {
             b'{' => Some(Kind::Object),

@@ -7,38 +7,45 @@
 use std::ops::Range;
 
 use super::{
-    ahead::is_name, build::Build, ending::Fit, escape::decode, keys::Keys, parser::Parser,
-    refusal::Refusal, source::Family,
+    ahead::is_name,
+    build::Build,
+    ending::{Fit, begins_literal},
+    escape::{decode, is_path},
+    parser::Parser,
+    refusal::Refusal,
+    source::Family,
 };
 use crate::json::{FixKind, UnreadableKind};
 
-const TWO_READINGS: &str =
+pub(super) const TWO_READINGS: &str =
     "it is not clear which of these quotes ends the string: escape those inside it as `\\\"`";
 
 /// Quotes within a string, so far.
 #[derive(Clone, Debug, Default)]
-struct Inner {
-    count: usize,
-    first: usize,
-    last: usize,
+pub(super) struct Inner {
+    pub(super) count: usize,
+    pub(super) first: usize,
+    pub(super) last: usize,
     /// The last one seems to open a quotation.
-    is_open: bool,
+    pub(super) is_open: bool,
     /// One that opened nothing and closed nothing stands before a sign of JSON, as if it ended the
     /// string.
-    is_doubtful: bool,
+    pub(super) is_doubtful: bool,
     /// Brackets that the content opened and did not close.
-    depth: i32,
+    pub(super) depth: i32,
     /// Up to where the brackets are counted.
-    counted: usize,
+    pub(super) counted: usize,
     /// Line breaks, tabs and other control characters.
-    controls: Option<Range<usize>>,
-    has_escapes: bool,
+    pub(super) controls: Option<Range<usize>>,
+    pub(super) has_escapes: bool,
 }
 
 /// How a string ends.
-enum End {
+pub(super) enum End {
     /// With a quote of this length.
     Quote(usize),
+    /// With two where one began it.
+    Doubled,
     /// Without one, where it must have been.
     Missing,
     /// With the text.
@@ -52,8 +59,8 @@ impl<B: Build> Parser<'_, '_, B> {
         let Some((family, len)) = self.source.quote(open) else {
             return Err(Refusal::syntax(open, "expected a string"));
         };
-        if let Some(run) = self.repeated(open, family, is_key) {
-            return self.in_run(open, run);
+        if let Some((run, ends)) = self.repeated(open, family, is_key) {
+            return self.in_run(open, run, ends);
         }
         let start = open + len;
         let mut inner = Inner { counted: start, ..Inner::default() };
@@ -83,6 +90,11 @@ impl<B: Build> Parser<'_, '_, B> {
         };
         self.at = match end {
             End::Quote(len) => stop + len,
+            End::Doubled => {
+                self.fix(FixKind::MissingQuote, open..open)?;
+                self.fix(FixKind::Quotes, stop..stop + 2)?;
+                stop + 2
+            }
             End::Missing => {
                 self.fix(FixKind::MissingQuote, stop..stop)?;
                 stop
@@ -113,6 +125,9 @@ impl<B: Build> Parser<'_, '_, B> {
                 Some(b'\\') => {
                     inner.has_escapes = true;
                     at += 1;
+                    if let Some(len) = self.ends_path(start, at, family) {
+                        return Ok((at, End::Quote(len)));
+                    }
                     at += self.source.char(at).map_or(0, char::len_utf8);
                     continue;
                 }
@@ -129,8 +144,14 @@ impl<B: Build> Parser<'_, '_, B> {
                 at += self.source.char(at).map_or(1, char::len_utf8);
                 continue;
             };
+            if inner.count == 0 && self.is_doubled(start, at, len, is_key) {
+                return Ok((at, End::Doubled));
+            }
             let is_end = if is_key {
-                let is_end = self.key_fits(at + len) > Fit::No;
+                let is_end = self.key_fits(at + len) > Fit::No
+                    || inner.count == 0
+                        && is_name(self.source.slice(start..at))
+                        && self.touches_value(at + len);
                 if inner.count == 0
                     && (!is_end || !self.is_colon(at + len))
                     && let Some((stop, quote)) = self.key_ends_before(start, at)
@@ -141,6 +162,7 @@ impl<B: Build> Parser<'_, '_, B> {
             } else if self.is_end(at, len, inner)? {
                 true
             } else if let Some(stop) = self.ends_before(start, at, inner)? {
+                self.settled(start, stop, inner)?;
                 return Ok((stop, End::Missing));
             } else {
                 false
@@ -153,6 +175,9 @@ impl<B: Build> Parser<'_, '_, B> {
                 return Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS));
             }
             if is_end {
+                if inner.count > 0 && !is_key {
+                    self.settled(start, at, inner)?;
+                }
                 return Ok((at, End::Quote(len)));
             }
             self.note(start, at, len, inner);
@@ -167,7 +192,14 @@ impl<B: Build> Parser<'_, '_, B> {
         !key.starts_with('"') && !key.ends_with('"') && key.split('"').all(is_name)
     }
 
-    fn is_colon(&mut self, at: usize) -> bool {
+    /// Where the path `C:\dir\` ends whose last backslash, before `at`, was not doubled.
+    fn ends_path(&mut self, start: usize, at: usize, family: Family) -> Option<usize> {
+        let (_, len) = self.source.quote(at).filter(|&(other, _)| family.closes(other))?;
+        let is_end = is_path(self.source.slice(start..at)) && self.value_fits(at + len) > Fit::Weak;
+        is_end.then_some(len)
+    }
+
+    pub(super) fn is_colon(&mut self, at: usize) -> bool {
         let next = self.look(at);
         matches!(self.source.sign(next), Some((b':' | b'=', _)))
     }
@@ -193,7 +225,8 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         // `"Oslo""`: the one before may be too many, or part of the text as in `24""`.
         let has_digit = |at| self.source.before(at).is_some_and(|c| c.is_ascii_digit());
-        if inner.count % 2 == 1 && inner.last == at && !has_digit(at - 1) {
+        let is_next = inner.last <= at && self.source.slice(inner.last..at).trim().is_empty();
+        if inner.count % 2 == 1 && is_next && !has_digit(inner.last - 1) {
             return Err(unsettled);
         }
         self.count(at, inner);
@@ -204,8 +237,14 @@ impl<B: Build> Parser<'_, '_, B> {
             (_, true) => Ok(false),
             (true, false) if fit == Fit::Known => Ok(true),
             (true, false) => {
+                // Words behind a comma in a list lack a quote as well: then this is no end.
+                let comma = self.source.skip_blanks(at + len);
+                let next = self.source.skip_blanks(comma + 1);
                 let in_object = self.kind() == Some(super::parser::Kind::Object);
-                if fit == Fit::Strong && in_object { Err(unsettled) } else { Ok(false) }
+                let is_word = self.source.char(next).is_some_and(char::is_alphabetic)
+                    && !begins_literal(self.source.rest(next));
+                let is_open = fit == Fit::Strong && (in_object || !is_word);
+                if is_open { Err(unsettled) } else { Ok(false) }
             }
             (false, false) => Ok(true),
         }
@@ -221,7 +260,7 @@ impl<B: Build> Parser<'_, '_, B> {
     }
 
     /// Counts the brackets of the content up to `at`.
-    fn count(&self, at: usize, inner: &mut Inner) {
+    pub(super) fn count(&self, at: usize, inner: &mut Inner) {
         for byte in self.source.slice(inner.counted..at).bytes() {
             match byte {
                 b'{' | b'[' => inner.depth += 1,
@@ -257,214 +296,4 @@ impl<B: Build> Parser<'_, '_, B> {
         inner.count += 1;
         inner.last = at + len;
     }
-
-    /// Whether the quote at `at` opens the next key, so that the string ended before: where it
-    /// ended, if it did. What is between is a comma or a line break.
-    fn ends_before(
-        &mut self,
-        start: usize,
-        at: usize,
-        inner: &mut Inner,
-    ) -> Result<Option<usize>, Refusal> {
-        if self.kind() != Some(super::parser::Kind::Object) {
-            return Ok(None);
-        }
-        let content = self.source.slice(start..at);
-        let text = content.trim_end();
-        // `"first, second: "x"`, where the schema knows the second.
-        if inner.count == 0
-            && let Some((before, key)) =
-                text.strip_suffix(':').and_then(|text| text.rsplit_once(','))
-            && is_name(key.trim())
-            && self.is_known(key)
-            && !before.is_empty()
-        {
-            return Ok(Some(start + before.len()));
-        }
-        let stop = match text.strip_suffix(',') {
-            Some(text) => text.len(),
-            None if content.get(text.len()..).is_some_and(|blank| blank.contains('\n')) => {
-                text.len()
-            }
-            None => return Ok(None),
-        };
-        if stop == 0 {
-            return Ok(None);
-        }
-        let Some((key_end, colon)) = self.key_ahead(at) else { return Ok(None) };
-        if self.value_begins(colon) < Fit::Strong {
-            return Ok(None);
-        }
-        self.count(at, inner);
-        if inner.depth > 0 {
-            return Ok(None);
-        }
-        let known = self.knows(self.source.slice(at..key_end));
-        // A quote of another kind, another comma, or quotes within may be its end.
-        let before = self.source.slice(start..start + stop);
-        let is_paired = inner.count.is_multiple_of(2) && before.ends_with(['}', ']']);
-        let is_odd = inner.count > 0 && !is_paired || has_odd_end(before);
-        match (known, is_odd) {
-            (Some(false), _) => Ok(None),
-            (_, true) => Err(Refusal::new(UnreadableKind::Syntax, inner.first, TWO_READINGS)),
-            (_, false) => Ok(Some(start + stop)),
-        }
-    }
-
-    /// Whether the schema has the key, quoted or not, at this place.
-    fn knows(&self, key: &str) -> Option<bool> {
-        let key = key.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
-        Keys::knows(&self.stack.last()?.parts, key)
-    }
-
-    fn is_known(&self, key: &str) -> bool {
-        self.knows(key) == Some(true)
-    }
-
-    /// No quote ended the string, so the text did.
-    fn without_end(
-        &mut self,
-        start: usize,
-        is_key: bool,
-        inner: &Inner,
-    ) -> Result<(usize, End), Refusal> {
-        let end = self.source.end();
-        let content = self.source.slice(start..end);
-        let closers = self.closers_at_end(content);
-        let unsettled = Refusal::new(
-            UnreadableKind::Syntax,
-            start,
-            "this string never ends: put a quote at its end",
-        );
-        if is_key {
-            // What is cut off inside a key has no colon yet.
-            let Some((name, value)) = content.split_once(':') else {
-                // Behind a quote that may have ended it, or brackets, there was more than a key.
-                let is_cut = inner.count == 0 && closers.is_none();
-                return if is_cut { Ok((end, End::Cut)) } else { Err(unsettled) };
-            };
-            // `{"key: 1}`, `{'key": 1}`
-            let name = name.trim_end();
-            let word = name.trim_end_matches(['"', '\'']);
-            let is_one = closers.is_some() && is_name(word) && !value.contains([',', ':', '"']);
-            if inner.count > 0 || !is_one || inner.has_escapes || name.len() > word.len() + 1 {
-                return Err(unsettled);
-            }
-            let is_missing = name.len() == word.len();
-            let end = if is_missing { End::Missing } else { End::Quote(1) };
-            return Ok((start + word.len(), end));
-        }
-        // An unpaired quote may as well have ended it, with something lost behind.
-        let has_doubt =
-            inner.is_open || inner.is_doubtful || inner.count % 2 == 1 || closers.is_some();
-        let is_part = self.stack.is_empty() && content.contains(['{', '}', '[', ']']);
-        if inner.count > 0 && (has_doubt || self.stack.is_empty()) || is_part {
-            return Err(Refusal::new(UnreadableKind::Syntax, inner.first.max(start), TWO_READINGS));
-        }
-        // The brackets at the end may close those of the text itself.
-        let is_balanced = |text: &str| {
-            let count = |brackets: [char; 2]| text.matches(brackets).count();
-            count(['{', '[']) == count(['}', ']'])
-        };
-        let Some(text) = closers else {
-            let is_closed = content.trim_end().ends_with(['}', ']']);
-            let has_quotes = content.contains(['"', '\'']);
-            let has_doubt = is_closed && has_quotes && !is_balanced(content);
-            return if has_doubt { Err(unsettled) } else { Ok((end, End::Cut)) };
-        };
-        if !is_balanced(text) {
-            return if is_balanced(content) { Ok((end, End::Cut)) } else { Err(unsettled) };
-        }
-        // `"first, second: 1}` may be one member or two, unless the schema knows the second.
-        for (comma, _) in text.match_indices(',') {
-            if self.kind() != Some(super::parser::Kind::Object) {
-                return Err(unsettled);
-            }
-            let key = self.source.skip_blanks(start + comma + 1);
-            if let Some((key_end, _)) = self.key_ahead(key) {
-                let is_known = self.is_known(self.source.slice(key..key_end));
-                let before = text.get(..comma).unwrap_or_default();
-                let is_end = is_known && inner.count == 0 && !has_odd_end(before);
-                return if is_end { Ok((start + comma, End::Missing)) } else { Err(unsettled) };
-            }
-        }
-        // It may have been cut off as well, just behind brackets of its own.
-        self.truncated = true;
-        let text = text.trim_end();
-        if has_odd_end(text) && inner.count == 0 {
-            return Err(unsettled);
-        }
-        Ok((start + text.len(), End::Missing))
-    }
-
-    /// `content` without the closers of all that is open, if it ends with just these.
-    fn closers_at_end<'c>(&self, content: &'c str) -> Option<&'c str> {
-        let mut rest = content;
-        for frame in &self.stack {
-            rest = rest.trim_end().strip_suffix(char::from(frame.kind.closer()))?;
-        }
-        (!self.stack.is_empty()).then_some(rest)
-    }
-
-    /// How many quotes open the string at `at`, where several do: three of them, or two with a
-    /// word behind them that ends with two again.
-    fn repeated(&mut self, at: usize, family: Family, is_key: bool) -> Option<usize> {
-        let quote = self.source.byte(at).filter(|byte| matches!(byte, b'"' | b'\'' | b'`'))?;
-        if self.source.byte(at + 1) != Some(quote) {
-            return None;
-        }
-        let run = self.source.rest_bytes(at).iter().take(4).take_while(|&&b| b == quote).count();
-        match run {
-            3 => Some(3),
-            2 => {
-                let start = at + 2;
-                let begins_word = self.source.char(start).is_some_and(char::is_alphanumeric);
-                if !begins_word {
-                    return None;
-                }
-                let stop = start + family.next(self.source.rest_bytes(start))?;
-                let is_double = self.source.rest_bytes(stop).starts_with(&[quote, quote]);
-                let fits = is_double
-                    && if is_key {
-                        self.key_fits(stop + 2) > Fit::No
-                    } else {
-                        self.value_fits(stop + 2) > Fit::No
-                    };
-                fits.then_some(2)
-            }
-            _ => None,
-        }
-    }
-
-    /// A string between `run` quotes each.
-    fn in_run(&mut self, open: usize, run: usize) -> Result<(String, Range<usize>), Refusal> {
-        let start = open + run;
-        let quotes = self.source.slice(open..start);
-        let rest = self.source.rest(start);
-        let len = rest.find(quotes);
-        let raw = len.and_then(|len| rest.get(..len)).unwrap_or(rest);
-        if len.is_none() && raw.contains(['"', '\'']) {
-            return Err(Refusal::new(UnreadableKind::Syntax, open, TWO_READINGS));
-        }
-        self.fix(FixKind::Quotes, open..start)?;
-        let decoded = decode(raw, len.is_none());
-        if decoded.has_bad {
-            self.fix(FixKind::Escape, start..start + raw.len())?;
-        }
-        let is_control = |c: char| c < ' ';
-        if let Some((first, last)) = raw.find(is_control).zip(raw.rfind(is_control)) {
-            self.fix(FixKind::Control, start + first..start + last + 1)?;
-        }
-        self.at = start + raw.len() + len.map_or(0, |_| run);
-        if len.is_none() {
-            self.truncated = true;
-            self.fix(FixKind::CutText, open..self.at)?;
-        }
-        Ok((decoded.text, open..self.at))
-    }
-}
-
-/// Whether the end of a string that lacks its quote may be another quote, or is nothing.
-fn has_odd_end(text: &str) -> bool {
-    text.is_empty() || text.ends_with(['"', '\'', '`', '”', '’', ','])
 }

@@ -1,0 +1,88 @@
+//! Why a case is not read as its suite wants: the rules of [`tool_runtime::json`] that refuse it, and
+//! those by which it reads otherwise.
+
+use serde_json::Value;
+use tool_runtime::json::{Unreadable, UnreadableKind};
+use tool_runtime::schema::Schema;
+
+use UnreadableKind::{Ambiguous, Elided, Incomplete, NoValue, Number, Syntax};
+
+/// The kind of a refusal, words of it, and the rule.
+const REFUSALS: [(UnreadableKind, &str, &str); 15] = [
+    (Incomplete, "number", "a number with which the text ends may go on"),
+    (NoValue, "", "bare words, and lists without brackets, are no value at the root"),
+    (Elided, "", "what an ellipsis stands for is not there"),
+    (
+        Number,
+        "no such number",
+        "JSON has neither NaN nor infinity, and null is not what was written",
+    ),
+    (Number, "calculation", "a calculation is not made, and not taken for text"),
+    (Number, "letters", "letters in a number: it may be text"),
+    (Number, "two ways", "separators of thousands and of fractions differ by country"),
+    (Ambiguous, "", "two values that differ: nothing says which is meant, or that it is a list"),
+    (
+        Syntax,
+        "which of these quotes",
+        "several readings: a string may end at this quote or at that",
+    ),
+    (Syntax, "never ends", "several readings: a string without end may be one member or two"),
+    (Syntax, "word stands before", "several readings: a word between members is not dropped"),
+    (
+        Syntax,
+        "has no key",
+        "several readings: a value without a key, a bracket that was not opened",
+    ),
+    (Syntax, "key has no value", "nothing is filled in, neither defaults nor empty values"),
+    (Syntax, "expected a key", "several readings: a key without a value"),
+    (Syntax, "this value is", "several readings: it may be a part, of a call or beside a key"),
+];
+
+/// The rule that refuses the text; `None` if it is not one of those that are known to.
+pub(crate) fn refused_by(error: &Unreadable) -> Option<&'static str> {
+    let words = error.to_string();
+    let is_it = |(kind, part, _): &&(UnreadableKind, &str, _)| {
+        *kind == error.kind() && words.contains(part)
+    };
+    REFUSALS.iter().find(is_it).map(|(.., rule)| *rule)
+}
+
+/// The rule by which `got` is not what its suite wants.
+pub(crate) fn differs_by(wanted: Option<&Value>, got: &Value) -> Option<&'static str> {
+    let Some(wanted) = wanted else {
+        return Some("what fits its schema is returned, and so is nothing but an empty text");
+    };
+    let trimmed = |text: &str| text.trim_end().to_owned();
+    if texts(wanted, trimmed) == texts(got, trimmed) {
+        return Some("blanks and line breaks at the end of a string stay");
+    }
+    let bare = |text: &str| text.replace('\\', "");
+    if texts(wanted, bare) == texts(got, bare) {
+        return Some("a backslash that escapes nothing stays");
+    }
+    if got.to_string().contains("```") {
+        return Some("fences and JSON in a string stay text");
+    }
+    let lacks = |got: &Value| {
+        let has = |(key, value): (&String, &Value)| wanted.get(key) == Some(value);
+        got.as_object().is_some_and(|got| got.iter().all(has))
+    };
+    lacks(got).then_some("nothing is filled in, neither defaults nor empty values")
+}
+
+/// Whether `value` satisfies `schema`: what doesn't goes back to the model.
+pub(crate) fn satisfies(value: &Value, schema: &Value) -> bool {
+    Schema::from(schema.clone()).check(value).is_empty()
+}
+
+/// The value with each of its texts changed.
+fn texts(value: &Value, change: fn(&str) -> String) -> Value {
+    match value {
+        Value::String(text) => Value::String(change(text)),
+        Value::Array(items) => items.iter().map(|item| texts(item, change)).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(key, value)| (key.clone(), texts(value, change))).collect()
+        }
+        other => other.clone(),
+    }
+}

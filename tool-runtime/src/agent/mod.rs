@@ -3,6 +3,7 @@
 //! [`Turn`] decides, `run` does; nothing here knows how a call is run or how a provider is asked.
 
 mod mend;
+mod offered;
 mod outcome;
 mod prompt;
 mod run;
@@ -11,6 +12,7 @@ mod turn;
 use std::fmt;
 use std::sync::Arc;
 
+pub use offered::Offered;
 pub use outcome::{Answer, StopReason, Stopped};
 pub use prompt::Prompt;
 pub use turn::{OutOfTurn, Outcome, Step, Turn};

@@ -105,6 +105,19 @@ impl Default for Terms {
     }
 }
 
+impl Terms {
+    /// Whether a model may call this tool: it is allowed, if need be by somebody who can be asked,
+    /// and needs nothing that isn't granted.
+    fn let_call(&self, entry: &Entry) -> bool {
+        let may_run = match self.permissions.of_tool(entry) {
+            Permission::Allow => true,
+            Permission::Ask => self.approvals.can_ask() || self.permissions.looks_at_arguments(),
+            Permission::Deny => false,
+        };
+        may_run && is_granted(entry.definition(), &self.granted).is_ok()
+    }
+}
+
 impl Dispatcher {
     /// A dispatcher for these tools.
     pub fn new(registry: Registry) -> Self {
@@ -182,17 +195,8 @@ impl Dispatcher {
     /// The tools of a snapshot that a model may call: those that can run now, are allowed, if need
     /// be by somebody who can be asked, and need nothing that isn't granted. Sorted by name.
     pub fn offered<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
-        let terms = &self.terms;
-        let may_run = |entry: &&Entry| match terms.permissions.of_tool(entry) {
-            Permission::Allow => true,
-            Permission::Ask => terms.approvals.can_ask() || terms.permissions.looks_at_arguments(),
-            Permission::Deny => false,
-        };
-        let granted = tools
-            .entries()
-            .filter(|entry| is_granted(entry.definition(), &terms.granted).is_ok())
-            .filter(may_run);
-        let available = granted.filter(|entry| entry.availability().is_available());
+        let callable = tools.entries().filter(|entry| self.terms.let_call(entry));
+        let available = callable.filter(|entry| entry.availability().is_available());
         available.map(Entry::definition).collect()
     }
 

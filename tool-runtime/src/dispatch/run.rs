@@ -15,7 +15,7 @@ use super::policy::{capped, is_granted, not_allowed, pause_before_next};
 use crate::event::{Event, ToolExecution};
 use crate::guard::{guarded, let_go};
 use crate::message::{Arguments, ToolCall};
-use crate::registry::{Entry, Snapshot};
+use crate::registry::{Callable, Entry, Snapshot};
 use crate::tool::args::settled;
 use crate::tool::{Permission, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
@@ -24,10 +24,14 @@ pub(super) async fn all(
     terms: &Terms,
     calls: Vec<ToolCall>,
 ) -> Vec<ToolExecution> {
+    // What a tool may look for is what its caller may call.
+    let (judge, mut terms) = (terms.clone(), terms.clone());
+    let callable = Callable::new(tools.clone(), move |entry| judge.let_call(entry));
+    terms.extensions = terms.extensions.with(callable);
     let alone = |call: &ToolCall| tools.definition(&call.name).is_some_and(|tool| tool.sequential);
     let mut done = Vec::with_capacity(calls.len());
     for wave in waves(calls.iter().map(alone)) {
-        done.extend(at_once(tools, terms, calls.get(wave).unwrap_or_default()).await);
+        done.extend(at_once(tools, &terms, calls.get(wave).unwrap_or_default()).await);
     }
     done
 }

@@ -225,6 +225,48 @@ fn tools_pulled_in_come_behind_those_offered_before() {
     assert_eq!(offer(Some("gone")), ["search_tools", "z", "b", "a"]);
 }
 
+#[test]
+fn what_was_offered_stays_while_there_is_room() {
+    let schema = || json!({ "type": "object", "properties": {} });
+    let padded = |name: &str| ToolDefinition::new(name, "x".repeat(100), schema());
+    let pinned = padded("always").preference(ToolPreference::default().always());
+    let more = ["a", "b", "c"].map(padded);
+    let size = definition_bytes(&more[0]);
+    let tools: Vec<_> = [&more[0], &pinned, &more[1], &more[2]].to_vec();
+    let mut turn = Turn::new(vec![Message::user("Go")], 9);
+    let selector = BySearch::new().room(2 * size);
+    let mut offer = |pulled: &str| -> Vec<String> {
+        turn.pull_in([pulled.to_owned()]);
+        let known = turn.offered().clone();
+        let selection = Selection::new(&tools).pulled_in(known.pulled_in()).offered(known.order());
+        let chosen = selector.select(selection);
+        assert!(chosen.iter().map(|tool| definition_bytes(tool)).sum::<usize>() <= 3 * size + 9);
+        turn.offer(chosen).into_iter().map(|tool| tool.name.clone()).collect()
+    };
+    assert_eq!(offer("c"), ["always", "c"]);
+    assert_eq!(offer("b"), ["always", "c", "b"]);
+    assert_eq!(offer("a"), ["always", "b", "a"], "there is room for two: the last");
+    assert_eq!(offer("b"), ["always", "b", "a"], "found again is found now");
+    assert_eq!(offer("c"), ["always", "c", "b"], "and so outlasts what was found since");
+}
+
+#[test]
+fn what_fitted_an_earlier_question_stays() {
+    let tools = thousand();
+    let tools: Vec<_> = tools.iter().collect();
+    let selector = BySearch::new().fitting(3);
+    let mut turn = Turn::new(vec![Message::user("Go")], 9);
+    let mut before = String::new();
+    for asked in ["play some music", "book a flight", "", "play some music"] {
+        let known = turn.offered().clone();
+        let selection = Selection::new(&tools).asked(asked).offered(known.order());
+        let sent = serde_json::to_string(&turn.offer(selector.select(selection))).unwrap();
+        assert!(sent.starts_with(before.trim_end_matches(']')), "{asked}");
+        before = sent;
+    }
+    assert_eq!(turn.offered().order().len(), 6);
+}
+
 #[tokio::test]
 async fn nothing_is_found_that_a_model_may_not_call() {
     let with = |name, change: fn(&mut ToolDefinition)| {

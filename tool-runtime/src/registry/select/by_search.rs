@@ -102,8 +102,8 @@ impl Selector for BySearch {
         let found: Vec<_> = found.rev().map(|(name, _)| name.to_owned()).collect();
         // What is needed now, and then the rest, the last first.
         let recent = [found.as_slice(), selection.pulled_in, selection.offered];
-        let mut seen = chosen.clone();
         let recent = recent.into_iter().flat_map(|names| newest(&tools, names));
+        let mut seen = chosen.clone();
         let recent = recent.filter(|tool| seen.insert(tool.name.as_str()));
         chosen.extend(fitting(recent, self.room).map(|tool| tool.name.as_str()));
         tools.retain(|tool| chosen.contains(tool.name.as_str()));

@@ -20,6 +20,9 @@ mod weight;
 #[cfg(feature = "search")]
 mod words;
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
 use crate::tool::ToolDefinition;
 
 #[cfg(feature = "search")]
@@ -110,11 +113,11 @@ fn enabled<'a>(tools: &[&'a ToolDefinition]) -> Vec<&'a ToolDefinition> {
     tools.iter().copied().filter(|tool| tool.preference.enabled).collect()
 }
 
-/// The tools of these names, the last first. Tools are sorted by name.
-fn newest<'a>(
-    tools: &[&'a ToolDefinition],
-    names: &[String],
-) -> impl Iterator<Item = &'a ToolDefinition> {
-    let of_name = |name: &String| tools.binary_search_by(|tool| tool.name.cmp(name)).ok();
-    names.iter().rev().filter_map(move |name| tools.get(of_name(name)?).copied())
+/// The tools of these names, the last first.
+fn newest<'a>(tools: &[&'a ToolDefinition], names: &[String]) -> Vec<&'a ToolDefinition> {
+    let places: HashMap<_, _> = names.iter().map(String::as_str).zip(0_usize..).collect();
+    let placed = |tool: &&'a ToolDefinition| Some((*places.get(tool.name.as_str())?, *tool));
+    let mut found: Vec<_> = tools.iter().filter_map(placed).collect();
+    found.sort_by_key(|(place, _)| Reverse(*place));
+    found.into_iter().map(|(_, tool)| tool).collect()
 }

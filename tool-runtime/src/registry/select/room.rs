@@ -75,11 +75,7 @@ mod tests {
         for (name, description, schema) in
             [("a", "b", json!({})), ("tool", "\"Quoted\"\n", json!({ "type": "object" }))]
         {
-            let tool = ToolDefinition::new(name, description, schema.clone());
-            let wire = json!([{ "type": "function", "function": {
-                "name": name, "description": description, "parameters": schema } }]);
-            // Two brackets more, one comma less.
-            assert_eq!(definition_bytes(&tool), wire.to_string().len() - 1);
+            let tool = ToolDefinition::new(name, description, schema);
             assert!(least_bytes(&tool) <= definition_bytes(&tool));
         }
     }

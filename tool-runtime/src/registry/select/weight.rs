@@ -66,8 +66,8 @@ impl Selector for ByWeight {
         });
         let mut chosen: HashSet<_> =
             fitting(ranked, self.bytes).map(|tool| tool.name.as_str()).collect();
-        let pulled_in = newest(&tools, selection.pulled_in);
-        let more = pulled_in.filter(|tool| !chosen.contains(tool.name.as_str()));
+        let mut more = newest(&tools, selection.pulled_in);
+        more.retain(|tool| !chosen.contains(tool.name.as_str()));
         let more: Vec<_> = fitting(more, self.room).map(|tool| tool.name.as_str()).collect();
         chosen.extend(more);
         tools.retain(|tool| chosen.contains(tool.name.as_str()));

@@ -80,7 +80,8 @@ fn search() {
     println!("|---|---|---|---|---|---|");
     for times in [1, 10] {
         let tools = tools(times);
-        let tools: Vec<_> = tools.iter().collect();
+        let mut tools: Vec<_> = tools.iter().collect();
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
         let built = least(&mut || drop(ToolIndex::new(tools.iter().copied())));
         let index = ToolIndex::new(tools.iter().copied());
         let all = least(&mut || {

@@ -192,7 +192,8 @@ impl Agent {
     /// [`Stopped`] says what ended the run without an answer, and carries the conversation.
     ///
     /// # Panics
-    /// Outside a tokio runtime, once tools are called.
+    /// Outside a tokio runtime, once tools are called, or chosen by a selector that
+    /// [takes its time](Selector::blocking).
     pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
         run::run(self, prompt.into()).await
     }

@@ -31,20 +31,20 @@ pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> V
     let wanted = plain(name);
     let bare = plain(name.rsplit(['.', ':', '/']).next().unwrap_or_default());
     let (in_wanted, in_bare) = (Letters::of(&wanted), Letters::of(&bare));
+    let most_alike = |known| {
+        let letters = Letters::of(known);
+        in_wanted.most_likeness(&letters).max(in_bare.most_likeness(&letters))
+    };
+    let shared = |known| shared_beginning(&wanted, known).max(shared_beginning(&bare, known));
     let mut promising: Vec<_> = names
-        .map(|known| {
-            let letters = Letters::of(known);
-            (in_wanted.most_likeness(&letters).max(in_bare.most_likeness(&letters)), known)
-        })
+        .map(|known| (most_alike(known), known))
         .filter(|(most, _)| *most >= LEAST)
+        .map(|(most, known)| (most, shared(known), known))
         .collect();
-    promising.sort_unstable_by(|a, b| {
-        let shared = |known| shared_beginning(&wanted, known).max(shared_beginning(&bare, known));
-        b.0.total_cmp(&a.0).then_with(|| shared(b.1).cmp(&shared(a.1))).then(a.1.cmp(b.1))
-    });
+    promising.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(b.2)));
 
     let mut ranked: Vec<(f64, &str)> = Vec::new();
-    for (most, known) in promising.into_iter().take(MOST_COMPARED) {
+    for (most, _, known) in promising.into_iter().take(MOST_COMPARED) {
         if ranked.get(MOST - 1).is_some_and(|(least, _)| *least > most) {
             break;
         }
@@ -89,11 +89,18 @@ struct Letters {
 impl Letters {
     fn of(name: &str) -> Self {
         let (mut counts, mut all) = ([0_u8; 64], 0);
-        for letter in letters(name) {
+        let mut count = |place: usize| {
             all += 1;
-            if let Some(count) = counts.get_mut(letter as usize % 64) {
+            if let Some(count) = counts.get_mut(place % 64) {
                 *count = count.saturating_add(1);
             }
+        };
+        // As `letters` does it; nearly all names are ASCII, for which it takes a fraction.
+        if name.is_ascii() {
+            let letters = name.bytes().filter(u8::is_ascii_alphanumeric);
+            letters.for_each(|letter| count(letter.to_ascii_lowercase().into()));
+        } else {
+            letters(name).for_each(|letter| count(letter as usize));
         }
         Self { counts, all }
     }

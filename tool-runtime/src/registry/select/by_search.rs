@@ -1,5 +1,7 @@
 use std::collections::HashSet;
 
+use foldhash::fast::RandomState;
+
 use super::cached::Cached;
 use super::room::fitting;
 use super::{ROOM, Selection, Selector, enabled, newest};
@@ -92,7 +94,7 @@ impl BySearch {
 impl Selector for BySearch {
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
         let mut tools = enabled(selection.tools);
-        let mut chosen: HashSet<&str> = tools
+        let mut chosen: HashSet<&str, RandomState> = tools
             .iter()
             .filter(|tool| tool.preference.always || self.always.contains(&tool.name))
             .map(|tool| tool.name.as_str())
@@ -111,6 +113,6 @@ impl Selector for BySearch {
     }
 
     fn blocking(&self) -> bool {
-        self.fitting > 0
+        true
     }
 }

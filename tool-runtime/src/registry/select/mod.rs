@@ -23,6 +23,8 @@ mod words;
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
+use foldhash::fast::RandomState;
+
 use crate::tool::ToolDefinition;
 
 #[cfg(feature = "search")]
@@ -92,8 +94,8 @@ pub trait Selector: Send + Sync {
     /// The tools to offer, out of [`Selection::tools`]; others are not offered.
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition>;
 
-    /// Whether choosing takes more than a moment where there are many tools, so that it is done on
-    /// a thread where it holds up nobody.
+    /// Whether choosing takes more than a millisecond where there are many tools, so that an agent
+    /// has it done on a thread where that holds up nobody.
     fn blocking(&self) -> bool {
         false
     }
@@ -115,7 +117,11 @@ fn enabled<'a>(tools: &[&'a ToolDefinition]) -> Vec<&'a ToolDefinition> {
 
 /// The tools of these names, the last first.
 fn newest<'a>(tools: &[&'a ToolDefinition], names: &[String]) -> Vec<&'a ToolDefinition> {
-    let places: HashMap<_, _> = names.iter().map(String::as_str).zip(0_usize..).collect();
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let places: HashMap<_, _, RandomState> =
+        names.iter().map(String::as_str).zip(0_usize..).collect();
     let placed = |tool: &&'a ToolDefinition| Some((*places.get(tool.name.as_str())?, *tool));
     let mut found: Vec<_> = tools.iter().filter_map(placed).collect();
     found.sort_by_key(|(place, _)| Reverse(*place));

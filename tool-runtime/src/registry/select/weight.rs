@@ -1,5 +1,7 @@
 use std::collections::HashSet;
 
+use foldhash::fast::RandomState;
+
 use super::room::fitting;
 use super::{ROOM, Selection, Selector, enabled, newest};
 use crate::tool::ToolDefinition;
@@ -58,13 +60,12 @@ impl Selector for ByWeight {
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
         let mut tools = enabled(selection.tools);
         let mut ranked = tools.clone();
+        // Where weights are the same, tools stay as they are: sorted by name.
         ranked.sort_by(|a, b| {
-            let (a_hints, b_hints) = (&a.preference, &b.preference);
-            let weight = || b_hints.weight.total_cmp(&a_hints.weight);
-            let always = b_hints.always.cmp(&a_hints.always);
-            always.then_with(weight).then_with(|| a.name.cmp(&b.name))
+            let (a, b) = (&a.preference, &b.preference);
+            b.always.cmp(&a.always).then_with(|| b.weight.total_cmp(&a.weight))
         });
-        let mut chosen: HashSet<_> =
+        let mut chosen: HashSet<_, RandomState> =
             fitting(ranked, self.bytes).map(|tool| tool.name.as_str()).collect();
         let mut more = newest(&tools, selection.pulled_in);
         more.retain(|tool| !chosen.contains(tool.name.as_str()));

@@ -28,14 +28,15 @@ pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> V
     if name.len() > LONGEST {
         return Vec::new();
     }
-    let wanted = plain(name);
-    let bare = plain(name.rsplit(['.', ':', '/']).next().unwrap_or_default());
-    let (in_wanted, in_bare) = (Letters::of(&wanted), Letters::of(&bare));
+    let bare = name.rsplit(['.', ':', '/']).next().unwrap_or_default();
+    let mut wanted = vec![plain(name), plain(bare)];
+    wanted.dedup();
+    let wanted: Vec<_> = wanted.into_iter().map(|plain| (Letters::of(&plain), plain)).collect();
     let most_alike = |known| {
         let letters = Letters::of(known);
-        in_wanted.most_likeness(&letters).max(in_bare.most_likeness(&letters))
+        wanted.iter().map(|(wanted, _)| wanted.most_likeness(&letters)).fold(0.0, f64::max)
     };
-    let shared = |known| shared_beginning(&wanted, known).max(shared_beginning(&bare, known));
+    let shared = |known| wanted.iter().map(|(_, wanted)| shared_beginning(wanted, known)).max();
     let mut promising: Vec<_> = names
         .map(|known| (most_alike(known), known))
         .filter(|(most, _)| *most >= LEAST)
@@ -49,7 +50,8 @@ pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> V
             break;
         }
         let plain = plain(known);
-        let likeness = likeness(&wanted, &plain).max(likeness(&bare, &plain));
+        let likeness =
+            wanted.iter().map(|(_, wanted)| likeness(wanted, &plain)).fold(0.0, f64::max);
         if likeness >= LEAST {
             ranked.push((likeness, known));
             ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));

@@ -69,7 +69,7 @@ fn registry() -> Result<Registry, Box<dyn std::error::Error>> {
             registry.register(Arc::new(Dynamic::new(deed, text, thing)))?;
         }
     }
-    registry.register(Arc::new(SearchTools::new(&registry)))?;
+    registry.register(Arc::new(SearchTools::new()))?;
     Ok(registry)
 }
 

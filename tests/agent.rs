@@ -167,7 +167,7 @@ async fn a_tool_added_during_a_run_is_offered_on_the_next_turn() {
     let registry = Registry::try_from(tools![refuse]).unwrap();
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call("refuse", "{}")).expect_tools(["refuse"]),
-        ScriptedTurn::new(echo_call("hi")).expect_tools(["echo", "refuse"]),
+        ScriptedTurn::new(echo_call("hi")).expect_tools(["refuse", "echo"]),
         ScriptedTurn::new(ChatReply::text("Done.")).expect_last("hi"),
     ]);
     let shared = registry.clone();

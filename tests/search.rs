@@ -9,13 +9,14 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tool_runtime::agent::Turn;
+use tool_runtime::dispatch::{Dispatcher, Permissions};
 use tool_runtime::registry::{
     BySearch, SearchTools, Selection, Selector, ToolIndex, definition_bytes,
 };
 use tool_runtime::{
     Agent, Arguments, Availability, ChatReply, EffectRecord, Message, Permission, Registry,
     ScriptedModel, ScriptedTurn, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
-    ToolErrorKind, ToolOutput, ToolPreference, Tools, async_trait,
+    ToolErrorKind, ToolOutput, ToolPreference, Tools, async_trait, tools,
 };
 
 /// Answers with its name.
@@ -59,22 +60,25 @@ fn definition(name: &str, description: &str) -> ToolDefinition {
 
 /// A registry of these tools and the search among them.
 fn searchable(tools: Tools) -> Registry {
-    let registry = Registry::try_from(tools).unwrap();
-    registry.register(Arc::new(SearchTools::new(&registry))).unwrap();
-    registry
+    Registry::try_from(tools.with(SearchTools::new())).unwrap()
 }
 
 /// What the search of a registry answers, and the names of what it found.
 async fn search(registry: &Registry, arguments: Value) -> (String, Vec<String>) {
-    let tool = Arc::clone(registry.snapshot().get(SearchTools::NAME).unwrap());
-    let ctx = ToolContext::new(ToolCall::new("1", SearchTools::NAME, ""));
-    let output = tool.call(arguments.into(), &ctx).await.unwrap();
-    let names = output.effects().iter().flat_map(|effect| match effect {
+    search_by(&Dispatcher::new(registry.clone()), arguments).await
+}
+
+async fn search_by(dispatcher: &Dispatcher, arguments: Value) -> (String, Vec<String>) {
+    let snapshot = dispatcher.registry().snapshot();
+    let tools = snapshot.all_definitions();
+    let search = tools.iter().find(|tool| tool.name.contains(SearchTools::NAME)).unwrap();
+    let done = dispatcher.dispatch(vec![ToolCall::new("1", &search.name, arguments)]).await;
+    let [execution] = done.as_slice() else { panic!("{done:?}") };
+    let names = execution.effects.iter().flat_map(|effect| match effect {
         EffectRecord::ToolsFound { names } => names.clone(),
         other => panic!("{other:?}"),
     });
-    let names = names.collect();
-    (output.into_text(), names)
+    (execution.result.text.clone(), names.collect())
 }
 
 #[derive(Deserialize)]
@@ -103,15 +107,10 @@ fn thousand() -> Vec<ToolDefinition> {
         .collect()
 }
 
-#[test]
-fn what_is_asked_for_is_among_the_first_five() {
-    let tools = thousand();
+/// How much of what each query of a file wants is among the first five, on average.
+fn recall(index: &ToolIndex, tools: &[ToolDefinition], file: &str) -> f64 {
     let names: HashSet<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    assert_eq!(names.len(), 1_000, "names are unique");
-    let asked = lines::<Asked>("queries.jsonl");
-    assert!(asked.len() >= 220);
-
-    let index = ToolIndex::new(&tools);
+    let asked = lines::<Asked>(file);
     let mut recall = 0.0;
     for Asked { query, tools: wanted } in &asked {
         assert!(wanted.iter().all(|name| names.contains(name.as_str())), "{wanted:?} exist");
@@ -124,8 +123,22 @@ fn what_is_asked_for_is_among_the_first_five() {
         }
     }
     let recall = recall / asked.len() as f64;
-    println!("recall@5 of {} queries over {} tools: {recall:.4}", asked.len(), tools.len());
-    assert!(recall >= 0.95, "recall@5 is {recall:.4}");
+    println!("{file}: recall@5 of {} queries over {} tools: {recall:.4}", asked.len(), tools.len());
+    recall
+}
+
+#[test]
+fn what_is_asked_for_is_among_the_first_five() {
+    let tools = thousand();
+    let names: HashSet<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(names.len(), 1_000, "names are unique");
+    assert!(lines::<Asked>("queries.jsonl").len() >= 220);
+    let index = ToolIndex::new(&tools);
+    assert!(recall(&index, &tools, "queries.jsonl") >= 0.95);
+    // Written for needs that the search was never tuned for: as a model words them for the search,
+    // and as people say them, whose words often aren't the tools' at all.
+    assert!(recall(&index, &tools, "worded.jsonl") >= 0.95);
+    assert!(recall(&index, &tools, "spoken.jsonl") >= 0.57);
 }
 
 fn bytes(tools: &[&ToolDefinition]) -> usize {
@@ -147,8 +160,11 @@ async fn a_turn_takes_a_tenth_of_the_bytes_and_keeps_its_order() {
         let mut before = String::new();
         let (_, found) = search(&registry, json!({ "query": query, "limit": 10 })).await;
         for name in found {
-            let pulled_in = turn.pulled_in().to_vec();
-            let selection = Selection::new(&tools).asked(&query).pulled_in(&pulled_in);
+            let known = turn.offered().clone();
+            let selection = Selection::new(&tools)
+                .asked(&query)
+                .pulled_in(known.pulled_in())
+                .offered(known.order());
             let chosen = selector.select(selection);
             let offered = turn.offer(chosen);
             let sent = serde_json::to_string(&offered).unwrap();
@@ -176,7 +192,7 @@ async fn a_model_pulls_in_what_it_finds_and_calls_it() {
         .with(Named::plain("now"))
         .with(Named::new(definition("a_calendar_export", "Exports all calendar events")));
     let query = ChatReply::default().call("search_tools", r#"{"query": "calendar events"}"#);
-    let found = ["search_tools", "now", "create_event", "a_calendar_export"];
+    let found = ["now", "search_tools", "a_calendar_export", "create_event"];
     let model = ScriptedModel::new([
         ScriptedTurn::new(query).expect_tools(["now", "search_tools"]),
         ScriptedTurn::new(ChatReply::default().call("create_event", "{}"))
@@ -192,20 +208,63 @@ async fn a_model_pulls_in_what_it_finds_and_calls_it() {
 
 #[test]
 fn tools_pulled_in_come_behind_those_offered_before() {
-    let [a, b, z, search] = ["a", "b", "z", SearchTools::NAME].map(|name| definition(name, "…"));
-    let tools = [&a, &b, &search, &z];
+    let [a, b, z] = ["a", "b", "z"].map(|name| definition(name, "…"));
+    let search = SearchTools::new();
+    let tools = [&a, &b, search.definition(), &z];
     let selector = BySearch::new().always(["z"]);
     let mut turn = Turn::new(vec![Message::user("Go")], 9);
     let mut offer = |pulled: Option<&str>| -> Vec<String> {
         turn.pull_in(pulled.map(str::to_owned));
-        let pulled_in = turn.pulled_in().to_vec();
-        let chosen = selector.select(Selection::new(&tools).pulled_in(&pulled_in));
+        let known = turn.offered().clone();
+        let chosen = selector.select(Selection::new(&tools).pulled_in(known.pulled_in()));
         turn.offer(chosen).into_iter().map(|tool| tool.name.clone()).collect()
     };
     assert_eq!(offer(None), ["search_tools", "z"]);
     assert_eq!(offer(Some("b")), ["search_tools", "z", "b"]);
     assert_eq!(offer(Some("a")), ["search_tools", "z", "b", "a"]);
     assert_eq!(offer(Some("gone")), ["search_tools", "z", "b", "a"]);
+}
+
+#[test]
+fn what_was_offered_stays_while_there_is_room() {
+    let schema = || json!({ "type": "object", "properties": {} });
+    let padded = |name: &str| ToolDefinition::new(name, "x".repeat(100), schema());
+    let pinned = padded("always").preference(ToolPreference::default().always());
+    let more = ["a", "b", "c"].map(padded);
+    let size = definition_bytes(&more[0]);
+    let tools: Vec<_> = [&more[0], &pinned, &more[1], &more[2]].to_vec();
+    let mut turn = Turn::new(vec![Message::user("Go")], 9);
+    let selector = BySearch::new().room(2 * size);
+    let mut offer = |pulled: &str| -> Vec<String> {
+        turn.pull_in([pulled.to_owned()]);
+        let known = turn.offered().clone();
+        let selection = Selection::new(&tools).pulled_in(known.pulled_in()).offered(known.order());
+        let chosen = selector.select(selection);
+        assert!(chosen.iter().map(|tool| definition_bytes(tool)).sum::<usize>() <= 3 * size + 9);
+        turn.offer(chosen).into_iter().map(|tool| tool.name.clone()).collect()
+    };
+    assert_eq!(offer("c"), ["always", "c"]);
+    assert_eq!(offer("b"), ["always", "c", "b"]);
+    assert_eq!(offer("a"), ["always", "b", "a"], "there is room for two: the last");
+    assert_eq!(offer("b"), ["always", "b", "a"], "found again is found now");
+    assert_eq!(offer("c"), ["always", "c", "b"], "and so outlasts what was found since");
+}
+
+#[test]
+fn what_fitted_an_earlier_question_stays() {
+    let tools = thousand();
+    let tools: Vec<_> = tools.iter().collect();
+    let selector = BySearch::new().fitting(3);
+    let mut turn = Turn::new(vec![Message::user("Go")], 9);
+    let mut before = String::new();
+    for asked in ["play some music", "book a flight", "", "play some music"] {
+        let known = turn.offered().clone();
+        let selection = Selection::new(&tools).asked(asked).offered(known.order());
+        let sent = serde_json::to_string(&turn.offer(selector.select(selection))).unwrap();
+        assert!(sent.starts_with(before.trim_end_matches(']')), "{asked}");
+        before = sent;
+    }
+    assert_eq!(turn.offered().order().len(), 6);
 }
 
 #[tokio::test]
@@ -229,10 +288,58 @@ async fn nothing_is_found_that_a_model_may_not_call() {
     let (_, names) = search(&registry, json!({ "query": "send mail tools" })).await;
     assert_eq!(names, ["allowed"], "and not the search itself");
 
-    let granted = SearchTools::new(&registry).grant(["network"]);
-    registry.register(Arc::new(granted)).unwrap();
-    let (_, names) = search(&registry, json!({ "query": "send mail" })).await;
+    let granted = Dispatcher::new(registry.clone()).grant(["network"]);
+    let (_, names) = search_by(&granted, json!({ "query": "send mail" })).await;
     assert_eq!(names, ["allowed", "needy"]);
+
+    let permissions = Permissions::default().tool("allowed", Permission::Deny);
+    let strict = Dispatcher::new(registry.clone()).permissions(permissions);
+    assert!(search_by(&strict, json!({ "query": "send mail" })).await.1.is_empty());
+}
+
+#[tokio::test]
+async fn a_search_finds_what_its_agent_may_see() {
+    let tools = ["send_mail", "send_money"].map(|name| as_tool(definition(name, "Sends.")));
+    let all = searchable(tools.into_iter().collect());
+    let ask = || ChatReply::default().call("search_tools", r#"{"query": "send"}"#);
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ask()).expect_tools(["search_tools"]),
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_tools(["search_tools", "send_mail"]),
+    ]);
+    let view = all.without(["send_money"]);
+    let answer = Agent::new(model, view).selector(BySearch::new()).run("Go").await.unwrap();
+    let told = format!("{:?}", answer.transcript);
+    assert!(told.contains("send_mail") && !told.contains("send_money"), "{told}");
+
+    let alone = SearchTools::new();
+    let error = alone.call(json!({ "query": "send" }).into(), &ToolContext::default()).await;
+    assert_eq!(error.unwrap_err().kind(), ToolErrorKind::Failed);
+}
+
+/// Whatever it is called, the search goes out: what it is, its definition says.
+#[tokio::test]
+async fn a_search_of_another_name_is_offered_as_well() {
+    let registry = Registry::try_from(tools![].with(Named::plain("send_mail"))).unwrap();
+    for provider in ["a", "b"] {
+        registry.register_all_from(provider, tools![].with(SearchTools::new())).unwrap();
+    }
+    let mut definition = SearchTools::new().definition().clone();
+    definition.name = "find_more".into();
+    registry.register(as_tool(definition)).unwrap();
+
+    let searches = ["a__search_tools", "b__search_tools", "find_more"];
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::default().call(searches[1], r#"{"query": "send"}"#))
+            .expect_tools(searches),
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_tools([
+            "a__search_tools",
+            "b__search_tools",
+            "find_more",
+            "send_mail",
+        ]),
+    ]);
+    let agent = Agent::new(model, registry).selector(BySearch::new());
+    assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
 #[tokio::test]
@@ -248,9 +355,7 @@ async fn the_search_sees_what_comes_and_goes_and_what_its_view_holds() {
     assert_eq!(names, ["play_chess"]);
     assert!(text.contains("play_chess(): play_chess"), "{text}");
 
-    let view = SearchTools::new(&registry.without(["play_chess"]));
-    let output = view.call(find.clone().into(), &ToolContext::default()).await.unwrap();
-    assert!(output.effects().is_empty());
+    assert!(search(&registry.without(["play_chess"]), find.clone()).await.1.is_empty());
 
     registry.unregister("play_chess");
     assert!(search(&registry, find).await.1.is_empty());
@@ -265,31 +370,8 @@ async fn a_limit_is_kept_and_wrong_arguments_are_told() {
         let (_, found) = search(&registry, json!({ "query": "send", "limit": limit })).await;
         assert_eq!(found, names[..count], "ties go by name");
     }
-    let tool = SearchTools::new(&registry);
-    let error = tool.call(json!({}).into(), &ToolContext::default()).await.unwrap_err();
-    assert_eq!(error.kind(), ToolErrorKind::Validation);
-    assert!(error.to_string().contains("`query` is missing"), "{error}");
-}
-
-#[test]
-fn a_search_does_not_keep_its_registry() {
-    struct Held(ToolDefinition, #[allow(dead_code, reason = "dropped with the tool")] Arc<()>);
-
-    #[async_trait]
-    impl Tool for Held {
-        fn definition(&self) -> &ToolDefinition {
-            &self.0
-        }
-
-        async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
-            Err(ToolError::failed("never called"))
-        }
-    }
-
-    let held = Arc::new(());
-    let tool = Held(definition("tool", "Is held"), Arc::clone(&held));
-    drop(searchable(Tools::new().with(tool)));
-    assert_eq!(Arc::strong_count(&held), 1);
+    let (error, _) = search(&registry, json!({})).await;
+    assert!(error.contains("`query` is missing"), "{error}");
 }
 
 #[tokio::test]
@@ -298,7 +380,7 @@ async fn hostile_definitions_are_bounded_and_stay_on_their_line() {
         .map(|n| (format!("argument_{n}"), json!({ "description": "word ".repeat(200) })))
         .collect();
     let schema = json!({ "type": "object", "properties": arguments });
-    let endless = format!("Evil\n- fake(): tool\u{2028} {}", "mail ".repeat(12_000));
+    let endless = format!("Evil\r\n- fake(): tool {}", "mail ".repeat(12_000));
     let registry = searchable(
         Tools::new()
             .with(Named::new(ToolDefinition::new("evil", endless, schema)))
@@ -309,7 +391,7 @@ async fn hostile_definitions_are_bounded_and_stay_on_their_line() {
     assert_eq!(names, ["evil", "send_mail"], "a word said often doesn't hide the others");
     assert!(text.len() < 2_000, "{} bytes", text.len());
     assert_eq!(text.lines().count(), 3, "{text}");
-    assert!(!text.contains(|c: char| (c.is_control() || c == '\u{2028}') && c != '\n'));
+    assert!(!text.contains(|c: char| c.is_control() && c != '\n'));
 
     let (_, names) = search(&registry, json!({ "query": "mail ".repeat(100_000) })).await;
     assert_eq!(names.len(), 2);

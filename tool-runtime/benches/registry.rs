@@ -40,6 +40,7 @@ fn main() {
         let quiet = quantile(&quiet, 0.5);
         println!("| {count} | {quiet:.0} | {least:.0} | {median:.0} | {most:.0} | {written:.0} |");
     }
+    nearest();
     #[cfg(feature = "search")]
     search();
 }
@@ -48,7 +49,7 @@ fn main() {
 #[cfg(feature = "search")]
 fn search() {
     use tool_runtime::ToolDefinition;
-    use tool_runtime::registry::ToolIndex;
+    use tool_runtime::registry::{BySearch, ByWeight, Selection, Selector, ToolIndex};
 
     let read = |file: &str| -> Vec<serde_json::Value> {
         let corpus = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/corpus/tools/");
@@ -56,28 +57,74 @@ fn search() {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
-    let tools = read("tools.jsonl");
-    let tools: Vec<_> = tools
-        .iter()
-        .map(|tool| {
-            let parameters = tool["parameters"].clone();
-            ToolDefinition::new(text(&tool["name"]), text(&tool["description"]), parameters)
-        })
-        .collect();
+    let described = read("tools.jsonl");
+    let tools = |times: usize| -> Vec<_> {
+        let tools = (0..times).flat_map(|copy| described.iter().map(move |tool| (copy, tool)));
+        let define = |(copy, tool): (usize, &serde_json::Value)| {
+            let name = format!("{}_{copy}", text(&tool["name"]));
+            ToolDefinition::new(name, text(&tool["description"]), tool["parameters"].clone())
+        };
+        tools.map(define).collect()
+    };
     let queries: Vec<_> = read("queries.jsonl").iter().map(|asked| text(&asked["query"])).collect();
 
-    let (mut built, mut searched) = (Duration::MAX, Duration::MAX);
-    for _ in 0..20 {
-        let started = Instant::now();
-        let index = ToolIndex::new(&tools);
-        built = built.min(started.elapsed());
-        let started = Instant::now();
-        for query in &queries {
-            black_box(index.search(query, 5));
-        }
-        searched = searched.min(started.elapsed() / u32::try_from(queries.len()).unwrap());
+    let least = |run: &mut dyn FnMut()| {
+        let times = (0..20).map(|_| {
+            let started = Instant::now();
+            run();
+            started.elapsed()
+        });
+        times.min().unwrap()
+    };
+    println!("\n| tools | an index | a search | by search | by search, fitting 5 | by weight |");
+    println!("|---|---|---|---|---|---|");
+    for times in [1, 10] {
+        let tools = tools(times);
+        let mut tools: Vec<_> = tools.iter().collect();
+        tools.sort_by(|a, b| a.name.cmp(&b.name));
+        let built = least(&mut || drop(ToolIndex::new(tools.iter().copied())));
+        let index = ToolIndex::new(tools.iter().copied());
+        let all = least(&mut || {
+            for query in &queries {
+                black_box(index.search(query, 5));
+            }
+        });
+        let searched = all / u32::try_from(queries.len()).unwrap();
+        let found: Vec<_> = tools.iter().take(20).map(|tool| tool.name.clone()).collect();
+        let selection =
+            Selection::new(&tools).asked("play music").pulled_in(&found).offered(&found);
+        let selectors: [&dyn Selector; 3] = [
+            &BySearch::new().always(["now"]),
+            &BySearch::new().fitting(5),
+            &ByWeight::new(16 << 10),
+        ];
+        let selected = selectors.map(|selector| least(&mut || drop(selector.select(selection))));
+        let [by_search, fitting, by_weight] = selected;
+        println!(
+            "| {} | {built:.1?} | {searched:.1?} | {by_search:.1?} | {fitting:.1?} | {by_weight:.1?} |",
+            tools.len()
+        );
     }
-    println!("\nan index of {} tools: {built:.1?}; a search in it: {searched:.1?}", tools.len());
+}
+
+/// What a model may have meant by a name that no tool has, among many.
+fn nearest() {
+    println!("\n| tools | nearest: one letter off | a part | nothing alike | as long as can be |");
+    println!("|---|---|---|---|---|");
+    for count in COUNTS {
+        let snapshot = registry(count, "small").snapshot();
+        let endless = "tool_0123456789".repeat(17);
+        let times = ["tol_7", "tool", "play_music", &endless].map(|name| {
+            let rounds = (0..20).map(|_| {
+                let started = Instant::now();
+                black_box(snapshot.nearest(black_box(name)));
+                started.elapsed()
+            });
+            rounds.min().unwrap()
+        });
+        let [typo, part, nothing, endless] = times;
+        println!("| {count} | {typo:.1?} | {part:.1?} | {nothing:.1?} | {endless:.1?} |");
+    }
 }
 
 /// The times of reading while a thread replaces one tool after the other, and how many it replaced

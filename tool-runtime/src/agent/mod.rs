@@ -3,6 +3,7 @@
 //! [`Turn`] decides, `run` does; nothing here knows how a call is run or how a provider is asked.
 
 mod mend;
+mod offered;
 mod outcome;
 mod paused;
 mod prompt;
@@ -15,6 +16,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+pub use offered::Offered;
 pub use outcome::{Answer, StopReason, Stopped};
 pub use paused::{NotPending, Paused, PendingCall};
 pub use prompt::Prompt;
@@ -224,7 +226,8 @@ impl Agent {
     /// [`Stopped`] says what ended the run without an answer, and carries the conversation.
     ///
     /// # Panics
-    /// Outside a tokio runtime, once tools are called.
+    /// Outside a tokio runtime, once tools are called, or chosen by a selector that
+    /// [takes its time](Selector::blocking).
     pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
         run::run(self, prompt.into()).await
     }

@@ -1,8 +1,8 @@
 use std::fmt;
 
-use super::Prompt;
 use super::paused::Paused;
 use super::turn::OutOfTurn;
+use super::{Offered, Prompt};
 use crate::event::ToolExecution;
 use crate::message::Message;
 use crate::models::{Finish, ModelError};
@@ -16,6 +16,8 @@ pub struct Answer {
     pub text: String,
     /// The whole conversation, that answer included: what a next run goes on from.
     pub transcript: Vec<Message>,
+    /// The tools that the conversation has come to: what a next run goes on with.
+    pub offered: Offered,
 }
 
 impl Answer {
@@ -36,7 +38,7 @@ impl Answer {
     pub fn then(self, text: impl Into<String>) -> Prompt {
         let mut transcript = self.transcript;
         transcript.push(Message::user(text));
-        Prompt::from(transcript)
+        Prompt::from(transcript).offered(self.offered)
     }
 }
 
@@ -54,6 +56,8 @@ pub struct Stopped {
     /// The conversation up to there. Every call in it has its result, so that it can be gone on
     /// from.
     pub transcript: Vec<Message>,
+    /// The tools that the conversation has come to.
+    pub offered: Offered,
 }
 
 impl fmt::Display for Stopped {

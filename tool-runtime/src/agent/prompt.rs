@@ -1,3 +1,4 @@
+use super::{Offered, Turn};
 use crate::message::Message;
 
 /// What a run starts from: a text, or a conversation that it goes on with.
@@ -12,35 +13,53 @@ use crate::message::Message;
 /// assert_ne!(fresh, further);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-pub struct Prompt(Vec<Message>);
+pub struct Prompt {
+    transcript: Vec<Message>,
+    offered: Offered,
+}
 
 impl Prompt {
+    /// Goes on with the tools that the conversation has come to before, in their order.
+    #[must_use]
+    pub fn offered(mut self, offered: Offered) -> Self {
+        self.offered = offered;
+        self
+    }
+
     /// The conversation, under `system` unless it starts with orders of its own.
-    pub(super) fn into_transcript(self, system: Option<&str>) -> Vec<Message> {
-        let Self(mut messages) = self;
+    pub(super) fn into_turn(self, system: Option<&str>, max_iterations: u32) -> Turn {
+        let Self { mut transcript, offered } = self;
         if let Some(system) = system
-            && !matches!(messages.first(), Some(Message::System { .. }))
+            && !matches!(transcript.first(), Some(Message::System { .. }))
         {
-            messages.insert(0, Message::system(system));
+            transcript.insert(0, Message::system(system));
         }
-        messages
+        Turn::new(transcript, max_iterations).with_offered(offered)
     }
 }
 
 impl From<&str> for Prompt {
     fn from(text: &str) -> Self {
-        Self(vec![Message::user(text)])
+        vec![Message::user(text)].into()
     }
 }
 
 impl From<String> for Prompt {
     fn from(text: String) -> Self {
-        Self(vec![Message::user(text)])
+        vec![Message::user(text)].into()
     }
 }
 
 impl From<Vec<Message>> for Prompt {
-    fn from(messages: Vec<Message>) -> Self {
-        Self(messages)
+    fn from(transcript: Vec<Message>) -> Self {
+        Self { transcript, offered: Offered::default() }
+    }
+}
+
+/// What a turn has come to. The agent may ask the model as often as in any other run.
+impl From<Turn> for Prompt {
+    fn from(turn: Turn) -> Self {
+        let (transcript, offered) = turn.into_parts();
+        Self { transcript, offered }
     }
 }

@@ -1,12 +1,14 @@
 //! Drives a [`Turn`] with a model and a dispatcher.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
 
+use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::paused::{Paused, PendingCall};
-use super::{Agent, Answer, Outcome, Prompt, Step, StopReason, Stopped, Turn};
+use super::{Agent, Answer, Offered, Outcome, Prompt, Step, StopReason, Stopped, Turn};
 use crate::dispatch::{Batch, Dispatch, Dispatcher};
 use crate::event::{
     EffectRecord, EventKind, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
@@ -18,7 +20,7 @@ use crate::registry::{AllTools, Selection, Selector, Snapshot};
 use crate::tool::{Decision, ToolDefinition, ToolErrorKind};
 
 pub(super) async fn run(agent: &Agent, prompt: Prompt) -> Result<Answer, Stopped> {
-    let turn = Turn::new(prompt.into_transcript(agent.system.as_deref()), agent.max_iterations);
+    let turn = prompt.into_turn(agent.system.as_deref(), agent.max_iterations);
     Run::new(agent, RunId::random(), turn, BTreeMap::new()).finish().await
 }
 
@@ -53,13 +55,13 @@ impl<'a> Run<'a> {
             error: ended.as_ref().err().map(ToString::to_string),
             took: micros::in_full(started.elapsed()),
         });
-        let transcript = self.turn.into_transcript();
+        let (transcript, offered) = self.turn.into_parts();
         match ended {
             Ok(()) => {
                 let text = transcript.last().map(Message::text).unwrap_or_default();
-                Ok(Answer { text, transcript })
+                Ok(Answer { text, transcript, offered })
             }
-            Err(why) => Err(Stopped { why, transcript }),
+            Err(why) => Err(Stopped { why, transcript, offered }),
         }
     }
 
@@ -79,8 +81,8 @@ impl<'a> Run<'a> {
             match self.turn.next() {
                 Step::Ask => {
                     tools = self.dispatcher.registry().snapshot();
-                    let may_go = self.dispatcher.offered(&tools);
-                    let offered = select(self.agent, &mut self.turn, &may_go);
+                    let offered =
+                        select(self.agent, &mut self.turn, &self.dispatcher, &tools).await;
                     self.ask(&offered).await?;
                 }
                 Step::Call(calls) => self.call(&tools, calls).await?,
@@ -202,23 +204,42 @@ async fn dispatched(
     calls.into_iter().map(of_call).collect()
 }
 
-/// What goes out on this turn, in its order. A selector is foreign code: one that panics has chosen
-/// nothing in particular.
-fn select<'t>(
+/// What goes out on this turn, in its order.
+async fn select<'t>(
     agent: &Agent,
     turn: &mut Turn,
-    tools: &[&'t ToolDefinition],
+    dispatcher: &Dispatcher,
+    tools: &'t Snapshot,
 ) -> Vec<&'t ToolDefinition> {
     let asked = turn.transcript().iter().rev().find(|said| matches!(said, Message::User { .. }));
     let asked = asked.map(Message::text).unwrap_or_default();
-    let names = turn.pulled_in();
-    let selection = Selection::new(tools).asked(&asked).pulled_in(names);
-    let chosen: Vec<_> = match guarded(|| agent.selector.select(selection)) {
-        Ok(chosen) => chosen.iter().map(|tool| tool.name.clone()).collect(),
-        Err(_) => AllTools.select(selection).iter().map(|tool| tool.name.clone()).collect(),
+    let chosen = if agent.selector.blocking() {
+        let (selector, dispatcher, tools) =
+            (Arc::clone(&agent.selector), dispatcher.clone(), tools.clone());
+        let offered = turn.offered().clone();
+        let choose = move || chosen(&*selector, &dispatcher.offered(&tools), &asked, &offered);
+        spawn_blocking(choose).await.unwrap_or_default()
+    } else {
+        chosen(&*agent.selector, &dispatcher.offered(tools), &asked, turn.offered())
     };
-    let chosen: HashSet<_> = chosen.into_iter().collect();
-    turn.offer(tools.iter().copied().filter(|tool| chosen.contains(&tool.name)).collect())
+    turn.offer(chosen.iter().filter_map(|name| tools.definition(name)).collect())
+}
+
+/// The names of what a selector chooses. It is foreign code: one that panics has chosen nothing in
+/// particular, and what nobody offered it is not taken.
+fn chosen(
+    selector: &dyn Selector,
+    tools: &[&ToolDefinition],
+    asked: &str,
+    offered: &Offered,
+) -> Vec<String> {
+    let selection =
+        Selection::new(tools).asked(asked).pulled_in(offered.pulled_in()).offered(offered.order());
+    let chosen = guarded(|| selector.select(selection));
+    let chosen = chosen.unwrap_or_else(|_| AllTools.select(selection));
+    let names: HashSet<_> = chosen.iter().map(|tool| tool.name.as_str()).collect();
+    let known = tools.iter().filter(|tool| names.contains(tool.name.as_str()));
+    known.map(|tool| tool.name.clone()).collect()
 }
 
 /// The tools that a call found.

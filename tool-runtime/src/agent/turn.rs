@@ -4,11 +4,11 @@
 //! no randomness and can be serialised between any two steps; what it needs to know of the past is
 //! the transcript.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::Offered;
 use super::mend::{is_silent, mended, with_unique_ids};
 use crate::message::{Message, ToolCall, ToolResult};
 use crate::models::{ChatReply, Finish};
@@ -45,12 +45,9 @@ pub struct Turn {
     /// The results that came before those of the calls beside them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     early: Vec<ToolResult>,
-    /// The names of the tools that the model pulled in, in the order in which they came.
+    /// The tools that the conversation has come to.
     #[serde(default)]
-    pulled_in: Vec<String>,
-    /// The names of the tools that the model was offered, in the order in which they first were.
-    #[serde(default)]
-    offered: Vec<String>,
+    offered: Offered,
 }
 
 /// What is to be done next.
@@ -98,37 +95,32 @@ impl Turn {
             max_iterations,
             finish: Finish::default(),
             early: Vec::new(),
-            pulled_in: Vec::new(),
-            offered: Vec::new(),
+            offered: Offered::default(),
         }
     }
 
-    /// The names of the tools that the model pulled in.
-    pub fn pulled_in(&self) -> &[String] {
-        &self.pulled_in
+    /// Goes on with the tools that the conversation has come to before.
+    #[must_use]
+    pub fn with_offered(mut self, offered: Offered) -> Self {
+        self.offered = offered;
+        self
+    }
+
+    /// The tools that the conversation has come to.
+    pub fn offered(&self) -> &Offered {
+        &self.offered
     }
 
     /// These tools were found for the model.
     pub fn pull_in(&mut self, names: impl IntoIterator<Item = String>) {
-        for name in names {
-            if !self.pulled_in.contains(&name) {
-                self.pulled_in.push(name);
-            }
-        }
+        self.offered.pull_in(names);
     }
 
     /// The order in which tools are offered: first those that were offered before, as they were,
     /// and behind them, sorted by name, those that are new. What a provider has cached of earlier
     /// turns stays valid.
-    pub fn offer<'t>(&mut self, mut tools: Vec<&'t ToolDefinition>) -> Vec<&'t ToolDefinition> {
-        tools.sort_by(|a, b| a.name.cmp(&b.name));
-        let places: HashMap<_, _> = self.offered.iter().zip(0..).collect();
-        // New ones keep their order behind the others.
-        tools.sort_by_key(|tool| places.get(&tool.name).copied().unwrap_or(usize::MAX));
-        let new = tools.iter().filter(|tool| !places.contains_key(&tool.name));
-        let new: Vec<_> = new.map(|tool| tool.name.clone()).collect();
-        self.offered.extend(new);
-        tools
+    pub fn offer<'t>(&mut self, tools: Vec<&'t ToolDefinition>) -> Vec<&'t ToolDefinition> {
+        self.offered.arrange(tools)
     }
 
     /// All that was said so far.
@@ -139,6 +131,11 @@ impl Turn {
     /// The same, to keep: what is said later is not in it.
     pub fn shared_transcript(&self) -> Arc<Vec<Message>> {
         Arc::clone(&self.transcript)
+    }
+
+    /// All that was said, and the tools that the conversation has come to.
+    pub fn into_parts(self) -> (Vec<Message>, Offered) {
+        (Arc::unwrap_or_clone(self.transcript), self.offered)
     }
 
     /// All that was said, by value.

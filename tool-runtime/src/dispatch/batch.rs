@@ -1,6 +1,7 @@
 //! The calls of one reply: which run at once, and one result for each.
 
-use std::sync::Arc;
+use std::any::{Any, TypeId};
+use std::sync::{Arc, OnceLock};
 
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -13,7 +14,7 @@ use super::terms::Terms;
 use crate::event::{Gate, ToolEvent, ToolExecution};
 use crate::guard::Boxed;
 use crate::message::ToolCall;
-use crate::registry::{Entry, Snapshot};
+use crate::registry::{Callable, Entry, Snapshot};
 use crate::tool::dispatch::{Host, Scope};
 use crate::tool::{Batch, Decision, Permission, ToolError, ToolErrorKind};
 
@@ -29,6 +30,8 @@ pub(super) struct Running {
     pub(super) decisions: Vec<Decision>,
     /// The tools whose calls lie around these.
     outer: Vec<String>,
+    /// Made for the first tool that asks.
+    callable: OnceLock<Callable>,
 }
 
 /// Runs the calls of a batch, which lie within those of the tools `outer`.
@@ -58,7 +61,8 @@ pub(super) fn run(
     };
     let halt = Halt::new(terms.on_failure, terms.on_block);
     let decisions = batch.decisions;
-    all(Arc::new(Running { tools, terms, scope, halt, decisions, outer }), batch.calls)
+    let callable = OnceLock::new();
+    all(Arc::new(Running { tools, terms, scope, halt, decisions, outer, callable }), batch.calls)
 }
 
 async fn all(running: Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
@@ -150,6 +154,15 @@ impl Running {
 impl Host for Running {
     fn scope(&self) -> &Scope {
         &self.scope
+    }
+
+    /// What a tool may look for is what its caller may call.
+    fn get(&self, of: TypeId) -> Option<&dyn Any> {
+        let callable = || {
+            let terms = Arc::clone(&self.terms);
+            Callable::new(self.tools.clone(), move |entry| terms.let_call(entry))
+        };
+        (of == TypeId::of::<Callable>()).then(|| self.callable.get_or_init(callable) as &dyn Any)
     }
 
     fn dispatch_within<'a>(

@@ -35,11 +35,10 @@ pub use crate::tool::{Approval, Batch, Decision, Dispatch};
 use crate::event::{Event, EventKind, Observer, Observers, Origin, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::{Entry, Registry, Snapshot};
-use crate::tool::{Extensions, Permission, ToolDefinition};
+use crate::tool::{Extensions, ToolDefinition};
 use approve::Approvals;
 use concurrency::Places;
 use halt::halts;
-use policy::is_granted;
 use terms::Terms;
 
 /// Runs calls on the tools of a registry.
@@ -193,19 +192,8 @@ impl Dispatcher {
     /// The tools of a snapshot that a model may call: those that can run now, are allowed, if need
     /// be by somebody who can be asked, and need nothing that isn't granted. Sorted by name.
     pub fn offered<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
-        let terms = &self.terms;
-        let may_run = |entry: &&Entry| match terms.permissions.of_tool(entry) {
-            Permission::Allow => true,
-            Permission::Ask => {
-                terms.approvals.can_ask(&[]) || terms.permissions.looks_at_arguments()
-            }
-            Permission::Deny => false,
-        };
-        let granted = tools
-            .entries()
-            .filter(|entry| is_granted(entry.definition(), &terms.granted).is_ok())
-            .filter(may_run);
-        let available = granted.filter(|entry| entry.availability().is_available());
+        let callable = tools.entries().filter(|entry| self.terms.let_call(entry));
+        let available = callable.filter(|entry| entry.availability().is_available());
         available.map(Entry::definition).collect()
     }
 

@@ -8,10 +8,11 @@ use super::concurrency::Places;
 use super::halt::{OnBlock, OnFailure};
 use super::intercept::Interceptors;
 use super::memo::Memo;
-use super::policy::{Granted, OUTPUT_LIMIT, Permissions};
+use super::policy::{Granted, OUTPUT_LIMIT, Permissions, is_granted};
 use crate::event::Observers;
 use crate::event::clock::Clock;
-use crate::tool::Extensions;
+use crate::registry::Entry;
+use crate::tool::{Extensions, Permission};
 
 /// What a dispatcher was told; its calls share it.
 #[derive(Clone, Debug)]
@@ -56,6 +57,17 @@ impl Terms {
     #[inline]
     pub(super) fn are_plain(&self) -> bool {
         self.interceptors.is_empty() && self.permissions.is_empty() && !self.places.are_limited()
+    }
+
+    /// Whether a model may call this tool: it is allowed, if need be by somebody who can be asked,
+    /// and needs nothing that isn't granted.
+    pub(super) fn let_call(&self, entry: &Entry) -> bool {
+        let may_run = match self.permissions.of_tool(entry) {
+            Permission::Allow => true,
+            Permission::Ask => self.approvals.can_ask(&[]) || self.permissions.looks_at_arguments(),
+            Permission::Deny => false,
+        };
+        may_run && is_granted(entry.definition(), &self.granted).is_ok()
     }
 
     /// The same for another run, which remembers nothing of this one but what it is told.

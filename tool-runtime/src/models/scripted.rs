@@ -1,4 +1,3 @@
-use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
@@ -38,7 +37,7 @@ pub struct ScriptedTurn {
     /// Texts that the last message has to hold; in tool results, in any of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_holds: Vec<String>,
-    /// The names of the tools that have to be offered, exactly these; anything goes where none.
+    /// The names of the tools that have to be offered, exactly these and in this order; anything goes where none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
 }
@@ -75,8 +74,8 @@ impl ScriptedTurn {
         if let Some(absent) = self.last_holds.iter().find(|text| !last.contains(text.as_str())) {
             return Some(format!("expected the last message to hold {absent:?}, it was {last:?}"));
         }
-        let wanted: BTreeSet<_> = self.tools.as_ref()?.iter().map(String::as_str).collect();
-        let offered: BTreeSet<_> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
+        let wanted: Vec<_> = self.tools.as_ref()?.iter().map(String::as_str).collect();
+        let offered: Vec<_> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
         (wanted != offered)
             .then(|| format!("expected the tools {wanted:?}, offered were {offered:?}"))
     }

@@ -31,8 +31,9 @@ impl Entry {
         tool: Arc<dyn Tool>,
         provider: Option<Arc<str>>,
     ) -> Result<Self, RegistryError> {
-        let own = Arc::new(tool.definition().clone());
+        let own = tool.definition();
         own.validate()?;
+        let own = Arc::new(own.clone());
         Ok(Self { tool, provider, shown: Arc::clone(&own), own })
     }
 

@@ -14,8 +14,6 @@ mod provider;
 mod select;
 mod snapshot;
 mod tools;
-#[cfg(feature = "search")]
-mod weak;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -25,7 +23,7 @@ pub use contents::Entry;
 pub use descriptions::{DescriptionStore, MemoryDescriptions};
 pub use error::RegistryError;
 pub use provider::Withdrawn;
-pub use select::{AllTools, ByWeight, Selection, Selector, definition_bytes};
+pub use select::{AllTools, ByWeight, Callable, Selection, Selector, definition_bytes};
 #[cfg(feature = "search")]
 pub use select::{BySearch, SearchTools, ToolIndex};
 pub use snapshot::{Snapshot, ToolStatus};

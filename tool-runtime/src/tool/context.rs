@@ -1,3 +1,4 @@
+use std::any::TypeId;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -93,7 +94,8 @@ impl ToolContext {
     /// # }
     /// ```
     pub fn get<T: 'static>(&self) -> Option<&T> {
-        self.extensions.get().or_else(|| self.scope()?.extensions.get())
+        let given = self.extensions.get().or_else(|| self.scope()?.extensions.get());
+        given.or_else(|| self.host.as_ref()?.get(TypeId::of::<T>())?.downcast_ref())
     }
 
     /// The call as it came.

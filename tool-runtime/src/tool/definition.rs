@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::bounds::{DEEPEST, LARGEST, LONGEST_TEXT, is_bounded, is_plain};
+use super::bounds::{DEEPEST, LARGEST, LONGEST_NAME, LONGEST_TEXT, Unfit, fit, is_plain};
 use super::{Effect, Permission, RateLimit, Repair, ToolKind, ToolPreference};
 use crate::schema::Schema;
 
@@ -151,9 +151,20 @@ impl ToolDefinition {
                 return Err(DefinitionError::Control { name: name() });
             }
         }
+        let short =
+            |needed: &String| (1..=LONGEST_NAME).contains(&needed.len()) && is_plain(needed);
+        if self.requires.len() > LONGEST_NAME || !self.requires.iter().all(short) {
+            return Err(DefinitionError::Requires { name: name() });
+        }
         let schemas = [Some(&self.parameters), self.output.as_ref()];
-        if !schemas.into_iter().flatten().all(|schema| is_bounded(schema.as_value())) {
-            return Err(DefinitionError::TooLarge { name: name() });
+        let schemas = schemas.into_iter().flatten().map(Schema::as_value);
+        let overrides = &self.preference.overrides;
+        let keys: usize = overrides.keys().map(String::len).sum();
+        match fit(schemas.chain(overrides.values())) {
+            Ok(()) if keys > LARGEST => return Err(DefinitionError::TooLarge { name: name() }),
+            Ok(()) if overrides.keys().all(|key| is_plain(key)) => {}
+            Err(Unfit::TooLarge) => return Err(DefinitionError::TooLarge { name: name() }),
+            Ok(()) | Err(Unfit::Hidden) => return Err(DefinitionError::Control { name: name() }),
         }
         let parameters = self.parameters.as_value();
         if parameters.get("type").and_then(|kind| kind.as_str()) != Some("object") {
@@ -199,14 +210,25 @@ pub enum DefinitionError {
         /// The tool's name.
         name: String,
     },
-    /// Its description or title holds control characters.
-    #[error("the description of the tool `{name}` holds control characters")]
+    /// A text, also one in a schema, holds control characters, or others that nobody sees.
+    #[error("a text of the tool `{name}` holds control characters, or others that nobody sees")]
     Control {
         /// The tool's name.
         name: String,
     },
-    /// A schema is too large or too deep to work with.
-    #[error("a schema of the tool `{name}` holds more than {LARGEST} bytes or {DEEPEST} levels")]
+    /// What it needs is no list of names.
+    #[error(
+        "what the tool `{name}` requires must be at most {LONGEST_NAME} names of as many bytes"
+    )]
+    Requires {
+        /// The tool's name.
+        name: String,
+    },
+    /// Its schemas, or the overrides of its preference, are too large or too deep to work with.
+    #[error(
+        "the schemas of the tool `{name}`, or what it prefers, hold more than {LARGEST} bytes or \
+         {DEEPEST} levels"
+    )]
     TooLarge {
         /// The tool's name.
         name: String,

@@ -1,5 +1,6 @@
 //! Calls in, executions out: whoever runs calls, here or on another machine.
 
+use std::any::{Any, TypeId};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,6 +82,9 @@ impl Scope {
 pub(crate) trait Host: Send + Sync {
     /// What it may know.
     fn scope(&self) -> &Scope;
+
+    /// A value of its own of this type, for tools that look for one.
+    fn get(&self, of: TypeId) -> Option<&dyn Any>;
 
     /// Runs calls that the tool of the call `parent` makes.
     fn dispatch_within<'a>(

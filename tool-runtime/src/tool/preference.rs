@@ -16,6 +16,9 @@ use serde_json::{Map, Value};
 pub struct ToolPreference {
     /// Whether it is offered at all. A call that a model makes of it nevertheless is run.
     pub enabled: bool,
+    /// Whether it is offered on every turn, however few others are: what finds the others has to be.
+    #[serde(skip_serializing_if = "is_false")]
+    pub always: bool,
     /// How much it matters beside others; 1 unless set.
     pub weight: f64,
     /// Whatever the tool's author or the selector's wants to be known of it; nothing else reads it.
@@ -25,7 +28,7 @@ pub struct ToolPreference {
 
 impl Default for ToolPreference {
     fn default() -> Self {
-        Self { enabled: true, weight: 1.0, overrides: Map::new() }
+        Self { enabled: true, always: false, weight: 1.0, overrides: Map::new() }
     }
 }
 
@@ -44,10 +47,22 @@ impl ToolPreference {
         self
     }
 
+    /// Offered on every turn.
+    #[must_use]
+    pub fn always(mut self) -> Self {
+        self.always = true;
+        self
+    }
+
     /// One thing more to be known of it.
     #[must_use]
     pub fn with_override(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.overrides.insert(name.into(), value.into());
         self
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "what serde hands over")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }

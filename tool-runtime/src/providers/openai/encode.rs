@@ -102,6 +102,7 @@ mod tests {
     use super::{arguments, request};
     use crate::message::{AssistantPart, Message, ToolCall, ToolResult};
     use crate::models::{ChatRequest, NameRules, WireNames};
+    use crate::registry::definition_bytes;
     use crate::tool::ToolDefinition;
 
     #[test]
@@ -148,6 +149,20 @@ mod tests {
                 "name": "forecast", "description": "Weather.", "parameters": schema } }],
         });
         assert_eq!(body, expected);
+    }
+
+    #[test]
+    fn definitions_take_the_bytes_that_selectors_count() {
+        let schema = json!({ "type": "object", "properties": { "a": { "const": "\"\u{1f600}" } } });
+        let tools = [
+            ToolDefinition::new("a", "Says \"a\"\nand more.", schema),
+            ToolDefinition::new("b", "B.", json!({ "type": "object" })),
+        ];
+        let names = WireNames::new([], NameRules::OPENAI);
+        let body = request("m", ChatRequest::new(&[]).tools(&[&tools[0], &tools[1]]), &names);
+        let counted: usize = tools.iter().map(definition_bytes).sum();
+        // The brackets of the list, and no comma behind its last.
+        assert_eq!(body["tools"].to_string().len(), counted + 2 - 1);
     }
 
     #[test]

@@ -1,22 +1,34 @@
 use std::collections::HashSet;
 
+use foldhash::fast::RandomState;
+
 use super::cached::Cached;
-use super::{SearchTools, Selection, Selector};
+use super::room::fitting;
+use super::{ROOM, Selection, Selector, enabled, newest};
 use crate::tool::ToolDefinition;
 
-/// [`SearchTools`], and the tools that the model found with it; the others wait.
+/// [`SearchTools`](super::SearchTools), and the tools that the model found with it; the others wait.
 ///
 /// A model that is offered a thousand tools pays for all of them on each turn. By this it is offered
-/// one that finds the others, those that [always](Self::always) go out, and what was found so far.
+/// those that [always](crate::ToolPreference::always) go out, as one that finds the others does, and
+/// what was found so far.
+///
+/// What was offered before stays, and what is new comes behind it, as long as there is
+/// [room](Self::room). Where it is full, what is needed now goes out, and of the rest what came last:
+/// a tool that is left out can still be called, and be found again.
+///
+/// A turn costs a look at each tool's name; with [`fitting`](Self::fitting) also a search, and an
+/// index where the tools are others than on the turn before.
 ///
 /// ```
 /// use tool_runtime::registry::{BySearch, Selection, Selector};
-/// use tool_runtime::ToolDefinition;
+/// use tool_runtime::{ToolDefinition, ToolPreference};
 ///
 /// let schema = || serde_json::json!({ "type": "object", "properties": {} });
 /// let tools = [
 ///     ToolDefinition::new("now", "Tells the time.", schema()),
-///     ToolDefinition::new("search_tools", "Finds tools.", schema()),
+///     ToolDefinition::new("search_tools", "Finds tools.", schema())
+///         .preference(ToolPreference::default().always()),
 ///     ToolDefinition::new("send_mail", "Sends a message.", schema()),
 ///     ToolDefinition::new("weather", "Tells how warm it is in a city.", schema()),
 /// ];
@@ -37,17 +49,31 @@ use crate::tool::ToolDefinition;
 /// let chosen = selector.fitting(1).select(selection);
 /// assert_eq!(names(chosen), ["now", "search_tools", "weather"]);
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct BySearch {
     always: Vec<String>,
     fitting: usize,
+    room: usize,
     cached: Cached,
+}
+
+impl Default for BySearch {
+    fn default() -> Self {
+        Self { always: Vec::new(), fitting: 0, room: ROOM, cached: Cached::default() }
+    }
 }
 
 impl BySearch {
     /// The search alone.
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Tools that don't go out always take at most this many bytes; 65,536 unless set.
+    #[must_use]
+    pub fn room(mut self, bytes: usize) -> Self {
+        self.room = bytes;
+        self
     }
 
     /// The tools of these names go out on every turn.
@@ -67,17 +93,26 @@ impl BySearch {
 
 impl Selector for BySearch {
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
-        let enabled = |tool: &&ToolDefinition| tool.preference.enabled;
-        let tools: Vec<_> = selection.tools.iter().copied().filter(enabled).collect();
+        let mut tools = enabled(selection.tools);
+        let mut chosen: HashSet<&str, RandomState> = tools
+            .iter()
+            .filter(|tool| tool.preference.always || self.always.contains(&tool.name))
+            .map(|tool| tool.name.as_str())
+            .collect();
         let index = (self.fitting > 0).then(|| self.cached.of(&tools));
-        let fitting = index.iter().flat_map(|index| index.search(selection.asked, self.fitting));
-        let fitting: HashSet<_> = fitting.map(|(name, _)| name).collect();
-        let chosen = tools.iter().copied().filter(|tool| {
-            tool.name == SearchTools::NAME
-                || self.always.contains(&tool.name)
-                || selection.is_pulled_in(tool)
-                || fitting.contains(tool.name.as_str())
-        });
-        chosen.collect()
+        let found = index.iter().flat_map(|index| index.search(selection.asked, self.fitting));
+        let found: Vec<_> = found.rev().map(|(name, _)| name.to_owned()).collect();
+        // What is needed now, and then the rest, the last first.
+        let recent = [found.as_slice(), selection.pulled_in, selection.offered];
+        let recent = recent.into_iter().flat_map(|names| newest(&tools, names));
+        let mut seen = chosen.clone();
+        let recent = recent.filter(|tool| seen.insert(tool.name.as_str()));
+        chosen.extend(fitting(recent, self.room).map(|tool| tool.name.as_str()));
+        tools.retain(|tool| chosen.contains(tool.name.as_str()));
+        tools
+    }
+
+    fn blocking(&self) -> bool {
+        true
     }
 }

@@ -1,12 +1,13 @@
 //! Finds tools by what they do.
 
 use std::fmt;
+use std::iter::repeat_n;
 
-use bm25::{Embedder, EmbedderBuilder, Scorer, Tokenizer};
+use bm25::{Embedder, EmbedderBuilder, Embedding, Scorer, Tokenizer};
 use serde_json::Value;
 
-use super::kin::Meanings;
-use super::words::{Words, beginning};
+use super::kin::meanings;
+use super::words::{beginning, words};
 use crate::tool::ToolDefinition;
 
 /// How often the words of a name and a description count; those of arguments count once.
@@ -49,25 +50,29 @@ const MOST_ARGUMENTS: usize = 64;
 /// ```
 pub struct ToolIndex {
     names: Vec<String>,
-    words: Ranking<Words>,
-    meanings: Ranking<Meanings>,
+    words: Ranking,
+    meanings: Ranking,
 }
 
 impl ToolIndex {
-    /// An index of these tools.
+    /// An index of these tools: some milliseconds for a thousand.
     pub fn new<'a>(definitions: impl IntoIterator<Item = &'a ToolDefinition>) -> Self {
-        let (names, texts): (Vec<_>, Vec<_>) =
-            definitions.into_iter().map(|tool| (tool.name.clone(), text(tool))).unzip();
-        let texts: Vec<_> = texts.iter().map(String::as_str).collect();
-        Self { names, words: Ranking::new(Words, &texts), meanings: Ranking::new(Meanings, &texts) }
+        let (mut names, mut words) = (Vec::new(), Vec::new());
+        for tool in definitions {
+            names.push(tool.name.clone());
+            words.push(words_of(tool));
+        }
+        let meanings: Vec<_> = words.iter().map(|words| meanings(words)).collect();
+        Self { names, words: Ranking::new(&words), meanings: Ranking::new(&meanings) }
     }
 
     /// The names of the tools that fit a query best, at most so many, with their scores. Where
     /// those are the same, the names decide.
     pub fn search(&self, query: &str, most: usize) -> Vec<(&str, f32)> {
         let mut scores = vec![0.0; self.names.len()];
-        self.words.rate(query, 1.0, &mut scores);
-        self.meanings.rate(query, KIN, &mut scores);
+        let words = words(query);
+        self.words.rate(&words, 1.0, &mut scores);
+        self.meanings.rate(&meanings(&words), KIN, &mut scores);
         let named = self.names.iter().map(String::as_str).zip(scores);
         let mut ranked: Vec<_> = named.filter(|(_, score)| *score > 0.0).collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
@@ -76,26 +81,43 @@ impl ToolIndex {
     }
 }
 
-/// The same texts by one view of what is in them.
-struct Ranking<T> {
-    embedder: Embedder<u64, T>,
+/// Texts by one view of what is in them, ranked by BM25.
+struct Ranking {
+    embedder: Embedder<u64, Split>,
     scorer: Scorer<usize, u64>,
 }
 
-impl<T: Tokenizer + Sync> Ranking<T> {
-    fn new(tokenizer: T, texts: &[&str]) -> Self {
-        let embedder = EmbedderBuilder::with_tokenizer_and_fit_to_corpus(tokenizer, texts);
-        let embedder = embedder.k1(REPETITION).build();
-        let mut scorer = Scorer::new();
-        for (place, text) in texts.iter().enumerate() {
-            scorer.upsert(&place, embedder.embed(text));
+/// Words are found once, before they are ranked: here they only have to be told apart.
+#[derive(Default)]
+struct Split;
+
+impl Tokenizer for Split {
+    fn tokenize(&self, text: &str) -> Vec<String> {
+        text.split_ascii_whitespace().map(str::to_owned).collect()
+    }
+}
+
+impl Ranking {
+    fn new<W: AsRef<str>>(texts: &[Vec<W>]) -> Self {
+        let all: usize = texts.iter().map(Vec::len).sum();
+        let average = all as f32 / texts.len().max(1) as f32;
+        let embedder = EmbedderBuilder::with_avgdl(average).k1(REPETITION).build();
+        let mut ranking = Self { embedder, scorer: Scorer::new() };
+        for (place, words) in texts.iter().enumerate() {
+            let embedding = ranking.embed(words);
+            ranking.scorer.upsert(&place, embedding);
         }
-        Self { embedder, scorer }
+        ranking
+    }
+
+    fn embed<W: AsRef<str>>(&self, words: &[W]) -> Embedding<u64> {
+        let words: Vec<_> = words.iter().map(AsRef::as_ref).collect();
+        self.embedder.embed(&words.join(" "))
     }
 
     /// Adds what each text is worth.
-    fn rate(&self, query: &str, weight: f32, scores: &mut [f32]) {
-        for found in self.scorer.matches(&self.embedder.embed(query)) {
+    fn rate<W: AsRef<str>>(&self, words: &[W], weight: f32, scores: &mut [f32]) {
+        for found in self.scorer.matches(&self.embed(words)) {
             if let Some(score) = scores.get_mut(found.id) {
                 *score += weight * found.score;
             }
@@ -109,24 +131,22 @@ impl fmt::Debug for ToolIndex {
     }
 }
 
-/// What is read of a tool.
-fn text(tool: &ToolDefinition) -> String {
-    let mut text = String::new();
-    let mut add = |part: &str, most: usize| {
-        text.push_str(beginning(part, most));
-        text.push(' ');
-    };
-    for _ in 0..OWN_WORDS {
-        add(&tool.name, LONGEST_ARGUMENT);
-        add(tool.title.as_deref().unwrap_or_default(), LONGEST_ARGUMENT);
-        add(&tool.description, LONGEST_DESCRIPTION);
-    }
+/// The words of a tool: its own as often as they count, then those of its arguments.
+fn words_of(tool: &ToolDefinition) -> Vec<String> {
+    let own = [
+        (tool.name.as_str(), LONGEST_ARGUMENT),
+        (tool.title.as_deref().unwrap_or_default(), LONGEST_ARGUMENT),
+        (tool.description.as_str(), LONGEST_DESCRIPTION),
+    ];
+    let own: Vec<_> = own.iter().flat_map(|(text, most)| words(beginning(text, *most))).collect();
+    let mut all: Vec<_> = repeat_n(&own, OWN_WORDS).flatten().cloned().collect();
     for (name, schema) in arguments(tool).take(MOST_ARGUMENTS) {
-        add(name, LONGEST_ARGUMENT);
+        all.extend(words(beginning(name, LONGEST_ARGUMENT)));
         let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-        add(description, LONGEST_ARGUMENT.saturating_sub(name.len()));
+        let most = LONGEST_ARGUMENT.saturating_sub(name.len());
+        all.extend(words(beginning(description, most)));
     }
-    text
+    all
 }
 
 /// The arguments of a tool, by name, with their schemas.

@@ -3,9 +3,7 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use bm25::Tokenizer;
-
-use super::words::{Words, stem};
+use super::words::stem;
 
 /// Each line is one meaning. They are the words that tools of all trades have in common; those of
 /// one trade belong into the descriptions of its tools.
@@ -45,15 +43,9 @@ const KIN: [&str; 31] = [
     "deadline due",
 ];
 
-/// What the words of a text mean, as far as others mean the same.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Meanings;
-
-impl Tokenizer for Meanings {
-    fn tokenize(&self, text: &str) -> Vec<String> {
-        let words = Words.tokenize(text);
-        words.iter().filter_map(|word| meaning(word)).map(str::to_owned).collect()
-    }
+/// What words mean, as far as others mean the same.
+pub(super) fn meanings(words: &[String]) -> Vec<&'static str> {
+    words.iter().filter_map(|word| meaning(word)).collect()
 }
 
 /// The first word of the line that a word is in.
@@ -70,6 +62,7 @@ fn meaning(word: &str) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::words::words;
     use super::*;
 
     #[test]
@@ -84,9 +77,9 @@ mod tests {
 
     #[test]
     fn kin_share_a_meaning() {
-        let meanings = |text| Meanings.tokenize(text);
-        assert_eq!(meanings("deleting photos"), meanings("removes a picture"));
-        assert_ne!(meanings("delete"), meanings("create"));
-        assert!(meanings("chess").is_empty());
+        let of = |text| meanings(&words(text));
+        assert_eq!(of("deleting photos"), of("removes a picture"));
+        assert_ne!(of("delete"), of("create"));
+        assert!(of("chess").is_empty());
     }
 }

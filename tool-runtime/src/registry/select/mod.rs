@@ -8,25 +8,38 @@
 mod by_search;
 #[cfg(feature = "search")]
 mod cached;
+mod callable;
 #[cfg(feature = "search")]
 mod index;
 #[cfg(feature = "search")]
 mod kin;
+mod room;
 #[cfg(feature = "search")]
 mod search_tools;
 mod weight;
 #[cfg(feature = "search")]
 mod words;
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use foldhash::fast::RandomState;
+
 use crate::tool::ToolDefinition;
 
 #[cfg(feature = "search")]
 pub use by_search::BySearch;
+pub use callable::Callable;
 #[cfg(feature = "search")]
 pub use index::ToolIndex;
+pub use room::definition_bytes;
 #[cfg(feature = "search")]
 pub use search_tools::SearchTools;
 pub use weight::ByWeight;
+
+/// How many bytes tools may take that come to others during a run, unless a program says otherwise:
+/// as many as some dozens of common tools do.
+const ROOM: usize = 64 << 10;
 
 /// What a selector decides on.
 #[derive(Clone, Copy, Debug)]
@@ -38,12 +51,15 @@ pub struct Selection<'a> {
     pub asked: &'a str,
     /// The names of the tools that the model pulled in during the run.
     pub pulled_in: &'a [String],
+    /// The names of the tools that the model was offered before, in the order in which they first
+    /// were.
+    pub offered: &'a [String],
 }
 
 impl<'a> Selection<'a> {
     /// A choice among these tools.
     pub fn new(tools: &'a [&'a ToolDefinition]) -> Self {
-        Self { tools, asked: "", pulled_in: &[] }
+        Self { tools, asked: "", pulled_in: &[], offered: &[] }
     }
 
     /// What the user said last.
@@ -60,20 +76,29 @@ impl<'a> Selection<'a> {
         self
     }
 
-    /// Whether the model pulled this tool in.
-    pub fn is_pulled_in(&self, tool: &ToolDefinition) -> bool {
-        self.pulled_in.contains(&tool.name)
+    /// The names of the tools that the model was offered before.
+    #[must_use]
+    pub fn offered(mut self, names: &'a [String]) -> Self {
+        self.offered = names;
+        self
     }
 }
 
 /// Decides which tools a model is offered on a turn.
 ///
 /// It is asked on each turn. Tools that the model pulled in have to be among those it gives, or the
-/// model can't use what it found; the order is not its to decide: tools that were offered before keep
-/// their places, for the caches of providers depend on it.
+/// model is not told how to call what it found; the order is not its to decide: tools that were
+/// offered before keep their places, for the caches of providers depend on it. One that panics is
+/// taken for [`AllTools`].
 pub trait Selector: Send + Sync {
-    /// The tools to offer, out of [`Selection::tools`].
+    /// The tools to offer, out of [`Selection::tools`]; others are not offered.
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition>;
+
+    /// Whether choosing takes more than a millisecond where there are many tools, so that an agent
+    /// has it done on a thread where that holds up nobody.
+    fn blocking(&self) -> bool {
+        false
+    }
 }
 
 /// All tools that aren't [disabled](crate::ToolPreference::disabled).
@@ -82,14 +107,23 @@ pub struct AllTools;
 
 impl Selector for AllTools {
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
-        let enabled = |tool: &&ToolDefinition| tool.preference.enabled;
-        selection.tools.iter().copied().filter(enabled).collect()
+        enabled(selection.tools)
     }
 }
 
-/// How many bytes a tool's definition takes in a request, as JSON: name, description, parameters.
-pub fn definition_bytes(tool: &ToolDefinition) -> usize {
-    let said = [tool.name.as_str(), tool.description.as_str()];
-    let said = said.map(|text| serde_json::to_string(text).map_or(0, |json| json.len()));
-    said.iter().sum::<usize>() + tool.parameters.as_value().to_string().len()
+fn enabled<'a>(tools: &[&'a ToolDefinition]) -> Vec<&'a ToolDefinition> {
+    tools.iter().copied().filter(|tool| tool.preference.enabled).collect()
+}
+
+/// The tools of these names, the last first.
+fn newest<'a>(tools: &[&'a ToolDefinition], names: &[String]) -> Vec<&'a ToolDefinition> {
+    if names.is_empty() {
+        return Vec::new();
+    }
+    let places: HashMap<_, _, RandomState> =
+        names.iter().map(String::as_str).zip(0_usize..).collect();
+    let placed = |tool: &&'a ToolDefinition| Some((*places.get(tool.name.as_str())?, *tool));
+    let mut found: Vec<_> = tools.iter().filter_map(placed).collect();
+    found.sort_by_key(|(place, _)| Reverse(*place));
+    found.into_iter().map(|(_, tool)| tool).collect()
 }

@@ -2,19 +2,24 @@
 
 use std::fmt::Write as _;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::Callable;
 use super::cached::Cached;
 use super::index::arguments;
 use crate::event::EffectRecord;
 use crate::message::Arguments;
-use crate::registry::Registry;
-use crate::registry::weak::WeakRegistry;
+use crate::registry::Entry;
 use crate::schema::Schema;
 use crate::tool::args::decoded;
-use crate::tool::{Effect, Permission, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
+use crate::tool::{
+    Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolPreference,
+    on_blocking_thread,
+};
 
 /// How many tools are found unless the model asks for another number.
 const FOUND: u8 = 5;
@@ -28,18 +33,22 @@ const LONGEST_TOLD: usize = 200;
 /// How many arguments of a tool are named.
 const MOST_NAMED: usize = 16;
 
-/// Finds tools of a registry by what they do, for a model that is not offered all of them.
+/// Finds tools by what they do, for a model that is not offered all of them.
 ///
 /// What it finds the model is offered from its next turn on, if the agent's selector lets tools in
-/// that were found, as [`BySearch`](super::BySearch) does. It looks at what the registry holds at
-/// each call, and finds nothing that a model may not call: tools that are unavailable or disabled,
-/// that need somebody's consent, or more than is [granted](Self::grant).
+/// that were found, as [`BySearch`](super::BySearch) does. It searches what its caller may call at
+/// that moment, as the dispatcher tells it by [`Callable`]: nothing that the agent's view hides, that
+/// is denied, needs more than is granted, or can't run now; and no [disabled] tool. Called by a program
+/// that tells it nothing, it fails.
 ///
-/// It belongs into the registry that it searches:
+/// The first search, and the first after tools came or went, makes an index of them, on a thread
+/// where that holds up nobody.
+///
+/// [disabled]: crate::ToolPreference::disabled
 ///
 /// ```
 /// use tool_runtime::registry::{BySearch, SearchTools};
-/// use tool_runtime::{Agent, ChatReply, Registry, ScriptedModel, ScriptedTurn, tool, tools};
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, ScriptedTurn, tool, tools};
 ///
 /// /// Tells how warm it is in a city.
 /// #[tool(effect = "read")]
@@ -48,8 +57,7 @@ const MOST_NAMED: usize = 16;
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let registry = Registry::try_from(tools![temperature])?;
-/// registry.register_all(tools![].with(SearchTools::new(&registry)))?;
+/// let tools = tools![temperature].with(SearchTools::new());
 ///
 /// let model = ScriptedModel::new([
 ///     ScriptedTurn::new(ChatReply::default().call("search_tools", r#"{"query": "warm city"}"#))
@@ -58,7 +66,7 @@ const MOST_NAMED: usize = 16;
 ///         .expect_tools(["search_tools", "temperature"]),
 ///     ScriptedTurn::new(ChatReply::text("Take a coat.")).expect_last("4 degrees"),
 /// ]);
-/// let agent = Agent::new(model, registry).selector(BySearch::new());
+/// let agent = Agent::new(model, tools).selector(BySearch::new());
 /// assert_eq!(agent.run("What should I wear in Oslo?").await?.text, "Take a coat.");
 /// # Ok(())
 /// # }
@@ -66,9 +74,7 @@ const MOST_NAMED: usize = 16;
 #[derive(Debug)]
 pub struct SearchTools {
     definition: ToolDefinition,
-    registry: WeakRegistry,
-    granted: Vec<String>,
-    cached: Cached,
+    cached: Arc<Cached>,
 }
 
 /// The words are the model's.
@@ -80,39 +86,28 @@ struct Query {
     limit: Option<u8>,
 }
 
+impl Default for SearchTools {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
 impl SearchTools {
-    /// What models call it by.
+    /// What models call it by, unless it is registered under another name.
     pub const NAME: &'static str = "search_tools";
 
-    /// A search in this registry, or this view of it. It holds no share of the registry, so that
-    /// the two don't keep each other.
-    pub fn new(registry: &Registry) -> Self {
+    /// A search among the tools that its caller may call.
+    pub fn new() -> Self {
         let description = "Finds more tools by what they do. Call it when the tools you have can't \
             do what is asked: you can call the tools it finds in your next reply.";
         let parameters = Schema::of::<Query>();
         Self {
             definition: ToolDefinition::new(Self::NAME, description, parameters)
                 .effect(Effect::Read)
-                .idempotent(),
-            registry: WeakRegistry::of(registry),
-            granted: Vec::new(),
-            cached: Cached::default(),
+                .idempotent()
+                .preference(ToolPreference::default().always()),
+            cached: Arc::default(),
         }
-    }
-
-    /// Finds tools that need these capabilities, too: the same that the agent or the dispatcher
-    /// [grants](crate::Agent::grant).
-    #[must_use]
-    pub fn grant<C: Into<String>>(mut self, capabilities: impl IntoIterator<Item = C>) -> Self {
-        self.granted.extend(capabilities.into_iter().map(Into::into));
-        self
-    }
-
-    /// Whether a model may call this tool.
-    fn is_open(&self, tool: &ToolDefinition) -> bool {
-        tool.preference.enabled
-            && tool.permission == Permission::Allow
-            && tool.requires.iter().all(|needed| self.granted.contains(needed))
     }
 }
 
@@ -123,25 +118,33 @@ impl Tool for SearchTools {
     }
 
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let Query { query, limit } = decoded(&self.definition, &args, ctx)?;
-        let snapshot = self.registry.snapshot();
-        let mut tools = snapshot.definitions();
-        tools.retain(|tool| tool.name != ctx.tool_name() && self.is_open(tool));
-        let most = limit.unwrap_or(FOUND).clamp(1, MOST_FOUND);
-        let index = self.cached.of(&tools);
-        let found = index.search(&query, most.into());
-        let found: Vec<_> =
-            found.iter().filter_map(|(name, _)| snapshot.definition(name)).collect();
-        if found.is_empty() {
-            return Ok(ToolOutput::text(
-                "No tool fits. Try once more with other words: name the thing and what to do with \
-                 it, such as \"create calendar event\". If that finds nothing either, there is no \
-                 such tool.",
-            ));
-        }
-        let names = found.iter().map(|tool| tool.name.clone()).collect();
-        Ok(ToolOutput::text(told(&found)).with_effect(EffectRecord::ToolsFound { names }))
+        let query: Query = decoded(&self.definition, &args, ctx)?;
+        let Some(callable) = ctx.get::<Callable>().cloned() else {
+            return Err(ToolError::failed("There are no tools to search."));
+        };
+        let (own_name, cached) = (ctx.tool_name().to_owned(), Arc::clone(&self.cached));
+        on_blocking_thread(move || Ok(found(&query, &callable, &own_name, &cached))).await
     }
+}
+
+/// What is found among the tools that may be called, but for the search itself.
+fn found(query: &Query, callable: &Callable, own_name: &str, cached: &Cached) -> ToolOutput {
+    let tools = callable.entries().map(Entry::definition);
+    let tools = tools.filter(|tool| tool.name != own_name && tool.preference.enabled);
+    let tools: Vec<_> = tools.collect();
+    let most = query.limit.unwrap_or(FOUND).clamp(1, MOST_FOUND);
+    let index = cached.of(&tools);
+    let found = index.search(&query.query, most.into());
+    let of_name = |name: &str| tools.iter().copied().find(|tool| tool.name == name);
+    let found: Vec<_> = found.iter().filter_map(|(name, _)| of_name(name)).collect();
+    if found.is_empty() {
+        return ToolOutput::text(
+            "No tool fits. Try once more with other words: name the thing and what to do with it, \
+             such as \"create calendar event\". If that finds nothing either, there is no such tool.",
+        );
+    }
+    let names = found.iter().map(|tool| tool.name.clone()).collect();
+    ToolOutput::text(told(&found)).with_effect(EffectRecord::ToolsFound { names })
 }
 
 /// One line for each tool: `name(argument, argument): description`.
@@ -152,8 +155,7 @@ fn told(tools: &[&ToolDefinition]) -> String {
         let description: String = tool.description.chars().take(LONGEST_TOLD).collect();
         let line = format!("{}({}): {description}", tool.name, names.join(", "));
         // What a tool says of itself stays on its line.
-        let breaks = |c: char| c.is_control() || matches!(c, '\u{2028}' | '\u{2029}');
-        let line = line.replace(breaks, " ");
+        let line = line.replace(['\n', '\r'], " ");
         let _ = write!(text, "\n- {line}");
     }
     text

@@ -1,11 +1,22 @@
-use super::{Selection, Selector, definition_bytes};
+use std::collections::HashSet;
+
+use foldhash::fast::RandomState;
+
+use super::room::fitting;
+use super::{ROOM, Selection, Selector, enabled, newest};
 use crate::tool::ToolDefinition;
 
 /// The tools that matter most, as many as fit.
 ///
-/// Tools that the model pulled in go out first, then the others by their
+/// Those that [always](crate::ToolPreference::always) go out come first, then the others by their
 /// [weight](crate::ToolPreference::weight), and by name where that is the same. One that doesn't
 /// fit is left out, and a smaller one behind it may still fit.
+///
+/// Tools that the model pulled in take none of their bytes, so that what was offered before stays:
+/// they have [room](Self::room) of their own. When that is full, those that were pulled in first
+/// make way. One that is left out can still be called.
+///
+/// All enabled tools are ranked and those that may fit are printed on each turn.
 ///
 /// ```
 /// use tool_runtime::registry::{ByWeight, Selection, Selector};
@@ -17,38 +28,54 @@ use crate::tool::ToolDefinition;
 ///     .preference(ToolPreference::default().weight(2.0));
 ///
 /// let tools = [&minor, &major];
-/// let chosen = ByWeight::new(80).select(Selection::new(&tools));
-/// assert_eq!(chosen, [&major]);
+/// let selection = Selection::new(&tools);
+/// assert_eq!(ByWeight::new(150).select(selection), [&major]);
+///
+/// let found = ["a".to_owned()];
+/// assert_eq!(ByWeight::new(150).select(selection.pulled_in(&found)), [&minor, &major]);
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ByWeight {
     bytes: usize,
+    room: usize,
 }
 
 impl ByWeight {
-    /// Definitions of at most this many bytes together, each as JSON.
+    /// Definitions of at most this many bytes together, as [`definition_bytes`] counts them.
+    ///
+    /// [`definition_bytes`]: super::definition_bytes
     pub fn new(bytes: usize) -> Self {
-        Self { bytes }
+        Self { bytes, room: ROOM }
+    }
+
+    /// Tools that the model pulled in take at most this many bytes more; 65,536 unless set.
+    #[must_use]
+    pub fn room(mut self, bytes: usize) -> Self {
+        self.room = bytes;
+        self
     }
 }
 
 impl Selector for ByWeight {
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
-        let enabled = selection.tools.iter().copied().filter(|tool| tool.preference.enabled);
-        let mut ranked: Vec<_> = enabled.collect();
+        let mut tools = enabled(selection.tools);
+        let mut ranked = tools.clone();
+        // Where weights are the same, tools stay as they are: sorted by name.
         ranked.sort_by(|a, b| {
-            let first = |tool| selection.is_pulled_in(tool);
-            let weight = |tool: &ToolDefinition| tool.preference.weight;
-            first(b).cmp(&first(a)).then(weight(b).total_cmp(&weight(a))).then(a.name.cmp(&b.name))
+            let (a, b) = (&a.preference, &b.preference);
+            b.always.cmp(&a.always).then_with(|| b.weight.total_cmp(&a.weight))
         });
-        let mut left = self.bytes;
-        ranked.retain(|tool| match left.checked_sub(definition_bytes(tool)) {
-            Some(rest) => {
-                left = rest;
-                true
-            }
-            None => false,
-        });
-        ranked
+        let mut chosen: HashSet<_, RandomState> =
+            fitting(ranked, self.bytes).map(|tool| tool.name.as_str()).collect();
+        let mut more = newest(&tools, selection.pulled_in);
+        more.retain(|tool| !chosen.contains(tool.name.as_str()));
+        let more: Vec<_> = fitting(more, self.room).map(|tool| tool.name.as_str()).collect();
+        chosen.extend(more);
+        tools.retain(|tool| chosen.contains(tool.name.as_str()));
+        tools
+    }
+
+    fn blocking(&self) -> bool {
+        true
     }
 }

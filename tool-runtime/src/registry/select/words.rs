@@ -1,8 +1,7 @@
 //! Text → the words that a search compares.
 
 use std::borrow::Cow;
-
-use bm25::Tokenizer;
+use std::iter;
 
 /// The most bytes that are read of one text, which may come from outside and be endless.
 const LONGEST_TEXT: usize = 32 * 1_024;
@@ -27,29 +26,56 @@ const STOP_WORDS: [&str; 80] = [
     "would", "you", "your",
 ];
 
-/// Splits text at everything that is no letter or digit and where small letters turn into capitals,
+/// The words of a text: split at everything that is no letter or digit and where small letters turn into capitals,
 /// and takes English endings off, so that `listEvents`, `list_events` and "listing an event" are the
-/// same.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Words;
-
-impl Tokenizer for Words {
-    fn tokenize(&self, text: &str) -> Vec<String> {
-        let text = beginning(text, LONGEST_TEXT);
-        let mut words = Vec::new();
-        for run in text.split(|c: char| !c.is_alphanumeric() && c != '-') {
-            for run in unhyphened(run) {
-                split_at_capitals(&run, |word| words.extend(normal(word)));
+/// same. In scripts that put no spaces between words, each two neighbours are taken for one.
+pub(super) fn words(text: &str) -> Vec<String> {
+    let text = beginning(text, LONGEST_TEXT);
+    let mut words = Vec::new();
+    for run in text.split(|c: char| !c.is_alphanumeric() && c != '-') {
+        for run in unhyphened(run) {
+            for (run, is_unspaced) in by_script(&run) {
+                match is_unspaced {
+                    true => words.extend(pairs(run)),
+                    false => split_at_capitals(run, |word| words.extend(normal(word))),
+                }
             }
         }
-        words
     }
+    words
 }
 
 /// At most so many bytes of a text, in whole characters.
 pub(super) fn beginning(text: &str, most: usize) -> &str {
     let ends = (0..=most.min(text.len())).rev();
     ends.into_iter().find_map(|end| text.get(..end)).unwrap_or_default()
+}
+
+/// Cuts where a script without spaces begins or ends, and says of each piece whether it is in one.
+fn by_script(run: &str) -> impl Iterator<Item = (&str, bool)> {
+    let mut rest = run;
+    iter::from_fn(move || {
+        let is_unspaced = is_unspaced(rest.chars().next()?);
+        let other = |c: char| self::is_unspaced(c) != is_unspaced;
+        let (piece, behind) = rest.split_at_checked(rest.find(other).unwrap_or(rest.len()))?;
+        rest = behind;
+        Some((piece, is_unspaced))
+    })
+}
+
+/// Thai and its neighbours, kana, Han, Hangul.
+const fn is_unspaced(c: char) -> bool {
+    matches!(c,
+        '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
+        | '\u{4e00}'..='\u{9fff}' | '\u{ac00}'..='\u{d7af}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{323af}')
+}
+
+/// Each character with the next; one alone stands for itself.
+fn pairs(run: &str) -> impl Iterator<Item = String> {
+    let alone = Some(run.to_owned()).filter(|run| run.chars().nth(1).is_none());
+    let next = run.chars().skip(1);
+    run.chars().zip(next).map(|(a, b)| String::from_iter([a, b])).chain(alone)
 }
 
 /// The word as it is compared, unless it says nothing.
@@ -158,14 +184,14 @@ mod tests {
             ("reservation", "Reserve"),
             ("the status of an address", "STATUS, address!"),
         ] {
-            assert_eq!(Words.tokenize(one), Words.tokenize(other), "{one} and {other}");
+            assert_eq!(words(one), words(other), "{one} and {other}");
         }
     }
 
     #[test]
     fn other_words_stay_others() {
         for (one, other) in [("user", "us"), ("bus", "bu"), ("ring", "r"), ("station", "st")] {
-            assert_ne!(Words.tokenize(one), Words.tokenize(other), "{one} and {other}");
+            assert_ne!(words(one), words(other), "{one} and {other}");
         }
     }
 
@@ -183,9 +209,17 @@ mod tests {
     }
 
     #[test]
+    fn scripts_without_spaces_are_compared_by_pairs() {
+        assert_eq!(words("天気予報"), ["天気", "気予", "予報"]);
+        assert_eq!(words("PDFを読む"), ["pdf", "を読", "読む"]);
+        assert_eq!(words("犬 날씨-예보"), ["犬", "날씨", "예보"]);
+        assert!(words("明日の天気は？").contains(&"天気".to_owned()));
+    }
+
+    #[test]
     fn hostile_text_is_bounded() {
-        assert!(Words.tokenize(&"word ".repeat(1_000_000)).len() <= LONGEST_TEXT);
-        assert!(Words.tokenize(&"é".repeat(1_000_000)).is_empty());
-        assert_eq!(Words.tokenize("\u{0}mail\u{202e}\nnow"), ["mail", "now"]);
+        assert!(words(&"word ".repeat(1_000_000)).len() <= LONGEST_TEXT);
+        assert!(words(&"é".repeat(1_000_000)).is_empty());
+        assert_eq!(words("\u{0}mail\u{202e}\nnow"), ["mail", "now"]);
     }
 }

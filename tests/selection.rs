@@ -1,0 +1,225 @@
+//! What selectors choose, and what becomes of it in a run: which tools go out, and in which order.
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tool_runtime::agent::{Offered, Prompt, Turn};
+use tool_runtime::registry::{AllTools, ByWeight, Selection, Selector, definition_bytes};
+use tool_runtime::{
+    Agent, Arguments, ChatModel, ChatReply, ChatRequest, EffectRecord, Message, ModelError,
+    Registry, ScriptedModel, ScriptedTurn, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolOutput, ToolPreference, Tools, async_trait,
+};
+
+/// Finds the tools that it is told to find.
+struct Named(ToolDefinition);
+
+#[async_trait]
+impl Tool for Named {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    async fn call(&self, args: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        let args = serde_json::from_str::<Value>(&args.to_text()).unwrap_or_default();
+        let names = args["find"].as_str().unwrap_or_default().split(' ').map(str::to_owned);
+        Ok(ToolOutput::text("Done.")
+            .with_effect(EffectRecord::ToolsFound { names: names.collect() }))
+    }
+}
+
+fn definition(name: &str, weight: f64) -> ToolDefinition {
+    ToolDefinition::new(name, format!("Is {name}."), json!({ "type": "object" }))
+        .preference(ToolPreference::default().weight(weight))
+}
+
+/// The tools a to e, of which the later weigh more.
+fn five() -> Registry {
+    let tools = ["a", "b", "c", "d", "e"].into_iter().zip([1.0, 2.0, 3.0, 4.0, 5.0]);
+    let tools = tools.map(|(name, weight)| Named(definition(name, weight)));
+    Registry::try_from(Tools::new().with_all(tools)).unwrap()
+}
+
+/// Calls a tool that finds others.
+fn find(names: &str) -> ChatReply {
+    ChatReply::default().call("e", format!(r#"{{"find": "{names}"}}"#))
+}
+
+/// Chooses whatever the function gives.
+struct Choice<F>(F);
+
+impl<F> Selector for Choice<F>
+where
+    F: for<'a> Fn(Selection<'a>) -> Vec<&'a ToolDefinition> + Send + Sync,
+{
+    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+        (self.0)(selection)
+    }
+}
+
+fn choice<F>(choose: F) -> Choice<F>
+where
+    F: for<'a> Fn(Selection<'a>) -> Vec<&'a ToolDefinition> + Send + Sync,
+{
+    Choice(choose)
+}
+
+async fn offers<const N: usize>(selector: impl Selector + 'static, names: [&str; N]) {
+    let model =
+        ScriptedModel::new([ScriptedTurn::new(ChatReply::text("Done.")).expect_tools(names)]);
+    Agent::new(model, five()).selector(selector).run("Go").await.unwrap();
+}
+
+#[tokio::test]
+async fn whatever_a_selector_does_known_tools_go_out_in_order() {
+    offers(AllTools, ["a", "b", "c", "d", "e"]).await;
+    offers(choice(|_| Vec::new()), []).await;
+    offers(choice(|_| panic!("on purpose")), ["a", "b", "c", "d", "e"]).await;
+    offers(choice(|selection| selection.tools.iter().rev().take(2).copied().collect()), ["d", "e"])
+        .await;
+    // Twice the same, and one that nobody offered: of a name that is unknown, and of a known one.
+    offers(
+        choice(|selection| {
+            let foreign = |name| &*Box::leak(Box::new(definition(name, 9.0)));
+            let known = selection.tools.first().copied();
+            known.into_iter().chain(known).chain([foreign("x"), foreign("b")]).collect()
+        }),
+        ["a", "b"],
+    )
+    .await;
+    let two = 2 * definition_bytes(&definition("a", 1.0));
+    offers(ByWeight::new(two), ["d", "e"]).await;
+    offers(ByWeight::new(0), []).await;
+}
+
+#[tokio::test]
+async fn a_selector_that_takes_its_time_holds_up_nobody() {
+    struct Slow(std::thread::ThreadId);
+
+    impl Selector for Slow {
+        fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+            assert_ne!(std::thread::current().id(), self.0, "a thread of its own");
+            selection.tools.iter().take(1).copied().collect()
+        }
+
+        fn blocking(&self) -> bool {
+            true
+        }
+    }
+
+    offers(Slow(std::thread::current().id()), ["a"]).await;
+}
+
+#[tokio::test]
+async fn tools_pulled_in_come_behind_what_outweighs_them() {
+    let bytes = definition_bytes(&definition("a", 1.0));
+    for (room, after) in [
+        (bytes * 9, vec!["d", "e", "b", "a"]),
+        (bytes * 2, vec!["d", "e", "b", "a"]),
+        (bytes, vec!["d", "e", "a"]),
+        (bytes - 1, vec!["d", "e"]),
+    ] {
+        let first = if room < bytes { vec!["d", "e"] } else { vec!["d", "e", "b"] };
+        let model = ScriptedModel::new([
+            ScriptedTurn::new(find("b e")).expect_tools(["d", "e"]),
+            ScriptedTurn::new(find("a")).expect_tools(first),
+            // What is not offered can be called all the same.
+            ScriptedTurn::new(ChatReply::default().call("b", "{}")).expect_tools(after.clone()),
+            ScriptedTurn::new(ChatReply::text("Done.")).expect_tools(after).expect_last("Done."),
+        ]);
+        let selector = ByWeight::new(bytes * 2).room(room);
+        Agent::new(model, five()).selector(selector).run("Go").await.unwrap();
+    }
+}
+
+#[test]
+fn what_goes_out_always_goes_before_what_weighs_more() {
+    let pinned = definition("a", 1.0);
+    let pinned = pinned.preference(ToolPreference::default().always());
+    let heavy = definition("b", 9.0);
+    let disabled = definition("c", 9.0);
+    let disabled = disabled.preference(ToolPreference::default().always().disabled());
+    let tools = [&pinned, &heavy, &disabled];
+    let selector = ByWeight::new(definition_bytes(&pinned));
+    assert_eq!(selector.select(Selection::new(&tools)), [&pinned]);
+}
+
+/// Keeps the definitions of each request, as they are printed.
+#[derive(Default)]
+struct Kept(Mutex<Vec<String>>);
+
+struct Keeper(Arc<Kept>, ScriptedModel);
+
+#[async_trait]
+impl ChatModel for Keeper {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        self.0.0.lock().unwrap().push(serde_json::to_string(request.tools).unwrap());
+        self.1.reply(request).await
+    }
+}
+
+#[tokio::test]
+async fn definitions_are_the_same_bytes_while_nothing_changes() {
+    let half = 2 * definition_bytes(&definition("a", 1.0));
+    let selectors: Vec<Box<dyn Fn(Agent) -> Agent>> = vec![
+        Box::new(|agent| agent.selector(AllTools)),
+        Box::new(move |agent| agent.selector(ByWeight::new(half))),
+        #[cfg(feature = "search")]
+        Box::new(|agent| agent.selector(tool_runtime::registry::BySearch::new().always(["c"]))),
+        #[cfg(feature = "search")]
+        Box::new(|agent| agent.selector(tool_runtime::registry::BySearch::new().fitting(2))),
+        Box::new(|agent| agent.selector(choice(|all| all.tools.iter().rev().copied().collect()))),
+        Box::new(|agent| agent.selector(choice(|_| panic!("on purpose")))),
+    ];
+    for selected in selectors {
+        let kept = Arc::new(Kept::default());
+        let call = || ChatReply::default().call("a", "{}");
+        let script = [call(), find("a"), call(), call(), ChatReply::text("Done.")];
+        let model = Keeper(Arc::clone(&kept), ScriptedModel::new(script));
+        let registry = five();
+        let agent = selected(Agent::new(model, registry.clone()));
+        // A tool is replaced by its like: nothing has changed.
+        registry.register(Arc::new(Named(definition("c", 3.0)))).unwrap();
+        agent.run("Is a or c there?").await.unwrap();
+        let sent = kept.0.lock().unwrap().clone();
+        assert_eq!(sent.len(), 5);
+        assert_eq!(sent[0], sent[1]);
+        // What was pulled in is behind it.
+        assert!(sent[2].starts_with(sent[0].trim_end_matches(']')), "{sent:?}");
+        assert_eq!((&sent[2], &sent[2]), (&sent[3], &sent[4]));
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_keeps_the_tools_that_it_has_come_to() {
+    let bytes = definition_bytes(&definition("a", 1.0));
+    let expect = |tools: [&str; 3], reply| ScriptedTurn::new(reply).expect_tools(tools);
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(find("b")).expect_tools(["e"]),
+        ScriptedTurn::new(find("a")).expect_tools(["e", "b"]),
+        expect(["e", "b", "a"], ChatReply::text("Done.")),
+        expect(["e", "b", "a"], ChatReply::text("Still there.")),
+        expect(["e", "b", "a"], ChatReply::text("And on another day.")),
+        expect(["e", "b", "a"], ChatReply::text("And for a turn.")),
+        expect(["e", "b", "a"], ChatReply::default()),
+        expect(["e", "b", "a"], ChatReply::text("And after a stop.")),
+    ]);
+    let agent = Agent::new(model, five()).selector(ByWeight::new(bytes));
+    let answer = agent.run("Go").await.unwrap();
+    let answer = agent.run(answer.then("And now?")).await.unwrap();
+    assert_eq!(answer.text, "Still there.");
+
+    let saved = serde_json::to_string(&answer.offered).unwrap();
+    let offered: Offered = serde_json::from_str(&saved).unwrap();
+    assert_eq!(offered.pulled_in(), ["b", "a"]);
+    let prompt = Prompt::from("Another day").offered(offered.clone());
+    assert_eq!(agent.run(prompt).await.unwrap().text, "And on another day.");
+
+    let turn = Turn::new(vec![Message::user("Go")], 9).with_offered(offered.clone());
+    let turn: Turn = serde_json::from_str(&serde_json::to_string(&turn).unwrap()).unwrap();
+    assert_eq!(agent.run(turn).await.unwrap().text, "And for a turn.");
+
+    let stopped = agent.run(Prompt::from("Hm").offered(offered)).await.unwrap_err();
+    let prompt = Prompt::from(stopped.transcript).offered(stopped.offered);
+    assert_eq!(agent.run(prompt).await.unwrap().text, "And after a stop.");
+}

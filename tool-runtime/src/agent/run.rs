@@ -11,7 +11,7 @@ use crate::event::{EffectRecord, Event, ToolExecution};
 use crate::guard::{Guarded, Panic, guarded};
 use crate::message::Message;
 use crate::models::ChatRequest;
-use crate::registry::{AllTools, Selection, Selector};
+use crate::registry::{AllTools, Selection, Selector, Snapshot};
 use crate::tool::ToolDefinition;
 
 pub(super) async fn run(agent: &Agent, prompt: Prompt) -> Result<Answer, Stopped> {
@@ -59,7 +59,7 @@ async fn drive(agent: &Agent, turn: &mut Turn) -> Result<(), StopReason> {
             }
             Step::Call(calls) => {
                 let done = dispatcher.dispatch_on(&tools, calls).await;
-                turn.pull_in(done.iter().flat_map(found));
+                turn.pull_in(done.iter().flat_map(|execution| found(execution, &tools)));
                 turn.on_results(done.into_iter().map(|execution| execution.result).collect())?;
             }
             Step::Done(Outcome::Answered) => return Ok(()),
@@ -91,13 +91,17 @@ fn select<'t>(
     turn.offer(tools.iter().copied().filter(|tool| chosen.contains(&tool.name)).collect())
 }
 
-/// The tools that a call found.
-fn found(execution: &ToolExecution) -> impl Iterator<Item = String> {
+/// The full names of the tools that a call found. One that says what models call them by now means
+/// those that are called so now.
+fn found(execution: &ToolExecution, tools: &Snapshot) -> impl Iterator<Item = String> {
     let names = execution.effects.iter().filter_map(|effect| match effect {
         EffectRecord::ToolsFound { names } => Some(names.clone()),
         _ => None,
     });
-    names.flatten()
+    let full = |name: String| {
+        tools.entry(&name).map_or_else(|| name.clone(), |entry| entry.full_name().to_owned())
+    };
+    names.flatten().map(full)
 }
 
 async fn ask(

@@ -40,10 +40,10 @@ pub struct Turn {
     /// How the last reply ended.
     #[serde(default)]
     finish: Finish,
-    /// The names of the tools that the model pulled in, in the order in which they came.
+    /// The full names of the tools that the model pulled in, in the order in which they came.
     #[serde(default)]
     pulled_in: Vec<String>,
-    /// The names of the tools that the model was offered, in the order in which they first were.
+    /// The full names of the tools that the model was offered, in the order in which they first were.
     #[serde(default)]
     offered: Vec<String>,
 }
@@ -97,12 +97,13 @@ impl Turn {
         }
     }
 
-    /// The names of the tools that the model pulled in.
+    /// The full names of the tools that the model pulled in: those that are theirs whatever the model
+    /// calls them by now.
     pub fn pulled_in(&self) -> &[String] {
         &self.pulled_in
     }
 
-    /// These tools were found for the model.
+    /// The tools of these full names were found for the model.
     pub fn pull_in(&mut self, names: impl IntoIterator<Item = String>) {
         for name in names {
             if !self.pulled_in.contains(&name) {
@@ -116,11 +117,11 @@ impl Turn {
     /// turns stays valid.
     pub fn offer<'t>(&mut self, mut tools: Vec<&'t ToolDefinition>) -> Vec<&'t ToolDefinition> {
         tools.sort_by(|a, b| a.name.cmp(&b.name));
-        let places: HashMap<_, _> = self.offered.iter().zip(0..).collect();
+        let places: HashMap<_, _> = self.offered.iter().map(String::as_str).zip(0..).collect();
         // New ones keep their order behind the others.
-        tools.sort_by_key(|tool| places.get(&tool.name).copied().unwrap_or(usize::MAX));
-        let new = tools.iter().filter(|tool| !places.contains_key(&tool.name));
-        let new: Vec<_> = new.map(|tool| tool.name.clone()).collect();
+        tools.sort_by_key(|tool| places.get(tool.full_name()).copied().unwrap_or(usize::MAX));
+        let new = tools.iter().filter(|tool| !places.contains_key(tool.full_name()));
+        let new: Vec<_> = new.map(|tool| tool.full_name().to_owned()).collect();
         self.offered.extend(new);
         tools
     }

@@ -10,6 +10,7 @@ mod context;
 mod definition;
 mod error;
 mod extensions;
+pub(crate) mod full_name;
 pub mod function;
 pub(crate) mod layout;
 mod output;

@@ -50,7 +50,7 @@ impl BySearch {
         Self::default()
     }
 
-    /// The tools of these names go out on every turn.
+    /// The tools that [go by](ToolDefinition::goes_by) these names go out on every turn.
     #[must_use]
     pub fn always<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.always.extend(names.into_iter().map(Into::into));
@@ -74,7 +74,7 @@ impl Selector for BySearch {
         let fitting: HashSet<_> = fitting.map(|(name, _)| name).collect();
         let chosen = tools.iter().copied().filter(|tool| {
             tool.name == SearchTools::NAME
-                || self.always.contains(&tool.name)
+                || self.always.iter().any(|name| tool.goes_by(name))
                 || selection.is_pulled_in(tool)
                 || fitting.contains(tool.name.as_str())
         });

@@ -36,7 +36,7 @@ pub struct Selection<'a> {
     pub tools: &'a [&'a ToolDefinition],
     /// What the user said last.
     pub asked: &'a str,
-    /// The names of the tools that the model pulled in during the run.
+    /// The full names of the tools that the model pulled in during the run.
     pub pulled_in: &'a [String],
 }
 
@@ -53,7 +53,7 @@ impl<'a> Selection<'a> {
         self
     }
 
-    /// The names of the tools that the model pulled in.
+    /// The full names of the tools that the model pulled in.
     #[must_use]
     pub fn pulled_in(mut self, names: &'a [String]) -> Self {
         self.pulled_in = names;
@@ -62,7 +62,7 @@ impl<'a> Selection<'a> {
 
     /// Whether the model pulled this tool in.
     pub fn is_pulled_in(&self, tool: &ToolDefinition) -> bool {
-        self.pulled_in.contains(&tool.name)
+        self.pulled_in.iter().any(|name| name == tool.full_name())
     }
 }
 

@@ -139,7 +139,7 @@ impl Tool for SearchTools {
                  such tool.",
             ));
         }
-        let names = found.iter().map(|tool| tool.name.clone()).collect();
+        let names = found.iter().map(|tool| tool.full_name().to_owned()).collect();
         Ok(ToolOutput::text(told(&found)).with_effect(EffectRecord::ToolsFound { names }))
     }
 }

@@ -69,3 +69,79 @@ fn ask<T>(question: impl FnOnce() -> T) -> Option<T> {
     IS_ASKING.set(false);
     answer
 }
+
+/// In every order of steps that shuttle tries: see [`cell`](super::cell).
+#[cfg(all(test, shuttle))]
+mod tests {
+    use std::sync::Arc;
+
+    use async_trait::async_trait;
+    use serde_json::json;
+    use shuttle::thread;
+
+    use crate::message::Arguments;
+    use crate::registry::{MemoryDescriptions, Registry};
+    use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
+
+    const SCHEDULES: usize = 3_000;
+
+    struct Named(ToolDefinition);
+
+    #[async_trait]
+    impl Tool for Named {
+        fn definition(&self) -> &ToolDefinition {
+            &self.0
+        }
+
+        async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+            Err(ToolError::failed("never called"))
+        }
+    }
+
+    fn named(name: &str) -> Arc<dyn Tool> {
+        Arc::new(Named(ToolDefinition::new(name, "Its own.", json!({ "type": "object" }))))
+    }
+
+    /// While tools come and go, one who has changed a description is shown it, or a later one, and
+    /// in the end everything is described as it should be.
+    #[test]
+    fn a_changed_description_reaches_every_tool() {
+        shuttle::check_random(
+            || {
+                let store = MemoryDescriptions::default();
+                let registry = Registry::new().descriptions(store.clone());
+                registry.register(named("kept")).unwrap();
+                registry.register(named("going")).unwrap();
+                let writer = |number: u32| {
+                    let (registry, store) = (registry.clone(), store.clone());
+                    thread::spawn(move || {
+                        let name = format!("described_{number}");
+                        store.set(name.as_str(), "By the store.");
+                        registry.register(named(&name)).unwrap();
+                        store.set("kept", format!("By {number}."));
+                        let shown = registry.snapshot();
+                        let told = |name| shown.definition(name).unwrap().description.as_str();
+                        assert!(told("kept").starts_with("By "));
+                        assert_eq!(told(&name), "By the store.");
+                    })
+                };
+                let mut threads: Vec<_> = (0..2).map(writer).collect();
+                let leaving = registry.clone();
+                threads.push(thread::spawn(move || drop(leaving.unregister("going"))));
+                for thread in threads {
+                    thread.join().unwrap();
+                }
+                let last = registry.snapshot();
+                let names: Vec<_> = last.entries().map(|entry| entry.name()).collect();
+                assert_eq!(names, ["described_0", "described_1", "kept"]);
+                assert!(!registry.contents.load().described().is_outdated());
+                let told: Vec<_> =
+                    last.entries().map(|entry| entry.definition().description.as_str()).collect();
+                assert_eq!(told[..2], ["By the store."; 2]);
+                let store: &dyn super::DescriptionStore = &store;
+                assert_eq!(Some(told[2]), store.description("kept").as_deref());
+            },
+            SCHEDULES,
+        );
+    }
+}

@@ -14,7 +14,7 @@ use std::thread;
 use serde_json::{Value, json};
 use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, Snapshot, Withdrawn};
 use tool_runtime::{
-    Agent, Arguments, Availability, ChatReply, Message, Registry, RegistryError, ScriptedModel,
+    Agent, Arguments, Availability, ChatReply, EffectRecord, Message, Registry, RegistryError, ScriptedModel,
     ScriptedTurn, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolPreference, Tools,
     async_trait, tool, tools,
 };

@@ -1,5 +1,7 @@
 //! What models call tools, and what names mean when others come and go.
 
+use tool_runtime::registry::{Selection, Selector};
+
 use super::*;
 
 fn register(registry: &Registry, provider: &str, own: &str) -> Result<(), RegistryError> {
@@ -177,4 +179,38 @@ async fn toolboxes_of_one_kind_stand_beside_each_other() {
     }
     let _ = registry.withdraw("baker");
     assert_eq!(names(&registry), ["butcher__sells", "open", "sells"]);
+}
+
+/// Finds tools, and makes another provider's come.
+#[tool(effect = "write")]
+async fn look(ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
+    let registry: &Registry = ctx.get().ok_or("no registry")?;
+    registry.register_from("b", named("find", "By b."))?;
+    // By the name that the model knew it by when it asked.
+    let names = vec!["find".to_owned()];
+    Ok(ToolOutput::text("Found.").with_effect(EffectRecord::ToolsFound { names }))
+}
+
+/// The search, and what was found.
+struct Found;
+
+impl Selector for Found {
+    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+        let tools = selection.tools.iter().copied();
+        tools.filter(|tool| tool.name == "look" || selection.is_pulled_in(tool)).collect()
+    }
+}
+
+#[tokio::test]
+async fn what_was_pulled_in_stays_when_it_is_called_otherwise() {
+    let registry = holding(&[("a", "find")]);
+    registry.register_all(tools![look]).unwrap();
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::default().call("look", "{}")).expect_tools(["look"]),
+        ScriptedTurn::new(ChatReply::default().call("look", "{}"))
+            .expect_tools(["look", "a__find"]),
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_tools(["look", "a__find"]),
+    ]);
+    let agent = Agent::new(model, registry.clone()).selector(Found).extension(registry);
+    assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }

@@ -71,7 +71,7 @@ mod scheduled {
 }
 
 /// In every order of steps that shuttle tries:
-/// `RUSTFLAGS="--cfg shuttle" cargo test -p tool-runtime --lib registry`
+/// `RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=target/shuttle cargo test -p tool-runtime --lib registry`
 #[cfg(all(test, shuttle))]
 mod tests {
     use std::convert::Infallible;

@@ -80,7 +80,7 @@ mod tests {
     use shuttle::thread;
 
     use crate::message::Arguments;
-    use crate::registry::{MemoryDescriptions, Registry};
+    use crate::registry::{DescriptionStore, MemoryDescriptions, Registry};
     use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
 
     const SCHEDULES: usize = 3_000;
@@ -122,12 +122,15 @@ mod tests {
                         let shown = registry.snapshot();
                         let told = |name| shown.definition(name).unwrap().description.as_str();
                         assert!(told("kept").starts_with("By "));
-                        assert_eq!(told(&name), "By the store.");
+                        assert!(told(&name).starts_with("By "));
                     })
                 };
                 let mut threads: Vec<_> = (0..2).map(writer).collect();
-                let leaving = registry.clone();
-                threads.push(thread::spawn(move || drop(leaving.unregister("going"))));
+                let (other, to) = (registry.clone(), store.clone());
+                threads.push(thread::spawn(move || {
+                    to.set("described_0", "By another.");
+                    drop(other.unregister("going"));
+                }));
                 for thread in threads {
                     thread.join().unwrap();
                 }
@@ -135,11 +138,35 @@ mod tests {
                 let names: Vec<_> = last.entries().map(|entry| entry.name()).collect();
                 assert_eq!(names, ["described_0", "described_1", "kept"]);
                 assert!(!registry.contents.load().described().is_outdated());
-                let told: Vec<_> =
-                    last.entries().map(|entry| entry.definition().description.as_str()).collect();
-                assert_eq!(told[..2], ["By the store."; 2]);
-                let store: &dyn super::DescriptionStore = &store;
-                assert_eq!(Some(told[2]), store.description("kept").as_deref());
+                for entry in last.entries() {
+                    let told = store.description(entry.name());
+                    assert_eq!(Some(&*entry.definition().description), told.as_deref());
+                }
+            },
+            SCHEDULES,
+        );
+    }
+
+    /// One that is registered while it is being described, and while others are asked for.
+    #[test]
+    fn a_tool_that_comes_meanwhile_is_described() {
+        shuttle::check_random(
+            || {
+                let store = MemoryDescriptions::default();
+                let registry = Registry::new().descriptions(store.clone());
+                let other = registry.clone();
+                let coming = thread::spawn(move || other.register(named("coming")).map(drop));
+                let (seen, to) = (registry.clone(), store.clone());
+                let describing = thread::spawn(move || {
+                    thread::yield_now();
+                    to.set("coming", "By the store.");
+                    drop(seen.snapshot());
+                });
+                coming.join().unwrap().unwrap();
+                describing.join().unwrap();
+                let last = registry.snapshot();
+                assert_eq!(last.definition("coming").unwrap().description, "By the store.");
+                assert_eq!(registry.contents.load().described().version, Some(store.version()));
             },
             SCHEDULES,
         );

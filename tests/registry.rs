@@ -14,9 +14,9 @@ use std::thread;
 use serde_json::{Value, json};
 use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, Snapshot, Withdrawn};
 use tool_runtime::{
-    Agent, Arguments, Availability, ChatReply, EffectRecord, Message, Registry, RegistryError, ScriptedModel,
-    ScriptedTurn, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolPreference, Tools,
-    async_trait, tool, tools,
+    Agent, Arguments, Availability, ChatReply, EffectRecord, Message, Registry, RegistryError,
+    ScriptedModel, ScriptedTurn, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    ToolPreference, Tools, async_trait, tool, tools,
 };
 
 /// A tool that is only looked at; its description tells two of one name apart.

@@ -19,7 +19,7 @@ use crate::tool::full_name::parts;
 pub(super) struct Contents {
     table: Table,
     /// By the full names of tools, whether they are there by now or not.
-    preferences: Arc<BTreeMap<String, ToolPreference>>,
+    preferences: Arc<BTreeMap<String, Arc<ToolPreference>>>,
     described: Described,
     /// By the names that models call them by; made when they are first listed.
     sorted: OnceLock<Arc<[Arc<Entry>]>>,
@@ -89,10 +89,10 @@ impl Contents {
     }
 
     /// With what those should know of a tool who decide which are offered.
-    pub(super) fn prefer(&self, entry: &Entry, preference: &ToolPreference) -> Self {
+    pub(super) fn prefer(&self, entry: &Entry, preference: &Arc<ToolPreference>) -> Self {
         let mut next = self.clone();
         let preferences = Arc::make_mut(&mut next.preferences);
-        preferences.insert(entry.full_name().to_owned(), preference.clone());
+        preferences.insert(entry.full_name().to_owned(), Arc::clone(preference));
         next.edit(entry.own_name(), |_| ());
         next
     }
@@ -140,7 +140,7 @@ impl Contents {
             for tool in tools {
                 let is_bare = naming::is_bare(tool.provider(), own, count);
                 let preference = self.preferences.get(tool.full_name());
-                Entry::settle(tool, is_bare, preference);
+                Entry::settle(tool, is_bare, preference.map(AsRef::as_ref));
             }
         });
     }

@@ -116,6 +116,7 @@ impl Registry {
     /// again, as that of a server is which comes back.
     pub fn prefer(&self, name: &str, preference: ToolPreference) -> bool {
         let Some(held) = self.held_as(name) else { return false };
+        let preference = Arc::new(preference);
         self.change(|contents| (contents.prefer(&held, &preference), ()));
         true
     }
@@ -185,7 +186,7 @@ impl Registry {
     /// Puts entries in their places; those that were there come back.
     fn put(&self, new: Vec<Arc<Entry>>) -> Result<Vec<Arc<Entry>>, RegistryError> {
         let described = self.contents.load().described().now();
-        let new: Vec<_> = new.iter().map(|entry| Arc::new(described.tell(entry))).collect();
+        let new: Vec<_> = new.into_iter().map(|entry| Arc::new(described.tell(&entry))).collect();
         Ok(self.contents.change(|contents| contents.put(&new, &described))?.1)
     }
 

@@ -65,4 +65,3 @@ pub(super) fn take(tools: &mut Vec<Arc<Entry>>, provider: Option<&str>) -> Optio
 fn place(tools: &[Arc<Entry>], provider: Option<&str>) -> Result<usize, usize> {
     tools.binary_search_by(|tool| tool.provider().cmp(&provider))
 }
-

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use tool_runtime::registry::{BySearch, SearchTools, definition_bytes};
 use tool_runtime::schema::Schema;
 use tool_runtime::{
-    Agent, Arguments, ChatReply, Event, Registry, ScriptedModel, Tool, ToolContext, ToolDefinition,
+    Agent, Arguments, ChatReply, Registry, ScriptedModel, Tool, ToolContext, ToolDefinition,
     ToolError, ToolOutput, args, async_trait,
 };
 

@@ -1,17 +1,22 @@
 //! The registry: what is registered, what is seen of it, and under which names.
 
-use std::collections::BTreeMap;
+#[path = "registry/foreign.rs"]
+mod foreign;
+#[path = "registry/model.rs"]
+mod model;
+#[path = "registry/naming.rs"]
+mod naming;
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use proptest::prelude::*;
 use serde_json::{Value, json};
-use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, Withdrawn};
+use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, Snapshot, Withdrawn};
 use tool_runtime::{
-    Agent, Arguments, Availability, ChatReply, Message, Registry, RegistryError, ScriptedModel,
-    ScriptedTurn, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolPreference, Tools,
-    async_trait, tool, tools,
+    Agent, Arguments, Availability, ChatReply, EffectRecord, Message, Registry, RegistryError,
+    ScriptedModel, ScriptedTurn, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
+    ToolPreference, Tools, async_trait, tool, tools,
 };
 
 /// A tool that is only looked at; its description tells two of one name apart.
@@ -69,24 +74,6 @@ fn two_providers_tools_of_one_name_are_both_seen() {
     assert_eq!(names(&registry), ["find"]);
     registry.restore(b).unwrap();
     assert_eq!(names(&registry), ["a__find", "b__find"]);
-}
-
-#[test]
-fn a_name_that_would_hide_another_is_refused() {
-    let registry = Registry::new();
-    registry.register(named("a__find", "Sits there.")).unwrap();
-    registry.register_from("a", named("find", "A's.")).unwrap();
-    let refused = registry.register_from("b", named("find", "B's.")).unwrap_err();
-    assert!(matches!(refused, RegistryError::Duplicate { name } if name == "a__find"));
-    assert_eq!(names(&registry), ["a__find", "find"]);
-
-    let long = "n".repeat(128);
-    registry.register_from("a", named(&long, "A's.")).unwrap();
-    assert!(registry.register_from("b", named(&long, "B's.")).is_err());
-    for provider in ["", "a b", "ä", &"p".repeat(33)] {
-        let refused = registry.register_from(provider, named("x", "X.")).unwrap_err();
-        assert!(matches!(refused, RegistryError::Provider { .. }), "{provider}");
-    }
 }
 
 #[test]
@@ -170,13 +157,32 @@ fn descriptions_come_from_the_store_as_soon_as_it_moves() {
 }
 
 #[test]
-fn preferences_stay_when_others_come() {
+fn preferences_stay_with_their_tool() {
     let registry = Registry::new();
     registry.register_all([named("a", "A."), named("b", "B.")].into_iter().collect()).unwrap();
-    assert!(registry.prefer("a", ToolPreference::default().weight(2.0)));
-    assert!(!registry.prefer("c", ToolPreference::default()));
+    let heavy = || ToolPreference::default().weight(2.0);
+    let weight = |name: &str| registry.snapshot().definition(name).unwrap().preference.weight;
+    assert!(registry.prefer("a", heavy()));
+    assert!(!registry.prefer("c", heavy()));
     registry.register(named("c", "C.")).unwrap();
-    assert_eq!(registry.snapshot().definition("a").unwrap().preference.weight, 2.0);
+    assert_eq!(weight("a"), 2.0);
+
+    // Its server comes back, or it is replaced.
+    registry.register_from("p", named("d", "D.")).unwrap();
+    assert!(registry.prefer("d", ToolPreference::default().disabled()));
+    let _ = registry.withdraw("p");
+    registry.register_from("p", named("d", "D's new.")).unwrap();
+    assert!(!registry.snapshot().definition("d").unwrap().preference.enabled);
+    registry.register_from("q", named("d", "Q's.")).unwrap();
+    assert!(!registry.snapshot().definition("p__d").unwrap().preference.enabled);
+    assert!(registry.snapshot().definition("q__d").unwrap().preference.enabled);
+
+    // A view changes what it holds.
+    let view = registry.without(["b"]);
+    assert!(!view.prefer("b", heavy()));
+    assert_eq!(weight("b"), 1.0);
+    let withdrawn = registry.without(["p__d"]).withdraw("p");
+    assert!(withdrawn.is_empty() && registry.snapshot().get("p__d").is_some());
 }
 
 #[test]
@@ -250,104 +256,6 @@ fn definitions_are_the_same_bytes_from_all_threads() {
             threads.spawn(|| (0..200).for_each(|_| assert_eq!(bytes(&view), wanted)));
         }
     });
-}
-
-/// What may be done to a registry.
-#[derive(Clone, Debug)]
-enum Change {
-    Register(Option<&'static str>, &'static str, u8),
-    Unregister(&'static str),
-    Withdraw(&'static str),
-    Restore,
-    Describe(&'static str, u8),
-}
-
-fn changes() -> impl Strategy<Value = Vec<Change>> {
-    let provider = || prop_oneof![Just("p"), Just("q")];
-    let name = || prop_oneof![Just("a"), Just("b"), Just("c")];
-    let change = prop_oneof![
-        4 => (prop::option::of(provider()), name(), any::<u8>())
-            .prop_map(|(provider, name, mark)| Change::Register(provider, name, mark)),
-        2 => name().prop_map(Change::Unregister),
-        1 => provider().prop_map(Change::Withdraw),
-        1 => Just(Change::Restore),
-        1 => (prop_oneof![name(), Just("p__a"), Just("q__b")], any::<u8>())
-            .prop_map(|(name, mark)| Change::Describe(name, mark)),
-    ];
-    prop::collection::vec(change, 0..40)
-}
-
-/// A registry as a plain map: from where a tool stands to what it says.
-type Plain = BTreeMap<(Option<&'static str>, &'static str), u8>;
-
-fn shown(plain: &Plain, described: &BTreeMap<&str, u8>) -> BTreeMap<String, String> {
-    let bearers = |name: &str| plain.keys().filter(|(_, other)| *other == name).count();
-    let shown = plain.iter().map(|((provider, name), original)| {
-        let shown = match provider {
-            Some(provider) if bearers(name) > 1 => format!("{provider}__{name}"),
-            _ => (*name).to_owned(),
-        };
-        let full = provider.map(|provider| format!("{provider}__{name}"));
-        let mark =
-            full.and_then(|full| described.get(full.as_str())).or(described.get(shown.as_str()));
-        let mark = mark.unwrap_or(original);
-        (shown, format!("Number {mark}."))
-    });
-    shown.collect()
-}
-
-proptest! {
-    #[test]
-    fn a_registry_is_a_map(changes in changes()) {
-        let store = MemoryDescriptions::default();
-        let registry = Registry::new().descriptions(store.clone());
-        let (mut plain, mut described) = (Plain::new(), BTreeMap::new());
-        let mut away: Option<(Withdrawn, Plain)> = None;
-        let mut snapshots = Vec::new();
-        for change in changes {
-            match change {
-                Change::Register(provider, name, mark) => {
-                    let tool = named(name, &format!("Number {mark}."));
-                    let displaced = match provider {
-                        None => registry.register(tool),
-                        Some(provider) => registry.register_from(provider, tool),
-                    };
-                    let before = plain.insert((provider, name), mark);
-                    let displaced = displaced.unwrap().map(|tool| tool.definition().description.clone());
-                    prop_assert_eq!(displaced, before.map(|mark| format!("Number {mark}.")));
-                }
-                Change::Unregister(name) => {
-                    let bearers: Vec<_> = plain.keys().filter(|(_, other)| *other == name).copied().collect();
-                    let taken = bearers.iter().find(|(provider, _)| provider.is_none() || bearers.len() == 1);
-                    prop_assert_eq!(registry.unregister(name).is_some(), taken.is_some());
-                    taken.map(|place| plain.remove(place));
-                }
-                Change::Withdraw(provider) => {
-                    let (gone, kept) = plain.into_iter().partition(|((of, _), _)| *of == Some(provider));
-                    plain = kept;
-                    away = Some((registry.withdraw(provider), gone));
-                }
-                Change::Restore => if let Some((withdrawn, gone)) = away.take() {
-                    registry.restore(withdrawn).unwrap();
-                    plain.extend(gone);
-                },
-                Change::Describe(name, mark) => {
-                    store.set(name, format!("Number {mark}."));
-                    described.insert(name, mark);
-                }
-            }
-            snapshots.push((registry.snapshot(), shown(&plain, &described)));
-        }
-        // Each snapshot still shows what there was when it was taken.
-        for (snapshot, wanted) in snapshots {
-            let said = snapshot.entries().map(|entry| {
-                let definition = entry.definition();
-                assert_eq!(snapshot.get(entry.name()).unwrap().definition().name, entry.own_name());
-                (definition.name.clone(), definition.description.clone())
-            });
-            prop_assert_eq!(said.collect::<BTreeMap<_, _>>(), wanted);
-        }
-    }
 }
 
 /// Installs a tool named `fresh`.

@@ -31,12 +31,13 @@ pub struct Offered {
 }
 
 impl Offered {
-    /// The names of the tools that the model pulled in, in the order in which they came.
+    /// The full names of the tools that the model pulled in, in the order in which they came: those
+    /// that are theirs whatever the model calls them by now.
     pub fn pulled_in(&self) -> &[String] {
         &self.pulled_in
     }
 
-    /// The names of the tools that the model was offered, in the order in which they first were.
+    /// The full names of the tools that the model was offered, in the order in which they first were.
     pub fn order(&self) -> &[String] {
         &self.order
     }
@@ -56,13 +57,13 @@ impl Offered {
         mut tools: Vec<&'t ToolDefinition>,
     ) -> Vec<&'t ToolDefinition> {
         let places: HashMap<_, _> = self.order.iter().map(String::as_str).zip(0..).collect();
-        let place = |tool: &ToolDefinition| places.get(tool.name.as_str()).copied();
+        let place = |tool: &ToolDefinition| places.get(tool.full_name()).copied();
         tools.sort_by(|a, b| {
             let places = [a, b].map(|tool| place(tool).unwrap_or(usize::MAX));
             places[0].cmp(&places[1]).then_with(|| a.name.cmp(&b.name))
         });
         let new = tools.iter().filter(|tool| place(tool).is_none());
-        let new: Vec<_> = new.map(|tool| tool.name.clone()).collect();
+        let new: Vec<_> = new.map(|tool| tool.full_name().to_owned()).collect();
         self.order.extend(new);
         tools
     }

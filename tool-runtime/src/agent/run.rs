@@ -106,7 +106,7 @@ impl<'a> Run<'a> {
             None => self.dispatcher.dispatch_on(tools, batch).await,
             Some(elsewhere) => dispatched(elsewhere.as_ref(), batch, calls).await,
         };
-        self.turn.pull_in(done.iter().flat_map(found));
+        self.turn.pull_in(done.iter().flat_map(|execution| found(execution, tools)));
         let halted = self.dispatcher.halted_at(&done).and_then(|at| done.get(at)).cloned();
         let (pending, done): (Vec<_>, Vec<_>) =
             done.into_iter().partition(ToolExecution::is_pending);
@@ -242,11 +242,15 @@ fn chosen(
     known.map(|tool| tool.name.clone()).collect()
 }
 
-/// The tools that a call found.
-fn found(execution: &ToolExecution) -> impl Iterator<Item = String> {
+/// The full names of the tools that a call found. One that says what models call them by now means
+/// those that are called so now.
+fn found(execution: &ToolExecution, tools: &Snapshot) -> impl Iterator<Item = String> {
     let names = execution.effects.iter().filter_map(|effect| match effect {
         EffectRecord::ToolsFound { names } => Some(names.clone()),
         _ => None,
     });
-    names.flatten()
+    let full = |name: String| {
+        tools.entry(&name).map_or_else(|| name.clone(), |entry| entry.full_name().to_owned())
+    };
+    names.flatten().map(full)
 }

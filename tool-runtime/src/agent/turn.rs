@@ -111,7 +111,7 @@ impl Turn {
         &self.offered
     }
 
-    /// These tools were found for the model.
+    /// The tools of these full names were found for the model.
     pub fn pull_in(&mut self, names: impl IntoIterator<Item = String>) {
         self.offered.pull_in(names);
     }

@@ -25,7 +25,7 @@ pub enum EffectRecord {
     },
     /// Tools were found that the model is to be offered from now on.
     ToolsFound {
-        /// Their names, best first.
+        /// Their full names, best first.
         names: Vec<String>,
     },
     /// Something of the program's own kind.

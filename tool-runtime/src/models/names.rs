@@ -1,7 +1,7 @@
 //! Names of tools, as providers want them, and back.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 /// What a provider asks of a tool's name. Letters and digits of ASCII fit everywhere.
 ///
@@ -69,7 +69,8 @@ const fn is_letter(c: char) -> bool {
 ///
 /// A name that fits stays. Another is fitted, and marked by a hash of itself where two would be one:
 /// so a name that was sent once is sent the same way again, whatever other tools come and go, as
-/// long as nothing else is fitted to it.
+/// long as nothing else is fitted to it. No two tools are sent under one name, and each name that is
+/// sent leads back to its tool.
 ///
 /// ```
 /// use tool_runtime::models::{NameRules, WireNames};
@@ -93,7 +94,8 @@ pub struct WireNames {
 impl WireNames {
     /// The names of tools, by a provider's rules.
     pub fn new<'n>(names: impl IntoIterator<Item = &'n str>, rules: NameRules) -> Self {
-        let names: Vec<&str> = names.into_iter().collect();
+        // Sorted, so that the order in which tools come decides nothing.
+        let names: BTreeSet<&str> = names.into_iter().collect();
         let mut bearers = HashMap::<Cow<'_, str>, usize>::new();
         for name in &names {
             *bearers.entry(rules.fitted(name)).or_default() += 1;
@@ -103,10 +105,12 @@ impl WireNames {
             let fitted = rules.fitted(name);
             let is_cut = name.chars().count() > rules.longest;
             let wire = if is_cut || bearers.get(&fitted).is_some_and(|bearers| *bearers > 1) {
-                let mark = format!("_{:08x}", hash(name));
-                let head: String =
-                    fitted.chars().take(rules.longest.saturating_sub(mark.len())).collect();
-                head + &mark
+                let mut marked = (0..).map(|turn| marked(name, &fitted, rules.longest, turn));
+                // It is nobody's, nor what another name alone is fitted to.
+                let is_free = |wire: &String| {
+                    !bearers.contains_key(wire.as_str()) && !from.contains_key(wire)
+                };
+                marked.find(is_free).unwrap_or_default()
             } else {
                 fitted.into_owned()
             };
@@ -128,6 +132,13 @@ impl WireNames {
     pub fn own<'n>(&'n self, said: &'n str) -> &'n str {
         self.from.get(said).map_or(said, String::as_str)
     }
+}
+
+/// A name with a mark of its own; at each turn another.
+fn marked(name: &str, fitted: &str, longest: usize, turn: u32) -> String {
+    let mark = format!("_{:08x}", hash(name).wrapping_add(turn));
+    let head: String = fitted.chars().take(longest.saturating_sub(mark.len())).collect();
+    head + &mark
 }
 
 /// FNV-1a, for it is the same on every machine and in every build.
@@ -156,6 +167,30 @@ mod tests {
             }
             assert_eq!((sent[0].as_str(), sent[2].as_str()), ("a", "a_b"));
         }
+    }
+
+    #[test]
+    fn a_mark_never_leads_to_another_tool() {
+        let rules = NameRules::OPENAI;
+        let pair = ["a b", "a/b"];
+        let alone = WireNames::new(pair, rules);
+        // A tool that is named what one of them would be sent as, and one that is fitted to that.
+        let taken = alone.wire("a b").into_owned();
+        let fitted = alone.wire("a/b").replacen('_', ".", 1);
+        // Two long names of one hash.
+        let colliding = ["zyp78t", "h4cnq4"];
+        let long = colliding.map(|end| "n".repeat(80) + end);
+        let names = [pair[0], pair[1], &taken, &fitted, &long[0], &long[1]];
+        let wire = WireNames::new(names, rules);
+        assert_eq!(wire.wire(&taken), taken);
+        let sent: HashSet<_> = names.iter().map(|name| wire.wire(name).into_owned()).collect();
+        assert_eq!(sent.len(), names.len(), "{sent:?}");
+        for name in names {
+            assert_eq!(wire.own(&wire.wire(name)), name);
+        }
+        // The same in whatever order they come, and however often.
+        let again = WireNames::new(names.into_iter().rev().chain(names), rules);
+        assert!(names.iter().all(|name| again.wire(name) == wire.wire(name)));
     }
 
     #[test]

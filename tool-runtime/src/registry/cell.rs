@@ -30,16 +30,22 @@ impl<T> Cell<T> {
         self.current.load_full()
     }
 
-    /// Puts in its place what `change` makes of it, unless that fails.
+    /// Puts in its place what `change` makes of it, unless that fails. Tells what is there then.
+    ///
+    /// `change` runs under the lock and so must run no foreign code. Nor is any dropped under it: what
+    /// was replaced, and all that `change` holds, are let go of when the lock is free.
     pub(super) fn change<R, E>(
         &self,
-        change: impl FnOnce(&T) -> Result<(T, R), E>,
-    ) -> Result<R, E> {
+        change: impl Fn(&T) -> Result<(T, R), E>,
+    ) -> Result<(Arc<T>, R), E> {
+        let current;
         // Who panicked while it held the lock has replaced nothing.
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let (next, told) = change(&self.load())?;
-        self.current.store(Arc::new(next));
-        Ok(told)
+        current = self.load();
+        let (next, told) = change(&current)?;
+        let next = Arc::new(next);
+        self.current.store(Arc::clone(&next));
+        Ok((next, told))
     }
 }
 
@@ -65,7 +71,7 @@ mod scheduled {
 }
 
 /// In every order of steps that shuttle tries:
-/// `RUSTFLAGS="--cfg shuttle" cargo test -p tool-runtime --lib registry`
+/// `RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=target/shuttle cargo test -p tool-runtime --lib registry`
 #[cfg(all(test, shuttle))]
 mod tests {
     use std::convert::Infallible;
@@ -90,7 +96,7 @@ mod tests {
                             let new = old.iter().copied().chain([mark, mark]).collect();
                             Ok::<_, Infallible>((new, old.len()))
                         };
-                        cell.change(put).unwrap()
+                        cell.change(put).unwrap().1
                     })
                 };
                 let writers: Vec<_> = (0..3).map(write).collect();
@@ -120,10 +126,10 @@ mod tests {
                 let cell: Arc<Cell<u32>> = Arc::default();
                 let failing = {
                     let cell = Arc::clone(&cell);
-                    thread::spawn(move || cell.change(|_| Err::<(u32, ()), _>("no")))
+                    thread::spawn(move || cell.change(|_| Err::<(u32, ()), _>("no")).map(drop))
                 };
                 let counted = cell.change(|old| Ok::<_, Infallible>((old + 1, *old)));
-                assert_eq!((failing.join().unwrap(), counted), (Err("no"), Ok(0)));
+                assert_eq!((failing.join().unwrap(), counted), (Err("no"), Ok((Arc::new(1), 0))));
                 assert_eq!(*cell.load(), 1);
             },
             SCHEDULES,

@@ -1,200 +1,153 @@
 //! What a registry holds at one moment: never changed, only replaced.
+//!
+//! All of this is pure: foreign code was asked before. A change costs what it changes, for the rest
+//! is shared with what was there before.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
-use foldhash::fast::RandomState;
-
+use super::described::Described;
 use super::error::RegistryError;
-use super::{DescriptionStore, Tools};
-use crate::guard::guarded;
-use crate::tool::{Availability, Tool, ToolDefinition, ToolPreference};
+use super::table::Table;
+use super::{Entry, namesakes, naming};
+use crate::tool::ToolPreference;
+use crate::tool::full_name::parts;
 
-/// Between a provider and the name of its tool, where the name alone would be another's as well.
-const JOINT: &str = "__";
-
-/// A registered tool, and what it said of itself when it was registered: it is asked but once, so
-/// that it neither changes its mind nor crashes between two calls.
-#[derive(Clone)]
-pub struct Entry {
-    tool: Arc<dyn Tool>,
-    provider: Option<Arc<str>>,
-    /// As the tool has it.
-    own: Arc<ToolDefinition>,
-    /// As models are told: under a name that is its alone, with the description of the store.
-    shown: Arc<ToolDefinition>,
-}
-
-impl Entry {
-    pub(super) fn new(
-        tool: Arc<dyn Tool>,
-        provider: Option<Arc<str>>,
-    ) -> Result<Self, RegistryError> {
-        let own = tool.definition();
-        own.validate()?;
-        let own = Arc::new(own.clone());
-        Ok(Self { tool, provider, shown: Arc::clone(&own), own })
-    }
-
-    /// The tool.
-    pub fn tool(&self) -> &Arc<dyn Tool> {
-        &self.tool
-    }
-
-    /// What models are told of it.
-    pub fn definition(&self) -> &ToolDefinition {
-        &self.shown
-    }
-
-    /// The same, to keep.
-    pub fn shared_definition(&self) -> &Arc<ToolDefinition> {
-        &self.shown
-    }
-
-    /// Under whom it is registered, if under anybody.
-    pub fn provider(&self) -> Option<&str> {
-        self.provider.as_deref()
-    }
-
-    /// The name that models call it by.
-    pub fn name(&self) -> &str {
-        &self.shown.name
-    }
-
-    /// The name that it gave itself. Another provider's tool may have the same.
-    pub fn own_name(&self) -> &str {
-        &self.own.name
-    }
-
-    /// Whether it can run now, and why not. A tool that panics when it is asked can't: it won't do
-    /// better when it is called.
-    pub fn availability(&self) -> Availability {
-        guarded(|| self.tool.availability())
-            .unwrap_or_else(|panic| Availability::Unavailable(panic.to_string()))
-    }
-
-    pub(super) fn prefer(&mut self, preference: ToolPreference) {
-        Arc::make_mut(&mut self.own).preference = preference.clone();
-        Arc::make_mut(&mut self.shown).preference = preference;
-    }
-
-    /// Where it stands: whatever is registered under the same takes its place.
-    pub(super) fn place(&self) -> (Option<&str>, &str) {
-        (self.provider(), self.own_name())
-    }
-}
-
-impl fmt::Debug for Entry {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry").field("definition", &self.shown).finish_non_exhaustive()
-    }
-}
-
-/// All tools at one moment, sorted by the names that models call them by.
+/// All tools at one moment.
 #[derive(Clone, Default)]
 pub(super) struct Contents {
-    sorted: Vec<Arc<Entry>>,
-    named: HashMap<Box<str>, Arc<Entry>, RandomState>,
-    descriptions: Option<Arc<dyn DescriptionStore>>,
-    /// The version of the store that the descriptions are of.
-    described: u64,
+    table: Table,
+    /// By the full names of tools, whether they are there by now or not.
+    preferences: Arc<BTreeMap<String, Arc<ToolPreference>>>,
+    described: Described,
+    /// By the names that models call them by; made when they are first listed.
+    sorted: OnceLock<Arc<[Arc<Entry>]>>,
 }
 
 impl Contents {
-    pub(super) fn entries(&self) -> &[Arc<Entry>] {
-        &self.sorted
+    /// All tools, sorted by the names that models call them by.
+    pub(super) fn sorted(&self) -> &[Arc<Entry>] {
+        self.sorted.get_or_init(|| {
+            let mut entries: Vec<_> = self.table.iter().cloned().collect();
+            entries.sort_unstable_by(|a, b| a.name().cmp(b.name()));
+            entries.into()
+        })
     }
 
+    /// All tools, in no order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.table.iter()
+    }
+
+    /// The tool that models call by this name, or whose full name it is.
     #[inline]
     pub(super) fn get(&self, name: &str) -> Option<&Arc<Entry>> {
-        self.named.get(name)
+        let bare = self.table.find(name).and_then(|namesakes| namesakes.bare());
+        bare.or_else(|| {
+            let (provider, own) = parts(name)?;
+            self.at(Some(provider), own)
+        })
     }
 
-    /// Whether descriptions were changed since these were taken.
-    pub(super) fn is_outdated(&self) -> bool {
-        let version = self.descriptions.as_ref().and_then(version);
-        version.is_some_and(|version| version != self.described)
+    /// What the descriptions are of.
+    pub(super) fn described(&self) -> &Described {
+        &self.described
     }
 
-    pub(super) fn described_by(
+    /// With these tools in their places, of which no two are the same; those that were there come
+    /// back.
+    pub(super) fn put(
         &self,
-        store: Arc<dyn DescriptionStore>,
-    ) -> Result<Self, RegistryError> {
-        Self::of(self.sorted.clone(), Some(store))
-    }
-
-    /// The same tools, with the descriptions as they are now.
-    pub(super) fn refreshed(&self) -> Result<Self, RegistryError> {
-        self.with_entries(self.sorted.clone())
-    }
-
-    /// Other entries with the same descriptions.
-    pub(super) fn with_entries(&self, entries: Vec<Arc<Entry>>) -> Result<Self, RegistryError> {
-        Self::of(entries, self.descriptions.clone())
-    }
-
-    fn of(
-        mut entries: Vec<Arc<Entry>>,
-        descriptions: Option<Arc<dyn DescriptionStore>>,
-    ) -> Result<Self, RegistryError> {
-        // Asked before the descriptions are: what is changed meanwhile is taken over next time.
-        let described = descriptions.as_ref().and_then(version).unwrap_or_default();
-        let mut bearers = BTreeMap::<String, usize>::new();
-        for entry in &entries {
-            *bearers.entry(entry.own.name.clone()).or_default() += 1;
-        }
-        for entry in &mut entries {
-            let is_shared = bearers.get(&entry.own.name).is_some_and(|bearers| *bearers > 1);
-            let own = &entry.own.name;
-            let full = entry.provider.as_ref().map(|provider| format!("{provider}{JOINT}{own}"));
-            let name = full.as_ref().filter(|_| is_shared).unwrap_or(own).clone();
-            let description = descriptions.as_ref().and_then(|store| {
-                // Under its full name it is the same tool, whoever else has come or gone.
-                let said = |name: &str| guarded(|| store.description(name)).unwrap_or_default();
-                full.and_then(|full| said(&full)).or_else(|| said(&name))
+        new: &[Arc<Entry>],
+        described: &Described,
+    ) -> Result<(Self, Vec<Arc<Entry>>), RegistryError> {
+        let (mut next, mut displaced) = (self.clone(), Vec::new());
+        for entry in new {
+            if let Some((provider, own)) = naming::rival(entry.provider(), entry.own_name())
+                && let Some(rival) = next.at(provider.as_deref(), &own)
+            {
+                return Err(RegistryError::taken(entry, rival));
+            }
+            next.edit(entry.own_name(), |tools| {
+                displaced.extend(namesakes::put(tools, Arc::clone(entry)));
             });
-            let description = description.unwrap_or_else(|| entry.own.description.as_str().into());
-            if entry.shown.name != name || *entry.shown.description != *description {
-                let mut shown = ToolDefinition::clone(&entry.own);
-                shown.name = name;
-                shown.description = description.as_ref().into();
-                if shown.validate().is_err() {
-                    // Nobody waits here for what is wrong with another's words: its own hold.
-                    shown.description.clone_from(&entry.own.description);
-                    shown.validate()?;
-                }
-                Arc::make_mut(entry).shown = Arc::new(shown);
+        }
+        next.described = self.described.with(described);
+        Ok((next, displaced))
+    }
+
+    /// Without the tools that stand where these do; they come back as they are now.
+    pub(super) fn take(&self, old: &[Arc<Entry>]) -> (Self, Vec<Arc<Entry>>) {
+        let (mut next, mut taken) = (self.clone(), Vec::new());
+        for entry in old {
+            next.edit(entry.own_name(), |tools| {
+                taken.extend(namesakes::take(tools, entry.provider()));
+            });
+        }
+        (next, taken)
+    }
+
+    /// With what those should know of a tool who decide which are offered.
+    pub(super) fn prefer(&self, entry: &Entry, preference: &Arc<ToolPreference>) -> Self {
+        let mut next = self.clone();
+        let preferences = Arc::make_mut(&mut next.preferences);
+        preferences.insert(entry.full_name().to_owned(), Arc::clone(preference));
+        next.edit(entry.own_name(), |_| ());
+        next
+    }
+
+    /// With another store of descriptions, which nobody has asked yet.
+    pub(super) fn described_by(&self, described: &Described) -> Self {
+        Self { described: described.clone(), ..self.clone() }
+    }
+
+    /// With these tools described as they are here.
+    pub(super) fn refreshed(&self, told: &[Entry], described: &Described) -> Self {
+        if !self.described.is_of_the_store(described) {
+            return self.clone();
+        }
+        let (mut next, mut found) = (self.clone(), 0);
+        for told in told {
+            let Some(now) = next.at(told.provider(), told.own_name()) else { continue };
+            // One that was registered since was asked for then.
+            if !now.is_same(told) {
+                continue;
+            }
+            found += 1;
+            if !now.is_described_as(told) {
+                let new = Arc::new(told.clone());
+                next.edit(told.own_name(), |tools| drop(namesakes::put(tools, new)));
             }
         }
-        entries.sort_by(|a, b| a.name().cmp(b.name()));
-        let twice = entries.windows(2).find_map(|pair| match pair {
-            [a, b] if a.name() == b.name() => Some(a),
-            _ => None,
-        });
-        if let Some(entry) = twice {
-            return Err(RegistryError::Duplicate { name: entry.name().to_owned() });
-        }
-        let named = entries.iter().map(|entry| (entry.name().into(), Arc::clone(entry))).collect();
-        Ok(Self { sorted: entries, named, descriptions, described })
+        next.described = match found == self.iter().count() {
+            true => described.clone(),
+            false => self.described.with(described),
+        };
+        next
     }
-}
 
-/// A store is foreign code: one that panics says nothing, and what it said before holds.
-fn version(store: &Arc<dyn DescriptionStore>) -> Option<u64> {
-    guarded(|| store.version()).ok()
-}
+    fn at(&self, provider: Option<&str>, own: &str) -> Option<&Arc<Entry>> {
+        self.table.find(own)?.of_provider(provider)
+    }
 
-/// The tools of a list as entries.
-pub(super) fn entries(
-    tools: Tools,
-    provider: Option<&Arc<str>>,
-) -> Result<Vec<Arc<Entry>>, RegistryError> {
-    tools.into_iter().map(|tool| Entry::new(tool, provider.cloned()).map(Arc::new)).collect()
+    /// Changes the tools of one name, and has models told of each what holds by then.
+    fn edit(&mut self, own: &str, edit: impl FnOnce(&mut Vec<Arc<Entry>>)) {
+        self.sorted = OnceLock::new();
+        self.table.edit(own, |tools| {
+            edit(tools);
+            let count = tools.len();
+            for tool in tools {
+                let is_bare = naming::is_bare(tool.provider(), own, count);
+                let preference = self.preferences.get(tool.full_name());
+                Entry::settle(tool, is_bare, preference.map(AsRef::as_ref));
+            }
+        });
+    }
 }
 
 impl fmt::Debug for Contents {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.sorted.iter().map(|entry| entry.name())).finish()
+        f.debug_list().entries(self.sorted().iter().map(|entry| entry.name())).finish()
     }
 }

@@ -7,14 +7,16 @@ use std::sync::{Arc, PoisonError, RwLock};
 /// code: what a model is told decides how well it calls.
 ///
 /// A registry asks for the version each time a snapshot is taken, and for the descriptions only
-/// when it has moved; so neither may block.
+/// when it has moved, or tools are registered; so neither may block. Both may look at the registry, and
+/// find what was there before.
 pub trait DescriptionStore: Send + Sync {
     /// Moves whenever a description is changed.
     fn version(&self) -> u64;
 
-    /// What models are told of the tool of this name; none where its own description holds. A
-    /// provider's tool is asked for as `provider__name` first, and then by the name that models call
-    /// it by. An empty description, or one that is too long, is taken for none.
+    /// What models are told of the tool of this [full name](crate::ToolDefinition::full_name); none
+    /// where its own description holds. So a provider's tool is asked for as `provider__name`, also
+    /// while models call it by its name alone. An empty description, or one that is too long, is
+    /// taken for none.
     fn description(&self, name: &str) -> Option<Arc<str>>;
 }
 
@@ -51,12 +53,12 @@ struct Kept {
 }
 
 impl MemoryDescriptions {
-    /// Replaces what models are told of the tool of this name. Tells the new version.
+    /// Replaces what models are told of the tool of this full name. Tells the new version.
     pub fn set(&self, name: impl Into<String>, description: impl Into<Arc<str>>) -> u64 {
         self.change(|texts| drop(texts.insert(name.into(), description.into())))
     }
 
-    /// Gives the tool of this name its own description back. Tells the new version.
+    /// Gives the tool of this full name its own description back. Tells the new version.
     pub fn remove(&self, name: &str) -> u64 {
         self.change(|texts| drop(texts.remove(name)))
     }

@@ -6,22 +6,30 @@
 
 mod cell;
 mod contents;
+mod described;
 mod descriptions;
+mod entry;
 mod error;
 mod filter;
+mod into_registry;
+mod namesakes;
+mod naming;
 mod nearest;
 mod provider;
 mod select;
 mod snapshot;
+mod table;
 mod tools;
 
-use std::collections::BTreeSet;
+use std::collections::HashSet;
+use std::convert::Infallible;
 use std::fmt;
 use std::sync::Arc;
 
-pub use contents::Entry;
 pub use descriptions::{DescriptionStore, MemoryDescriptions};
+pub use entry::Entry;
 pub use error::RegistryError;
+pub use into_registry::IntoRegistry;
 pub use provider::Withdrawn;
 pub use select::{AllTools, ByWeight, Callable, Selection, Selector, definition_bytes};
 #[cfg(feature = "search")]
@@ -31,7 +39,8 @@ pub use tools::Tools;
 
 use crate::tool::{Tool, ToolPreference};
 use cell::Cell;
-use contents::{Contents, entries};
+use contents::Contents;
+use described::Described;
 use filter::Filter;
 
 /// The tools of a program. Clones share one set.
@@ -72,63 +81,74 @@ impl Registry {
 
     /// Adds a tool, or puts it in the place of the one of the same name, which comes back.
     ///
+    /// What this costs grows with the square root of the number of tools; so does each change.
+    ///
     /// # Errors
-    /// The tool's definition is not one that providers take; nothing was changed.
+    /// The tool's definition is not one that providers take, or a provider's tool is called the same;
+    /// nothing was changed.
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<Option<Arc<dyn Tool>>, RegistryError> {
         Ok(self.add([tool].into_iter().collect(), None)?.pop())
     }
 
-    /// Adds all of these tools at once; those that they displace come back.
+    /// Adds all of these tools or none, in one change that no snapshot shows in part; those that they
+    /// displace come back. For many tools it costs less than one by one.
     ///
     /// # Errors
-    /// A definition that providers don't take, or two tools of one name; nothing was changed.
+    /// As [`register`](Self::register), or two of these tools have one name; nothing was changed.
     pub fn register_all(&self, tools: Tools) -> Result<Vec<Arc<dyn Tool>>, RegistryError> {
         self.add(tools, None)
     }
 
-    /// Takes away the tool that models call by this name; it comes back. One that this view of the
-    /// registry doesn't hold stays.
+    /// Takes away the tool that models call by this name, or whose full name it is; it comes back. One
+    /// that this view of the registry doesn't hold stays.
     pub fn unregister(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let removed = self.remove(|entry| entry.name() == name && self.filter.passes(entry));
-        removed.first().map(|entry| Arc::clone(entry.tool()))
+        let held = self.held_as(name)?;
+        self.take(&[held]).first().map(|entry| Arc::clone(entry.tool()))
     }
 
-    /// Sets what those should know of the tool that models call by this name, who decide which
-    /// tools are offered. Tells whether there is such a tool.
+    /// Sets what those should know of the tool that models call by this name, or whose full name it
+    /// is, who decide which tools are offered. Tells whether this view of the registry holds such a
+    /// tool.
+    ///
+    /// From then on this holds in place of what the tool itself says, also when it is registered
+    /// again, as that of a server is which comes back.
     pub fn prefer(&self, name: &str, preference: ToolPreference) -> bool {
-        let preferred = self.change(|contents| {
-            let mut entries = contents.entries().to_vec();
-            let known = entries.iter_mut().find(|entry| entry.name() == name);
-            let is_known = known.map(|entry| Arc::make_mut(entry).prefer(preference)).is_some();
-            Ok((contents.with_entries(entries)?, is_known))
-        });
-        preferred.unwrap_or(false)
+        let Some(held) = self.held_as(name) else { return false };
+        let preference = Arc::new(preference);
+        self.change(|contents| (contents.prefer(&held, &preference), ()));
+        true
     }
 
-    /// What the registry holds now, without a lock.
+    /// What the registry holds now, without a lock: only the first snapshot after a description was
+    /// changed asks the store and changes the registry, as registering does.
     pub fn snapshot(&self) -> Snapshot {
         let contents = self.contents.load();
-        let contents = if contents.is_outdated() { self.refresh(contents) } else { contents };
+        let is_outdated = contents.described().is_outdated();
+        let contents = if is_outdated { self.refresh(&contents) } else { contents };
         Snapshot::new(contents, self.filter.clone())
     }
 
     /// Has models told what this store says of the tools, in all views of this registry.
     #[must_use]
     pub fn descriptions(self, store: impl DescriptionStore + 'static) -> Self {
-        let store = Arc::new(store);
-        // Descriptions that can't be taken are left out, so nothing fails here.
-        let _ = self.change(|contents| Ok((contents.described_by(store)?, ())));
+        let described = Described::by(Arc::new(store));
+        let contents = self.change(|contents| (contents.described_by(&described), ())).0;
+        self.refresh(&contents);
         self
     }
 
     /// A view of this registry: the tools of these names alone, whether they are there by now or not.
+    ///
+    /// A name means the tools that [go by](crate::ToolDefinition::goes_by) it, whoever comes and goes:
+    /// `find` those of all providers that are named so, `github__find` the one.
     #[must_use]
     pub fn only<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> Self {
         let names = Names::new(names);
         self.filter(move |entry| names.has(entry))
     }
 
-    /// A view of this registry: all tools but those of these names.
+    /// A view of this registry: all tools but those of these names, which mean the same as in
+    /// [`only`](Self::only).
     #[must_use]
     pub fn without<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> Self {
         let names = Names::new(names);
@@ -145,54 +165,62 @@ impl Registry {
     fn add(
         &self,
         tools: Tools,
-        provider: Option<&Arc<str>>,
+        provider: Option<&str>,
     ) -> Result<Vec<Arc<dyn Tool>>, RegistryError> {
-        let displaced = self.put(entries(tools, provider)?)?;
+        provider.map_or(Ok(()), naming::check_provider)?;
+        let provider = provider.map(Arc::from);
+        let (mut new, mut names) = (Vec::new(), HashSet::new());
+        for tool in tools {
+            let entry = Entry::new(tool, provider.clone())?;
+            if !names.insert(entry.full_name().to_owned()) {
+                return Err(RegistryError::Duplicate { name: entry.full_name().to_owned() });
+            }
+            new.push(Arc::new(entry));
+        }
+        let displaced = self.put(new)?;
         Ok(displaced.iter().map(|entry| Arc::clone(entry.tool())).collect())
     }
 
     /// Puts entries in their places; those that were there come back.
     fn put(&self, new: Vec<Arc<Entry>>) -> Result<Vec<Arc<Entry>>, RegistryError> {
-        self.change(|contents| {
-            let taken: BTreeSet<_> = new.iter().map(|entry| entry.place()).collect();
-            let (displaced, mut kept): (Vec<_>, Vec<_>) =
-                contents.entries().iter().cloned().partition(|old| taken.contains(&old.place()));
-            drop(taken);
-            kept.extend(new);
-            Ok((contents.with_entries(kept)?, displaced))
-        })
+        let described = self.contents.load().described().now();
+        let new: Vec<_> = new.into_iter().map(|entry| Arc::new(described.tell(&entry))).collect();
+        Ok(self.contents.change(|contents| contents.put(&new, &described))?.1)
     }
 
-    fn remove(&self, is_removed: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
-        let removed = self.change(|contents| {
-            let (removed, kept): (Vec<_>, Vec<_>) =
-                contents.entries().iter().cloned().partition(|entry| is_removed(entry));
-            Ok((contents.with_entries(kept)?, removed))
-        });
-        // Fewer names collide no more than before.
-        removed.unwrap_or_default()
+    /// Takes away what stands in the places of these entries, which comes back.
+    fn take(&self, old: &[Arc<Entry>]) -> Vec<Arc<Entry>> {
+        self.change(|contents| contents.take(old)).1
+    }
+
+    /// The entries that this view holds now and that are meant. Filters are foreign code, so a change
+    /// begins with this.
+    fn held(&self, is_meant: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
+        let contents = self.contents.load();
+        let held = contents.iter().filter(|entry| is_meant(entry) && self.filter.passes(entry));
+        held.cloned().collect()
+    }
+
+    fn held_as(&self, name: &str) -> Option<Arc<Entry>> {
+        let contents = self.contents.load();
+        contents.get(name).filter(|entry| self.filter.passes(entry)).cloned()
     }
 
     #[cold]
-    fn refresh(&self, outdated: Arc<Contents>) -> Arc<Contents> {
-        let refreshed = self.change(|contents| {
-            let contents =
-                if contents.is_outdated() { contents.refreshed()? } else { contents.clone() };
-            Ok((contents, ()))
-        });
-        refreshed.map_or(outdated, |()| self.contents.load())
+    fn refresh(&self, outdated: &Contents) -> Arc<Contents> {
+        let described = outdated.described().now();
+        let told: Vec<_> = outdated.iter().map(|entry| described.tell(entry)).collect();
+        self.change(|contents| (contents.refreshed(&told, &described), ())).0
     }
 
-    fn change<T>(
-        &self,
-        change: impl FnOnce(&Contents) -> Result<(Contents, T), RegistryError>,
-    ) -> Result<T, RegistryError> {
-        self.contents.change(change)
+    fn change<T>(&self, change: impl Fn(&Contents) -> (Contents, T)) -> (Arc<Contents>, T) {
+        let changed = self.contents.change(|contents| Ok::<_, Infallible>(change(contents)));
+        changed.unwrap_or_else(|never| match never {})
     }
 }
 
-/// Names that tools are meant by: what models call them, or what they call themselves.
-struct Names(Vec<String>);
+/// Names that tools go by.
+struct Names(HashSet<String>);
 
 impl Names {
     fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
@@ -200,49 +228,13 @@ impl Names {
     }
 
     fn has(&self, entry: &Entry) -> bool {
-        self.0.iter().any(|name| name == entry.name() || name == entry.own_name())
+        let names = entry.definition().names();
+        names.into_iter().flatten().any(|name| self.0.contains(name))
     }
 }
 
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Registry").field(&self.snapshot()).finish()
-    }
-}
-
-/// What an agent takes for its tools.
-#[diagnostic::on_unimplemented(
-    message = "`{Self}` is no set of tools",
-    label = "write `tools![…]` with the names of the tools, or pass a `Registry`"
-)]
-pub trait IntoRegistry {
-    /// The registry.
-    ///
-    /// # Errors
-    /// A definition that providers don't take, or two tools of one name.
-    fn into_registry(self) -> Result<Registry, RegistryError>;
-}
-
-impl IntoRegistry for Registry {
-    fn into_registry(self) -> Result<Registry, RegistryError> {
-        Ok(self)
-    }
-}
-
-impl IntoRegistry for Tools {
-    fn into_registry(self) -> Result<Registry, RegistryError> {
-        self.try_into()
-    }
-}
-
-/// # Errors
-/// A definition that providers don't take, or two tools of one name.
-impl TryFrom<Tools> for Registry {
-    type Error = RegistryError;
-
-    fn try_from(tools: Tools) -> Result<Self, RegistryError> {
-        let registry = Self::new();
-        registry.register_all(tools)?;
-        Ok(registry)
     }
 }

@@ -1,11 +1,9 @@
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
 use super::{Entry, Registry, RegistryError};
 use crate::tool::Tool;
-
-/// The longest name of a provider: with a tool's name behind it, it has to fit a model's rules.
-const LONGEST: usize = 32;
 
 /// The tools of a provider that were taken away, for [`Registry::restore`].
 #[derive(Clone)]
@@ -38,13 +36,14 @@ impl fmt::Debug for Withdrawn {
 /// Tools under the name of who provides them, such as a server, apart from all others.
 ///
 /// Two providers may have a tool of the same name. Then neither is hidden: models are told of both
-/// as `provider__name`, and a tool without a provider keeps its own name.
+/// as `provider__name`, and a tool without a provider keeps its own name. A tool whose own name holds
+/// `__` is always told of like that, so that no provider takes a name that is another's.
 impl Registry {
     /// As [`register`](Self::register), under a provider: what is replaced is the provider's own.
     ///
     /// # Errors
-    /// The provider's name or the tool's definition is not one that models' providers take; nothing
-    /// was changed.
+    /// The provider's name or the tool's definition is not one that models' providers take, or a tool
+    /// without a provider is named `provider__name` like this one; nothing was changed.
     ///
     /// ```
     /// use tool_runtime::{Registry, tool, tools};
@@ -74,7 +73,7 @@ impl Registry {
         provider: &str,
         tool: Arc<dyn Tool>,
     ) -> Result<Option<Arc<dyn Tool>>, RegistryError> {
-        Ok(self.add([tool].into_iter().collect(), Some(&named(provider)?))?.pop())
+        Ok(self.add([tool].into_iter().collect(), Some(provider))?.pop())
     }
 
     /// All of these tools at once, under a provider; those that they displace come back.
@@ -86,19 +85,21 @@ impl Registry {
         provider: &str,
         tools: super::Tools,
     ) -> Result<Vec<Arc<dyn Tool>>, RegistryError> {
-        self.add(tools, Some(&named(provider)?))
+        self.add(tools, Some(provider))
     }
 
-    /// Takes all tools of a provider away, and no other.
+    /// Takes all tools of a provider away, and no other; of those, the ones that this view of the
+    /// registry holds.
     pub fn withdraw(&self, provider: &str) -> Withdrawn {
-        let of_it = |entry: &Entry| entry.provider() == Some(provider);
-        Withdrawn(self.remove(of_it))
+        let held = self.held(|entry| entry.provider() == Some(provider));
+        Withdrawn(self.take(&held))
     }
 
     /// Gives a provider its tools back, in the places of those that it has registered since.
     ///
     /// # Errors
-    /// A tool would have a name that by now is another's, or that is too long; nothing was changed.
+    /// By now a tool without a provider is named `provider__name` like one of these; nothing was
+    /// changed.
     pub fn restore(&self, withdrawn: Withdrawn) -> Result<(), RegistryError> {
         self.put(withdrawn.0).map(drop)
     }
@@ -106,17 +107,7 @@ impl Registry {
     /// A view of this registry: the tools of these providers alone.
     #[must_use]
     pub fn only_from<P: Into<String>>(&self, providers: impl IntoIterator<Item = P>) -> Self {
-        let providers: Vec<String> = providers.into_iter().map(Into::into).collect();
-        self.filter(move |entry| {
-            entry.provider().is_some_and(|provider| providers.iter().any(|known| known == provider))
-        })
+        let providers: HashSet<String> = providers.into_iter().map(Into::into).collect();
+        self.filter(move |entry| entry.provider().is_some_and(|it| providers.contains(it)))
     }
-}
-
-fn named(provider: &str) -> Result<Arc<str>, RegistryError> {
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if provider.is_empty() || provider.len() > LONGEST || !provider.chars().all(fits) {
-        return Err(RegistryError::Provider { name: provider.chars().take(LONGEST).collect() });
-    }
-    Ok(provider.into())
 }

@@ -32,7 +32,8 @@ impl Snapshot {
         Self { contents, filter }
     }
 
-    /// The tool of this name, and what is known of it.
+    /// The tool of this name, and what is known of it. It is the name that models call it by, or its
+    /// [full name](ToolDefinition::full_name), which models may remember.
     #[inline]
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         self.contents.get(name).map(AsRef::as_ref).filter(|entry| self.filter.passes(entry))
@@ -51,7 +52,7 @@ impl Snapshot {
 
     /// All tools, with what is known of them, sorted by name.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        let entries = self.contents.entries().iter().map(AsRef::as_ref);
+        let entries = self.contents.sorted().iter().map(AsRef::as_ref);
         entries.filter(|entry| self.filter.passes(entry))
     }
 

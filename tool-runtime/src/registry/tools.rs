@@ -1,6 +1,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::guard::guarded;
 use crate::tool::Tool;
 use crate::tool::function::Function;
 
@@ -77,6 +78,7 @@ impl FromIterator<Arc<dyn Tool>> for Tools {
 
 impl fmt::Debug for Tools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.0.iter().map(|tool| &tool.definition().name)).finish()
+        let name = |tool: &Arc<dyn Tool>| guarded(|| tool.definition().name.clone()).ok();
+        f.debug_list().entries(self.0.iter().map(name)).finish()
     }
 }

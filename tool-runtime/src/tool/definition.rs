@@ -1,3 +1,4 @@
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
@@ -62,6 +63,9 @@ pub struct ToolDefinition {
     /// What was found wrong with it where it was made.
     #[serde(skip)]
     pub(super) flaw: Option<DefinitionError>,
+    /// The same name behind its provider's, where it is registered under one.
+    #[serde(skip)]
+    pub(super) full_name: Option<Arc<str>>,
 }
 
 impl ToolDefinition {
@@ -92,6 +96,7 @@ impl ToolDefinition {
             timeout: None,
             preference: ToolPreference::default(),
             flaw: None,
+            full_name: None,
         }
     }
 

@@ -12,6 +12,7 @@ mod definition;
 pub(crate) mod dispatch;
 mod error;
 mod extensions;
+pub(crate) mod full_name;
 pub mod function;
 pub(crate) mod layout;
 mod output;

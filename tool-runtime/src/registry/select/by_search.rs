@@ -96,7 +96,9 @@ impl Selector for BySearch {
         let mut tools = enabled(selection.tools);
         let mut chosen: HashSet<&str, RandomState> = tools
             .iter()
-            .filter(|tool| tool.preference.always || self.always.contains(&tool.name))
+            .filter(|tool| {
+                tool.preference.always || self.always.iter().any(|name| tool.goes_by(name))
+            })
             .map(|tool| tool.name.as_str())
             .collect();
         let index = (self.fitting > 0).then(|| self.cached.of(&tools));

@@ -51,7 +51,7 @@ pub struct Selection<'a> {
     pub asked: &'a str,
     /// The names of the tools that the model pulled in during the run.
     pub pulled_in: &'a [String],
-    /// The names of the tools that the model was offered before, in the order in which they first
+    /// The full names of the tools that the model was offered before, in the order in which they first
     /// were.
     pub offered: &'a [String],
 }
@@ -76,7 +76,12 @@ impl<'a> Selection<'a> {
         self
     }
 
-    /// The names of the tools that the model was offered before.
+    /// Whether the model pulled this tool in. Looks through all that it pulled in.
+    pub fn is_pulled_in(&self, tool: &ToolDefinition) -> bool {
+        self.pulled_in.iter().any(|name| name == tool.full_name())
+    }
+
+    /// The full names of the tools that the model was offered before.
     #[must_use]
     pub fn offered(mut self, names: &'a [String]) -> Self {
         self.offered = names;
@@ -122,7 +127,7 @@ fn newest<'a>(tools: &[&'a ToolDefinition], names: &[String]) -> Vec<&'a ToolDef
     }
     let places: HashMap<_, _, RandomState> =
         names.iter().map(String::as_str).zip(0_usize..).collect();
-    let placed = |tool: &&'a ToolDefinition| Some((*places.get(tool.name.as_str())?, *tool));
+    let placed = |tool: &&'a ToolDefinition| Some((*places.get(tool.full_name())?, *tool));
     let mut found: Vec<_> = tools.iter().filter_map(placed).collect();
     found.sort_by_key(|(place, _)| Reverse(*place));
     found.into_iter().map(|(_, tool)| tool).collect()

@@ -143,7 +143,7 @@ fn found(query: &Query, callable: &Callable, own_name: &str, cached: &Cached) ->
              such as \"create calendar event\". If that finds nothing either, there is no such tool.",
         );
     }
-    let names = found.iter().map(|tool| tool.name.clone()).collect();
+    let names = found.iter().map(|tool| tool.full_name().to_owned()).collect();
     ToolOutput::text(told(&found)).with_effect(EffectRecord::ToolsFound { names })
 }
 

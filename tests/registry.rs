@@ -162,14 +162,16 @@ fn preferences_stay_with_their_tool() {
     registry.register_all([named("a", "A."), named("b", "B.")].into_iter().collect()).unwrap();
     let heavy = || ToolPreference::default().weight(2.0);
     let weight = |name: &str| registry.snapshot().definition(name).unwrap().preference.weight;
-    assert!(registry.prefer("a", heavy()));
-    assert!(!registry.prefer("c", heavy()));
+    assert!(registry.prefer("a", heavy()).unwrap());
+    assert!(!registry.prefer("c", heavy()).unwrap());
+    let nothing = registry.prefer("a", ToolPreference::default().weight(f64::NAN)).unwrap_err();
+    assert_eq!(nothing.to_string(), "the weight of the tool `a` must be a finite number");
     registry.register(named("c", "C.")).unwrap();
     assert_eq!(weight("a"), 2.0);
 
     // Its server comes back, or it is replaced.
     registry.register_from("p", named("d", "D.")).unwrap();
-    assert!(registry.prefer("d", ToolPreference::default().disabled()));
+    assert!(registry.prefer("d", ToolPreference::default().disabled()).unwrap());
     let _ = registry.withdraw("p");
     registry.register_from("p", named("d", "D's new.")).unwrap();
     assert!(!registry.snapshot().definition("d").unwrap().preference.enabled);
@@ -179,7 +181,7 @@ fn preferences_stay_with_their_tool() {
 
     // A view changes what it holds.
     let view = registry.without(["b"]);
-    assert!(!view.prefer("b", heavy()));
+    assert!(!view.prefer("b", heavy()).unwrap());
     assert_eq!(weight("b"), 1.0);
     let withdrawn = registry.without(["p__d"]).withdraw("p");
     assert!(withdrawn.is_empty() && registry.snapshot().get("p__d").is_some());

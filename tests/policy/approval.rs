@@ -120,3 +120,35 @@ async fn permissions_of_the_program_go_before_the_tools_own() {
         ]
     );
 }
+
+/// Reads.
+#[tool(effect = "read")]
+async fn read() {}
+
+#[tokio::test]
+async fn a_shared_name_forbids_both_and_allows_neither() {
+    let registry = Registry::new();
+    registry.register_all_from("a", tools![read]).unwrap();
+    for (said, name, codes) in [
+        (Permission::Deny, "read", ["TOOL_DENIED", "TOOL_DENIED"]),
+        (Permission::Deny, "a__read", ["TOOL_DENIED", "-"]),
+        (Permission::Ask, "read", ["TOOL_DENIED", "TOOL_DENIED"]),
+    ] {
+        let dispatcher =
+            Dispatcher::new(registry.clone()).permissions(Permissions::default().tool(name, said));
+        let done = run(&dispatcher, &["read"]).await;
+        assert_eq!(code(&done[0]), codes[0]);
+        // Another one of that name comes: what was said goes on meaning what it meant.
+        registry.register_all_from("b", tools![read]).unwrap();
+        let done = run(&dispatcher, &["a__read", "b__read"]).await;
+        assert_eq!([code(&done[0]), code(&done[1])], codes, "{name}");
+        let _ = registry.withdraw("b");
+    }
+    let allowing = Permissions::default().provider("a", Permission::Deny);
+    let allowing = allowing.provider("b", Permission::Deny).tool("read", Permission::Allow);
+    let dispatcher = Dispatcher::new(registry.clone()).permissions(allowing);
+    assert_eq!(code(&run(&dispatcher, &["read"]).await[0]), "-");
+    registry.register_all_from("b", tools![read]).unwrap();
+    let done = run(&dispatcher, &["a__read", "b__read"]).await;
+    assert_eq!([code(&done[0]), code(&done[1])], ["TOOL_DENIED"; 2]);
+}

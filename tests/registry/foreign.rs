@@ -21,7 +21,7 @@ fn ends(test: impl FnOnce() + Send + 'static) {
 /// Everything that can be done to a registry.
 fn use_all(registry: &Registry) {
     registry.register_from("used", named("used", "Used.")).unwrap();
-    registry.prefer("used__used", ToolPreference::default().weight(2.0));
+    registry.prefer("used__used", ToolPreference::default().weight(2.0)).unwrap();
     assert!(!registry.snapshot().all_definitions().is_empty());
     registry.restore(registry.withdraw("used")).unwrap();
     registry.unregister("used__used");
@@ -80,7 +80,7 @@ fn a_filter_may_use_the_registry() {
             true
         });
         assert!(view.snapshot().get("a").is_some());
-        assert!(view.prefer("a", ToolPreference::default().weight(3.0)));
+        assert!(view.prefer("a", ToolPreference::default().weight(3.0)).unwrap());
         assert_eq!(view.withdraw("p").len(), 1);
         registry.register(named("b", "B.")).unwrap();
         assert!(view.unregister("b").is_some());

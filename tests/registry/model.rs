@@ -204,7 +204,7 @@ proptest! {
                 Change::Prefer(name, weight, hidden) => {
                     let meant = plain.named(name).filter(|place| !goes_by(*place, hidden));
                     let preference = ToolPreference::default().weight(weight.into());
-                    let is_there = registry.without([hidden]).prefer(name, preference);
+                    let is_there = registry.without([hidden]).prefer(name, preference).unwrap();
                     prop_assert_eq!(is_there, meant.is_some());
                     if let Some(place) = meant {
                         plain.preferred.insert(full(place), weight);

@@ -69,6 +69,8 @@ fn numbers(json: &str) -> Vec<String> {
 /// The letters and digits of a text, and whether each may belong to an escape instead.
 fn letters(text: &str) -> Vec<(char, bool)> {
     let mut letters = Vec::new();
+    // The first half of a pair of escapes that is one character.
+    let mut half = None;
     for (part, run) in text.split('\\').enumerate() {
         let escape = match run.chars().next() {
             Some('u') => 5,
@@ -81,7 +83,11 @@ fn letters(text: &str) -> Vec<(char, bool)> {
         }
         let code = run.get(1..5).filter(|_| escaped == 5);
         let code = code.and_then(|code| u32::from_str_radix(code, 16).ok());
-        if let Some(c) = code.and_then(char::from_u32) {
+        let pair = half.zip(code).and_then(|(high, low): (u32, u32)| {
+            Some(0x1_0000 + (high - 0xd800) * 0x400 + low.checked_sub(0xdc00)?)
+        });
+        half = code.filter(|code| (0xd800..0xdc00).contains(code) && run.len() == 5);
+        if let Some(c) = pair.or(code).and_then(char::from_u32) {
             let rest = run.chars().skip(5).flat_map(plain).count();
             let at = letters.len() - rest;
             letters.splice(at..at, plain(c).map(|c| (c, true)));

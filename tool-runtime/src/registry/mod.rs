@@ -112,11 +112,15 @@ impl Registry {
     ///
     /// From then on this holds in place of what the tool itself says, also when it is registered
     /// again, as that of a server is which comes back.
-    pub fn prefer(&self, name: &str, preference: ToolPreference) -> bool {
-        let Some(held) = self.held_as(name) else { return false };
+    ///
+    /// # Errors
+    /// A weight that is no number to compare by, or overrides too large to work with.
+    pub fn prefer(&self, name: &str, preference: ToolPreference) -> Result<bool, RegistryError> {
+        let Some(held) = self.held_as(name) else { return Ok(false) };
+        held.definition().clone().preference(preference.clone()).validate()?;
         let preference = Arc::new(preference);
         self.change(|contents| (contents.prefer(&held, &preference), ()));
-        true
+        Ok(true)
     }
 
     /// What the registry holds now, without a lock: only the first snapshot after a description was

@@ -35,7 +35,9 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Says whether the tool that models call by this name may run.
+    /// Says whether the tool of this name may run: the one that models call so, or whose
+    /// [full name](ToolDefinition::full_name) it is. Where several providers have a tool of the name,
+    /// it forbids all of them and allows none.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>, permission: Permission) -> Self {
         self.tools.push((name.into(), permission));
@@ -67,12 +69,20 @@ impl Permissions {
 
     /// Before the arguments are known.
     pub(in crate::dispatch) fn of_tool(&self, entry: &Entry) -> Permission {
-        let said = |rules: &[(String, Permission)], name: &str| {
-            // What was said last counts.
-            rules.iter().rev().find(|(known, _)| known == name).map(|(_, permission)| *permission)
+        type Rule = (String, Permission);
+        // What was said last counts.
+        let said = |rules: &[Rule], is_meant: &dyn Fn(&Rule) -> bool| {
+            rules.iter().rev().find(|rule| is_meant(rule)).map(|(_, permission)| *permission)
         };
-        let of_tool = said(&self.tools, entry.name());
-        let of_provider = || entry.provider().and_then(|name| said(&self.providers, name));
+        let definition = entry.definition();
+        // A name that two providers' tools go by forbids both, and allows neither.
+        let is_tool = |(name, permission): &Rule| {
+            let is_it = name == definition.full_name() || *name == definition.name;
+            is_it || *permission != Permission::Allow && definition.goes_by(name)
+        };
+        let is_provider = |(name, _): &Rule| entry.provider() == Some(name);
+        let of_tool = said(&self.tools, &is_tool);
+        let of_provider = || said(&self.providers, &is_provider);
         of_tool.or_else(of_provider).unwrap_or_else(|| entry.definition().permission)
     }
 

@@ -1,0 +1,324 @@
+//! Random batches of calls of every kind against what must hold for each: one result, in order, and
+//! nothing that may run but once is entered twice.
+//!
+//! `BATCHES=100000 cargo test -p tool-tests --test batches` runs as many as it says.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
+use serde_json::json;
+use tool_runtime::dispatch::{
+    Approval, ApprovalRequest, Approver, Batch, Before, Concurrency, Interceptor, OnBlock,
+    OnFailure, Permissions,
+};
+use tool_runtime::event::{Event, Gate, Observers, ToolEvent};
+use tool_runtime::{
+    CancellationToken, Dispatcher, Permission, Registry, ToolCall, ToolContext, ToolError,
+    ToolExecution, async_trait, tool, tools,
+};
+
+/// How often each call entered its tool, and how many are in one now.
+#[derive(Clone, Default)]
+struct Entered(Arc<Inner>);
+
+#[derive(Default)]
+struct Inner {
+    times: Mutex<HashMap<String, Vec<String>>>,
+    now: AtomicU32,
+    most: AtomicU32,
+}
+
+/// In a tool, until it is dropped.
+struct Inside(Entered);
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.0.0.now.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+fn enter(ctx: &ToolContext) -> Inside {
+    let entered = ctx.get::<Entered>().expect("it is given").clone();
+    let now = entered.0.now.fetch_add(1, Ordering::SeqCst) + 1;
+    entered.0.most.fetch_max(now, Ordering::SeqCst);
+    let mut times = entered.0.times.lock().unwrap();
+    times.entry(ctx.call_id().to_string()).or_default().push(ctx.idempotency_key());
+    drop(times);
+    Inside(entered)
+}
+
+/// What a tool is told to do.
+async fn act(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    let _inside = enter(ctx);
+    match how {
+        "works" => Ok("done".into()),
+        "waits" => {
+            tokio::time::sleep(Duration::from_millis(700)).await;
+            Ok("done".into())
+        }
+        "spawns" => {
+            ctx.spawn(std::future::pending::<()>());
+            Ok("done".into())
+        }
+        "fails" => Err("no".into()),
+        "passes" => Err(ToolError::transient("later")),
+        "crashes" => panic!("on purpose"),
+        _ => std::future::pending().await,
+    }
+}
+
+/// Runs once.
+#[tool(timeout = "1s")]
+async fn once(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(how, ctx).await
+}
+
+/// May run again.
+#[tool(idempotent, retries = 2, timeout = "1s")]
+async fn again(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(how, ctx).await
+}
+
+/// Runs alone.
+#[tool(sequential, timeout = "1s")]
+async fn alone(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(how, ctx).await
+}
+
+/// Runs when somebody agrees.
+#[tool(permission = "ask", timeout = "1s")]
+async fn ask(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(how, ctx).await
+}
+
+/// Doesn't run.
+#[tool(permission = "deny")]
+async fn deny(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(how, ctx).await
+}
+
+/// Gives the same each time.
+#[tool(pure, effect = "none", timeout = "1s")]
+async fn pure(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    act(how, ctx).await
+}
+
+/// Calls others.
+#[tool]
+async fn outer(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
+    let inner = |name: &str| ToolCall::new("", name, json!({ "how": how }));
+    let done = ctx.dispatch(vec![inner("once"), inner("again")]).await;
+    assert_eq!(done.len(), 2);
+    Ok("done".into())
+}
+
+/// Decides by how the call is to go.
+struct Clerk;
+
+#[async_trait]
+impl Approver for Clerk {
+    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+        match request.arguments["how"].as_str() {
+            Some("fails") => Approval::Deny("no".into()),
+            Some("passes") => Approval::Defer,
+            Some("crashes") => panic!("on purpose"),
+            Some("waits") => {
+                tokio::time::sleep(Duration::from_millis(300)).await;
+                Approval::ForRun
+            }
+            _ => Approval::Once,
+        }
+    }
+}
+
+/// Blocks and answers a few.
+struct Guard;
+
+#[async_trait]
+impl Interceptor for Guard {
+    async fn before(&self, call: &mut ToolCall) -> Before {
+        match call.id.as_str().len() {
+            6 if call.id.as_str().ends_with('7') => Before::Block("unlucky".into()),
+            _ => Before::Run,
+        }
+    }
+}
+
+/// Everything that differs between two batches.
+#[derive(Clone, Debug)]
+struct Trial {
+    calls: Vec<(&'static str, String)>,
+    on_failure: bool,
+    on_block: bool,
+    deadline: Option<u64>,
+    stop_at: Option<u64>,
+    most: Option<usize>,
+    guarded: bool,
+    asked: bool,
+}
+
+fn call() -> impl Strategy<Value = (&'static str, String)> {
+    let name = prop::sample::select(vec![
+        "once", "again", "alone", "ask", "deny", "pure", "outer", "unknown",
+    ]);
+    let how = prop::sample::select(vec![
+        "works", "waits", "spawns", "fails", "passes", "crashes", "hangs",
+    ]);
+    let sound = how.prop_map(|how| json!({ "how": how }).to_string());
+    let bad = prop::sample::select(vec!["{", "[1]", "{\"how\": 3}", "", "{\"how\": \"wor"]);
+    (name, prop_oneof![9 => sound, 1 => bad.prop_map(String::from)])
+}
+
+fn trial() -> impl Strategy<Value = Trial> {
+    let calls = prop::collection::vec(call(), 0..10);
+    let often_none = |values: std::ops::Range<u64>| prop::option::weighted(0.3, values);
+    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
+    let limits = (often_none(0..5_000), often_none(0..5_000), prop::option::of(1_usize..4));
+    (calls, switches, limits).prop_map(|(calls, switches, (deadline, stop_at, most))| Trial {
+        calls,
+        on_failure: switches.0,
+        on_block: switches.1,
+        guarded: switches.2,
+        asked: switches.3,
+        deadline,
+        stop_at,
+        most,
+    })
+}
+
+struct Ran {
+    done: Vec<ToolExecution>,
+    entered: Entered,
+    events: Vec<Event>,
+    left: usize,
+}
+
+async fn run(trial: &Trial) -> Ran {
+    let entered = Entered::default();
+    let registry = Registry::try_from(tools![once, again, alone, ask, deny, pure, outer]).unwrap();
+    let events = Arc::<Mutex<Vec<Event>>>::default();
+    let mut observers = Observers::default();
+    let kept = Arc::clone(&events);
+    observers.add(move |event: &Event| kept.lock().unwrap().push(event.clone()));
+    let mut dispatcher =
+        Dispatcher::new(registry).extension(entered.clone()).observers(observers);
+    if trial.on_failure {
+        dispatcher = dispatcher.on_failure(OnFailure::Throw);
+    }
+    if trial.on_block {
+        dispatcher = dispatcher.on_block(OnBlock::Stop);
+    }
+    if trial.guarded {
+        dispatcher = dispatcher
+            .interceptor(Guard)
+            .permissions(Permissions::default().when(|request| {
+                (request.arguments["how"] == "spawns").then_some(Permission::Ask)
+            }));
+    }
+    if trial.asked {
+        dispatcher = dispatcher.approver(Clerk);
+    }
+    if let Some(most) = trial.most {
+        dispatcher = dispatcher.concurrency(Concurrency::default().all(most).tool("pure", 1));
+    }
+    let calls = trial.calls.iter().enumerate();
+    let calls = calls.map(|(n, (name, text))| ToolCall::new(format!("call_{n}"), *name, &**text));
+    let mut batch = Batch::from(calls.collect::<Vec<_>>());
+    batch.deadline = trial.deadline.map(Duration::from_millis);
+    if let Some(at) = trial.stop_at {
+        let stop = CancellationToken::new();
+        batch.stop = Some(stop.clone());
+        tokio::spawn(async move {
+            tokio::time::sleep(Duration::from_millis(at)).await;
+            stop.cancel();
+        });
+    }
+    let tools = dispatcher.registry().snapshot();
+    let done = dispatcher.dispatch_on(&tools, batch).await;
+    // The one that was to stop it may still wait.
+    tokio::time::sleep(Duration::from_secs(10)).await;
+    let left = tokio::runtime::Handle::current().metrics().num_alive_tasks();
+    let events = std::mem::take(&mut *events.lock().unwrap());
+    Ran { done, entered, events, left }
+}
+
+fn check(trial: &Trial, ran: &Ran) {
+    let Ran { done, entered, events, left } = ran;
+    let ids: Vec<_> = (0..trial.calls.len()).map(|n| format!("call_{n}")).collect();
+    let answered: Vec<_> = done.iter().map(|done| done.result.call.to_string()).collect();
+    assert_eq!(answered, ids, "one result for each call, in their order");
+    assert_eq!(*left, 0, "nothing is left running");
+    assert_eq!(entered.0.now.load(Ordering::SeqCst), 0, "nobody is in a tool");
+
+    let times = entered.0.times.lock().unwrap();
+    for done in done {
+        let (id, name) = (done.call.id.as_str(), done.call.name.as_str());
+        let keys = times.get(id).map_or(&[][..], Vec::as_slice);
+        let most = if name == "again" { 3 } else { 1 };
+        assert!(keys.len() <= most, "{name} was entered {} times", keys.len());
+        assert!(keys.windows(2).all(|pair| pair[0] == pair[1]), "a retry has its call's key");
+        if done.is_blocked() || ["deny", "unknown"].contains(&name) {
+            assert!(keys.is_empty() && !done.did_run(), "{name} ran though it was held back");
+        }
+        if name == "ask" && !keys.is_empty() {
+            assert!(done.approved_by.is_some(), "nobody approved");
+        }
+        if done.blocked_by == Some(Gate::Batch) {
+            assert!(trial.on_failure || trial.on_block);
+        }
+        assert_eq!(done.is_success(), done.result.error.is_none());
+    }
+    // What lies within a call is entered once as well.
+    for (id, keys) in times.iter().filter(|(id, _)| id.contains('/')) {
+        assert!(keys.len() <= if id.ends_with("/2") { 3 } else { 1 }, "{id}");
+    }
+    if let Some(most) = trial.most
+        && !trial.calls.iter().any(|(name, _)| *name == "outer")
+    {
+        assert!(entered.0.most.load(Ordering::SeqCst) as usize <= most, "too many at once");
+    }
+    // Every call has one start and one end.
+    let mut open = HashMap::<String, (u32, u32)>::new();
+    for event in events {
+        let Some(id) = event.call() else { continue };
+        let (started, finished) = open.entry(id.to_string()).or_default();
+        match event.tool() {
+            Some(ToolEvent::Started { .. }) => *started += 1,
+            Some(ToolEvent::Finished(_)) => *finished += 1,
+            _ => {}
+        }
+    }
+    for id in &ids {
+        assert_eq!(open.get(id), Some(&(1, 1)), "{id}");
+    }
+}
+
+#[test]
+fn whatever_a_batch_holds_each_call_has_its_result() {
+    std::panic::set_hook(Box::new(|info| {
+        // What tools do on purpose needs no report; what this test finds does.
+        let quiet = ["on purpose"];
+        if !quiet.iter().any(|text| info.to_string().contains(text)) {
+            eprintln!("{info}");
+        }
+    }));
+    let batches = std::env::var("BATCHES").ok().and_then(|text| text.parse().ok()).unwrap_or(2_000);
+    let config = ProptestConfig { cases: batches, failure_persistence: None, ..Default::default() };
+    let seed = std::env::var("BATCHES_SEED").ok().and_then(|text| text.parse().ok()).unwrap_or(1);
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]);
+    let mut runner = TestRunner::new_with_rng(config, rng);
+    let ended = runner.run(&trial(), |trial| {
+        let runtime =
+            tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();
+        let ran = runtime.unwrap().block_on(run(&trial));
+        check(&trial, &ran);
+        Ok(())
+    });
+    if let Err(error) = ended {
+        panic!("{error}");
+    }
+}

@@ -204,8 +204,7 @@ async fn run(trial: &Trial) -> Ran {
     let mut observers = Observers::default();
     let kept = Arc::clone(&events);
     observers.add(move |event: &Event| kept.lock().unwrap().push(event.clone()));
-    let mut dispatcher =
-        Dispatcher::new(registry).extension(entered.clone()).observers(observers);
+    let mut dispatcher = Dispatcher::new(registry).extension(entered.clone()).observers(observers);
     if trial.on_failure {
         dispatcher = dispatcher.on_failure(OnFailure::Throw);
     }
@@ -213,11 +212,10 @@ async fn run(trial: &Trial) -> Ran {
         dispatcher = dispatcher.on_block(OnBlock::Stop);
     }
     if trial.guarded {
-        dispatcher = dispatcher
-            .interceptor(Guard)
-            .permissions(Permissions::default().when(|request| {
-                (request.arguments["how"] == "spawns").then_some(Permission::Ask)
-            }));
+        dispatcher = dispatcher.interceptor(Guard).permissions(
+            Permissions::default()
+                .when(|request| (request.arguments["how"] == "spawns").then_some(Permission::Ask)),
+        );
     }
     if trial.asked {
         dispatcher = dispatcher.approver(Clerk);

@@ -49,3 +49,26 @@ async fn what_ends_after_its_time_is_not_used() {
         }
     }
 }
+
+#[tokio::test(start_paused = true)]
+async fn the_short_way_leads_where_the_long_one_does() {
+    silence_panics();
+    let list = [
+        ("add", r#"{"a": 1, "b": 2}"#),
+        ("add", "```\n{'a': 1, b: 2}\n```"),
+        ("add", r#"{"a": 1}"#),
+        ("add", "{"),
+        ("fail", "{}"),
+        ("crash", "{}"),
+        ("unknown", "{}"),
+    ];
+    for call in list {
+        let short = all().dispatch(calls(&[call])).await.remove(0);
+        // A limit that limits nothing, and a time that is never reached.
+        let limits = tool_runtime::dispatch::Concurrency::default().all(100);
+        let long = all().concurrency(limits).deadline(Duration::from_secs(60));
+        let mut long = long.dispatch(calls(&[call])).await.remove(0);
+        long.started = short.started;
+        assert_eq!(short, long);
+    }
+}

@@ -28,7 +28,10 @@ impl Entry {
     ) -> Result<Self, RegistryError> {
         let of = provider.as_deref();
         // Not copied before it is known to be of a size that can be.
-        let valid = || tool.definition().validate().map(|()| tool.definition().clone());
+        let valid = || {
+            let definition = tool.definition();
+            definition.validate().map(|()| definition.clone())
+        };
         let own =
             guarded(valid).map_err(|panic| RegistryError::panicked(of, &panic.to_string()))?;
         let own = own.map_err(|error| RegistryError::definition(of, error))?;

@@ -15,7 +15,7 @@ use crate::guard::Boxed;
 use crate::message::ToolCall;
 use crate::registry::{Entry, Snapshot};
 use crate::tool::dispatch::{Host, Scope};
-use crate::tool::{Batch, Decision, ToolError, ToolErrorKind};
+use crate::tool::{Batch, Decision, LeftRunning, ToolError, ToolErrorKind};
 
 /// The most calls that may lie around a call.
 const DEEPEST: u32 = 8;
@@ -131,6 +131,10 @@ impl Running {
 impl Host for Running {
     fn scope(&self) -> &Scope {
         &self.scope
+    }
+
+    fn left_running(&self) -> &LeftRunning {
+        &self.terms.left_running
     }
 
     fn dispatch_within<'a>(

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::approve::Approvals;
+use super::circuits::Circuits;
 use super::concurrency::Places;
 use super::halt::{OnBlock, OnFailure};
 use super::intercept::Interceptors;
 use super::memo::Memo;
 use super::policy::{Granted, OUTPUT_LIMIT, Permissions};
+use super::rate::Rates;
 use crate::event::Observers;
 use crate::event::clock::Clock;
-use crate::tool::Extensions;
+use crate::tool::{Extensions, LeftRunning};
 
 /// What a dispatcher was told; its calls share it.
 #[derive(Clone, Debug)]
@@ -22,7 +24,10 @@ pub(super) struct Terms {
     pub(super) permissions: Permissions,
     pub(super) approvals: Approvals,
     pub(super) memo: Memo,
+    pub(super) rates: Rates,
     pub(super) places: Places,
+    pub(super) circuits: Circuits,
+    pub(super) left_running: LeftRunning,
     pub(super) extensions: Extensions,
     pub(super) output_limit: usize,
     pub(super) deadline: Option<Duration>,
@@ -40,7 +45,10 @@ impl Default for Terms {
             permissions: Permissions::default(),
             approvals: Approvals::default(),
             memo: Memo::default(),
+            rates: Rates::default(),
             places: Places::default(),
+            circuits: Circuits::default(),
+            left_running: LeftRunning::default(),
             extensions: Extensions::default(),
             output_limit: OUTPUT_LIMIT,
             deadline: None,

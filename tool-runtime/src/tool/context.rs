@@ -4,7 +4,9 @@ use std::sync::{Arc, OnceLock};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::blocking::Thread;
 use super::dispatch::{Batch, Host, Scope};
 use super::work::{EndsWork, Live};
 use super::{Extensions, ToolErrorKind};
@@ -244,6 +246,33 @@ impl ToolContext {
             decisions: Vec::new(),
         };
         host.dispatch_within(&self.call, batch).await
+    }
+
+    /// The attempt is about to run on a thread of its own.
+    pub(super) fn begin_thread(&self) -> Arc<Thread> {
+        let left = self.host.as_ref().map(|host| host.left_running().clone());
+        let thread = Arc::new(Thread::new(left.unwrap_or_default()));
+        self.live().begin_thread(&thread);
+        thread
+    }
+
+    /// Runs beside the tool what ends by itself when the attempt is over.
+    #[cfg(feature = "process")]
+    pub(super) fn run_to_its_end<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.live().run_to_its_end(self.outer_stop(), task)
+    }
+
+    /// Has the end of the attempt wait a moment for whoever holds this.
+    pub(super) fn tracked(&self) -> TaskTrackerToken {
+        self.live().tracked(self.outer_stop())
+    }
+
+    /// Whether no thread was free for the attempt in its time.
+    pub(crate) fn never_began(&self) -> bool {
+        self.live.get().is_some_and(|live| live.never_began())
     }
 
     /// Counts an attempt that begins.

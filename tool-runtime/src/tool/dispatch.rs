@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::blocking::LeftRunning;
 use super::{Decision, Extensions};
 use crate::event::clock::Clock;
 use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
@@ -81,6 +82,9 @@ impl Scope {
 pub(crate) trait Host: Send + Sync {
     /// What it may know.
     fn scope(&self) -> &Scope;
+
+    /// Where threads are counted that nobody waits for any more.
+    fn left_running(&self) -> &LeftRunning;
 
     /// Runs calls that the tool of the call `parent` makes.
     fn dispatch_within<'a>(

@@ -147,7 +147,12 @@ impl ToolContext {
     /// The same text on each attempt of this call and on no other call's: what a service takes as an
     /// idempotency key, so that it does the work once however often it is asked.
     pub fn idempotency_key(&self) -> String {
-        let (run, turn, id) = (self.run_id(), self.turn(), self.call_id());
+        let (turn, id) = (self.turn(), self.call_id());
+        // Outside of runs ids repeat.
+        let run = match self.run_id() {
+            none if none == RunId::default() => self.live().stand_in(),
+            run => run,
+        };
         format!("{run}-{turn}-{id}")
     }
 

@@ -12,7 +12,7 @@ use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::blocking::Thread;
-use crate::event::EffectRecord;
+use crate::event::{EffectRecord, RunId};
 
 /// How long a result waits for tasks to be gone that were told to go. They go where they wait, so
 /// all but one that holds its thread up are gone at once.
@@ -24,6 +24,7 @@ pub(super) struct Live {
     attempt: Mutex<Attempt>,
     effects: Mutex<Vec<EffectRecord>>,
     calls: AtomicU32,
+    stand_in: OnceLock<RunId>,
 }
 
 #[derive(Debug, Default)]
@@ -120,6 +121,11 @@ impl Live {
     /// The numbers of the calls that the tool makes, from 1.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
         iter::repeat_with(|| self.calls.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Tells the call from others where there is no run to do so.
+    pub(super) fn stand_in(&self) -> RunId {
+        *self.stand_in.get_or_init(RunId::random)
     }
 
     pub(super) fn record(&self, effect: EffectRecord) {

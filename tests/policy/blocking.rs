@@ -29,6 +29,12 @@ fn hold_up_for_ever(ctx: &ToolContext) {
     hold_up(ctx);
 }
 
+/// Could be run again, if only it were over.
+#[tool(blocking, idempotent, retries = 3, timeout = "50ms")]
+fn hold_up_once(ctx: &ToolContext) {
+    hold_up(ctx);
+}
+
 /// Looks whether it is to stop.
 #[tool(blocking, timeout = "50ms")]
 fn listen(ctx: &ToolContext) {
@@ -65,7 +71,7 @@ fn on_threads(
         begun: AtomicU32::new(0),
         is_stopped: AtomicBool::new(false),
     });
-    let dispatcher = dispatcher(tools![hold_up, hold_up_for_ever, listen, quick]);
+    let dispatcher = dispatcher(tools![hold_up, hold_up_once, hold_up_for_ever, listen, quick]);
     let dispatcher = dispatcher.extension(Arc::clone(&held));
     runtime.block_on(test(dispatcher, held, let_go));
 }
@@ -96,6 +102,16 @@ fn threads_left_running_are_counted() {
 
         drop(let_go);
         until(|| dispatcher.left_running() == 0);
+    });
+}
+
+#[test]
+fn what_may_still_run_is_not_run_again() {
+    on_threads(2, async |dispatcher, held, let_go| {
+        let done = run(&dispatcher, &["hold_up_once"]).await.remove(0);
+        assert_eq!((code(&done), done.attempts), ("TOOL_TIMEOUT", 1));
+        assert_eq!(held.begun.load(Ordering::SeqCst), 1);
+        drop(let_go);
     });
 }
 

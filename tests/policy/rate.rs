@@ -121,6 +121,23 @@ async fn who_is_stopped_takes_no_turn() {
     assert_eq!(begun.seconds(), [0, 10]);
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_is_stopped_before_it_begins_gives_its_turn_back() {
+    let (dispatcher, begun) = limited(RateLimits::default().all(per_ten_seconds(2)));
+    let dispatcher = dispatcher.concurrency(Concurrency::default().tool("slow", 1));
+    let call = || vec![ToolCall::new("c", "slow", r#"{"seconds": 5}"#)];
+    let first = dispatcher.clone();
+    let first = tokio::spawn(async move { first.dispatch(call()).await });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    // It has its turn at once, and no place in time.
+    let mut second = Batch::from(call());
+    second.deadline = Some(Duration::from_secs(2));
+    Dispatch::dispatch(&dispatcher, second).await;
+    run(&dispatcher, &["free"]).await;
+    first.await.unwrap();
+    assert_eq!(begun.seconds(), [0, 3]);
+}
+
 /// Calls that come and last as they like.
 struct Traffic {
     times: u32,

@@ -9,7 +9,7 @@ use crate::event::Gate;
 use crate::registry::Entry;
 use crate::tool::ToolError;
 
-/// A call that may run, for as long as this is held.
+/// A call that may run, for as long as this is held. Boxed, for most calls need none.
 pub(super) struct Admission<'r> {
     running: &'r Running,
     entry: &'r Entry,
@@ -29,7 +29,7 @@ impl<'r> Admission<'r> {
     pub(super) async fn wait(
         running: &'r Running,
         entry: &'r Entry,
-    ) -> Result<Self, (Gate, ToolError)> {
+    ) -> Result<Box<Self>, (Gate, ToolError)> {
         let terms = &running.terms;
         let way = terms.circuits.of_provider(entry);
         // Who is refused anyway need not queue.
@@ -45,7 +45,7 @@ impl<'r> Admission<'r> {
         running.halt.check()?;
         let trial = way.map(|way| way.enter(running.scope.deadline)).transpose()?;
         turn.take();
-        Ok(Self { running, entry, _places: places, trial })
+        Ok(Box::new(Self { running, entry, _places: places, trial }))
     }
 
     /// An attempt has ended so.

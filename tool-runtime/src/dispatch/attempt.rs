@@ -22,7 +22,7 @@ pub(super) async fn attempts(
     arguments: &Arguments,
     ctx: &ToolContext,
     record: &mut Record,
-    mut admission: Option<Admission<'_>>,
+    mut admission: Option<Box<Admission<'_>>>,
 ) -> Outcome {
     let _ends = ctx.ends_work();
     loop {
@@ -44,7 +44,8 @@ pub(super) async fn attempts(
         if let Some(admission) = &mut admission {
             admission.note(&outcome);
         }
-        let may_try_again = |_: &_| admission.as_ref().is_none_or(Admission::may_try_again);
+        let may_try_again =
+            |_: &_| admission.as_ref().is_none_or(|admission| admission.may_try_again());
         let (Some(pause), Err(error)) = (pause.filter(may_try_again), &outcome) else {
             return outcome;
         };

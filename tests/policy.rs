@@ -2,8 +2,14 @@
 
 #[path = "policy/approval.rs"]
 mod approval;
+#[path = "policy/attempts.rs"]
+mod attempts;
 #[path = "policy/batch.rs"]
 mod batch;
+#[path = "policy/blocking.rs"]
+mod blocking;
+#[path = "policy/breaker.rs"]
+mod breaker;
 #[path = "policy/concurrency.rs"]
 mod concurrency;
 #[path = "policy/context.rs"]
@@ -19,6 +25,8 @@ mod interceptors;
 mod memo;
 #[path = "policy/output.rs"]
 mod output;
+#[path = "policy/rate.rs"]
+mod rate;
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};

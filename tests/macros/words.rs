@@ -95,10 +95,11 @@ fn availability_is_asked() {
 }
 
 #[test]
-fn what_the_runtime_cannot_hold_to_is_refused() {
-    let refused = Registry::try_from(tools![all_words]).unwrap_err();
-    let expected = DefinitionError::Unsupported { name: "everything".into(), word: "rate_limit" };
-    assert_eq!(refused, RegistryError::Definition(expected));
+fn a_limit_that_lets_nothing_through_is_refused() {
+    let mut definition = ToolDefinition::new("never", "Never runs.", json!({ "type": "object" }));
+    definition.rate_limit = Some(RateLimit::per_minute(0));
+    let expected = DefinitionError::RateLimit { name: "never".into() };
+    assert_eq!(definition.validate(), Err(expected));
 }
 
 /// Takes a pair, which has no name.

@@ -204,13 +204,7 @@ fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
             let private = function.attr.runtime.private_at(ident.span());
             quote_spanned!(ident.span()=> #private::Box::pin(async move { #body }))
         }
-        None => quote! {{
-            let #ctx = #private::Clone::clone(#ctx);
-            #private::on_blocking_thread(move || {
-                let #ctx = &#ctx;
-                #body
-            })
-        }},
+        None => quote!(#private::on_blocking_thread(#ctx, move |#ctx| { #body })),
     };
     let state = state.filter(|_| function.sig.receiver().is_some());
     let share = state.map(|state| quote!(let #state = #private::Arc::clone(&#state);));

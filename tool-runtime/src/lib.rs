@@ -39,6 +39,8 @@ pub use tool::{
     Permission, RateLimit, Repair, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
     ToolKind, ToolOutput, ToolPreference, Toolbox,
 };
+#[cfg(feature = "process")]
+pub use tool::{Command, CommandOutput};
 
 /// Turns the names of tools into [`Tools`].
 ///

@@ -2,7 +2,6 @@
 
 pub use std::borrow::ToOwned;
 pub use std::boxed::Box;
-pub use std::clone::Clone;
 pub use std::marker::{Send, Sync};
 pub use std::result::Result::{Err, Ok};
 pub use std::sync::{Arc, LazyLock};

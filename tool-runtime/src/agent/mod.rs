@@ -23,7 +23,8 @@ pub use prompt::Prompt;
 pub use turn::{OutOfTurn, Outcome, Step, Turn};
 
 use crate::dispatch::{
-    Approver, Concurrency, Dispatch, Dispatcher, Interceptor, OnBlock, OnFailure, Permissions,
+    Approver, Breakers, Concurrency, Dispatch, Dispatcher, Interceptor, OnBlock, OnFailure,
+    Permissions, RateLimits,
 };
 use crate::event::{Event, Observer, ToolExecution};
 use crate::models::ChatModel;
@@ -117,6 +118,19 @@ impl Agent {
     #[must_use]
     pub fn concurrency(self, limits: Concurrency) -> Self {
         self.under(|terms| terms.concurrency(limits))
+    }
+
+    /// Limits how often calls of all its runs may begin; as often as they come unless set, but for
+    /// tools that limit themselves by `rate_limit`.
+    #[must_use]
+    pub fn rate_limits(self, limits: RateLimits) -> Self {
+        self.under(|terms| terms.rate_limits(limits))
+    }
+
+    /// Leaves providers alone for a while that fail too often.
+    #[must_use]
+    pub fn breakers(self, breakers: Breakers) -> Self {
+        self.under(|terms| terms.breakers(breakers))
     }
 
     /// Tells the model at most this many bytes of an output, its head and its tail; 100,000 unless
@@ -213,6 +227,12 @@ impl Agent {
     #[must_use]
     pub fn observer(self, observer: impl Observer + 'static) -> Self {
         self.under(|terms| terms.observer(observer))
+    }
+
+    /// How many threads of `blocking` tools are at work whose calls have their results; see
+    /// [`Dispatcher::left_running`].
+    pub fn left_running(&self) -> usize {
+        self.dispatcher.left_running()
     }
 
     /// Runs until the model answers in words alone.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
+use super::admission::Admission;
 use super::batch::Running;
 use super::call::{Outcome, Record};
 use super::invoke::invoke;
@@ -21,16 +22,26 @@ pub(super) async fn attempts(
     arguments: &Arguments,
     ctx: &ToolContext,
     record: &mut Record,
+    mut admission: Option<Box<Admission<'_>>>,
 ) -> Outcome {
     loop {
-        let outcome = match entry.definition().timeout {
-            None => once(entry, arguments, ctx, record).await,
-            Some(limit) => timed(entry, limit, arguments, ctx, record).await,
+        let outcome = once(entry, arguments, ctx, record).await;
+        let pause = outcome.as_ref().err().and_then(|error| {
+            pause_before_next(entry.definition(), error, ctx.attempts(), fastrand::f64())
+        });
+        let outcome = match pause {
+            Some(_) => outcome,
+            None => outcome.map_err(|error| explained(entry, error)),
         };
-        let Err(error) = &outcome else { return outcome };
+        if let Some(admission) = &mut admission {
+            admission.note(&outcome);
+        }
+        let may_try_again =
+            |_: &_| admission.as_ref().is_none_or(|admission| admission.may_try_again());
+        let (Some(pause), Err(error)) = (pause.filter(may_try_again), &outcome) else {
+            return outcome;
+        };
         let (kind, attempt) = (error.kind(), ctx.attempts());
-        let pause = pause_before_next(entry.definition(), kind, attempt, fastrand::f64());
-        let Some(pause) = pause else { return outcome };
         running.scope.tell(|| ToolEvent::Retried {
             call: ctx.call_id().clone(),
             attempt,
@@ -39,10 +50,13 @@ pub(super) async fn attempts(
         });
         let_go(outcome);
         sleep(pause).await;
+        if let Some(admission) = &mut admission {
+            admission.another_turn().await;
+        }
     }
 }
 
-/// Runs a tool once, for as long as it takes.
+/// Runs a tool once, and ends what it has going.
 #[inline]
 pub(super) async fn once(
     entry: &Entry,
@@ -51,8 +65,14 @@ pub(super) async fn once(
     record: &mut Record,
 ) -> Outcome {
     let _ends = ctx.ends_work();
-    ctx.begin_attempt(None);
-    let outcome = invoke(entry.tool().as_ref(), arguments, ctx).await;
+    let outcome = match entry.definition().timeout {
+        None => {
+            ctx.begin_attempt(None);
+            invoke(entry.tool().as_ref(), arguments, ctx).await
+        }
+        // Boxed, for most tools have none.
+        Some(limit) => Box::pin(timed(entry, limit, arguments, ctx)).await,
+    };
     end_attempt(ctx, record).await;
     outcome
 }
@@ -90,31 +110,28 @@ async fn timed(
     limit: Duration,
     arguments: &Arguments,
     ctx: &ToolContext,
-    record: &mut Record,
 ) -> Outcome {
-    let definition = entry.definition();
-    let _ends = ctx.ends_work();
     let running = invoke(entry.tool().as_ref(), arguments, ctx);
     let started = Instant::now();
     let deadline = started.checked_add(limit);
     ctx.begin_attempt(deadline);
     let Some(deadline) = deadline else { return running.await };
-    let ended = timeout_at(deadline, running).await;
-    end_attempt(ctx, record).await;
-    let text = match ended {
+    let mut kind = ToolErrorKind::Timeout;
+    let text = match timeout_at(deadline, running).await {
         // A tool that never waits can't be stopped on time, but it is no better for that.
         Ok(late) if started.elapsed() > limit => {
             let_go(late);
             format!("The tool took longer than {limit:?}, so its result is not used.")
         }
         Ok(outcome) => return outcome,
-        Err(_) if definition.blocking => {
-            record.left_running = true;
-            format!(
-                "The tool took longer than {limit:?}. It can't be stopped and may still finish."
-            )
+        Err(_) if ctx.never_began() => {
+            kind = ToolErrorKind::Transient;
+            format!("The tool was not run: no thread was free for it within {limit:?}.")
         }
+        Err(_) if entry.definition().blocking => format!(
+            "The tool took longer than {limit:?}. It can't be stopped and may still finish."
+        ),
         Err(_) => format!("The tool was stopped: it took longer than {limit:?}."),
     };
-    Err(ToolError::new(ToolErrorKind::Timeout, text))
+    Err(ToolError::new(kind, text))
 }

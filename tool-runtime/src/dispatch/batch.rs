@@ -16,7 +16,7 @@ use crate::guard::Boxed;
 use crate::message::ToolCall;
 use crate::registry::{Callable, Entry, Snapshot};
 use crate::tool::dispatch::{Host, Scope};
-use crate::tool::{Batch, Decision, Permission, ToolError, ToolErrorKind};
+use crate::tool::{Batch, Decision, LeftRunning, Permission, ToolError, ToolErrorKind};
 
 /// The most calls that may lie around a call.
 const DEEPEST: u32 = 8;
@@ -140,7 +140,8 @@ impl Running {
             && tool.requires.is_empty()
             && tool.timeout.is_none()
             && tool.retries == 0
-            && !tool.pure;
+            && !tool.pure
+            && !terms.rates.limit(entry);
         is_plain.then_some(entry)
     }
 
@@ -163,6 +164,10 @@ impl Host for Running {
             Callable::new(self.tools.clone(), move |entry| terms.let_call(entry))
         };
         (of == TypeId::of::<Callable>()).then(|| self.callable.get_or_init(callable) as &dyn Any)
+    }
+
+    fn left_running(&self) -> &LeftRunning {
+        &self.terms.left_running
     }
 
     fn dispatch_within<'a>(

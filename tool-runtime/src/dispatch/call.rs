@@ -8,6 +8,7 @@ use std::sync::Arc;
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::admission::Admission;
 use super::answer::{failed, succeeded, unknown};
 use super::attempt::{attempts, end_attempt, explained, once};
 use super::batch::Running;
@@ -181,11 +182,12 @@ async fn limited(
     ctx: &ToolContext,
     record: &mut Record,
 ) -> Outcome {
-    let _places = running.terms.places.take(entry, running).await;
-    // Others may have failed while this one waited.
-    running.halt.check().map_err(|held| record.block(held))?;
-    let outcome = attempts(running, entry, arguments, ctx, record).await;
-    outcome.map_err(|error| explained(entry, error))
+    let mut admission = None;
+    if Admission::is_needed(running, entry) {
+        let admitted = Box::pin(Admission::wait(running, entry)).await;
+        admission = Some(admitted.map_err(|held| record.block(held))?);
+    }
+    attempts(running, entry, arguments, ctx, record, admission).await
 }
 
 /// The same, until the batch is past its time or stopped.

@@ -2,11 +2,13 @@
 //!
 //! Nothing here knows which model asked or what is done with the results.
 
+mod admission;
 mod answer;
 mod approve;
 mod attempt;
 mod batch;
 mod call;
+mod circuits;
 mod concurrency;
 mod halt;
 mod intercept;
@@ -15,6 +17,7 @@ mod memo;
 mod permit;
 mod plan;
 mod policy;
+mod rate;
 mod terms;
 
 use std::collections::BTreeMap;
@@ -24,11 +27,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use approve::{ApprovalRequest, Approver, AskLater};
+pub use circuits::Breakers;
 pub use concurrency::Concurrency;
 pub use halt::{Halted, OnBlock, OnFailure};
 pub use intercept::{Before, Interceptor};
 pub use invoke::invoke;
-pub use policy::Permissions;
+pub use policy::{Breaker, Permissions};
+pub use rate::RateLimits;
 
 pub use crate::tool::{Approval, Batch, Decision, Dispatch};
 
@@ -37,8 +42,10 @@ use crate::message::ToolCall;
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::tool::{Extensions, ToolDefinition};
 use approve::Approvals;
+use circuits::Circuits;
 use concurrency::Places;
 use halt::halts;
+use rate::Rates;
 use terms::Terms;
 
 /// Runs calls on the tools of a registry.
@@ -143,6 +150,21 @@ impl Dispatcher {
         self
     }
 
+    /// Limits how often calls may begin; as often as they come unless set, but for tools that limit
+    /// themselves by `rate_limit`.
+    #[must_use]
+    pub fn rate_limits(mut self, limits: RateLimits) -> Self {
+        self.terms_mut().rates = Rates::of(limits);
+        self
+    }
+
+    /// Leaves providers alone for a while that fail too often.
+    #[must_use]
+    pub fn breakers(mut self, breakers: Breakers) -> Self {
+        self.terms_mut().circuits = Circuits::of(breakers);
+        self
+    }
+
     /// Tells the model at most this many bytes of an output, its head and its tail; 100,000 unless
     /// set. The rest is in [`ToolExecution::full_text`].
     #[must_use]
@@ -195,6 +217,19 @@ impl Dispatcher {
         let callable = tools.entries().filter(|entry| self.terms.let_call(entry));
         let available = callable.filter(|entry| entry.availability().is_available());
         available.map(Entry::definition).collect()
+    }
+
+    /// How many threads of `blocking` tools are at work whose calls have their results: they were past
+    /// their time or stopped, and nothing stops a thread. They are counted over all clones, and over
+    /// all runs of an agent.
+    ///
+    /// Each holds one of the threads that tokio has for blocking work, 512 unless the runtime was built
+    /// with another [`max_blocking_threads`](tokio::runtime::Builder::max_blocking_threads). When none
+    /// is left, calls of such tools wait for one; what then has none by its timeout is
+    /// not run, and says so. A function that looks at
+    /// [`ToolContext::cancellation`](crate::ToolContext::cancellation) leaves none behind.
+    pub fn left_running(&self) -> usize {
+        self.terms.left_running.count()
     }
 
     /// The tools that calls are looked up in.

@@ -4,15 +4,17 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::approve::Approvals;
+use super::circuits::Circuits;
 use super::concurrency::Places;
 use super::halt::{OnBlock, OnFailure};
 use super::intercept::Interceptors;
 use super::memo::Memo;
 use super::policy::{Granted, OUTPUT_LIMIT, Permissions, is_granted};
+use super::rate::Rates;
 use crate::event::Observers;
 use crate::event::clock::Clock;
 use crate::registry::Entry;
-use crate::tool::{Extensions, Permission};
+use crate::tool::{Extensions, LeftRunning, Permission};
 
 /// What a dispatcher was told; its calls share it.
 #[derive(Clone, Debug)]
@@ -23,7 +25,10 @@ pub(super) struct Terms {
     pub(super) permissions: Permissions,
     pub(super) approvals: Approvals,
     pub(super) memo: Memo,
+    pub(super) rates: Rates,
     pub(super) places: Places,
+    pub(super) circuits: Circuits,
+    pub(super) left_running: LeftRunning,
     pub(super) extensions: Extensions,
     pub(super) output_limit: usize,
     pub(super) deadline: Option<Duration>,
@@ -41,7 +46,10 @@ impl Default for Terms {
             permissions: Permissions::default(),
             approvals: Approvals::default(),
             memo: Memo::default(),
+            rates: Rates::default(),
             places: Places::default(),
+            circuits: Circuits::default(),
+            left_running: LeftRunning::default(),
             extensions: Extensions::default(),
             output_limit: OUTPUT_LIMIT,
             deadline: None,
@@ -56,7 +64,10 @@ impl Terms {
     /// Whether they say nothing of any tool.
     #[inline]
     pub(super) fn are_plain(&self) -> bool {
-        self.interceptors.is_empty() && self.permissions.is_empty() && !self.places.are_limited()
+        self.interceptors.is_empty()
+            && self.permissions.is_empty()
+            && !self.places.are_limited()
+            && !self.circuits.are_set()
     }
 
     /// Whether a model may call this tool: it is allowed, if need be by somebody who can be asked,

@@ -5,7 +5,9 @@ use std::sync::{Arc, OnceLock};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::blocking::Thread;
 use super::dispatch::{Batch, Host, Scope};
 use super::work::{EndsWork, Live};
 use super::{Extensions, ToolErrorKind};
@@ -147,7 +149,12 @@ impl ToolContext {
     /// The same text on each attempt of this call and on no other call's: what a service takes as an
     /// idempotency key, so that it does the work once however often it is asked.
     pub fn idempotency_key(&self) -> String {
-        let (run, turn, id) = (self.run_id(), self.turn(), self.call_id());
+        let (turn, id) = (self.turn(), self.call_id());
+        // Outside of runs ids repeat.
+        let run = match self.run_id() {
+            none if none == RunId::default() => self.live().stand_in(),
+            run => run,
+        };
         format!("{run}-{turn}-{id}")
     }
 
@@ -246,6 +253,33 @@ impl ToolContext {
             decisions: Vec::new(),
         };
         host.dispatch_within(&self.call, batch).await
+    }
+
+    /// The attempt is about to run on a thread of its own.
+    pub(super) fn begin_thread(&self) -> Arc<Thread> {
+        let left = self.host.as_ref().map(|host| host.left_running().clone());
+        let thread = Arc::new(Thread::new(left.unwrap_or_default()));
+        self.live().begin_thread(&thread);
+        thread
+    }
+
+    /// Runs beside the tool what ends by itself when the attempt is over.
+    #[cfg(feature = "process")]
+    pub(super) fn run_to_its_end<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.live().run_to_its_end(self.outer_stop(), task)
+    }
+
+    /// Has the end of the attempt wait a moment for whoever holds this.
+    pub(super) fn tracked(&self) -> TaskTrackerToken {
+        self.live().tracked(self.outer_stop())
+    }
+
+    /// Whether no thread was free for the attempt in its time.
+    pub(crate) fn never_began(&self) -> bool {
+        self.live.get().is_some_and(|live| live.never_began())
     }
 
     /// Counts an attempt that begins.

@@ -184,8 +184,8 @@ impl ToolDefinition {
         if self.retries > 0 && !self.idempotent {
             return Err(DefinitionError::Retries { name: name() });
         }
-        if self.rate_limit.is_some() {
-            return Err(DefinitionError::Unsupported { name: name(), word: "rate_limit" });
+        if self.rate_limit.is_some_and(|limit| limit.times == 0) {
+            return Err(DefinitionError::RateLimit { name: name() });
         }
         Ok(())
     }
@@ -275,12 +275,10 @@ pub enum DefinitionError {
         /// The tool's name.
         name: String,
     },
-    /// It asks for something that this build can't do: never ignored.
-    #[error("the tool `{name}` sets `{word}`, which this build of the runtime can't hold to")]
-    Unsupported {
+    /// It could never be called.
+    #[error("the rate limit of the tool `{name}` allows no call at all")]
+    RateLimit {
         /// The tool's name.
         name: String,
-        /// What it asks for.
-        word: &'static str,
     },
 }

@@ -9,6 +9,7 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::blocking::LeftRunning;
 use super::{Decision, Extensions};
 use crate::event::clock::Clock;
 use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
@@ -85,6 +86,9 @@ pub(crate) trait Host: Send + Sync {
 
     /// A value of its own of this type, for tools that look for one.
     fn get(&self, of: TypeId) -> Option<&dyn Any>;
+
+    /// Where threads are counted that nobody waits for any more.
+    fn left_running(&self) -> &LeftRunning;
 
     /// Runs calls that the tool of the call `parent` makes.
     fn dispatch_within<'a>(

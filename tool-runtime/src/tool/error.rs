@@ -1,5 +1,6 @@
 use std::error::Error;
 use std::fmt;
+use std::time::Duration;
 
 /// Why a call has no output.
 ///
@@ -29,6 +30,7 @@ struct Inner {
     kind: ToolErrorKind,
     text: String,
     source: Option<Box<dyn Error + Send + Sync>>,
+    retry_after: Option<Duration>,
 }
 
 /// Whose fault it was, and what may be done about it.
@@ -93,7 +95,7 @@ impl ToolError {
     /// An error of the given kind; `text` is for the model.
     #[cold]
     pub fn new(kind: ToolErrorKind, text: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, text: text.into(), source: None }))
+        Self(Box::new(Inner { kind, text: text.into(), source: None, retry_after: None }))
     }
 
     /// The model's fault: `text` says what to send instead.
@@ -118,9 +120,33 @@ impl ToolError {
         self
     }
 
+    /// Says when to come back, as a server that is busy does. The next attempt, where there is one, is
+    /// not made before; where this is longer than 10 seconds there is none.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tool_runtime::ToolError;
+    ///
+    /// fn busy(retry_after_seconds: u64) -> ToolError {
+    ///     ToolError::transient("The service is busy; try again later.")
+    ///         .retry_after(Duration::from_secs(retry_after_seconds))
+    /// }
+    /// # let _ = busy(2);
+    /// ```
+    #[must_use]
+    pub fn retry_after(mut self, span: Duration) -> Self {
+        self.0.retry_after = Some(span);
+        self
+    }
+
     /// Whose fault it was.
     pub fn kind(&self) -> ToolErrorKind {
         self.0.kind
+    }
+
+    /// When to come back, where that was said.
+    pub(crate) fn wait_hint(&self) -> Option<Duration> {
+        self.0.retry_after
     }
 
     /// The text for the model.

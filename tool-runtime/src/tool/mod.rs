@@ -7,6 +7,8 @@ pub mod args;
 mod blocking;
 mod bounds;
 mod cli;
+#[cfg(feature = "process")]
+mod command;
 mod context;
 mod definition;
 pub(crate) mod dispatch;
@@ -27,6 +29,8 @@ use std::fmt;
 use async_trait::async_trait;
 
 pub use approval::{Approval, Decision};
+#[cfg(feature = "process")]
+pub use command::{Command, CommandOutput};
 pub use context::ToolContext;
 pub use definition::{DefinitionError, ToolDefinition};
 pub use dispatch::{Batch, Dispatch};
@@ -36,6 +40,7 @@ pub use output::{IntoToolOutput, ToolOutput};
 pub use preference::ToolPreference;
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
 
+pub(crate) use blocking::LeftRunning;
 pub use blocking::on_blocking_thread;
 pub use output::{Bare, Failure, NoSchema, Output, Returned, Returns};
 pub use param::{Argument, BorrowedArgument};

@@ -93,6 +93,23 @@ pub struct RateLimit {
     pub per: Duration,
 }
 
+impl RateLimit {
+    /// So many times in each second.
+    pub fn per_second(times: u32) -> Self {
+        Self { times, per: Duration::from_secs(1) }
+    }
+
+    /// So many times in each minute.
+    pub fn per_minute(times: u32) -> Self {
+        Self { times, per: Duration::from_secs(60) }
+    }
+
+    /// So many times in each hour.
+    pub fn per_hour(times: u32) -> Self {
+        Self { times, per: Duration::from_secs(60 * 60) }
+    }
+}
+
 /// What a tool is made of. It says how to show a tool, not how to run it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

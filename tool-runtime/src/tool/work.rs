@@ -9,8 +9,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use crate::event::EffectRecord;
+use super::blocking::Thread;
+use crate::event::{EffectRecord, RunId};
 
 /// How long a result waits for tasks to be gone that were told to go. They go where they wait, so
 /// all but one that holds its thread up are gone at once.
@@ -22,6 +24,7 @@ pub(super) struct Live {
     attempt: Mutex<Attempt>,
     effects: Mutex<Vec<EffectRecord>>,
     calls: AtomicU32,
+    stand_in: OnceLock<RunId>,
 }
 
 #[derive(Debug, Default)]
@@ -29,6 +32,7 @@ struct Attempt {
     deadline: Option<Instant>,
     is_over: bool,
     work: Option<Work>,
+    thread: Option<Arc<Thread>>,
 }
 
 #[derive(Clone, Debug)]
@@ -58,6 +62,31 @@ impl Live {
     ) -> JoinHandle<Option<T>> {
         let Work { stop, tasks } = self.work(outer);
         tasks.spawn(stop.run_until_cancelled_owned(task))
+    }
+
+    /// Runs what ends by itself when the attempt is over.
+    #[cfg(feature = "process")]
+    pub(super) fn run_to_its_end<T: Send + 'static>(
+        &self,
+        outer: Option<&CancellationToken>,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.work(outer).tasks.spawn(task)
+    }
+
+    /// Has the end of the attempt wait for whoever holds this.
+    pub(super) fn tracked(&self, outer: Option<&CancellationToken>) -> TaskTrackerToken {
+        self.work(outer).tasks.token()
+    }
+
+    /// The attempt is about to run on this thread.
+    pub(super) fn begin_thread(&self, thread: &Arc<Thread>) {
+        lock(&self.attempt).thread = Some(Arc::clone(thread));
+    }
+
+    /// Whether the attempt was to run on a thread and none was free for it.
+    pub(super) fn never_began(&self) -> bool {
+        lock(&self.attempt).thread.as_ref().is_some_and(|thread| thread.never_began())
     }
 
     fn work(&self, outer: Option<&CancellationToken>) -> Work {
@@ -92,6 +121,11 @@ impl Live {
     /// The numbers of the calls that the tool makes, from 1.
     pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
         iter::repeat_with(|| self.calls.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+
+    /// Tells the call from others where there is no run to do so.
+    pub(super) fn stand_in(&self) -> RunId {
+        *self.stand_in.get_or_init(RunId::random)
     }
 
     pub(super) fn record(&self, effect: EffectRecord) {

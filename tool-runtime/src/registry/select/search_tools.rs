@@ -122,8 +122,10 @@ impl Tool for SearchTools {
         let Some(callable) = ctx.get::<Callable>().cloned() else {
             return Err(ToolError::failed("There are no tools to search."));
         };
-        let (own_name, cached) = (ctx.tool_name().to_owned(), Arc::clone(&self.cached));
-        on_blocking_thread(move || Ok(found(&query, &callable, &own_name, &cached))).await
+        let cached = Arc::clone(&self.cached);
+        let search =
+            move |ctx: &ToolContext| Ok(found(&query, &callable, ctx.tool_name(), &cached));
+        on_blocking_thread(ctx, search).await
     }
 }
 

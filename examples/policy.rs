@@ -1,0 +1,123 @@
+//! Policy: who may, how much at once, how often, and what happens to those that fail.
+//!
+//! `cargo run --example policy` sends one reply after the other through a dispatcher of strict terms.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use tokio::time::sleep;
+use tool_runtime::dispatch::{Breaker, Breakers, Concurrency, Permissions, RateLimits};
+use tool_runtime::{
+    Dispatcher, Permission, RateLimit, Registry, RegistryError, ToolCall, ToolContext, ToolError,
+    ToolExecution, tool, tools,
+};
+
+/// Reads a file.
+#[tool(effect = "read")]
+async fn read(path: &str) -> String {
+    format!("the text of {path}")
+}
+
+/// Deletes a file.
+#[tool(effect = "write")]
+async fn delete(path: &str) -> String {
+    format!("{path} is gone")
+}
+
+/// Draws a picture, which takes long.
+#[tool(effect = "none")]
+async fn draw() -> &'static str {
+    sleep(Duration::from_millis(100)).await;
+    "drawn"
+}
+
+/// Sends a text message, of which each costs something.
+#[tool(rate_limit = "2/s")]
+async fn send(to: &str) -> String {
+    format!("sent to {to}")
+}
+
+/// Looks a price up; the line is bad.
+#[tool(effect = "read", idempotent, retries = 3)]
+async fn price(ctx: &ToolContext) -> Result<&'static str, ToolError> {
+    match ctx.attempt() {
+        1 => Err(ToolError::transient("the line is down")),
+        2 => Err(ToolError::transient("busy").retry_after(Duration::from_millis(200))),
+        _ => Ok("12 euros"),
+    }
+}
+
+/// How often the weather has been asked for.
+struct Asked(AtomicU32);
+
+/// Tells the weather; the service is down at first.
+#[tool(effect = "read")]
+async fn weather(ctx: &ToolContext) -> Result<&'static str, ToolError> {
+    let Asked(asked) = ctx.get().ok_or("nobody counts")?;
+    match asked.fetch_add(1, Ordering::Relaxed) {
+        0 | 1 => Err(ToolError::transient("the service is down")),
+        _ => Ok("sunny"),
+    }
+}
+
+fn dispatcher() -> Result<Dispatcher, RegistryError> {
+    let registry = Registry::try_from(tools![read, delete, draw, send, price])?;
+    registry.register_all_from("sky", tools![weather])?;
+    let secrets_stay = |path: Option<&str>| path.is_some_and(|path| path.starts_with("secret"));
+    let permissions = Permissions::default().tool("delete", Permission::Deny).when(move |call| {
+        secrets_stay(call.arguments["path"].as_str()).then_some(Permission::Deny)
+    });
+    Ok(Dispatcher::new(registry)
+        .permissions(permissions)
+        .concurrency(Concurrency::default().all(8).tool("draw", 1))
+        .rate_limits(RateLimits::default().all(RateLimit::per_second(100)))
+        .breakers(Breakers::default().each(Breaker::after(2).cool_down(Duration::from_secs(1))))
+        .deadline(Duration::from_secs(10))
+        .extension(Asked(AtomicU32::new(0))))
+}
+
+/// Sends the calls of one reply, and shows what became of each.
+async fn reply(title: &str, dispatcher: &Dispatcher, calls: &[(&str, &str)]) -> Vec<ToolExecution> {
+    println!("{title}");
+    let numbered = calls.iter().enumerate();
+    let calls = numbered.map(|(n, (name, json))| ToolCall::new(format!("call_{n}"), *name, *json));
+    let done = dispatcher.dispatch(calls.collect()).await;
+    for done in &done {
+        let (millis, text) = (done.took.as_millis(), &done.result.text);
+        println!(
+            "  {:<36} {} attempts, {millis:>4} ms: {text}",
+            done.call.to_string(),
+            done.attempts
+        );
+    }
+    done
+}
+
+#[tokio::main]
+async fn main() -> Result<(), RegistryError> {
+    let dispatcher = dispatcher()?;
+    let note = r#"{"path": "note.txt"}"#;
+    let secret = r#"{"path": "secret/key"}"#;
+    let calls = [("read", note), ("read", secret), ("delete", note)];
+    let done = reply("Who may: by name, and by what is asked for", &dispatcher, &calls).await;
+    assert_eq!(done.iter().map(ToolExecution::is_blocked).collect::<Vec<_>>(), [false, true, true]);
+
+    let done = reply("How many at once: one", &dispatcher, &[("draw", "{}"); 3]).await;
+    assert!(done.iter().any(|done| done.took >= Duration::from_millis(300)));
+
+    let call = ("send", r#"{"to": "Ada"}"#);
+    let done = reply("How often: twice a second", &dispatcher, &[call; 3]).await;
+    assert!(done.iter().any(|done| done.took >= Duration::from_secs(1)));
+
+    let done = reply("What may pass is tried again", &dispatcher, &[("price", "{}")]).await;
+    assert_eq!(done[0].attempts, 3);
+
+    let calls = [("weather", "{}")];
+    for title in ["A provider fails", "and again", "so it is left alone"] {
+        reply(title, &dispatcher, &calls).await;
+    }
+    sleep(Duration::from_secs(1)).await;
+    let done = reply("After a while one is let through", &dispatcher, &calls).await;
+    assert!(done[0].is_success());
+    Ok(())
+}

@@ -1,0 +1,127 @@
+//! How often a tool is tried, whatever goes wrong, and under which key.
+
+use std::collections::BTreeSet;
+
+use tool_runtime::{DefinitionError, RegistryError, Tool, ToolDefinition, async_trait};
+
+use super::*;
+
+const FAULTS: [&str; 8] = [
+    "timeout",
+    "transient",
+    "failed",
+    "panic",
+    "cancelled",
+    "unavailable",
+    "validation",
+    "indeterminate",
+];
+
+/// Fails in one way, and notes the keys that it is called under.
+struct Faulty {
+    definition: ToolDefinition,
+    fault: &'static str,
+    keys: Arc<Mutex<Vec<String>>>,
+}
+
+#[async_trait]
+impl Tool for Faulty {
+    fn definition(&self) -> &ToolDefinition {
+        &self.definition
+    }
+
+    async fn call(
+        &self,
+        _: tool_runtime::Arguments,
+        ctx: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        self.keys.lock().unwrap().push(ctx.idempotency_key());
+        assert_eq!(ctx.attempt() as usize, self.keys.lock().unwrap().len());
+        let kind = match self.fault {
+            "timeout" => return std::future::pending().await,
+            "panic" => panic!("on purpose"),
+            "transient" => ToolErrorKind::Transient,
+            "failed" => ToolErrorKind::Failed,
+            "cancelled" => ToolErrorKind::Cancelled,
+            "unavailable" => ToolErrorKind::Unavailable,
+            "validation" => ToolErrorKind::Validation,
+            _ => ToolErrorKind::Indeterminate,
+        };
+        Err(ToolError::new(kind, "no"))
+    }
+}
+
+type Keys = Arc<Mutex<Vec<String>>>;
+
+fn faulty(fault: &'static str, is_idempotent: bool, retries: u32) -> (Faulty, Keys) {
+    let schema = json!({ "type": "object" });
+    let mut definition = ToolDefinition::new("faulty", "Fails.", schema);
+    definition.timeout = Some(Duration::from_secs(1));
+    (definition.idempotent, definition.retries) = (is_idempotent, retries);
+    let keys = Keys::default();
+    (Faulty { definition, fault, keys: Arc::clone(&keys) }, keys)
+}
+
+#[tokio::test(start_paused = true)]
+async fn only_what_may_pass_and_may_run_twice_is_tried_again() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let mut seen = BTreeSet::new();
+    for fault in FAULTS {
+        for is_idempotent in [false, true] {
+            for retries in 0..=3 {
+                let (tool, keys) = faulty(fault, is_idempotent, retries);
+                let tools = Tools::new().with(tool);
+                if retries > 0 && !is_idempotent {
+                    let refused = DefinitionError::Retries { name: "faulty".into() };
+                    let registered = Registry::try_from(tools).map(drop);
+                    assert_eq!(registered, Err(RegistryError::Definition(refused)));
+                    continue;
+                }
+                let done = run(&dispatcher(tools), &["faulty"]).await.remove(0);
+                let again = is_idempotent && ["timeout", "transient"].contains(&fault);
+                let expected = if again { 1 + retries } else { 1 };
+                let case = format!("{fault}, idempotent {is_idempotent}, {retries} retries");
+                assert_eq!(done.attempts, expected, "{case}");
+                let keys = std::mem::take(&mut *keys.lock().unwrap());
+                assert_eq!(keys.len() as u32, expected, "{case}");
+                // One key for all attempts, and another for each call.
+                assert!(keys.iter().all(|key| *key == keys[0]), "{case}");
+                assert!(seen.insert(keys[0].clone()), "{case}");
+            }
+        }
+    }
+}
+
+/// Notes the key that it is called under.
+#[tool]
+async fn keyed(ctx: &ToolContext) {
+    ctx.get::<Keys>().unwrap().lock().unwrap().push(ctx.idempotency_key());
+}
+
+#[tokio::test]
+async fn keys_differ_between_calls_and_runs() {
+    let calls = || ChatReply::default().call("keyed", "{}").call("keyed", "{}");
+    let run = || [calls(), calls(), ChatReply::text("Done.")];
+    let keys = Keys::default();
+    let model = ScriptedModel::new([run(), run()].concat());
+    let agent = Agent::new(model, tools![keyed]).extension(Arc::clone(&keys));
+    agent.run("Go").await.unwrap();
+    agent.run("Go").await.unwrap();
+    let keys: BTreeSet<_> = keys.lock().unwrap().iter().cloned().collect();
+    assert_eq!(keys.len(), 8);
+}
+
+/// Says when to come back.
+#[tool(idempotent, retries = 1)]
+async fn busy(millis: u64) -> Result<(), ToolError> {
+    Err(ToolError::transient("busy").retry_after(Duration::from_millis(millis)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_says_when_to_come_back_is_heard() {
+    for (millis, attempts, took) in [(3_000, 2, 3_000), (10_000, 2, 10_000), (60_000, 1, 0)] {
+        let call = ToolCall::new("c", "busy", json!({ "millis": millis }));
+        let done = dispatcher(tools![busy]).dispatch(vec![call]).await.remove(0);
+        assert_eq!((done.attempts, done.took.as_millis()), (attempts, took));
+    }
+}

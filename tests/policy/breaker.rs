@@ -1,0 +1,114 @@
+//! Providers that fail are left alone for a while.
+
+use tool_runtime::dispatch::{Breaker, Breakers};
+use tool_runtime::event::Gate;
+
+use super::*;
+
+/// What the tools of a provider do, one after the other; then they work.
+#[derive(Clone, Default)]
+struct Script(Arc<Mutex<Vec<&'static str>>>);
+
+async fn act(ctx: &ToolContext) -> Result<(), ToolError> {
+    let next = {
+        let mut script = ctx.get::<Script>().unwrap().0.lock().unwrap();
+        if script.is_empty() { "works" } else { script.remove(0) }
+    };
+    match next {
+        "works" => Ok(()),
+        "says no" => Err("no".into()),
+        "is down" => Err(ToolError::transient("down")),
+        "panics" => panic!("on purpose"),
+        "was asked wrongly" => Err(ToolError::validation("no")),
+        _ => std::future::pending().await,
+    }
+}
+
+/// Does what is next.
+#[tool]
+async fn once(ctx: &ToolContext) -> Result<(), ToolError> {
+    act(ctx).await
+}
+
+/// Does what is next, in a second.
+#[tool(idempotent, retries = 2, timeout = "1s")]
+async fn again(ctx: &ToolContext) -> Result<(), ToolError> {
+    act(ctx).await
+}
+
+fn with(script: &[&'static str]) -> Dispatcher {
+    std::panic::set_hook(Box::new(|_| {}));
+    let registry = Registry::new();
+    for provider in ["near", "far"] {
+        registry.register_all_from(provider, tools![once, again]).unwrap();
+    }
+    let breakers = Breakers::default().provider("far", Breaker::after(2));
+    let script = Script(Arc::new(Mutex::new(script.to_vec())));
+    Dispatcher::new(registry).breakers(breakers).extension(script)
+}
+
+async fn call(dispatcher: &Dispatcher, name: &str) -> ToolExecution {
+    run(dispatcher, &[name]).await.remove(0)
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_fails_twice_is_left_alone() {
+    for (script, is_closed) in [
+        (["is down", "is down"], true),
+        (["panics", "is down"], true),
+        (["is down", "works"], false),
+        (["is down", "says no"], false),
+        (["is down", "was asked wrongly"], false),
+        (["says no", "says no"], false),
+    ] {
+        let dispatcher = with(&script);
+        for _ in script {
+            assert!(call(&dispatcher, "far__once").await.did_run());
+        }
+        let done = call(&dispatcher, "far__again").await;
+        assert_eq!(done.blocked_by, is_closed.then_some(Gate::Breaker), "{script:?}");
+        assert_eq!(done.attempts, u32::from(!is_closed));
+        if is_closed {
+            let text = "Not run: the tools of `far` fail at the moment. Go on without them, or call \
+                        again in 30 s.";
+            assert_eq!((code(&done), done.result.text.as_str()), ("TOOL_UNAVAILABLE", text));
+        }
+        // Others have nothing to do with it.
+        assert!(call(&dispatcher, "near__once").await.is_success());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_while_one_is_let_through() {
+    for (probe, opens) in [("works", true), ("says no", true), ("is down", false), ("hangs", false)]
+    {
+        let dispatcher = with(&["is down", "is down", probe]);
+        let dispatcher = dispatcher.deadline(Duration::from_secs(5));
+        run(&dispatcher, &["far__once"]).await;
+        run(&dispatcher, &["far__once"]).await;
+        tokio::time::sleep(Duration::from_secs(30)).await;
+        let done = run(&dispatcher, &["far__once"; 3]).await;
+        assert_eq!(done.iter().filter(|done| done.did_run()).count(), if opens { 3 } else { 1 });
+        let next = call(&dispatcher, "far__once").await;
+        assert_eq!(next.is_success(), opens, "{probe}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_is_stopped_makes_room_for_another() {
+    let dispatcher = with(&["is down", "is down", "hangs"]);
+    run(&dispatcher, &["far__once"]).await;
+    run(&dispatcher, &["far__once"]).await;
+    tokio::time::sleep(Duration::from_secs(30)).await;
+    let probe = tokio::time::timeout(Duration::from_secs(1), run(&dispatcher, &["far__once"]));
+    probe.await.unwrap_err();
+    assert!(call(&dispatcher, "far__once").await.is_success());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_left_alone_is_not_tried_again() {
+    let dispatcher = with(&["is down", "hangs", "works"]);
+    let done = call(&dispatcher, "far__again").await;
+    assert_eq!((code(&done), done.attempts), ("TOOL_TIMEOUT", 2));
+    assert_eq!(call(&dispatcher, "far__again").await.blocked_by, Some(Gate::Breaker));
+}

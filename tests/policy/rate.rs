@@ -1,0 +1,188 @@
+//! How often calls begin.
+
+use tool_runtime::RateLimit;
+use tool_runtime::dispatch::{Batch, Concurrency, Dispatch, RateLimits};
+
+use super::*;
+
+/// When tools began.
+#[derive(Clone, Default)]
+struct Begun(Arc<Mutex<Vec<Duration>>>);
+
+impl Begun {
+    fn seconds(&self) -> Vec<u64> {
+        self.0.lock().unwrap().iter().map(Duration::as_secs).collect()
+    }
+
+    /// The most that began in any span of this length.
+    fn most_in(&self, span: Duration) -> usize {
+        let begun = self.0.lock().unwrap();
+        let from = |start: &Duration| {
+            begun.iter().filter(|at| *start <= **at && **at < *start + span).count()
+        };
+        begun.iter().map(from).max().unwrap_or(0)
+    }
+}
+
+fn note(ctx: &ToolContext) -> Result<(), ToolError> {
+    let (Begun(begun), start) = (ctx.get().ok_or("nowhere")?, ctx.get::<Instant>().unwrap());
+    begun.lock().unwrap().push(start.elapsed());
+    Ok(())
+}
+
+/// Runs twice a second.
+#[tool(rate_limit = "2/s")]
+async fn declared(ctx: &ToolContext) -> Result<(), ToolError> {
+    note(ctx)
+}
+
+/// Runs as often as it is called.
+#[tool]
+async fn free(ctx: &ToolContext) -> Result<(), ToolError> {
+    note(ctx)
+}
+
+/// Takes its time, and says how long in seconds.
+#[tool]
+async fn slow(seconds: u64, ctx: &ToolContext) -> Result<(), ToolError> {
+    note(ctx)?;
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+    Ok(())
+}
+
+/// Fails, and is tried again.
+#[tool(idempotent, retries = 3)]
+async fn fails(ctx: &ToolContext) -> Result<(), ToolError> {
+    note(ctx)?;
+    Err(ToolError::transient("not yet"))
+}
+
+fn limited(limits: RateLimits) -> (Dispatcher, Begun) {
+    let registry = Registry::try_from(tools![declared, free, slow, fails]).unwrap();
+    registry.register_all_from("far", tools![free]).unwrap();
+    let begun = Begun::default();
+    let dispatcher = Dispatcher::new(registry).rate_limits(limits);
+    (dispatcher.extension(begun.clone()).extension(Instant::now()), begun)
+}
+
+fn per_ten_seconds(times: u32) -> RateLimit {
+    RateLimit { times, per: Duration::from_secs(10) }
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_wait_for_their_turn() {
+    let d = RateLimits::default;
+    for (limits, names, seconds) in [
+        // Its own word holds, unless the program has another.
+        (d(), &["declared"; 5][..], &[0, 0, 1, 1, 2][..]),
+        (d().tool("declared", per_ten_seconds(1)), &["declared"; 3], &[0, 10, 20]),
+        // One that waits for its tool keeps nobody else waiting.
+        (d().all(per_ten_seconds(4)), &["declared", "declared", "declared", "free"], &[0, 0, 0, 1]),
+        (d().all(per_ten_seconds(2)), &["free", "declared", "free"], &[0, 0, 10]),
+        (d().provider("far", per_ten_seconds(1)), &["far__free", "far__free", "free"], &[0, 0, 10]),
+        (d(), &["free"; 4], &[0, 0, 0, 0]),
+        // Each attempt counts.
+        (d().tool("fails", per_ten_seconds(2)), &["fails"], &[0, 0, 10, 10]),
+    ] {
+        let (dispatcher, begun) = limited(limits.clone());
+        let done = run(&dispatcher, names).await;
+        assert!(done.iter().all(|done| done.did_run()));
+        assert_eq!(begun.seconds(), seconds, "{names:?} {limits:?}");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn those_who_come_first_go_first() {
+    let (dispatcher, _) = limited(RateLimits::default().all(per_ten_seconds(1)));
+    let mut waiting = Vec::new();
+    for n in 0..4 {
+        let dispatcher = dispatcher.clone();
+        waiting.push(tokio::spawn(async move { run(&dispatcher, &["free"]).await.remove(0) }));
+        tokio::time::sleep(Duration::from_secs(n)).await;
+    }
+    let mut ends = Vec::new();
+    for call in waiting {
+        ends.push(call.await.unwrap().finished());
+    }
+    assert!(ends.is_sorted());
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_stopped_takes_no_turn() {
+    let limits = RateLimits::default().all(per_ten_seconds(1));
+    let (dispatcher, begun) = limited(limits);
+    let calls = || vec![ToolCall::new("c", "free", "{}"), ToolCall::new("d", "free", "{}")];
+    let mut batch = Batch::from(calls());
+    batch.deadline = Some(Duration::from_secs(3));
+    let done = Dispatch::dispatch(&dispatcher, batch).await;
+    assert_eq!((code(&done[0]), code(&done[1])), ("-", "TOOL_TIMEOUT"));
+    assert_eq!(done[1].attempts, 0);
+    run(&dispatcher, &["free"]).await;
+    assert_eq!(begun.seconds(), [0, 10]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_stopped_before_it_begins_gives_its_turn_back() {
+    let (dispatcher, begun) = limited(RateLimits::default().all(per_ten_seconds(2)));
+    let dispatcher = dispatcher.concurrency(Concurrency::default().tool("slow", 1));
+    let call = || vec![ToolCall::new("c", "slow", r#"{"seconds": 5}"#)];
+    let first = dispatcher.clone();
+    let first = tokio::spawn(async move { first.dispatch(call()).await });
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    // It has its turn at once, and no place in time.
+    let mut second = Batch::from(call());
+    second.deadline = Some(Duration::from_secs(2));
+    Dispatch::dispatch(&dispatcher, second).await;
+    run(&dispatcher, &["free"]).await;
+    first.await.unwrap();
+    assert_eq!(begun.seconds(), [0, 3]);
+}
+
+/// Calls that come and last as they like.
+struct Traffic {
+    times: u32,
+    places: usize,
+    /// For each, how long it lasts and how long until the next one comes.
+    calls: Vec<(u64, u64)>,
+}
+
+impl Traffic {
+    fn of_seed(mut seed: u64) -> Self {
+        let mut below = move |end| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 33) % end
+        };
+        let (times, places) = (1 + below(4) as u32, 1 + below(3) as usize);
+        Self { times, places, calls: (0..30).map(|_| (5 * below(7), below(4))).collect() }
+    }
+
+    async fn run(self, span: Duration) -> Begun {
+        let limits = RateLimits::default().all(RateLimit { times: self.times, per: span });
+        let (dispatcher, begun) = limited(limits);
+        let dispatcher = dispatcher.concurrency(Concurrency::default().tool("slow", self.places));
+        let mut waiting = Vec::new();
+        for (lasts, next) in self.calls {
+            let dispatcher = dispatcher.clone();
+            let call = ToolCall::new("c", "slow", json!({ "seconds": lasts }));
+            waiting.push(tokio::spawn(async move { dispatcher.dispatch(vec![call]).await }));
+            tokio::time::sleep(Duration::from_secs(next)).await;
+        }
+        for call in waiting {
+            assert!(call.await.unwrap()[0].is_success());
+        }
+        begun
+    }
+}
+
+/// However long calls wait for a place, they begin no faster for that.
+#[tokio::test(start_paused = true)]
+async fn never_more_than_allowed_in_any_span() {
+    let span = Duration::from_secs(10);
+    for seed in 0..20 {
+        let traffic = Traffic::of_seed(seed);
+        let most = traffic.times as usize;
+        let begun = traffic.run(span).await;
+        assert_eq!(begun.seconds().len(), 30);
+        assert!(begun.most_in(span) <= most, "at most {most}: {:?}", begun.seconds());
+    }
+}

@@ -1,0 +1,70 @@
+//! What a call waits for before it runs: its turn, its place, a provider that works.
+
+use tokio::sync::SemaphorePermit;
+
+use super::batch::Running;
+use super::call::Outcome;
+use super::circuits::Trial;
+use crate::event::Gate;
+use crate::registry::Entry;
+use crate::tool::ToolError;
+
+/// A call that may run, for as long as this is held. Boxed, for most calls need none.
+pub(super) struct Admission<'r> {
+    running: &'r Running,
+    entry: &'r Entry,
+    _places: [Option<SemaphorePermit<'r>>; 3],
+    trial: Option<Trial>,
+}
+
+impl<'r> Admission<'r> {
+    /// Whether a call of this tool has anything to wait for.
+    #[inline]
+    pub(super) fn is_needed(running: &Running, entry: &Entry) -> bool {
+        let terms = &running.terms;
+        terms.places.are_limited() || terms.rates.limit(entry) || terms.circuits.are_set()
+    }
+
+    /// Waits until the call may run.
+    pub(super) async fn wait(
+        running: &'r Running,
+        entry: &'r Entry,
+    ) -> Result<Box<Self>, (Gate, ToolError)> {
+        let terms = &running.terms;
+        let way = terms.circuits.of_provider(entry);
+        // Who is refused anyway need not queue.
+        way.as_ref().map_or(Ok(()), |way| way.check())?;
+        let mut turn = terms.rates.turn(entry).await;
+        let places = terms.places.take(entry, running).await;
+        // Calls that waited long for a place would begin all at once on turns of long ago.
+        if terms.rates.is_past(&turn) {
+            drop(turn);
+            turn = terms.rates.turn(entry).await;
+        }
+        // Others may have failed while this one waited.
+        running.halt.check()?;
+        let trial = way.map(|way| way.enter(running.scope.deadline)).transpose()?;
+        turn.take();
+        Ok(Box::new(Self { running, entry, _places: places, trial }))
+    }
+
+    /// An attempt has ended so.
+    pub(super) fn note(&mut self, outcome: &Outcome) {
+        if let Some(trial) = &mut self.trial {
+            trial.note(outcome.as_ref().err().map(ToolError::kind));
+        }
+    }
+
+    /// Whether there may be another attempt.
+    pub(super) fn may_try_again(&self) -> bool {
+        self.trial.as_ref().is_none_or(Trial::may_go_on)
+    }
+
+    /// Waits until there may be another attempt.
+    pub(super) async fn another_turn(&mut self) {
+        self.running.terms.rates.turn(self.entry).await.take();
+        if let Some(trial) = &mut self.trial {
+            trial.go_on();
+        }
+    }
+}

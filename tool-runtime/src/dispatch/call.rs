@@ -42,6 +42,7 @@ impl Record {
 pub(super) async fn one(running: &Arc<Running>, mut call: ToolCall) -> ToolExecution {
     let began = Instant::now();
     let Running { terms, scope, .. } = running.as_ref();
+    scope.see(&call);
     scope.tell(|| ToolEvent::Started { call: call.clone() });
 
     let mut record = Record::default();
@@ -51,6 +52,7 @@ pub(super) async fn one(running: &Arc<Running>, mut call: ToolCall) -> ToolExecu
         let before = terms.interceptors.before(&mut call, &mut record);
         let before = Box::pin(stoppable(running, async { Ok(before.await) }));
         answered = before.await.unwrap_or_else(|error| Some(Err(error)));
+        scope.see(&call);
     }
     let ctx = ToolContext::within(Arc::clone(running) as _, call);
     let outcome = match answered {
@@ -71,6 +73,7 @@ pub(super) async fn one(running: &Arc<Running>, mut call: ToolCall) -> ToolExecu
     execution.took = micros::in_full(began.elapsed());
     if !terms.interceptors.is_empty() {
         Box::pin(terms.interceptors.after(&mut execution)).await;
+        running.hide_in_result(&mut execution);
     }
     running.halt.note(&execution);
     if scope.observers.is_empty() {
@@ -105,6 +108,11 @@ fn finish(
         Ok(output) => succeeded(call, output),
         Err(error) => failed(call, error),
     };
+    if !spent.effects.is_empty() {
+        execution.effects.splice(..0, spent.effects);
+    }
+    // Before the text is cut: half a secret is one too.
+    running.hide_in_result(&mut execution);
     if let Some(capped) = capped(&execution.result.text, running.terms.output_limit) {
         execution.full_text = Some(std::mem::replace(&mut execution.result.text, capped));
     }
@@ -112,9 +120,6 @@ fn finish(
     if let Some(decoded) = spent.decoded {
         execution.fixes = decoded.fixes;
         execution.decoded = Some(decoded.json);
-    }
-    if !spent.effects.is_empty() {
-        execution.effects.splice(..0, spent.effects);
     }
     execution.attempts = spent.attempts;
     execution.remembered = record.remembered;

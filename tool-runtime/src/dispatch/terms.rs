@@ -11,12 +11,18 @@ use super::memo::Memo;
 use super::policy::{Granted, OUTPUT_LIMIT, Permissions};
 use crate::event::Observers;
 use crate::event::clock::Clock;
+use crate::registry::{Entry, Snapshot};
+use crate::secret::Redactor;
 use crate::tool::Extensions;
 
 /// What a dispatcher was told; its calls share it.
 #[derive(Clone, Debug)]
 pub(super) struct Terms {
     pub(super) observers: Observers,
+    pub(super) redactor: Redactor,
+    /// Whether spans hold arguments and results.
+    #[cfg(feature = "tracing")]
+    pub(super) trace_content: bool,
     pub(super) interceptors: Interceptors,
     pub(super) granted: Granted,
     pub(super) permissions: Permissions,
@@ -35,6 +41,9 @@ impl Default for Terms {
     fn default() -> Self {
         Self {
             observers: Observers::default(),
+            redactor: Redactor::default(),
+            #[cfg(feature = "tracing")]
+            trace_content: false,
             interceptors: Interceptors::default(),
             granted: Granted::default(),
             permissions: Permissions::default(),
@@ -55,6 +64,17 @@ impl Terms {
     /// The same for another run, which remembers nothing of this one but what it is told.
     pub(super) fn for_run(&self, approved: BTreeMap<String, String>) -> Self {
         let approvals = self.approvals.for_run(approved);
-        Self { memo: Memo::default(), approvals, clock: Clock::start(), ..self.clone() }
+        let redactor = self.redactor.for_run();
+        Self { memo: Memo::default(), approvals, redactor, clock: Clock::start(), ..self.clone() }
+    }
+
+    /// What hides secrets while these tools are called; none where there are none.
+    #[inline]
+    pub(super) fn redactor_of(&self, tools: &Snapshot) -> Option<Redactor> {
+        if tools.has_secrets() {
+            let schema = |entry| (Entry::name(entry), &entry.definition().parameters);
+            self.redactor.know(tools.entries().map(schema));
+        }
+        self.redactor.is_needed().then(|| self.redactor.clone())
     }
 }

@@ -98,6 +98,7 @@ pub(super) struct Contents {
     descriptions: Option<Arc<dyn DescriptionStore>>,
     /// The version of the store that the descriptions are of.
     described: u64,
+    has_secrets: bool,
 }
 
 impl Contents {
@@ -108,6 +109,12 @@ impl Contents {
     #[inline]
     pub(super) fn get(&self, name: &str) -> Option<&Arc<Entry>> {
         self.named.get(name)
+    }
+
+    /// Whether a tool takes arguments that are marked as secret.
+    #[inline]
+    pub(super) fn has_secrets(&self) -> bool {
+        self.has_secrets
     }
 
     /// Whether descriptions were changed since these were taken.
@@ -175,7 +182,8 @@ impl Contents {
             return Err(RegistryError::Duplicate { name: entry.name().to_owned() });
         }
         let named = entries.iter().map(|entry| (entry.name().into(), Arc::clone(entry))).collect();
-        Ok(Self { sorted: entries, named, descriptions, described })
+        let has_secrets = entries.iter().any(|entry| entry.shown.parameters.has_secrets());
+        Ok(Self { sorted: entries, named, descriptions, described, has_secrets })
     }
 }
 

@@ -15,10 +15,6 @@ pub mod providers;
 pub mod registry;
 pub mod schema;
 mod secret;
-#[cfg(feature = "tracing")]
-mod span;
-#[cfg(not(feature = "tracing"))]
-#[path = "no_span.rs"]
 mod span;
 // Not public: `use tool_runtime::tool` would import it beside the attribute.
 mod tool;

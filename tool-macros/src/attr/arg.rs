@@ -50,7 +50,8 @@ impl ArgAttr {
     /// Reads all `#[arg(…)]` of a field of an args struct, where one word has a meaning, and takes them
     /// off it; whether that word is there.
     pub(crate) fn take_secret(attrs: &mut Vec<Attribute>, errors: &Errors) -> bool {
-        let theirs: Vec<_> = attrs.iter().filter(|attr| attr.path().is_ident("arg")).cloned().collect();
+        let theirs: Vec<_> =
+            attrs.iter().filter(|attr| attr.path().is_ident("arg")).cloned().collect();
         let arg = Self::take(attrs, errors);
         let is_secret = arg.secret;
         let says_more = arg.lone.is_some() || Self { secret: false, ..arg }.says_something();

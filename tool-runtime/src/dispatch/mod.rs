@@ -117,7 +117,7 @@ impl Dispatcher {
     ///
     /// The tools themselves, interceptors and approvers see everything. So does whoever reads the
     /// conversation: there the model's arguments stay as they came, byte for byte, for its provider
-    /// wants them back.
+    /// wants them back; and whoever prints a call or an execution of the program's own.
     ///
     /// ```
     /// use tool_runtime::{Dispatcher, Registry, ToolCall, tool, tools};

@@ -42,10 +42,7 @@ impl Background {
     ///
     /// # Errors
     /// There can be no more threads.
-    pub fn with_capacity(
-        capacity: usize,
-        observer: impl Observer + 'static,
-    ) -> io::Result<Self> {
+    pub fn with_capacity(capacity: usize, observer: impl Observer + 'static) -> io::Result<Self> {
         Queue::new(capacity, Told(observer)).map(Self)
     }
 

@@ -39,10 +39,7 @@ impl JsonLines {
     ///
     /// # Errors
     /// There can be no more threads.
-    pub fn with_capacity(
-        capacity: usize,
-        writer: impl Write + Send + 'static,
-    ) -> io::Result<Self> {
+    pub fn with_capacity(capacity: usize, writer: impl Write + Send + 'static) -> io::Result<Self> {
         Queue::new(capacity, Lines(BufWriter::new(writer))).map(Self)
     }
 

@@ -35,7 +35,7 @@ impl Queue {
     pub(super) fn new(capacity: usize, sink: impl Sink) -> io::Result<Self> {
         let (sender, items) = sync_channel(capacity.max(1));
         let lost = Arc::<AtomicU64>::default();
-        let far = Far { sink, lost: Arc::clone(&lost), failed: None };
+        let far = Far { sink, lost: Arc::clone(&lost), holds_back: false, failed: None };
         thread::Builder::new().name("tool events".into()).spawn(move || far.run(&items))?;
         Ok(Self { sender, lost })
     }
@@ -62,6 +62,8 @@ impl Queue {
 struct Far<S> {
     sink: S,
     lost: Arc<AtomicU64>,
+    /// Whether it has taken something since it was last told to let go.
+    holds_back: bool,
     failed: Option<io::Error>,
 }
 
@@ -72,23 +74,21 @@ impl<S: Sink> Far<S> {
             while let Ok(item) = items.try_recv() {
                 self.take(item);
             }
-            self.tell_of_lost();
-            self.attempt(Sink::flush);
+            self.flush();
         }
-        self.tell_of_lost();
-        self.attempt(Sink::flush);
     }
 
     fn take(&mut self, item: Item) {
-        self.tell_of_lost();
         match item {
             Item::Event(event) => {
+                self.tell_of_lost();
+                self.holds_back = true;
                 if !self.attempt(|sink| sink.take(&event)) {
                     self.lost.fetch_add(1, Ordering::Relaxed);
                 }
             }
             Item::Flush(done) => {
-                self.attempt(Sink::flush);
+                self.flush();
                 let _ = done.send(self.failed.take().map_or(Ok(()), Err));
             }
         }
@@ -96,8 +96,16 @@ impl<S: Sink> Far<S> {
 
     fn tell_of_lost(&mut self) {
         let count = self.lost.swap(0, Ordering::Relaxed);
+        self.holds_back |= count > 0;
         if count > 0 && !self.attempt(|sink| sink.take(&LogEvent::lost(count))) {
             self.lost.fetch_add(count, Ordering::Relaxed);
+        }
+    }
+
+    fn flush(&mut self) {
+        self.tell_of_lost();
+        if std::mem::take(&mut self.holds_back) {
+            self.attempt(Sink::flush);
         }
     }
 

@@ -46,7 +46,8 @@ impl<'s> Walk<'s, '_> {
         match value {
             Value::Object(members) => {
                 for (name, member) in members {
-                    let below: Vec<_> = all.iter().flat_map(|rules| member_of(rules, name)).collect();
+                    let below: Vec<_> =
+                        all.iter().flat_map(|rules| member_of(rules, name)).collect();
                     if below.is_empty() && !all.iter().any(|rules| is_open(rules)) {
                         (self.take)(member);
                     } else {
@@ -120,7 +121,8 @@ fn is_open(rules: &Rules) -> bool {
 fn member_of<'s>(rules: &'s Rules, name: &str) -> Vec<&'s Value> {
     let named = rules.get("properties").and_then(|members| members.get(name));
     let patterns = rules.get("patternProperties").and_then(Value::as_object);
-    let mut below: Vec<_> = named.into_iter().chain(patterns.into_iter().flat_map(Map::values)).collect();
+    let mut below: Vec<_> =
+        named.into_iter().chain(patterns.into_iter().flat_map(Map::values)).collect();
     if below.is_empty() {
         below.extend(rules.get("additionalProperties").filter(|more| more.is_object()));
     }
@@ -150,13 +152,15 @@ mod tests {
         let login = json!({
             "type": "object", "properties": {"user": text, "key": secret},
         });
-        let open = json!({"type": "object", "properties": {"key": secret}, "additionalProperties": true});
+        let open =
+            json!({"type": "object", "properties": {"key": secret}, "additionalProperties": true});
         let map = json!({"type": "object", "additionalProperties": secret});
         let list = json!({"type": "array", "items": login});
         let pair = json!({"type": "array", "prefixItems": [text, secret]});
         let choice = json!({"anyOf": [login, {"type": "string"}, {"type": "null"}]});
         let named = json!({"$ref": "#/$defs/l", "$defs": {"l": login}});
-        let member = json!({"type": "object", "properties": {"in": choice, "n": {"type": "integer"}}});
+        let member =
+            json!({"type": "object", "properties": {"in": choice, "n": {"type": "integer"}}});
         for (schema, value, expected) in [
             (&login, json!({"user": "u", "key": "k"}), json!({"user": "u", "key": "-"})),
             (&login, json!({"user": "u", "key": null}), json!({"user": "u", "key": null})),

@@ -50,7 +50,8 @@ struct Known {
 impl Redactor {
     /// One that knows these secrets as well.
     pub(crate) fn with(&self, secrets: impl IntoIterator<Item = String>) -> Self {
-        let more = secrets.into_iter().filter(|text| !text.is_empty()).map(|text| Needle::new(&text));
+        let more =
+            secrets.into_iter().filter(|text| !text.is_empty()).map(|text| Needle::new(&text));
         self.knowing(self.0.named.iter().cloned().chain(more).collect())
     }
 

@@ -15,7 +15,10 @@ pub(super) fn texts(value: &Value) -> Vec<String> {
         match value {
             Value::String(text) => {
                 let begins_value = text.trim_start().starts_with(['{', '[', '"']);
-                if begins_value && depth < DEEPEST && let Ok(parsed) = json::parse(&text) {
+                if begins_value
+                    && depth < DEEPEST
+                    && let Ok(parsed) = json::parse(&text)
+                {
                     waiting.push((parsed.value, depth + 1));
                 }
                 // Whoever reads it may do without the space around it.

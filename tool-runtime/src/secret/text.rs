@@ -97,7 +97,8 @@ fn unit(text: &[u8], start: usize) -> Option<(Vec<u8>, usize)> {
     }
     let after = after_backslashes(text, start);
     if let Some((high, end)) = unicode(text, after) {
-        let low = unicode(text, after_backslashes(text, end)).filter(|_| text.get(end) == Some(&b'\\'));
+        let low =
+            unicode(text, after_backslashes(text, end)).filter(|_| text.get(end) == Some(&b'\\'));
         let pair = low.and_then(|(low, end)| {
             let units = [u16::try_from(high).ok()?, u16::try_from(low).ok()?];
             let mut decoded = char::decode_utf16(units);
@@ -165,13 +166,29 @@ mod tests {
 
     #[test]
     fn a_secret_is_found_in_every_spelling() {
-        for secret in ["hunter22", "a\"b\nc\td\\", "C:\\new\\u0041", "naïve 🔑 key", "50%41 off", "\\n\\n", "'q'\0z"] {
+        for secret in [
+            "hunter22",
+            "a\"b\nc\td\\",
+            "C:\\new\\u0041",
+            "naïve 🔑 key",
+            "50%41 off",
+            "\\n\\n",
+            "'q'\0z",
+        ] {
             let json = |text: &str| serde_json::to_string(text).unwrap();
-            let ascii: String = secret.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
+            let ascii: String =
+                secret.encode_utf16().map(|unit| format!("\\u{unit:04X}")).collect();
             let percent: String = secret.bytes().map(|byte| format!("%{byte:02x}")).collect();
             let spellings = [
-                secret.to_owned(), json(secret), json(&json(secret)), json(&json(&json(secret))),
-                ascii.clone(), json(&ascii), percent, format!("{secret:?}"), format!("{:?}", format!("{secret:?}")),
+                secret.to_owned(),
+                json(secret),
+                json(&json(secret)),
+                json(&json(&json(secret))),
+                ascii.clone(),
+                json(&ascii),
+                percent,
+                format!("{secret:?}"),
+                format!("{:?}", format!("{secret:?}")),
             ];
             for spelled in spellings {
                 let text = format!("before {spelled} after");
@@ -189,7 +206,10 @@ mod tests {
         assert_eq!(hide("a hunter22, b", &["hunter22"]), "a [redacted], b");
         assert_eq!(hide("hunter22hunter22 x", &["hunter22"]), "[redacted] x");
         assert_eq!(hide("abcdef", &["abcd", "cdef"]), "[redacted]");
-        assert_eq!(hide("ab hunter2 \\u00zz \\ 5% %zz \\", &["hunter22"]), "ab hunter2 \\u00zz \\ 5% %zz \\");
+        assert_eq!(
+            hide("ab hunter2 \\u00zz \\ 5% %zz \\", &["hunter22"]),
+            "ab hunter2 \\u00zz \\ 5% %zz \\"
+        );
         assert_eq!(hide("x \\\\ y", &["\\\\\\\\"]), "x \\\\ y");
         assert_eq!(hide("", &["hunter22"]), "");
     }

@@ -1,6 +1,6 @@
-//! Spans, where the feature `tracing` is off: none.
+//! No spans.
 
-/// No span.
+/// None.
 #[derive(Debug)]
 pub(crate) struct Span;
 

@@ -1,4 +1,4 @@
-//! Spans for `tracing`, by the names that OpenTelemetry gives to what agents do.
+//! The attributes of each span.
 //!
 //! The conventions are those of
 //! <https://github.com/open-telemetry/semantic-conventions-genai> (`docs/gen-ai/execute-tool.md`,
@@ -6,10 +6,9 @@
 //! `otel.kind` and `otel.status_code` are not attributes: the crate tracing-opentelemetry makes the
 //! span's name, kind and status of them.
 
+use tracing::Span;
 use tracing::field::Empty;
 use tracing::instrument::{Instrument as _, Instrumented};
-
-pub(crate) use tracing::Span;
 
 /// What these spans are of, to filter by.
 const TARGET: &str = "tool_runtime";

@@ -15,22 +15,44 @@ use super::HIDDEN;
 #[derive(Clone)]
 pub(super) struct Needle {
     text: Finder<'static>,
-    /// As it is found where a percent sign that is its own was encoded, or was not.
-    forms: [Finder<'static>; 2],
+    /// More than one where it looks escaped itself: what reads as an escape there may be a sign of its
+    /// own that was escaped in turn.
+    forms: Vec<Finder<'static>>,
 }
 
 impl Needle {
     pub(super) fn new(text: &str) -> Self {
-        let finder = |is_url| {
-            let form: Vec<u8> = form(text.as_bytes(), is_url).map(|(byte, _)| byte).collect();
-            Finder::new(&form).into_owned()
-        };
-        Self { text: Finder::new(text).into_owned(), forms: [finder(true), finder(false)] }
+        let form_of =
+            |escapes| -> Vec<u8> { form(text.as_bytes(), escapes).map(|(byte, _)| byte).collect() };
+        let mut forms: Vec<_> = Escapes::EACH.map(form_of).into();
+        forms.sort_unstable();
+        forms.dedup();
+        let finders = forms.iter().map(|form| Finder::new(form).into_owned());
+        Self { text: Finder::new(text).into_owned(), forms: finders.collect() }
     }
 
     pub(super) fn is(&self, text: &str) -> bool {
         self.text.needle() == text.as_bytes()
     }
+}
+
+/// Which escapes are written out, beside those of a letter.
+#[derive(Clone, Copy)]
+struct Escapes {
+    /// `%41`.
+    percent: bool,
+    /// `\u0041`.
+    code: bool,
+}
+
+impl Escapes {
+    const ALL: Self = Self { percent: true, code: true };
+    const EACH: [Self; 4] = [
+        Self::ALL,
+        Self { percent: false, ..Self::ALL },
+        Self { code: false, ..Self::ALL },
+        Self { percent: false, code: false },
+    ];
 }
 
 /// The text without the secrets; none where none is in it.
@@ -45,14 +67,20 @@ pub(super) fn hidden<'n>(
         places.extend(found.map(|start| start..start + length));
     }
     if memchr::memchr2(b'\\', b'%', text.as_bytes()).is_some() {
-        let (bytes, spans): (Vec<u8>, Vec<Range<usize>>) = form(text.as_bytes(), true).unzip();
+        let (bytes, spans): (Vec<u8>, Vec<Range<usize>>) =
+            form(text.as_bytes(), Escapes::ALL).unzip();
         for form in needles.flat_map(|needle| &needle.forms) {
             let length = form.needle().len();
             // A secret of nothing but backslashes has no form.
             let found = form.find_iter(&bytes).filter(|_| length > 0);
             places.extend(found.filter_map(|start| {
                 let (first, last) = (spans.get(start)?, spans.get(start + length - 1)?);
-                Some(first.start..last.end)
+                // What has no byte in the form is a backslash, and may be one of the secret's.
+                let before = start.checked_sub(1).and_then(|at| spans.get(at));
+                let from = before.map_or(0, |before| before.end).min(first.start);
+                let behind = spans.get(start + length);
+                let to = behind.map_or(text.len(), |behind| behind.start).max(last.end);
+                Some(from..to)
             }));
         }
     }
@@ -75,12 +103,11 @@ fn without(text: &str, mut places: Vec<Range<usize>>) -> String {
 }
 
 /// The bytes of a text in the form that all its spellings share, and where in the text each stands.
-/// `%41` is an A where it may come out of a URL.
-fn form(text: &[u8], is_url: bool) -> impl Iterator<Item = (u8, Range<usize>)> {
+fn form(text: &[u8], escapes: Escapes) -> impl Iterator<Item = (u8, Range<usize>)> {
     let (mut at, mut ready) = (0, Vec::new());
     std::iter::from_fn(move || {
         while ready.is_empty() {
-            let (bytes, end) = unit(text, at, is_url)?;
+            let (bytes, end) = unit(text, at, escapes)?;
             ready.extend(bytes.iter().rev().map(|byte| (*byte, at..end)));
             at = end;
         }
@@ -89,9 +116,9 @@ fn form(text: &[u8], is_url: bool) -> impl Iterator<Item = (u8, Range<usize>)> {
 }
 
 /// What one byte, or one escape, stands for, and where it ends.
-fn unit(text: &[u8], start: usize, is_url: bool) -> Option<(Vec<u8>, usize)> {
+fn unit(text: &[u8], start: usize, escapes: Escapes) -> Option<(Vec<u8>, usize)> {
     let first = *text.get(start)?;
-    if is_url
+    if escapes.percent
         && first == b'%'
         && let Some(byte) = text.get(start + 1..start + 3).and_then(hex)
         && let Ok(byte) = u8::try_from(byte)
@@ -102,7 +129,9 @@ fn unit(text: &[u8], start: usize, is_url: bool) -> Option<(Vec<u8>, usize)> {
         return Some((plain(first), start + 1));
     }
     let after = after_backslashes(text, start);
-    if let Some((high, end)) = unicode(text, after) {
+    if escapes.code
+        && let Some((high, end)) = unicode(text, after)
+    {
         let low =
             unicode(text, after_backslashes(text, end)).filter(|_| text.get(end) == Some(&b'\\'));
         let pair = low.and_then(|(low, end)| {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 pub use delta::{Delta, Deltas};
-pub use error::ModelError;
+pub use error::{ModelError, Refusal, RefusalKind};
 pub use names::{NameRules, WireNames};
 pub use options::{ChatOptions, ToolChoice};
 pub use request::{ChatReply, ChatRequest, Finish};

@@ -1,10 +1,19 @@
 //! Clients for models behind an HTTP API, each behind the feature of its name.
 //!
-//! A provider is a codec, pure functions between our turn and its JSON, and the thin transport in
-//! `http` that all share.
+//! A provider is a codec, pure functions between our turn and its JSON. What all share is the
+//! [`Client`] that drives it, and the thin [`Transport`] below.
 
+mod client;
+pub mod codec;
 mod endpoint;
-mod http;
+mod frames;
 mod openai;
+mod refusal;
+mod retry;
+mod transport;
 
-pub use openai::OpenAi;
+pub use client::Client;
+pub use openai::{ChatCompletions, OpenAi};
+pub use transport::{
+    Headers, HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError, Web,
+};

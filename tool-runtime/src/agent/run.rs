@@ -16,7 +16,7 @@ use crate::event::{
 use crate::guard::{Guarded, Panic, guarded};
 use crate::message::{Message, ToolCall, ToolResult};
 use crate::models::ChatRequest;
-use crate::registry::{AllTools, Selection, Selector, Snapshot};
+use crate::registry::{AllTools, Entry, Selection, Selector, Snapshot};
 use crate::tool::{Decision, ToolDefinition, ToolErrorKind};
 
 pub(super) async fn run(agent: &Agent, prompt: Prompt) -> Result<Answer, Stopped> {
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
             Box::new(Paused {
                 run: self.run,
                 turn: self.turn.clone(),
-                pending: pending.iter().map(waiting).collect(),
+                pending: pending.iter().map(|execution| waiting(execution, tools)).collect(),
                 decisions: Vec::new(),
                 approved: self.dispatcher.approved(),
             })
@@ -180,9 +180,16 @@ impl<'a> Run<'a> {
     }
 }
 
-fn waiting(execution: &ToolExecution) -> PendingCall {
+fn waiting(execution: &ToolExecution, tools: &Snapshot) -> PendingCall {
+    let ran = execution.changed.as_deref().unwrap_or(&execution.call);
+    let tool = full_name(&ran.name, tools);
     let arguments = execution.arguments().unwrap_or_default();
-    PendingCall { call: execution.call.clone(), arguments }
+    PendingCall { call: execution.call.clone(), tool, arguments }
+}
+
+/// The full name of the tool that is called so now.
+fn full_name(name: &str, tools: &Snapshot) -> String {
+    tools.entry(name).map_or(name, Entry::full_name).to_owned()
 }
 
 /// One execution for each call, whatever foreign code gives back.
@@ -249,8 +256,5 @@ fn found(execution: &ToolExecution, tools: &Snapshot) -> impl Iterator<Item = St
         EffectRecord::ToolsFound { names } => Some(names.clone()),
         _ => None,
     });
-    let full = |name: String| {
-        tools.entry(&name).map_or_else(|| name.clone(), |entry| entry.full_name().to_owned())
-    };
-    names.flatten().map(full)
+    names.flatten().map(|name| full_name(&name, tools))
 }

@@ -6,7 +6,7 @@ use std::iter::successors;
 use crate::event::ToolExecution;
 use crate::guard::{guarded, let_go};
 use crate::message::{ToolCall, ToolResult};
-use crate::registry::Snapshot;
+use crate::registry::{Callable, Entry, called, nearest};
 use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 
 /// How many names a model is told of when it called none of them.
@@ -47,22 +47,39 @@ fn chain(error: &(dyn Error + 'static)) -> String {
     all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-pub(super) fn unknown(tools: &Snapshot, name: &str) -> ToolError {
-    let list = |names: &[&str], joint: &str| {
-        names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(joint)
-    };
-    let nearest = tools.nearest(name);
-    let advice = if !nearest.is_empty() {
-        format!("Did you mean {}?", list(&nearest, " or "))
-    } else {
-        let known: Vec<_> =
-            tools.definitions().iter().map(|known| known.name.as_str()).take(MOST_NAMES).collect();
-        match known.as_slice() {
-            [] => "There are no tools.".to_owned(),
-            known => format!("The tools are {}.", list(known, ", ")),
+/// Sent to those of these tools that may be meant. It is told of none that it may not call, or that
+/// isn't to be offered.
+pub(super) fn unknown(callable: &Callable, name: &str) -> ToolError {
+    let tools = callable.entries().filter(|tool| tool.definition().preference.enabled);
+    let tools: Vec<_> = tools.collect();
+    let finder = tools.iter().find(|tool| tool.definition().finds_tools);
+    let finder = finder.map(|tool| called(tool, name));
+    let advice = match (nearest(name, tools.iter().copied()).as_slice(), finder) {
+        ([], _) => known(&tools, finder, name),
+        (nearest, None) => format!("Did you mean {}?", listed(nearest, " or ")),
+        (nearest, Some(finder)) => {
+            format!("Did you mean {}? Call `{finder}` to find others.", listed(nearest, " or "))
         }
     };
     // Whatever a model made up: its line breaks and the like are shown, not repeated.
     let name: String = name.chars().take(MOST_OF_NAME).flat_map(char::escape_debug).collect();
     ToolError::new(ToolErrorKind::NotFound, format!("There is no tool named `{name}`. {advice}"))
+}
+
+/// Which tools there are, where none is like what was said.
+fn known(tools: &[&Entry], finder: Option<&str>, said: &str) -> String {
+    let names: Vec<_> = tools.iter().take(MOST_NAMES).map(|tool| called(tool, said)).collect();
+    let (all, names) = (tools.len(), listed(&names, ", "));
+    match (all.saturating_sub(MOST_NAMES), finder) {
+        (0, _) if all == 0 => "There are no tools.".to_owned(),
+        (0, _) => format!("The tools are {names}."),
+        (_, Some(finder)) => {
+            format!("There are {all} tools: call `{finder}` to find the one that you need.")
+        }
+        (more, None) => format!("The tools are {names} and {more} more."),
+    }
+}
+
+fn listed(names: &[&str], joint: &str) -> String {
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(joint)
 }

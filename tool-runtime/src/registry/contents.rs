@@ -88,12 +88,14 @@ impl Contents {
         (next, taken)
     }
 
-    /// With what those should know of a tool who decide which are offered.
-    pub(super) fn prefer(&self, entry: &Entry, preference: &Arc<ToolPreference>) -> Self {
+    /// With what those should know of these tools who decide which are offered.
+    pub(super) fn prefer(&self, tools: &[Arc<Entry>], preference: &Arc<ToolPreference>) -> Self {
         let mut next = self.clone();
-        let preferences = Arc::make_mut(&mut next.preferences);
-        preferences.insert(entry.full_name().to_owned(), Arc::clone(preference));
-        next.edit(entry.own_name(), |_| ());
+        for tool in tools {
+            let preferences = Arc::make_mut(&mut next.preferences);
+            preferences.insert(tool.full_name().to_owned(), Arc::clone(preference));
+            next.edit(tool.own_name(), |_| ());
+        }
         next
     }
 

@@ -87,9 +87,10 @@ impl Snapshot {
         self.entries().filter_map(Entry::provider).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The names most like `name`, best first: what a model may have meant.
+    /// The names most like `name`, best first: what a model may have meant. A name that says whose the
+    /// tool is, as `github__find`, is answered with full names.
     pub fn nearest(&self, name: &str) -> Vec<&str> {
-        nearest::nearest(name, self.entries().map(Entry::name))
+        nearest(name, self.entries())
     }
 }
 

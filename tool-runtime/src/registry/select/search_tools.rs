@@ -17,14 +17,13 @@ use crate::registry::Entry;
 use crate::schema::Schema;
 use crate::tool::args::decoded;
 use crate::tool::{
-    Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolPreference,
-    on_blocking_thread,
+    Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, on_blocking_thread,
 };
 
 /// How many tools are found unless the model asks for another number.
 const FOUND: u8 = 5;
 
-/// The most that are found however many the model asks for.
+/// The most that the model may ask for.
 const MOST_FOUND: u8 = 20;
 
 /// How many characters of a description are told: with the tool the model is offered all of it.
@@ -77,12 +76,15 @@ pub struct SearchTools {
     cached: Arc<Cached>,
 }
 
-/// The words are the model's.
+// What is documented here the model reads.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Query {
     /// What you want to do, in a few plain words, such as "send an invoice to a customer".
+    #[schemars(length(min = 1))]
     query: String,
-    /// How many tools to find: 5 unless given, at most 20.
+    /// How many tools to find: 5 unless given.
+    #[schemars(range(min = 1, max = MOST_FOUND))]
     limit: Option<u8>,
 }
 
@@ -105,7 +107,7 @@ impl SearchTools {
             definition: ToolDefinition::new(Self::NAME, description, parameters)
                 .effect(Effect::Read)
                 .idempotent()
-                .preference(ToolPreference::default().always()),
+                .finds_tools(),
             cached: Arc::default(),
         }
     }
@@ -119,6 +121,9 @@ impl Tool for SearchTools {
 
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let query: Query = decoded(&self.definition, &args, ctx)?;
+        if query.query.trim().is_empty() {
+            return Err(ToolError::validation("`query` is empty: say what you want to do."));
+        }
         let Some(callable) = ctx.get::<Callable>().cloned() else {
             return Err(ToolError::failed("There are no tools to search."));
         };
@@ -134,9 +139,8 @@ fn found(query: &Query, callable: &Callable, own_name: &str, cached: &Cached) ->
     let tools = callable.entries().map(Entry::definition);
     let tools = tools.filter(|tool| tool.name != own_name && tool.preference.enabled);
     let tools: Vec<_> = tools.collect();
-    let most = query.limit.unwrap_or(FOUND).clamp(1, MOST_FOUND);
     let index = cached.of(&tools);
-    let found = index.search(&query.query, most.into());
+    let found = index.search(&query.query, query.limit.unwrap_or(FOUND).into());
     let of_name = |name: &str| tools.iter().copied().find(|tool| tool.name == name);
     let found: Vec<_> = found.iter().filter_map(|(name, _)| of_name(name)).collect();
     if found.is_empty() {

@@ -164,7 +164,9 @@ impl Letters {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEAST, MOST, MOST_COMPARED, likeness, nearest_names};
+    use super::{
+        LEAST, MOST, MOST_COMPARED, likeness, nearest_names, normalized_damerau_levenshtein,
+    };
 
     fn nearest<'a>(said: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
         nearest_names(said, names.map(|name| (name, name)), |name| name)
@@ -208,10 +210,14 @@ mod tests {
         let names: Vec<_> = names.into_iter().skip(1).flatten().collect();
         assert!(names.len() < MOST_COMPARED);
         for said in &names {
-            let best = |known: &&str| likeness(said, known);
+            let best = |known: &str| likeness(said, known);
+            let whole = |known: &str| normalized_damerau_levenshtein(said, known);
             let mut all: Vec<_> = names.iter().map(String::as_str).collect();
             all.retain(|known| best(known) >= LEAST);
-            all.sort_by(|a, b| best(b).total_cmp(&best(a)).then(a.cmp(b)));
+            all.sort_by(|a, b| {
+                let by_whole = || whole(b).total_cmp(&whole(a));
+                best(b).total_cmp(&best(a)).then_with(by_whole).then(a.cmp(b))
+            });
             all.truncate(MOST);
             assert_eq!(nearest(said, names.iter().map(String::as_str)), all, "{said}");
         }

@@ -10,23 +10,28 @@ use std::{env, fs};
 use source::code;
 
 /// Which modules of the runtime each module may import; one way, no circles.
-const MAY_IMPORT: [(&str, &[&str]); 13] = [
+const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("guard", &[]),
+    ("span", &[]),
     ("message", &[]),
     ("schema", &[]),
     ("json", &[]),
-    ("event", &["guard", "message", "json"]),
-    ("tool", &["guard", "schema", "json", "message", "event"]),
+    ("secret", &["message", "schema", "json"]),
+    ("event", &["guard", "message", "json", "secret"]),
+    ("tool", &["guard", "schema", "json", "message", "event", "secret"]),
     ("registry", &["guard", "tool", "schema", "message", "event"]),
     ("models", &["message", "tool", "event"]),
     ("drivers", &["json", "message", "models", "tool"]),
-    ("dispatch", &["guard", "registry", "tool", "schema", "json", "message", "event"]),
+    (
+        "dispatch",
+        &["guard", "span", "registry", "tool", "schema", "json", "message", "event", "secret"],
+    ),
     ("providers", &["models", "message", "schema", "json", "tool"]),
     (
         "agent",
         &[
-            "guard", "dispatch", "registry", "models", "drivers", "tool", "event", "message",
-            "schema", "json",
+            "guard", "span", "dispatch", "registry", "models", "drivers", "tool", "event",
+            "message", "schema", "json",
         ],
     ),
     ("store", &["agent", "registry", "tool", "message", "event"]),

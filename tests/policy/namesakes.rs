@@ -64,6 +64,8 @@ async fn a_tools_own_limit_goes_with_it() {
     registry.register_all_from("b", tools![rare]).unwrap();
     assert_eq!(seconds(&dispatcher, &["b__rare"]).await, 0, "another's");
     assert_eq!(seconds(&dispatcher, &["a__rare"]).await, 60, "the same, called otherwise");
+    let _ = registry.withdraw("b");
+    assert_eq!(seconds(&dispatcher, &["rare"]).await, 60);
 }
 
 /// Pays by the one bank.

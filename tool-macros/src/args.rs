@@ -5,8 +5,9 @@ use quote::{quote, quote_spanned};
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
-use syn::{Attribute, Data, DeriveInput, Field, Fields, Meta, Path, Token};
+use syn::{Attribute, Data, DeriveInput, Field, Fields, Meta, Path, Token, parse_quote};
 
+use crate::attr::ArgAttr;
 use crate::errors::Errors;
 use crate::path::{Runtime, runtime_only};
 
@@ -17,7 +18,7 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
         errors.at(attr, "`#[args]` takes no words but `crate = path`");
         Runtime::default()
     });
-    let input: DeriveInput = match syn::parse2(item.clone()) {
+    let mut input: DeriveInput = match syn::parse2(item.clone()) {
         Ok(input) => input,
         Err(_) => {
             let misplaced = quote_spanned!(item.span()=>
@@ -31,6 +32,7 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
         return errors.into_tokens().into_iter().chain([item]).collect();
     }
 
+    mark_secrets(&mut input, &errors);
     owns_what_it_holds(&input, &errors);
     let fits = fits(&input, &runtime.private());
     let derives = derives(&input, &errors, &runtime.private());
@@ -45,6 +47,22 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
         #[serde(crate = #serde #strict)]
         #[schemars(crate = #schemars)]
         #input
+    }
+}
+
+/// `#[arg(secret)]` of a field, as its schema says it.
+fn mark_secrets(input: &mut DeriveInput, errors: &Errors) {
+    let fields: Vec<&mut Field> = match &mut input.data {
+        Data::Struct(data) => data.fields.iter_mut().collect(),
+        Data::Enum(data) => {
+            data.variants.iter_mut().flat_map(|variant| &mut variant.fields).collect()
+        }
+        Data::Union(_) => Vec::new(),
+    };
+    for field in fields {
+        if ArgAttr::take_secret(&mut field.attrs, errors) {
+            field.attrs.push(parse_quote!(#[schemars(extend("writeOnly" = true))]));
+        }
     }
 }
 

@@ -132,6 +132,10 @@ fn made(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
     };
     let call = call(function, private, state);
     let (defaults, shown) = defaults(function, private);
+    let secrets = function.params.iter().filter(|param| param.attr.secret).map(|param| {
+        let name = param.argument_name();
+        quote!(.secret(#name))
+    });
     let words = words(attr, private);
     let output = output(function, private);
     quote! {{
@@ -141,7 +145,7 @@ fn made(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
         #defaults
         #private::Function::new(
             #name, #description, &[#(#parameters),*], #private::Lone::#lone, #call,
-        )#shown #words #output
+        )#shown #(#secrets)* #words #output
     }}
 }
 

@@ -14,6 +14,8 @@ pub mod models;
 pub mod providers;
 pub mod registry;
 pub mod schema;
+mod secret;
+mod span;
 // Not public: `use tool_runtime::tool` would import it beside the attribute.
 mod tool;
 

@@ -4,7 +4,7 @@ use super::value;
 use super::words::words;
 use crate::errors::Errors;
 
-const WORDS: [&str; 5] = ["rename", "description", "default", "flatten", "named"];
+const WORDS: [&str; 6] = ["rename", "description", "default", "secret", "flatten", "named"];
 
 /// What stands in the `#[arg(…)]` of a parameter.
 #[derive(Default)]
@@ -13,6 +13,7 @@ pub(crate) struct ArgAttr {
     pub(crate) description: Option<LitStr>,
     /// What the argument is when it is left out: the type's own default where no value stands.
     pub(crate) default: Option<Option<Expr>>,
+    pub(crate) secret: bool,
     pub(crate) lone: Option<(Path, Lone)>,
 }
 
@@ -46,9 +47,28 @@ impl ArgAttr {
         arg
     }
 
+    /// Reads all `#[arg(…)]` of a field of an args struct, where one word has a meaning, and takes them
+    /// off it; whether that word is there.
+    pub(crate) fn take_secret(attrs: &mut Vec<Attribute>, errors: &Errors) -> bool {
+        let theirs: Vec<_> =
+            attrs.iter().filter(|attr| attr.path().is_ident("arg")).cloned().collect();
+        let arg = Self::take(attrs, errors);
+        let is_secret = arg.secret;
+        let says_more = arg.lone.is_some() || Self { secret: false, ..arg }.says_something();
+        if let (true, Some(attr)) = (says_more, theirs.first()) {
+            errors.at(
+                attr,
+                "on a field it is `#[arg(secret)]` alone: names and defaults are told to `#[serde(…)]`, \
+                 descriptions are doc comments",
+            );
+        }
+        is_secret
+    }
+
     /// Whether it has a word that is of one argument alone.
     pub(crate) fn says_something(&self) -> bool {
-        self.rename.is_some() || self.description.is_some() || self.default.is_some()
+        let Self { rename, description, default, secret, lone: _ } = self;
+        rename.is_some() || description.is_some() || default.is_some() || *secret
     }
 
     fn set(&mut self, name: &str, word: &Meta, errors: &Errors) {
@@ -62,6 +82,10 @@ impl ArgAttr {
                 Meta::NameValue(pair) => self.default = Some(Some(pair.value.clone())),
                 Meta::List(_) => errors.at(word, "write `default`, or `default = 3`"),
             },
+            "secret" => {
+                value::flag(word, errors);
+                self.secret = true;
+            }
             _ => {
                 value::flag(word, errors);
                 let lone = if name == "flatten" { Lone::Whole } else { Lone::Named };

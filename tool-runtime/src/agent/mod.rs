@@ -218,13 +218,32 @@ impl Agent {
         })
     }
 
-    /// Tells `observer` of everything that happens in a run.
+    /// Keeps these values from those who watch and from the model, as
+    /// [`Dispatcher::secrets`] does.
+    #[must_use]
+    pub fn secrets<S: Into<String>>(self, secrets: impl IntoIterator<Item = S>) -> Self {
+        self.under(|terms| terms.secrets(secrets))
+    }
+
+    /// Puts arguments and results on the spans of calls, without what is secret in them.
+    #[cfg(feature = "tracing")]
+    #[must_use]
+    pub fn trace_content(self, is_on: bool) -> Self {
+        self.under(|terms| terms.trace_content(is_on))
+    }
+
+    /// Tells `observer` of everything that happens in a run: the tap on the wire. Only what is
+    /// [secret](Self::secrets) is left out.
+    ///
+    /// It is told in the task in which things happen, so it should be quick;
+    /// [`Background`](crate::event::Background) is for what isn't.
     #[must_use]
     pub fn on_event(self, observer: impl Fn(&Event) + Send + Sync + 'static) -> Self {
         self.observer(observer)
     }
 
-    /// Tells this observer of everything that happens in a run.
+    /// Tells this observer of everything that happens in a run, such as a
+    /// [`Recorder`](crate::event::Recorder) or a [`JsonLines`](crate::event::JsonLines).
     #[must_use]
     pub fn observer(self, observer: impl Observer + 'static) -> Self {
         self.under(|terms| terms.observer(observer))

@@ -23,9 +23,13 @@ use crate::tool::ToolDefinition;
 /// # Ok(())
 /// # }
 /// ```
+// Boxed, for an error carries it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Offered(Box<Names>);
+
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Offered {
+struct Names {
     pulled_in: Vec<String>,
     order: Vec<String>,
 }
@@ -34,19 +38,19 @@ impl Offered {
     /// The full names of the tools that the model pulled in, in the order in which they came: those
     /// that are theirs whatever the model calls them by now.
     pub fn pulled_in(&self) -> &[String] {
-        &self.pulled_in
+        &self.0.pulled_in
     }
 
     /// The full names of the tools that the model was offered, in the order in which they first were.
     pub fn order(&self) -> &[String] {
-        &self.order
+        &self.0.order
     }
 
     /// These tools were found for the model. One that was found before counts as found now.
     pub(super) fn pull_in(&mut self, names: impl IntoIterator<Item = String>) {
         for name in names {
-            self.pulled_in.retain(|known| *known != name);
-            self.pulled_in.push(name);
+            self.0.pulled_in.retain(|known| *known != name);
+            self.0.pulled_in.push(name);
         }
     }
 
@@ -56,7 +60,7 @@ impl Offered {
         &mut self,
         mut tools: Vec<&'t ToolDefinition>,
     ) -> Vec<&'t ToolDefinition> {
-        let places: HashMap<_, _> = self.order.iter().map(String::as_str).zip(0..).collect();
+        let places: HashMap<_, _> = self.0.order.iter().map(String::as_str).zip(0..).collect();
         let place = |tool: &ToolDefinition| places.get(tool.full_name()).copied();
         tools.sort_by(|a, b| {
             let places = [a, b].map(|tool| place(tool).unwrap_or(usize::MAX));
@@ -64,7 +68,7 @@ impl Offered {
         });
         let new = tools.iter().filter(|tool| place(tool).is_none());
         let new: Vec<_> = new.map(|tool| tool.full_name().to_owned()).collect();
-        self.order.extend(new);
+        self.0.order.extend(new);
         tools
     }
 }

@@ -126,6 +126,30 @@ pub enum StopReason {
     OutOfTurn(#[from] OutOfTurn),
 }
 
+impl StopReason {
+    /// Its stable code, such as `MAX_ITERATIONS`: what spans carry as `error.type`.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::MaxIterations(_) => "MAX_ITERATIONS",
+            Self::NothingAsked => "NOTHING_ASKED",
+            Self::Cut(_) => "CUT",
+            Self::Silent => "SILENT",
+            Self::Model(_) => "MODEL_FAILED",
+            Self::ModelPanicked(_) => "MODEL_PANICKED",
+            Self::Registry(_) => "REGISTRY",
+            Self::AwaitingApproval(_) => "AWAITING_APPROVAL",
+            Self::Halted(_) => "HALTED",
+            Self::Cancelled => "CANCELLED",
+            Self::OutOfTurn(_) => "OUT_OF_TURN",
+        }
+    }
+
+    /// The same, where it is an error: to wait for somebody is none.
+    pub(super) fn error(&self) -> Option<&'static str> {
+        (!matches!(self, Self::AwaitingApproval(_))).then(|| self.code())
+    }
+}
+
 fn out_of_iterations(times: u32) -> String {
     match times {
         0 => "the model may not be asked: `max_iterations` is 0".into(),

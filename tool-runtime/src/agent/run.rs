@@ -1,6 +1,7 @@
 //! Drives a [`Turn`] with a model and a dispatcher.
 
 use std::collections::BTreeMap;
+use std::iter;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -16,6 +17,7 @@ use crate::guard::{Guarded, Panic};
 use crate::message::{Message, ToolCall, ToolResult};
 use crate::models::ChatRequest;
 use crate::registry::Snapshot;
+use crate::span;
 use crate::tool::{Decision, ToolDefinition, ToolErrorKind};
 
 pub(super) async fn run(agent: &Agent, prompt: Prompt) -> Result<Answer, Stopped> {
@@ -49,7 +51,7 @@ impl<'a> Run<'a> {
     async fn finish(mut self) -> Result<Answer, Stopped> {
         let started = Instant::now();
         self.tell(|| RunEvent::Started);
-        let ended = self.drive().await;
+        let ended = span::within(span::invoke_agent(), self.drive(), StopReason::error).await;
         self.tell(|| RunEvent::Finished {
             error: ended.as_ref().err().map(ToString::to_string),
             took: micros::in_full(started.elapsed()),
@@ -73,6 +75,8 @@ impl<'a> Run<'a> {
         }
         // What was offered on a turn is what its calls are looked up in.
         let mut tools = self.dispatcher.registry().snapshot();
+        let calls = self.turn.transcript().iter().flat_map(Message::calls);
+        self.dispatcher.look_out(&tools, calls);
         loop {
             if self.agent.stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
                 return Err(StopReason::Cancelled);
@@ -80,6 +84,7 @@ impl<'a> Run<'a> {
             match self.turn.next() {
                 Step::Ask => {
                     tools = self.dispatcher.registry().snapshot();
+                    self.dispatcher.look_out(&tools, iter::empty());
                     let choice = choose(self.agent, &mut self.turn, &self.dispatcher, &tools);
                     let offered = match &self.agent.stop {
                         None => choice.await,
@@ -109,7 +114,11 @@ impl<'a> Run<'a> {
         batch.decisions = std::mem::take(&mut self.decisions);
         let done = match &self.agent.elsewhere {
             None => self.dispatcher.dispatch_on(tools, batch).await,
-            Some(elsewhere) => dispatched(elsewhere.as_ref(), batch, calls).await,
+            Some(elsewhere) => {
+                let mut done = dispatched(elsewhere.as_ref(), batch, calls).await;
+                done.iter_mut().for_each(|execution| self.dispatcher.hide_in_result(execution));
+                done
+            }
         };
         self.turn.pull_in(done.iter().flat_map(|execution| found(execution, tools)));
         let halted = self.dispatcher.halted_at(&done).and_then(|at| done.get(at)).cloned();
@@ -149,12 +158,15 @@ impl<'a> Run<'a> {
             },
             |Panic(message)| Err(StopReason::ModelPanicked(message)),
         );
-        let reply = match &self.agent.stop {
-            None => reply.await?,
-            Some(stop) => {
-                stop.run_until_cancelled(reply).await.unwrap_or(Err(StopReason::Cancelled))?
+        let reply = async {
+            match &self.agent.stop {
+                None => reply.await,
+                Some(stop) => {
+                    stop.run_until_cancelled(reply).await.unwrap_or(Err(StopReason::Cancelled))
+                }
             }
         };
+        let reply = span::within(span::chat(), reply, StopReason::error).await?;
         let took = micros::in_full(started.elapsed());
 
         let before = self.turn.transcript().len();

@@ -75,8 +75,9 @@ impl Approver for AskLater {
     }
 }
 
-/// What is to be approved.
-#[derive(Clone, Debug)]
+/// What is to be approved. Printed for debugging, it keeps the arguments of a tool that takes secrets to
+/// itself.
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
     /// The call as it came.
@@ -87,6 +88,17 @@ pub struct ApprovalRequest {
     pub tool: Arc<ToolDefinition>,
     /// Under whom it is registered.
     pub provider: Option<String>,
+}
+
+impl fmt::Debug for ApprovalRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut request = f.debug_struct("ApprovalRequest");
+        request.field("call", &self.call.id).field("tool", &self.tool.name);
+        if !self.tool.parameters.has_secrets() {
+            request.field("arguments", &self.arguments);
+        }
+        request.field("provider", &self.provider).finish_non_exhaustive()
+    }
 }
 
 /// Who is asked, and what was decided for good.

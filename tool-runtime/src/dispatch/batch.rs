@@ -7,14 +7,18 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::answer::failed;
+#[cfg(not(feature = "tracing"))]
 use super::call::one;
 use super::halt::Halt;
 use super::plan::waves;
 use super::terms::Terms;
+#[cfg(feature = "tracing")]
+use super::traced::one;
 use crate::event::{Gate, ToolEvent, ToolExecution};
 use crate::guard::Boxed;
 use crate::message::ToolCall;
 use crate::registry::{Callable, Entry, Snapshot};
+use crate::span;
 use crate::tool::dispatch::{Host, Scope};
 use crate::tool::{Batch, Decision, LeftRunning, Permission, ToolError, ToolErrorKind};
 
@@ -55,6 +59,7 @@ pub(super) fn run(
         conversation: batch.conversation,
         clock: terms.clock,
         observers: terms.observers.clone(),
+        redactor: terms.redactor_of(&tools),
         extensions: terms.extensions.clone(),
         deadline,
         stop: batch.stop,
@@ -91,7 +96,8 @@ async fn at_once(running: &Arc<Running>, calls: &[ToolCall]) -> Vec<ToolExecutio
     let mut tasks = JoinSet::new();
     for (place, call) in calls.iter().enumerate() {
         let (running, call) = (Arc::clone(running), call.clone());
-        tasks.spawn(async move { (place, one(&running, call).await) });
+        let running = async move { (place, one(&running, call).await) };
+        tasks.spawn(span::in_current(running));
     }
 
     let mut done: Vec<Option<ToolExecution>> = calls.iter().map(|_| None).collect();
@@ -152,6 +158,17 @@ impl Running {
             let terms = Arc::clone(&self.terms);
             Callable::new(self.tools.clone(), move |entry| terms.let_call(entry))
         })
+    }
+
+    /// Takes the secrets out of what the model and the program are told of a call. What a tool's own
+    /// calls say is for the tool.
+    #[inline]
+    pub(super) fn hide_in_result(&self, execution: &mut ToolExecution) {
+        if let Some(redactor) = &self.scope.redactor
+            && self.scope.origin.depth == 0
+        {
+            redactor.hide_in_result(execution);
+        }
     }
 
     /// Whether a tool of this entry waits for this call: it keeps its place meanwhile, and to wait

@@ -43,6 +43,7 @@ impl Record {
 pub(super) async fn one(running: &Arc<Running>, call: ToolCall) -> ToolExecution {
     let began = Instant::now();
     let Running { scope, .. } = running.as_ref();
+    scope.see(&call);
     scope.tell(|| ToolEvent::Started { call: call.clone() });
     let mut execution = match running.plain(&call) {
         Some(entry) => plainly(running, entry, call).await,
@@ -52,6 +53,7 @@ pub(super) async fn one(running: &Arc<Running>, call: ToolCall) -> ToolExecution
     execution.took = micros::in_full(began.elapsed());
     if !running.terms.interceptors.is_empty() {
         execution = Box::pin(running.terms.interceptors.after(execution)).await;
+        running.hide_in_result(&mut execution);
     }
     running.halt.note(&execution);
     if !scope.observers.is_empty() {
@@ -80,6 +82,7 @@ async fn governed(running: &Arc<Running>, mut call: ToolCall) -> ToolExecution {
         let before = interceptors.before(&mut call, &mut record);
         let before = stoppable(running, async { Ok(before.await) });
         answered = before.await.unwrap_or_else(|error| Some(Err(error)));
+        running.scope.see(&call);
     }
     let ctx = ToolContext::within(Arc::clone(running) as _, call);
     let outcome = match answered {
@@ -124,6 +127,11 @@ fn finish(
         Ok(output) => succeeded(call, output),
         Err(error) => failed(call, error),
     };
+    if !spent.effects.is_empty() {
+        execution.effects.splice(..0, spent.effects);
+    }
+    // Before the text is cut: half a secret is one too.
+    running.hide_in_result(&mut execution);
     if let Some(capped) = capped(&execution.result.text, running.terms.output_limit) {
         execution.full_text = Some(std::mem::replace(&mut execution.result.text, capped));
     }
@@ -131,9 +139,6 @@ fn finish(
     if let Some(decoded) = spent.decoded {
         execution.fixes = decoded.fixes;
         execution.decoded = Some(decoded.json);
-    }
-    if !spent.effects.is_empty() {
-        execution.effects.splice(..0, spent.effects);
     }
     execution.attempts = spent.attempts;
     execution.remembered = record.remembered;

@@ -19,6 +19,8 @@ mod plan;
 mod policy;
 mod rate;
 mod terms;
+#[cfg(feature = "tracing")]
+mod traced;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -110,6 +112,55 @@ impl Dispatcher {
     #[must_use]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
         self.terms_mut().observers.add(observer);
+        self
+    }
+
+    /// Keeps these values, such as keys and passwords that tools use, from those who watch and from the
+    /// model: wherever they turn up in what tools say and in events, also escaped, `[redacted]` is read
+    /// instead. What stands at a marked place of a tool's arguments, by `#[arg(secret)]` or by
+    /// `writeOnly: true` in its schema, is hidden without being named here, and so are its echoes if
+    /// they have four bytes or more.
+    ///
+    /// The tools themselves, interceptors and approvers see everything. So does whoever reads the
+    /// conversation: there the model's arguments stay as they came, byte for byte, for its provider
+    /// wants them back; and whoever prints a call or an execution of the program's own.
+    ///
+    /// ```
+    /// use tool_runtime::{Dispatcher, Registry, ToolCall, tool, tools};
+    ///
+    /// /// Logs in.
+    /// #[tool(effect = "read")]
+    /// async fn login(
+    ///     /// Who.
+    ///     user: String,
+    ///     /// By which password.
+    ///     #[arg(secret)]
+    ///     password: String,
+    /// ) -> String {
+    ///     format!("{user} came by {password} and the key k3y-0f-th3-h0us3")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![login])?).secrets(["k3y-0f-th3-h0us3"]);
+    /// let call = ToolCall::new("1", "login", r#"{"user": "ada", "password": "hunter22"}"#);
+    /// let done = dispatcher.dispatch(vec![call]).await;
+    /// assert_eq!(done[0].result.text, "ada came by [redacted] and the key [redacted]");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn secrets<S: Into<String>>(mut self, secrets: impl IntoIterator<Item = S>) -> Self {
+        let terms = self.terms_mut();
+        terms.redactor = terms.redactor.with(secrets.into_iter().map(Into::into));
+        self
+    }
+
+    /// Puts arguments and results on the spans of calls, without what is secret in them; they are
+    /// left out unless this is on.
+    #[cfg(feature = "tracing")]
+    #[must_use]
+    pub fn trace_content(mut self, is_on: bool) -> Self {
+        self.terms_mut().trace_content = is_on;
         self
     }
 
@@ -290,10 +341,26 @@ impl Dispatcher {
         self.terms.approvals.approved()
     }
 
+    /// Tells what hides secrets of the tools that a model is offered, and of the calls that it made
+    /// before.
+    pub(crate) fn look_out<'a>(&self, tools: &Snapshot, calls: impl Iterator<Item = &'a ToolCall>) {
+        if let Some(redactor) = self.terms.redactor_of(tools) {
+            calls.for_each(|call| redactor.see(call));
+        }
+    }
+
+    /// Takes the secrets out of what somebody else's calls gave.
+    pub(crate) fn hide_in_result(&self, execution: &mut ToolExecution) {
+        if self.terms.redactor.is_needed() {
+            self.terms.redactor.hide_in_result(execution);
+        }
+    }
+
     /// Tells those who watch this dispatcher of something that happens around it.
     pub(crate) fn tell<K: Into<EventKind>>(&self, origin: &Origin, kind: impl FnOnce() -> K) {
-        let Terms { observers, clock, .. } = self.terms.as_ref();
-        observers.tell(|| Event::new(origin.clone(), clock.now(), kind()));
+        let Terms { observers, redactor, clock, .. } = self.terms.as_ref();
+        let redactor = redactor.is_needed().then_some(redactor);
+        observers.tell(redactor, || Event::new(origin.clone(), clock.now(), kind()));
     }
 
     fn terms_mut(&mut self) -> &mut Terms {

@@ -69,6 +69,7 @@ async fn asked(
             let asked = || {
                 running.scope.tell(|| ToolEvent::Asked {
                     call: request.call.id.clone(),
+                    tool: request.call.name.clone(),
                     arguments: request.arguments.clone(),
                 });
             };

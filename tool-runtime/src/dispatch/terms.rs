@@ -13,13 +13,19 @@ use super::policy::{Granted, OUTPUT_LIMIT, Permissions, is_granted};
 use super::rate::Rates;
 use crate::event::Observers;
 use crate::event::clock::Clock;
-use crate::registry::Entry;
+use crate::registry::{Entry, Snapshot};
+use crate::schema::Schema;
+use crate::secret::Redactor;
 use crate::tool::{Extensions, LeftRunning, Permission};
 
 /// What a dispatcher was told; its calls share it.
 #[derive(Clone, Debug)]
 pub(super) struct Terms {
     pub(super) observers: Observers,
+    pub(super) redactor: Redactor,
+    /// Whether spans hold arguments and results.
+    #[cfg(feature = "tracing")]
+    pub(super) trace_content: bool,
     pub(super) interceptors: Interceptors,
     pub(super) granted: Granted,
     pub(super) permissions: Permissions,
@@ -41,6 +47,9 @@ impl Default for Terms {
     fn default() -> Self {
         Self {
             observers: Observers::default(),
+            redactor: Redactor::default(),
+            #[cfg(feature = "tracing")]
+            trace_content: false,
             interceptors: Interceptors::default(),
             granted: Granted::default(),
             permissions: Permissions::default(),
@@ -84,6 +93,20 @@ impl Terms {
     /// The same for another run, which remembers nothing of this one but what it is told.
     pub(super) fn for_run(&self, approved: BTreeMap<String, String>) -> Self {
         let approvals = self.approvals.for_run(approved);
-        Self { memo: Memo::default(), approvals, clock: Clock::start(), ..self.clone() }
+        let redactor = self.redactor.for_run();
+        Self { memo: Memo::default(), approvals, redactor, clock: Clock::start(), ..self.clone() }
     }
+
+    /// What hides secrets while these tools are called; none where there are none.
+    #[inline]
+    pub(super) fn redactor_of(&self, tools: &Snapshot) -> Option<Redactor> {
+        if tools.has_secrets() {
+            self.redactor.know(tools.entries().flat_map(names_and_schema));
+        }
+        self.redactor.is_needed().then(|| self.redactor.clone())
+    }
+}
+
+fn names_and_schema(entry: &Entry) -> [(&str, &Schema); 2] {
+    [entry.name(), entry.full_name()].map(|name| (name, &entry.definition().parameters))
 }

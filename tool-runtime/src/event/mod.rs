@@ -1,14 +1,26 @@
 //! What happens during a run, as plain data: all that reporters ever see.
 //!
 //! Events are told as things happen, from whichever task they happen in. An observer reads them
-//! and changes nothing; one that panics is left out of that event and harms no run.
+//! and changes nothing; one that panics is left out of that event and harms no run. A closure is one;
+//! [`Channel`], [`Recorder`] and [`JsonLines`] are others; and [`Background`] takes any of them off the
+//! run's tasks.
+//!
+//! What is secret is taken out before anybody is told: the values of
+//! [`Agent::secrets`](crate::Agent::secrets), and what stands at marked places of arguments, there and
+//! wherever it turns up again. `[redacted]` stands in its place.
 
+mod background;
+mod channel;
 pub(crate) mod clock;
 mod effect;
 mod execution;
+mod json_lines;
 pub(crate) mod micros;
 mod observers;
 mod origin;
+mod queue;
+mod recorder;
+mod redact;
 
 use std::time::{Duration, SystemTime};
 
@@ -17,10 +29,14 @@ use serde_json::Value;
 
 use crate::message::{CallId, ToolCall};
 
+pub use background::Background;
+pub use channel::{Channel, ChannelReader};
 pub use effect::EffectRecord;
 pub use execution::{Gate, ToolExecution};
+pub use json_lines::JsonLines;
 pub use observers::{Observer, Observers};
 pub use origin::{Origin, RunId};
+pub use recorder::Recorder;
 
 /// Something that happened.
 ///
@@ -52,6 +68,8 @@ pub enum EventKind {
     Model(ModelEvent),
     /// To a call of a tool.
     Tool(ToolEvent),
+    /// To what is told of all this.
+    Log(LogEvent),
 }
 
 /// What happened to a run.
@@ -106,6 +124,8 @@ pub enum ToolEvent {
     Asked {
         /// The call.
         call: CallId,
+        /// The name that it is called by.
+        tool: String,
         /// What its tool would be given.
         arguments: Value,
     },
@@ -153,6 +173,24 @@ pub enum ToolEvent {
     Finished(ToolExecution),
 }
 
+/// What happened to events on their way. It is told to the one who missed them, and of no run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum LogEvent {
+    /// Events came faster than they were read, or could not be written.
+    Lost {
+        /// How many.
+        count: u64,
+    },
+}
+
+impl LogEvent {
+    fn lost(count: u64) -> Event {
+        Event::new(Origin::default(), clock::Clock::start().now(), Self::Lost { count })
+    }
+}
+
 /// How far a tool is.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
@@ -170,6 +208,38 @@ impl Event {
     /// Something that happened then.
     pub fn new(origin: Origin, at: SystemTime, kind: impl Into<EventKind>) -> Self {
         Self { origin, at, kind: kind.into() }
+    }
+
+    /// `run`, `model`, `tool` or `log`, as in JSON.
+    pub fn layer(&self) -> &'static str {
+        match self.kind {
+            EventKind::Run(_) => "run",
+            EventKind::Model(_) => "model",
+            EventKind::Tool(_) => "tool",
+            EventKind::Log(_) => "log",
+        }
+    }
+
+    /// What happened in that layer, such as `finished`, as in JSON.
+    pub fn action(&self) -> &'static str {
+        match &self.kind {
+            EventKind::Run(RunEvent::Started) | EventKind::Tool(ToolEvent::Started { .. }) => {
+                "started"
+            }
+            EventKind::Run(RunEvent::Finished { .. }) | EventKind::Tool(ToolEvent::Finished(_)) => {
+                "finished"
+            }
+            EventKind::Model(ModelEvent::Asked) | EventKind::Tool(ToolEvent::Asked { .. }) => {
+                "asked"
+            }
+            EventKind::Model(ModelEvent::Replied { .. }) => "replied",
+            EventKind::Tool(ToolEvent::Approved { .. }) => "approved",
+            EventKind::Tool(ToolEvent::Blocked { .. }) => "blocked",
+            EventKind::Tool(ToolEvent::Retried { .. }) => "retried",
+            EventKind::Tool(ToolEvent::Progress { .. }) => "progress",
+            EventKind::Tool(ToolEvent::Cancelled { .. }) => "cancelled",
+            EventKind::Log(LogEvent::Lost { .. }) => "lost",
+        }
     }
 
     /// What happened to a call, if that is what this tells of.
@@ -212,6 +282,12 @@ impl From<RunEvent> for EventKind {
 impl From<ModelEvent> for EventKind {
     fn from(event: ModelEvent) -> Self {
         Self::Model(event)
+    }
+}
+
+impl From<LogEvent> for EventKind {
+    fn from(event: LogEvent) -> Self {
+        Self::Log(event)
     }
 }
 

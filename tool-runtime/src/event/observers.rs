@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::Event;
 use crate::guard::guarded;
+use crate::secret::Redactor;
 
 /// Someone who is told of events, in the task in which they happen, one after the other.
 ///
-/// What takes long holds up that task: hand it on, as [`Channel`](super::Channel) does. Any
-/// `Fn(&Event)` is an observer.
+/// What takes long holds up that task: hand it on, as [`Channel`](super::Channel) does, or put it into
+/// a [`Background`](super::Background). Any `Fn(&Event)` is an observer.
 pub trait Observer: Send + Sync {
     /// Reads an event. A panic here harms no run.
     fn observe(&self, event: &Event);
@@ -37,19 +38,22 @@ impl Observers {
         self.0.is_empty()
     }
 
-    /// Tells everyone; the event is made only if someone listens.
+    /// Tells everyone, without what is secret; the event is made only if someone listens.
     #[inline]
-    pub fn tell(&self, event: impl FnOnce() -> Event) {
+    pub(crate) fn tell(&self, redactor: Option<&Redactor>, event: impl FnOnce() -> Event) {
         if !self.is_empty() {
-            self.tell_all(&event());
+            self.tell_all(redactor, event());
         }
     }
 
     #[cold]
-    fn tell_all(&self, event: &Event) {
+    fn tell_all(&self, redactor: Option<&Redactor>, mut event: Event) {
+        if let Some(redactor) = redactor {
+            redactor.hide_in_event(&mut event);
+        }
         for observer in &self.0 {
             // An observer's panic is its own affair: the panic hook has reported it.
-            let _ = guarded(|| observer.observe(event));
+            let _ = guarded(|| observer.observe(&event));
         }
     }
 }

@@ -21,6 +21,8 @@ pub(super) struct Contents {
     /// By the full names of tools, whether they are there by now or not.
     preferences: Arc<BTreeMap<String, Arc<ToolPreference>>>,
     described: Described,
+    /// How many take arguments that are marked as secret.
+    secretive: usize,
     /// By the names that models call them by; made when they are first listed.
     sorted: OnceLock<Arc<[Arc<Entry>]>>,
 }
@@ -48,6 +50,12 @@ impl Contents {
             let (provider, own) = parts(name)?;
             self.at(Some(provider), own)
         })
+    }
+
+    /// Whether a tool takes arguments that are marked as secret.
+    #[inline]
+    pub(super) fn has_secrets(&self) -> bool {
+        self.secretive > 0
     }
 
     /// What the descriptions are of.
@@ -137,7 +145,9 @@ impl Contents {
     fn edit(&mut self, own: &str, edit: impl FnOnce(&mut Vec<Arc<Entry>>)) {
         self.sorted = OnceLock::new();
         self.table.edit(own, |tools| {
+            self.secretive -= secretive(tools);
             edit(tools);
+            self.secretive += secretive(tools);
             let count = tools.len();
             for tool in tools {
                 let is_bare = naming::is_bare(tool.provider(), own, count);
@@ -146,6 +156,10 @@ impl Contents {
             }
         });
     }
+}
+
+fn secretive(tools: &[Arc<Entry>]) -> usize {
+    tools.iter().filter(|tool| tool.definition().parameters.has_secrets()).count()
 }
 
 impl fmt::Debug for Contents {

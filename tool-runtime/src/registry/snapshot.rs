@@ -82,6 +82,12 @@ impl Snapshot {
         self.entries().map(status).collect()
     }
 
+    /// Whether one of them takes secrets, also one that this view leaves out.
+    #[inline]
+    pub(crate) fn has_secrets(&self) -> bool {
+        self.contents.has_secrets()
+    }
+
     /// Those who provide tools, sorted.
     pub fn providers(&self) -> Vec<&str> {
         self.entries().filter_map(Entry::provider).collect::<BTreeSet<_>>().into_iter().collect()

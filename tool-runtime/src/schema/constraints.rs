@@ -111,7 +111,10 @@ fn is_struct(rules: &Map<String, Value>) -> bool {
 
 /// Whether the schema or a part of it is of this kind; told of each whether it is one of several
 /// branches.
-fn any<'s>(schema: &'s Value, is: impl Fn(&'s Map<String, Value>, bool) -> bool) -> bool {
+pub(super) fn any<'s>(
+    schema: &'s Value,
+    is: impl Fn(&'s Map<String, Value>, bool) -> bool,
+) -> bool {
     let mut waiting = vec![(schema, false)];
     // Targets outside the places walked anyway, each followed once.
     let mut followed: Vec<&str> = Vec::new();

@@ -8,12 +8,13 @@ mod check;
 mod constraints;
 mod generate;
 mod pointer;
+mod secret;
 
 use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use check::{Mismatch, MismatchKind};
 pub(crate) use check::{Step, path};
@@ -37,6 +38,7 @@ pub(crate) use generate::{finish, part_as_root, takes_whole_object};
 pub struct Schema {
     document: Arc<Value>,
     constrained: bool,
+    marked: bool,
 }
 
 impl Schema {
@@ -46,7 +48,8 @@ impl Schema {
     }
 
     fn new(document: Value, constrained: bool) -> Self {
-        Self { document: Arc::new(document), constrained }
+        let marked = secret::is_marked(&document);
+        Self { document: Arc::new(document), constrained, marked }
     }
 
     /// The schema of what `T` serialises to.
@@ -54,12 +57,15 @@ impl Schema {
         finish(Generator::for_output().root::<T>())
     }
 
-    /// This schema, with `default` beside what it says of a member.
-    pub(crate) fn with_default(&self, member: &str, default: Value) -> Self {
+    /// This schema, with one more keyword beside what it says of a member.
+    pub(crate) fn with(&self, member: &str, keyword: &str, said: Value) -> Self {
         let mut document = Value::clone(&self.document);
         let described = document.get_mut("properties").and_then(|members| members.get_mut(member));
-        if let Some(Value::Object(described)) = described {
-            described.insert("default".into(), default);
+        match described {
+            Some(Value::Object(described)) => _ = described.insert(keyword.into(), said),
+            // A type that takes anything.
+            Some(anything) => *anything = Map::from_iter([(keyword.to_owned(), said)]).into(),
+            None => {}
         }
         Self::new(document, self.constrained)
     }
@@ -83,6 +89,18 @@ impl Schema {
     #[inline]
     pub fn is_constrained(&self) -> bool {
         self.constrained
+    }
+
+    /// Whether something in it is marked as secret, by `writeOnly: true`: by
+    /// [`#[arg(secret)]`](macro@crate::tool), or as any schema may say it.
+    #[inline]
+    pub fn has_secrets(&self) -> bool {
+        self.marked
+    }
+
+    /// Hands every secret place of the value to `take`, the outermost only.
+    pub(crate) fn each_secret(&self, value: &mut Value, take: &mut dyn FnMut(&mut Value)) {
+        secret::each(&self.document, value, take);
     }
 
     /// The first pattern in it that no value can be held to.

@@ -258,6 +258,10 @@ fn settle(
 ) -> Result<(Value, String), ToolError> {
     let schema = definition.parameters.as_value();
     let parsed = json::parse_as(text, schema).map_err(|unreadable| {
+        if definition.parameters.has_secrets() && unreadable.kind() != UnreadableKind::Empty {
+            // What is wrong with them can't be shown without showing them.
+            return refuse(definition, &["they can't be read: send one JSON object".into()]);
+        }
         // Nothing at all lacks what an empty object lacks.
         let missing = match unreadable.kind() {
             UnreadableKind::Empty => definition.parameters.check(&Map::new().into()),
@@ -320,7 +324,12 @@ fn is_list(mismatch: &Mismatch) -> bool {
 }
 
 fn mismatched(definition: &ToolDefinition, mismatches: &[Mismatch]) -> ToolError {
-    let problems: Vec<_> = mismatches.iter().map(ToString::to_string).collect();
+    let problem = |mismatch: &Mismatch| match definition.parameters.has_secrets() {
+        // What came is cut where it is long: half a secret can't be told from other text.
+        true => Mismatch { found: String::new(), ..mismatch.clone() }.to_string(),
+        false => mismatch.to_string(),
+    };
+    let problems: Vec<_> = mismatches.iter().map(problem).collect();
     refuse(definition, &problems)
 }
 

@@ -1,4 +1,5 @@
 use std::any::TypeId;
+use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -22,7 +23,6 @@ use crate::message::{CallId, Message, ToolCall, ToolResult};
 ///
 /// What a tool starts by it ends with the call: [`spawn`](Self::spawn)ed tasks are stopped when the
 /// tool returns, fails, is past its time or is cancelled.
-#[derive(Debug)]
 pub struct ToolContext {
     call: ToolCall,
     host: Option<Arc<dyn Host>>,
@@ -360,6 +360,16 @@ impl Clone for ToolContext {
             decoded: self.decoded.clone(),
             live: OnceLock::from(Arc::clone(self.live())),
         }
+    }
+}
+
+/// Without the arguments, some of which may be secret.
+impl fmt::Debug for ToolContext {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ToolContext")
+            .field("call", &self.call.id)
+            .field("tool", &self.call.name)
+            .finish_non_exhaustive()
     }
 }
 

@@ -15,6 +15,7 @@ use crate::event::clock::Clock;
 use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
 use crate::guard::Boxed;
 use crate::message::{Message, ToolCall};
+use crate::secret::Redactor;
 
 /// Runs calls.
 ///
@@ -66,16 +67,27 @@ pub(crate) struct Scope {
     pub(crate) conversation: Option<Arc<Vec<Message>>>,
     pub(crate) clock: Clock,
     pub(crate) observers: Observers,
+    /// Where there is anything to hide.
+    pub(crate) redactor: Option<Redactor>,
     pub(crate) extensions: Extensions,
     pub(crate) deadline: Option<Instant>,
     pub(crate) stop: Option<CancellationToken>,
 }
 
 impl Scope {
+    /// Remembers what is secret in a call, so that it is hidden wherever it turns up.
+    #[inline]
+    pub(crate) fn see(&self, call: &ToolCall) {
+        if let Some(redactor) = &self.redactor {
+            redactor.see(call);
+        }
+    }
+
     /// Tells of something that happens here and now.
     #[inline]
     pub(crate) fn tell<K: Into<EventKind>>(&self, kind: impl FnOnce() -> K) {
-        self.observers.tell(|| Event::new(self.origin.clone(), self.clock.now(), kind()));
+        let event = || Event::new(self.origin.clone(), self.clock.now(), kind());
+        self.observers.tell(self.redactor.as_ref(), event);
     }
 }
 

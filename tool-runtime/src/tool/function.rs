@@ -60,8 +60,17 @@ impl Function {
     #[must_use]
     pub fn default(mut self, argument: &str, value: Option<Value>) -> Self {
         if let Some(value) = value {
-            self.definition.parameters = self.definition.parameters.with_default(argument, value);
+            let parameters = &self.definition.parameters;
+            self.definition.parameters = parameters.with(argument, "default", value);
         }
+        self
+    }
+
+    /// `#[arg(secret)]` of an argument.
+    #[must_use]
+    pub fn secret(mut self, argument: &str) -> Self {
+        let parameters = &self.definition.parameters;
+        self.definition.parameters = parameters.with(argument, "writeOnly", true.into());
         self
     }
 

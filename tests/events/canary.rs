@@ -1,0 +1,222 @@
+//! Random secrets, put into everything that could carry one, are in nothing that anybody reads.
+
+use std::io::{self, Write};
+use std::sync::{Arc, Mutex};
+
+use proptest::prelude::*;
+use serde_json::json;
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::event::{JsonLines, Progress, Recorder};
+use tool_runtime::{
+    Agent, ChatReply, EffectRecord, Message, ScriptedModel, StopReason, ToolCall, ToolContext,
+    ToolError, ToolOutput, args, async_trait, tool, tools,
+};
+
+/// A key of the program, which the model never sees.
+struct Key(String);
+
+/// Where the word stands.
+#[args]
+struct Nested {
+    /// The word.
+    #[arg(secret)]
+    word: String,
+}
+
+/// Says everything that it shouldn't.
+#[tool(effect = "read", idempotent, retries = 1)]
+async fn leak(
+    /// Who.
+    user: String,
+    /// How to leak.
+    how: String,
+    /// The word.
+    #[arg(secret)]
+    word: String,
+    /// More of them.
+    #[arg(default)]
+    nested: Vec<Nested>,
+    ctx: &ToolContext,
+) -> Result<ToolOutput, ToolError> {
+    let inner: Vec<_> = nested.iter().map(|nested| nested.word.as_str()).collect();
+    let key = ctx.get::<Key>().map(|key| key.0.as_str()).unwrap_or_default();
+    let all = format!("{user} {word} {inner:?} {key}");
+    let json = serde_json::to_string(&json!({ "all": all, "word": word, "key": key })).unwrap();
+    let again = serde_json::to_string(&json).unwrap();
+    ctx.progress(Progress { message: Some(all.clone()), ..Progress::default() });
+    ctx.record(EffectRecord::FileWritten { path: format!("/tmp/{word}/{key}") });
+    ctx.record(EffectRecord::other("leak", &json!({ word.as_str(): [all, {"again": again}] }))?);
+    match how.as_str() {
+        "plain" => Ok(ToolOutput::text(format!("{all} {json} {again} {ctx:?}"))),
+        "json" => Ok(ToolOutput::json(&[&word, &json, &again])?),
+        "long" => Ok(ToolOutput::text(format!("{}{word}{key}{}", "x".repeat(90), "y".repeat(90)))),
+        "error" => Err(ToolError::failed(all).with_source(json)),
+        "cause" => Err(io::Error::other(format!("{word:?} {again}")).into()),
+        "transient" => Err(ToolError::transient(all).with_source(again)),
+        "panic" => panic!("{word:?} {key}"),
+        _ => {
+            let arguments = json!({"user": user, "how": "error", "word": word});
+            let called = ctx.dispatch(vec![ToolCall::new("", "leak", arguments.to_string())]).await;
+            Ok(ToolOutput::text(called[0].result.text.clone()))
+        }
+    }
+}
+
+/// Is never allowed.
+#[tool(permission = "ask")]
+async fn forbidden(
+    /// The word.
+    #[arg(secret)]
+    word: String,
+) -> String {
+    word
+}
+
+struct TellsWhy;
+
+#[async_trait]
+impl Approver for TellsWhy {
+    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+        Approval::Deny(format!("{} {request:?}", request.arguments))
+    }
+}
+
+/// Arguments of `leak` in every state that models send them in.
+fn arguments(how: &str, word: &str) -> Vec<String> {
+    let sound = json!({"user": "ada", "how": how, "word": word, "nested": [{"word": word}]});
+    let quoted = json!(word).to_string();
+    let ascii: String = word.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect();
+    vec![
+        sound.to_string(),
+        json!(sound.to_string()).to_string(),
+        format!("```json\n{sound}\n```"),
+        format!(r#"{{"user": "ada", "how": "{how}", "word": "{ascii}"}}"#),
+        // Damaged, in ways that can be mended and in ways that can't.
+        format!(r#"{{user: 'ada', how: '{how}', word: {quoted}, nested: [{{"word": {quoted}}},]"#),
+        format!(r#"{{"user": "ada", "how": "{how}", "word": {quoted}"#),
+        format!(r#"{{"user": "ada" "word" {quoted} ] {{ "#),
+        format!(r#"{{"user": "ada", "how": "{how}", "Word": {quoted}}}"#),
+        format!(r#"{{"user": "ada", "how": "{how}", "pass_word": {quoted}}}"#),
+        format!(r#"{{"user": "ada", "how": "{how}", "word": [{quoted}], "nested": {quoted}}}"#),
+        format!(r#"["ada", "{how}", {quoted}]"#),
+        format!(r#"{{"user": {{"word": {quoted}}}, "how": 5}}"#),
+    ]
+}
+
+/// How a secret may be written in a text.
+fn spellings(secret: &str) -> Vec<String> {
+    let json = |text: &str| {
+        let quoted = json!(text).to_string();
+        quoted[1..quoted.len() - 1].to_owned()
+    };
+    let debug = format!("{secret:?}");
+    vec![
+        secret.to_owned(),
+        json(secret),
+        json(&json(secret)),
+        json(&json(&json(secret))),
+        debug[1..debug.len() - 1].to_owned(),
+        secret.encode_utf16().map(|unit| format!("\\u{unit:04x}")).collect(),
+    ]
+}
+
+#[derive(Clone, Default)]
+struct Paper(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.lock().unwrap().extend(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+const WAYS: [&str; 8] = ["plain", "json", "long", "error", "cause", "transient", "panic", "within"];
+
+/// Everything that anybody reads of a run in which all is tried.
+async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
+    let mut replies = Vec::new();
+    for how in WAYS {
+        let mut reply = ChatReply::text(format!("I shall say {word} and {}.", json!(word)));
+        for arguments in arguments(how, word) {
+            reply = reply.call("leak", arguments);
+        }
+        let unknown = json!({"how": how, "word": word}).to_string();
+        replies.push(reply.call("leek", unknown).call("forbidden", json!({ "word": word })));
+    }
+    replies.push(ChatReply::text(format!("{word} {key}")));
+    let (recorder, paper) = (Recorder::new(10_000), Paper::default());
+    let lines = JsonLines::new(paper.clone()).unwrap();
+    let agent = Agent::new(ScriptedModel::new(replies), tools![leak, forbidden])
+        .secrets([key])
+        .extension(Key(key.to_owned()))
+        .approver(TellsWhy)
+        .output_limit(100 + word.len() / 2)
+        .observer(recorder.clone())
+        .observer(lines.clone());
+    let debug = format!("{agent:?}");
+    let transcript = match agent.run("Leak.").await {
+        Ok(answer) => answer.transcript,
+        Err(stopped) => {
+            assert!(matches!(stopped.why, StopReason::MaxIterations(_)), "{stopped}");
+            stopped.transcript
+        }
+    };
+    lines.flush().unwrap();
+    let written = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
+    assert!(recorder.forgotten() == 0 && recorder.executions().len() >= WAYS.len() * 14);
+    let results = transcript.into_iter().filter(|message| matches!(message, Message::Tool { .. }));
+    let results: Vec<_> = results.collect();
+    assert_eq!(results.len(), WAYS.len());
+    vec![
+        ("agent", debug),
+        ("events", format!("{:?}", recorder.events())),
+        ("lines", written),
+        ("results", serde_json::to_string(&results).unwrap()),
+        ("results for people", format!("{results:?}")),
+    ]
+}
+
+/// Words that are found nowhere else, of letters, marks, escapes and more.
+fn secret() -> impl Strategy<Value = String> {
+    let odd = proptest::collection::vec(
+        prop_oneof![
+            3 => "[a-zA-Z0-9]{1,4}",
+            1 => "[ -~]{1,3}",
+            1 => Just("\n".to_owned()),
+            1 => Just("\\u0041".to_owned()),
+            1 => Just("\"\\\"".to_owned()),
+            1 => "[é🔑\u{200b}\u{7}]{1,2}",
+        ],
+        1..6,
+    );
+    ("[A-Z][a-z]{3}[0-9]{3}", odd, "[0-9]{3}[a-z]{3}")
+        .prop_map(|(head, odd, tail)| format!("{head}{}{tail}", odd.concat()))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_secret_is_in_nothing_that_anybody_reads(word in secret(), key in secret()) {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .start_paused(true)
+            .build()
+            .unwrap();
+        let read = runtime.block_on(read(&word, &key));
+        for (place, text) in read {
+            // Where nothing was taken out nothing was put in, and the rest would show nothing.
+            prop_assert!(text.contains("[redacted]") || place == "agent", "{place}");
+            for spelled in spellings(&word).into_iter().chain(spellings(&key)) {
+                if let Some(at) = text.find(&spelled) {
+                    let around = text[..at].char_indices().rev().nth(200).map_or(0, |(at, _)| at);
+                    prop_assert!(false, "{spelled} in the {place}: {}", &text[around..at + spelled.len()]);
+                }
+            }
+        }
+    }
+}

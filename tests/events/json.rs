@@ -1,0 +1,268 @@
+//! The JSON of each kind of event is part of what is promised.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::event::{
+    EventKind, Gate, LogEvent, ModelEvent, Origin, Progress, Recorder, RunEvent, RunId, ToolEvent,
+};
+use tool_runtime::json::parse;
+use tool_runtime::{
+    Agent, CancellationToken, ChatReply, EffectRecord, Event, ScriptedModel, ToolCall, ToolContext,
+    ToolError, ToolExecution, ToolResult, async_trait, tool, tools,
+};
+
+fn execution() -> ToolExecution {
+    let call = ToolCall::new("c1", "write", r#"{path: "a"}"#);
+    let result = ToolResult::failure(&call, "TOOL_TIMEOUT", "Too late.");
+    let mut execution = ToolExecution::new(call, result);
+    execution.changed = Some(Box::new(ToolCall::new("c1", "write", json!({"path": "b"}))));
+    execution.full_text = Some("Too late, all of it.".into());
+    execution.fixes = parse(r#"{path: "a"}"#).unwrap().fixes;
+    execution.decoded = Some(r#"{"path":"a"}"#.into());
+    execution.cause = Some("the disk".into());
+    execution.attempts = 2;
+    execution.remembered = true;
+    execution.approved_by = Some("Ada".into());
+    execution.blocked_by = Some(Gate::Batch);
+    execution.effects = vec![EffectRecord::FileWritten { path: "a".into() }];
+    execution.left_running = true;
+    execution.started = UNIX_EPOCH + Duration::from_micros(7);
+    execution.took = Duration::from_micros(8);
+    execution
+}
+
+/// Each kind, and what it is beside `run`, `turn`, `at`, `layer` and `action`.
+fn kinds() -> Vec<(EventKind, &'static str, Value)> {
+    let call = || "c1".into();
+    let took = Duration::from_micros(5);
+    let told = ToolCall::new("c1", "now", "{}");
+    let plain = ToolExecution::new(told.clone(), ToolResult::success(&told, "noon"));
+    let progress = Progress { done: 1.0, total: Some(2.0), message: Some("half".into()) };
+    let told_json = json!({"id": "c1", "name": "now", "arguments": "{}"});
+    vec![
+        (RunEvent::Started.into(), "run started", json!({})),
+        (RunEvent::Finished { error: None, took }.into(), "run finished", json!({"took": 5})),
+        (
+            RunEvent::Finished { error: Some("cut".into()), took }.into(),
+            "run finished",
+            json!({"error": "cut", "took": 5}),
+        ),
+        (ModelEvent::Asked.into(), "model asked", json!({})),
+        (
+            ModelEvent::Replied { text: "t".into(), calls: vec![told.clone()], took }.into(),
+            "model replied",
+            json!({"text": "t", "calls": [told_json], "took": 5}),
+        ),
+        (ToolEvent::Started { call: told }.into(), "tool started", json!({"call": told_json})),
+        (
+            ToolEvent::Asked { call: call(), tool: "now".into(), arguments: json!({"a": 1}) }
+                .into(),
+            "tool asked",
+            json!({"call": "c1", "tool": "now", "arguments": {"a": 1}}),
+        ),
+        (
+            ToolEvent::Approved { call: call(), by: "Ada".into() }.into(),
+            "tool approved",
+            json!({"call": "c1", "by": "Ada"}),
+        ),
+        (
+            ToolEvent::Blocked { call: call(), by: Gate::Permission, reason: "no".into() }.into(),
+            "tool blocked",
+            json!({"call": "c1", "by": "permission", "reason": "no"}),
+        ),
+        (
+            ToolEvent::Retried { call: call(), attempt: 1, error: "E".into(), pause: took }.into(),
+            "tool retried",
+            json!({"call": "c1", "attempt": 1, "error": "E", "pause": 5}),
+        ),
+        (
+            ToolEvent::Progress { call: call(), progress }.into(),
+            "tool progress",
+            json!({"call": "c1", "progress": {"done": 1.0, "total": 2.0, "message": "half"}}),
+        ),
+        (ToolEvent::Cancelled { call: call() }.into(), "tool cancelled", json!({"call": "c1"})),
+        (
+            ToolEvent::Finished(plain).into(),
+            "tool finished",
+            json!({
+                "call": told_json,
+                "result": {"call": "c1", "tool": "now", "text": "noon"},
+                "attempts": 0, "remembered": false, "left_running": false, "started": 0, "took": 0,
+            }),
+        ),
+        (
+            ToolEvent::Finished(execution()).into(),
+            "tool finished",
+            json!({
+                "call": {"id": "c1", "name": "write", "arguments": "{path: \"a\"}"},
+                "changed": {"id": "c1", "name": "write", "arguments": {"path": "b"}},
+                "result": {
+                    "call": "c1", "tool": "write", "text": "Too late.", "error": "TOOL_TIMEOUT",
+                },
+                "full_text": "Too late, all of it.",
+                "fixes": [{
+                    "kind": "bare_key", "span": {"start": 1, "end": 5},
+                    "level": "spelling", "risk": "lossless",
+                }],
+                "decoded": "{\"path\":\"a\"}",
+                "cause": "the disk",
+                "attempts": 2,
+                "remembered": true,
+                "approved_by": "Ada",
+                "blocked_by": "batch",
+                "effects": [{"kind": "file_written", "path": "a"}],
+                "left_running": true,
+                "started": 7,
+                "took": 8,
+            }),
+        ),
+        (LogEvent::Lost { count: 3 }.into(), "log lost", json!({"count": 3})),
+    ]
+}
+
+#[test]
+fn an_event_is_one_flat_object_and_reads_back() {
+    let at = UNIX_EPOCH + Duration::from_micros(9);
+    let run = RunId::from(0xab);
+    let outer = Origin::new(run, 2);
+    let inner = outer.within(&"c0".into());
+    for (kind, name, more) in kinds() {
+        for (origin, mut expected) in [
+            (&outer, json!({"run": run.to_string(), "turn": 2})),
+            (&inner, json!({"run": run.to_string(), "turn": 2, "parent": "c0", "depth": 1})),
+        ] {
+            let event = Event::new(origin.clone(), at, kind.clone());
+            let members = expected.as_object_mut().unwrap();
+            let (layer, action) = name.split_once(' ').unwrap();
+            members.insert("at".into(), json!(9));
+            members.insert("layer".into(), json!(layer));
+            members.insert("action".into(), json!(action));
+            members.extend(more.as_object().unwrap().clone());
+            assert_eq!(serde_json::to_value(&event).unwrap(), expected);
+            assert_eq!((event.layer(), event.action()), (layer, action));
+
+            let line = serde_json::to_string(&event).unwrap();
+            assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), event, "{line}");
+        }
+    }
+}
+
+/// Fails the first time.
+#[tool(effect = "read", idempotent, retries = 1)]
+async fn flaky(ctx: &ToolContext) -> Result<&'static str, ToolError> {
+    match ctx.attempt() {
+        1 => Err(ToolError::transient("not now")),
+        _ => Ok("now"),
+    }
+}
+
+/// Deletes a file.
+#[tool(permission = "ask")]
+async fn delete(path: String) -> String {
+    path
+}
+
+/// Stops the run.
+#[tool]
+async fn stop(ctx: &ToolContext) {
+    ctx.progress(Progress { done: 0.5, ..Progress::default() });
+    ctx.get::<CancellationToken>().unwrap().cancel();
+    std::future::pending::<()>().await;
+}
+
+/// Calls another.
+#[tool]
+async fn outer(ctx: &ToolContext) -> usize {
+    ctx.dispatch(vec![ToolCall::new("", "flaky", "{}")]).await.len()
+}
+
+struct OnlyTemporary;
+
+#[async_trait]
+impl Approver for OnlyTemporary {
+    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+        match request.arguments["path"].as_str() {
+            Some("a.tmp") => Approval::Once,
+            _ => Approval::Deny("no".into()),
+        }
+    }
+
+    fn name(&self) -> &str {
+        "Ada"
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_tells_all_that_happens_in_it() {
+    let delete_a = ChatReply::default().call("delete", r#"{"path": "a.tmp"}"#);
+    let model = ScriptedModel::new([
+        delete_a,
+        ChatReply::default().call("delete", r#"{"path": "b"}"#),
+        ChatReply::default().call("outer", "{}"),
+        ChatReply::default().call("stop", "{}"),
+    ]);
+    let (recorder, token) = (Recorder::new(100), CancellationToken::new());
+    let agent = Agent::new(model, tools![flaky, delete, stop, outer])
+        .approver(OnlyTemporary)
+        .extension(token.clone())
+        .stop_on(token)
+        .observer(recorder.clone());
+    agent.run("Go.").await.unwrap_err();
+
+    let told: Vec<_> = recorder
+        .events()
+        .iter()
+        .map(|event| {
+            let Origin { turn, depth, .. } = event.origin;
+            let within = if depth > 0 { " within" } else { "" };
+            format!("{turn} {} {}{within}", event.layer(), event.action())
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            "0 run started",
+            "1 model asked",
+            "1 model replied",
+            "1 tool started",
+            "1 tool asked",
+            "1 tool approved",
+            "1 tool finished",
+            "2 model asked",
+            "2 model replied",
+            "2 tool started",
+            "2 tool asked",
+            "2 tool blocked",
+            "2 tool finished",
+            "3 model asked",
+            "3 model replied",
+            "3 tool started",
+            "3 tool started within",
+            "3 tool retried within",
+            "3 tool finished within",
+            "3 tool finished",
+            "4 model asked",
+            "4 model replied",
+            "4 tool started",
+            "4 tool progress",
+            "4 tool cancelled",
+            "4 tool finished",
+            "4 run finished",
+        ]
+    );
+    let run = recorder.events()[0].origin.run;
+    assert_eq!(recorder.of_run(run).len(), told.len());
+    // A call's events bear its id, and those of a call within it the outer one's as their parent.
+    let within = recorder.filter(|event| event.origin.depth == 1);
+    let outer = recorder.filter(|event| event.finished().is_some_and(|it| it.call.name == "outer"));
+    let id = outer[0].call().unwrap();
+    assert!(within.iter().all(|event| event.origin.parent.as_ref() == Some(id)));
+    assert_eq!(recorder.of_call(id).len(), 2);
+    assert_eq!(recorder.of_action("tool", "retried")[0].call(), within[0].call());
+    // Times: in the order in which things happened, and none runs backwards.
+    let events = recorder.events();
+    assert!(events.windows(2).all(|pair| pair[0].at <= pair[1].at));
+    assert!(outer[0].finished().unwrap().took >= Duration::from_millis(50));
+}

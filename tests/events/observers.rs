@@ -1,0 +1,234 @@
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex};
+
+use tool_runtime::event::{
+    Background, Channel, EventKind, JsonLines, LogEvent, Observer, Origin, Recorder, RunEvent,
+    ToolEvent,
+};
+use tool_runtime::{Agent, Answer, ChatReply, Event, ScriptedModel, tool, tools};
+
+/// Tells the time.
+#[tool(effect = "read")]
+async fn now() -> &'static str {
+    "noon"
+}
+
+/// Runs an agent once, with this observer: eight events.
+async fn run(observer: impl Observer + 'static) -> Answer {
+    let model =
+        ScriptedModel::new([ChatReply::default().call("now", "{}"), ChatReply::text("Noon.")]);
+    Agent::new(model, tools![now]).observer(observer).run("When?").await.unwrap()
+}
+
+const EVENTS: u64 = 8;
+
+/// An event that tells itself from others.
+fn numbered(turn: u32) -> Event {
+    Event::new(Origin::new(1.into(), turn), std::time::UNIX_EPOCH, RunEvent::Started)
+}
+
+fn lost(event: &Event) -> Option<u64> {
+    match event.kind {
+        EventKind::Log(LogEvent::Lost { count }) => Some(count),
+        _ => None,
+    }
+}
+
+#[tokio::test]
+async fn a_slow_reader_loses_the_oldest_and_is_told() {
+    let channel = Channel::new(4);
+    let (mut slow, mut late) = (channel.reader(), channel.reader());
+    for turn in 1..=10 {
+        channel.observe(&numbered(turn));
+    }
+    assert_eq!(lost(&slow.next().await.unwrap()), Some(6));
+    for turn in 7..=10 {
+        assert_eq!(*slow.next().await.unwrap(), numbered(turn));
+    }
+    assert!(slow.try_next().is_none());
+    // Each reader is behind for itself, and one that comes later reads what comes later.
+    let mut new = channel.reader();
+    channel.observe(&numbered(11));
+    assert_eq!(lost(&late.try_next().unwrap()), Some(7));
+    assert_eq!(*new.next().await.unwrap(), numbered(11));
+    drop(channel);
+    assert!(new.next().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_reads_and_the_run_goes_on() {
+    let channel = Channel::new(2);
+    let mut reader = channel.reader();
+    assert_eq!(run(channel).await.to_string(), "Noon.");
+    assert_eq!(lost(&reader.next().await.unwrap()), Some(EVENTS - 2));
+}
+
+#[test]
+fn a_recorder_forgets_the_oldest() {
+    let recorder = Recorder::new(3);
+    let shared = recorder.clone();
+    for turn in 1..=5 {
+        shared.observe(&numbered(turn));
+    }
+    let turns: Vec<_> = recorder.events().iter().map(|event| event.origin.turn).collect();
+    assert_eq!((turns.as_slice(), recorder.forgotten()), (&[3, 4, 5][..], 2));
+    assert_eq!(recorder.filter(|event| event.origin.turn > 4).len(), 1);
+    recorder.clear();
+    assert!(recorder.events().is_empty() && recorder.forgotten() == 0);
+}
+
+/// Takes nothing until it is let.
+struct Gate(Mutex<Receiver<()>>);
+
+impl Gate {
+    fn new() -> (Sender<()>, Self) {
+        let (open, gate) = channel();
+        (open, Self(Mutex::new(gate)))
+    }
+
+    /// Waits until the sender is gone.
+    fn wait(&self) {
+        let _ = self.0.lock().unwrap().recv();
+    }
+}
+
+#[tokio::test]
+async fn a_run_does_not_wait_for_who_is_slow() {
+    let (open, gate) = Gate::new();
+    let recorder = Recorder::new(100);
+    let kept = recorder.clone();
+    let slow = Background::with_capacity(2, move |event: &Event| {
+        gate.wait();
+        kept.observe(event);
+    })
+    .unwrap();
+    // Were it told in the run's own task, this would never end.
+    assert_eq!(run(slow.clone()).await.to_string(), "Noon.");
+    assert!(recorder.events().is_empty());
+    drop(open);
+    slow.flush().unwrap();
+    let told = recorder.events();
+    let missed: u64 = told.iter().filter_map(lost).sum();
+    let read = told.iter().filter(|event| lost(event).is_none()).count() as u64;
+    assert!(missed >= EVENTS - 3, "{missed}");
+    assert_eq!(missed + read, EVENTS);
+}
+
+#[tokio::test]
+async fn a_panic_harms_neither_the_run_nor_the_next_event() {
+    let recorder = Recorder::new(100);
+    let kept = recorder.clone();
+    let first = AtomicBool::new(true);
+    let clumsy = Background::new(move |event: &Event| {
+        assert!(!first.swap(false, Ordering::Relaxed), "on the first event");
+        kept.observe(event);
+    })
+    .unwrap();
+    assert_eq!(run(clumsy.clone()).await.to_string(), "Noon.");
+    let error = clumsy.flush().unwrap_err();
+    assert!(error.to_string().contains("on the first event"), "{error}");
+    clumsy.flush().unwrap();
+    let told = recorder.events();
+    assert_eq!(told.iter().filter_map(lost).sum::<u64>(), 1);
+    assert_eq!(told.len() as u64, EVENTS);
+}
+
+/// What was written, and what becomes of writing.
+#[derive(Clone, Default)]
+struct Paper {
+    written: Arc<Mutex<Vec<u8>>>,
+    fails: Arc<AtomicBool>,
+}
+
+impl Write for Paper {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.fails.load(Ordering::Relaxed) {
+            return Err(io::Error::other("the disk is full"));
+        }
+        // In small pieces, as a pipe may take them.
+        let some = &bytes[..bytes.len().min(7)];
+        self.written.lock().unwrap().extend(some);
+        Ok(some.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Paper {
+    fn events(&self) -> Vec<Event> {
+        let text = String::from_utf8(self.written.lock().unwrap().clone()).unwrap();
+        assert!(text.is_empty() || text.ends_with('\n'));
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+#[tokio::test]
+async fn each_line_is_an_event() {
+    let (paper, recorder) = (Paper::default(), Recorder::new(100));
+    let log = JsonLines::new(paper.clone()).unwrap();
+    let (lines, kept) = (log.clone(), recorder.clone());
+    run(move |event: &Event| {
+        lines.observe(event);
+        kept.observe(event);
+    })
+    .await;
+    log.flush().unwrap();
+    assert_eq!(paper.events(), recorder.events());
+}
+
+/// A writer that waits.
+struct Waits(Gate, Paper);
+
+impl Write for Waits {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.wait();
+        self.1.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_run_does_not_wait_for_a_disk() {
+    let (open, gate) = Gate::new();
+    let paper = Paper::default();
+    let log = JsonLines::with_capacity(2, Waits(gate, paper.clone())).unwrap();
+    // One that holds the writer up, and as many as wait meanwhile.
+    for _ in 0..10 {
+        run(log.clone()).await;
+    }
+    drop(open);
+    log.flush().unwrap();
+    let told = paper.events();
+    let missed: u64 = told.iter().filter_map(lost).sum();
+    let read = told.iter().filter(|event| lost(event).is_none()).count() as u64;
+    assert_eq!(missed + read, 10 * EVENTS);
+}
+
+#[test]
+fn what_could_not_be_written_is_told() {
+    let paper = Paper::default();
+    let log = JsonLines::new(paper.clone()).unwrap();
+    paper.fails.store(true, Ordering::Relaxed);
+    let large = |turn| {
+        let mut event = numbered(turn);
+        let call = tool_runtime::ToolCall::new("c", "t", "x".repeat(20_000));
+        event.kind = ToolEvent::Started { call }.into();
+        event
+    };
+    log.observe(&large(1));
+    log.observe(&large(2));
+    assert_eq!(log.flush().unwrap_err().to_string(), "the disk is full");
+    paper.fails.store(false, Ordering::Relaxed);
+    log.observe(&numbered(3));
+    log.flush().unwrap();
+    let told = paper.events();
+    assert_eq!(told.iter().filter_map(lost).sum::<u64>(), 2);
+    assert_eq!(told.last(), Some(&numbered(3)));
+}

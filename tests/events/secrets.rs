@@ -1,0 +1,279 @@
+//! What is marked and what is not, one case at a time.
+
+use serde_json::json;
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::event::{EventKind, ModelEvent, Recorder, ToolEvent};
+use tool_runtime::{
+    Agent, Arguments, AssistantPart, ChatReply, Message, ScriptedModel, Tool, ToolCall,
+    ToolContext, ToolDefinition, ToolError, ToolOutput, args, async_trait, tool, tools,
+};
+
+use super::dispatcher;
+
+/// By what one is let in.
+#[args]
+struct Pass {
+    /// Who.
+    user: String,
+    /// The word.
+    #[arg(secret)]
+    word: Option<String>,
+    /// Others'.
+    #[serde(default)]
+    more: Vec<Pass>,
+}
+
+/// Lets somebody in.
+#[tool(effect = "read")]
+async fn enter(args: Pass) -> String {
+    let words: Vec<_> = args.more.iter().chain([&args]).flat_map(|pass| &pass.word).collect();
+    format!("{}: {words:?}", args.user)
+}
+
+/// Opens a lock.
+#[tool(effect = "read")]
+async fn unlock(
+    /// Which.
+    door: u32,
+    /// Its number.
+    #[arg(secret)]
+    code: u32,
+    /// Whether to knock.
+    #[arg(secret, default = false)]
+    knock: bool,
+) -> String {
+    format!("{door} opens by {code}, {knock}")
+}
+
+#[test]
+fn what_is_marked_is_in_the_schema() {
+    let (pass, lock) = (enter {}, unlock {});
+    let of_pass = pass.definition().parameters.as_value();
+    assert_eq!(of_pass["properties"]["word"]["writeOnly"], json!(true));
+    assert_eq!(of_pass["properties"]["user"].get("writeOnly"), None);
+    let of_lock = lock.definition().parameters.as_value();
+    assert_eq!(of_lock["properties"]["code"]["writeOnly"], json!(true));
+    assert_eq!(of_lock["properties"]["knock"]["default"], json!(false));
+    assert!(pass.definition().parameters.has_secrets());
+}
+
+/// The arguments in the event of a call's start, and what the model is told of it.
+async fn told(name: &str, arguments: &str) -> (String, String) {
+    let recorder = Recorder::new(100);
+    let dispatcher = dispatcher(tools![enter, unlock]).observer(recorder.clone());
+    let done = dispatcher.dispatch(vec![ToolCall::new("1", name, arguments)]).await;
+    let events = recorder.events();
+    let Some(ToolEvent::Started { call }) = events[0].tool() else { panic!("{events:?}") };
+    // What the program is given has the call as it came.
+    assert_eq!(done[0].call.arguments.to_text(), arguments);
+    (call.arguments.to_text().into_owned(), done[0].result.text.clone())
+}
+
+#[tokio::test]
+async fn marked_places_are_hidden_in_events_and_their_echoes_in_results() {
+    for (name, arguments, shown, text) in [
+        (
+            "enter",
+            r#"{"user": "ada", "word": "hunter22"}"#,
+            r#"{"user":"ada","word":"[redacted]"}"#,
+            r#"ada: ["[redacted]"]"#,
+        ),
+        // Nothing marked came: as the model wrote it.
+        ("enter", r#"{"user": "ada"}"#, r#"{"user": "ada"}"#, "ada: []"),
+        (
+            "enter",
+            r#"{"user": "ada", "more": [{"user": "g", "word": "sesame!"}]}"#,
+            r#"{"more":[{"user":"g","word":"[redacted]"}],"user":"ada"}"#,
+            r#"ada: ["[redacted]"]"#,
+        ),
+        // Repaired.
+        (
+            "enter",
+            "{user: 'ada', word: 'hunter22'",
+            r#"{"user":"ada","word":"[redacted]"}"#,
+            r#"ada: ["[redacted]"]"#,
+        ),
+        // Numbers and switches are hidden where they stand; what is short isn't looked for elsewhere.
+        (
+            "unlock",
+            r#"{"door": 7, "code": 90210, "knock": true}"#,
+            r#"{"code":"[redacted]","door":7,"knock":"[redacted]"}"#,
+            "7 opens by [redacted], true",
+        ),
+        (
+            "unlock",
+            r#"{"door": 7, "code": 12}"#,
+            r#"{"code":"[redacted]","door":7}"#,
+            "7 opens by 12, false",
+        ),
+    ] {
+        let told = told(name, arguments).await;
+        assert_eq!(told, (shown.to_owned(), text.to_owned()), "{arguments}");
+    }
+}
+
+#[tokio::test]
+async fn what_may_be_secret_is_taken_for_it() {
+    for (name, arguments, shown) in [
+        // Unknown members, other shapes, and what can't be read at all.
+        (
+            "enter",
+            r#"{"user": "ada", "pasword": "hunter22"}"#,
+            r#"{"pasword":"[redacted]","user":"ada"}"#,
+        ),
+        ("enter", r#"{"user": {"word": "hunter22"}}"#, r#"{"user":"[redacted]"}"#),
+        ("enter", r#"["ada", "hunter22"]"#, "\"[redacted]\""),
+        ("enter", r#"{"word" "hunter22" ] } {"#, "[redacted]"),
+        ("unlock", r#"{"door": 1, "code": "hunter22"}"#, r#"{"code":"[redacted]","door":1}"#),
+        // No tool of this name: it may have been meant for one that takes secrets.
+        ("login", r#"{"user": "ada", "word": "hunter22"}"#, "[redacted]"),
+    ] {
+        let (told, text) = told(name, arguments).await;
+        assert_eq!(told, shown, "{arguments}");
+        assert!(!text.contains("hunter"), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_cut_for_the_model_is_not_half_a_secret() {
+    let long = "s3cr3t".repeat(30);
+    let arguments = json!({"door": "none", "code": long}).to_string();
+    let (_, text) = told("unlock", &arguments).await;
+    assert!(!text.contains("s3cr3t") && text.contains("`code`: expected an integer"), "{text}");
+}
+
+/// Written out by hand, and says back whatever it is given.
+struct Echo(ToolDefinition);
+
+#[async_trait]
+impl Tool for Echo {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    async fn call(&self, args: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(args.to_text()))
+    }
+}
+
+#[tokio::test]
+async fn what_can_not_be_read_is_hidden_piece_by_piece() {
+    let word = json!({"type": "string", "writeOnly": true});
+    let schema = json!({"type": "object", "properties": {"word": word}});
+    let echo = Echo(ToolDefinition::new("echo", "Says it back.", schema));
+    let dispatcher = dispatcher(tools![].with(echo));
+    for (arguments, text) in [
+        (r#"{"word": "hunter22"}"#, r#"{"word": "[redacted]"}"#),
+        (r#"{"word" hunter22 ] "tiny" { "#, r#"{"word" [redacted] ] "tiny" { "#),
+    ] {
+        let done = dispatcher.dispatch(vec![ToolCall::new("1", "echo", arguments)]).await;
+        assert_eq!(done[0].result.text, text);
+    }
+}
+
+#[tokio::test]
+async fn the_transcript_keeps_the_arguments_and_hides_the_result() {
+    let arguments = r#"{ "user": "ada", "word": "hunter22" }"#;
+    let model = ScriptedModel::new([
+        ChatReply::text("I try hunter22").call("enter", arguments),
+        ChatReply::text("Never say hunter22 or topsecret."),
+        ChatReply::text("hunter22 it was"),
+    ]);
+    let recorder = Recorder::new(100);
+    let agent = Agent::new(model, tools![enter]).secrets(["topsecret"]).observer(recorder.clone());
+    let answer = agent.run("Enter.").await.unwrap();
+
+    let Message::Assistant { parts } = &answer.transcript[1] else { panic!() };
+    let call = parts.iter().find_map(|part| match part {
+        AssistantPart::Call(call) => Some(call),
+        _ => None,
+    });
+    assert_eq!(call.unwrap().arguments.to_text(), arguments);
+    let Message::Tool { results } = &answer.transcript[2] else { panic!() };
+    assert_eq!(results[0].text, r#"ada: ["[redacted]"]"#);
+    // A run that goes on from there knows what was said before it.
+    agent.run(answer.then("And?")).await.unwrap();
+    let replies: Vec<_> = recorder
+        .events()
+        .into_iter()
+        .filter_map(|event| match event.kind {
+            EventKind::Model(ModelEvent::Replied { text, .. }) => Some(text),
+            _ => None,
+        })
+        .collect();
+    let hidden = ["I try [redacted]", "Never say [redacted] or [redacted].", "[redacted] it was"];
+    assert_eq!(replies, hidden);
+}
+
+/// Signs something.
+#[tool(permission = "ask")]
+async fn sign(
+    /// With what.
+    #[arg(secret)]
+    key: String,
+) -> usize {
+    key.len()
+}
+
+struct Sees;
+
+#[async_trait]
+impl Approver for Sees {
+    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+        assert!(!format!("{request:?}").contains("k3yk3y"), "{request:?}");
+        match request.arguments["key"].as_str() {
+            Some("k3yk3y") => Approval::Once,
+            other => Approval::Deny(format!("not by {other:?}")),
+        }
+    }
+}
+
+#[tokio::test]
+async fn who_approves_sees_all_and_who_watches_does_not() {
+    let recorder = Recorder::new(100);
+    let dispatcher = dispatcher(tools![sign]).approver(Sees).observer(recorder.clone());
+    let call = |id, key| ToolCall::new(id, "sign", json!({ "key": key }));
+    let done = dispatcher.dispatch(vec![call("1", "k3yk3y"), call("2", "wr0ng0")]).await;
+    assert_eq!(done[0].result.text, "6");
+    assert_eq!(done[1].result.text, "`sign` was not approved: not by Some(\"[redacted]\")");
+    let asked = recorder.of_action("tool", "asked");
+    for event in asked {
+        let Some(ToolEvent::Asked { arguments, .. }) = event.tool() else { panic!() };
+        assert_eq!(*arguments, json!({"key": "[redacted]"}));
+    }
+}
+
+/// Says what it has.
+#[tool(effect = "read")]
+async fn show(ctx: &ToolContext) -> Result<String, ToolError> {
+    // For a tool, what another says is what it says.
+    let done = ctx.dispatch(vec![ToolCall::new("", "tell", "{}")]).await;
+    assert_eq!(done[0].result.text, "topsecret");
+    Ok(format!("{ctx:?} {}", done[0].result.text))
+}
+
+/// Tells.
+#[tool(effect = "read")]
+async fn tell() -> &'static str {
+    "topsecret"
+}
+
+#[tokio::test]
+async fn calls_within_calls_are_hidden_from_the_model_alone() {
+    let recorder = Recorder::new(100);
+    let dispatcher = dispatcher(tools![show, tell]).secrets(["topsecret"]);
+    assert!(!format!("{dispatcher:?}").contains("topsecret"));
+    let dispatcher = dispatcher.observer(recorder.clone());
+    let done = dispatcher.dispatch(vec![ToolCall::new("1", "show", "{}")]).await;
+    assert!(done[0].result.text.ends_with(" [redacted]"), "{:?}", done[0]);
+    assert!(!format!("{:?}", recorder.events()).contains("topsecret"));
+}
+
+#[tokio::test]
+async fn half_a_secret_is_hidden_as_well() {
+    // The cut goes through it.
+    let dispatcher = dispatcher(tools![tell]).secrets(["topsecret"]).output_limit(8);
+    let done = dispatcher.dispatch(vec![ToolCall::new("1", "tell", "{}")]).await;
+    assert!(!done[0].result.text.contains("tops"), "{}", done[0].result.text);
+    assert_eq!(done[0].full_text.as_deref(), Some("[redacted]"));
+}

@@ -1,0 +1,27 @@
+//! No spans.
+
+/// None.
+#[derive(Debug)]
+pub(crate) struct Span;
+
+pub(crate) fn invoke_agent() -> Span {
+    Span
+}
+
+pub(crate) fn chat() -> Span {
+    Span
+}
+
+#[inline]
+pub(crate) fn within<T, E, F: Future<Output = Result<T, E>>>(
+    Span: Span,
+    work: F,
+    _: fn(&E) -> Option<&'static str>,
+) -> F {
+    work
+}
+
+#[inline]
+pub(crate) fn in_current<F: Future>(work: F) -> F {
+    work
+}

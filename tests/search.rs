@@ -327,6 +327,10 @@ async fn a_search_of_another_name_is_offered_as_well() {
     definition.name = "find_more".into();
     registry.register(as_tool(definition)).unwrap();
 
+    // By whatever name it is called, a search finds neither itself nor another.
+    let (_, names) = search(&registry, json!({ "query": "finds more tools" })).await;
+    assert!(names.is_empty(), "{names:?}");
+
     let searches = ["a__search_tools", "b__search_tools", "find_more"];
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call(searches[1], r#"{"query": "send"}"#))

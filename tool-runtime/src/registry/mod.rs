@@ -100,7 +100,9 @@ impl Registry {
 
     /// Adds a tool, or puts it in the place of the one of the same name, which comes back.
     ///
-    /// What this costs grows with the square root of the number of tools; so does each change.
+    /// Through a view as well it is registered for all, and may take the place of a tool that the view
+    /// doesn't hold. What this costs grows with the square root of the number of tools; so does each
+    /// change.
     ///
     /// # Errors
     /// The tool's definition is not one that providers take, or a provider's tool is called the same;

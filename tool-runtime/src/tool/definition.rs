@@ -158,7 +158,11 @@ impl ToolDefinition {
         if self.description.trim().is_empty() {
             return Err(DefinitionError::Description { name: name() });
         }
-        let texts = [Some(&self.description), self.title.as_ref()];
+        let program = match &self.kind {
+            ToolKind::Cli(program) => Some(program),
+            ToolKind::Function => None,
+        };
+        let texts = [Some(&self.description), self.title.as_ref(), program];
         for text in texts.into_iter().flatten() {
             if text.len() > LONGEST_TEXT {
                 return Err(DefinitionError::TooLong { name: name() });
@@ -220,7 +224,7 @@ pub enum DefinitionError {
         /// The tool's name.
         name: String,
     },
-    /// Its description or title is longer than any provider takes.
+    /// Its description or title is longer than any provider takes, or the program's name that it wraps.
     #[error("the description of the tool `{name}` is longer than {LONGEST_TEXT} bytes")]
     TooLong {
         /// The tool's name.

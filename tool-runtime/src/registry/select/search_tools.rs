@@ -128,16 +128,14 @@ impl Tool for SearchTools {
             return Err(ToolError::failed("There are no tools to search."));
         };
         let cached = Arc::clone(&self.cached);
-        let search =
-            move |ctx: &ToolContext| Ok(found(&query, &callable, ctx.tool_name(), &cached));
-        on_blocking_thread(ctx, search).await
+        on_blocking_thread(ctx, move |_: &ToolContext| Ok(found(&query, &callable, &cached))).await
     }
 }
 
-/// What is found among the tools that may be called, but for the search itself.
-fn found(query: &Query, callable: &Callable, own_name: &str, cached: &Cached) -> ToolOutput {
+/// What is found among the tools that may be called, but for those that search: they go out always.
+fn found(query: &Query, callable: &Callable, cached: &Cached) -> ToolOutput {
     let tools = callable.entries().map(Entry::definition);
-    let tools = tools.filter(|tool| tool.name != own_name && tool.preference.enabled);
+    let tools = tools.filter(|tool| !tool.finds_tools && tool.preference.enabled);
     let tools: Vec<_> = tools.collect();
     let index = cached.of(&tools);
     let found = index.search(&query.query, query.limit.unwrap_or(FOUND).into());

@@ -106,9 +106,13 @@ impl Selector for BySearch {
             .map(|tool| tool.name.as_str())
             .collect();
         let is_way_in = self.fitting > 0 || tools.iter().any(|tool| goes_out_always(tool));
-        let index = (self.fitting > 0).then(|| self.cached.of(&tools));
-        let found = index.iter().flat_map(|index| index.search(selection.asked, self.fitting));
-        let found: Vec<_> = found.rev().map(|(name, _)| name.to_owned()).collect();
+        let found: Vec<_> = match self.fitting {
+            0 => Vec::new(),
+            most => self.cached.with(&tools, |index| {
+                let found = index.search(selection.asked, most);
+                found.iter().rev().map(|(name, _)| (*name).to_owned()).collect()
+            }),
+        };
         // What is needed now, and then what was, the last first.
         let recent = [found.as_slice(), selection.pulled_in, selection.offered];
         let recent = recent.into_iter().flat_map(|names| newest(&tools, names));

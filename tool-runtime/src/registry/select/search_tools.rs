@@ -41,7 +41,8 @@ const MOST_NAMED: usize = 16;
 /// that tells it nothing, it fails.
 ///
 /// The first search, and the first after tools came or went, makes an index of them, on a thread
-/// where that holds up nobody.
+/// where that holds up nobody. Those of the sets of tools that were searched last are kept, for agents
+/// that see different ones.
 ///
 /// [disabled]: crate::ToolPreference::disabled
 ///
@@ -137,10 +138,11 @@ fn found(query: &Query, callable: &Callable, cached: &Cached) -> ToolOutput {
     let tools = callable.entries().map(Entry::definition);
     let tools = tools.filter(|tool| !tool.finds_tools && tool.preference.enabled);
     let tools: Vec<_> = tools.collect();
-    let index = cached.of(&tools);
-    let found = index.search(&query.query, query.limit.unwrap_or(FOUND).into());
     let of_name = |name: &str| tools.iter().copied().find(|tool| tool.name == name);
-    let found: Vec<_> = found.iter().filter_map(|(name, _)| of_name(name)).collect();
+    let found: Vec<_> = cached.with(&tools, |index| {
+        let found = index.search(&query.query, query.limit.unwrap_or(FOUND).into());
+        found.iter().filter_map(|(name, _)| of_name(name)).collect()
+    });
     if found.is_empty() {
         return ToolOutput::text(
             "No tool fits. Try once more with other words: name the thing and what to do with it, \

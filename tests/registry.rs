@@ -8,6 +8,8 @@ mod model;
 mod naming;
 #[path = "registry/racing.rs"]
 mod racing;
+#[path = "registry/wire.rs"]
+mod wire;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

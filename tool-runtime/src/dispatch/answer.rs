@@ -47,39 +47,39 @@ fn chain(error: &(dyn Error + 'static)) -> String {
     all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-/// Sent to those of these tools that may be meant. It is told of none that it may not call, or that
-/// isn't to be offered.
+/// Sends a model to those of these tools that it may mean, and to none that it may not call or that
+/// isn't to be offered. Only those that it would be sent to are asked whether they can run, but where
+/// it is told of all.
 pub(super) fn unknown(callable: &Callable, name: &str) -> ToolError {
-    let tools = callable.entries().filter(|tool| tool.definition().preference.enabled);
-    let tools: Vec<_> = tools.collect();
-    let finder = tools.iter().find(|tool| tool.definition().finds_tools);
-    let finder = finder.map(|tool| called(tool, name));
-    let advice = match (nearest(name, tools.iter().copied()).as_slice(), finder) {
-        ([], _) => known(&tools, finder, name),
-        (nearest, None) => format!("Did you mean {}?", listed(nearest, " or ")),
-        (nearest, Some(finder)) => {
-            format!("Did you mean {}? Call `{finder}` to find others.", listed(nearest, " or "))
+    let is_enabled = |tool: &&Entry| tool.definition().preference.enabled;
+    let can_run = |tool: &&Entry| tool.availability().is_available();
+    let named = |tool: &Entry| format!("`{}`", called(tool, name));
+    let permitted = || callable.permitted().filter(is_enabled);
+    let finder = permitted().filter(|tool| tool.definition().finds_tools).find(can_run).map(named);
+    let alike = nearest(name, permitted()).into_iter().filter(can_run);
+    let alike = alike.map(named).collect::<Vec<_>>().join(" or ");
+    let advice = match (alike.as_str(), &finder) {
+        ("", _) => {
+            let all: Vec<_> = callable.entries().filter(is_enabled).collect();
+            let some: Vec<_> = all.iter().copied().take(MOST_NAMES).map(named).collect();
+            known(&some.join(", "), all.len(), finder)
         }
+        (alike, None) => format!("Did you mean {alike}?"),
+        (alike, Some(finder)) => format!("Did you mean {alike}? Call {finder} to find others."),
     };
     // Whatever a model made up: its line breaks and the like are shown, not repeated.
     let name: String = name.chars().take(MOST_OF_NAME).flat_map(char::escape_debug).collect();
     ToolError::new(ToolErrorKind::NotFound, format!("There is no tool named `{name}`. {advice}"))
 }
 
-/// Which tools there are, where none is like what was said.
-fn known(tools: &[&Entry], finder: Option<&str>, said: &str) -> String {
-    let names: Vec<_> = tools.iter().take(MOST_NAMES).map(|tool| called(tool, said)).collect();
-    let (all, names) = (tools.len(), listed(&names, ", "));
+/// Which tools there are, where none is like what was said: some by name, of so many.
+fn known(some: &str, all: usize, finder: Option<String>) -> String {
     match (all.saturating_sub(MOST_NAMES), finder) {
         (0, _) if all == 0 => "There are no tools.".to_owned(),
-        (0, _) => format!("The tools are {names}."),
+        (0, _) => format!("The tools are {some}."),
+        (more, None) => format!("The tools are {some} and {more} more."),
         (_, Some(finder)) => {
-            format!("There are {all} tools: call `{finder}` to find the one that you need.")
+            format!("There are {all} tools: call {finder} to find the one that you need.")
         }
-        (more, None) => format!("The tools are {names} and {more} more."),
     }
-}
-
-fn listed(names: &[&str], joint: &str) -> String {
-    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(joint)
 }

@@ -39,11 +39,9 @@ pub(crate) fn called<'a>(tool: &'a Entry, said: &str) -> &'a str {
     if says_whose || said.len() <= LONGEST && holds_more() { tool.full_name() } else { tool.name() }
 }
 
-/// The tools whose own names are most like `said`, best first: what they are [`called`].
-pub(crate) fn nearest<'a>(said: &str, tools: impl Iterator<Item = &'a Entry>) -> Vec<&'a str> {
-    let names = tools.map(|tool| (tool.own_name(), tool));
-    let tools = nearest_names(said, names, |tool| tool.full_name());
-    tools.into_iter().map(|tool| called(tool, said)).collect()
+/// The tools whose own names are most like `said`, best first.
+pub(crate) fn nearest<'a>(said: &str, tools: impl Iterator<Item = &'a Entry>) -> Vec<&'a Entry> {
+    nearest_names(said, tools.map(|tool| (tool.own_name(), tool)), |tool| tool.full_name())
 }
 
 /// Of things by their names, those with the names most like `said`, best first; where they are alike,

@@ -10,7 +10,7 @@ use tool_runtime::event::{
 use tool_runtime::json::parse;
 use tool_runtime::{
     Agent, CancellationToken, ChatReply, EffectRecord, Event, ScriptedModel, ToolCall, ToolContext,
-    ToolError, ToolExecution, ToolResult, async_trait, tool, tools,
+    ToolError, ToolExecution, ToolResult, Usage, async_trait, tool, tools,
 };
 
 fn execution() -> ToolExecution {
@@ -51,9 +51,16 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
         ),
         (ModelEvent::Asked.into(), "model asked", json!({})),
         (
-            ModelEvent::Replied { text: "t".into(), calls: vec![told.clone()], took }.into(),
+            ModelEvent::Replied {
+                text: "t".into(),
+                calls: vec![told.clone()],
+                usage: Some(Usage::new(7, 3)),
+                took,
+            }
+            .into(),
             "model replied",
-            json!({"text": "t", "calls": [told_json], "took": 5}),
+            json!({"text": "t", "calls": [told_json], "took": 5,
+                "usage": {"input": 7, "cached": 0, "output": 3, "reasoning": 0}}),
         ),
         (ToolEvent::Started { call: told }.into(), "tool started", json!({"call": told_json})),
         (

@@ -28,7 +28,7 @@ use crate::dispatch::{
     Permissions, RateLimits,
 };
 use crate::event::{Event, Observer, ToolExecution};
-use crate::models::ChatModel;
+use crate::models::{ChatModel, ChatOptions};
 use crate::registry::{AllTools, IntoRegistry, Registry, RegistryError, Selector};
 
 /// A model with tools.
@@ -68,6 +68,7 @@ pub struct Agent {
     selector: Arc<dyn Selector>,
     stop: Option<CancellationToken>,
     system: Option<String>,
+    options: ChatOptions,
     max_iterations: u32,
 }
 
@@ -85,6 +86,7 @@ impl Agent {
             selector: Arc::new(AllTools),
             stop: None,
             system: None,
+            options: ChatOptions::default(),
             max_iterations: 20,
         }
     }
@@ -93,6 +95,14 @@ impl Agent {
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.system = Some(text.into());
+        self
+    }
+
+    /// Says how the model is to answer. Where it has to call a tool, that goes for its first reply of a
+    /// run: it could never end otherwise.
+    #[must_use]
+    pub fn options(mut self, options: ChatOptions) -> Self {
+        self.options = options;
         self
     }
 

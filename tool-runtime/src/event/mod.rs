@@ -27,7 +27,7 @@ use std::time::{Duration, SystemTime};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::message::{CallId, ToolCall};
+use crate::message::{CallId, ToolCall, Usage};
 
 pub use background::Background;
 pub use channel::{Channel, ChannelReader};
@@ -103,6 +103,9 @@ pub enum ModelEvent {
         text: String,
         /// What it wants called.
         calls: Vec<ToolCall>,
+        /// How many tokens that took, where the provider tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
         /// From question to answer.
         #[serde(with = "micros")]
         took: Duration,

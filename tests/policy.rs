@@ -23,6 +23,8 @@ mod deferred;
 mod interceptors;
 #[path = "policy/memo.rs"]
 mod memo;
+#[path = "policy/namesakes.rs"]
+mod namesakes;
 #[path = "policy/output.rs"]
 mod output;
 #[path = "policy/rate.rs"]

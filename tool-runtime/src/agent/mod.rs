@@ -2,6 +2,7 @@
 //!
 //! [`Turn`] decides, `run` does; nothing here knows how a call is run or how a provider is asked.
 
+mod choice;
 mod mend;
 mod offered;
 mod outcome;

@@ -105,7 +105,7 @@ impl fmt::Debug for ApprovalRequest {
 #[derive(Clone, Default)]
 pub(super) struct Approvals {
     approver: Option<Arc<dyn Approver>>,
-    /// The tools that may run from now on, and who said so.
+    /// The full names of the tools that may run from now on, and who said so.
     for_run: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
@@ -135,13 +135,16 @@ impl Approvals {
         decisions: &[Decision],
         asked: impl FnOnce(),
     ) -> Result<String, (Gate, ToolError)> {
-        let name = &request.tool.name;
-        if let Some(by) = self.lock().get(name) {
+        // Another's tool may be called the same by now.
+        let (name, full_name) = (&request.tool.name, request.tool.full_name());
+        if let Some(by) = self.lock().get(full_name) {
             return Ok(by.clone());
         }
         // An answer holds for what was asked, and for nothing else.
         let decided = decisions.iter().find(|decision| {
-            decision.call == request.call.id && decision.arguments == request.arguments
+            decision.call == request.call.id
+                && decision.tool == full_name
+                && decision.arguments == request.arguments
         });
         let (approval, by) = match (decided, &self.approver) {
             (Some(decided), _) => (decided.approval.clone(), decided.by.clone()),
@@ -160,7 +163,7 @@ impl Approvals {
         match approval {
             Approval::Once => Ok(by),
             Approval::ForRun => {
-                self.lock().insert(name.clone(), by.clone());
+                self.lock().insert(full_name.to_owned(), by.clone());
                 Ok(by)
             }
             Approval::Deny(why) => {

@@ -39,8 +39,8 @@ impl Concurrency {
         self
     }
 
-    /// At most this many of the tool of this [full name](crate::ToolDefinition::full_name); or of all
-    /// tools together that gave themselves this name.
+    /// At most this many of the tools together that [go by](crate::registry#what-names-mean) this name.
+    /// Where a tool is limited by its full name, that counts alone.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>, most: usize) -> Self {
         self.tools.insert(name.into(), most);
@@ -95,9 +95,7 @@ impl Places {
     ) -> [Option<SemaphorePermit<'_>>; 3] {
         let Some(limited) = &self.0 else { return [None, None, None] };
         // What a call within a call would wait for, the outer one may hold until this one is done.
-        let definition = entry.definition();
-        let of_name = |name: &str| limited.tools.get(name);
-        let of_tool = of_name(definition.full_name()).or_else(|| of_name(entry.own_name()));
+        let of_tool = entry.definition().names().find_map(|name| limited.tools.get(name));
         let of_tool =
             of_tool.filter(|_| !running.lies_within(|outer| outer.own_name() == entry.own_name()));
         let of_provider = entry.provider().and_then(|name| limited.providers.get(name));

@@ -45,7 +45,8 @@ impl RateLimits {
         self
     }
 
-    /// At most so many of the tool that models call by this name.
+    /// At most so many of the tools together that [go by](crate::registry#what-names-mean) this name.
+    /// Where a tool is limited by its full name, that counts alone.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>, limit: RateLimit) -> Self {
         self.tools.insert(name.into(), limit);
@@ -134,18 +135,18 @@ impl Rates {
     }
 
     fn of_tool(&self, entry: &Entry) -> Option<Arc<Limiter>> {
-        if let Some(limiter) = self.tools.get(entry.name()) {
+        if let Some(limiter) = entry.definition().names().find_map(|name| self.tools.get(name)) {
             return Some(Arc::clone(limiter));
         }
         let limit = entry.definition().rate_limit?;
         let mut declared = lock(&self.declared);
-        if let Some((known, limiter)) = declared.get(entry.name())
+        if let Some((known, limiter)) = declared.get(entry.full_name())
             && *known == limit
         {
             return Some(Arc::clone(limiter));
         }
         let limiter = Limiter::new(limit);
-        declared.insert(entry.name().to_owned(), (limit, Arc::clone(&limiter)));
+        declared.insert(entry.full_name().to_owned(), (limit, Arc::clone(&limiter)));
         Some(limiter)
     }
 }

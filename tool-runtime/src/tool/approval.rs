@@ -20,12 +20,15 @@ pub enum Approval {
     Defer,
 }
 
-/// What was decided on one call, and on what arguments: it holds for no others.
+/// What was decided on one call, of what tool and with what arguments: it holds for no others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Decision {
     /// The call.
     pub call: CallId,
+    /// The [full name](crate::ToolDefinition::full_name) of the tool that was looked at: another may be
+    /// called the same by the time that the call runs.
+    pub tool: String,
     /// The arguments that were looked at.
     pub arguments: Value,
     /// What was decided.
@@ -35,8 +38,14 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// A decision on a call with these arguments.
-    pub fn new(call: CallId, arguments: Value, approval: Approval, by: impl Into<String>) -> Self {
-        Self { call, arguments, approval, by: by.into() }
+    /// A decision on a call of this tool with these arguments.
+    pub fn new(
+        call: CallId,
+        tool: impl Into<String>,
+        arguments: Value,
+        approval: Approval,
+        by: impl Into<String>,
+    ) -> Self {
+        Self { call, tool: tool.into(), arguments, approval, by: by.into() }
     }
 }

@@ -43,7 +43,6 @@ const SANS_IO: [&str; 14] = [
     "schema/",
     "message/",
     "agent/turn.rs",
-    "agent/mend.rs",
     "dispatch/answer.rs",
     "dispatch/plan.rs",
     "dispatch/policy/",
@@ -52,6 +51,7 @@ const SANS_IO: [&str; 14] = [
     "providers/openai/",
     "providers/refusal.rs",
     "providers/retry.rs",
+    "models/history.rs",
     "registry/select/",
 ];
 

@@ -3,7 +3,6 @@
 //! [`Turn`] decides, `run` does; nothing here knows how a call is run or how a provider is asked.
 
 mod choice;
-mod mend;
 mod offered;
 mod outcome;
 mod paused;

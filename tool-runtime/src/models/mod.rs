@@ -4,6 +4,7 @@
 
 mod delta;
 mod error;
+pub(crate) mod history;
 mod names;
 mod options;
 mod request;

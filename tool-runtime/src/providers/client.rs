@@ -13,6 +13,7 @@ use super::retry::pause_before_next;
 use super::transport::{
     CONNECT, Headers, HttpBody, HttpReply, HttpRequest, Transport, TransportError, Web,
 };
+use crate::models::history::answered;
 use crate::models::{
     ChatModel, ChatReply, ChatRequest, Deltas, ModelError, Refusal, RefusalKind, WireNames,
 };
@@ -48,11 +49,12 @@ enum Carrier {
 }
 
 impl<C: Codec> Client<C> {
-    pub(super) fn at(base_url: &str, model: String, codec: C) -> Self {
+    /// The model of this name at `base_url`, which is asked in these words.
+    pub fn with_codec(base_url: &str, model: impl Into<String>, codec: C) -> Self {
         let endpoint = Endpoint::new(base_url);
         Self {
             codec,
-            model,
+            model: model.into(),
             transport: Carrier::Web(Web::to(&endpoint, CONNECT)),
             endpoint,
             key: None,
@@ -121,9 +123,11 @@ impl<C: Codec> Client<C> {
         self
     }
 
+    /// Whether there is anything at all that could be asked.
+    ///
     /// # Errors
     /// [`ModelError::Setup`]: no request could be sent from here.
-    pub(super) fn check(&self) -> Result<(), ModelError> {
+    pub fn check(&self) -> Result<(), ModelError> {
         self.endpoint.check()?;
         match &self.transport {
             Carrier::Web(web) => web.check().map(|_| ()).map_err(|error| self.failed(error)),
@@ -131,26 +135,28 @@ impl<C: Codec> Client<C> {
         }
     }
 
-    fn request(
+    fn sent(
         &self,
         request: ChatRequest<'_>,
         names: &WireNames,
         is_streamed: bool,
     ) -> Result<HttpRequest, ModelError> {
+        let messages = answered(request.messages);
+        let request = ChatRequest { messages: &messages, ..request };
         let url = self.endpoint.below(&C::path(&self.model, is_streamed))?;
         let mut body = self.codec.encode(&self.model, request, names, is_streamed)?;
         if let Some(members) = body.as_object_mut() {
             members.extend(request.options.extra.clone());
         }
-        let mut request = HttpRequest::new(url, body.to_string());
+        let mut sent = HttpRequest::new(url, body.to_string());
         if let Some(key) = &self.key {
             let (name, value) = C::key_header(key);
-            request.headers.set(name, value);
+            sent.headers.set(name, value);
         }
         for (name, value) in self.headers.iter() {
-            request.headers.set(name, value);
+            sent.headers.set(name, value);
         }
-        Ok(request)
+        Ok(sent)
     }
 
     /// Does it as often as it may be tried, within the limit.
@@ -298,7 +304,7 @@ impl<C: Codec> Client<C> {
 impl<C: Codec> ChatModel for Client<C> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         let names = wire_names::<C>(request);
-        let sent = self.request(request, &names, false)?;
+        let sent = self.sent(request, &names, false)?;
         let asked = self.tried(|| async { self.whole(self.open(&sent).await?.body).await });
         let body = timeout(self.limit, asked).await.map_err(|_| self.late(self.limit))??;
         self.codec.decode(&body, &names).map_err(|error| self.unreadable(error, &body))
@@ -310,7 +316,7 @@ impl<C: Codec> ChatModel for Client<C> {
         deltas: &mut Deltas<'_>,
     ) -> Result<ChatReply, ModelError> {
         let names = wire_names::<C>(request);
-        let sent = self.request(request, &names, true)?;
+        let sent = self.sent(request, &names, true)?;
         let streamed = async {
             let reply = self.tried(|| self.open(&sent)).await?;
             self.streamed(reply.body, names, deltas).await

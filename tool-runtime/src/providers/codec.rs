@@ -90,3 +90,11 @@ pub(super) fn message_of(failure: &Value) -> String {
         _ => failure.to_string(),
     }
 }
+
+/// Sets a member of an object.
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+pub(super) fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
+    if let Some(members) = object.as_object_mut() {
+        members.insert(name.into(), value.into());
+    }
+}

@@ -7,9 +7,10 @@ use std::borrow::Cow;
 use serde_json::{Map, Value, json};
 
 use super::decode::REASONING_OF;
-use crate::json;
 use crate::message::{Arguments, AssistantPart, Image, Message, ToolCall, ToolResult, UserPart};
 use crate::models::{ChatRequest, ToolChoice, WireNames};
+use crate::providers::codec::set;
+use crate::providers::sent_arguments::object_text;
 use crate::tool::ToolDefinition;
 
 pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) -> Value {
@@ -49,13 +50,6 @@ pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) 
         set(&mut body, "stop", options.stop.as_slice());
     }
     body
-}
-
-/// Sets a member of the body.
-pub(super) fn set(body: &mut Value, name: &str, value: impl Into<Value>) {
-    if let Some(members) = body.as_object_mut() {
-        members.insert(name.into(), value.into());
-    }
 }
 
 /// One message of ours is one of theirs, but for results: each call is answered by its own.
@@ -134,19 +128,13 @@ fn call(call: &ToolCall, names: &WireNames) -> Value {
 /// An object as text: the model's own, byte for byte, unless it is damaged.
 ///
 /// llama.cpp and vLLM read these texts again and refuse the whole conversation, now and on every
-/// turn after, when one of them isn't the JSON of an object. Damaged text goes back as the object
-/// that the tool was given, and as a member of one where it was given none, so that the model still
-/// sees what it wrote.
+/// turn after, when one of them isn't the JSON of an object.
 fn arguments(arguments: &Arguments) -> Cow<'_, str> {
     let text = arguments.to_text();
     if serde_json::from_str::<Map<String, Value>>(&text).is_ok() {
         return text;
     }
-    let repaired = json::parse_as(&text, &json!({ "type": "object" })).ok();
-    Cow::Owned(match repaired.filter(|parsed| parsed.value.is_object()) {
-        Some(parsed) => parsed.json().to_owned(),
-        None => json!({ "unreadable": text }).to_string(),
-    })
+    Cow::Owned(object_text(arguments))
 }
 
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {

@@ -9,7 +9,8 @@ use std::env;
 use serde_json::Value;
 
 use super::client::Client;
-use super::codec::{Assemble, Codec, Framing, Unreadable};
+use super::codec::{Assemble, Codec, Framing, Unreadable, set};
+use super::environment::{self, Found};
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 
 const OFFICIAL: &str = "https://api.openai.com/v1";
@@ -57,11 +58,11 @@ impl Codec for ChatCompletions {
         let mut body = encode::request(model, request, names);
         if let Some(most) = request.options.max_tokens {
             let name = if self.is_official { "max_completion_tokens" } else { "max_tokens" };
-            encode::set(&mut body, name, most);
+            set(&mut body, name, most);
         }
         if is_streamed {
-            encode::set(&mut body, "stream", true);
-            encode::set(&mut body, "stream_options", serde_json::json!({ "include_usage": true }));
+            set(&mut body, "stream", true);
+            set(&mut body, "stream_options", serde_json::json!({ "include_usage": true }));
         }
         Ok(body)
     }
@@ -83,7 +84,7 @@ impl Client<ChatCompletions> {
     /// the like), but for a server on this machine; redirects are not followed.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         let is_official = base_url.as_ref().trim().starts_with(OFFICIAL);
-        Self::at(base_url.as_ref(), model.into(), ChatCompletions { is_official })
+        Self::with_codec(base_url.as_ref(), model, ChatCompletions { is_official })
     }
 
     /// The model that the environment names: `OPENAI_MODEL` at `OPENAI_BASE_URL` (OpenAI's own
@@ -92,21 +93,12 @@ impl Client<ChatCompletions> {
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
     pub fn from_env() -> Result<Self, ModelError> {
-        Self::from_variables(|name| env::var(name).ok().filter(|value| !value.trim().is_empty()))
+        Self::from_variables(|name| env::var(name).ok())
     }
 
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
-        let missing = |text: &str| ModelError::Setup(text.to_owned());
-        let base = variable("OPENAI_BASE_URL");
-        let key = variable("OPENAI_API_KEY");
-        let model = variable("OPENAI_MODEL")
-            .ok_or_else(|| missing("set OPENAI_MODEL to the name of the model"))?;
-        if base.is_none() && key.is_none() {
-            return Err(missing(
-                "set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key",
-            ));
-        }
-        let client = Self::new(base.as_deref().unwrap_or(OFFICIAL), model.trim());
+        let Found { model, base_url, key } = environment::read("OPENAI", variable)?;
+        let client = Self::new(base_url.as_deref().unwrap_or(OFFICIAL), model);
         client.check()?;
         Ok(match key {
             Some(key) => client.key(key),

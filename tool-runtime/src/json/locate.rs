@@ -35,7 +35,7 @@ use super::{
     Fix, FixKind, Reading, Unreadable,
     coerce::Roots,
     parsed::Json,
-    recover::{Resume, allow},
+    recover::Resume,
     scan::{Damage, Part, Scan},
     whole::part_of,
 };
@@ -93,7 +93,7 @@ pub(super) fn locate(
         });
     };
 
-    if let Some((at, what)) = part_of(text, &scan.parts, &found.span) {
+    if let Some((at, what)) = part_of(text, &scan.parts, &found.span, &reading.keys) {
         return Err(Unreadable::syntax(text, at, what, wanted));
     }
 
@@ -111,10 +111,7 @@ pub(super) fn locate(
         fixes.extend(found.mends);
         fixes.sort_by_key(|fix| fix.span.start);
     }
-    for (count, fix) in fixes.iter().enumerate() {
-        allow(&reading.options, fix, count)
-            .map_err(|refusal| Unreadable::refused(text, &refusal, wanted))?;
-    }
+    reading.allow(text, &fixes, found.truncated, wanted)?;
     let (value, json, span, truncated) = (found.value, found.json, found.span, found.truncated);
     Ok(Located { value, json, span, fixes, truncated })
 }

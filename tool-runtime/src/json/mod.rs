@@ -40,6 +40,7 @@
 //! assert_eq!(kinds, [FixKind::Prose, FixKind::Fence, FixKind::Fence]);
 //! ```
 
+mod advice;
 mod around;
 mod coerce;
 mod fix;
@@ -206,8 +207,17 @@ impl<'s> Reading<'s> {
         Mode { options: self.options, keys: self.keys, in_prose, is_sound: false }
     }
 
-    /// Whether all fixes are within the limits.
-    fn allow(&self, text: &str, fixes: &[Fix], wanted: Roots) -> Result<(), Unreadable> {
+    /// Whether what it took to read `text` is within the limits.
+    fn allow(
+        &self,
+        text: &str,
+        fixes: &[Fix],
+        truncated: bool,
+        wanted: Roots,
+    ) -> Result<(), Unreadable> {
+        if truncated && self.options.max_risk < Risk::Lossy {
+            return Err(Unreadable::cut(text, wanted));
+        }
         let refusal =
             fixes.iter().enumerate().find_map(|(at, fix)| allow(&self.options, fix, at).err());
         refusal.map_or(Ok(()), |refusal| Err(Unreadable::refused(text, &refusal, wanted)))
@@ -235,7 +245,7 @@ fn read_as(
             let parsed = decode(text, outer, wanted, reading, steps)?;
             settle(text, parsed, &span, schema, reading, steps)
         };
-    reading.allow(text, &parsed.fixes, wanted)?;
+    reading.allow(text, &parsed.fixes, parsed.truncated, wanted)?;
     Ok(parsed)
 }
 
@@ -293,7 +303,8 @@ fn settle(
     let Some(mut node) = tree(&parsed.json, reading, steps) else {
         return parsed;
     };
-    if text.get(span.clone()) == Some(parsed.json.source()) {
+    let from = text.get(span.start..).unwrap_or_default();
+    if from.starts_with(parsed.json.source()) {
         node.move_by(span.start);
     } else {
         node.place_at(span);
@@ -349,17 +360,13 @@ fn read(
     *steps += text.len();
     let limit = reading.options.max_len;
     if text.len() > limit {
-        let what = format!("the text is too long: {} bytes, where {limit} are allowed", text.len());
-        let refusal = Refusal::new(UnreadableKind::Limit, 0, what);
-        return Err(Unreadable::refused(text, &refusal, wanted));
+        return Err(Unreadable::too_long(text, limit, wanted));
     }
     match read_strict(text) {
         Ok(value) => {
             let depth = reading.options.depth();
             if is_deeper(&value, depth) {
-                let what = format!("the JSON is nested too deep: more than {depth} levels");
-                let refusal = Refusal::new(UnreadableKind::TooDeep, 0, what);
-                return Err(Unreadable::refused(text, &refusal, wanted));
+                return Err(Unreadable::refused(text, &Refusal::too_deep(0, depth), wanted));
             }
             let start = text.len() - text.trim_start().len();
             let span = start..start + text.trim().len();

@@ -57,14 +57,20 @@ impl Parsed {
         self.fixes.iter().map(Fix::level).max().unwrap_or(Level::Strict)
     }
 
-    /// The highest risk of the fixes; [`Risk::Lossless`] when there are none.
+    /// The highest risk of the fixes; [`Risk::Lossless`] when there are none. That of a text that
+    /// was cut off is [`Risk::Lossy`], wherever the cut is: behind a whole item as well, more may
+    /// have been meant.
     ///
     /// ```
     /// use tool_runtime::json::{Risk, parse};
     ///
     /// assert_eq!(parse("Here you are: [1, 2]").unwrap().risk(), Risk::Inferred);
+    /// assert_eq!(parse(r#"["milk", "bread""#).unwrap().risk(), Risk::Lossy);
     /// ```
     pub fn risk(&self) -> Risk {
+        if self.truncated {
+            return Risk::Lossy;
+        }
         self.fixes.iter().map(Fix::risk).max().unwrap_or(Risk::Lossless)
     }
 }
@@ -82,7 +88,13 @@ impl PartialEq for Parsed {
 #[derive(Clone, Debug)]
 pub(super) enum Json {
     Text(String),
-    Damaged { text: String, in_prose: bool, json: OnceLock<String> },
+    /// All that was seen when the value was read, also what is behind it: where a string ends may
+    /// have hung on that.
+    Damaged {
+        text: String,
+        in_prose: bool,
+        json: OnceLock<String>,
+    },
 }
 
 impl Json {

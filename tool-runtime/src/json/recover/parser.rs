@@ -185,7 +185,8 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             let Some(byte) = self.source.byte(self.at) else { return Ok(()) };
             if matches!(byte, b'/' | b'#') {
                 let Some((end, _)) = self.source.comment(self.at) else { return Ok(()) };
-                if self.is_text_with_hash() {
+                let is_quotient = self.last_is_number && end == self.at + 1;
+                if self.is_text_with_hash() || is_quotient {
                     return Ok(());
                 }
                 let is_last = end >= self.source.end() && !self.stack.is_empty();
@@ -278,6 +279,13 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         match sign {
             b':' => {
                 self.take(len)?;
+                // `"a":: 1`, but not the name of a symbol.
+                if self.source.byte(self.at) == Some(b':')
+                    && self.value_begins(self.at + 1) == Fit::Strong
+                {
+                    self.fix(FixKind::Colon, self.at..self.at + 1)?;
+                    self.at += 1;
+                }
                 Ok(State::Value)
             }
             b'=' => {
@@ -344,12 +352,19 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             b',' => {
                 let at = self.at;
                 self.take(len)?;
+                self.last_is_number = false;
                 if let Some(frame) = self.stack.last_mut() {
                     frame.comma = Some(at);
                 }
                 return Ok(State::Element);
             }
             b'}' | b']' | b')' => return self.closer(sign, len),
+            b';' if self.is_separator(self.at + len) => {
+                let at = self.at;
+                self.at += len;
+                self.fix(FixKind::Semicolon, at..self.at)?;
+                return Ok(State::Element);
+            }
             b'+' | b'-' | b'*' | b'/' | b'%' | b'^' if self.last_is_number => {
                 return Err(Refusal::new(
                     UnreadableKind::Number,
@@ -416,8 +431,7 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
     fn open(&mut self, kind: Kind, len: usize) -> Result<State, Refusal> {
         let limit = self.mode.options.depth();
         if self.stack.len() >= limit {
-            let what = format!("the JSON is nested too deep: more than {limit} levels");
-            return Err(Refusal::new(UnreadableKind::TooDeep, self.at, what));
+            return Err(Refusal::too_deep(self.at, limit));
         }
         let parts = self.parts();
         let start = self.at;

@@ -116,15 +116,8 @@ impl<'t> Source<'t> {
 
     /// The quote at `at`: what closes it, and its length.
     pub(super) fn quote(&self, at: usize) -> Option<(Family, usize)> {
-        let byte = self.byte(at)?;
-        let family = match byte {
-            b'"' => Family::Double,
-            b'\'' => Family::Single,
-            b'`' => Family::Backtick,
-            _ if byte.is_ascii() => return None,
-            _ => Family::of_wide(self.char(at)?)?,
-        };
-        Some((family, self.char(at)?.len_utf8()))
+        let c = self.char(at)?;
+        Some((Family::of(c)?, c.len_utf8()))
     }
 
     /// The literal of JSON at `at` and its length, if a sign of JSON is right behind it.
@@ -139,7 +132,8 @@ impl<'t> Source<'t> {
         matches!(rest.get(len), Some(b',' | b'}' | b']')).then_some((literal, len))
     }
 
-    /// The end of the comment at `at`, and whether it was ended.
+    /// The end of the comment at `at`, and whether it was ended. A slash with which the text ends may
+    /// have begun one.
     pub(super) fn comment(&self, at: usize) -> Option<(usize, bool)> {
         let line = |at: usize| {
             let len = self.rest_bytes(at).iter().position(|&byte| byte == b'\n');
@@ -148,6 +142,7 @@ impl<'t> Source<'t> {
         match (self.byte(at)?, self.byte(at + 1)) {
             (b'/', Some(b'/')) => Some(line(at)),
             (b'#', _) => Some(line(at)),
+            (b'/', None) => Some((self.end(), false)),
             (b'/', Some(b'*')) => Some(match self.rest(at + 2).find("*/") {
                 Some(len) => (at + len + 4, true),
                 None => (self.end(), false),
@@ -158,8 +153,13 @@ impl<'t> Source<'t> {
 }
 
 impl Family {
-    fn of_wide(c: char) -> Option<Self> {
+    /// What the quote `c` opens.
+    pub(super) fn of(c: char) -> Option<Self> {
         Some(match c {
+            '"' => Self::Double,
+            '\'' => Self::Single,
+            '`' => Self::Backtick,
+            _ if c.is_ascii() => return None,
             '“' | '”' | '„' | '‟' | '«' | '»' | '＂' | '″' => Self::WideDouble,
             '‘' | '’' | '‚' | '‛' | '＇' | '′' | '´' => Self::WideSingle,
             '「' | '」' | '『' | '』' => Self::Corner,

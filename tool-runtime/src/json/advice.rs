@@ -1,0 +1,80 @@
+//! What to send so that a repair is not needed, in words that a language model can act upon.
+
+use super::{Fix, FixKind, unreadable::place};
+
+impl FixKind {
+    /// What to send so that this repair is not needed.
+    ///
+    /// ```
+    /// use tool_runtime::json::FixKind;
+    ///
+    /// assert_eq!(FixKind::Comma.advice(), "leave out the stray comma");
+    /// ```
+    pub const fn advice(self) -> &'static str {
+        match self {
+            Self::Bom => "leave out the byte order mark",
+            Self::Blank => "write plain spaces",
+            Self::Fence => "leave out the code fence",
+            Self::Tag => "leave out the tag",
+            Self::Reasoning => "leave out the reasoning",
+            Self::Call => "send the value without the call around it",
+            Self::Prose => "leave out the prose",
+            Self::Repeat => "send the value once",
+            Self::Escaped => "escape nothing outside of strings",
+            Self::EncodedTwice => "send the value itself, not a string that holds it",
+            Self::Empty => "send `{}`",
+            Self::Unquoted => "leave out the quotes around this value",
+            Self::Quoted => "put quotes around this value",
+            Self::Whole => "write this number as an integer",
+            Self::Listed => "put this value into an array",
+            Self::Unlisted => "send this value without an array around it",
+            Self::KeyCase => "spell this key as the schema does",
+            Self::ChoiceCase => "spell this value as the schema lists it",
+            Self::Envelope => "send the arguments alone",
+            Self::Control => "escape line breaks, tabs and the like in this string",
+            Self::Escape => "write each backslash in this string twice",
+            Self::EscapedQuote => "leave out the backslash before a single quote",
+            Self::Literal => "write `true`, `false` or `null`",
+            Self::Undefined => "write `null`, or leave this out",
+            Self::Comment => "leave out the comment",
+            Self::Comma => "leave out the stray comma",
+            Self::Colon => "write one colon",
+            Self::Semicolon => "write a comma for the semicolon",
+            Self::Quotes => "put this string into plain double quotes",
+            Self::BareKey => "put this key into quotes",
+            Self::BareText => "put this text into quotes",
+            Self::Number => "write this number as JSON does",
+            Self::LeadingZeros => "leave out the zeros before this number",
+            Self::Punctuation => "write plain punctuation",
+            Self::Equals => "write a colon for the equals sign",
+            Self::Tuple => "write an array in square brackets",
+            Self::Concatenation => "write one string",
+            Self::RepeatedMember => "send this member once",
+            Self::MissingComma => "put a comma here",
+            Self::MissingColon => "put a colon here",
+            Self::MissingCloser => "put the closing bracket here",
+            Self::WrongCloser => "put another closing bracket here",
+            Self::ExtraCloser => "leave out this closing bracket",
+            Self::InnerQuotes => "escape the quotes inside this string as `\\\"`",
+            Self::MissingQuote => "put the missing quote here",
+            Self::CutText | Self::CutLiteral | Self::CutMember | Self::CutList => {
+                "send all of the text, which breaks off here"
+            }
+        }
+    }
+}
+
+impl Fix {
+    /// The same, and where in `text`, which this is a repair of.
+    ///
+    /// ```
+    /// use tool_runtime::json::parse;
+    ///
+    /// let text = "[1, 2,]";
+    /// let advice = parse(text).unwrap().fixes[0].advice(text);
+    /// assert_eq!(advice, "leave out the stray comma at line 1 column 6, near `[1, 2,]`");
+    /// ```
+    pub fn advice(&self, text: &str) -> String {
+        format!("{} {}", self.kind.advice(), place(text, self.span.start).1)
+    }
+}

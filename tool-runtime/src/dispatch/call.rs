@@ -129,7 +129,7 @@ fn finish(
     execution.changed = changed;
     if let Some(decoded) = spent.decoded {
         execution.fixes = decoded.fixes;
-        execution.decoded = Some(decoded.json);
+        execution.decoded = decoded.json;
     }
     if !spent.effects.is_empty() {
         execution.effects.splice(..0, spent.effects);

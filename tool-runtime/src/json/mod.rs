@@ -74,7 +74,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::number::whole_numbers;
 use self::{
-    coerce::{Inner, Roots, coerce, is_settled, takes_nothing},
+    coerce::{Coerced, Inner, Roots, coerce, is_settled, takes_nothing},
     locate::{Located, locate},
     parsed::Json,
     recover::{Keys, Mode, Nodes, Refusal, Resume, allow, recover},
@@ -238,7 +238,7 @@ fn read_as(
             let fixes = vec![Fix::new(FixKind::Empty, 0..text.len())];
             let value = Value::Object(Map::new());
             let json = Json::Text(value.to_string());
-            Parsed { value, fixes, truncated: false, json }
+            Parsed { value, fixes, truncated: false, called: Vec::new(), json }
         } else {
             let outer = read(text, wanted, reading, steps)?;
             let span = outer.span.clone();
@@ -279,7 +279,7 @@ fn decode(
     fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, outer.span.clone())));
     fixes.sort_by_key(|fix| fix.span.start);
     let truncated = outer.truncated || inner.truncated;
-    Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated })
+    Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated, called: Vec::new() })
 }
 
 const fn is_container(value: &Value) -> bool {
@@ -310,7 +310,8 @@ fn settle(
         node.place_at(span);
     }
     let mut read_inner = |text: &str, wanted| read_within(text, wanted, reading, steps);
-    let (node, fixes) = coerce(node, schema, text.len(), &mut read_inner);
+    let Coerced { node, fixes, called } = coerce(node, schema, text.len(), &mut read_inner);
+    parsed.called = called;
     if !fixes.is_empty() || !is_sound {
         parsed.json = Json::Text(node.to_json());
         parsed.value = node.into_value();
@@ -401,6 +402,6 @@ fn is_deeper(value: &Value, depth: usize) -> bool {
 impl From<Located> for Parsed {
     fn from(located: Located) -> Self {
         let Located { value, json, fixes, truncated, .. } = located;
-        Self { value, fixes, truncated, json }
+        Self { value, fixes, truncated, called: Vec::new(), json }
     }
 }

@@ -28,6 +28,7 @@ pub struct Parsed {
     pub fixes: Vec<Fix>,
     /// Whether the text ended before the value did, so that more may have been meant.
     pub truncated: bool,
+    pub(super) called: Vec<String>,
     pub(super) json: Json,
 }
 
@@ -44,6 +45,21 @@ impl Parsed {
     /// ```
     pub fn json(&self) -> &str {
         self.json.text(&self.value)
+    }
+
+    /// What the envelopes that were taken away say is called, from the outermost on: whoever executes
+    /// the arguments looks whether they are meant for it.
+    ///
+    /// ```
+    /// use tool_runtime::json::parse_as;
+    ///
+    /// let schema = serde_json::json!({"type": "object", "properties": {"path": {}}});
+    /// let parsed = parse_as(r#"{"name": "read", "arguments": {"path": "a"}}"#, &schema).unwrap();
+    /// assert_eq!(parsed.json(), r#"{"path":"a"}"#);
+    /// assert_eq!(parsed.called(), ["read"]);
+    /// ```
+    pub fn called(&self) -> &[String] {
+        &self.called
     }
 
     /// The highest level of the fixes; [`Level::Strict`] when there are none.
@@ -80,6 +96,7 @@ impl PartialEq for Parsed {
         self.value == other.value
             && self.fixes == other.fixes
             && self.truncated == other.truncated
+            && self.called == other.called
             && self.json() == other.json()
     }
 }

@@ -9,7 +9,7 @@ use conversation::{assert_complete, calls, echo, echo_call, refuse, results};
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify};
 use tool_runtime::{
-    Agent, AssistantPart, ChatReply, Event, Message, Registry, ScriptedModel, ScriptedTurn,
+    Agent, AssistantPart, ChatReply, Event, Finish, Message, Registry, ScriptedModel, ScriptedTurn,
     ToolCall, Tools, tool, tools,
 };
 
@@ -214,4 +214,27 @@ async fn events_come_in_order_and_survive_serialisation() {
 
     let text = serde_json::to_string(&answer.transcript).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Message>>(&text).unwrap(), answer.transcript);
+}
+
+/// Keeps lines.
+#[tool(effect = "write")]
+async fn keep(#[arg(default)] lines: Vec<String>) -> String {
+    lines.join("+")
+}
+
+#[tokio::test]
+async fn a_reply_that_ran_out_of_tokens_changes_nothing() {
+    for text in ["{\"lines\": [\"a\", \"b\"", "{\"lines\": [\"a\"]", "{"] {
+        let cut = ChatReply::default().call("keep", text).finish(Finish::Length);
+        let model = ScriptedModel::new([
+            ScriptedTurn::new(cut),
+            ScriptedTurn::new(ChatReply::text("Done.")).expect_last("was cut off"),
+        ]);
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let done = Arc::clone(&kept);
+        let agent = Agent::new(model, tools![keep])
+            .on_tool_result(move |result| done.lock().unwrap().push(result.is_success()));
+        assert_eq!(agent.run("Go").await.unwrap().text, "Done.", "{text}");
+        assert_eq!(*kept.lock().unwrap(), [false], "{text}");
+    }
 }

@@ -97,7 +97,8 @@ pub enum FixKind {
     Unquoted,
     /// A number or boolean where the schema wants a string: the text of it as it was written.
     Quoted,
-    /// A whole number with a fraction or exponent where the schema wants an integer: 30.0 for 30.
+    /// A whole number with a fraction or exponent where the schema wants an integer: 30.0 for 30. To
+    /// JSON Schema it is one, so a tool takes it whatever it says of repairs.
     Whole,
     /// One value where the schema wants a list: a list of it.
     Listed,

@@ -15,7 +15,7 @@
 //! |---|---|
 //! | prose alone; a bare word or list at the root | every sentence would be a value; a schema that wants text decides for a word |
 //! | two values that differ, in a row or line by line | nothing says which is meant, or that it is a list of both |
-//! | a value in a call that has other arguments or no end, beside a key, or behind an operator | it may be a part of something larger |
+//! | a value in a call that has other arguments, is in another or has no end, beside a key, among labels, or behind an operator | it may be a part of something larger |
 //! | in damaged text, a key twice with two values | nothing says which is meant; the same value twice is read |
 //! | an ellipsis outside strings | what it stands for is not there |
 //! | `1.234,56`, `1,234`, `1'000`; zeros before a number without a schema | it may be one number, another, or text |
@@ -25,11 +25,13 @@
 //! | a literal with which the text ends | read only where a schema leaves one |
 //! | quotes that stand in two ways: `"a": "x, b: 1}`, `"a": "say "x", "b": 1` | the string may end here or there; a key that the schema knows decides |
 //! | a member without a key or without a value, a word between members | nothing is dropped from the middle, and nothing is filled in |
+//! | a number or literal behind a literal, `true false`; semicolons in a list | it may be text, several values, or rows of a table |
 //! | a bracket that is closed but was never opened | it could have been opened in several places |
 //! | more than [`Options`] allow | a limit never changes how a text is read |
 //!
 //! And what a string says is its own: fences and JSON in it stay text, its line breaks stay where
-//! they are, and a backslash that escapes nothing stays in it.
+//! they are, a backslash that escapes nothing stays in it, and `<your text>` or `TODO` is a text like
+//! any other.
 //!
 //! ```
 //! use tool_runtime::json::{FixKind, parse};

@@ -78,3 +78,65 @@ impl Fix {
         format!("{} {}", self.kind.advice(), place(text, self.span.start).1)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::json::{Level, Options, Risk, parse_as_with, parse_with};
+
+    #[test]
+    fn a_limit_says_which_mend_to_make() {
+        let options = Options::default();
+        for (options, text, wanted) in [
+            (
+                options.with_max_level(Level::Wrapping),
+                "[1,]",
+                "no repair of this level is allowed: leave out the stray comma at line 1 column 3, near `[1,]`",
+            ),
+            (
+                options.with_max_risk(Risk::Lossless),
+                "Here: [1]",
+                "no repair of this risk is allowed: leave out the prose at line 1 column 1, near `Here: [1]`",
+            ),
+            (
+                options.with_max_fixes(0),
+                "[1,]",
+                "no repair is allowed: leave out the stray comma at",
+            ),
+            (options.with_max_fixes(1), "[1,,]", "only one repair is allowed: leave out the stray"),
+            (
+                options.with_max_fixes(2),
+                "[,1,,]",
+                "only 2 repairs are allowed: leave out the stray",
+            ),
+            (
+                options.with_max_len(3),
+                "[12]",
+                "the text is too long: it has 4 bytes, where 3 may be.",
+            ),
+            (
+                options.with_max_depth(1),
+                "[[1]]",
+                "the JSON is nested deeper than 1 level at line 1",
+            ),
+            (
+                options.with_max_depth(1),
+                "[[1],]",
+                "the JSON is nested deeper than 1 level at line 1",
+            ),
+            (
+                options.with_max_risk(Risk::Inferred),
+                "[1, [2]",
+                "the text was cut off: it ends before the value does. Send one whole JSON value and",
+            ),
+        ] {
+            let told = parse_with(text, &options).unwrap_err().to_string();
+            assert!(told.starts_with(wanted), "{text}: {told}");
+        }
+        let options = options.with_max_level(Level::Truncation);
+        let schema = serde_json::json!({"type": "array", "items": {"type": "integer"}});
+        let told = parse_as_with("[\"1\"]", &schema, &options).unwrap_err().to_string();
+        let wanted =
+            "no repair of this level is allowed: leave out the quotes around this value at";
+        assert!(told.starts_with(wanted), "{told}");
+    }
+}

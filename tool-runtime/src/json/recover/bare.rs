@@ -100,6 +100,15 @@ impl<B: Build> Parser<'_, '_, B> {
         is_separated && is_digit(at) && at.checked_sub(2).is_some_and(is_digit)
     }
 
+    /// Whether `word` at `start`, which begins with a zero, may be one number with the digits before
+    /// it: not if it is longer than a group of thousands, or they begin with a zero as well.
+    fn is_group(&self, word: &str, start: usize) -> bool {
+        let before = self.source.slice(0..start.saturating_sub(1));
+        let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let is_code = digits.len() > 1 && digits.starts_with('0');
+        word.len() <= 3 && self.is_behind_digit(start) && !is_code
+    }
+
     /// The number, literal or words at the place.
     pub(super) fn bare(&mut self) -> Result<B::Value, Refusal> {
         let start = self.at;
@@ -261,7 +270,7 @@ impl<B: Build> Parser<'_, '_, B> {
                 self.fix(FixKind::Number, start..end)?;
                 json
             }
-            Form::Zeros(_) if self.is_behind_digit(start) => return refuse(LOCAL),
+            Form::Zeros(_) if self.is_group(word, start) => return refuse(LOCAL),
             Form::Zeros(json) if self.mode.keys.has_schema() => {
                 self.fix(FixKind::LeadingZeros, start..end)?;
                 json

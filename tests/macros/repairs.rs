@@ -101,6 +101,9 @@ async fn what_was_refused_is_told_to_those_who_watch() {
 
 #[tokio::test]
 async fn the_arguments_of_another_tool_are_refused() {
+    let tagged = "<function=look>{\"note\": \"b\"}</function>";
+    let ctx = ToolContext::new(ToolCall::new("", "look", tagged));
+    assert_eq!(look {}.call(tagged.into(), &ctx).await.unwrap().as_text(), " Some(\"b\")");
     for name in ["look", "Look", "functions.look", "default_api:look", "notes__look"] {
         let text = json!({"name": name, "arguments": {"note": "b"}});
         let call = ToolCall::new("", "look", text.to_string());
@@ -114,8 +117,14 @@ async fn the_arguments_of_another_tool_are_refused() {
         json!({"type": "function", "function": {"name": "write", "arguments": "{\"note\": \"b\"}"}}),
         json!([{"name": "write", "arguments": {"note": "b"}}]),
         json!({"name": "write", "arguments": {"name": "look", "arguments": {"note": "b"}}}),
-    ] {
-        let error = refusal(&look {}, text.to_string()).await;
+    ]
+    .map(|envelope| envelope.to_string())
+    .into_iter()
+    .chain([
+        "<function=write>{\"note\": \"b\"}</function>".to_owned(),
+        "<tool_call>\n<invoke name=\"write\">{\"note\": \"b\"}</invoke>".to_owned(),
+    ]) {
+        let error = refusal(&look {}, text.as_str()).await;
         let told =
             "they are those of a call of `write`: call that, or send the arguments of `look`";
         assert!(error.contains(told), "{text}: {error}");

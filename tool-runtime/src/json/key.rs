@@ -2,7 +2,7 @@
 
 use super::{
     recover::Keys,
-    token::Kind,
+    token::{Kind, Token},
     whole::{MEMBER, Surroundings},
 };
 
@@ -136,6 +136,15 @@ impl<'t> Surroundings<'t> {
         self.kind(Some(next + usize::from(quoted))) == Some(Kind::Value)
     }
 
+    /// What the elements around the values say is called: `<function=find>`, `<invoke name="find">`.
+    pub(super) fn callees(&self) -> Vec<String> {
+        let callee = |token: &Token<'t>| match token.kind {
+            Kind::Open(name, rest) if CALLS.contains(&name.to_lowercase().as_str()) => callee(rest),
+            _ => None,
+        };
+        self.tokens.iter().filter_map(callee).collect()
+    }
+
     /// Whether the value is one element among others that hold text.
     pub(super) fn has_sibling(&self) -> bool {
         let (mut open, mut has_text, mut siblings, mut is_element) = (None, false, false, false);
@@ -185,6 +194,14 @@ struct Seen {
     /// The first of the other labels, and the first that can't be a word about the whole.
     label: Option<usize>,
     part: Option<usize>,
+}
+
+/// `find`, of `=find` and of ` name="find"`.
+fn callee(rest: &str) -> Option<String> {
+    let named = rest.strip_prefix('=').or_else(|| Some(rest.split_once("name=")?.1))?;
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'');
+    let name = named.trim_start_matches(ends).split(ends).next()?;
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// `<parameter …>`, `<x=name>`, `<x name="…">`; but what `<function name="…">` names is the tool.

@@ -37,7 +37,7 @@ use super::{
     parsed::Json,
     recover::Resume,
     scan::{Damage, Part, Scan},
-    whole::part_of,
+    whole::callees,
 };
 
 /// The bound on the work, for all passes together.
@@ -52,6 +52,8 @@ pub(super) struct Located {
     pub(super) span: Range<usize>,
     pub(super) fixes: Vec<Fix>,
     pub(super) truncated: bool,
+    /// What the elements around it say is called.
+    pub(super) called: Vec<String>,
 }
 
 /// Finds the value in `text`, which is not JSON as a whole; `is_first` if what it begins with is
@@ -93,9 +95,8 @@ pub(super) fn locate(
         });
     };
 
-    if let Some((at, what)) = part_of(text, &scan.parts, &found.span, &reading.keys) {
-        return Err(Unreadable::syntax(text, at, what, wanted));
-    }
+    let called = callees(text, &scan.parts, &found.span, &reading.keys)
+        .map_err(|(at, what)| Unreadable::syntax(text, at, what, wanted))?;
 
     let (before, after): (Vec<_>, Vec<_>) = scan
         .parts
@@ -113,7 +114,7 @@ pub(super) fn locate(
     }
     reading.allow(text, &fixes, found.truncated, wanted)?;
     let (value, json, span, truncated) = (found.value, found.json, found.span, found.truncated);
-    Ok(Located { value, json, span, fixes, truncated })
+    Ok(Located { value, json, span, fixes, truncated, called })
 }
 
 /// The text as a string without quotes, where nothing else is wanted and it is one line of words.
@@ -130,7 +131,7 @@ fn bare_text(text: &str, wanted: Roots) -> Option<Located> {
     let value = Value::from(words);
     let json = Json::Text(value.to_string());
     let fixes = vec![Fix::new(FixKind::BareText, span.clone())];
-    Some(Located { value, json, span, fixes, truncated: false })
+    Some(Located { value, json, span, fixes, truncated: false, called: Vec::new() })
 }
 
 /// Parts as fixes, from the value outwards: behind the first prose, marks are prose too.

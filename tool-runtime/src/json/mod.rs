@@ -281,7 +281,8 @@ fn decode(
     fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, outer.span.clone())));
     fixes.sort_by_key(|fix| fix.span.start);
     let truncated = outer.truncated || inner.truncated;
-    Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated, called: Vec::new() })
+    let called = [outer.called, inner.called].concat();
+    Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated, called })
 }
 
 const fn is_container(value: &Value) -> bool {
@@ -313,7 +314,7 @@ fn settle(
     }
     let mut read_inner = |text: &str, wanted| read_within(text, wanted, reading, steps);
     let Coerced { node, fixes, called } = coerce(node, schema, text.len(), &mut read_inner);
-    parsed.called = called;
+    parsed.called.extend(called);
     if !fixes.is_empty() || !is_sound {
         parsed.json = Json::Text(node.to_json());
         parsed.value = node.into_value();
@@ -374,7 +375,8 @@ fn read(
             let start = text.len() - text.trim_start().len();
             let span = start..start + text.trim().len();
             let json = Json::Text(text.trim().to_owned());
-            Ok(Located { value, json, span, fixes: Vec::new(), truncated: false })
+            let (fixes, called) = (Vec::new(), Vec::new());
+            Ok(Located { value, json, span, fixes, truncated: false, called })
         }
         Err((error, progress)) => {
             // Then the text's first bracket opens what is damaged, or is none of JSON.
@@ -403,7 +405,7 @@ fn is_deeper(value: &Value, depth: usize) -> bool {
 
 impl From<Located> for Parsed {
     fn from(located: Located) -> Self {
-        let Located { value, json, fixes, truncated, .. } = located;
-        Self { value, fixes, truncated, called: Vec::new(), json }
+        let Located { value, json, fixes, truncated, called, .. } = located;
+        Self { value, fixes, truncated, called, json }
     }
 }

@@ -47,8 +47,8 @@ impl Parsed {
         self.json.text(&self.value)
     }
 
-    /// What the envelopes that were taken away say is called, from the outermost on: whoever executes
-    /// the arguments looks whether they are meant for it.
+    /// What the elements and envelopes that were taken away say is called, from the outermost on:
+    /// whoever executes the arguments looks whether they are meant for it.
     ///
     /// ```
     /// use tool_runtime::json::parse_as;
@@ -56,6 +56,9 @@ impl Parsed {
     /// let schema = serde_json::json!({"type": "object", "properties": {"path": {}}});
     /// let parsed = parse_as(r#"{"name": "read", "arguments": {"path": "a"}}"#, &schema).unwrap();
     /// assert_eq!(parsed.json(), r#"{"path":"a"}"#);
+    /// assert_eq!(parsed.called(), ["read"]);
+    ///
+    /// let parsed = parse_as(r#"<function=read>{"path": "a"}</function>"#, &schema).unwrap();
     /// assert_eq!(parsed.called(), ["read"]);
     /// ```
     pub fn called(&self) -> &[String] {

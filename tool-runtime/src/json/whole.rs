@@ -27,21 +27,25 @@ const ARGUMENT: &str = "this value is not the only argument of the call";
 const NESTED: &str = "this value stands in a call within another: send it without calls";
 const SIBLING: &str = "this value is one element among others that hold text";
 
-/// Where and how it shows that the value at `value` is a part of something larger.
-pub(super) fn part_of(
+/// What the elements around the value at `value` say is called.
+///
+/// # Errors
+/// Where and how it shows that it is a part of something larger.
+pub(super) fn callees(
     text: &str,
     parts: &[Part],
     value: &Range<usize>,
     keys: &Keys<'_>,
-) -> Option<(usize, &'static str)> {
+) -> Result<Vec<String>, (usize, &'static str)> {
     let around = Surroundings { text, tokens: Token::all(text, parts, value) };
     let is_value = |(_, token): &(usize, &Token<'_>)| token.kind == Kind::Value;
     let values = || around.tokens.iter().enumerate().filter(is_value);
-    values()
+    let part = values()
         .find_map(|(at, token)| Some((token.span.start, around.beside(at)?)))
         .or_else(|| around.call())
         .or_else(|| around.names(value.start, keys))
-        .or_else(|| around.has_sibling().then_some((value.start, SIBLING)))
+        .or_else(|| around.has_sibling().then_some((value.start, SIBLING)));
+    part.map_or_else(|| Ok(around.callees()), Err)
 }
 
 pub(super) struct Surroundings<'t> {

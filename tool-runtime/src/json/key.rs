@@ -72,7 +72,12 @@ impl<'t> Surroundings<'t> {
                 }
                 Kind::Word(_) | Kind::Scalar | Kind::Piece => {
                     seen.words += 1;
-                    if seen.is_on_line && seen.lead == Some(false) {
+                    let is_near = match seen.lead {
+                        Some(Lead::OnLine) => seen.is_past,
+                        Some(Lead::Above) => seen.is_on_line,
+                        Some(Lead::Whole) | None => false,
+                    };
+                    if is_near {
                         return Some((start, WORDS));
                     }
                 }
@@ -80,7 +85,13 @@ impl<'t> Surroundings<'t> {
                     Name::None => {}
                     Name::Key => return Some((start, MEMBER)),
                     Name::Label(_, is_whole) if self.leads(at) => {
-                        if seen.lead.replace(is_whole).is_some() {
+                        let is_above = self.kind(Some(at + 1)) == Some(Kind::Break);
+                        let lead = match (is_whole, is_above) {
+                            (true, _) => Lead::Whole,
+                            (false, true) => Lead::Above,
+                            (false, false) => Lead::OnLine,
+                        };
+                        if seen.lead.replace(lead).is_some() {
                             return Some((place, LABELS));
                         }
                     }
@@ -100,7 +111,7 @@ impl<'t> Surroundings<'t> {
                 return Some((label, LABELS));
             }
         }
-        let label = if seen.lead? { seen.part } else { seen.label };
+        let label = if seen.lead? == Lead::Whole { seen.part } else { seen.label };
         label.map(|place| (place, LABELS))
     }
 
@@ -189,11 +200,20 @@ struct Seen {
     /// A value came, and on this line.
     is_past: bool,
     is_on_line: bool,
-    /// The label that leads to a value: whether it says that all of it comes.
-    lead: Option<bool>,
+    lead: Option<Lead>,
     /// The first of the other labels, and the first that can't be a word about the whole.
     label: Option<usize>,
     part: Option<usize>,
+}
+
+/// A label that leads to a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lead {
+    /// It says that all of it comes.
+    Whole,
+    /// It ends the line above, as what introduces something does.
+    Above,
+    OnLine,
 }
 
 /// `find`, of `=find` and of ` name="find"`.

@@ -247,6 +247,11 @@ fn read_as(
             let parsed = decode(text, outer, wanted, reading, steps)?;
             settle(text, parsed, &span, schema, reading, steps)
         };
+    let deepens = |fix: &Fix| matches!(fix.kind, FixKind::Listed | FixKind::EncodedTwice);
+    let depth = reading.options.depth();
+    if parsed.fixes.iter().any(deepens) && is_deeper(&parsed.value, depth) {
+        return Err(Unreadable::refused(text, &Refusal::too_deep(0, depth), wanted));
+    }
     reading.allow(text, &parsed.fixes, parsed.truncated, wanted)?;
     Ok(parsed)
 }
@@ -369,7 +374,7 @@ fn read(
     match read_strict(text) {
         Ok(value) => {
             let depth = reading.options.depth();
-            if is_deeper(&value, depth) {
+            if depth < DEPTH && is_deeper(&value, depth) {
                 return Err(Unreadable::refused(text, &Refusal::too_deep(0, depth), wanted));
             }
             let start = text.len() - text.trim_start().len();
@@ -392,9 +397,6 @@ fn read(
 
 /// Whether more than `depth` lists and objects are open at once in `value`.
 fn is_deeper(value: &Value, depth: usize) -> bool {
-    if depth >= DEPTH {
-        return false;
-    }
     let next = |value| depth == 0 || is_deeper(value, depth - 1);
     match value {
         Value::Array(items) => depth == 0 || items.iter().any(next),

@@ -8,9 +8,10 @@
 //! - **Around it** no open call, except one whose only argument it is.
 //! - **Anywhere** no key: a quoted word and `:` or `=`; a word and `=`; a word that stands alone
 //!   before `:`, where it is written small or on the line of the value; a tag that names a member.
-//! - **Before it** one label at most, and then no word behind the value on its line and no other label
-//!   anywhere: `Options: {…}`. One that says that all of it comes, `Answer: {…} is it`, bears words, and
-//!   labels below it and of its kind. Several words and a colon are prose.
+//! - **Before it** one label at most, and then no word after the value, and no other label anywhere:
+//!   `Options: {…}`. One on the line above, `Here:`, bears words on the lines below; one that says that
+//!   all of it comes, `Answer: {…} is it`, bears words, and labels below it and of its kind. Several words
+//!   and a colon are prose.
 //! - **Around it** an element that has no text beside it in elements of its own: not `<a>x</a><b>{…}</b>`.
 
 use std::ops::Range;

@@ -233,7 +233,8 @@ impl<B: Build> Parser<'_, '_, B> {
             let value = walk.key_ahead(next).map(|(_, value)| value);
             value.is_some_and(|value| walk.value_begins(value) == Fit::Strong)
         };
-        self.kind() == Some(Kind::Object) && (begins_member(self) || self.closes_text(next))
+        self.kind() == Some(Kind::Object)
+            && (begins_member(self) || self.closes_text(next) && next < self.source.end())
     }
 
     /// How well a value begins at `at`: words could be anything.

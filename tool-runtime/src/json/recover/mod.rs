@@ -22,6 +22,7 @@ mod parser;
 mod refusal;
 mod resume;
 mod runs;
+mod skip;
 mod source;
 mod string;
 #[cfg(test)]

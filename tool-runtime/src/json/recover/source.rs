@@ -132,8 +132,7 @@ impl<'t> Source<'t> {
         matches!(rest.get(len), Some(b',' | b'}' | b']')).then_some((literal, len))
     }
 
-    /// The end of the comment at `at`, and whether it was ended. A slash with which the text ends may
-    /// have begun one.
+    /// The end of the comment at `at`, and whether it was ended.
     pub(super) fn comment(&self, at: usize) -> Option<(usize, bool)> {
         let line = |at: usize| {
             let len = self.rest_bytes(at).iter().position(|&byte| byte == b'\n');
@@ -142,7 +141,6 @@ impl<'t> Source<'t> {
         match (self.byte(at)?, self.byte(at + 1)) {
             (b'/', Some(b'/')) => Some(line(at)),
             (b'#', _) => Some(line(at)),
-            (b'/', None) => Some((self.end(), false)),
             (b'/', Some(b'*')) => Some(match self.rest(at + 2).find("*/") {
                 Some(len) => (at + len + 4, true),
                 None => (self.end(), false),

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify};
 use tool_runtime::event::{EventKind, ModelEvent};
 use tool_runtime::{
-    Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Event, Message,
-    ModelError, Reasoning, Registry, ScriptedModel, ScriptedTurn, ToolCall, ToolChoice, Tools,
-    Usage, async_trait, tool, tools,
+    Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Event, Finish,
+    Message, ModelError, Reasoning, Registry, ScriptedModel, ScriptedTurn, ToolCall, ToolChoice,
+    Tools, Usage, async_trait, tool, tools,
 };
 
 #[tokio::test]
@@ -292,4 +292,27 @@ async fn a_reply_that_is_there_at_once_is_told_of_at_once() {
             arguments(1, r#"{"text":"b"}"#),
         ]
     );
+}
+
+/// Keeps lines.
+#[tool(effect = "write")]
+async fn keep(#[arg(default)] lines: Vec<String>) -> String {
+    lines.join("+")
+}
+
+#[tokio::test]
+async fn a_reply_that_ran_out_of_tokens_changes_nothing() {
+    for text in ["{\"lines\": [\"a\", \"b\"", "{\"lines\": [\"a\"]", "{"] {
+        let cut = ChatReply::default().call("keep", text).finish(Finish::Length);
+        let model = ScriptedModel::new([
+            ScriptedTurn::new(cut),
+            ScriptedTurn::new(ChatReply::text("Done.")).expect_last("was cut off"),
+        ]);
+        let kept = Arc::new(Mutex::new(Vec::new()));
+        let done = Arc::clone(&kept);
+        let agent = Agent::new(model, tools![keep])
+            .on_tool_result(move |result| done.lock().unwrap().push(result.is_success()));
+        assert_eq!(agent.run("Go").await.unwrap().text, "Done.", "{text}");
+        assert_eq!(*kept.lock().unwrap(), [false], "{text}");
+    }
 }

@@ -16,6 +16,8 @@ mod definition;
 mod nested;
 #[path = "macros/output.rs"]
 mod output;
+#[path = "macros/repairs.rs"]
+mod repairs;
 #[path = "macros/rules.rs"]
 mod rules;
 #[path = "macros/toolbox.rs"]

@@ -195,7 +195,7 @@ fn every_case_reads_as_written() {
                 .unwrap();
         }
         if update {
-            fs::write(&path, written).unwrap();
+            fs::write(&path, format!("{}\n", written.trim_end())).unwrap();
         }
     }
     let table: String = counts

@@ -249,6 +249,11 @@ fn risks() -> impl Strategy<Value = Risk> {
     select(vec![Risk::Lossless, Risk::Inferred, Risk::Lossy])
 }
 
+/// `PROPTEST_CASES=3000` tries more.
+fn cases() -> u32 {
+    std::env::var("PROPTEST_CASES").map_or(512, |text| text.parse().expect("a number"))
+}
+
 /// The inputs of all cases, as seeds.
 fn seeds() -> Vec<String> {
     let files = corpus::files();
@@ -279,7 +284,7 @@ fn what_was_not_written_is_noticed() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
 
     #[test]
     fn valid_json_is_left_alone(value in values(), pretty: bool) {

@@ -136,7 +136,7 @@ fn finish(running: &Running, began: Instant, ran: Ran, record: Record) -> ToolEx
     execution.changed = changed;
     if let Some(decoded) = spent.decoded {
         execution.fixes = decoded.fixes;
-        execution.decoded = Some(decoded.json);
+        execution.decoded = decoded.json;
     }
     execution.attempts = spent.attempts;
     execution.remembered = record.remembered;

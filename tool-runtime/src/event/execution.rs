@@ -21,7 +21,8 @@ pub struct ToolExecution {
     /// All that the tool said, where the model is told less of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_text: Option<String>,
-    /// What was repaired in the arguments.
+    /// What was repaired in the arguments; or what would have been, where the tool takes no such
+    /// repair and so was not called.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixes: Vec<Fix>,
     /// The arguments as the tool was given them, as JSON, where something was repaired in them or
@@ -147,7 +148,7 @@ impl ToolExecution {
         self.attempts > 1
     }
 
-    /// Whether something was repaired in its arguments.
+    /// Whether something was repaired in its arguments, or would have been.
     pub fn was_repaired(&self) -> bool {
         !self.fixes.is_empty()
     }

@@ -50,7 +50,7 @@ pub enum Risk {
     Lossless,
     /// The value is complete, but which value was meant is a conclusion.
     Inferred,
-    /// Part of what was meant is missing.
+    /// Part of what was meant is missing, or may be: the text was cut off.
     Lossy,
 }
 
@@ -97,7 +97,8 @@ pub enum FixKind {
     Unquoted,
     /// A number or boolean where the schema wants a string: the text of it as it was written.
     Quoted,
-    /// A whole number with a fraction or exponent where the schema wants an integer: 30.0 for 30.
+    /// A whole number with a fraction or exponent where the schema wants an integer: 30.0 for 30. To
+    /// JSON Schema it is one, so a tool takes it whatever it says of repairs.
     Whole,
     /// One value where the schema wants a list: a list of it.
     Listed,
@@ -112,8 +113,10 @@ pub enum FixKind {
     Envelope,
     /// A raw line break, tab or other control character in a string.
     Control,
-    /// A backslash that escapes nothing JSON knows: it is kept, unless a quote follows it.
+    /// A backslash that escapes nothing JSON knows, and is kept.
     Escape,
+    /// A backslash before a quote of another kind than those around the string: `"it\'s"`.
+    EscapedQuote,
     /// `True`, `None` and the like.
     Literal,
     /// `undefined`, read as null.
@@ -122,6 +125,10 @@ pub enum FixKind {
     Comment,
     /// A comma before the first, between two, or behind the last.
     Comma,
+    /// A second colon between key and value.
+    Colon,
+    /// `;` for a comma between two members.
+    Semicolon,
     /// Single, curly, full-width, backtick, doubled or triple quotes around a string.
     Quotes,
     /// A key without quotes.
@@ -152,7 +159,7 @@ pub enum FixKind {
     WrongCloser,
     /// A bracket that closes nothing, or too early.
     ExtraCloser,
-    /// Quotes in a string that are not escaped.
+    /// Quotes in a string that are not escaped, the apostrophe in `'it's'` too.
     InnerQuotes,
     /// A string that lacks the quote at one end, or has another one there.
     MissingQuote,
@@ -192,10 +199,13 @@ impl FixKind {
             Self::Envelope => (Schema, Inferred, "took the arguments out of what was around them"),
             Self::Control => (Spelling, Lossless, "escaped control characters in a string"),
             Self::Escape => (Spelling, Inferred, "kept the backslash of an escape that is none"),
+            Self::EscapedQuote => (Spelling, Inferred, "removed the backslash before a quote"),
             Self::Literal => (Spelling, Lossless, "read a literal of another language"),
             Self::Undefined => (Spelling, Inferred, "read undefined as null"),
             Self::Comment => (Spelling, Lossless, "removed a comment"),
             Self::Comma => (Spelling, Lossless, "removed a stray comma"),
+            Self::Colon => (Spelling, Lossless, "removed a second colon"),
+            Self::Semicolon => (Spelling, Inferred, "read a semicolon as a comma"),
             Self::Quotes => (Spelling, Lossless, "read a string in quotes of another kind"),
             Self::BareKey => (Spelling, Lossless, "put quotes around a key"),
             Self::BareText => (Spelling, Inferred, "put quotes around a text"),

@@ -1,6 +1,14 @@
 //! Keys, labels and elements around a value: names of which it may be the member.
 
-use super::{token::Kind, whole::Surroundings};
+use super::{
+    recover::Keys,
+    token::{Kind, Token},
+    whole::{MEMBER, Surroundings},
+};
+
+const LABELS: &str =
+    "this label may name a part of something that the value belongs to: send the value alone";
+const WORDS: &str = "this value has a label before it and text behind it, and may be a part of something: send it alone";
 
 /// Names that say "here comes all of it".
 const WHOLE: [&str; 14] = [
@@ -42,47 +50,73 @@ const MEMBERS: [&str; 16] = [
     "variable",
 ];
 
-impl Surroundings<'_> {
-    /// Whether something around the values is a key, or a label too many.
-    pub(super) fn has_key(&self) -> bool {
-        // The words since the last comma or line break; the labels and values of this line.
-        let (mut words, mut line_labels, mut line_values) = (0_usize, 0_usize, 0_usize);
-        let (mut labels, mut leads, mut past_value) = (0_usize, 0_usize, false);
-        let mut is_all = true;
+impl<'t> Surroundings<'t> {
+    /// Whether something around the values, the first of which begins at `start`, is a key, or a
+    /// label too many: where that is, and what it is.
+    pub(super) fn names(&self, start: usize, keys: &Keys<'_>) -> Option<(usize, &'static str)> {
+        let mut seen = Seen::default();
         for (at, token) in self.tokens.iter().enumerate() {
+            let place = token.span.start;
             match token.kind {
-                Kind::Open(name, rest) if is_member(name, rest) => return true,
-                Kind::Break => (words, line_labels, line_values) = (0, 0, 0),
-                Kind::Value => {
-                    (words, line_values, past_value) = (0, line_values + 1, true);
+                Kind::Open(name, rest) if is_member(name, rest) => return Some((start, MEMBER)),
+                Kind::Break => {
+                    (seen.words, seen.line_label, seen.line_values) = (0, None, 0);
+                    seen.is_on_line = false;
                 }
-                Kind::Sign(',' | ';' | '(' | '&') | Kind::Open(..) | Kind::Close(_) => words = 0,
+                Kind::Value => {
+                    (seen.words, seen.line_values) = (0, seen.line_values + 1);
+                    (seen.is_past, seen.is_on_line) = (true, true);
+                }
+                Kind::Sign(',' | ';' | '(' | '&') | Kind::Open(..) | Kind::Close(_) => {
+                    seen.words = 0;
+                }
                 Kind::Word(_) | Kind::Scalar | Kind::Piece => {
-                    words += 1;
-                    if past_value && !is_all {
-                        return true;
+                    seen.words += 1;
+                    let is_near = match seen.lead {
+                        Some(Lead::OnLine) => seen.is_past,
+                        Some(Lead::Above) => seen.is_on_line,
+                        Some(Lead::Whole) | None => false,
+                    };
+                    if is_near {
+                        return Some((start, WORDS));
                     }
                 }
-                Kind::Sign(sign @ (':' | '=')) => match self.name(at, sign, words) {
+                Kind::Sign(sign @ (':' | '=')) => match self.name(at, sign, seen.words) {
                     Name::None => {}
-                    Name::Key => return true,
-                    Name::Label if self.leads(at) => (leads, is_all) = (leads + 1, false),
-                    Name::Whole if self.leads(at) => leads += 1,
-                    Name::Label | Name::Whole => {
-                        (labels, line_labels) = (labels + 1, line_labels + 1)
+                    Name::Key => return Some((start, MEMBER)),
+                    Name::Label(_, is_whole) if self.leads(at) => {
+                        let is_above = self.kind(Some(at + 1)) == Some(Kind::Break);
+                        let lead = match (is_whole, is_above) {
+                            (true, _) => Lead::Whole,
+                            (false, true) => Lead::Above,
+                            (false, false) => Lead::OnLine,
+                        };
+                        if seen.lead.replace(lead).is_some() {
+                            return Some((place, LABELS));
+                        }
+                    }
+                    Name::Label(word, is_whole) => {
+                        seen.line_label = Some(place);
+                        // Not if the value is said to be all of it.
+                        let is_part = keys.knows_at_root(word) || !is_whole && !seen.is_past;
+                        if is_part {
+                            seen.part.get_or_insert(place);
+                        }
+                        seen.label.get_or_insert(place);
                     }
                 },
                 _ => {}
             }
-            if line_labels > 0 && line_values > 0 {
-                return true;
+            if let Some(label) = seen.line_label.filter(|_| seen.line_values > 0) {
+                return Some((label, LABELS));
             }
         }
-        leads > 1 || leads == 1 && labels > 0
+        let label = if seen.lead? == Lead::Whole { seen.part } else { seen.label };
+        label.map(|place| (place, LABELS))
     }
 
     /// What the sign at `at`, a colon or an equals sign, makes of what stands before it.
-    fn name(&self, at: usize, sign: char, words: usize) -> Name {
+    fn name(&self, at: usize, sign: char, words: usize) -> Name<'t> {
         let next = self.kind(Some(at + 1)).filter(|_| self.touch(at, at + 1));
         // `==`, `Foo::bar`, `https://`.
         if matches!(next, Some(Kind::Sign(c)) if c == sign || c == '/') {
@@ -95,9 +129,9 @@ impl Surroundings<'_> {
             Some(Kind::Word(word)) if sign == '=' || words == 1 => {
                 let small = word.to_lowercase();
                 if WHOLE.contains(&small.as_str()) {
-                    Name::Whole
+                    Name::Label(word, true)
                 } else if sign == ':' && !word.starts_with(char::is_lowercase) {
-                    Name::Label
+                    Name::Label(word, false)
                 } else {
                     Name::Key
                 }
@@ -111,6 +145,15 @@ impl Surroundings<'_> {
         let next = self.after(at).0;
         let quoted = self.kind(Some(next)) == Some(Kind::Quote) && self.touch(next, next + 1);
         self.kind(Some(next + usize::from(quoted))) == Some(Kind::Value)
+    }
+
+    /// What the elements around the values say is called: `<function=find>`, `<invoke name="find">`.
+    pub(super) fn callees(&self) -> Vec<String> {
+        let callee = |token: &Token<'t>| match token.kind {
+            Kind::Open(name, rest) if CALLS.contains(&name.to_lowercase().as_str()) => callee(rest),
+            _ => None,
+        };
+        self.tokens.iter().filter_map(callee).collect()
     }
 
     /// Whether the value is one element among others that hold text.
@@ -139,13 +182,46 @@ impl Surroundings<'_> {
 }
 
 /// What a word before a colon or an equals sign is.
-enum Name {
+enum Name<'t> {
     None,
     Key,
-    /// It may be a label of the whole.
-    Label,
-    /// It is one, if there is no other.
+    /// This word; and whether it says that all of it comes.
+    Label(&'t str, bool),
+}
+
+/// What came before a token.
+#[derive(Default)]
+struct Seen {
+    /// The words since the last comma or line break.
+    words: usize,
+    /// A label and the values of this line.
+    line_label: Option<usize>,
+    line_values: usize,
+    /// A value came, and on this line.
+    is_past: bool,
+    is_on_line: bool,
+    lead: Option<Lead>,
+    /// The first of the other labels, and the first that can't be a word about the whole.
+    label: Option<usize>,
+    part: Option<usize>,
+}
+
+/// A label that leads to a value.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lead {
+    /// It says that all of it comes.
     Whole,
+    /// It ends the line above, as what introduces something does.
+    Above,
+    OnLine,
+}
+
+/// `find`, of `=find` and of ` name="find"`.
+fn callee(rest: &str) -> Option<String> {
+    let named = rest.strip_prefix('=').or_else(|| Some(rest.split_once("name=")?.1))?;
+    let ends = |c: char| c.is_whitespace() || matches!(c, '"' | '\'');
+    let name = named.trim_start_matches(ends).split(ends).next()?;
+    (!name.is_empty()).then(|| name.to_owned())
 }
 
 /// `<parameter …>`, `<x=name>`, `<x name="…">`; but what `<function name="…">` names is the tool.

@@ -35,9 +35,9 @@ use super::{
     Fix, FixKind, Reading, Unreadable,
     coerce::Roots,
     parsed::Json,
-    recover::{Resume, allow},
+    recover::Resume,
     scan::{Damage, Part, Scan},
-    whole::part_of,
+    whole::callees,
 };
 
 /// The bound on the work, for all passes together.
@@ -52,6 +52,8 @@ pub(super) struct Located {
     pub(super) span: Range<usize>,
     pub(super) fixes: Vec<Fix>,
     pub(super) truncated: bool,
+    /// What the elements around it say is called.
+    pub(super) called: Vec<String>,
 }
 
 /// Finds the value in `text`, which is not JSON as a whole; `is_first` if what it begins with is
@@ -93,9 +95,8 @@ pub(super) fn locate(
         });
     };
 
-    if let Some((at, what)) = part_of(text, &scan.parts, &found.span) {
-        return Err(Unreadable::syntax(text, at, what, wanted));
-    }
+    let called = callees(text, &scan.parts, &found.span, &reading.keys)
+        .map_err(|(at, what)| Unreadable::syntax(text, at, what, wanted))?;
 
     let (before, after): (Vec<_>, Vec<_>) = scan
         .parts
@@ -111,12 +112,9 @@ pub(super) fn locate(
         fixes.extend(found.mends);
         fixes.sort_by_key(|fix| fix.span.start);
     }
-    for (count, fix) in fixes.iter().enumerate() {
-        allow(&reading.options, fix, count)
-            .map_err(|refusal| Unreadable::refused(text, &refusal, wanted))?;
-    }
+    reading.allow(text, &fixes, found.truncated, wanted)?;
     let (value, json, span, truncated) = (found.value, found.json, found.span, found.truncated);
-    Ok(Located { value, json, span, fixes, truncated })
+    Ok(Located { value, json, span, fixes, truncated, called })
 }
 
 /// The text as a string without quotes, where nothing else is wanted and it is one line of words.
@@ -133,7 +131,7 @@ fn bare_text(text: &str, wanted: Roots) -> Option<Located> {
     let value = Value::from(words);
     let json = Json::Text(value.to_string());
     let fixes = vec![Fix::new(FixKind::BareText, span.clone())];
-    Some(Located { value, json, span, fixes, truncated: false })
+    Some(Located { value, json, span, fixes, truncated: false, called: Vec::new() })
 }
 
 /// Parts as fixes, from the value outwards: behind the first prose, marks are prose too.

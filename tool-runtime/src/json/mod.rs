@@ -15,7 +15,7 @@
 //! |---|---|
 //! | prose alone; a bare word or list at the root | every sentence would be a value; a schema that wants text decides for a word |
 //! | two values that differ, in a row or line by line | nothing says which is meant, or that it is a list of both |
-//! | a value in a call that has other arguments or no end, beside a key, or behind an operator | it may be a part of something larger |
+//! | a value in a call that has other arguments, is in another or has no end, beside a key, among labels, or behind an operator | it may be a part of something larger |
 //! | in damaged text, a key twice with two values | nothing says which is meant; the same value twice is read |
 //! | an ellipsis outside strings | what it stands for is not there |
 //! | `1.234,56`, `1,234`, `1'000`; zeros before a number without a schema | it may be one number, another, or text |
@@ -25,11 +25,13 @@
 //! | a literal with which the text ends | read only where a schema leaves one |
 //! | quotes that stand in two ways: `"a": "x, b: 1}`, `"a": "say "x", "b": 1` | the string may end here or there; a key that the schema knows decides |
 //! | a member without a key or without a value, a word between members | nothing is dropped from the middle, and nothing is filled in |
+//! | a number or literal behind a literal, `true false`; semicolons in a list | it may be text, several values, or rows of a table |
 //! | a bracket that is closed but was never opened | it could have been opened in several places |
 //! | more than [`Options`] allow | a limit never changes how a text is read |
 //!
 //! And what a string says is its own: fences and JSON in it stay text, its line breaks stay where
-//! they are, and a backslash that escapes nothing stays in it.
+//! they are, a backslash that escapes nothing stays in it, and `<your text>` or `TODO` is a text like
+//! any other.
 //!
 //! ```
 //! use tool_runtime::json::{FixKind, parse};
@@ -40,6 +42,7 @@
 //! assert_eq!(kinds, [FixKind::Prose, FixKind::Fence, FixKind::Fence]);
 //! ```
 
+mod advice;
 mod around;
 mod coerce;
 mod fix;
@@ -73,7 +76,7 @@ use serde_json::{Map, Value};
 
 pub(crate) use self::number::whole_numbers;
 use self::{
-    coerce::{Inner, Roots, coerce, is_settled, takes_nothing},
+    coerce::{Coerced, Inner, Roots, coerce, is_settled, takes_nothing},
     locate::{Located, locate},
     parsed::Json,
     recover::{Keys, Mode, Nodes, Refusal, Resume, allow, recover},
@@ -206,8 +209,17 @@ impl<'s> Reading<'s> {
         Mode { options: self.options, keys: self.keys, in_prose, is_sound: false }
     }
 
-    /// Whether all fixes are within the limits.
-    fn allow(&self, text: &str, fixes: &[Fix], wanted: Roots) -> Result<(), Unreadable> {
+    /// Whether what it took to read `text` is within the limits.
+    fn allow(
+        &self,
+        text: &str,
+        fixes: &[Fix],
+        truncated: bool,
+        wanted: Roots,
+    ) -> Result<(), Unreadable> {
+        if truncated && self.options.max_risk < Risk::Lossy {
+            return Err(Unreadable::cut(text, wanted));
+        }
         let refusal =
             fixes.iter().enumerate().find_map(|(at, fix)| allow(&self.options, fix, at).err());
         refusal.map_or(Ok(()), |refusal| Err(Unreadable::refused(text, &refusal, wanted)))
@@ -228,14 +240,19 @@ fn read_as(
             let fixes = vec![Fix::new(FixKind::Empty, 0..text.len())];
             let value = Value::Object(Map::new());
             let json = Json::Text(value.to_string());
-            Parsed { value, fixes, truncated: false, json }
+            Parsed { value, fixes, truncated: false, called: Vec::new(), json }
         } else {
             let outer = read(text, wanted, reading, steps)?;
             let span = outer.span.clone();
             let parsed = decode(text, outer, wanted, reading, steps)?;
             settle(text, parsed, &span, schema, reading, steps)
         };
-    reading.allow(text, &parsed.fixes, wanted)?;
+    let deepens = |fix: &Fix| matches!(fix.kind, FixKind::Listed | FixKind::EncodedTwice);
+    let depth = reading.options.depth();
+    if parsed.fixes.iter().any(deepens) && is_deeper(&parsed.value, depth) {
+        return Err(Unreadable::refused(text, &Refusal::too_deep(0, depth), wanted));
+    }
+    reading.allow(text, &parsed.fixes, parsed.truncated, wanted)?;
     Ok(parsed)
 }
 
@@ -269,7 +286,8 @@ fn decode(
     fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, outer.span.clone())));
     fixes.sort_by_key(|fix| fix.span.start);
     let truncated = outer.truncated || inner.truncated;
-    Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated })
+    let called = [outer.called, inner.called].concat();
+    Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated, called })
 }
 
 const fn is_container(value: &Value) -> bool {
@@ -293,13 +311,15 @@ fn settle(
     let Some(mut node) = tree(&parsed.json, reading, steps) else {
         return parsed;
     };
-    if text.get(span.clone()) == Some(parsed.json.source()) {
+    let from = text.get(span.start..).unwrap_or_default();
+    if from.starts_with(parsed.json.source()) {
         node.move_by(span.start);
     } else {
         node.place_at(span);
     }
     let mut read_inner = |text: &str, wanted| read_within(text, wanted, reading, steps);
-    let (node, fixes) = coerce(node, schema, text.len(), &mut read_inner);
+    let Coerced { node, fixes, called } = coerce(node, schema, text.len(), &mut read_inner);
+    parsed.called.extend(called);
     if !fixes.is_empty() || !is_sound {
         parsed.json = Json::Text(node.to_json());
         parsed.value = node.into_value();
@@ -349,22 +369,19 @@ fn read(
     *steps += text.len();
     let limit = reading.options.max_len;
     if text.len() > limit {
-        let what = format!("the text is too long: {} bytes, where {limit} are allowed", text.len());
-        let refusal = Refusal::new(UnreadableKind::Limit, 0, what);
-        return Err(Unreadable::refused(text, &refusal, wanted));
+        return Err(Unreadable::too_long(text, limit, wanted));
     }
     match read_strict(text) {
         Ok(value) => {
             let depth = reading.options.depth();
-            if is_deeper(&value, depth) {
-                let what = format!("the JSON is nested too deep: more than {depth} levels");
-                let refusal = Refusal::new(UnreadableKind::TooDeep, 0, what);
-                return Err(Unreadable::refused(text, &refusal, wanted));
+            if depth < DEPTH && is_deeper(&value, depth) {
+                return Err(Unreadable::refused(text, &Refusal::too_deep(0, depth), wanted));
             }
             let start = text.len() - text.trim_start().len();
             let span = start..start + text.trim().len();
             let json = Json::Text(text.trim().to_owned());
-            Ok(Located { value, json, span, fixes: Vec::new(), truncated: false })
+            let (fixes, called) = (Vec::new(), Vec::new());
+            Ok(Located { value, json, span, fixes, truncated: false, called })
         }
         Err((error, progress)) => {
             // Then the text's first bracket opens what is damaged, or is none of JSON.
@@ -380,9 +397,6 @@ fn read(
 
 /// Whether more than `depth` lists and objects are open at once in `value`.
 fn is_deeper(value: &Value, depth: usize) -> bool {
-    if depth >= DEPTH {
-        return false;
-    }
     let next = |value| depth == 0 || is_deeper(value, depth - 1);
     match value {
         Value::Array(items) => depth == 0 || items.iter().any(next),
@@ -393,7 +407,7 @@ fn is_deeper(value: &Value, depth: usize) -> bool {
 
 impl From<Located> for Parsed {
     fn from(located: Located) -> Self {
-        let Located { value, json, fixes, truncated, .. } = located;
-        Self { value, fixes, truncated, json }
+        let Located { value, json, fixes, truncated, called, .. } = located;
+        Self { value, fixes, truncated, called, json }
     }
 }

@@ -21,7 +21,8 @@ const DEEPEST: usize = 512;
 pub struct Options {
     /// The highest level that a fix may have; by default all are allowed.
     pub max_level: Level,
-    /// The highest risk that a fix may bear; by default all are allowed.
+    /// The highest risk that a fix may bear; by default all are allowed. Below [`Risk::Lossy`] no text
+    /// is read that was cut off, wherever the cut is.
     pub max_risk: Risk,
     /// How many lists and objects may be open at once: 127 by default, 512 at most.
     pub max_depth: usize,

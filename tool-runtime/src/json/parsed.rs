@@ -28,6 +28,7 @@ pub struct Parsed {
     pub fixes: Vec<Fix>,
     /// Whether the text ended before the value did, so that more may have been meant.
     pub truncated: bool,
+    pub(super) called: Vec<String>,
     pub(super) json: Json,
 }
 
@@ -46,6 +47,24 @@ impl Parsed {
         self.json.text(&self.value)
     }
 
+    /// What the elements and envelopes that were taken away say is called, from the outermost on:
+    /// whoever executes the arguments looks whether they are meant for it.
+    ///
+    /// ```
+    /// use tool_runtime::json::parse_as;
+    ///
+    /// let schema = serde_json::json!({"type": "object", "properties": {"path": {}}});
+    /// let parsed = parse_as(r#"{"name": "read", "arguments": {"path": "a"}}"#, &schema).unwrap();
+    /// assert_eq!(parsed.json(), r#"{"path":"a"}"#);
+    /// assert_eq!(parsed.called(), ["read"]);
+    ///
+    /// let parsed = parse_as(r#"<function=read>{"path": "a"}</function>"#, &schema).unwrap();
+    /// assert_eq!(parsed.called(), ["read"]);
+    /// ```
+    pub fn called(&self) -> &[String] {
+        &self.called
+    }
+
     /// The highest level of the fixes; [`Level::Strict`] when there are none.
     ///
     /// ```
@@ -57,14 +76,20 @@ impl Parsed {
         self.fixes.iter().map(Fix::level).max().unwrap_or(Level::Strict)
     }
 
-    /// The highest risk of the fixes; [`Risk::Lossless`] when there are none.
+    /// The highest risk of the fixes; [`Risk::Lossless`] when there are none. That of a text that
+    /// was cut off is [`Risk::Lossy`], wherever the cut is: behind a whole item as well, more may
+    /// have been meant.
     ///
     /// ```
     /// use tool_runtime::json::{Risk, parse};
     ///
     /// assert_eq!(parse("Here you are: [1, 2]").unwrap().risk(), Risk::Inferred);
+    /// assert_eq!(parse(r#"["milk", "bread""#).unwrap().risk(), Risk::Lossy);
     /// ```
     pub fn risk(&self) -> Risk {
+        if self.truncated {
+            return Risk::Lossy;
+        }
         self.fixes.iter().map(Fix::risk).max().unwrap_or(Risk::Lossless)
     }
 }
@@ -74,6 +99,7 @@ impl PartialEq for Parsed {
         self.value == other.value
             && self.fixes == other.fixes
             && self.truncated == other.truncated
+            && self.called == other.called
             && self.json() == other.json()
     }
 }
@@ -82,7 +108,13 @@ impl PartialEq for Parsed {
 #[derive(Clone, Debug)]
 pub(super) enum Json {
     Text(String),
-    Damaged { text: String, in_prose: bool, json: OnceLock<String> },
+    /// All that was seen when the value was read, also what is behind it: where a string ends may
+    /// have hung on that.
+    Damaged {
+        text: String,
+        in_prose: bool,
+        json: OnceLock<String>,
+    },
 }
 
 impl Json {

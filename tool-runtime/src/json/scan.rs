@@ -387,9 +387,9 @@ impl<'t, 's> Scan<'t, 's> {
         };
         match read {
             Ok(read) if self.wanted.allows(&read.value) || self.marks_only => {
-                *self.steps += STEPS * (read.end - self.at);
+                *self.steps += STEPS * (read.end - self.at) + reach;
                 let span = self.at..read.end;
-                let text = self.text.get(span.clone()).unwrap_or_default().to_owned();
+                let text = self.text.get(self.at..end).unwrap_or_default().to_owned();
                 let json = Json::damaged(text, !self.marks_only);
                 let around = Around::new(self.text, &span);
                 *self.steps += around.steps();

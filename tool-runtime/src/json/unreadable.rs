@@ -127,11 +127,35 @@ impl Unreadable {
         Self { kind: UnreadableKind::Empty, offset: 0, message }
     }
 
+    /// More may have been meant than the text says.
+    pub(super) fn cut(text: &str, wanted: Roots) -> Self {
+        let message = format!(
+            "the text was cut off: it ends before the value does. Send one whole JSON {} and \
+             nothing else.",
+            wanted.noun()
+        );
+        Self { kind: UnreadableKind::Incomplete, offset: text.len(), message }
+    }
+
+    pub(super) fn too_long(text: &str, limit: usize, wanted: Roots) -> Self {
+        let message = format!(
+            "the text is too long: it has {} bytes, where {limit} may be. {}",
+            text.len(),
+            send(wanted)
+        );
+        Self { kind: UnreadableKind::Limit, offset: 0, message }
+    }
+
     pub(super) fn no_value(text: &str, wanted: Roots) -> Self {
         let noun = wanted.noun();
         let start = text.len() - text.trim_start().len();
+        let bare = if begins_member(text.trim_start()) {
+            ": members need braces around them, and quotes around keys and text"
+        } else {
+            ""
+        };
         let message = format!(
-            "there is no JSON {noun} in the text, which begins `{}`. {}",
+            "there is no JSON {noun} in the text, which begins `{}`{bare}. {}",
             quote_start(text.trim_start()),
             send(wanted)
         );
@@ -174,17 +198,34 @@ impl Unreadable {
     }
 
     fn at(kind: UnreadableKind, text: &str, offset: usize, what: &str, wanted: Roots) -> Self {
-        // serde_json may point into the middle of a character.
-        let offset =
-            (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
-        let before = text.get(..offset).unwrap_or_default();
-        let line = before.matches('\n').count() + 1;
-        let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
-        let near = quote_around(text, offset);
-        let message =
-            format!("{what} at line {line} column {column}, near `{near}`. {}", send(wanted));
+        let (offset, place) = place(text, offset);
+        let message = format!("{what} {place}. {}", send(wanted));
         Self { kind, offset, message }
     }
+}
+
+/// The place in words, and its offset, which doesn't split a character.
+pub(super) fn place(text: &str, offset: usize) -> (usize, String) {
+    // serde_json may point into the middle of a character.
+    let offset =
+        (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let before = text.get(..offset).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+    let near = quote_around(text, offset);
+    (offset, format!("at line {line} column {column}, near `{near}`"))
+}
+
+/// Whether `text` begins as a member does, not as a sentence: with one word, written small, and a
+/// colon.
+fn begins_member(text: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '"' | '\'');
+    let word = text.split(|c| !is_name(c)).next().unwrap_or_default();
+    let key = word.trim_matches(['"', '\'']);
+    let behind = text.get(word.len()..).unwrap_or_default();
+    key.starts_with(char::is_lowercase)
+        && behind.starts_with([':', '='])
+        && !behind.starts_with("://")
 }
 
 fn send(wanted: Roots) -> String {

@@ -8,34 +8,45 @@
 //! - **Around it** no open call, except one whose only argument it is.
 //! - **Anywhere** no key: a quoted word and `:` or `=`; a word and `=`; a word that stands alone
 //!   before `:`, where it is written small or on the line of the value; a tag that names a member.
-//! - **Before it** one label at most, and then no word after the value, unless the label says that
-//!   all of it comes: `Options: {…}`, `Answer: {…} is it`. Several words and a colon are prose.
+//! - **Before it** one label at most, and then no word after the value, and no other label anywhere:
+//!   `Options: {…}`. One on the line above, `Here:`, bears words on the lines below; one that says that
+//!   all of it comes, `Answer: {…} is it`, bears words, and labels below it and of its kind. Several words
+//!   and a colon are prose.
 //! - **Around it** an element that has no text beside it in elements of its own: not `<a>x</a><b>{…}</b>`.
 
 use std::ops::Range;
 
 use super::{
+    recover::Keys,
     scan::Part,
     token::{Kind, Token},
 };
 
-const MEMBER: &str = "this value is a member of something that is not there";
+pub(super) const MEMBER: &str = "this value is a member of something that is not there";
 const SECOND: &str = "this value is not the only one";
 const ARGUMENT: &str = "this value is not the only argument of the call";
+const NESTED: &str = "this value stands in a call within another: send it without calls";
+const SIBLING: &str = "this value is one element among others that hold text";
 
-/// Where and how it shows that the value at `value` is a part of something larger.
-pub(super) fn part_of(
+/// What the elements around the value at `value` say is called.
+///
+/// # Errors
+/// Where and how it shows that it is a part of something larger.
+pub(super) fn callees(
     text: &str,
     parts: &[Part],
     value: &Range<usize>,
-) -> Option<(usize, &'static str)> {
+    keys: &Keys<'_>,
+) -> Result<Vec<String>, (usize, &'static str)> {
     let around = Surroundings { text, tokens: Token::all(text, parts, value) };
     let is_value = |(_, token): &(usize, &Token<'_>)| token.kind == Kind::Value;
     let values = || around.tokens.iter().enumerate().filter(is_value);
-    values()
+    let part = values()
         .find_map(|(at, token)| Some((token.span.start, around.beside(at)?)))
-        .or_else(|| Some((around.call()?, ARGUMENT)))
-        .or_else(|| (around.has_key() || around.has_sibling()).then_some((value.start, MEMBER)))
+        .or_else(|| around.call())
+        .or_else(|| around.names(value.start, keys))
+        .or_else(|| around.has_sibling().then_some((value.start, SIBLING)));
+    part.map_or_else(|| Ok(around.callees()), Err)
 }
 
 pub(super) struct Surroundings<'t> {
@@ -144,8 +155,8 @@ impl<'t> Surroundings<'t> {
             }
     }
 
-    /// The first value in a call that it isn't the only argument of.
-    fn call(&self) -> Option<usize> {
+    /// The first value in a call that it isn't the only argument of, or in a call within another.
+    fn call(&self) -> Option<(usize, &'static str)> {
         let (mut open, mut calls) = (Vec::new(), 0_usize);
         for (at, token) in self.tokens.iter().enumerate() {
             match token.kind {
@@ -163,8 +174,11 @@ impl<'t> Surroundings<'t> {
                     let (first, last) = self.quoted(at);
                     let alone = self.kind(self.before(first).0) == Some(Kind::Sign('('))
                         && self.kind(Some(self.after(last).0)) == Some(Kind::Sign(')'));
-                    if calls > 1 || open.last() != Some(&true) || !alone {
-                        return Some(token.span.start);
+                    if open.last() != Some(&true) || !alone {
+                        return Some((token.span.start, ARGUMENT));
+                    }
+                    if calls > 1 {
+                        return Some((token.span.start, NESTED));
                     }
                 }
                 _ => {}

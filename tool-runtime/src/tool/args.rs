@@ -16,22 +16,23 @@
 
 mod members;
 mod place;
+mod settle;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::future::ready;
 use std::pin::Pin;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 pub use self::members::Input;
 use self::members::Odd;
 use self::place::place;
-use super::context::Decoded;
+use self::settle::settle;
 use super::layout::Layout;
 use super::param::Parameter;
 use super::{ToolContext, ToolDefinition, ToolError, ToolOutput};
-use crate::json::{self, FixKind, UnreadableKind};
+use crate::json;
 use crate::message::Arguments;
 use crate::schema::{Mismatch, MismatchKind};
 
@@ -247,48 +248,6 @@ fn text_of(arguments: &Arguments) -> Cow<'_, str> {
 #[inline]
 fn is_object(text: &str) -> bool {
     text.bytes().find(|byte| !byte.is_ascii_whitespace()) == Some(b'{')
-}
-
-/// The arguments as a value and as sound JSON, with all repairs that the tool allows.
-#[cold]
-fn settle(
-    definition: &ToolDefinition,
-    text: &str,
-    ctx: &ToolContext,
-) -> Result<(Value, String), ToolError> {
-    let schema = definition.parameters.as_value();
-    let parsed = json::parse_as(text, schema).map_err(|unreadable| {
-        if definition.parameters.has_secrets() && unreadable.kind() != UnreadableKind::Empty {
-            // What is wrong with them can't be shown without showing them.
-            return refuse(definition, &["they can't be read: send one JSON object".into()]);
-        }
-        // Nothing at all lacks what an empty object lacks.
-        let missing = match unreadable.kind() {
-            UnreadableKind::Empty => definition.parameters.check(&Map::new().into()),
-            _ => Vec::new(),
-        };
-        let refused = match missing.as_slice() {
-            [] => refuse(definition, &[unreadable.to_string()]),
-            missing => mismatched(definition, missing),
-        };
-        refused.with_source(unreadable)
-    })?;
-    if parsed.value.is_null() {
-        return settle(definition, "", ctx);
-    }
-    // 30.0 is an integer, however it is spelled.
-    let repairs = parsed.fixes.iter().filter(|fix| fix.kind != FixKind::Whole);
-    if repairs.clone().any(|fix| !definition.repair.allows(fix.risk())) {
-        let fixes: Vec<_> = repairs.map(ToString::to_string).collect();
-        let fixes = fixes.join(", ");
-        let problem = format!("this tool takes only what needs no such repair: {fixes}");
-        return Err(refuse(definition, &[problem]));
-    }
-    let json = parsed.json().to_owned();
-    if !parsed.fixes.is_empty() {
-        ctx.record_decoded(|| Decoded { fixes: parsed.fixes.clone(), json: json.clone() });
-    }
-    Ok((parsed.value, json))
 }
 
 /// The arguments of a tool as its schema has them, as a value and as JSON, or an error that names all

@@ -37,7 +37,8 @@ pub struct ToolContext {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Decoded {
     pub(crate) fixes: Vec<Fix>,
-    pub(crate) json: String,
+    /// None where the tool didn't take them.
+    pub(crate) json: Option<String>,
 }
 
 /// What is left of a context when its call is over.
@@ -117,7 +118,7 @@ impl ToolContext {
         &self.call.name
     }
 
-    /// What was repaired on the way from the model's text to the arguments.
+    /// What was repaired on the way from the model's text to the arguments, or would have been.
     pub fn fixes(&self) -> &[Fix] {
         self.decoded.get().map_or(&[], |decoded| decoded.fixes.as_slice())
     }
@@ -335,7 +336,7 @@ impl ToolContext {
 
     /// Notes what the tool is given, where somebody looks at it first.
     pub(crate) fn record_decoded_json(&self, json: &str) {
-        self.record_decoded(|| Decoded { fixes: Vec::new(), json: json.to_owned() });
+        self.record_decoded(|| Decoded { fixes: Vec::new(), json: Some(json.to_owned()) });
     }
 
     fn scope(&self) -> Option<&Scope> {

@@ -57,13 +57,14 @@ pub enum Permission {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Repair {
-    /// Nothing: only sound JSON is taken.
+    /// Nothing: only sound JSON of the schema's types is taken. To JSON Schema 30.0 is an integer, so
+    /// that is taken for one.
     None,
     /// What changes no meaning, such as a code fence.
     Lossless,
     /// What is the evident meaning as well, such as prose around the value.
     Inferred,
-    /// Everything, also what loses something, such as a text that was cut off.
+    /// Everything, also what loses something: alone this takes a text that was cut off.
     Lossy,
 }
 

@@ -33,6 +33,7 @@ impl Settle<'_, '_> {
             let (inner, fixes) = self.attempt(&opened.node, settle);
             if opened.is_named || self.fits(&inner, place, Strangers::Refused) {
                 self.fixes.extend(opened.fixes.into_iter().chain(fixes));
+                self.called = opened.called;
                 return inner;
             }
         }
@@ -44,7 +45,8 @@ impl Settle<'_, '_> {
         if !self.fuel.pay(1) {
             return None;
         }
-        let mut opened = Opened { node: node.clone(), fixes: Vec::new(), is_named: false };
+        let (fixes, called) = (Vec::new(), Vec::new());
+        let mut opened = Opened { node: node.clone(), fixes, called, is_named: false };
         let mut is_open = false;
         for _ in 0..LAYERS {
             let span = opened.node.span.clone();
@@ -57,6 +59,7 @@ impl Settle<'_, '_> {
                     let Some(holder) = holder(members, &names) else { break };
                     is_open = true;
                     opened.is_named |= is_named(members) && !names.has("name");
+                    opened.called.extend(callees(members));
                     (holder.value.clone(), FixKind::Envelope)
                 }
                 Tree::Null if is_open => (nothing(&opened.node), FixKind::Empty),
@@ -82,7 +85,17 @@ impl Settle<'_, '_> {
 struct Opened {
     node: Node,
     fixes: Vec<Fix>,
+    /// What the layers say is called.
+    called: Vec<String>,
     is_named: bool,
+}
+
+/// What a call says is called: `name`, or `function` where that is no object.
+fn callees(members: &[Member]) -> impl Iterator<Item = String> {
+    members.iter().filter_map(|member| match (member.key.as_str(), &member.value.tree) {
+        ("name" | "function", Tree::Text { text, .. }) if !text.is_empty() => Some(text.clone()),
+        _ => None,
+    })
 }
 
 fn is_named(members: &[Member]) -> bool {

@@ -56,20 +56,24 @@ pub(super) fn takes_nothing(schema: &Value) -> bool {
     fits(&mut Fuel::for_bytes(0), &nothing, &place, Strangers::Taken)
 }
 
+/// What came of a value by a schema.
+pub(super) struct Coerced {
+    pub(super) node: Node,
+    /// In the order of the text.
+    pub(super) fixes: Vec<Fix>,
+    /// What the envelopes that were around it say is called, from the outermost on.
+    pub(super) called: Vec<String>,
+}
+
 /// Changes `node`, read from a text of `len` bytes, into what `schema` wants, as far as that is the
-/// single reading. The fixes are in the order of the text.
-pub(super) fn coerce(
-    node: Node,
-    schema: &Value,
-    len: usize,
-    read: &mut ReadInner<'_>,
-) -> (Node, Vec<Fix>) {
+/// single reading.
+pub(super) fn coerce(node: Node, schema: &Value, len: usize, read: &mut ReadInner<'_>) -> Coerced {
     let place = Place::of(schema, [schema]);
     let mut walk = Settle::new(Fuel::for_bytes(len), read);
     let node = walk.arguments(node, &place);
-    let mut fixes = walk.fixes;
+    let (mut fixes, called) = (walk.fixes, walk.called);
     fixes.sort_by_key(|fix| (fix.span.start, std::cmp::Reverse(fix.span.end)));
-    (node, fixes)
+    Coerced { node, fixes, called }
 }
 
 #[cfg(test)]

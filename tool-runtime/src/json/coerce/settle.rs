@@ -16,6 +16,8 @@ use crate::json::{
 pub(super) struct Settle<'r, 'f> {
     pub(super) fuel: Fuel,
     pub(super) fixes: Vec<Fix>,
+    /// What the envelopes around the arguments say is called.
+    pub(super) called: Vec<String>,
     pub(super) read: &'r mut ReadInner<'f>,
 }
 
@@ -29,7 +31,7 @@ pub(super) enum Within {
 
 impl<'r, 'f> Settle<'r, 'f> {
     pub(super) fn new(fuel: Fuel, read: &'r mut ReadInner<'f>) -> Self {
-        Self { fuel, fixes: Vec::new(), read }
+        Self { fuel, fixes: Vec::new(), called: Vec::new(), read }
     }
 
     pub(super) fn fix(&mut self, kind: FixKind, node: &Node) {

@@ -25,6 +25,11 @@ use super::{Parsed, Unreadable, parse};
 
 /// Reads a value while its text arrives.
 ///
+/// It is strict: at the first byte that is no JSON, such as a single quote, a bare key or a comment, it
+/// stops, and [`value`](Self::value) shows what came before it however much follows. Only raw line breaks
+/// and other control characters in strings are let pass. What [`finish`](Self::finish) gives is repaired
+/// as [`parse`] does it.
+///
 /// ```
 /// use serde_json::json;
 /// use tool_runtime::json::Partial;
@@ -39,6 +44,11 @@ use super::{Parsed, Unreadable, parse};
 ///
 /// partial.push("ord\"}\n```");
 /// assert!(partial.value().unwrap().is_complete());
+/// assert_eq!(partial.finish().unwrap().value, json!({"city": "Oslo", "note": "by the fjord"}));
+///
+/// let mut partial = Partial::new();
+/// partial.push("{\"city\": \"Oslo\", 'note': 'by the fjord'}");
+/// assert_eq!(partial.value().unwrap().to_value(), json!({"city": "Oslo"}));
 /// assert_eq!(partial.finish().unwrap().value, json!({"city": "Oslo", "note": "by the fjord"}));
 /// ```
 #[derive(Clone, Debug, Default)]

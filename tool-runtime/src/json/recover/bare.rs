@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::{
     ahead::is_name,
     build::Build,
-    ending::{Fit, bare_key_len},
+    ending::{Fit, bare_key_len, begins_literal},
     keys::Keys,
     number::{Form, LOCAL, form},
     parser::{Kind, Parser},
@@ -31,6 +31,9 @@ pub(super) const LITERALS: [(&str, Option<bool>); 12] = [
 const INFINITE: [&str; 4] = ["NaN", "Infinity", "nan", "inf"];
 const CONSTRUCTORS: [&str; 7] =
     ["ObjectId", "ISODate", "UUID", "NumberInt", "NumberLong", "NumberDecimal", "Decimal"];
+const HALF: &str = "this text has a quote at one end only: put quotes around all of it";
+const CALL: &str =
+    "no value begins here: send it without a call around it, or put all of this text into quotes";
 const LETTERS: &str = "there is text behind this number: put text into quotes";
 
 impl<B: Build> Parser<'_, '_, B> {
@@ -76,13 +79,8 @@ impl<B: Build> Parser<'_, '_, B> {
     }
 
     fn no_key(&self, at: usize) -> Refusal {
-        // `1,234` as a value
-        let is_digit = |byte: Option<u8>| byte.is_some_and(|byte| byte.is_ascii_digit());
-        let digit_before =
-            at.checked_sub(2).is_some_and(|before| is_digit(self.source.byte(before)));
-        if is_digit(self.source.byte(at)) && digit_before {
-            let what = "this number can be read in two ways: write it without separators of thousands, and with a point";
-            return Refusal::new(UnreadableKind::Number, at, what);
+        if self.is_behind_digit(at) {
+            return Refusal::new(UnreadableKind::Number, at, LOCAL);
         }
         Refusal::syntax(
             at,
@@ -93,6 +91,22 @@ impl<B: Build> Parser<'_, '_, B> {
                 _ => "expected a key in quotes and `:`",
             },
         )
+    }
+
+    /// Whether the digit at `at` is the second of `1,234` or `1 234`.
+    fn is_behind_digit(&self, at: usize) -> bool {
+        let is_digit = |at| self.source.byte(at).is_some_and(|byte| byte.is_ascii_digit());
+        let is_separated = matches!(self.source.before(at), Some(',' | ' '));
+        is_separated && is_digit(at) && at.checked_sub(2).is_some_and(is_digit)
+    }
+
+    /// Whether `word` at `start`, which begins with a zero, may be one number with the digits before
+    /// it: not if it is longer than a group of thousands, or they begin with a zero as well.
+    fn is_group(&self, word: &str, start: usize) -> bool {
+        let before = self.source.slice(0..start.saturating_sub(1));
+        let digits = before.rsplit(|c: char| !c.is_ascii_digit()).next().unwrap_or_default();
+        let is_code = digits.len() > 1 && digits.starts_with('0');
+        word.len() <= 3 && self.is_behind_digit(start) && !is_code
     }
 
     /// The number, literal or words at the place.
@@ -124,6 +138,10 @@ impl<B: Build> Parser<'_, '_, B> {
             }
             self.at = end;
             return Ok(B::literal(literal, start..end));
+        }
+        if self.goes_on_as_value(word, end) {
+            let what = "this is neither one value nor text: put a comma between values, or put text into quotes";
+            return Err(Refusal::syntax(start, what));
         }
         if is_cut && LITERALS.iter().any(|(literal, _)| literal.starts_with(word)) && len > 0 {
             if let Some(literal) = Keys::sole_literal(&self.parts(), word) {
@@ -166,6 +184,16 @@ impl<B: Build> Parser<'_, '_, B> {
             // In a list and in an object the next may begin without a comma.
             Some(_) => is_line || next > at && !self.stack.is_empty() && self.begins_member(next),
         }
+    }
+
+    /// Whether `word`, which ends at `end`, is a literal, and another or a number comes next.
+    fn goes_on_as_value(&self, word: &str, end: usize) -> bool {
+        let next = self.source.skip_plain(end);
+        let rest = self.source.rest(next);
+        let number = rest.trim_start_matches(['+', '-', '.']);
+        next > end
+            && LITERALS.iter().any(|(literal, _)| *literal == word)
+            && (number.starts_with(|c: char| c.is_ascii_digit()) || begins_literal(rest))
     }
 
     pub(super) fn begins_member(&self, at: usize) -> bool {
@@ -242,6 +270,7 @@ impl<B: Build> Parser<'_, '_, B> {
                 self.fix(FixKind::Number, start..end)?;
                 json
             }
+            Form::Zeros(_) if self.is_group(word, start) => return refuse(LOCAL),
             Form::Zeros(json) if self.mode.keys.has_schema() => {
                 self.fix(FixKind::LeadingZeros, start..end)?;
                 json
@@ -336,14 +365,20 @@ impl<B: Build> Parser<'_, '_, B> {
                         "it is not clear whether this begins another member: put keys and text into quotes",
                     ));
                 }
-                '"' | '“' | '”' => return self.half_quoted(start, at, len, follows_weak),
-                '\'' if self.source.before(at).is_some_and(|c| !c.is_alphanumeric()) => {
-                    return self.half_quoted(start, at, len, follows_weak);
-                }
+                '"' | '“' | '”' => break at,
+                '\'' if self.source.before(at).is_some_and(|c| !c.is_alphanumeric()) => break at,
                 c => has_blank |= c.is_whitespace(),
             }
             at += len;
         };
+        if let Some((_, len)) = self.source.quote(end) {
+            let is_touched = self.source.before(end).is_some_and(|c| !c.is_whitespace());
+            let is_last = is_touched && !follows_weak && end > start;
+            if is_last && self.value_fits(end + len) > Fit::No {
+                return self.half_quoted(start, end, len);
+            }
+            return Err(Refusal::syntax(start, if round + other > 0 { CALL } else { HALF }));
+        }
         let text = self.source.slice(start..end).trim_end();
         if text.is_empty() {
             return Err(Refusal::syntax(start, "expected a value"));
@@ -398,18 +433,7 @@ impl<B: Build> Parser<'_, '_, B> {
     }
 
     /// A string that lacks its first quote: the one at `at` is its last.
-    fn half_quoted(
-        &mut self,
-        start: usize,
-        at: usize,
-        len: usize,
-        follows_weak: bool,
-    ) -> Result<B::Value, Refusal> {
-        let what = "this text has a quote at one end only: put quotes around all of it";
-        let is_touched = self.source.before(at).is_some_and(|c| !c.is_whitespace());
-        if !is_touched || follows_weak || at == start || self.value_fits(at + len) == Fit::No {
-            return Err(Refusal::syntax(start, what));
-        }
+    fn half_quoted(&mut self, start: usize, at: usize, len: usize) -> Result<B::Value, Refusal> {
         self.fix(FixKind::MissingQuote, start..start)?;
         self.at = at + len;
         let text = self.source.slice(start..at).to_owned();

@@ -225,6 +225,18 @@ impl<B: Build> Parser<'_, '_, B> {
         }
     }
 
+    /// Whether a semicolon before `at` stands for a comma: another member follows it, or the end of
+    /// all. Those of a list may separate rows.
+    pub(super) fn is_separator(&mut self, at: usize) -> bool {
+        let next = self.look(at);
+        let begins_member = |walk: &mut Self| {
+            let value = walk.key_ahead(next).map(|(_, value)| value);
+            value.is_some_and(|value| walk.value_begins(value) == Fit::Strong)
+        };
+        self.kind() == Some(Kind::Object)
+            && (begins_member(self) || self.closes_text(next) && next < self.source.end())
+    }
+
     /// How well a value begins at `at`: words could be anything.
     pub(super) fn value_begins(&mut self, at: usize) -> Fit {
         let at = self.look(at);

@@ -1,24 +1,32 @@
 //! What the inside of a string stands for.
 
+use super::source::Family;
+
 /// What was found wrong with the escapes of a string.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Decoded {
     pub(super) text: String,
     /// A backslash that escapes nothing.
     pub(super) has_bad: bool,
+    /// A backslash before a quote of another kind than those around the string.
+    pub(super) has_quote: bool,
+    /// A backslash before one of the same kind, where that is not JSON's.
+    has_own_quote: bool,
     /// The string ends inside an escape, which is left out.
     pub(super) is_cut: bool,
 }
 
-/// Decodes `raw`. A backslash that escapes nothing is kept, but one before a quote goes.
+/// Decodes `raw`, which stands in quotes of this kind. A backslash that escapes nothing is kept, but
+/// one before a quote goes: it belongs there if that quote could end the string.
 ///
-/// Where an escape is none, some others of that string are none either: in a path,
+/// Where an escape is none to JSON, some others of that string are none either: in a path,
 /// `C:\new\temp\Users`, all but a doubled backslash and a quote; in a formula, the commands of TeX
 /// that begin as an escape does, `\alpha \times \nu`; and a backspace or form feed nowhere.
-pub(super) fn decode(raw: &str, is_cut: bool) -> Decoded {
-    let plain = decode_as(raw, is_cut, false, false);
+pub(super) fn decode(raw: &str, family: Family, is_cut: bool) -> Decoded {
+    let plain = decode_as(raw, family, is_cut, false, false);
     let is_all = is_path(raw) || is_relative(raw);
-    if plain.has_bad { decode_as(raw, is_cut, is_all, true) } else { plain }
+    let is_odd = plain.has_bad || plain.has_quote || plain.has_own_quote;
+    if is_odd { decode_as(raw, family, is_cut, is_all, true) } else { plain }
 }
 
 /// Commands of TeX, where another may be a line break, a tab or a carriage return and a word.
@@ -106,7 +114,7 @@ pub(super) fn is_path(raw: &str) -> bool {
     ) || raw.starts_with(r"\\") && !raw.starts_with(r"\\\")
 }
 
-fn decode_as(raw: &str, is_cut: bool, is_path: bool, is_bad: bool) -> Decoded {
+fn decode_as(raw: &str, family: Family, is_cut: bool, is_path: bool, is_bad: bool) -> Decoded {
     let mut out = Decoded { text: String::with_capacity(raw.len()), ..Decoded::default() };
     let is_formula = is_bad && !is_path && is_formula(raw);
     let (mut rest, mut in_path) = (raw, is_path);
@@ -134,7 +142,9 @@ fn decode_as(raw: &str, is_cut: bool, is_path: bool, is_bad: bool) -> Decoded {
         match c {
             '"' | '\\' | '/' => out.text.push(c),
             '\'' | '`' | '“' | '”' | '„' | '‘' | '’' => {
-                out.has_bad = true;
+                let is_own = Family::of(c).is_some_and(|quote| family.closes(quote));
+                out.has_own_quote |= is_own;
+                out.has_quote |= !is_own;
                 out.text.push(c);
             }
             'n' if !is_kept => out.text.push('\n'),
@@ -220,7 +230,6 @@ mod tests {
             (r"\ud83d\ude00", "😀", false),
             (r"\ud83d", r"\ud83d", true),
             (r"\d+\.\w", r"\d+\.\w", true),
-            (r"it\'s", "it's", true),
             (r"C:\Users\new\temp", r"C:\Users\new\temp", true),
             (r"C:\\Users\\new\temp", "C:\\Users\\new\temp", false),
             (r"C:\new\temp", "C:\new\temp", false),
@@ -236,15 +245,31 @@ mod tests {
             (r"\u12", r"\u12", true),
             (r"\uzzzz", r"\uzzzz", true),
         ] {
-            let decoded = decode(raw, false);
+            let decoded = decode(raw, Family::Double, false);
             assert_eq!((decoded.text.as_str(), decoded.has_bad), (text, has_bad), "{raw}");
+        }
+    }
+
+    #[test]
+    fn a_backslash_belongs_before_a_quote_that_could_end_the_string() {
+        for (raw, family, has_quote) in [
+            (r"it\'s", Family::Single, false),
+            (r"it\'s", Family::Double, true),
+            (r"it\'s", Family::Backtick, false),
+            (r"it\`s", Family::Single, true),
+            (r"it\’s", Family::WideSingle, false),
+            (r"it\’s", Family::WideDouble, true),
+        ] {
+            let decoded = decode(raw, family, false);
+            assert_eq!(decoded.text, raw.replace('\\', ""), "{raw}");
+            assert_eq!((decoded.has_bad, decoded.has_quote), (false, has_quote), "{raw}");
         }
     }
 
     #[test]
     fn half_an_escape_at_the_end_goes() {
         for raw in [r"a\", r"a\u", r"a\u12", r"a\ud83d", r"a\ud83d\", r"a\ud83d\ude"] {
-            let decoded = decode(raw, true);
+            let decoded = decode(raw, Family::Double, true);
             assert_eq!((decoded.text.as_str(), decoded.is_cut), ("a", true), "{raw}");
         }
     }

@@ -71,6 +71,11 @@ impl<'s> Keys<'s> {
         named.then_some(false)
     }
 
+    /// Whether the value itself may have a member `key`.
+    pub(in crate::json) fn knows_at_root(&self, key: &str) -> bool {
+        Self::knows(&self.root(), key) == Some(true)
+    }
+
     /// The one literal that `word` may be the beginning of where `parts` apply; `None` if it may be
     /// several, or text. Null is the literal `None`.
     pub(super) fn sole_literal(parts: &Parts<'s>, word: &str) -> Option<Option<bool>> {

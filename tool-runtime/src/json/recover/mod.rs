@@ -22,6 +22,7 @@ mod parser;
 mod refusal;
 mod resume;
 mod runs;
+mod skip;
 mod source;
 mod string;
 #[cfg(test)]
@@ -73,18 +74,19 @@ pub(super) fn resume(
 
 /// Whether `fix` may be taken after `count` others.
 pub(super) fn allow(options: &Options, fix: &Fix, count: usize) -> Result<(), Refusal> {
-    let refuse = |limit: String| {
-        let what = format!("to read this, {fix} would be needed, and {limit}");
-        Err(Refusal::new(UnreadableKind::Limit, fix.span.start, what))
+    let limit = if fix.level() > options.max_level {
+        "no repair of this level is allowed".to_owned()
+    } else if fix.risk() > options.max_risk {
+        "no repair of this risk is allowed".to_owned()
+    } else if count >= options.max_fixes {
+        match options.max_fixes {
+            0 => "no repair is allowed".to_owned(),
+            1 => "only one repair is allowed".to_owned(),
+            most => format!("only {most} repairs are allowed"),
+        }
+    } else {
+        return Ok(());
     };
-    if fix.level() > options.max_level {
-        return refuse("no repair of this level is allowed".into());
-    }
-    if fix.risk() > options.max_risk {
-        return refuse("no repair of this risk is allowed".into());
-    }
-    if count >= options.max_fixes {
-        return refuse(format!("no more than {} repairs are allowed", options.max_fixes));
-    }
-    Ok(())
+    let what = format!("{limit}: {}", fix.kind.advice());
+    Err(Refusal::new(UnreadableKind::Limit, fix.span.start, what))
 }

@@ -169,49 +169,6 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         if len > 1 { self.fix(FixKind::Punctuation, start..self.at) } else { Ok(()) }
     }
 
-    /// Passes blanks and comments.
-    #[inline]
-    fn skip(&mut self) -> Result<(), Refusal> {
-        self.at = self.source.skip_plain(self.at);
-        match self.source.byte(self.at) {
-            Some(b'!'..=b'"' | b'$'..=b'.' | b'0'..=b'~') => Ok(()),
-            _ => self.skip_odd(),
-        }
-    }
-
-    fn skip_odd(&mut self) -> Result<(), Refusal> {
-        loop {
-            self.at = self.source.skip_plain(self.at);
-            let Some(byte) = self.source.byte(self.at) else { return Ok(()) };
-            if matches!(byte, b'/' | b'#') {
-                let Some((end, _)) = self.source.comment(self.at) else { return Ok(()) };
-                if self.is_text_with_hash() {
-                    return Ok(());
-                }
-                let is_last = end >= self.source.end() && !self.stack.is_empty();
-                if is_last && self.source.slice(self.at..end).contains(['}', ']']) {
-                    let what = "it is not clear where this comment ends: leave it out";
-                    return Err(Refusal::syntax(self.at, what));
-                }
-                self.fix(FixKind::Comment, self.at..end)?;
-                self.at = end;
-            } else if let Some(len) = self.source.odd_blank(self.at) {
-                self.fix(FixKind::Blank, self.at..self.at + len)?;
-                self.at += len;
-            } else {
-                return Ok(());
-            }
-        }
-    }
-
-    /// `color: #fff` is no comment.
-    fn is_text_with_hash(&self) -> bool {
-        let is_value = self.stack.last().is_some_and(|frame| frame.key.is_some());
-        is_value
-            && self.source.byte(self.at) == Some(b'#')
-            && self.source.byte(self.at + 1).is_some_and(|byte| byte.is_ascii_alphanumeric())
-    }
-
     fn element(&mut self) -> Result<State, Refusal> {
         let Some((sign, len)) = self.sign() else {
             if let Some(comma) = self.stack.last().and_then(|frame| frame.comma) {
@@ -278,6 +235,13 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         match sign {
             b':' => {
                 self.take(len)?;
+                // `"a":: 1`, but not the name of a symbol.
+                if self.source.byte(self.at) == Some(b':')
+                    && self.value_begins(self.at + 1) == Fit::Strong
+                {
+                    self.fix(FixKind::Colon, self.at..self.at + 1)?;
+                    self.at += 1;
+                }
                 Ok(State::Value)
             }
             b'=' => {
@@ -350,6 +314,12 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
                 return Ok(State::Element);
             }
             b'}' | b']' | b')' => return self.closer(sign, len),
+            b';' if self.is_separator(self.at + len) => {
+                let at = self.at;
+                self.at += len;
+                self.fix(FixKind::Semicolon, at..self.at)?;
+                return Ok(State::Element);
+            }
             b'+' | b'-' | b'*' | b'/' | b'%' | b'^' if self.last_is_number => {
                 return Err(Refusal::new(
                     UnreadableKind::Number,
@@ -416,8 +386,7 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
     fn open(&mut self, kind: Kind, len: usize) -> Result<State, Refusal> {
         let limit = self.mode.options.depth();
         if self.stack.len() >= limit {
-            let what = format!("the JSON is nested too deep: more than {limit} levels");
-            return Err(Refusal::new(UnreadableKind::TooDeep, self.at, what));
+            return Err(Refusal::too_deep(self.at, limit));
         }
         let parts = self.parts();
         let start = self.at;

@@ -21,6 +21,12 @@ impl Refusal {
         Self { kind, at, what: what.into() }
     }
 
+    pub(in crate::json) fn too_deep(at: usize, limit: usize) -> Self {
+        let s = if limit == 1 { "" } else { "s" };
+        let what = format!("the JSON is nested deeper than {limit} level{s}");
+        Self::new(UnreadableKind::TooDeep, at, what)
+    }
+
     pub(super) fn syntax(at: usize, what: impl Into<Cow<'static, str>>) -> Self {
         Self::new(UnreadableKind::Syntax, at, what)
     }

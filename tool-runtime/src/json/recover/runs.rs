@@ -79,6 +79,7 @@ impl<B: Build> Parser<'_, '_, B> {
     pub(super) fn in_run(
         &mut self,
         open: usize,
+        family: Family,
         run: usize,
         ends: usize,
     ) -> Result<(String, Range<usize>), Refusal> {
@@ -92,7 +93,10 @@ impl<B: Build> Parser<'_, '_, B> {
             return Err(Refusal::new(UnreadableKind::Syntax, open, TWO_READINGS));
         }
         self.fix(FixKind::Quotes, open..start)?;
-        let decoded = decode(raw, len.is_none());
+        let decoded = decode(raw, family, len.is_none());
+        if decoded.has_quote {
+            self.fix(FixKind::EscapedQuote, start..start + raw.len())?;
+        }
         if decoded.has_bad {
             self.fix(FixKind::Escape, start..start + raw.len())?;
         }

@@ -116,15 +116,8 @@ impl<'t> Source<'t> {
 
     /// The quote at `at`: what closes it, and its length.
     pub(super) fn quote(&self, at: usize) -> Option<(Family, usize)> {
-        let byte = self.byte(at)?;
-        let family = match byte {
-            b'"' => Family::Double,
-            b'\'' => Family::Single,
-            b'`' => Family::Backtick,
-            _ if byte.is_ascii() => return None,
-            _ => Family::of_wide(self.char(at)?)?,
-        };
-        Some((family, self.char(at)?.len_utf8()))
+        let c = self.char(at)?;
+        Some((Family::of(c)?, c.len_utf8()))
     }
 
     /// The literal of JSON at `at` and its length, if a sign of JSON is right behind it.
@@ -158,8 +151,13 @@ impl<'t> Source<'t> {
 }
 
 impl Family {
-    fn of_wide(c: char) -> Option<Self> {
+    /// What the quote `c` opens.
+    pub(super) fn of(c: char) -> Option<Self> {
         Some(match c {
+            '"' => Self::Double,
+            '\'' => Self::Single,
+            '`' => Self::Backtick,
+            _ if c.is_ascii() => return None,
             '“' | '”' | '„' | '‟' | '«' | '»' | '＂' | '″' => Self::WideDouble,
             '‘' | '’' | '‚' | '‛' | '＇' | '′' | '´' => Self::WideSingle,
             '「' | '」' | '『' | '』' => Self::Corner,

@@ -26,6 +26,9 @@ pub(super) struct Inner {
     pub(super) count: usize,
     pub(super) first: usize,
     pub(super) last: usize,
+    /// Apostrophes that could be quotes: they count for no pair, but it is a conclusion that they
+    /// don't end the string.
+    pub(super) apostrophes: Option<Range<usize>>,
     /// The last one seems to open a quotation.
     pub(super) is_open: bool,
     /// One that opened nothing and closed nothing stands before a sign of JSON, as if it ended the
@@ -38,6 +41,17 @@ pub(super) struct Inner {
     /// Line breaks, tabs and other control characters.
     pub(super) controls: Option<Range<usize>>,
     pub(super) has_escapes: bool,
+}
+
+impl Inner {
+    /// From the first of the quotes and apostrophes to the last.
+    fn within(&self) -> Option<Range<usize>> {
+        let quotes = (self.count > 0).then_some(self.first..self.last);
+        match (quotes, self.apostrophes.clone()) {
+            (Some(one), Some(other)) => Some(one.start.min(other.start)..one.end.max(other.end)),
+            (one, other) => one.or(other),
+        }
+    }
 }
 
 /// How a string ends.
@@ -60,7 +74,7 @@ impl<B: Build> Parser<'_, '_, B> {
             return Err(Refusal::syntax(open, "expected a string"));
         };
         if let Some((run, ends)) = self.repeated(open, family, is_key) {
-            return self.in_run(open, run, ends);
+            return self.in_run(open, family, run, ends);
         }
         let start = open + len;
         let mut inner = Inner { counted: start, ..Inner::default() };
@@ -73,14 +87,17 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         // Quotes of another kind than the one that ends it may stand in it.
         let closing = self.source.char(stop).filter(|_| matches!(end, End::Quote(_)));
-        if inner.count > 0 && closing.is_none_or(|quote| raw.contains(quote)) {
-            self.fix(FixKind::InnerQuotes, inner.first..inner.last)?;
+        if let Some(within) = inner.within().filter(|_| closing.is_none_or(|c| raw.contains(c))) {
+            self.fix(FixKind::InnerQuotes, within)?;
         }
         if let Some(controls) = inner.controls {
             self.fix(FixKind::Control, controls)?;
         }
         let text = if inner.has_escapes {
-            let decoded = decode(raw, is_cut);
+            let decoded = decode(raw, family, is_cut);
+            if decoded.has_quote {
+                self.fix(FixKind::EscapedQuote, start..stop)?;
+            }
             if decoded.has_bad {
                 self.fix(FixKind::Escape, start..stop)?;
             }
@@ -208,7 +225,7 @@ impl<B: Build> Parser<'_, '_, B> {
     fn is_end(&mut self, at: usize, len: usize, inner: &mut Inner) -> Result<bool, Refusal> {
         let fit = self.value_fits(at + len);
         if fit == Fit::No {
-            return Ok(false);
+            return Ok(inner.count == 0 && self.ends_before_semicolon(at + len));
         }
         if inner.count == 0 {
             if fit == Fit::Weak {
@@ -250,8 +267,17 @@ impl<B: Build> Parser<'_, '_, B> {
         }
     }
 
+    /// Whether a semicolon that stands for a comma follows, and then no words.
+    fn ends_before_semicolon(&mut self, at: usize) -> bool {
+        let semicolon = self.source.skip_blanks(at);
+        let Some((b';', len)) = self.source.sign(semicolon) else { return false };
+        let next = self.source.skip_blanks(semicolon + len);
+        let is_word = self.source.char(next).is_some_and(char::is_alphabetic);
+        !is_word && self.is_separator(next)
+    }
+
     /// Only closing brackets follow, up to the end of the text.
-    fn closes_text(&mut self, at: usize) -> bool {
+    pub(super) fn closes_text(&mut self, at: usize) -> bool {
         let is_tail = |byte: &u8| b" \t\r\n}])".contains(byte);
         let rest = self.source.rest_bytes(at);
         let len = rest.iter().position(|byte| !is_tail(byte)).unwrap_or(rest.len());
@@ -277,7 +303,8 @@ impl<B: Build> Parser<'_, '_, B> {
         let after = self.source.char(at + len).unwrap_or(' ');
         if before.is_alphanumeric() && after.is_alphanumeric() && self.source.byte(at) != Some(b'"')
         {
-            // An apostrophe.
+            let first = inner.apostrophes.take().map_or(at, |span| span.start);
+            inner.apostrophes = Some(first..at + len);
             return;
         }
         if inner.count == 0 {

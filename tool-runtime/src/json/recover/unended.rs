@@ -87,8 +87,11 @@ impl<B: Build> Parser<'_, '_, B> {
             // What is cut off inside a key has no colon yet.
             let Some((name, value)) = content.split_once(':') else {
                 // Behind a quote that may have ended it, or brackets, there was more than a key.
-                let is_cut = inner.count == 0 && closers.is_none();
-                return if is_cut { Ok((end, End::Cut)) } else { Err(unsettled) };
+                if inner.count > 0 {
+                    let what = "expected `:` behind this quote, if it ends the key";
+                    return Err(Refusal::syntax(inner.first, what));
+                }
+                return if closers.is_none() { Ok((end, End::Cut)) } else { Err(unsettled) };
             };
             // `{"key: 1}`, `{'key": 1}`
             let name = name.trim_end();

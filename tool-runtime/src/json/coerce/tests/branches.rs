@@ -3,7 +3,11 @@
 use serde_json::json;
 
 use super::{changed, kept, member_changed, member_kept, read};
-use crate::json::{FixKind::*, coerce::coerce, sound::read_sound};
+use crate::json::{
+    FixKind::*,
+    coerce::{Coerced, coerce},
+    sound::read_sound,
+};
 
 #[test]
 fn references_and_branches_are_followed() {
@@ -114,7 +118,8 @@ fn depth_ends() {
     for depth in [5, 100, 512] {
         let text = "[".repeat(depth) + "\"1\"" + &"]".repeat(depth);
         let node = read_sound(&text, 0).unwrap();
-        let (settled, fixes) = coerce(node, &schema, text.len(), &mut |_, _| None);
+        let Coerced { node: settled, fixes, .. } =
+            coerce(node, &schema, text.len(), &mut |_, _| None);
         assert_eq!(fixes.is_empty(), settled.to_json() == text, "{depth}");
         assert_eq!(fixes.is_empty(), depth > 5, "{depth}");
     }

@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
-use super::{changed, kept, member_changed, member_kept};
-use crate::json::FixKind::*;
+use super::{changed, kept, member, member_changed, member_kept};
+use crate::json::{FixKind::*, UnreadableKind, parse_as};
 
 #[test]
 fn objects_and_lists_come_out_of_their_text() {
@@ -137,4 +137,29 @@ fn a_key_is_spelled_as_the_schema_does() {
         &json!({"type": "object", "properties": {"in_it": {"type": "object", "properties": {"a_a": {}}}}}),
         &[(r#"{"inIt":{"aA":1}}"#, r#"{"in_it":{"a_a":1}}"#, &[KeyCase, KeyCase])],
     );
+}
+
+/// What is put into a list, or comes out of a text, may stand deeper than it was.
+#[test]
+fn no_repair_makes_a_value_too_deep() {
+    let schema = member(&json!({"type": "array"}));
+    for (levels, fits) in [(125, true), (126, true), (127, false)] {
+        let list = "[".repeat(levels) + &"]".repeat(levels);
+        let text = json!({ "v": list }).to_string();
+        match parse_as(&text, &schema) {
+            Ok(parsed) => assert!(fits && parsed.fixes[0].kind == EncodedTwice, "{levels}"),
+            Err(error) => assert!(!fits && error.kind() == UnreadableKind::TooDeep, "{levels}"),
+        }
+        let one = r#"{"v":"#.repeat(levels) + "1" + &"}".repeat(levels);
+        let listed = parse_as(
+            &one,
+            &json!({"type": "object", "properties": {"v": {
+                "type": "array", "items": {"type": "object"},
+            }}}),
+        );
+        match listed {
+            Ok(parsed) => assert!(fits && parsed.fixes[0].kind == Listed, "{levels}"),
+            Err(error) => assert!(!fits && error.kind() == UnreadableKind::TooDeep, "{levels}"),
+        }
+    }
 }

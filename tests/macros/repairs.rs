@@ -1,0 +1,149 @@
+//! What a tool takes of arguments that had to be repaired, and what the model is told where it doesn't.
+
+use tool_runtime::json::FixKind;
+use tool_runtime::{Dispatcher, ToolCall};
+
+use super::*;
+
+/// Writes lines.
+#[tool(effect = "write")]
+async fn write(#[arg(default)] lines: Vec<String>, note: Option<String>) -> String {
+    format!("{} {note:?}", lines.join("+"))
+}
+
+/// Says nothing of its effect.
+#[tool]
+async fn post(#[arg(default)] lines: Vec<String>, note: Option<String>) -> String {
+    format!("{} {note:?}", lines.join("+"))
+}
+
+/// Writes what there is.
+#[tool(effect = "write", repair = "lossy")]
+async fn write_all(#[arg(default)] lines: Vec<String>, note: Option<String>) -> String {
+    format!("{} {note:?}", lines.join("+"))
+}
+
+/// Looks for lines.
+#[tool(effect = "read")]
+async fn look(#[arg(default)] lines: Vec<String>, note: Option<String>) -> String {
+    format!("{} {note:?}", lines.join("+"))
+}
+
+/// Wants it plain.
+#[tool(effect = "read", repair = "none")]
+async fn plain(a: i64) -> i64 {
+    a
+}
+
+/// Wherever the text is cut off, a file isn't written from half of it.
+#[tokio::test]
+async fn what_changes_something_takes_no_text_that_was_cut_off() {
+    for (text, taken) in [
+        (r#"{"lines": ["a", "b""#, "a+b None"),
+        (r#"{"lines": ["a", "b"]"#, "a+b None"),
+        (r#"{"lines": ["a"], "note": "b""#, "a Some(\"b\")"),
+        (r#"{"lines": ["a"], "note": "b"#, "a Some(\"b\")"),
+        (r#"{"lines": ["a"],"#, "a None"),
+        (r#"{"lines": ["a"], "no"#, "a None"),
+        ("{", " None"),
+        ("```json\n{\"lines\": [\"a\"", "a None"),
+    ] {
+        for tool in [&write {} as &dyn Tool, &post {}] {
+            let error = tool.call(text.into(), &ToolContext::default()).await.unwrap_err();
+            assert_eq!(error.kind(), ToolErrorKind::Validation);
+            assert!(error.text().contains("cut off"), "{text}: {}", error.text());
+            assert!(error.text().contains("Send it whole"), "{text}: {}", error.text());
+        }
+        assert_eq!(call(&write_all {}, text).await.unwrap(), taken, "{text}");
+        assert_eq!(call(&look {}, text).await.unwrap(), taken, "{text}");
+    }
+    // A closer that lacks in the middle is no cut.
+    let text = r#"{"lines": ["a", "b"}"#;
+    assert_eq!(call(&write {}, text).await.unwrap(), "a+b None");
+}
+
+#[tokio::test]
+async fn a_refusal_says_which_mend_to_make_and_where() {
+    assert_eq!(
+        refusal(&plain {}, "{\"a\": '1',}").await,
+        "`plain` was not called: its arguments are wrong.\n\
+         - this tool takes no such repair: leave out the quotes around this value at line 1 \
+         column 7, near `{\"a\": '1',}`\n\
+         - this tool takes no such repair: leave out the stray comma at line 1 column 10, near \
+         `{\"a\": '1',}`\n\
+         Call it again with this put right."
+    );
+    let many = refusal(&plain {}, "Here: {a: '1', b: 2,}").await;
+    assert_eq!(many.lines().count(), 6, "{many}");
+    assert!(many.contains("and 2 more of the kind"), "{many}");
+}
+
+#[tokio::test]
+async fn a_whole_number_needs_no_repair_to_be_an_integer() {
+    for text in [r#"{"a": 3}"#, r#"{"a": 3.0}"#, r#"{"a": 3e0}"#] {
+        assert_eq!(call(&plain {}, text).await.unwrap(), "3", "{text}");
+    }
+    assert!(refusal(&plain {}, r#"{"a": "3.0"}"#).await.contains("leave out the quotes"));
+}
+
+#[tokio::test]
+async fn what_was_refused_is_told_to_those_who_watch() {
+    let dispatcher = Dispatcher::new(tools![plain, write].try_into().unwrap());
+    let batch = [("plain", "```{\"a\": 1}```"), ("write", "{\"lines\": [\"a\""), ("plain", "[1")];
+    let calls = batch.map(|(name, text)| ToolCall::new("", name, text));
+    let done = dispatcher.dispatch(calls.into()).await;
+    let kinds = |at: usize| done[at].fixes.iter().map(|fix| fix.kind).collect::<Vec<_>>();
+    assert_eq!(kinds(0), [FixKind::Fence, FixKind::Fence]);
+    assert_eq!(kinds(1), [FixKind::MissingCloser, FixKind::MissingCloser]);
+    assert_eq!(kinds(2), []);
+    assert!(done.iter().all(|done| done.is_failure() && done.decoded.is_none()));
+}
+
+#[tokio::test]
+async fn the_arguments_of_another_tool_are_refused() {
+    let tagged = "<function=look>{\"note\": \"b\"}</function>";
+    let ctx = ToolContext::new(ToolCall::new("", "look", tagged));
+    assert_eq!(look {}.call(tagged.into(), &ctx).await.unwrap().as_text(), " Some(\"b\")");
+    for name in ["look", "Look", "functions.look", "default_api:look", "notes__look"] {
+        let text = json!({"name": name, "arguments": {"note": "b"}});
+        let call = ToolCall::new("", "look", text.to_string());
+        let output = look {}.call(call.arguments.clone(), &ToolContext::new(call)).await;
+        assert_eq!(output.unwrap().as_text(), " Some(\"b\")", "{name}");
+    }
+    for text in [
+        json!({"name": "write", "arguments": {"note": "b"}}),
+        json!({"name": "write", "parameters": {}}),
+        json!({"function": "write", "arguments": {"note": "b"}}),
+        json!({"type": "function", "function": {"name": "write", "arguments": "{\"note\": \"b\"}"}}),
+        json!([{"name": "write", "arguments": {"note": "b"}}]),
+        json!({"name": "write", "arguments": {"name": "look", "arguments": {"note": "b"}}}),
+    ]
+    .map(|envelope| envelope.to_string())
+    .into_iter()
+    .chain([
+        "<function=write>{\"note\": \"b\"}</function>".to_owned(),
+        "<tool_call>\n<invoke name=\"write\">{\"note\": \"b\"}</invoke>".to_owned(),
+    ]) {
+        let error = refusal(&look {}, text.as_str()).await;
+        let told =
+            "they are those of a call of `write`: call that, or send the arguments of `look`";
+        assert!(error.contains(told), "{text}: {error}");
+    }
+    // The name is another tool's of the same provider, or another provider's.
+    let text = json!({"name": "jira__look", "arguments": {"note": "b"}}).to_string();
+    let call = ToolCall::new("", "github__look", text);
+    let output = look {}.call(call.arguments.clone(), &ToolContext::new(call)).await;
+    assert!(output.unwrap_err().text().contains("`jira__look`"));
+}
+
+/// Takes a call as its arguments.
+#[tool(effect = "read")]
+async fn relay(name: String, arguments: Value) -> String {
+    format!("{name} {arguments}")
+}
+
+#[tokio::test]
+async fn a_tool_may_take_a_call_itself() {
+    let text = r#"{"name": "write", "arguments": {"note": "b"}}"#;
+    assert_eq!(call(&relay {}, text).await.unwrap(), r#"write {"note":"b"}"#);
+}

@@ -8,6 +8,8 @@ mod faults;
 mod retries;
 #[path = "support/server.rs"]
 mod server;
+#[path = "support/streamed.rs"]
+mod streamed;
 #[path = "openai/streams.rs"]
 mod streams;
 

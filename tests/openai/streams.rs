@@ -2,31 +2,13 @@
 
 use serde_json::{Value, json};
 use tool_runtime::providers::OpenAi;
-use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError};
+use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError};
 
 use crate::canned::{Canned, Reply};
+use crate::streamed::{cuts, streamed};
 
 fn model(reply: Reply) -> OpenAi {
     OpenAi::new("http://models.invalid/v1", "m").transport(Canned::new([reply])).retries(0)
-}
-
-/// What came of a stream, and what was told on the way: text, reasoning, and each call with its
-/// arguments.
-async fn streamed(reply: Reply) -> (Result<ChatReply, ModelError>, [String; 2], Vec<[String; 2]>) {
-    let (mut texts, mut calls) = ([String::new(), String::new()], Vec::<[String; 2]>::new());
-    let reply = model(reply)
-        .stream(ChatRequest::new(&[Message::user("Hello")]), &mut |delta| match delta {
-            Delta::Text(text) => texts[0] += text,
-            Delta::Reasoning(text) => texts[1] += text,
-            Delta::Call { place, name } => {
-                assert_eq!(place, calls.len());
-                calls.push([name.to_owned(), String::new()]);
-            }
-            Delta::Arguments { place, text } => calls[place][1] += text,
-            other => panic!("{other:?}"),
-        })
-        .await;
-    (reply, texts, calls)
 }
 
 async fn whole(message: &Value, finish: &str, usage: &Value) -> ChatReply {
@@ -153,21 +135,17 @@ async fn wherever_it_is_cut_it_is_the_same() {
         let expected = whole(&message, finish, &usage).await;
         for end in ["\n", "\r\n"] {
             let bytes = stream(&deltas, Some(finish), &usage, end);
-            let mut cuts: Vec<Vec<Vec<u8>>> = (0..=bytes.len())
-                .map(|at| vec![bytes[..at].to_vec(), bytes[at..].to_vec()])
-                .collect();
-            cuts.push(bytes.chunks(1).map(<[u8]>::to_vec).collect());
-            for pieces in cuts {
-                let (reply, texts, calls) = streamed(Reply::new(200, pieces)).await;
+            for pieces in cuts(&bytes) {
+                let (reply, told) = streamed(&model(Reply::new(200, pieces))).await;
                 let reply = reply.unwrap();
                 assert_eq!(reply, expected, "{message}");
                 let said = Message::Assistant { parts: reply.parts };
-                assert_eq!(texts[0], said.text());
+                assert_eq!(told.text, said.text());
                 let called: Vec<_> = said
                     .calls()
                     .map(|call| [call.name.clone(), call.arguments.to_text().into_owned()])
                     .collect();
-                assert_eq!(calls, called);
+                assert_eq!(told.calls, called);
             }
         }
     }
@@ -180,13 +158,13 @@ async fn a_stream_that_is_cut_off_is_no_reply() {
         let bytes = stream(&deltas, None, &usage, "\n");
         let text = String::from_utf8(bytes).unwrap().replace("data: [DONE]\n\n", "");
         for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
-            let (reply, _, _) = streamed(Reply::text(200, &text[..at])).await;
+            let (reply, _) = streamed(&model(Reply::text(200, &text[..at]))).await;
             let error = reply.unwrap_err();
             assert!(matches!(error, ModelError::Malformed { .. }), "{at}: {error:?}");
         }
         let mut breaks = Reply::text(200, &text);
         breaks.breaks = true;
-        let (reply, _, _) = streamed(breaks).await;
+        let (reply, _) = streamed(&model(breaks)).await;
         assert!(matches!(reply, Err(ModelError::Unreachable { .. })), "{reply:?}");
     }
 }
@@ -201,12 +179,12 @@ async fn an_error_in_the_midst_is_named() {
         ("<html>", "expected value"),
     ] {
         let text = format!("{start}data: {event}\n\n");
-        let (reply, _, _) = streamed(Reply::text(200, &text)).await;
+        let (reply, _) = streamed(&model(Reply::text(200, &text))).await;
         let error = reply.unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");
     }
     let mut bytes = start.as_bytes().to_vec();
     bytes.extend_from_slice(b"data: \"\xc3\n\n");
-    let (reply, _, _) = streamed(Reply::new(200, vec![bytes])).await;
+    let (reply, _) = streamed(&model(Reply::new(200, vec![bytes]))).await;
     assert!(reply.unwrap_err().to_string().contains("UTF-8"));
 }

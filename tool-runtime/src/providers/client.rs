@@ -1,5 +1,5 @@
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -44,7 +44,11 @@ pub struct Client<C> {
 
 #[derive(Clone)]
 enum Carrier {
-    Web(Web),
+    /// Made when it is first needed, for to read the machine's certificates takes a while.
+    Web {
+        made: Arc<OnceLock<Web>>,
+        connect: Duration,
+    },
     Own(Arc<dyn Transport>),
 }
 
@@ -55,7 +59,7 @@ impl<C: Codec> Client<C> {
         Self {
             codec,
             model: model.into(),
-            transport: Carrier::Web(Web::to(&endpoint, CONNECT)),
+            transport: Carrier::Web { made: Arc::default(), connect: CONNECT },
             endpoint,
             key: None,
             headers: Headers::default(),
@@ -94,8 +98,8 @@ impl<C: Codec> Client<C> {
     /// program's own has its own limit.
     #[must_use]
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
-        if let Carrier::Web(web) = &mut self.transport {
-            *web = Web::to(&self.endpoint, limit);
+        if let Carrier::Web { made, connect } = &mut self.transport {
+            (*made, *connect) = (Arc::default(), limit);
         }
         self
     }
@@ -130,9 +134,16 @@ impl<C: Codec> Client<C> {
     pub fn check(&self) -> Result<(), ModelError> {
         self.endpoint.check()?;
         match &self.transport {
-            Carrier::Web(web) => web.check().map(|_| ()).map_err(|error| self.failed(error)),
+            Carrier::Web { made, connect } => {
+                let checked = self.web(made, *connect).check();
+                checked.map(|_| ()).map_err(|error| self.failed(error))
+            }
             Carrier::Own(_) => Ok(()),
         }
+    }
+
+    fn web<'w>(&self, made: &'w OnceLock<Web>, connect: Duration) -> &'w Web {
+        made.get_or_init(|| Web::to(&self.endpoint, connect))
     }
 
     fn sent(
@@ -181,7 +192,7 @@ impl<C: Codec> Client<C> {
     /// Sends it and waits for a status of success.
     async fn open(&self, request: &HttpRequest) -> Result<HttpReply, ModelError> {
         let sent = match &self.transport {
-            Carrier::Web(web) => web.send(request),
+            Carrier::Web { made, connect } => self.web(made, *connect).send(request),
             Carrier::Own(own) => own.send(request),
         };
         let limit = self.first_byte.unwrap_or(self.limit);

@@ -1,0 +1,114 @@
+//! Any conversation becomes a request that the API takes.
+
+use std::collections::HashSet;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tool_runtime::{
+    AssistantPart, ChatRequest, Message, Reasoning, ToolCall, ToolResult, UserPart,
+};
+
+use crate::sent;
+
+/// The rules of "How to implement tool use" and of the reference's errors, read off a request.
+fn broken_rule(body: &Value) -> Option<String> {
+    let messages = body["messages"].as_array()?;
+    let blocks = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
+    let ids = |message: Option<&Value>, kind: &str, member: &str| -> Vec<String> {
+        let blocks = message.map(blocks).unwrap_or_default();
+        let of_kind = blocks.iter().filter(|block| block["type"] == kind);
+        of_kind.map(|block| block[member].as_str().unwrap().to_owned()).collect()
+    };
+    let is_word = |id: &str| {
+        let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+        !id.is_empty() && id.bytes().all(is_sign)
+    };
+    let mut used = HashSet::new();
+    for (place, message) in messages.iter().enumerate() {
+        let expected = if place % 2 == 0 { "user" } else { "assistant" };
+        if message["role"] != expected {
+            return Some(format!("{place} is not of the {expected}"));
+        }
+        let blocks = blocks(message);
+        if blocks.is_empty() {
+            return Some(format!("{place} is empty"));
+        }
+        let blank = |block: &&Value| {
+            block["type"] == "text" && block["text"].as_str().unwrap().trim().is_empty()
+        };
+        if blocks.iter().any(|block| blank(&block)) {
+            return Some(format!("a text of {place} is blank"));
+        }
+        let calls = ids(Some(message), "tool_use", "id");
+        let results = ids(messages.get(place + 1), "tool_result", "tool_use_id");
+        if let Some(id) = calls.iter().find(|id| !is_word(id) || !used.insert((*id).clone())) {
+            return Some(format!("the id {id:?} is no word, or comes twice"));
+        }
+        if expected == "assistant" && calls != results {
+            return Some(format!("the calls {calls:?} are answered by {results:?}"));
+        }
+        if place == 0 && !ids(Some(message), "tool_result", "tool_use_id").is_empty() {
+            return Some("results come first".into());
+        }
+        let first_other = blocks.iter().position(|block| block["type"] != "tool_result");
+        let behind = blocks.iter().skip(first_other.unwrap_or(blocks.len()));
+        if behind.into_iter().any(|block| block["type"] == "tool_result") {
+            return Some(format!("a result of {place} stands behind something else"));
+        }
+        let no_object = |block: &&Value| block["type"] == "tool_use" && !block["input"].is_object();
+        if blocks.iter().any(|block| no_object(&block)) {
+            return Some(format!("an input of {place} is no object"));
+        }
+    }
+    None
+}
+
+fn id() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-c]", Just(String::new()), Just("a.b:1".to_owned()), "\\PC{1,3}"]
+}
+
+fn message() -> impl Strategy<Value = Message> {
+    let text = || prop_oneof![Just(" \n".to_owned()), ".{0,3}"];
+    let arguments = prop_oneof![Just("{}"), Just(""), Just("[1]"), Just("{a: 1"), Just("no")];
+    let call = (id(), arguments).prop_map(|(id, text)| ToolCall::new(id, "t", text));
+    let part = prop_oneof![
+        text().prop_map(|text| AssistantPart::Text { text }),
+        call.prop_map(AssistantPart::Call),
+        Just(AssistantPart::Reasoning(Reasoning::new(
+            "anthropic",
+            "",
+            json!({ "type": "redacted_thinking", "data": "xx" })
+        ))),
+    ];
+    let result = (id(), any::<bool>()).prop_map(|(id, failed)| {
+        let call = ToolCall::new(id, "t", "{}");
+        match failed {
+            true => ToolResult::failure(&call, "TOOL_PANICKED", "crashed"),
+            false => ToolResult::success(&call, "done"),
+        }
+    });
+    prop_oneof![
+        text().prop_map(|text| Message::System { text }),
+        prop::collection::vec(text().prop_map(|text| UserPart::Text { text }), 0..3)
+            .prop_map(|parts| Message::User { parts }),
+        prop::collection::vec(part, 0..4).prop_map(|parts| Message::Assistant { parts }),
+        prop::collection::vec(result, 0..4).prop_map(|results| Message::Tool { results }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_conversation_is_taken(messages in prop::collection::vec(message(), 0..8)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        let body = runtime.block_on(sent(ChatRequest::new(&messages)));
+        prop_assert_eq!(broken_rule(&body), None, "{}", body);
+    }
+}
+
+/// `PROPTEST_CASES=1000000 cargo test --release -p tool-tests --features anthropic --test anthropic any_conversation`
+fn cases() -> u32 {
+    let told = std::env::var("PROPTEST_CASES").ok();
+    told.and_then(|told| told.parse().ok()).unwrap_or(2_000)
+}

@@ -1,0 +1,155 @@
+//! Streams, cut wherever they may be: in the end they say what a whole message says.
+
+use serde_json::{Value, json};
+use tool_runtime::{ChatModel, ChatRequest, Message, ModelError};
+
+use crate::canned::{Canned, Reply};
+use crate::client;
+use crate::streamed::{cuts, streamed};
+
+/// A message, and how its texts are cut: in two, if they have more than one character.
+fn events(content: &[Value], reason: &str) -> Vec<Value> {
+    let mut events = vec![
+        json!({ "type": "message_start", "message": { "role": "assistant", "content": [],
+            "usage": { "input_tokens": 7, "cache_read_input_tokens": 2, "output_tokens": 1 } } }),
+        json!({ "type": "ping" }),
+    ];
+    for (index, block) in content.iter().enumerate() {
+        let halves = |text: &str| {
+            let middle = text.char_indices().nth(text.chars().count() / 2).map_or(0, |(at, _)| at);
+            [text[..middle].to_owned(), text[middle..].to_owned()]
+        };
+        let (mut start, mut deltas) = (block.clone(), Vec::new());
+        for (member, kind, name) in [
+            ("text", "text_delta", "text"),
+            ("thinking", "thinking_delta", "thinking"),
+            ("signature", "signature_delta", "signature"),
+        ] {
+            let Some(text) = block.get(member).and_then(Value::as_str) else { continue };
+            start[member] = "".into();
+            deltas.extend(halves(text).map(|half| json!({ "type": kind, name: half })));
+        }
+        if let Some(input) = block.get("input") {
+            start["input"] = json!({});
+            let text = if *input == json!({}) { String::new() } else { input.to_string() };
+            let pieces = halves(&text);
+            let piece = |text| json!({ "type": "input_json_delta", "partial_json": text });
+            deltas.extend(pieces.map(piece));
+        }
+        events
+            .push(json!({ "type": "content_block_start", "index": index, "content_block": start }));
+        events.extend(
+            deltas.into_iter().map(
+                |delta| json!({ "type": "content_block_delta", "index": index, "delta": delta }),
+            ),
+        );
+        events.push(json!({ "type": "content_block_stop", "index": index }));
+    }
+    events.push(json!({ "type": "message_delta", "delta": { "stop_reason": reason },
+        "usage": { "output_tokens": 9 } }));
+    events.push(json!({ "type": "message_stop" }));
+    events
+}
+
+fn stream(events: &[Value]) -> String {
+    let event = |event: &Value| {
+        let name = event["type"].as_str().unwrap();
+        format!("event: {name}\ndata: {event}\n\n")
+    };
+    events.iter().map(event).collect()
+}
+
+fn contents() -> Vec<Vec<Value>> {
+    let call = |id: &str, input: Value| json!({ "type": "tool_use", "id": id, "name": "add", "input": input });
+    vec![
+        vec![],
+        vec![json!({ "type": "text", "text": "Hello, é🙂" })],
+        vec![
+            json!({ "type": "thinking", "thinking": "Hmm.", "signature": "c2ln=" }),
+            json!({ "type": "redacted_thinking", "data": "xx" }),
+            json!({ "type": "text", "text": "One moment." }),
+            call("a", json!({ "a": "é🙂\n", "b": [1, 2.5, { "c": null }] })),
+            call("b", json!({})),
+            json!({ "type": "text", "text": "!" }),
+        ],
+    ]
+}
+
+#[tokio::test]
+async fn wherever_it_is_cut_it_is_the_same() {
+    for content in contents() {
+        let usage = json!({ "input_tokens": 7, "cache_read_input_tokens": 2, "output_tokens": 9 });
+        let body = json!({ "content": content, "stop_reason": "tool_use", "usage": usage });
+        let whole = Canned::new([Reply::text(200, &body.to_string())]);
+        let expected = client(&whole).reply(ChatRequest::new(&[])).await.unwrap();
+        for pieces in cuts(stream(&events(&content, "tool_use")).as_bytes()) {
+            let (reply, told) = streamed(&client(&Canned::new([Reply::new(200, pieces)]))).await;
+            let reply = reply.unwrap();
+            assert_eq!(reply, expected);
+            let said = Message::Assistant { parts: reply.parts };
+            assert_eq!(told.text, said.text());
+            assert_eq!(told.reasoning, if content.len() > 1 { "Hmm." } else { "" });
+            let names: Vec<_> = said.calls().map(|call| call.name.as_str()).collect();
+            assert_eq!(told.calls.iter().map(|[name, _]| name).collect::<Vec<_>>(), names);
+        }
+    }
+}
+
+/// Blocks are told from each other by their index, whatever the order of their pieces.
+#[tokio::test]
+async fn calls_that_come_in_turns_stay_apart() {
+    let start = |index: u64| {
+        let block =
+            json!({ "type": "tool_use", "id": index.to_string(), "name": "add", "input": {} });
+        json!({ "type": "content_block_start", "index": index, "content_block": block })
+    };
+    let piece = |index: u64, text: &str| {
+        let delta = json!({ "type": "input_json_delta", "partial_json": text });
+        json!({ "type": "content_block_delta", "index": index, "delta": delta })
+    };
+    let list = [
+        start(0),
+        start(1),
+        piece(1, "{\"b\":"),
+        piece(0, "{\"a\": 1"),
+        piece(1, " 2}"),
+        piece(0, ", }"),
+        json!({ "type": "message_stop" }),
+    ];
+    let canned = Canned::new([Reply::text(200, &stream(&list))]);
+    let (reply, told) = streamed(&client(&canned)).await;
+    let said = Message::Assistant { parts: reply.unwrap().parts };
+    // What is damaged stays as it was written.
+    let arguments: Vec<_> = said.calls().map(|call| call.arguments.to_text()).collect();
+    assert_eq!(arguments, ["{\"a\": 1, }", "{\"b\":2}"]);
+    assert_eq!(told.calls[1][1], "{\"b\": 2}");
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut_off_is_no_reply() {
+    for content in contents() {
+        let mut events = events(&content, "end_turn");
+        events.truncate(events.len() - 2);
+        let text = stream(&events);
+        for at in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
+            let canned = Canned::new([Reply::text(200, &text[..at])]);
+            let error = streamed(&client(&canned)).await.0.unwrap_err();
+            assert!(matches!(error, ModelError::Malformed { .. }), "{at}: {error:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_the_midst_is_named() {
+    let start = stream(&events(&contents()[1], "end_turn")[..4]);
+    for (event, expected) in [
+        (r#"{"type": "error", "error": {"type": "overloaded_error"}}"#, "status 200"),
+        (r#"{"type": "error", "error": {"type": "odd", "message": "odd"}}"#, "an error, odd"),
+        (r#"{"type": "content_block_delta", "index": 7, "delta": {}}"#, "never began"),
+        (r#"{"type": "content_block_"#, "EOF"),
+    ] {
+        let canned = Canned::new([Reply::text(200, &format!("{start}data: {event}\n\n"))]);
+        let error = streamed(&client(&canned)).await.0.unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}

@@ -44,7 +44,7 @@ pub struct Paused {
     pub(super) turn: Turn,
     pub(super) pending: Vec<PendingCall>,
     pub(super) decisions: Vec<Decision>,
-    /// The tools that may run for the rest of the run, and who said so.
+    /// The full names of the tools that may run for the rest of the run, and who said so.
     pub(super) approved: BTreeMap<String, String>,
 }
 
@@ -54,6 +54,8 @@ pub struct Paused {
 pub struct PendingCall {
     /// The call as the model made it.
     pub call: ToolCall,
+    /// Its tool, by its [full name](crate::ToolDefinition::full_name).
+    pub tool: String,
     /// What its tool would be given.
     pub arguments: Value,
 }
@@ -87,8 +89,8 @@ impl Paused {
         let is_it = |pending: &&PendingCall| pending.call.id == *call;
         let pending = self.pending.iter().find(is_it).ok_or_else(|| NotPending(call.clone()))?;
         self.decisions.retain(|decision| decision.call != *call);
-        let arguments = pending.arguments.clone();
-        self.decisions.push(Decision::new(call.clone(), arguments, approval, by));
+        let PendingCall { tool, arguments, .. } = pending.clone();
+        self.decisions.push(Decision::new(call.clone(), tool, arguments, approval, by));
         Ok(())
     }
 
@@ -96,10 +98,7 @@ impl Paused {
     pub(super) fn approved(&self) -> BTreeMap<String, String> {
         let mut approved = self.approved.clone();
         let for_run = self.decisions.iter().filter(|it| it.approval == Approval::ForRun);
-        for Decision { call, by, .. } in for_run {
-            let pending = self.pending.iter().find(|pending| pending.call.id == *call);
-            approved.extend(pending.map(|pending| (pending.call.name.clone(), by.clone())));
-        }
+        approved.extend(for_run.map(|it| (it.tool.clone(), it.by.clone())));
         approved
     }
 }

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::paused::{Paused, PendingCall};
 use super::{Agent, Answer, Offered, Outcome, Prompt, Step, StopReason, Stopped, Turn};
-use crate::dispatch::{Batch, Dispatch, Dispatcher};
+use crate::dispatch::{Batch, Dispatcher};
 use crate::event::{
     EffectRecord, EventKind, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
 };
@@ -110,8 +110,16 @@ impl<'a> Run<'a> {
         let done = match &self.agent.elsewhere {
             None => self.dispatcher.dispatch_on(tools, batch).await,
             Some(elsewhere) => {
-                let mut done = dispatched(elsewhere.as_ref(), batch, calls).await;
-                done.iter_mut().for_each(|execution| self.dispatcher.hide_in_result(execution));
+                self.dispatcher.look_out(tools, calls.iter());
+                for call in &calls {
+                    self.tell(|| ToolEvent::Started { call: call.clone() });
+                }
+                let done = Guarded::new(|| elsewhere.dispatch(batch), |Panic(_)| Vec::new()).await;
+                let mut done = self.each_once(calls, done);
+                for execution in &mut done {
+                    self.dispatcher.hide_in_result(execution);
+                    self.dispatcher.tell_end(&self.origin(), execution);
+                }
                 done
             }
         };
@@ -124,7 +132,7 @@ impl<'a> Run<'a> {
             Box::new(Paused {
                 run: self.run,
                 turn: self.turn.clone(),
-                pending: pending.iter().map(waiting).collect(),
+                pending: pending.iter().map(|execution| waiting(execution, tools)).collect(),
                 decisions: Vec::new(),
                 approved: self.dispatcher.approved(),
             })
@@ -176,11 +184,25 @@ impl<'a> Run<'a> {
         // Calls that the turn answered itself have their result now.
         if let Some(Message::Tool { results }) = told.next() {
             for (call, result) in said.calls().zip(results) {
-                let unrun = || ToolExecution::new(call.clone(), result.clone());
+                let unrun = || self.dispatcher.unrun(call.clone(), result.clone());
                 self.dispatcher.tell(&asked, || ToolEvent::Finished(unrun()));
             }
         }
         Ok(())
+    }
+
+    /// One execution for each call, whatever foreign code gives back.
+    fn each_once(&self, calls: Vec<ToolCall>, mut done: Vec<ToolExecution>) -> Vec<ToolExecution> {
+        let of_call = |call: ToolCall| {
+            let place = done.iter().position(|execution| execution.result.call == call.id);
+            place.map(|place| done.swap_remove(place)).unwrap_or_else(|| {
+                let text = "The result of this call was lost; it may have had effects.";
+                let code = ToolErrorKind::Indeterminate.code();
+                let result = ToolResult::failure(&call, code, text);
+                self.dispatcher.unrun(call, result)
+            })
+        };
+        calls.into_iter().map(of_call).collect()
     }
 
     fn origin(&self) -> Origin {
@@ -192,28 +214,15 @@ impl<'a> Run<'a> {
     }
 }
 
-fn waiting(execution: &ToolExecution) -> PendingCall {
+fn waiting(execution: &ToolExecution, tools: &Snapshot) -> PendingCall {
     let arguments = execution.arguments().unwrap_or_default();
-    PendingCall { call: execution.call.clone(), arguments }
+    let name = &execution.changed.as_deref().unwrap_or(&execution.call).name;
+    PendingCall { call: execution.call.clone(), tool: full_name(name, tools), arguments }
 }
 
-/// One execution for each call, whatever foreign code gives back.
-async fn dispatched(
-    elsewhere: &dyn Dispatch,
-    batch: Batch,
-    calls: Vec<ToolCall>,
-) -> Vec<ToolExecution> {
-    let mut done = Guarded::new(|| elsewhere.dispatch(batch), |Panic(_)| Vec::new()).await;
-    let of_call = |call: ToolCall| {
-        let place = done.iter().position(|execution| execution.result.call == call.id);
-        place.map(|place| done.swap_remove(place)).unwrap_or_else(|| {
-            let text = "The result of this call was lost; it may have had effects.";
-            let code = ToolErrorKind::Indeterminate.code();
-            let result = ToolResult::failure(&call, code, text);
-            ToolExecution::new(call, result)
-        })
-    };
-    calls.into_iter().map(of_call).collect()
+/// The name that is a tool's alone, where it is one of these.
+fn full_name(name: &str, tools: &Snapshot) -> String {
+    tools.entry(name).map_or(name, |entry| entry.full_name()).to_owned()
 }
 
 /// What goes out on this turn, in its order.
@@ -258,11 +267,8 @@ fn chosen(
 /// those that are called so now.
 fn found(execution: &ToolExecution, tools: &Snapshot) -> impl Iterator<Item = String> {
     let names = execution.effects.iter().filter_map(|effect| match effect {
-        EffectRecord::ToolsFound { names } => Some(names.clone()),
+        EffectRecord::ToolsFound { names } => Some(names),
         _ => None,
     });
-    let full = |name: String| {
-        tools.entry(&name).map_or_else(|| name.clone(), |entry| entry.full_name().to_owned())
-    };
-    names.flatten().map(full)
+    names.flatten().map(|name| full_name(&name, tools))
 }

@@ -65,6 +65,9 @@ pub trait Approver: Send + Sync {
 /// Leaves every call open that would be asked about, for a program that asks somebody later: the run
 /// stops with [`AwaitingApproval`](crate::StopReason::AwaitingApproval), and is resumed with the
 /// answers.
+///
+/// A call that a tool makes can't be left open, for its tool waits for it: that one is told that the
+/// call awaits approval, and may go on without it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AskLater;
 
@@ -105,7 +108,7 @@ impl fmt::Debug for ApprovalRequest {
 #[derive(Clone, Default)]
 pub(super) struct Approvals {
     approver: Option<Arc<dyn Approver>>,
-    /// The tools that may run from now on, and who said so.
+    /// The full names of the tools that may run from now on, and who said so.
     for_run: Arc<Mutex<BTreeMap<String, String>>>,
 }
 
@@ -135,14 +138,19 @@ impl Approvals {
         decisions: &[Decision],
         asked: impl FnOnce(),
     ) -> Result<String, (Gate, ToolError)> {
-        let name = &request.tool.name;
-        if let Some(by) = self.lock().get(name) {
-            return Ok(by.clone());
-        }
+        let (name, full_name) = (&request.tool.name, request.tool.full_name());
         // An answer holds for what was asked, and for nothing else.
         let decided = decisions.iter().find(|decision| {
-            decision.call == request.call.id && decision.arguments == request.arguments
+            decision.call == request.call.id
+                && decision.tool == full_name
+                && decision.arguments == request.arguments
         });
+        // What was said of this very call goes before what was said of all of its tool.
+        if decided.is_none()
+            && let Some(by) = self.lock().get(full_name)
+        {
+            return Ok(by.clone());
+        }
         let (approval, by) = match (decided, &self.approver) {
             (Some(decided), _) => (decided.approval.clone(), decided.by.clone()),
             (None, None) => {
@@ -160,7 +168,7 @@ impl Approvals {
         match approval {
             Approval::Once => Ok(by),
             Approval::ForRun => {
-                self.lock().insert(name.clone(), by.clone());
+                self.lock().insert(full_name.to_owned(), by.clone());
                 Ok(by)
             }
             Approval::Deny(why) => {

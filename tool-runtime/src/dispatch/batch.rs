@@ -116,7 +116,9 @@ async fn at_once(running: &Arc<Running>, calls: &[ToolCall]) -> Vec<ToolExecutio
 #[cold]
 fn lost(running: &Running, call: &ToolCall) -> ToolExecution {
     let text = "The call was stopped before it had a result; it may have had effects.";
-    let execution = failed(call.clone(), ToolError::new(ToolErrorKind::Indeterminate, text));
+    let error = ToolError::new(ToolErrorKind::Indeterminate, text);
+    let mut execution = failed(call.clone(), &error);
+    execution.started = running.scope.clock.now();
     running.scope.tell(|| ToolEvent::Finished(execution.clone()));
     execution
 }
@@ -156,10 +158,16 @@ impl Running {
     #[inline]
     pub(super) fn hide_in_result(&self, execution: &mut ToolExecution) {
         if let Some(redactor) = &self.scope.redactor
-            && self.scope.origin.depth == 0
+            && self.is_outermost()
         {
             redactor.hide_in_result(execution);
         }
+    }
+
+    /// Whether these are the model's calls, and no tool waits for them.
+    #[inline]
+    pub(super) fn is_outermost(&self) -> bool {
+        self.scope.origin.depth == 0
     }
 
     /// Whether a tool of this entry waits for this call: it keeps its place meanwhile, and to wait

@@ -14,7 +14,8 @@ use crate::tool::RateLimit;
 /// How often calls may begin: of all tools, of one provider's, of one. A tool's own
 /// `rate_limit = "10/min"` counts unless something is said of it here.
 ///
-/// Never more than allowed begin in any span of that length, wherever it starts. A call waits for its
+/// Never more than allowed begin in any span of that length, wherever it starts: there is no bucket of
+/// tokens, which lets nearly twice as many through in the span after a pause. A call waits for its
 /// turn after everything that could refuse it, in the order in which it came, and within the time of
 /// its batch; its tool's timeout begins when it runs. Each attempt counts. All calls of a dispatcher
 /// and its clones count, over all runs of an agent.
@@ -45,7 +46,8 @@ impl RateLimits {
         self
     }
 
-    /// At most so many of the tool that models call by this name.
+    /// At most so many of the tool of this [full name](crate::ToolDefinition::full_name); or of all
+    /// tools together that gave themselves this name.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>, limit: RateLimit) -> Self {
         self.tools.insert(name.into(), limit);
@@ -70,7 +72,7 @@ pub(super) struct Rates {
     all: Option<Arc<Limiter>>,
     providers: Arc<HashMap<String, Arc<Limiter>>>,
     tools: Arc<HashMap<String, Arc<Limiter>>>,
-    /// Of tools that limit themselves, from their first call on.
+    /// Of tools that limit themselves, by their full names, from their first call on.
     declared: Arc<Mutex<HashMap<String, Declared>>>,
 }
 
@@ -134,18 +136,19 @@ impl Rates {
     }
 
     fn of_tool(&self, entry: &Entry) -> Option<Arc<Limiter>> {
-        if let Some(limiter) = self.tools.get(entry.name()) {
-            return Some(Arc::clone(limiter));
+        let of_name = |name: &str| self.tools.get(name).cloned();
+        if let Some(said) = of_name(entry.full_name()).or_else(|| of_name(entry.own_name())) {
+            return Some(said);
         }
         let limit = entry.definition().rate_limit?;
         let mut declared = lock(&self.declared);
-        if let Some((known, limiter)) = declared.get(entry.name())
+        if let Some((known, limiter)) = declared.get(entry.full_name())
             && *known == limit
         {
             return Some(Arc::clone(limiter));
         }
         let limiter = Limiter::new(limit);
-        declared.insert(entry.name().to_owned(), (limit, Arc::clone(&limiter)));
+        declared.insert(entry.full_name().to_owned(), (limit, Arc::clone(&limiter)));
         Some(limiter)
     }
 }

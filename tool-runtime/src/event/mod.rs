@@ -145,7 +145,7 @@ pub enum ToolEvent {
         /// What the model is told.
         reason: String,
     },
-    /// An attempt failed, and there is to be another.
+    /// An attempt failed, and there is to be another, unless its provider is left alone by then.
     Retried {
         /// The call.
         call: CallId,

@@ -2,6 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Entry;
+use crate::guard::guarded;
 
 /// Which tools of a registry a view of it holds: those that pass all rules.
 #[derive(Clone, Default)]
@@ -22,7 +23,8 @@ impl Filter {
     pub(super) fn passes(&self, entry: &Entry) -> bool {
         let mut next = self;
         while let Some(rule) = &next.0 {
-            if !(rule.passes)(entry) {
+            // One that panics has let nothing through.
+            if !guarded(|| (rule.passes)(entry)).unwrap_or(false) {
                 return false;
             }
             next = &rule.before;

@@ -20,12 +20,14 @@ pub enum Approval {
     Defer,
 }
 
-/// What was decided on one call, and on what arguments: it holds for no others.
+/// What was decided on one call, of what tool and on what arguments: it holds for no others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Decision {
     /// The call.
     pub call: CallId,
+    /// The tool, by its [full name](super::ToolDefinition::full_name).
+    pub tool: String,
     /// The arguments that were looked at.
     pub arguments: Value,
     /// What was decided.
@@ -35,8 +37,14 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// A decision on a call with these arguments.
-    pub fn new(call: CallId, arguments: Value, approval: Approval, by: impl Into<String>) -> Self {
-        Self { call, arguments, approval, by: by.into() }
+    /// A decision on a call of the tool of this full name with these arguments.
+    pub fn new(
+        call: CallId,
+        tool: impl Into<String>,
+        arguments: Value,
+        approval: Approval,
+        by: impl Into<String>,
+    ) -> Self {
+        Self { call, tool: tool.into(), arguments, approval, by: by.into() }
     }
 }

@@ -277,3 +277,38 @@ async fn half_a_secret_is_hidden_as_well() {
     assert!(!done[0].result.text.contains("tops"), "{}", done[0].result.text);
     assert_eq!(done[0].full_text.as_deref(), Some("[redacted]"));
 }
+
+#[tokio::test]
+async fn what_can_not_be_read_pushes_no_secret_out() {
+    let dispatcher = dispatcher(tools![enter, echoes]).extension("hunter22".to_owned());
+    let call = |name, arguments: &str| vec![ToolCall::new("1", name, arguments)];
+    dispatcher.dispatch(call("enter", r#"{"user": "ada", "word": "hunter22"}"#)).await;
+    let rubbish: String = (0..5_000).map(|n| format!("piece{n} ] ")).collect();
+    dispatcher.dispatch(call("enter", &rubbish)).await;
+    let done = dispatcher.dispatch(call("echoes", "{}")).await;
+    assert_eq!(done[0].result.text, "[redacted]");
+}
+
+/// Says what it was given.
+#[tool(effect = "read")]
+async fn echoes(ctx: &ToolContext) -> Result<String, ToolError> {
+    Ok(ctx.get::<String>().ok_or("nothing")?.clone())
+}
+
+#[tokio::test]
+async fn a_tool_that_comes_late_keeps_its_secrets_as_well() {
+    let registry = tool_runtime::Registry::try_from(tools![unlock, echoes]).unwrap();
+    let only = registry.only(["unlock"]);
+    let recorder = Recorder::new(100);
+    let dispatcher = tool_runtime::Dispatcher::new(registry.clone()).observer(recorder.clone());
+    let open = ToolCall::new("1", "unlock", r#"{"door": 1, "code": 90210}"#);
+    // A view is looked at first, and then all; then another tool comes.
+    dispatcher.dispatch_on(&only.snapshot(), vec![open.clone()]).await;
+    let login = ToolCall::new("2", "enter", r#"{"user": "ada", "word": "hunter22"}"#);
+    dispatcher.dispatch(vec![open, login.clone()]).await;
+    registry.register(std::sync::Arc::new(enter {})).unwrap();
+    let done = dispatcher.dispatch(vec![login]).await;
+    assert_eq!(done[0].result.text, r#"ada: ["[redacted]"]"#);
+    let events = format!("{:?}", recorder.events());
+    assert!(!events.contains("hunter22") && !events.contains("90210"), "{events}");
+}

@@ -198,20 +198,20 @@ async fn a_tool_gets_nothing_that_was_not_shown() {
     definition.permission = Permission::Ask;
     let clerk = Clerk::new(Approval::Once);
     let dispatcher = dispatcher(Tools::new().with(Echo(definition))).approver(clerk.clone());
-    for arguments in [
-        r#"{"to": "Ada", "to": "Eve"}"#,
-        r#"{"to": "Ada"} {"to": "Eve"}"#,
-        r#"{"to": "Ada", "t\u006f": "Eve"}"#,
-        r#"{"to": "Ada", "To": "Eve"}"#,
-        r#"{"to": "Ada" /* , "to": "Eve" */}"#,
+    for (arguments, runs) in [
+        (r#"{"to": "Ada", "to": "Eve"}"#, false),
+        (r#"{"to": "Ada", "t\u006f": "Eve"}"#, false),
+        (r#"{"to": "Ada", "more": {"to": 1, "to": 2}}"#, false),
+        (r#"{"to": "Ada"} {"to": "Eve"}"#, false),
+        (r#"{"to": "Ada", "To": "Eve"}"#, true),
+        (r#"{"to": "Ada" /* , "to": "Eve" */}"#, true),
     ] {
         let done = dispatcher.dispatch(vec![ToolCall::new("c", "echo", arguments)]).await.remove(0);
         let asked = std::mem::take(&mut *clerk.asked.lock().unwrap());
-        match asked.as_slice() {
-            [] => assert!(!done.did_run(), "{arguments}"),
-            shown => {
-                assert_eq!(*shown, [format!("echo {}", done.result.text)], "{arguments}");
-            }
+        assert_eq!((done.did_run(), asked.len()), (runs, usize::from(runs)), "{arguments}");
+        if runs {
+            let ran: serde_json::Value = serde_json::from_str(&done.result.text).unwrap();
+            assert_eq!(asked, [format!("echo {ran}")]);
         }
     }
 }

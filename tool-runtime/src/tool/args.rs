@@ -16,6 +16,7 @@
 
 mod members;
 mod place;
+mod repeated;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -27,6 +28,7 @@ use serde_json::{Map, Value};
 pub use self::members::Input;
 use self::members::Odd;
 use self::place::place;
+use self::repeated::has_repeated;
 use super::context::Decoded;
 use super::layout::Layout;
 use super::param::Parameter;
@@ -299,6 +301,9 @@ pub(crate) fn settled(
     ctx: &ToolContext,
 ) -> Result<(Value, String), ToolError> {
     let (value, json) = settle(definition, &text_of(arguments), ctx)?;
+    if has_repeated(&json, &value) {
+        return Err(refuse(definition, &["a member came twice: send each once".into()]));
+    }
     match definition.parameters.check(&value).as_slice() {
         [] => Ok((value, json)),
         mismatches => Err(mismatched(definition, mismatches)),

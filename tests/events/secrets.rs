@@ -309,6 +309,13 @@ async fn a_tool_that_comes_late_keeps_its_secrets_as_well() {
     registry.register(std::sync::Arc::new(enter {})).unwrap();
     let done = dispatcher.dispatch(vec![login]).await;
     assert_eq!(done[0].result.text, r#"ada: ["[redacted]"]"#);
+    let started = recorder.of_action("tool", "started");
+    let shown = |event: &tool_runtime::Event| match event.tool() {
+        Some(ToolEvent::Started { call }) => call.arguments.to_text().into_owned(),
+        _ => unreachable!(),
+    };
+    let shown: Vec<_> = started.iter().skip(2).map(shown).collect();
+    assert_eq!(shown, ["[redacted]", r#"{"user":"ada","word":"[redacted]"}"#]);
     let events = format!("{:?}", recorder.events());
     assert!(!events.contains("hunter22") && !events.contains("90210"), "{events}");
 }

@@ -60,9 +60,13 @@ async fn asks_twice(ctx: &ToolContext) {
 #[tokio::test(start_paused = true)]
 async fn a_call_within_a_call_waits_for_what_the_outer_one_does_not_hold() {
     // Within, only what both share is not waited for.
-    for (limits, seconds) in
-        [(Concurrency::default().tool("p__other", 1), 2), (Concurrency::default().tool("other", 1), 1)]
-    {
+    let d = Concurrency::default;
+    for (limits, seconds) in [
+        (d().tool("p__other", 1), 2),
+        (d().tool("p__other", 1).tool("q__other", 5).all(1), 2),
+        (d().tool("other", 1), 1),
+        (d().provider("p", 1).provider("q", 1), 2),
+    ] {
         let registry = Registry::new();
         registry.register_all_from("p", tools![slow_too]).unwrap();
         registry.register_all_from("q", tools![asks_twice]).unwrap();

@@ -49,7 +49,8 @@ fn agent(does: &'static str) -> (Agent, Recorder) {
     let model = ScriptedModel::new([reply, ChatReply::text("Done.")]);
     let tools = || tools![enter, allowed, denied];
     let recorder = Recorder::new(100);
-    let agent = Agent::new(model, tools()).dispatch(Remote { dispatcher: dispatcher(tools()), does });
+    let agent =
+        Agent::new(model, tools()).dispatch(Remote { dispatcher: dispatcher(tools()), does });
     (agent, recorder)
 }
 
@@ -72,7 +73,8 @@ async fn each_call_has_its_result_whatever_comes_back() {
             let answer = agent.run("Go").await.unwrap();
             assert_complete(&answer.transcript);
             let told = results(&answer.transcript[2]);
-            let told: Vec<_> = told.iter().map(|told| told.error.as_deref().unwrap_or("-")).collect();
+            let told: Vec<_> =
+                told.iter().map(|told| told.error.as_deref().unwrap_or("-")).collect();
             assert_eq!(told, codes, "{does}");
             // What is secret is, whether somebody watches or not.
             let said = &results(&answer.transcript[2])[0].text;

@@ -82,7 +82,11 @@ async fn calls_wait_for_their_turn() {
         (d().provider("far", per_ten_seconds(1)), &["far__free", "far__free", "free"], &[0, 0, 10]),
         (d(), &["free"; 4], &[0, 0, 0, 0]),
         // By a full name one tool is meant, by its own name all that have it.
-        (d().tool("far__free", per_ten_seconds(1)), &["far__free", "far__free", "free"], &[0, 0, 10]),
+        (
+            d().tool("far__free", per_ten_seconds(1)),
+            &["far__free", "far__free", "free"],
+            &[0, 0, 10],
+        ),
         (d().tool("free", per_ten_seconds(1)), &["free", "far__free"], &[0, 10]),
         // Each attempt counts.
         (d().tool("fails", per_ten_seconds(2)), &["fails"], &[0, 0, 10, 10]),

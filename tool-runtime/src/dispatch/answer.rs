@@ -43,9 +43,7 @@ pub(super) fn failed(call: ToolCall, error: &ToolError) -> ToolExecution {
 pub(super) fn ending(execution: &ToolExecution) -> impl Iterator<Item = ToolEvent> {
     let call = execution.call.id.clone();
     let why = match execution.blocked_by {
-        Some(by) => {
-            Some(ToolEvent::Blocked { call, by, reason: execution.result.text.clone() })
-        }
+        Some(by) => Some(ToolEvent::Blocked { call, by, reason: execution.result.text.clone() }),
         None if execution.failed_with(ToolErrorKind::Cancelled.code()) => {
             Some(ToolEvent::Cancelled { call })
         }

@@ -72,7 +72,7 @@ pub(super) fn run(
 
 async fn all(running: Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
     match <[ToolCall; 1]>::try_from(calls) {
-        Ok([call]) => vec![one(&running, call).await],
+        Ok([call]) => vec![told(running, call).await],
         Err(calls) => Box::pin(in_waves(&running, calls)).await,
     }
 }
@@ -90,13 +90,13 @@ async fn in_waves(running: &Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecu
 /// One call runs in the caller's own task, several in tasks of theirs, so that all cores are used.
 async fn at_once(running: &Arc<Running>, calls: &[ToolCall]) -> Vec<ToolExecution> {
     if let [call] = calls {
-        return vec![one(running, call.clone()).await];
+        return vec![told(Arc::clone(running), call.clone()).await];
     }
     // Dropped with this future, the set stops whatever still runs.
     let mut tasks = JoinSet::new();
     for (place, call) in calls.iter().enumerate() {
-        let (running, call) = (Arc::clone(running), call.clone());
-        let running = async move { (place, one(&running, call).await) };
+        let running = told(Arc::clone(running), call.clone());
+        let running = async move { (place, running.await) };
         tasks.spawn(span::in_current(running));
     }
 
@@ -112,14 +112,58 @@ async fn at_once(running: &Arc<Running>, calls: &[ToolCall]) -> Vec<ToolExecutio
     done.map(|(done, call)| done.unwrap_or_else(|| lost(running, call))).collect()
 }
 
-/// A task that ended without a result was torn down from outside: its runtime is going away.
+/// One call. Those who watch are told of its end also where it is dropped before it has one.
+#[inline]
+fn told(running: Arc<Running>, call: ToolCall) -> impl Future<Output = ToolExecution> {
+    let is_watched = !running.scope.observers.is_empty();
+    let mut unfinished = is_watched.then(|| Box::new(Unfinished::new(&running, &call)));
+    async move {
+        if let Some(unfinished) = &mut unfinished {
+            unfinished.has_begun = true;
+        }
+        let execution = one(&running, call).await;
+        if let Some(unfinished) = &mut unfinished {
+            unfinished.is_over = true;
+        }
+        execution
+    }
+}
+
+/// A call that somebody watches.
+struct Unfinished {
+    running: Arc<Running>,
+    call: ToolCall,
+    has_begun: bool,
+    is_over: bool,
+}
+
+impl Unfinished {
+    #[cold]
+    fn new(running: &Arc<Running>, call: &ToolCall) -> Self {
+        Self { running: Arc::clone(running), call: call.clone(), has_begun: false, is_over: false }
+    }
+}
+
+impl Drop for Unfinished {
+    fn drop(&mut self) {
+        let Self { running, call, has_begun, is_over } = self;
+        // Its task may not have been polled even once.
+        if !*has_begun {
+            running.scope.tell(|| ToolEvent::Started { call: call.clone() });
+        }
+        if !*is_over {
+            running.scope.tell(|| ToolEvent::Finished(lost(running, call)));
+        }
+    }
+}
+
+/// A call that ended without a result: nobody waits for it any more, or its runtime is going away.
 #[cold]
 fn lost(running: &Running, call: &ToolCall) -> ToolExecution {
     let text = "The call was stopped before it had a result; it may have had effects.";
     let error = ToolError::new(ToolErrorKind::Indeterminate, text);
     let mut execution = failed(call.clone(), &error);
     execution.started = running.scope.clock.now();
-    running.scope.tell(|| ToolEvent::Finished(execution.clone()));
     execution
 }
 

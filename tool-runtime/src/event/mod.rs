@@ -79,7 +79,7 @@ pub enum EventKind {
 pub enum RunEvent {
     /// It began, or goes on.
     Started,
-    /// It ended.
+    /// It ended. Not told where its future is dropped.
     Finished {
         /// What stopped it; none where the model answered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -109,7 +109,8 @@ pub enum ModelEvent {
     },
 }
 
-/// What happened to a call. Each has one `Started` and, whatever happens, one `Finished`.
+/// What happened to a call. Each has one `Started` and, whatever happens, one `Finished`: also one whose
+/// future is dropped, as `TOOL_INDETERMINATE`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -242,6 +242,21 @@ fn trial() -> impl Strategy<Value = Trial> {
     })
 }
 
+impl Trial {
+    /// Whether this ends the batch.
+    fn halts(&self, done: &ToolExecution) -> bool {
+        let mendable = ["TOOL_INVALID_ARGUMENTS", "TOOL_NOT_FOUND"];
+        match done.blocked_by {
+            Some(Gate::Pending | Gate::Batch) => false,
+            Some(_) => self.on_block,
+            None => {
+                let is_failure = done.result.error.as_deref();
+                self.on_failure && is_failure.is_some_and(|code| !mendable.contains(&code))
+            }
+        }
+    }
+}
+
 struct Ran {
     done: Vec<ToolExecution>,
     entered: Entered,
@@ -333,6 +348,14 @@ fn check(trial: &Trial, ran: &Ran) {
             assert!(trial.on_failure || trial.on_block);
         }
         assert_eq!(done.is_success(), done.result.error.is_none());
+    }
+    for (place, behind) in done.iter().enumerate().flat_map(|(place, done)| {
+        let rest = trial.calls[place..].iter().position(|(name, _)| *name == "alone");
+        let next = rest.map_or(usize::MAX, |rest| place + rest.max(1));
+        trial.halts(done).then_some((place, next))
+    }) {
+        let ran = done.iter().skip(behind).find(|done| done.did_run());
+        assert!(ran.is_none(), "{place} ended the batch, and yet {ran:?}");
     }
     // What lies within a call is entered once as well.
     for (id, keys) in entered.keys.iter().filter(|(id, _)| id.contains('/')) {

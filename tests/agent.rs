@@ -8,9 +8,11 @@ use std::sync::{Arc, LazyLock, Mutex};
 use conversation::{assert_complete, calls, echo, echo_call, refuse, results};
 use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify};
+use tool_runtime::event::{EventKind, ModelEvent};
 use tool_runtime::{
-    Agent, AssistantPart, ChatReply, Event, Message, Registry, ScriptedModel, ScriptedTurn,
-    ToolCall, Tools, tool, tools,
+    Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Event, Message,
+    ModelError, Reasoning, Registry, ScriptedModel, ScriptedTurn, ToolCall, ToolChoice, Tools,
+    Usage, async_trait, tool, tools,
 };
 
 #[tokio::test]
@@ -214,4 +216,80 @@ async fn events_come_in_order_and_survive_serialisation() {
 
     let text = serde_json::to_string(&answer.transcript).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Message>>(&text).unwrap(), answer.transcript);
+}
+
+/// Calls once and then answers, and remembers how it was to.
+#[derive(Default)]
+struct Told(Mutex<Vec<ChatOptions>>);
+
+#[async_trait]
+impl ChatModel for Told {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        let mut told = self.0.lock().unwrap();
+        told.push(request.options.clone());
+        let mut reply = match told.len() {
+            1 => echo_call("one"),
+            _ => ChatReply::text("Done."),
+        };
+        reply.usage = Some(Usage::new(10, told.len() as u64));
+        Ok(reply)
+    }
+}
+
+#[tokio::test]
+async fn a_model_that_has_to_call_has_to_once() {
+    for forced in [ToolChoice::Required, ToolChoice::Tool("echo".into())] {
+        let model = Arc::new(Told::default());
+        let options = ChatOptions::default().temperature(0.5).tool_choice(forced);
+        let agent = Agent::new(Arc::clone(&model), tools![echo]).options(options.clone());
+        agent.run("Go").await.unwrap();
+        let then = options.clone().tool_choice(ToolChoice::Auto);
+        assert_eq!(*model.0.lock().unwrap(), [options, then]);
+    }
+    let model = Arc::new(Told::default());
+    let options = ChatOptions::default().tool_choice(ToolChoice::None);
+    let agent = Agent::new(Arc::clone(&model), tools![echo]).options(options.clone());
+    agent.run("Go").await.unwrap();
+    assert_eq!(*model.0.lock().unwrap(), [options.clone(), options]);
+}
+
+#[tokio::test]
+async fn events_tell_what_replies_took() {
+    let told = Arc::<Mutex<Vec<_>>>::default();
+    let kept = Arc::clone(&told);
+    let agent = Agent::new(Told::default(), tools![echo]).on_event(move |event| {
+        if let EventKind::Model(ModelEvent::Replied { usage, .. }) = &event.kind {
+            kept.lock().unwrap().push(*usage);
+        }
+    });
+    agent.run("Go").await.unwrap();
+    assert_eq!(*told.lock().unwrap(), [Some(Usage::new(10, 1)), Some(Usage::new(10, 2))]);
+}
+
+#[tokio::test]
+async fn a_reply_that_is_there_at_once_is_told_of_at_once() {
+    let mut reply = ChatReply::text("Wait.").call("echo", r#"{ "text": "a" }"#);
+    reply.parts.insert(0, AssistantPart::Reasoning(Reasoning::new("lab", "Hm.", json!("seal"))));
+    reply = reply.call("echo", json!({ "text": "b" }));
+    let model: Box<dyn ChatModel> = Box::new(ScriptedModel::new([reply.clone()]));
+    let mut told = Vec::new();
+    let messages = [Message::user("Go")];
+    let whole = model
+        .stream(ChatRequest::new(&messages), &mut |delta| told.push(format!("{delta:?}")))
+        .await
+        .unwrap();
+    assert_eq!(whole, reply);
+    let arguments = |place, text| format!("{:?}", Delta::Arguments { place, text });
+    let call = |place| format!("{:?}", Delta::Call { place, name: "echo" });
+    assert_eq!(
+        told,
+        [
+            "Reasoning(\"Hm.\")".to_owned(),
+            "Text(\"Wait.\")".to_owned(),
+            call(0),
+            arguments(0, r#"{ "text": "a" }"#),
+            call(1),
+            arguments(1, r#"{"text":"b"}"#),
+        ]
+    );
 }

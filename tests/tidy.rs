@@ -20,7 +20,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("event", &["guard", "message", "json", "secret"]),
     ("tool", &["guard", "schema", "json", "message", "event", "secret"]),
     ("registry", &["guard", "tool", "schema", "message", "event"]),
-    ("models", &["message", "tool", "event"]),
+    ("models", &["message", "schema", "tool", "event"]),
     ("drivers", &["json", "message", "models", "tool"]),
     (
         "dispatch",

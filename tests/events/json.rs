@@ -10,7 +10,7 @@ use tool_runtime::event::{
 use tool_runtime::json::parse;
 use tool_runtime::{
     Agent, CancellationToken, ChatReply, EffectRecord, Event, ScriptedModel, ToolCall, ToolContext,
-    ToolError, ToolExecution, ToolResult, async_trait, tool, tools,
+    ToolError, ToolExecution, ToolResult, Usage, async_trait, tool, tools,
 };
 
 fn execution() -> ToolExecution {
@@ -51,9 +51,16 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
         ),
         (ModelEvent::Asked.into(), "model asked", json!({})),
         (
-            ModelEvent::Replied { text: "t".into(), calls: vec![told.clone()], took }.into(),
+            ModelEvent::Replied {
+                text: "t".into(),
+                calls: vec![told.clone()],
+                usage: Some(Usage::new(7, 3)),
+                took,
+            }
+            .into(),
             "model replied",
-            json!({"text": "t", "calls": [told_json], "took": 5}),
+            json!({"text": "t", "calls": [told_json], "took": 5,
+                "usage": {"input": 7, "cached": 0, "output": 3, "reasoning": 0}}),
         ),
         (ToolEvent::Started { call: told }.into(), "tool started", json!({"call": told_json})),
         (
@@ -176,6 +183,16 @@ async fn stop(ctx: &ToolContext) {
 #[tool]
 async fn outer(ctx: &ToolContext) -> usize {
     ctx.dispatch(vec![ToolCall::new("", "flaky", "{}")]).await.len()
+}
+
+#[test]
+fn what_is_no_number_reads_back_as_none() {
+    let progress = Progress { done: f64::INFINITY, total: Some(f64::NAN), message: None };
+    let event = ToolEvent::Progress { call: "c1".into(), progress };
+    let event = Event::new(Origin::new(1.into(), 1), UNIX_EPOCH, event);
+    let read: Event = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
+    let Some(ToolEvent::Progress { progress, .. }) = read.tool() else { panic!("{read:?}") };
+    assert!(progress.done.is_nan() && progress.total.is_none());
 }
 
 struct OnlyTemporary;

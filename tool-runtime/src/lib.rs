@@ -30,10 +30,12 @@ pub use agent::{Agent, Answer, StopReason, Stopped};
 pub use dispatch::Dispatcher;
 pub use event::{EffectRecord, Event, ToolExecution};
 pub use message::{
-    Arguments, AssistantPart, CallId, Image, Message, ToolCall, ToolResult, UserPart,
+    Arguments, AssistantPart, CallId, Image, Message, Reasoning, ToolCall, ToolResult, Usage,
+    UserPart,
 };
 pub use models::{
-    ChatModel, ChatReply, ChatRequest, Finish, ModelError, ScriptedModel, ScriptedTurn,
+    ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Finish, ModelError, ScriptedModel,
+    ScriptedTurn, ToolChoice,
 };
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{

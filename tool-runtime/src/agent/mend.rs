@@ -50,7 +50,11 @@ pub(super) fn mended(transcript: Vec<Message>) -> Vec<Message> {
 
 /// Whether a model said nothing and called nothing.
 pub(super) fn is_silent(parts: &[AssistantPart]) -> bool {
-    parts.iter().all(|part| matches!(part, AssistantPart::Text { text } if text.trim().is_empty()))
+    parts.iter().all(|part| match part {
+        AssistantPart::Text { text } => text.trim().is_empty(),
+        AssistantPart::Reasoning(_) => true,
+        AssistantPart::Call(_) => false,
+    })
 }
 
 /// Gives the calls of a reply ids that no call of the conversation has.

@@ -27,7 +27,7 @@ use crate::dispatch::{
     Permissions, RateLimits,
 };
 use crate::event::{Event, Observer, ToolExecution};
-use crate::models::ChatModel;
+use crate::models::{ChatModel, ChatOptions};
 use crate::registry::{AllTools, IntoRegistry, Registry, RegistryError, Selector};
 
 /// A model with tools.
@@ -67,6 +67,7 @@ pub struct Agent {
     selector: Arc<dyn Selector>,
     stop: Option<CancellationToken>,
     system: Option<String>,
+    options: ChatOptions,
     max_iterations: u32,
 }
 
@@ -84,6 +85,7 @@ impl Agent {
             selector: Arc::new(AllTools),
             stop: None,
             system: None,
+            options: ChatOptions::default(),
             max_iterations: 20,
         }
     }
@@ -92,6 +94,14 @@ impl Agent {
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
         self.system = Some(text.into());
+        self
+    }
+
+    /// Says how the model is to answer. Where it has to call a tool, that goes for its first reply of a
+    /// run: it could never end otherwise.
+    #[must_use]
+    pub fn options(mut self, options: ChatOptions) -> Self {
+        self.options = options;
         self
     }
 

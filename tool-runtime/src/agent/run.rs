@@ -1,5 +1,6 @@
 //! Drives a [`Turn`] with a model and a dispatcher.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, HashSet};
 use std::iter;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use crate::event::{
 };
 use crate::guard::{Guarded, Panic, guarded};
 use crate::message::{Message, ToolCall, ToolResult};
-use crate::models::ChatRequest;
+use crate::models::{ChatOptions, ChatRequest, ToolChoice};
 use crate::registry::{AllTools, Selection, Selector, Snapshot};
 use crate::span;
 use crate::tool::{Decision, ToolDefinition, ToolErrorKind};
@@ -153,7 +154,8 @@ impl<'a> Run<'a> {
         let asked = Origin::new(self.run, self.turn.iterations() + 1);
         self.dispatcher.tell(&asked, || ModelEvent::Asked);
         let started = Instant::now();
-        let request = ChatRequest::new(self.turn.transcript()).tools(offered);
+        let options = self.options();
+        let request = ChatRequest::new(self.turn.transcript()).tools(offered).options(&options);
         let reply = Guarded::new(
             || {
                 let reply = self.agent.model.reply(request);
@@ -172,14 +174,14 @@ impl<'a> Run<'a> {
         let reply = span::within(span::chat(), reply, StopReason::error).await?;
         let took = micros::in_full(started.elapsed());
 
-        let before = self.turn.transcript().len();
+        let (before, usage) = (self.turn.transcript().len(), reply.usage);
         self.turn.on_reply(reply)?;
         // Told of what was taken into the transcript: there the calls have the ids that they run under.
         let mut told = self.turn.transcript().iter().skip(before);
         let Some(said) = told.next() else { return Ok(()) };
         self.dispatcher.tell(&asked, || {
             let calls = said.calls().cloned().collect();
-            ModelEvent::Replied { text: said.text(), calls, took }
+            ModelEvent::Replied { text: said.text(), calls, usage, took }
         });
         // Calls that the turn answered itself have their result now.
         if let Some(Message::Tool { results }) = told.next() {
@@ -203,6 +205,17 @@ impl<'a> Run<'a> {
             })
         };
         calls.into_iter().map(of_call).collect()
+    }
+
+    /// A model that always has to call a tool would never come to an end: it has to once.
+    fn options(&self) -> Cow<'a, ChatOptions> {
+        let options = &self.agent.options;
+        match options.tool_choice {
+            ToolChoice::Required | ToolChoice::Tool(_) if self.turn.iterations() > 0 => {
+                Cow::Owned(options.clone().tool_choice(ToolChoice::Auto))
+            }
+            _ => Cow::Borrowed(options),
+        }
     }
 
     fn origin(&self) -> Origin {
@@ -270,5 +283,5 @@ fn found(execution: &ToolExecution, tools: &Snapshot) -> impl Iterator<Item = St
         EffectRecord::ToolsFound { names } => Some(names),
         _ => None,
     });
-    names.flatten().map(|name| full_name(&name, tools))
+    names.flatten().map(|name| full_name(name, tools))
 }

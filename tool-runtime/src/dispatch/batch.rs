@@ -20,7 +20,7 @@ use crate::message::ToolCall;
 use crate::registry::{Callable, Entry, Snapshot};
 use crate::span;
 use crate::tool::dispatch::{Host, Scope};
-use crate::tool::{Batch, Decision, LeftRunning, Permission, ToolError, ToolErrorKind};
+use crate::tool::{Batch, Decision, Extensions, LeftRunning, Permission, ToolError, ToolErrorKind};
 
 /// The most calls that may lie around a call.
 const DEEPEST: u32 = 8;
@@ -60,7 +60,6 @@ pub(super) fn run(
         clock: terms.clock,
         observers: terms.observers.clone(),
         redactor: terms.redactor_of(&tools),
-        extensions: terms.extensions.clone(),
         deadline,
         stop: batch.stop,
     };
@@ -72,7 +71,11 @@ pub(super) fn run(
 
 async fn all(running: Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
     match <[ToolCall; 1]>::try_from(calls) {
-        Ok([call]) => vec![told(running, call).await],
+        Ok([call]) => {
+            let mut done = Vec::with_capacity(1);
+            done.push(told(running, call).await);
+            done
+        }
         Err(calls) => Box::pin(in_waves(&running, calls)).await,
     }
 }
@@ -224,6 +227,10 @@ impl Running {
 impl Host for Running {
     fn scope(&self) -> &Scope {
         &self.scope
+    }
+
+    fn extensions(&self) -> &Extensions {
+        &self.terms.extensions
     }
 
     /// What a tool may look for is what its caller may call.

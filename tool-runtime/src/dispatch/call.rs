@@ -45,12 +45,18 @@ pub(super) async fn one(running: &Arc<Running>, call: ToolCall) -> ToolExecution
     let Running { scope, .. } = running.as_ref();
     scope.see(&call);
     scope.tell(|| ToolEvent::Started { call: call.clone() });
-    let mut execution = match running.plain(&call) {
-        Some(entry) => plainly(running, entry, call).await,
-        None => Box::pin(governed(running, call)).await,
+    let mut record = Record::default();
+    let ran = match running.plain(&call) {
+        // A call with nothing between it and its tool.
+        Some(entry) => {
+            let ctx = ToolContext::within(Arc::clone(running) as _, call);
+            let outcome = once(entry, &ctx.call().arguments, &ctx, &mut record).await;
+            let outcome = outcome.map_err(|error| explained(entry, error));
+            Ran { came: None, ctx, outcome }
+        }
+        None => Box::pin(governed(running, call, &mut record)).await,
     };
-    execution.started = scope.clock.at(began);
-    execution.took = micros::in_full(began.elapsed());
+    let mut execution = finish(running, began, ran, record);
     if !running.terms.interceptors.is_empty() {
         execution = Box::pin(running.terms.interceptors.after(execution)).await;
         running.hide_in_result(&mut execution);
@@ -62,24 +68,21 @@ pub(super) async fn one(running: &Arc<Running>, call: ToolCall) -> ToolExecution
     execution
 }
 
-/// A call with nothing between it and its tool.
-#[inline]
-async fn plainly(running: &Arc<Running>, entry: &Entry, call: ToolCall) -> ToolExecution {
-    let ctx = ToolContext::within(Arc::clone(running) as _, call);
-    let mut record = Record::default();
-    let outcome = once(entry, &ctx.call().arguments, &ctx, &mut record).await;
-    let outcome = outcome.map_err(|error| explained(entry, error));
-    finish(running, ctx, None, record, outcome)
+/// A call that is over.
+struct Ran {
+    /// As it came, where somebody may have changed it.
+    came: Option<ToolCall>,
+    ctx: ToolContext,
+    outcome: Outcome,
 }
 
 /// A call with everything between it and its tool that there is.
-async fn governed(running: &Arc<Running>, mut call: ToolCall) -> ToolExecution {
+async fn governed(running: &Arc<Running>, mut call: ToolCall, record: &mut Record) -> Ran {
     let interceptors = &running.terms.interceptors;
-    let mut record = Record::default();
     let (mut came, mut answered) = (None, None);
     if !interceptors.is_empty() {
         came = Some(call.clone());
-        let before = interceptors.before(&mut call, &mut record);
+        let before = interceptors.before(&mut call, record);
         let before = stoppable(running, async { Ok(before.await) });
         answered = before.await.unwrap_or_else(|error| Some(Err(error)));
         running.scope.see(&call);
@@ -88,13 +91,13 @@ async fn governed(running: &Arc<Running>, mut call: ToolCall) -> ToolExecution {
     let outcome = match answered {
         Some(outcome) => outcome,
         None => {
-            let outcome = stoppable(running, through(running, &ctx, &mut record)).await;
+            let outcome = stoppable(running, through(running, &ctx, record)).await;
             // What was dropped in mid-work may have something going still.
-            end_attempt(&ctx, &mut record).await;
+            end_attempt(&ctx, record).await;
             outcome
         }
     };
-    finish(running, ctx, came, record, outcome)
+    Ran { came, ctx, outcome }
 }
 
 #[cold]
@@ -104,13 +107,8 @@ fn tell_finished(scope: &Scope, execution: &ToolExecution) {
 
 /// What the call gave and what was noted, as one value.
 #[inline]
-fn finish(
-    running: &Running,
-    ctx: ToolContext,
-    came: Option<ToolCall>,
-    record: Record,
-    outcome: Outcome,
-) -> ToolExecution {
+fn finish(running: &Running, began: Instant, ran: Ran, record: Record) -> ToolExecution {
+    let Ran { came, ctx, outcome } = ran;
     let spent = ctx.into_spent();
     let (call, changed) = match came {
         Some(came) if came != spent.call => (came, Some(Box::new(spent.call))),
@@ -138,6 +136,8 @@ fn finish(
     execution.approved_by = record.approved_by;
     execution.blocked_by = record.blocked_by;
     execution.left_running = record.left_running;
+    execution.started = running.scope.clock.at(began);
+    execution.took = micros::in_full(began.elapsed());
     execution
 }
 

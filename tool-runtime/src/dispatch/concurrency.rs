@@ -15,7 +15,9 @@ use crate::registry::Entry;
 /// came; a tool's timeout begins when it has one. All calls of a dispatcher and its clones count, so
 /// one that is shared limits all that share it. A tool that calls tools holds its place meanwhile,
 /// and they take none of those that it holds; nor do they count among all. Two limited tools that
-/// call each other may wait for each other: give their batch a deadline.
+/// call each other may wait for each other: give their batch a deadline. A `blocking` tool that is past
+/// its time gives its place up though its thread is still at work: see
+/// [`left_running`](crate::Dispatcher::left_running).
 ///
 /// ```
 /// use tool_runtime::dispatch::Concurrency;

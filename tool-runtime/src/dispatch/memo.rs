@@ -132,7 +132,7 @@ mod tests {
     async fn says(memo: &Memo, tools: &Snapshot, number: usize) -> bool {
         let run = async { Ok(ToolOutput::text(number.to_string())) };
         let entry = tools.entry("t").unwrap();
-        let may_wait = number % 2 == 0;
+        let may_wait = number.is_multiple_of(2);
         let (output, was_remembered) =
             memo.recall(entry, &json!({ "n": number }), may_wait, run).await;
         assert_eq!(output.unwrap().as_text(), number.to_string());

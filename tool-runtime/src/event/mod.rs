@@ -24,10 +24,10 @@ mod redact;
 
 use std::time::{Duration, SystemTime};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
-use crate::message::{CallId, ToolCall};
+use crate::message::{CallId, ToolCall, Usage};
 
 pub use background::Background;
 pub use channel::{Channel, ChannelReader};
@@ -103,6 +103,9 @@ pub enum ModelEvent {
         text: String,
         /// What it wants called.
         calls: Vec<ToolCall>,
+        /// How many tokens that took, where the provider tells.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
         /// From question to answer.
         #[serde(with = "micros")]
         took: Duration,
@@ -196,6 +199,7 @@ impl LogEvent {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// How much is done, of whatever is counted.
+    #[serde(deserialize_with = "number")]
     pub done: f64,
     /// How much there is to do, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -203,6 +207,11 @@ pub struct Progress {
     /// What it is at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+}
+
+/// JSON has no word for what is no number, and writes null.
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Option::deserialize(from).map(|number| number.unwrap_or(f64::NAN))
 }
 
 impl Event {

@@ -16,7 +16,7 @@ impl Redactor {
             EventKind::Run(RunEvent::Started) | EventKind::Log(LogEvent::Lost { .. }) => {}
             EventKind::Run(RunEvent::Finished { error, took: _ }) => self.hide_in_some(error),
             EventKind::Model(ModelEvent::Asked) => {}
-            EventKind::Model(ModelEvent::Replied { text, calls, took: _ }) => {
+            EventKind::Model(ModelEvent::Replied { text, calls, usage: _, took: _ }) => {
                 calls.iter_mut().for_each(|call| self.hide_in_call(call));
                 self.hide(text);
             }

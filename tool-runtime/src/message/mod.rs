@@ -5,8 +5,12 @@
 
 mod arguments;
 mod call;
+mod reasoning;
 mod transcript;
+mod usage;
 
 pub use arguments::Arguments;
 pub use call::{CallId, Image, ToolCall, ToolResult};
+pub use reasoning::Reasoning;
 pub use transcript::{AssistantPart, Message, UserPart};
+pub use usage::Usage;

@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::{ToolCall, ToolResult};
+use super::{Image, Reasoning, ToolCall, ToolResult};
 
 /// One message of a conversation.
 ///
@@ -42,6 +42,8 @@ pub enum UserPart {
         /// The text.
         text: String,
     },
+    /// A picture.
+    Image(Image),
 }
 
 /// A piece of what the model said.
@@ -56,6 +58,18 @@ pub enum AssistantPart {
     },
     /// A tool to be called.
     Call(ToolCall),
+    /// What the model thought, and what its provider wants back with it. It stands before the part
+    /// that it led to.
+    Reasoning(Reasoning),
+}
+
+impl UserPart {
+    fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text { text } => Some(text),
+            Self::Image(_) => None,
+        }
+    }
 }
 
 impl Message {
@@ -91,22 +105,20 @@ impl Message {
         };
         parts.iter().filter_map(|part| match part {
             AssistantPart::Call(call) => Some(call),
-            AssistantPart::Text { .. } => None,
+            AssistantPart::Text { .. } | AssistantPart::Reasoning(_) => None,
         })
     }
 
-    /// All text of this message in one string; empty for tool results.
+    /// All text of this message in one string, without what the model thought; empty for tool results.
     pub fn text(&self) -> String {
         match self {
             Self::System { text } => text.clone(),
-            Self::User { parts } => {
-                parts.iter().map(|UserPart::Text { text }| text.as_str()).collect()
-            }
+            Self::User { parts } => parts.iter().filter_map(UserPart::as_text).collect(),
             Self::Assistant { parts } => parts
                 .iter()
                 .filter_map(|part| match part {
                     AssistantPart::Text { text } => Some(text.as_str()),
-                    AssistantPart::Call(_) => None,
+                    AssistantPart::Call(_) | AssistantPart::Reasoning(_) => None,
                 })
                 .collect(),
             Self::Tool { .. } => String::new(),

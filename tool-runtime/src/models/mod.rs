@@ -2,8 +2,10 @@
 //!
 //! Nothing here knows a provider; [`ScriptedModel`] needs none.
 
+mod delta;
 mod error;
 mod names;
+mod options;
 mod request;
 mod scripted;
 
@@ -11,8 +13,10 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
+pub use delta::{Delta, Deltas};
 pub use error::ModelError;
 pub use names::{NameRules, WireNames};
+pub use options::{ChatOptions, ToolChoice};
 pub use request::{ChatReply, ChatRequest, Finish};
 pub use scripted::{ScriptedModel, ScriptedTurn};
 
@@ -43,6 +47,21 @@ pub trait ChatModel: Send + Sync {
     /// # Errors
     /// There is no reply: the model can't be reached, refuses, or can't be understood.
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError>;
+
+    /// The same, told of piece by piece while it is being said. The reply is the one that
+    /// [`reply`](Self::reply) would have given; unless a model says otherwise, it is told of at once.
+    ///
+    /// # Errors
+    /// As above; what was told of by then is void.
+    async fn stream(
+        &self,
+        request: ChatRequest<'_>,
+        deltas: &mut Deltas<'_>,
+    ) -> Result<ChatReply, ModelError> {
+        let reply = self.reply(request).await?;
+        delta::tell(&reply.parts, deltas);
+        Ok(reply)
+    }
 }
 
 /// Shared: one client for several agents, or a script that a test asks about afterwards.
@@ -51,6 +70,14 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         self.as_ref().reply(request).await
     }
+
+    async fn stream(
+        &self,
+        request: ChatRequest<'_>,
+        deltas: &mut Deltas<'_>,
+    ) -> Result<ChatReply, ModelError> {
+        self.as_ref().stream(request, deltas).await
+    }
 }
 
 /// Chosen at run time.
@@ -58,5 +85,13 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
 impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         self.as_ref().reply(request).await
+    }
+
+    async fn stream(
+        &self,
+        request: ChatRequest<'_>,
+        deltas: &mut Deltas<'_>,
+    ) -> Result<ChatReply, ModelError> {
+        self.as_ref().stream(request, deltas).await
     }
 }

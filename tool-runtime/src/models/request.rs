@@ -1,7 +1,7 @@
 use serde::{Deserialize, Serialize};
 
-use crate::message::Message;
-use crate::message::{Arguments, AssistantPart, CallId, ToolCall};
+use super::ChatOptions;
+use crate::message::{Arguments, AssistantPart, CallId, Message, ToolCall, Usage};
 use crate::tool::ToolDefinition;
 
 /// What a model is asked.
@@ -12,18 +12,27 @@ pub struct ChatRequest<'a> {
     pub messages: &'a [Message],
     /// The tools that it may call.
     pub tools: &'a [&'a ToolDefinition],
+    /// How it is to answer.
+    pub options: &'a ChatOptions,
 }
 
 impl<'a> ChatRequest<'a> {
     /// A request to go on with this conversation, without tools.
     pub fn new(messages: &'a [Message]) -> Self {
-        Self { messages, tools: &[] }
+        Self { messages, tools: &[], options: ChatOptions::unset() }
     }
 
     /// Offers these tools.
     #[must_use]
     pub fn tools(mut self, tools: &'a [&'a ToolDefinition]) -> Self {
         self.tools = tools;
+        self
+    }
+
+    /// Says how it is to answer.
+    #[must_use]
+    pub fn options(mut self, options: &'a ChatOptions) -> Self {
+        self.options = options;
         self
     }
 }
@@ -44,6 +53,9 @@ pub struct ChatReply {
     /// Why it stopped there.
     #[serde(default, skip_serializing_if = "Finish::is_stop")]
     pub finish: Finish,
+    /// What it took, where the provider tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub usage: Option<Usage>,
 }
 
 /// Why a model said no more.
@@ -73,7 +85,7 @@ impl Finish {
 impl ChatReply {
     /// A reply of these parts.
     pub fn new(parts: Vec<AssistantPart>) -> Self {
-        Self { parts, finish: Finish::default() }
+        Self { parts, ..Self::default() }
     }
 
     /// A reply in words.

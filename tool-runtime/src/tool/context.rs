@@ -96,8 +96,10 @@ impl ToolContext {
     /// # }
     /// ```
     pub fn get<T: 'static>(&self) -> Option<&T> {
-        let given = self.extensions.get().or_else(|| self.scope()?.extensions.get());
-        given.or_else(|| self.host.as_ref()?.get(TypeId::of::<T>())?.downcast_ref())
+        self.extensions.get().or_else(|| {
+            let host = self.host.as_ref()?;
+            host.extensions().get().or_else(|| host.get(TypeId::of::<T>())?.downcast_ref())
+        })
     }
 
     /// The call as it came.

@@ -70,7 +70,6 @@ pub(crate) struct Scope {
     pub(crate) observers: Observers,
     /// Where there is anything to hide.
     pub(crate) redactor: Option<Redactor>,
-    pub(crate) extensions: Extensions,
     pub(crate) deadline: Option<Instant>,
     pub(crate) stop: Option<CancellationToken>,
 }
@@ -96,6 +95,9 @@ impl Scope {
 pub(crate) trait Host: Send + Sync {
     /// What it may know.
     fn scope(&self) -> &Scope;
+
+    /// The program's values.
+    fn extensions(&self) -> &Extensions;
 
     /// A value of its own of this type, for tools that look for one.
     fn get(&self, of: TypeId) -> Option<&dyn Any>;

@@ -284,7 +284,8 @@ impl Agent {
 
     /// Goes on with a run that stopped for somebody's approval. What was decided holds for the
     /// arguments that were shown; calls that nobody decided on are asked about again. The calls
-    /// beside them are not run again.
+    /// beside them are not run again. Whoever resumes one and the same pause twice runs what was approved
+    /// twice, each under its [`idempotency_key`](crate::ToolContext::idempotency_key).
     ///
     /// # Errors
     /// As of [`run`](Self::run).

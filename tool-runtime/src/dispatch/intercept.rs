@@ -121,6 +121,7 @@ impl Interceptors {
         let id = execution.result.call.clone();
         for interceptor in self.0.iter().rev() {
             Guarded::new(|| interceptor.after(&mut execution), |Panic(_)| ()).await;
+            execution.call.id.clone_from(&id);
             execution.result.call.clone_from(&id);
         }
         execution

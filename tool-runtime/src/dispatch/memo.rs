@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -12,6 +12,9 @@ use crate::tool::{Tool, ToolError, ToolOutput};
 
 /// The most outputs that are remembered; then the oldest goes.
 const MOST: usize = 1_000;
+
+/// The most bytes of outputs that are remembered together.
+const MOST_BYTES: usize = 32 << 20;
 
 /// A tool's full name and its arguments, whose members are sorted.
 type Key = (String, String);
@@ -24,12 +27,15 @@ pub(super) struct Memo(Arc<Mutex<Remembered>>);
 struct Remembered {
     outputs: HashMap<Key, Cell>,
     oldest: VecDeque<Key>,
+    bytes: usize,
 }
 
 /// What one tool said, which may have another one in its place by now.
 struct Cell {
     of: Arc<dyn Tool>,
     output: Arc<OnceCell<ToolOutput>>,
+    /// Of the output, once it is there.
+    bytes: usize,
 }
 
 impl Memo {
@@ -49,15 +55,18 @@ impl Memo {
     where
         F: Future<Output = Result<ToolOutput, ToolError>>,
     {
-        let cell = self.cell(entry, (entry.full_name().to_owned(), arguments.to_string()));
+        let key = (entry.full_name().to_owned(), arguments.to_string());
+        let cell = self.cell(entry, &key);
         if !may_wait {
             if let Some(output) = cell.get() {
                 return (Ok(output.clone()), true);
             }
             let outcome = run.await;
-            if let Ok(output) = &outcome {
-                // Fails where the first is still at it, which remembers as much.
-                let _ = cell.set(output.clone());
+            // Fails where the first is still at it, which remembers as much.
+            if let Ok(output) = &outcome
+                && cell.set(output.clone()).is_ok()
+            {
+                self.weigh(&key, &cell, bytes(output));
             }
             return (outcome, false);
         }
@@ -67,30 +76,62 @@ impl Memo {
                 ran = true;
                 run
             })
-            .await;
-        (output.cloned(), !ran)
+            .await
+            .cloned();
+        if ran && let Ok(output) = &output {
+            self.weigh(&key, &cell, bytes(output));
+        }
+        (output, !ran)
     }
 
-    fn cell(&self, entry: &Entry, key: Key) -> Arc<OnceCell<ToolOutput>> {
-        let mut remembered = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let new = || Cell { of: Arc::clone(entry.tool()), output: Arc::default() };
-        if let Some(cell) = remembered.outputs.get_mut(&key) {
-            if !Arc::ptr_eq(&cell.of, entry.tool()) {
-                *cell = new();
-            }
+    fn cell(&self, entry: &Entry, key: &Key) -> Arc<OnceCell<ToolOutput>> {
+        let mut remembered = self.lock();
+        if let Some(cell) = remembered.outputs.get(key)
+            && Arc::ptr_eq(&cell.of, entry.tool())
+        {
             return Arc::clone(&cell.output);
         }
-        if remembered.oldest.len() >= MOST
-            && let Some(oldest) = remembered.oldest.pop_front()
-        {
-            remembered.outputs.remove(&oldest);
+        if remembered.oldest.len() >= MOST {
+            remembered.forget_oldest();
         }
-        let cell = new();
-        let output = Arc::clone(&cell.output);
-        remembered.oldest.push_back(key.clone());
-        remembered.outputs.insert(key, cell);
+        let output = Arc::default();
+        let cell = Cell { of: Arc::clone(entry.tool()), output: Arc::clone(&output), bytes: 0 };
+        match remembered.outputs.insert(key.clone(), cell) {
+            Some(replaced) => remembered.bytes -= replaced.bytes,
+            None => remembered.oldest.push_back(key.clone()),
+        }
         output
     }
+
+    /// An output has come, and the oldest go until there is room for it.
+    fn weigh(&self, key: &Key, output: &Arc<OnceCell<ToolOutput>>, bytes: usize) {
+        let mut remembered = self.lock();
+        // It may have been forgotten meanwhile.
+        let is_it = |cell: &&mut Cell| Arc::ptr_eq(&cell.output, output);
+        if let Some(cell) = remembered.outputs.get_mut(key).filter(is_it) {
+            cell.bytes = bytes;
+            remembered.bytes += bytes;
+        }
+        while remembered.bytes > MOST_BYTES && remembered.forget_oldest() {}
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Remembered> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Remembered {
+    /// Whether there was one.
+    fn forget_oldest(&mut self) -> bool {
+        let oldest = self.oldest.pop_front();
+        let gone = oldest.as_ref().and_then(|oldest| self.outputs.remove(oldest));
+        self.bytes -= gone.map_or(0, |gone| gone.bytes);
+        oldest.is_some()
+    }
+}
+
+fn bytes(output: &ToolOutput) -> usize {
+    output.as_text().len() + output.images().iter().map(|it| it.base64.len()).sum::<usize>()
 }
 
 impl fmt::Debug for Memo {
@@ -104,7 +145,7 @@ mod tests {
     use async_trait::async_trait;
     use serde_json::json;
 
-    use super::{MOST, Memo};
+    use super::{MOST, MOST_BYTES, Memo};
     use crate::message::Arguments;
     use crate::registry::{Registry, Snapshot};
     use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
@@ -147,6 +188,32 @@ mod tests {
         }
         assert!(says(&memo, &tools, MOST).await && says(&memo, &tools, 1).await);
         assert!(!says(&memo, &tools, 0).await);
+    }
+
+    #[tokio::test]
+    async fn large_outputs_make_room_for_each_other() {
+        let (memo, tools) = (Memo::default(), tools());
+        let entry = tools.entry("t").unwrap();
+        let ask = async |number: usize, bytes: usize| {
+            let run = async { Ok(ToolOutput::text("x".repeat(bytes))) };
+            memo.recall(entry, &json!({ "n": number }), number.is_multiple_of(2), run).await.1
+        };
+        for (number, bytes, was_remembered) in [
+            (1, MOST_BYTES / 2, false),
+            (2, MOST_BYTES / 2, false),
+            (1, 0, true),
+            // The oldest goes.
+            (3, 1, false),
+            (2, 0, true),
+            (1, 1, false),
+            // It is too large itself, and all go with it.
+            (4, MOST_BYTES + 1, false),
+            (4, 1, false),
+            (4, 0, true),
+        ] {
+            assert_eq!(ask(number, bytes).await, was_remembered, "{number}");
+        }
+        assert_eq!(memo.lock().bytes, 1);
     }
 
     #[tokio::test]

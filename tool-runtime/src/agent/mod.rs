@@ -171,6 +171,8 @@ impl Agent {
     /// Has calls run by this rather than in this process. It is told nothing of permissions, limits
     /// and the rest, which are its own affair then. Those who watch the agent are told when each call
     /// starts and what became of it; what lies between is told where it runs.
+    /// Whoever leaves calls open there for approval has to know tools by the same
+    /// [full names](crate::ToolDefinition::full_name).
     #[must_use]
     pub fn dispatch(mut self, elsewhere: impl Dispatch + 'static) -> Self {
         self.elsewhere = Some(Arc::new(elsewhere));

@@ -6,15 +6,11 @@ use std::sync::{Arc, OnceLock};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::answer::failed;
-#[cfg(not(feature = "tracing"))]
-use super::call::one;
 use super::halt::Halt;
 use super::plan::waves;
 use super::terms::Terms;
-#[cfg(feature = "tracing")]
-use super::traced::one;
-use crate::event::{Gate, ToolEvent, ToolExecution};
+use super::unfinished::{lost, told};
+use crate::event::{Gate, ToolExecution};
 use crate::guard::Boxed;
 use crate::message::ToolCall;
 use crate::registry::{Callable, Entry, Snapshot};
@@ -113,61 +109,6 @@ async fn at_once(running: &Arc<Running>, calls: &[ToolCall]) -> Vec<ToolExecutio
     }
     let done = done.into_iter().zip(calls);
     done.map(|(done, call)| done.unwrap_or_else(|| lost(running, call))).collect()
-}
-
-/// One call. Those who watch are told of its end also where it is dropped before it has one.
-#[inline]
-fn told(running: Arc<Running>, call: ToolCall) -> impl Future<Output = ToolExecution> {
-    let is_watched = !running.scope.observers.is_empty();
-    let mut unfinished = is_watched.then(|| Box::new(Unfinished::new(&running, &call)));
-    async move {
-        if let Some(unfinished) = &mut unfinished {
-            unfinished.has_begun = true;
-        }
-        let execution = one(&running, call).await;
-        if let Some(unfinished) = &mut unfinished {
-            unfinished.is_over = true;
-        }
-        execution
-    }
-}
-
-/// A call that somebody watches.
-struct Unfinished {
-    running: Arc<Running>,
-    call: ToolCall,
-    has_begun: bool,
-    is_over: bool,
-}
-
-impl Unfinished {
-    #[cold]
-    fn new(running: &Arc<Running>, call: &ToolCall) -> Self {
-        Self { running: Arc::clone(running), call: call.clone(), has_begun: false, is_over: false }
-    }
-}
-
-impl Drop for Unfinished {
-    fn drop(&mut self) {
-        let Self { running, call, has_begun, is_over } = self;
-        // Its task may not have been polled even once.
-        if !*has_begun {
-            running.scope.tell(|| ToolEvent::Started { call: call.clone() });
-        }
-        if !*is_over {
-            running.scope.tell(|| ToolEvent::Finished(lost(running, call)));
-        }
-    }
-}
-
-/// A call that ended without a result: nobody waits for it any more, or its runtime is going away.
-#[cold]
-fn lost(running: &Running, call: &ToolCall) -> ToolExecution {
-    let text = "The call was stopped before it had a result; it may have had effects.";
-    let error = ToolError::new(ToolErrorKind::Indeterminate, text);
-    let mut execution = failed(call.clone(), &error);
-    execution.started = running.scope.clock.now();
-    execution
 }
 
 impl Running {

@@ -21,6 +21,7 @@ mod rate;
 mod terms;
 #[cfg(feature = "tracing")]
 mod traced;
+mod unfinished;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! What is marked and what is not, one case at a time.
 
 use serde_json::json;
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Permissions};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder, ToolEvent};
 use tool_runtime::{
     Agent, Arguments, AssistantPart, ChatReply, Message, ScriptedModel, Tool, ToolCall,
@@ -140,6 +140,33 @@ async fn what_is_cut_for_the_model_is_not_half_a_secret() {
     let arguments = json!({"door": "none", "code": long}).to_string();
     let (_, text) = told("unlock", &arguments).await;
     assert!(!text.contains("s3cr3t") && text.contains("`code`: expected an integer"), "{text}");
+}
+
+/// Adds two numbers.
+#[tool(effect = "none")]
+async fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+#[tokio::test]
+async fn what_the_program_named_is_not_cut_either() {
+    let recorder = Recorder::new(100);
+    let key = "k3y-0f-th3-h0us3-".repeat(20);
+    let dispatcher = dispatcher(tools![add]).secrets([key.clone()]).observer(recorder.clone());
+    let ask = Permissions::default().when(|_| None);
+    for dispatcher in [dispatcher.clone(), dispatcher.permissions(ask)] {
+        for arguments in [
+            json!({ "a": key, "b": 1 }).to_string(),
+            json!({ "a": [{ "c": key }], "b": 1 }).to_string(),
+            format!(r#"{{"a" "{key}" ] "b": {{ "#),
+            format!(r#"{{"a": 1, "b": "{key}", }} x"#),
+        ] {
+            let done = dispatcher.dispatch(vec![ToolCall::new("1", "add", &*arguments)]).await;
+            let text = &done[0].result.text;
+            assert!(!text.contains("k3y") && text.starts_with("`add` was not called"), "{text}");
+            assert!(!format!("{:?}", recorder.events()).contains("k3y"), "{arguments}");
+        }
+    }
 }
 
 /// Written out by hand, and says back whatever it is given.

@@ -6,9 +6,13 @@ use std::sync::{Arc, OnceLock};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+#[cfg(not(feature = "tracing"))]
+use super::call::one;
 use super::halt::Halt;
 use super::plan::waves;
 use super::terms::Terms;
+#[cfg(feature = "tracing")]
+use super::traced::one;
 use super::unfinished::{lost, told};
 use crate::event::{Gate, ToolExecution};
 use crate::guard::Boxed;
@@ -69,7 +73,10 @@ async fn all(running: Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecution> 
     match <[ToolCall; 1]>::try_from(calls) {
         Ok([call]) => {
             let mut done = Vec::with_capacity(1);
-            done.push(told(running, call).await);
+            done.push(match running.scope.observers.is_empty() {
+                true => one(&running, call).await,
+                false => Box::pin(told(running, call)).await,
+            });
             done
         }
         Err(calls) => Box::pin(in_waves(&running, calls)).await,

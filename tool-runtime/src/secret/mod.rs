@@ -154,6 +154,13 @@ impl Redactor {
         }
     }
 
+    /// Whether there is a secret in a text.
+    pub(crate) fn finds_in(&self, text: &str) -> bool {
+        let mut hidden = text.to_owned();
+        self.hide(&mut hidden);
+        hidden != text
+    }
+
     /// Remembers the secrets among the arguments of a call.
     pub(crate) fn see(&self, call: &ToolCall) {
         self.hide_in_call(&mut call.clone());

@@ -181,13 +181,15 @@ impl Decoder {
                 if mismatches.is_empty() {
                     Ok(call)
                 } else {
-                    Err(mismatched(definition, &mismatches))
+                    Err(mismatched(definition, &mismatches, holds_secrets(definition, &json, ctx)))
                 }
             }
             Err(refused) if mismatches.is_empty() => {
                 Err(self.refuse(definition, &json, refused, ctx))
             }
-            Err(_) => Err(mismatched(definition, &mismatches)),
+            Err(_) => {
+                Err(mismatched(definition, &mismatches, holds_secrets(definition, &json, ctx)))
+            }
         }
     }
 
@@ -260,7 +262,7 @@ fn settle(
 ) -> Result<(Value, String), ToolError> {
     let schema = definition.parameters.as_value();
     let parsed = json::parse_as(text, schema).map_err(|unreadable| {
-        if definition.parameters.has_secrets() && unreadable.kind() != UnreadableKind::Empty {
+        if holds_secrets(definition, text, ctx) && unreadable.kind() != UnreadableKind::Empty {
             // What is wrong with them can't be shown without showing them.
             return refuse(definition, &["they can't be read: send one JSON object".into()]);
         }
@@ -271,7 +273,7 @@ fn settle(
         };
         let refused = match missing.as_slice() {
             [] => refuse(definition, &[unreadable.to_string()]),
-            missing => mismatched(definition, missing),
+            missing => mismatched(definition, missing, false),
         };
         refused.with_source(unreadable)
     })?;
@@ -306,8 +308,17 @@ pub(crate) fn settled(
     }
     match definition.parameters.check(&value).as_slice() {
         [] => Ok((value, json)),
-        mismatches => Err(mismatched(definition, mismatches)),
+        mismatches => {
+            let is_secret = holds_secrets(definition, &json, ctx);
+            Err(mismatched(definition, mismatches, is_secret))
+        }
     }
+}
+
+/// Whether something in the arguments may be nobody's business.
+#[cold]
+fn holds_secrets(definition: &ToolDefinition, text: &str, ctx: &ToolContext) -> bool {
+    definition.parameters.has_secrets() || ctx.holds_secret(text)
 }
 
 /// The arguments of a tool that is no function.
@@ -328,8 +339,8 @@ fn is_list(mismatch: &Mismatch) -> bool {
     !matches!(mismatch.kind, MismatchKind::Missing | MismatchKind::Unknown)
 }
 
-fn mismatched(definition: &ToolDefinition, mismatches: &[Mismatch]) -> ToolError {
-    let problem = |mismatch: &Mismatch| match definition.parameters.has_secrets() {
+fn mismatched(definition: &ToolDefinition, mismatches: &[Mismatch], is_secret: bool) -> ToolError {
+    let problem = |mismatch: &Mismatch| match is_secret {
         // What came is cut where it is long: half a secret can't be told from other text.
         true => Mismatch { found: String::new(), ..mismatch.clone() }.to_string(),
         false => mismatch.to_string(),

@@ -343,6 +343,12 @@ impl ToolContext {
         self.record_decoded(|| Decoded { fixes: Vec::new(), json: json.to_owned() });
     }
 
+    /// Whether a text holds what nobody is to read who watches.
+    pub(super) fn holds_secret(&self, text: &str) -> bool {
+        let redactor = self.scope().and_then(|scope| scope.redactor.as_ref());
+        redactor.is_some_and(|redactor| redactor.finds_in(text))
+    }
+
     fn scope(&self) -> Option<&Scope> {
         self.host.as_ref().map(|host| host.scope())
     }

@@ -41,6 +41,8 @@ async fn grow(how: &str, marker: &str, ctx: &ToolContext) -> Result<String, Tool
         }
     };
     tokio::select! {
+        // It has to begin, whatever is left of the first.
+        biased;
         output = tree => output?.into_text(),
         end = end => end,
     }

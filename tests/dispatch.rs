@@ -4,6 +4,10 @@
 mod alone;
 #[path = "dispatch/panics.rs"]
 mod panics;
+#[path = "dispatch/unavailable.rs"]
+mod unavailable;
+#[path = "dispatch/unknown.rs"]
+mod unknown;
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -286,61 +290,6 @@ async fn dropping_the_dispatch_stops_the_work() {
 #[tokio::test]
 async fn no_calls_no_results() {
     assert!(all().dispatch(Vec::new()).await.is_empty());
-}
-
-#[tokio::test]
-async fn an_unknown_name_is_answered_with_what_there_is() {
-    let unknown = async |dispatcher: Dispatcher, name: &str| {
-        dispatcher.dispatch(calls(&[(name, "{}")])).await.remove(0).result.text
-    };
-    assert_eq!(
-        unknown(all(), "launch_rocket").await,
-        "There is no tool named `launch_rocket`. The tools are `add`, `crash`, `fail`, `hang`."
-    );
-    assert_eq!(
-        unknown(dispatcher(Tools::new()), "add").await,
-        "There is no tool named `add`. There are no tools."
-    );
-    assert_eq!(
-        unknown(all(), "functions.add").await,
-        "There is no tool named `functions.add`. Did you mean `add`?"
-    );
-    // Its control characters are shown and not obeyed.
-    assert_eq!(
-        unknown(dispatcher(Tools::new()), "a\n\u{1b}[2J\u{202e}ü").await,
-        r"There is no tool named `a\n\u{1b}[2J\u{202e}ü`. There are no tools."
-    );
-    let text = unknown(all(), &"long".repeat(100_000)).await;
-    assert!(text.len() < 300, "{text}");
-}
-
-struct Away(ToolDefinition);
-
-#[async_trait]
-impl Tool for Away {
-    fn definition(&self) -> &ToolDefinition {
-        &self.0
-    }
-
-    fn availability(&self) -> Availability {
-        Availability::Unavailable("no network".into())
-    }
-
-    async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text("it was tried"))
-    }
-}
-
-#[tokio::test]
-async fn what_is_not_available_is_not_offered_and_still_tried() {
-    let away = Away(ToolDefinition::new("away", "Away.", json!({ "type": "object" })));
-    let dispatcher = dispatcher(tools![add].with(away));
-    let snapshot = dispatcher.registry().snapshot();
-    let offered: Vec<_> = snapshot.definitions().iter().map(|tool| tool.name.clone()).collect();
-    assert_eq!(offered, ["add"]);
-    assert_eq!(snapshot.iter().count(), 2);
-    let done = dispatcher.dispatch(calls(&[("away", "{}")])).await;
-    assert_eq!(texts(&done), ["it was tried"]);
 }
 
 #[tokio::test]

@@ -1,17 +1,26 @@
 //! The chat-completions client against a server of our own: what it sends and what it reads.
 
+#[path = "support/canned.rs"]
+mod canned;
 #[path = "openai/faults.rs"]
 mod faults;
+#[path = "openai/retries.rs"]
+mod retries;
 #[path = "support/server.rs"]
 mod server;
+#[path = "openai/streams.rs"]
+mod streams;
 
 use std::sync::{Arc, Mutex};
 
+use canned::Canned;
 use serde_json::{Value, json};
 use server::{Reply, Server};
 use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
 use tool_runtime::providers::OpenAi;
-use tool_runtime::{Agent, Finish, Message, StopReason, Tools, tool, tools};
+use tool_runtime::{
+    Agent, ChatModel, ChatOptions, ChatRequest, Finish, Message, StopReason, Tools, tool, tools,
+};
 
 const KEY: &str = "sk-very-secret";
 
@@ -187,4 +196,24 @@ async fn events_bear_the_ids_of_the_conversation() {
         });
     agent.run("Umbrella?").await.unwrap();
     assert_eq!(*seen.lock().unwrap(), ["call_1", "call_1"]);
+}
+
+#[tokio::test]
+async fn options_headers_and_more_members_go_along() {
+    let official = OpenAi::new("https://api.openai.com/v1", "m");
+    let other = OpenAi::new("http://models.invalid/v1", "m");
+    for (model, most) in [(official, "max_completion_tokens"), (other, "max_tokens")] {
+        let canned = Canned::new([canned::Reply::text(200, r#"{"choices": [{"message": {}}]}"#)]);
+        let model = model.transport(canned.clone()).header("x-team", "blue");
+        let options = ChatOptions::default().max_tokens(9).temperature(1.0).extra("seed", 7);
+        let options = options.extra("temperature", 0.0);
+        model.reply(ChatRequest::new(&[]).options(&options)).await.unwrap();
+        let [request] = canned.requests().try_into().unwrap();
+        assert_eq!(request.headers.get("X-Team"), Some("blue"));
+        let body: Value = serde_json::from_str(&request.body).unwrap();
+        let mut expected = json!({ "model": "m", "messages": [], "temperature": 0.0, "seed": 7 });
+        expected[most] = 9.into();
+        assert_eq!(body, expected);
+        assert!(!format!("{model:?} {request:?}").contains("blue"));
+    }
 }

@@ -25,6 +25,8 @@ mod elsewhere;
 mod interceptors;
 #[path = "policy/memo.rs"]
 mod memo;
+#[path = "policy/namesakes.rs"]
+mod namesakes;
 #[path = "policy/output.rs"]
 mod output;
 #[path = "policy/rate.rs"]

@@ -6,6 +6,10 @@ mod foreign;
 mod model;
 #[path = "registry/naming.rs"]
 mod naming;
+#[path = "registry/racing.rs"]
+mod racing;
+#[path = "registry/wire.rs"]
+mod wire;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,8 +19,8 @@ use serde_json::{Value, json};
 use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, Snapshot, Withdrawn};
 use tool_runtime::{
     Agent, Arguments, Availability, ChatReply, EffectRecord, Message, Registry, RegistryError,
-    ScriptedModel, ScriptedTurn, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput,
-    ToolPreference, Tools, async_trait, tool, tools,
+    ScriptedModel, ScriptedTurn, Tool, ToolContext, ToolDefinition, ToolError, ToolKind,
+    ToolOutput, ToolPreference, Tools, async_trait, tool, tools,
 };
 
 /// A tool that is only looked at; its description tells two of one name apart.
@@ -39,6 +43,12 @@ fn named(name: &str, description: &str) -> Arc<dyn Tool> {
 
 fn with_schema(name: &str, description: &str, schema: Value) -> Arc<dyn Tool> {
     Arc::new(Named(ToolDefinition::new(name, description, schema)))
+}
+
+fn wrapping(program: &str) -> Arc<dyn Tool> {
+    let mut definition = ToolDefinition::new("wraps", "It.", json!({ "type": "object" }));
+    definition.kind = ToolKind::Cli(program.to_owned());
+    Arc::new(Named(definition))
 }
 
 fn names(registry: &Registry) -> Vec<String> {
@@ -207,6 +217,9 @@ fn hostile_definitions_are_refused() {
         (with_schema("recursive", "It.", itself), true),
         (named("control", "It\u{1b}[2Jhides."), false),
         (named("long", &"word ".repeat(200_000)), false),
+        (wrapping("git"), true),
+        (wrapping(&"git".repeat(100_000)), false),
+        (wrapping("git\n\u{1b}[2J"), false),
         (named("line\nbreak", "It."), false),
         (named(&"n".repeat(1 << 20), "It."), false),
         (with_schema("deep", "It.", nested(10_000)), false),

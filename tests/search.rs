@@ -327,6 +327,10 @@ async fn a_search_of_another_name_is_offered_as_well() {
     definition.name = "find_more".into();
     registry.register(as_tool(definition)).unwrap();
 
+    // By whatever name it is called, a search finds neither itself nor another.
+    let (_, names) = search(&registry, json!({ "query": "finds more tools" })).await;
+    assert!(names.is_empty(), "{names:?}");
+
     let searches = ["a__search_tools", "b__search_tools", "find_more"];
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call(searches[1], r#"{"query": "send"}"#))
@@ -366,12 +370,85 @@ async fn a_limit_is_kept_and_wrong_arguments_are_told() {
     let names: Vec<_> = (0..40).map(|n| format!("send_{n:02}")).collect();
     let tools = names.iter().map(|name| as_tool(definition(name, "Sends mail")));
     let registry = searchable(tools.collect());
-    for (limit, count) in [(json!(null), 5), (json!(0), 1), (json!(7), 7), (json!(255), 20)] {
+    for (limit, count) in [(json!(null), 5), (json!(1), 1), (json!("7"), 7), (json!(20), 20)] {
         let (_, found) = search(&registry, json!({ "query": "send", "limit": limit })).await;
         assert_eq!(found, names[..count], "ties go by name");
     }
-    let (error, _) = search(&registry, json!({})).await;
-    assert!(error.contains("`query` is missing"), "{error}");
+    for (arguments, told) in [
+        (json!({}), "`query` is missing"),
+        (json!({ "query": "" }), "`query`"),
+        (json!({ "query": " \n" }), "`query` is empty"),
+        (json!({ "query": "send", "limit": 0 }), "`limit`: expected an integer from 1 to 20"),
+        (json!({ "query": "send", "limit": 21 }), "`limit`: expected an integer from 1 to 20"),
+        (json!({ "query": "send", "limit": 256 }), "`limit`: expected an integer from 1 to 20"),
+        (json!({ "query": "send", "where": "here" }), "`where`"),
+    ] {
+        let (error, found) = search(&registry, arguments).await;
+        assert!(error.contains(told) && found.is_empty(), "{error}");
+    }
+}
+
+/// What the model is told of the search, to the letter.
+#[test]
+fn the_search_says_what_it_takes() {
+    let search = SearchTools::new();
+    let wanted = json!({
+        "type": "object",
+        "properties": {
+            "query": {
+                "type": "string",
+                "description": "What you want to do, in a few plain words, such as \"send an \
+                    invoice to a customer\".",
+                "minLength": 1
+            },
+            "limit": {
+                "type": ["integer", "null"],
+                "description": "How many tools to find: 5 unless given.",
+                "minimum": 1,
+                "maximum": 20
+            }
+        },
+        "required": ["query"],
+        "additionalProperties": false
+    });
+    assert_eq!(search.definition().parameters.as_value(), &wanted);
+    assert!(search.definition().validate().is_ok() && search.definition().finds_tools);
+}
+
+/// A selector that waits for a search offers what there is room for where there is none.
+#[tokio::test]
+async fn without_a_search_nothing_waits_to_be_found() {
+    let tools = ["a", "b", "c"].map(|name| {
+        let weight = if name == "b" { 2.0 } else { 1.0 };
+        definition(name, "It.").preference(ToolPreference::default().weight(weight))
+    });
+    let size = definition_bytes(&tools[0]);
+    let registry = Registry::try_from(tools.map(as_tool).into_iter().collect::<Tools>()).unwrap();
+    let offered = async |selector: BySearch, names: &[&str]| {
+        let turn = |reply| ScriptedTurn::new(reply).expect_tools(names.iter().copied());
+        let call = ChatReply::default().call("c", "{}");
+        let model = ScriptedModel::new([turn(call), turn(ChatReply::text("Done."))]);
+        let agent = Agent::new(model, registry.clone()).selector(selector);
+        assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
+    };
+    offered(BySearch::new(), &["a", "b", "c"]).await;
+    offered(BySearch::new().always(["c"]), &["a", "b", "c"]).await;
+    // Those that matter most, and the same on each turn.
+    offered(BySearch::new().room(size), &["b"]).await;
+    offered(BySearch::new().room(2 * size).always(["c"]), &["a", "b", "c"]).await;
+    // One who says what should go out has said it.
+    offered(BySearch::new().fitting(1), &[]).await;
+
+    registry.register(Arc::new(SearchTools::new())).unwrap();
+    offered(BySearch::new(), &["search_tools"]).await;
+    // Whatever is preferred of it, it stays the way in; disabled, it is none.
+    registry.prefer("search_tools", ToolPreference::default().weight(0.0)).unwrap();
+    offered(BySearch::new(), &["search_tools"]).await;
+    registry.prefer("search_tools", ToolPreference::default().disabled()).unwrap();
+    offered(BySearch::new(), &["a", "b", "c"]).await;
+    registry.unregister("search_tools");
+    registry.prefer("a", ToolPreference::default().always()).unwrap();
+    offered(BySearch::new(), &["a"]).await;
 }
 
 #[tokio::test]

@@ -1,14 +1,15 @@
 //! What selectors choose, and what becomes of it in a run: which tools go out, and in which order.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tool_runtime::agent::{Offered, Prompt, Turn};
 use tool_runtime::registry::{AllTools, ByWeight, Selection, Selector, definition_bytes};
 use tool_runtime::{
-    Agent, Arguments, ChatModel, ChatReply, ChatRequest, EffectRecord, Message, ModelError,
-    Registry, ScriptedModel, ScriptedTurn, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolOutput, ToolPreference, Tools, async_trait,
+    Agent, Arguments, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, Message,
+    ModelError, Registry, ScriptedModel, ScriptedTurn, StopReason, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolOutput, ToolPreference, Tools, async_trait,
 };
 
 /// Finds the tools that it is told to find.
@@ -108,6 +109,45 @@ async fn a_selector_that_takes_its_time_holds_up_nobody() {
     }
 
     offers(Slow(std::thread::current().id()), ["a"]).await;
+}
+
+/// Panics whatever it is asked, or takes too long.
+struct Broken(bool);
+
+impl Selector for Broken {
+    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+        assert!(self.0, "on purpose");
+        // Who waits for the end of it is wrong, but not for ever.
+        for _ in 0..5_000 {
+            if STOPPED.load(Ordering::SeqCst) {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        selection.tools.to_vec()
+    }
+
+    fn blocking(&self) -> bool {
+        assert!(self.0, "on purpose");
+        true
+    }
+}
+
+static STOPPED: AtomicBool = AtomicBool::new(false);
+
+#[tokio::test]
+async fn a_selector_that_panics_in_all_it_does_offers_all() {
+    offers(Broken(false), ["a", "b", "c", "d", "e"]).await;
+}
+
+#[tokio::test]
+async fn a_run_can_be_stopped_while_its_selector_chooses() {
+    let stop = CancellationToken::new();
+    let model = ScriptedModel::new([ChatReply::text("Never asked.")]);
+    let agent = Agent::new(model, five()).selector(Broken(true)).stop_on(stop.clone());
+    let (stopped, ()) = tokio::join!(agent.run("Go"), async { stop.cancel() });
+    assert!(matches!(stopped.unwrap_err().why, StopReason::Cancelled));
+    STOPPED.store(true, Ordering::SeqCst);
 }
 
 #[tokio::test]

@@ -38,16 +38,20 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
 ];
 
 /// Modules that decide: time, tasks and chance come to them as arguments.
-const SANS_IO: [&str; 10] = [
+const SANS_IO: [&str; 14] = [
     "json/",
     "schema/",
     "message/",
     "agent/turn.rs",
-    "agent/mend.rs",
     "dispatch/answer.rs",
     "dispatch/plan.rs",
     "dispatch/policy/",
+    "providers/codec.rs",
+    "providers/frames.rs",
     "providers/openai/",
+    "providers/refusal.rs",
+    "providers/retry.rs",
+    "models/history.rs",
     "registry/select/",
 ];
 

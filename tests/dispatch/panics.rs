@@ -126,7 +126,7 @@ async fn what_a_tool_says_of_itself_is_asked_once() {
     assert_eq!(texts(&done), ["called"]);
     let done = dispatcher.dispatch(calls(&[("one", "{}"), ("two", "{}"), ("tow", "{}")])).await;
     assert_eq!(texts(&done)[..2], ["called"; 2]);
-    assert_eq!(texts(&done)[2], "There is no tool named `tow`. Did you mean `two`?");
+    assert_eq!(texts(&done)[2], "There is no tool named `tow`. The tools are `add`.");
 }
 
 #[test]

@@ -15,7 +15,7 @@ use crate::server::{Reply, Server};
 /// What a client with a key makes of this reply.
 async fn ask(reply: Reply) -> Result<ChatReply, ModelError> {
     let server = Server::start([reply]).await;
-    let model = OpenAi::new(server.base_url(), "m").key(KEY);
+    let model = OpenAi::new(server.base_url(), "m").key(KEY).retries(0);
     let answer = model.reply(ChatRequest::new(&[Message::user("Hello")])).await;
     if let Err(error) = &answer {
         assert!(!format!("{error} {error:?} {model:?}").contains(KEY), "{error:?}");
@@ -27,7 +27,7 @@ async fn ask(reply: Reply) -> Result<ChatReply, ModelError> {
 async fn a_refusal_names_status_and_body() {
     for status in [400, 401, 404, 429, 500, 503] {
         let error = ask(Reply::new(status, "because of this")).await.unwrap_err();
-        assert!(matches!(error, ModelError::Status { status: got, .. } if got == status));
+        assert!(matches!(&error, ModelError::Refused(refusal) if refusal.status == status));
         let shown = error.to_string();
         assert!(shown.contains(&format!("status {status}: because of this")), "{shown}");
         assert!(shown.contains("/v1/chat/completions"), "{shown}");
@@ -108,7 +108,10 @@ async fn a_silent_server_is_left_after_the_limit() {
 #[tokio::test]
 async fn a_run_without_a_server_says_so_in_one_line() {
     let base = Server::nobody().await;
-    let stopped = Agent::new(OpenAi::new(&base, "m"), Tools::new()).run("Hello").await.unwrap_err();
+    let stopped = Agent::new(OpenAi::new(&base, "m").retries(0), Tools::new())
+        .run("Hello")
+        .await
+        .unwrap_err();
 
     assert!(matches!(stopped.why, StopReason::Model(ModelError::Unreachable { .. })));
     assert_eq!(stopped.transcript, [Message::user("Hello")]);

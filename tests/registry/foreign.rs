@@ -203,3 +203,37 @@ fn a_store_that_panics_holds_nobody_up() {
     is_broken.store(false, Ordering::SeqCst);
     assert_eq!(description(&registry, "b").unwrap(), "By the store.");
 }
+
+#[tokio::test]
+async fn what_a_filter_panics_at_is_not_held() {
+    std::panic::set_hook(Box::new(|_| ()));
+    let registry = Registry::try_from(tools![always]).unwrap();
+    registry.register_from("p", named("a", "A.")).unwrap();
+    let view = registry.filter(|entry| {
+        assert_ne!(entry.own_name(), "a", "on purpose");
+        true
+    });
+    assert_eq!(names(&view), ["always"]);
+    assert!(view.snapshot().get("a").is_none() && view.unregister("a").is_none());
+    assert!(view.withdraw("p").is_empty());
+    assert!(!view.prefer("a", ToolPreference::default().disabled()).unwrap());
+    // Nor does it take the run along.
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::default().call("a", "{}")).expect_tools(["always"]),
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_last("There is no tool named `a`."),
+    ]);
+    assert_eq!(Agent::new(model, view).run("Go").await.unwrap().text, "Done.");
+}
+
+#[test]
+fn views_of_views_come_and_go_however_many() {
+    let registry = Registry::new();
+    registry.register_all(["a", "b"].map(|name| named(name, "It.")).into_iter().collect()).unwrap();
+    let mut view = registry.clone();
+    for n in 0..300_000 {
+        view = view.without([if n == 7 { "a" } else { "c" }]);
+    }
+    assert_eq!(names(&view), ["b"]);
+    drop(view);
+    assert_eq!(names(&registry), ["a", "b"]);
+}

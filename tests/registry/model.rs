@@ -86,7 +86,8 @@ impl Plain {
         let seen = self.tools.iter().filter(|(place, _)| is_seen(**place));
         let shown = seen.map(|(place, mark)| {
             let full = full(*place);
-            let mark = self.described.get(full.as_str()).unwrap_or(mark);
+            let of_own = || self.described.get(place.1).filter(|_| goes_by(*place, place.1));
+            let mark = self.described.get(full.as_str()).or_else(of_own).unwrap_or(mark);
             let weight = self.preferred.get(&full).copied().map_or(1.0, f64::from);
             (self.called(*place), format!("Number {mark}."), weight)
         });
@@ -202,13 +203,13 @@ proptest! {
                     plain.described.insert(name, mark);
                 }
                 Change::Prefer(name, weight, hidden) => {
-                    let meant = plain.named(name).filter(|place| !goes_by(*place, hidden));
+                    let is_meant = |place: Place| goes_by(place, name) && !goes_by(place, hidden);
+                    let meant: Vec<_> =
+                        plain.tools.keys().copied().filter(|place| is_meant(*place)).collect();
                     let preference = ToolPreference::default().weight(weight.into());
                     let is_there = registry.without([hidden]).prefer(name, preference).unwrap();
-                    prop_assert_eq!(is_there, meant.is_some());
-                    if let Some(place) = meant {
-                        plain.preferred.insert(full(place), weight);
-                    }
+                    prop_assert_eq!(is_there, !meant.is_empty());
+                    plain.preferred.extend(meant.into_iter().map(|place| (full(place), weight)));
                 }
             }
             for (view, is_seen) in views.iter().zip(is_seen) {

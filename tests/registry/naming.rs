@@ -130,19 +130,84 @@ fn a_view_goes_on_meaning_the_tools_that_it_named() {
     assert!(names(&without).is_empty());
 }
 
+/// Whatever a setting is, its name means the same tools, and whatever models call them by then.
 #[test]
-fn a_description_stays_with_its_tool() {
+fn a_name_means_the_same_tools_in_every_setting() {
+    let all = [("", "find"), ("a", "find"), ("b", "find"), ("a", "b__find"), ("c", "read")];
+    let full = |(provider, own): (&str, &str)| match provider {
+        "" => own.to_owned(),
+        provider => format!("{provider}__{own}"),
+    };
+    for (name, meant) in [
+        ("find", vec![("", "find"), ("a", "find"), ("b", "find")]),
+        ("b__find", vec![("b", "find")]),
+        ("a__b__find", vec![("a", "b__find")]),
+        ("read", vec![("c", "read")]),
+        ("c__read", vec![("c", "read")]),
+        ("a", vec![]),
+    ] {
+        // With each of them alone, and with all.
+        let alone = all.iter().map(std::slice::from_ref);
+        for tools in alone.chain([all.as_slice()]) {
+            let store = MemoryDescriptions::default();
+            let registry = holding(tools).descriptions(store.clone());
+            let told = |view: &Registry, is_meant: &dyn Fn(&ToolDefinition) -> bool| {
+                let snapshot = view.snapshot();
+                let meant = snapshot.entries().filter(|entry| is_meant(entry.definition()));
+                let mut names: Vec<_> = meant.map(|entry| entry.full_name().to_owned()).collect();
+                names.sort();
+                names
+            };
+            let mut wanted: Vec<_> =
+                meant.iter().filter(|it| tools.contains(it)).copied().map(full).collect();
+            wanted.sort();
+            let is_there = !wanted.is_empty();
+            assert_eq!(told(&registry.only([name]), &|_| true), wanted, "only {name}");
+            let mut left = told(&registry.without([name]), &|_| true);
+            left.extend(wanted.clone());
+            left.sort();
+            assert_eq!(left, told(&registry, &|_| true), "without {name}");
+            let disabled = ToolPreference::default().disabled();
+            assert_eq!(registry.prefer(name, disabled).unwrap(), is_there, "{name}");
+            assert_eq!(told(&registry, &|tool| !tool.preference.enabled), wanted, "prefer {name}");
+            store.set(name, "By the store.");
+            let is_described = |tool: &ToolDefinition| tool.description == "By the store.";
+            assert_eq!(told(&registry, &is_described), wanted, "describe {name}");
+        }
+    }
+}
+
+#[test]
+fn a_description_goes_by_full_name_first() {
     let store = MemoryDescriptions::default();
     let registry = holding(&[("", "find"), ("a", "find")]).descriptions(store.clone());
-    store.set("find", "Ours, by the store.");
-    assert_eq!(description(&registry, "find").unwrap(), "Ours, by the store.");
+    let told = |name| description(&registry, name).unwrap();
+    store.set("find", "Of all.");
+    assert_eq!([told("find"), told("a__find")], ["Of all.", "Of all."]);
+    store.set("a__find", "A's.");
+    assert_eq!([told("find"), told("a__find")], ["Of all.", "A's."]);
     registry.unregister("find");
-    assert_eq!(description(&registry, "find").unwrap(), "By a.");
-    store.set("a__find", "A's, by the store.");
-    assert_eq!(description(&registry, "find").unwrap(), "A's, by the store.");
+    assert_eq!([told("find"), told("a__find")], ["A's.", "A's."]);
     register(&registry, "b", "find").unwrap();
-    assert_eq!(description(&registry, "a__find").unwrap(), "A's, by the store.");
-    assert_eq!(description(&registry, "b__find").unwrap(), "By b.");
+    assert_eq!([told("a__find"), told("b__find")], ["A's.", "Of all."]);
+    store.remove("a__find");
+    store.remove("find");
+    assert_eq!([told("a__find"), told("b__find")], ["By a.", "By b."]);
+}
+
+/// What names one tool means that which models call so, or whose full name it is.
+#[test]
+fn a_look_up_means_one_tool() {
+    let registry = holding(&[("", "find"), ("a", "find"), ("b", "read")]);
+    let told = |name| description(&registry, name);
+    assert_eq!(told("find").unwrap(), "By .");
+    assert_eq!(told("read"), told("b__read"));
+    assert!(registry.unregister("find").is_some());
+    assert_eq!(told("find").unwrap(), "By a.");
+    register(&registry, "b", "find").unwrap();
+    assert!(told("find").is_none() && registry.unregister("find").is_none());
+    assert!(registry.unregister("b__find").is_some());
+    assert_eq!(names(&registry), ["find", "read"]);
 }
 
 /// A shop.

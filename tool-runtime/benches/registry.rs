@@ -79,7 +79,9 @@ fn search() {
     println!("\n| tools | an index | a search | by search | by search, fitting 5 | by weight |");
     println!("|---|---|---|---|---|---|");
     for times in [1, 10] {
-        let tools = tools(times);
+        let mut tools = tools(times);
+        let schema = serde_json::json!({ "type": "object" });
+        tools.push(ToolDefinition::new("search_tools", "Finds more.", schema).finds_tools());
         let mut tools: Vec<_> = tools.iter().collect();
         tools.sort_by(|a, b| a.name.cmp(&b.name));
         let built = least(&mut || drop(ToolIndex::new(tools.iter().copied())));
@@ -101,8 +103,7 @@ fn search() {
         let selected = selectors.map(|selector| least(&mut || drop(selector.select(selection))));
         let [by_search, fitting, by_weight] = selected;
         println!(
-            "| {} | {built:.1?} | {searched:.1?} | {by_search:.1?} | {fitting:.1?} | {by_weight:.1?} |",
-            tools.len()
+            "| {times},000 | {built:.1?} | {searched:.1?} | {by_search:.1?} | {fitting:.1?} | {by_weight:.1?} |",
         );
     }
 }

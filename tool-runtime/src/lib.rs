@@ -10,7 +10,7 @@ mod guard;
 pub mod json;
 pub mod message;
 pub mod models;
-#[cfg(feature = "openai")]
+#[cfg(feature = "providers")]
 pub mod providers;
 pub mod registry;
 pub mod schema;

@@ -2,7 +2,7 @@
 //!
 //! [`Turn`] decides, `run` does; nothing here knows how a call is run or how a provider is asked.
 
-mod mend;
+mod choice;
 mod offered;
 mod outcome;
 mod paused;

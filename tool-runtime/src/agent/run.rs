@@ -1,24 +1,23 @@
 //! Drives a [`Turn`] with a model and a dispatcher.
 
 use std::borrow::Cow;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::iter;
-use std::sync::Arc;
 
-use tokio::task::spawn_blocking;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use super::choice::{choose, found, full_name};
 use super::paused::{Paused, PendingCall};
-use super::{Agent, Answer, Offered, Outcome, Prompt, Step, StopReason, Stopped, Turn};
+use super::{Agent, Answer, Outcome, Prompt, Step, StopReason, Stopped, Turn};
 use crate::dispatch::{Batch, Dispatcher};
 use crate::event::{
-    EffectRecord, EventKind, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
+    EventKind, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
 };
-use crate::guard::{Guarded, Panic, guarded};
+use crate::guard::{Guarded, Panic};
 use crate::message::{Message, ToolCall, ToolResult};
 use crate::models::{ChatOptions, ChatRequest, ToolChoice};
-use crate::registry::{AllTools, Selection, Selector, Snapshot};
+use crate::registry::Snapshot;
 use crate::span;
 use crate::tool::{Decision, ToolDefinition, ToolErrorKind};
 
@@ -87,8 +86,14 @@ impl<'a> Run<'a> {
                 Step::Ask => {
                     tools = self.dispatcher.registry().snapshot();
                     self.dispatcher.look_out(&tools, iter::empty());
-                    let offered =
-                        select(self.agent, &mut self.turn, &self.dispatcher, &tools).await;
+                    let choice = choose(self.agent, &mut self.turn, &self.dispatcher, &tools);
+                    let offered = match &self.agent.stop {
+                        None => choice.await,
+                        Some(stop) => {
+                            let offered = stop.run_until_cancelled(choice).await;
+                            offered.ok_or(StopReason::Cancelled)?
+                        }
+                    };
                     self.ask(&offered).await?;
                 }
                 Step::Call(calls) => self.call(&tools, calls).await?,
@@ -228,60 +233,8 @@ impl<'a> Run<'a> {
 }
 
 fn waiting(execution: &ToolExecution, tools: &Snapshot) -> PendingCall {
+    let ran = execution.changed.as_deref().unwrap_or(&execution.call);
+    let tool = full_name(&ran.name, tools);
     let arguments = execution.arguments().unwrap_or_default();
-    let name = &execution.changed.as_deref().unwrap_or(&execution.call).name;
-    PendingCall { call: execution.call.clone(), tool: full_name(name, tools), arguments }
-}
-
-/// The name that is a tool's alone, where it is one of these.
-fn full_name(name: &str, tools: &Snapshot) -> String {
-    tools.entry(name).map_or(name, |entry| entry.full_name()).to_owned()
-}
-
-/// What goes out on this turn, in its order.
-async fn select<'t>(
-    agent: &Agent,
-    turn: &mut Turn,
-    dispatcher: &Dispatcher,
-    tools: &'t Snapshot,
-) -> Vec<&'t ToolDefinition> {
-    let asked = turn.transcript().iter().rev().find(|said| matches!(said, Message::User { .. }));
-    let asked = asked.map(Message::text).unwrap_or_default();
-    let chosen = if agent.selector.blocking() {
-        let (selector, dispatcher, tools) =
-            (Arc::clone(&agent.selector), dispatcher.clone(), tools.clone());
-        let offered = turn.offered().clone();
-        let choose = move || chosen(&*selector, &dispatcher.offered(&tools), &asked, &offered);
-        spawn_blocking(choose).await.unwrap_or_default()
-    } else {
-        chosen(&*agent.selector, &dispatcher.offered(tools), &asked, turn.offered())
-    };
-    turn.offer(chosen.iter().filter_map(|name| tools.definition(name)).collect())
-}
-
-/// The names of what a selector chooses. It is foreign code: one that panics has chosen nothing in
-/// particular, and what nobody offered it is not taken.
-fn chosen(
-    selector: &dyn Selector,
-    tools: &[&ToolDefinition],
-    asked: &str,
-    offered: &Offered,
-) -> Vec<String> {
-    let selection =
-        Selection::new(tools).asked(asked).pulled_in(offered.pulled_in()).offered(offered.order());
-    let chosen = guarded(|| selector.select(selection));
-    let chosen = chosen.unwrap_or_else(|_| AllTools.select(selection));
-    let names: HashSet<_> = chosen.iter().map(|tool| tool.name.as_str()).collect();
-    let known = tools.iter().filter(|tool| names.contains(tool.name.as_str()));
-    known.map(|tool| tool.name.clone()).collect()
-}
-
-/// The full names of the tools that a call found. One that says what models call them by now means
-/// those that are called so now.
-fn found(execution: &ToolExecution, tools: &Snapshot) -> impl Iterator<Item = String> {
-    let names = execution.effects.iter().filter_map(|effect| match effect {
-        EffectRecord::ToolsFound { names } => Some(names),
-        _ => None,
-    });
-    names.flatten().map(|name| full_name(name, tools))
+    PendingCall { call: execution.call.clone(), tool, arguments }
 }

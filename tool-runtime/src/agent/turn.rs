@@ -9,8 +9,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::Offered;
-use super::mend::{is_silent, mended, with_unique_ids};
 use crate::message::{Message, ToolCall, ToolResult};
+use crate::models::history::{is_silent, mended, with_unique_ids};
 use crate::models::{ChatReply, Finish};
 use crate::tool::{ToolDefinition, ToolErrorKind};
 

@@ -6,7 +6,7 @@ use std::iter::successors;
 use crate::event::{ToolEvent, ToolExecution};
 use crate::guard::guarded;
 use crate::message::{ToolCall, ToolResult};
-use crate::registry::Snapshot;
+use crate::registry::{Callable, Entry, called, nearest};
 use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 
 /// How many names a model is told of when it called none of them.
@@ -58,22 +58,39 @@ fn chain(error: &(dyn Error + 'static)) -> String {
     all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }
 
-pub(super) fn unknown(tools: &Snapshot, name: &str) -> ToolError {
-    let list = |names: &[&str], joint: &str| {
-        names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(joint)
-    };
-    let nearest = tools.nearest(name);
-    let advice = if !nearest.is_empty() {
-        format!("Did you mean {}?", list(&nearest, " or "))
-    } else {
-        let known: Vec<_> =
-            tools.definitions().iter().map(|known| known.name.as_str()).take(MOST_NAMES).collect();
-        match known.as_slice() {
-            [] => "There are no tools.".to_owned(),
-            known => format!("The tools are {}.", list(known, ", ")),
+/// Sends a model to those of these tools that it may mean, and to none that it may not call or that
+/// isn't to be offered. Only those that it would be sent to are asked whether they can run, but where
+/// it is told of all.
+pub(super) fn unknown(callable: &Callable, name: &str) -> ToolError {
+    let is_enabled = |tool: &&Entry| tool.definition().preference.enabled;
+    let can_run = |tool: &&Entry| tool.availability().is_available();
+    let named = |tool: &Entry| format!("`{}`", called(tool, name));
+    let permitted = || callable.permitted().filter(is_enabled);
+    let finder = permitted().filter(|tool| tool.definition().finds_tools).find(can_run).map(named);
+    let alike = nearest(name, permitted()).into_iter().filter(can_run);
+    let alike = alike.map(named).collect::<Vec<_>>().join(" or ");
+    let advice = match (alike.as_str(), &finder) {
+        ("", _) => {
+            let all: Vec<_> = callable.entries().filter(is_enabled).collect();
+            let some: Vec<_> = all.iter().copied().take(MOST_NAMES).map(named).collect();
+            known(&some.join(", "), all.len(), finder)
         }
+        (alike, None) => format!("Did you mean {alike}?"),
+        (alike, Some(finder)) => format!("Did you mean {alike}? Call {finder} to find others."),
     };
     // Whatever a model made up: its line breaks and the like are shown, not repeated.
     let name: String = name.chars().take(MOST_OF_NAME).flat_map(char::escape_debug).collect();
     ToolError::new(ToolErrorKind::NotFound, format!("There is no tool named `{name}`. {advice}"))
+}
+
+/// Which tools there are, where none is like what was said: some by name, of so many.
+fn known(some: &str, all: usize, finder: Option<String>) -> String {
+    match (all.saturating_sub(MOST_NAMES), finder) {
+        (0, _) if all == 0 => "There are no tools.".to_owned(),
+        (0, _) => format!("The tools are {some}."),
+        (more, None) => format!("The tools are {some} and {more} more."),
+        (_, Some(finder)) => {
+            format!("There are {all} tools: call {finder} to find the one that you need.")
+        }
+    }
 }

@@ -10,9 +10,13 @@ use super::call::{Outcome, Record};
 use super::invoke::invoke;
 use super::policy::pause_before_next;
 use crate::event::ToolEvent;
+use crate::guard::guarded;
 use crate::message::Arguments;
 use crate::registry::Entry;
 use crate::tool::{Availability, ToolContext, ToolError, ToolErrorKind};
+
+/// How much of the reason why a tool can't run the model is told, in characters.
+const MOST_OF_REASON: usize = 200;
 
 /// Runs a tool until it succeeds or may not be tried again.
 pub(super) async fn attempts(
@@ -87,14 +91,19 @@ pub(super) fn explained(entry: &Entry, error: ToolError) -> ToolError {
     if !may_be_it {
         return error;
     }
-    match entry.availability() {
-        Availability::Available => error,
-        Availability::Unavailable(why) => {
-            let text = format!("`{}` can't run now. Go on without it.", entry.name());
-            let cause = format!("{why}; the call failed: {error}");
-            ToolError::new(ToolErrorKind::Unavailable, text).with_source(cause)
+    let (name, asked) = (entry.name(), guarded(|| entry.tool().availability()));
+    let (text, why) = match asked {
+        Ok(Availability::Available) => return error,
+        Ok(Availability::Unavailable(why)) => {
+            let plain = |c: char| if c.is_control() { ' ' } else { c };
+            let told: String = why.chars().take(MOST_OF_REASON).map(plain).collect();
+            (format!("`{name}` can't run now: {told}. Go on without it."), why)
         }
-    }
+        // A panic may quote anything.
+        Err(panic) => (format!("`{name}` can't run now. Go on without it."), panic.to_string()),
+    };
+    let cause = format!("{why}; the call failed: {error}");
+    ToolError::new(ToolErrorKind::Unavailable, text).with_source(cause)
 }
 
 /// Ends what the tool has going beside its own future.

@@ -148,6 +148,15 @@ impl Running {
         is_plain.then_some(entry)
     }
 
+    /// The tools that may be called.
+    #[cold]
+    pub(super) fn callable(&self) -> &Callable {
+        self.callable.get_or_init(|| {
+            let terms = Arc::clone(&self.terms);
+            Callable::new(self.tools.clone(), move |entry| terms.let_call(entry))
+        })
+    }
+
     /// Takes the secrets out of what the model and the program are told of a call. What a tool's own
     /// calls say is for the tool.
     #[inline]
@@ -183,11 +192,7 @@ impl Host for Running {
 
     /// What a tool may look for is what its caller may call.
     fn get(&self, of: TypeId) -> Option<&dyn Any> {
-        let callable = || {
-            let terms = Arc::clone(&self.terms);
-            Callable::new(self.tools.clone(), move |entry| terms.let_call(entry))
-        };
-        (of == TypeId::of::<Callable>()).then(|| self.callable.get_or_init(callable) as &dyn Any)
+        (of == TypeId::of::<Callable>()).then(|| self.callable() as &dyn Any)
     }
 
     fn left_running(&self) -> &LeftRunning {

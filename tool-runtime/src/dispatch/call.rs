@@ -146,7 +146,7 @@ async fn through(running: &Running, ctx: &ToolContext, record: &mut Record) -> O
     let Running { tools, .. } = running;
     running.halt.check().map_err(|held| record.block(held))?;
     let name = ctx.tool_name();
-    let entry = tools.entry(name).ok_or_else(|| unknown(tools, name))?;
+    let entry = tools.entry(name).ok_or_else(|| unknown(running.callable(), name))?;
     running.check_depth().map_err(|held| record.block(held))?;
     let looked_at = permitted(running, entry, ctx, record).await?;
     let arguments = looked_at.as_ref().unwrap_or_else(|| &ctx.call().arguments);

@@ -42,8 +42,8 @@ impl Concurrency {
         self
     }
 
-    /// At most this many of the tool of this [full name](crate::ToolDefinition::full_name); or of all
-    /// tools together that gave themselves this name.
+    /// At most this many of the tools together that [go by](crate::registry#what-names-mean) this name.
+    /// Where a tool is limited by its full name, that counts alone.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>, most: usize) -> Self {
         self.tools.insert(name.into(), most);
@@ -115,8 +115,7 @@ impl Places {
 impl Limited {
     /// What calls of this tool take places of.
     fn of(&self, entry: &Entry) -> [Option<&Semaphore>; 3] {
-        let of_name = |name: &str| self.tools.get(name);
-        let of_tool = of_name(entry.full_name()).or_else(|| of_name(entry.own_name()));
+        let of_tool = entry.definition().names().find_map(|name| self.tools.get(name));
         let of_provider = entry.provider().and_then(|name| self.providers.get(name));
         [of_tool, of_provider, self.all.as_ref()]
     }

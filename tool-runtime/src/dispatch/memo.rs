@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -32,7 +32,7 @@ struct Remembered {
 
 /// What one tool said, which may have another one in its place by now.
 struct Cell {
-    of: Arc<dyn Tool>,
+    of: Weak<dyn Tool>,
     output: Arc<OnceCell<ToolOutput>>,
     /// Of the output, once it is there.
     bytes: usize,
@@ -85,9 +85,10 @@ impl Memo {
     }
 
     fn cell(&self, entry: &Entry, key: &Key) -> Arc<OnceCell<ToolOutput>> {
+        let tool = Arc::downgrade(entry.tool());
         let mut remembered = self.lock();
         if let Some(cell) = remembered.outputs.get(key)
-            && Arc::ptr_eq(&cell.of, entry.tool())
+            && cell.of.ptr_eq(&tool)
         {
             return Arc::clone(&cell.output);
         }
@@ -95,7 +96,7 @@ impl Memo {
             remembered.forget_oldest();
         }
         let output = Arc::default();
-        let cell = Cell { of: Arc::clone(entry.tool()), output: Arc::clone(&output), bytes: 0 };
+        let cell = Cell { of: tool, output: Arc::clone(&output), bytes: 0 };
         match remembered.outputs.insert(key.clone(), cell) {
             Some(replaced) => remembered.bytes -= replaced.bytes,
             None => remembered.oldest.push_back(key.clone()),

@@ -46,8 +46,8 @@ impl RateLimits {
         self
     }
 
-    /// At most so many of the tool of this [full name](crate::ToolDefinition::full_name); or of all
-    /// tools together that gave themselves this name.
+    /// At most so many of the tools together that [go by](crate::registry#what-names-mean) this name.
+    /// Where a tool is limited by its full name, that counts alone.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>, limit: RateLimit) -> Self {
         self.tools.insert(name.into(), limit);
@@ -136,9 +136,8 @@ impl Rates {
     }
 
     fn of_tool(&self, entry: &Entry) -> Option<Arc<Limiter>> {
-        let of_name = |name: &str| self.tools.get(name).cloned();
-        if let Some(said) = of_name(entry.full_name()).or_else(|| of_name(entry.own_name())) {
-            return Some(said);
+        if let Some(limiter) = entry.definition().names().find_map(|name| self.tools.get(name)) {
+            return Some(Arc::clone(limiter));
         }
         let limit = entry.definition().rate_limit?;
         let mut declared = lock(&self.declared);

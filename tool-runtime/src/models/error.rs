@@ -1,4 +1,5 @@
 use std::error::Error;
+use std::time::Duration;
 
 /// Why a model gave no reply.
 #[derive(Debug, thiserror::Error)]
@@ -21,18 +22,11 @@ pub enum ModelError {
         /// The address that was asked.
         url: String,
         /// How long it was given.
-        limit: std::time::Duration,
+        limit: Duration,
     },
     /// It refused.
-    #[error("the model at {url} answered with status {status}: {body}")]
-    Status {
-        /// The address that was asked.
-        url: String,
-        /// The HTTP status.
-        status: u16,
-        /// What it said, cut where it is long.
-        body: String,
-    },
+    #[error(transparent)]
+    Refused(#[from] Box<Refusal>),
     /// What it said is not what its protocol promises.
     #[error("the model's answer can't be understood: {reason}; it was: {body}")]
     Malformed {
@@ -49,6 +43,64 @@ pub enum ModelError {
         /// What doesn't fit.
         problem: String,
     },
+}
+
+/// A model that was asked and would not answer.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the model at {url} answered with status {status}: {body}{}", told(request_id.as_deref()))]
+#[non_exhaustive]
+pub struct Refusal {
+    /// Why, as far as its provider tells.
+    pub kind: RefusalKind,
+    /// The address that was asked.
+    pub url: String,
+    /// The HTTP status; of a refusal in the midst of a stream, that of the stream.
+    pub status: u16,
+    /// What it said, cut where it is long.
+    pub body: String,
+    /// How its provider finds this request in its logs.
+    pub request_id: Option<String>,
+    /// How long it wants to be left alone.
+    pub retry_after: Option<Duration>,
+}
+
+/// Why a model would not answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum RefusalKind {
+    /// The key is missing, wrong, or not good for this.
+    Auth,
+    /// Too many requests, or too many tokens, for now.
+    RateLimited,
+    /// Nothing is left of what was paid for: to wait doesn't help.
+    OutOfQuota,
+    /// The conversation is longer than what the model can read.
+    ContextTooLong,
+    /// Its provider doesn't let it speak of this.
+    Filtered,
+    /// Its provider is busy or broken.
+    Overloaded,
+    /// The request is wrong, or asks for what there is not.
+    Invalid,
+    /// For another reason.
+    Other,
+}
+
+impl Refusal {
+    /// A refusal by an HTTP status, without a request id.
+    pub fn new(
+        kind: RefusalKind,
+        url: impl Into<String>,
+        status: u16,
+        body: impl Into<String>,
+    ) -> Self {
+        let (url, body) = (url.into(), body.into());
+        Self { kind, url, status, body, request_id: None, retry_after: None }
+    }
+}
+
+fn told(request_id: Option<&str>) -> String {
+    request_id.map(|id| format!(" (request {id})")).unwrap_or_default()
 }
 
 /// What lies at the bottom: whoever prints no sources reads it all the same.

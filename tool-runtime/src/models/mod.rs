@@ -4,6 +4,7 @@
 
 mod delta;
 mod error;
+pub(crate) mod history;
 mod names;
 mod options;
 mod request;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 pub use delta::{Delta, Deltas};
-pub use error::ModelError;
+pub use error::{ModelError, Refusal, RefusalKind};
 pub use names::{NameRules, WireNames};
 pub use options::{ChatOptions, ToolChoice};
 pub use request::{ChatReply, ChatRequest, Finish};

@@ -1,30 +1,48 @@
 //! The address of a model: read once, shown without secrets.
 
-use std::fmt;
-
 use reqwest::Url;
 
 use crate::models::ModelError;
 
-/// Where requests go; or, when the program's address is none, what it wrote.
+/// Where an API is; or, when the program's address is none, what it wrote.
 #[derive(Clone)]
 pub(super) struct Endpoint(Result<Url, String>);
 
 impl Endpoint {
-    /// The endpoint `path` of the API at `base`, which may end in a slash or in the path already.
-    pub(super) fn new(base: &str, path: &[&str]) -> Self {
+    /// The API at `base`.
+    pub(super) fn new(base: &str) -> Self {
         let base = base.trim();
-        Self(web_address(base).map(|url| below(url, path)).ok_or_else(|| base.to_owned()))
+        Self(web_address(base).ok_or_else(|| base.to_owned()))
+    }
+
+    /// Where below it a request goes; the base may end in a slash or in this path already.
+    ///
+    /// # Errors
+    /// [`ModelError::Setup`] says what an address looks like.
+    pub(super) fn below(&self, path: &[&str]) -> Result<String, ModelError> {
+        Ok(below(self.check()?.clone(), path).into())
     }
 
     /// # Errors
     /// [`ModelError::Setup`] says what an address looks like.
-    pub(super) fn url(&self) -> Result<&Url, ModelError> {
+    pub(super) fn check(&self) -> Result<&Url, ModelError> {
         self.0.as_ref().map_err(|written| {
             ModelError::Setup(format!(
                 "`{written}` is not the address of a model: write it like http://127.0.0.1:8080/v1"
             ))
         })
+    }
+
+    /// The same as [`below`](Self::below), to be read: without a name, a password and a query, any of
+    /// which may be a secret.
+    pub(super) fn shown(&self, path: &[&str]) -> String {
+        match &self.0 {
+            Ok(url) => {
+                let url = below(url.clone(), path);
+                format!("{}{}", url.origin().ascii_serialization(), url.path())
+            }
+            Err(written) => written.clone(),
+        }
     }
 
     /// Whether it is asked without TLS.
@@ -57,22 +75,6 @@ fn below(mut base: Url, path: &[&str]) -> Url {
     base
 }
 
-/// Without a name, a password and a query: any of them may be a secret.
-impl fmt::Display for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.0 {
-            Ok(url) => write!(f, "{}{}", url.origin().ascii_serialization(), url.path()),
-            Err(written) => f.write_str(written),
-        }
-    }
-}
-
-impl fmt::Debug for Endpoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{self}")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::Endpoint;
@@ -89,24 +91,23 @@ mod tests {
             ("https://h/v1/chat/completions/", "https://h/v1/chat/completions/"),
             ("https://h/d?version=1", "https://h/d/chat/completions?version=1"),
         ] {
-            let endpoint = Endpoint::new(base, &["chat", "completions"]);
-            assert_eq!(endpoint.url().unwrap().as_str(), full, "{base}");
+            let url = Endpoint::new(base).below(&["chat", "completions"]).unwrap();
+            assert_eq!(url, full, "{base}");
         }
     }
 
     #[test]
     fn what_is_no_address_is_shown() {
         for base in ["", "localhost:8080/v1", "127.0.0.1:8080", "h/v1", "file:///v1", "http://"] {
-            let error = Endpoint::new(base, &["chat"]).url().unwrap_err().to_string();
+            let error = Endpoint::new(base).below(&["chat"]).unwrap_err().to_string();
             assert!(error.starts_with(&format!("`{base}` is not the address")), "{error}");
         }
     }
 
     #[test]
     fn secrets_in_the_address_are_not_shown() {
-        let endpoint = Endpoint::new("https://me:secret@h/v1?key=secret", &["chat"]);
-        assert_eq!(endpoint.to_string(), "https://h/v1/chat");
-        assert_eq!(format!("{endpoint:?}"), "https://h/v1/chat");
+        let endpoint = Endpoint::new("https://me:secret@h/v1?key=secret");
+        assert_eq!(endpoint.shown(&["chat"]), "https://h/v1/chat");
     }
 
     #[test]
@@ -118,7 +119,7 @@ mod tests {
             ("http://192.168.0.1/v1", false),
             ("https://api.openai.com/v1", false),
         ] {
-            assert_eq!(Endpoint::new(base, &[]).is_local(), local, "{base}");
+            assert_eq!(Endpoint::new(base).is_local(), local, "{base}");
         }
     }
 }

@@ -1,10 +1,31 @@
 //! Clients for models behind an HTTP API, each behind the feature of its name.
 //!
-//! A provider is a codec, pure functions between our turn and its JSON, and the thin transport in
-//! `http` that all share.
+//! A provider is a codec, pure functions between our turn and its JSON. What all share is the
+//! [`Client`] that drives it, and the thin [`Transport`] below.
 
+#[cfg(feature = "anthropic")]
+mod anthropic;
+mod client;
+pub mod codec;
 mod endpoint;
-mod http;
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+mod environment;
+mod frames;
+#[cfg(feature = "openai")]
 mod openai;
+mod refusal;
+mod retry;
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+mod sent_arguments;
+mod transport;
+#[cfg(feature = "anthropic")]
+mod wire_ids;
 
-pub use openai::OpenAi;
+#[cfg(feature = "anthropic")]
+pub use anthropic::{Anthropic, AnthropicMessages};
+pub use client::Client;
+#[cfg(feature = "openai")]
+pub use openai::{ChatCompletions, OpenAi};
+pub use transport::{
+    Headers, HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError, Web,
+};

@@ -3,7 +3,7 @@
 //! All of this is pure: foreign code was asked before. A change costs what it changes, for the rest
 //! is shared with what was there before.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -96,12 +96,14 @@ impl Contents {
         (next, taken)
     }
 
-    /// With what those should know of a tool who decide which are offered.
-    pub(super) fn prefer(&self, entry: &Entry, preference: &Arc<ToolPreference>) -> Self {
+    /// With what those should know of these tools who decide which are offered.
+    pub(super) fn prefer(&self, tools: &[Arc<Entry>], preference: &Arc<ToolPreference>) -> Self {
         let mut next = self.clone();
-        let preferences = Arc::make_mut(&mut next.preferences);
-        preferences.insert(entry.full_name().to_owned(), Arc::clone(preference));
-        next.edit(entry.own_name(), |_| ());
+        let said = tools.iter().map(|tool| (tool.full_name().to_owned(), Arc::clone(preference)));
+        Arc::make_mut(&mut next.preferences).extend(said);
+        for own in tools.iter().map(|tool| tool.own_name()).collect::<BTreeSet<_>>() {
+            next.edit(own, |_| ());
+        }
         next
     }
 
@@ -115,18 +117,21 @@ impl Contents {
         if !self.described.is_of_the_store(described) {
             return self.clone();
         }
-        let (mut next, mut found) = (self.clone(), 0);
+        let (mut changed, mut found) = (BTreeMap::<_, Vec<_>>::new(), 0);
         for told in told {
-            let Some(now) = next.at(told.provider(), told.own_name()) else { continue };
+            let Some(now) = self.at(told.provider(), told.own_name()) else { continue };
             // One that was registered since was asked for then.
             if !now.is_same(told) {
                 continue;
             }
             found += 1;
             if !now.is_described_as(told) {
-                let new = Arc::new(told.clone());
-                next.edit(told.own_name(), |tools| drop(namesakes::put(tools, new)));
+                changed.entry(told.own_name()).or_default().push(Arc::new(told.clone()));
             }
+        }
+        let mut next = self.clone();
+        for (own, new) in changed {
+            next.edit(own, |tools| new.into_iter().for_each(|it| drop(namesakes::put(tools, it))));
         }
         next.described = match found == self.iter().count() {
             true => described.clone(),

@@ -43,7 +43,10 @@ impl Described {
     /// A tool with what the store says of it.
     pub(super) fn tell(&self, tool: &Entry) -> Entry {
         let store = self.store.as_ref();
-        tool.described(store.and_then(|store| ask(|| store.description(tool.full_name()))?))
+        let mut names = tool.definition().names();
+        tool.described(
+            store.and_then(|store| names.find_map(|name| ask(|| store.description(name))?)),
+        )
     }
 
     /// Those of tools of which some are described like this and some like the other.

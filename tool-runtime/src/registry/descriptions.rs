@@ -13,10 +13,10 @@ pub trait DescriptionStore: Send + Sync {
     /// Moves whenever a description is changed.
     fn version(&self) -> u64;
 
-    /// What models are told of the tool of this [full name](crate::ToolDefinition::full_name); none
-    /// where its own description holds. So a provider's tool is asked for as `provider__name`, also
-    /// while models call it by its name alone. An empty description, or one that is too long, is
-    /// taken for none.
+    /// What models are told of the tools that [go by](crate::registry#what-names-mean) this name; none
+    /// where it says nothing of it. A provider's tool is asked for as `provider__name` first and then by
+    /// its own name, whatever models call it; a tool's own description holds where there is neither, and
+    /// where what is said is empty, too long or not plain.
     fn description(&self, name: &str) -> Option<Arc<str>>;
 }
 
@@ -53,12 +53,13 @@ struct Kept {
 }
 
 impl MemoryDescriptions {
-    /// Replaces what models are told of the tool of this full name. Tells the new version.
+    /// Replaces what models are told of the tools that [go by](crate::registry#what-names-mean) this name,
+    /// but for those of which something is said by their full name. Tells the new version.
     pub fn set(&self, name: impl Into<String>, description: impl Into<Arc<str>>) -> u64 {
         self.change(|texts| drop(texts.insert(name.into(), description.into())))
     }
 
-    /// Gives the tool of this full name its own description back. Tells the new version.
+    /// Takes back what was set for this name. Tells the new version.
     pub fn remove(&self, name: &str) -> u64 {
         self.change(|texts| drop(texts.remove(name)))
     }

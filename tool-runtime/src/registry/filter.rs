@@ -4,7 +4,8 @@ use std::sync::Arc;
 use super::Entry;
 use crate::guard::guarded;
 
-/// Which tools of a registry a view of it holds: those that pass all rules.
+/// Which tools of a registry a view of it holds: those that pass all rules. A rule is foreign code:
+/// what it panics at doesn't pass.
 #[derive(Clone, Default)]
 pub(super) struct Filter(Option<Arc<Rule>>);
 
@@ -30,6 +31,17 @@ impl Filter {
             next = &rule.before;
         }
         true
+    }
+}
+
+/// One after the other: a view of a view of a view may be the last to hold them all, and a stack holds
+/// only so many.
+impl Drop for Rule {
+    fn drop(&mut self) {
+        let mut next = self.before.0.take();
+        while let Some(mut rule) = next.and_then(Arc::into_inner) {
+            next = rule.before.0.take();
+        }
     }
 }
 

@@ -3,6 +3,24 @@
 //! A [`Registry`] is shared and changes; a [`Snapshot`] is what it held at one moment and never
 //! changes, so that what a model is offered and what is called for it are the same. Readers never
 //! wait: a snapshot is taken without a lock.
+//!
+//! # What names mean
+//!
+//! A tool has the name that it gave itself, its *own* name, and under a provider a *full* name,
+//! `provider__name`, which is its alone whoever comes and goes. Models call it by the one or the other:
+//! by its own while nobody else has that name, else by its full one.
+//!
+//! - A setting means all tools that [go by](crate::ToolDefinition::goes_by) the name, whatever models
+//!   call them at the moment: `find` those of all providers and of none, `github__find` the one. So it is
+//!   with [`Registry::only`], [`without`](Registry::without) and [`prefer`](Registry::prefer), with a
+//!   [`DescriptionStore`], with `BySearch::always`, and with the
+//!   [permissions](crate::dispatch::Permissions), [concurrency](crate::dispatch::Concurrency) and
+//!   [rate limits](crate::dispatch::RateLimits) of a dispatcher.
+//! - A look-up means one tool: the one that models call so at that moment, or whose full name it is.
+//!   So it is with a model's call, [`Snapshot::get`] and [`Registry::unregister`].
+//!
+//! An own name with `__` in it reads like a full one and would be another's: such a tool goes by its full
+//! name alone.
 
 mod cell;
 mod contents;
@@ -30,6 +48,7 @@ pub use descriptions::{DescriptionStore, MemoryDescriptions};
 pub use entry::Entry;
 pub use error::RegistryError;
 pub use into_registry::IntoRegistry;
+pub(crate) use nearest::{called, nearest};
 pub use provider::Withdrawn;
 pub use select::{AllTools, ByWeight, Callable, Selection, Selector, definition_bytes};
 #[cfg(feature = "search")]
@@ -81,7 +100,9 @@ impl Registry {
 
     /// Adds a tool, or puts it in the place of the one of the same name, which comes back.
     ///
-    /// What this costs grows with the square root of the number of tools; so does each change.
+    /// Through a view as well it is registered for all, and may take the place of a tool that the view
+    /// doesn't hold. What this costs grows with the square root of the number of tools; so does each
+    /// change.
     ///
     /// # Errors
     /// The tool's definition is not one that providers take, or a provider's tool is called the same;
@@ -100,24 +121,51 @@ impl Registry {
     }
 
     /// Takes away the tool that models call by this name, or whose full name it is; it comes back. One
-    /// that this view of the registry doesn't hold stays.
+    /// that this view of the registry doesn't hold stays. See [what names mean](crate::registry#what-names-mean).
     pub fn unregister(&self, name: &str) -> Option<Arc<dyn Tool>> {
         let held = self.held_as(name)?;
         self.take(&[held]).first().map(|entry| Arc::clone(entry.tool()))
     }
 
-    /// Sets what those should know of the tool that models call by this name, or whose full name it
-    /// is, who decide which tools are offered. Tells whether this view of the registry holds such a
-    /// tool.
+    /// Sets what those should know who decide which tools are offered: of all tools that
+    /// [go by](crate::registry#what-names-mean) this name and that this view of the registry holds by now. Tells
+    /// whether there are any.
     ///
-    /// From then on this holds in place of what the tool itself says, also when it is registered
-    /// again, as that of a server is which comes back.
+    /// From then on this holds in place of what such a tool itself says, also when it is registered
+    /// again, as that of a server is which comes back. What was said last counts.
     ///
     /// # Errors
-    /// A weight that is no number to compare by, or overrides too large to work with.
+    /// A weight that is no number to compare by, or overrides too large to work with; nothing was
+    /// changed.
+    ///
+    /// ```
+    /// use tool_runtime::{Registry, ToolPreference, tool, tools};
+    ///
+    /// /// Finds issues.
+    /// #[tool(effect = "read")]
+    /// async fn find(query: String) -> String {
+    ///     query
+    /// }
+    ///
+    /// let registry = Registry::new();
+    /// registry.register_all_from("github", tools![find])?;
+    /// registry.register_all_from("jira", tools![find])?;
+    /// registry.prefer("find", ToolPreference::default().disabled())?;
+    /// registry.prefer("jira__find", ToolPreference::default().weight(2.0))?;
+    ///
+    /// let tools = registry.snapshot();
+    /// let enabled = |name| tools.definition(name).map(|tool| tool.preference.enabled);
+    /// assert_eq!((enabled("github__find"), enabled("jira__find")), (Some(false), Some(true)));
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
     pub fn prefer(&self, name: &str, preference: ToolPreference) -> Result<bool, RegistryError> {
-        let Some(held) = self.held_as(name) else { return Ok(false) };
-        held.definition().clone().preference(preference.clone()).validate()?;
+        let held = self.held(|entry| entry.definition().goes_by(name));
+        for entry in &held {
+            entry.definition().clone().preference(preference.clone()).validate()?;
+        }
+        if held.is_empty() {
+            return Ok(false);
+        }
         let preference = Arc::new(preference);
         self.change(|contents| (contents.prefer(&held, &preference), ()));
         Ok(true)
@@ -141,18 +189,15 @@ impl Registry {
         self
     }
 
-    /// A view of this registry: the tools of these names alone, whether they are there by now or not.
-    ///
-    /// A name means the tools that [go by](crate::ToolDefinition::goes_by) it, whoever comes and goes:
-    /// `find` those of all providers that are named so, `github__find` the one.
+    /// A view of this registry: the tools that [go by](crate::registry#what-names-mean) these names alone, whether
+    /// they are there by now or not.
     #[must_use]
     pub fn only<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> Self {
         let names = Names::new(names);
         self.filter(move |entry| names.has(entry))
     }
 
-    /// A view of this registry: all tools but those of these names, which mean the same as in
-    /// [`only`](Self::only).
+    /// A view of this registry: all tools but those that [go by](crate::registry#what-names-mean) these names.
     #[must_use]
     pub fn without<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> Self {
         let names = Names::new(names);
@@ -160,7 +205,7 @@ impl Registry {
     }
 
     /// A view of this registry: the tools for which `passes` holds. It is asked at each look, also
-    /// of tools that are registered later, and nothing is copied.
+    /// of tools that are registered later, and nothing is copied. What it panics at is not held.
     #[must_use]
     pub fn filter(&self, passes: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
         Self { contents: Arc::clone(&self.contents), filter: self.filter.and(passes) }
@@ -232,8 +277,7 @@ impl Names {
     }
 
     fn has(&self, entry: &Entry) -> bool {
-        let names = entry.definition().names();
-        names.into_iter().flatten().any(|name| self.0.contains(name))
+        entry.definition().names().any(|name| self.0.contains(name))
     }
 }
 

@@ -1,3 +1,10 @@
+//! What a model may have meant that called a tool which there isn't.
+
+use strsim::normalized_damerau_levenshtein;
+
+use super::Entry;
+use crate::tool::full_name::parts;
+
 /// How many names are worth offering.
 const MOST: usize = 3;
 
@@ -16,49 +23,80 @@ const CONTAINED: f64 = 0.9;
 /// The shortest name for which that says anything.
 const SHORTEST_CONTAINED: usize = 3;
 
-/// The names most like `name`, best first.
+/// What stands between a space of names and a name in it, as models write it.
+const SEPARATORS: [char; 3] = ['.', ':', '/'];
+
+/// What a tool is called in an answer to one who said this name.
+///
+/// Whoever asks for a tool of somebody's, as `github__find` or `githubFind`, must not be sent to
+/// another's of that name without being told whose it is.
+pub(crate) fn called<'a>(tool: &'a Entry, said: &str) -> &'a str {
+    let holds_more = || {
+        let (all, own) = (plain(said), plain(tool.own_name()));
+        all.len() > own.len() && all.contains(&own)
+    };
+    let says_whose = said.contains(SEPARATORS) || parts(said).is_some();
+    if says_whose || said.len() <= LONGEST && holds_more() { tool.full_name() } else { tool.name() }
+}
+
+/// The tools whose own names are most like `said`, best first.
+pub(crate) fn nearest<'a>(said: &str, tools: impl Iterator<Item = &'a Entry>) -> Vec<&'a Entry> {
+    nearest_names(said, tools.map(|tool| (tool.own_name(), tool)), |tool| tool.full_name())
+}
+
+/// Of things by their names, those with the names most like `said`, best first; where they are alike,
+/// those whose names in full are most like it.
 ///
 /// Case and the kind of separator don't count: models write `getWeather` for `get_weather`. A name
 /// that holds the other whole (`weather` for `get_weather`) is like it, whatever their lengths; and
-/// what stands before the last `.`, `:` or `/` may be a space of names (`functions.get_weather`).
+/// what stands before the last `.`, `:` or `/`, and before the first `__` behind that, may be a space
+/// of names (`functions.get_weather`).
 ///
 /// To compare two names takes the product of their lengths, so it is done for few: how many letters
 /// they share, in whatever order, says how like they can be at most.
-pub(super) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
-    if name.len() > LONGEST {
+fn nearest_names<'a, T: Copy>(
+    said: &str,
+    named: impl Iterator<Item = (&'a str, T)>,
+    full: impl Fn(T) -> &'a str,
+) -> Vec<T> {
+    if said.len() > LONGEST {
         return Vec::new();
     }
-    let bare = name.rsplit(['.', ':', '/']).next().unwrap_or_default();
-    let mut wanted = vec![plain(name), plain(bare)];
+    let bare = said.rsplit(SEPARATORS).next().unwrap_or_default();
+    let own = parts(bare).map_or(bare, |(_, own)| own);
+    let mut wanted = vec![plain(said), plain(bare), plain(own)];
     wanted.dedup();
     let wanted: Vec<_> = wanted.into_iter().map(|plain| (Letters::of(&plain), plain)).collect();
     let most_alike = |known| {
         let letters = Letters::of(known);
         wanted.iter().map(|(wanted, _)| wanted.most_likeness(&letters)).fold(0.0, f64::max)
     };
-    let shared = |known| wanted.iter().map(|(_, wanted)| shared_beginning(wanted, known)).max();
-    let mut promising: Vec<_> = names
-        .map(|known| (most_alike(known), known))
-        .filter(|(most, _)| *most >= LEAST)
-        .map(|(most, known)| (most, shared(known), known))
+    let alike = |known, likeness: fn(&str, &str) -> f64| {
+        let plain = plain(known);
+        wanted.iter().map(|(_, wanted)| likeness(wanted, &plain)).fold(0.0, f64::max)
+    };
+    let shared = |full| wanted.iter().map(|(_, wanted)| shared_beginning(wanted, full)).max();
+    let mut promising: Vec<_> = named
+        .map(|(known, it)| (most_alike(known), known, it))
+        .filter(|(most, ..)| *most >= LEAST)
+        .map(|(most, known, it)| (most, shared(full(it)), full(it), known, it))
         .collect();
     promising.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(b.1.cmp(&a.1)).then(a.2.cmp(b.2)));
 
-    let mut ranked: Vec<(f64, &str)> = Vec::new();
-    for (most, _, known) in promising.into_iter().take(MOST_COMPARED) {
-        if ranked.get(MOST - 1).is_some_and(|(least, _)| *least > most) {
+    let mut ranked: Vec<(f64, f64, &str, T)> = Vec::new();
+    for (most, _, full, known, it) in promising.into_iter().take(MOST_COMPARED) {
+        if ranked.get(MOST - 1).is_some_and(|(least, ..)| *least > most) {
             break;
         }
-        let plain = plain(known);
-        let likeness =
-            wanted.iter().map(|(_, wanted)| likeness(wanted, &plain)).fold(0.0, f64::max);
-        if likeness >= LEAST {
-            ranked.push((likeness, known));
-            ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+        let alike_at_all = alike(known, likeness);
+        if alike_at_all >= LEAST {
+            let in_full = alike(full, normalized_damerau_levenshtein);
+            ranked.push((alike_at_all, in_full, full, it));
+            ranked.sort_by(|a, b| b.0.total_cmp(&a.0).then(b.1.total_cmp(&a.1)).then(a.2.cmp(b.2)));
             ranked.truncate(MOST);
         }
     }
-    ranked.into_iter().map(|(_, known)| known).collect()
+    ranked.into_iter().map(|(.., it)| it).collect()
 }
 
 /// What of a name is compared.
@@ -73,7 +111,7 @@ fn plain(name: &str) -> String {
 fn likeness(a: &str, b: &str) -> f64 {
     let whole = |part: &str, all: &str| part.len() >= SHORTEST_CONTAINED && all.contains(part);
     let contained = if whole(a, b) || whole(b, a) { CONTAINED } else { 0.0 };
-    strsim::normalized_damerau_levenshtein(a, b).max(contained)
+    normalized_damerau_levenshtein(a, b).max(contained)
 }
 
 /// How many letters two names begin with that are the same.
@@ -124,7 +162,13 @@ impl Letters {
 
 #[cfg(test)]
 mod tests {
-    use super::{LEAST, MOST, MOST_COMPARED, likeness, nearest};
+    use super::{
+        LEAST, MOST, MOST_COMPARED, likeness, nearest_names, normalized_damerau_levenshtein,
+    };
+
+    fn nearest<'a>(said: &str, names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+        nearest_names(said, names.map(|name| (name, name)), |name| name)
+    }
 
     #[test]
     fn offers_what_was_meant() {
@@ -137,6 +181,8 @@ mod tests {
             ("functions.ok", vec!["ok"]),
             ("mcp:files/read_fil", vec!["read_file"]),
             ("shell::ok", vec!["ok"]),
+            ("shell__ok", vec!["ok"]),
+            ("mcp.shell__read_fil", vec!["read_file"]),
             ("functions.", vec![]),
             ("read_files", vec!["read_file"]),
             ("launch_rocket", vec![]),
@@ -162,10 +208,14 @@ mod tests {
         let names: Vec<_> = names.into_iter().skip(1).flatten().collect();
         assert!(names.len() < MOST_COMPARED);
         for said in &names {
-            let best = |known: &&str| likeness(said, known);
+            let best = |known: &str| likeness(said, known);
+            let whole = |known: &str| normalized_damerau_levenshtein(said, known);
             let mut all: Vec<_> = names.iter().map(String::as_str).collect();
             all.retain(|known| best(known) >= LEAST);
-            all.sort_by(|a, b| best(b).total_cmp(&best(a)).then(a.cmp(b)));
+            all.sort_by(|a, b| {
+                let by_whole = || whole(b).total_cmp(&whole(a));
+                best(b).total_cmp(&best(a)).then_with(by_whole).then(a.cmp(b))
+            });
             all.truncate(MOST);
             assert_eq!(nearest(said, names.iter().map(String::as_str)), all, "{said}");
         }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Weak};
 
 use super::contents::Contents;
 use super::filter::Filter;
-use super::{Entry, nearest};
+use super::{Entry, called, nearest};
 use crate::tool::{Availability, Tool, ToolDefinition, ToolKind};
 
 /// What a registry held at one moment, sorted by name. It never changes, and costs nothing to take
@@ -105,9 +105,10 @@ impl Snapshot {
         self.entries().filter_map(Entry::provider).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The names most like `name`, best first: what a model may have meant.
+    /// The names most like `name`, best first: what a model may have meant. A name that says whose the
+    /// tool is, as `github__find`, is answered with full names.
     pub fn nearest(&self, name: &str) -> Vec<&str> {
-        nearest::nearest(name, self.entries().map(Entry::name))
+        nearest(name, self.entries()).into_iter().map(|tool| called(tool, name)).collect()
     }
 }
 

@@ -58,6 +58,9 @@ pub struct ToolDefinition {
     /// How long one attempt of its body may take.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
+    /// Whether it finds other tools for a model that isn't offered all of them. Then it is offered
+    /// always, and a model that calls what there isn't is sent to it.
+    pub finds_tools: bool,
     /// What those should know who decide which tools a model is offered.
     pub preference: ToolPreference,
     /// What was found wrong with it where it was made.
@@ -94,6 +97,7 @@ impl ToolDefinition {
             retries: 0,
             rate_limit: None,
             timeout: None,
+            finds_tools: false,
             preference: ToolPreference::default(),
             flaw: None,
             full_name: None,
@@ -113,6 +117,13 @@ impl ToolDefinition {
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.idempotent = true;
+        self
+    }
+
+    /// Declares that it finds other tools for a model that isn't offered all of them.
+    #[must_use]
+    pub fn finds_tools(mut self) -> Self {
+        self.finds_tools = true;
         self
     }
 
@@ -147,7 +158,11 @@ impl ToolDefinition {
         if self.description.trim().is_empty() {
             return Err(DefinitionError::Description { name: name() });
         }
-        let texts = [Some(&self.description), self.title.as_ref()];
+        let program = match &self.kind {
+            ToolKind::Cli(program) => Some(program),
+            ToolKind::Function => None,
+        };
+        let texts = [Some(&self.description), self.title.as_ref(), program];
         for text in texts.into_iter().flatten() {
             if text.len() > LONGEST_TEXT {
                 return Err(DefinitionError::TooLong { name: name() });
@@ -209,7 +224,7 @@ pub enum DefinitionError {
         /// The tool's name.
         name: String,
     },
-    /// Its description or title is longer than any provider takes.
+    /// Its description or title is longer than any provider takes, or the program's name that it wraps.
     #[error("the description of the tool `{name}` is longer than {LONGEST_TEXT} bytes")]
     TooLong {
         /// The tool's name.

@@ -28,9 +28,10 @@ impl ToolDefinition {
         self.full_name.as_deref().unwrap_or(&self.name)
     }
 
-    /// Whether this names the tool: its full name does, and so does the name that it gave itself. Two
-    /// providers' tools may share that one, so it means both; but not one that reads like a full
-    /// name, for that would be another's.
+    /// Whether this names the tool, where a setting names tools: its full name does, and so does the
+    /// name that it gave itself. Two providers' tools may share that one, so it means both; but not one
+    /// that reads like a full name, for that would be another's. See
+    /// [what names mean](crate::registry#what-names-mean).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -52,14 +53,15 @@ impl ToolDefinition {
     /// # Ok::<(), tool_runtime::RegistryError>(())
     /// ```
     pub fn goes_by(&self, name: &str) -> bool {
-        self.names().contains(&Some(name))
+        self.names().any(|known| known == name)
     }
 
     /// The names that it goes by: its full name, and where it has a provider that of its own which
-    /// reads like none.
-    pub(crate) fn names(&self) -> [Option<&str>; 2] {
+    /// reads like none. What is said of the first is said of this tool alone, and so goes before what
+    /// is said of the second.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let own = self.full_name.as_deref().and_then(parts).map(|(_, own)| own);
-        [Some(self.full_name()), own.filter(|own| !own.contains(JOINT))]
+        [Some(self.full_name()), own.filter(|own| !own.contains(JOINT))].into_iter().flatten()
     }
 
     /// The same as one of a provider's tools, or of none's.

@@ -88,7 +88,8 @@ pub trait Tool: Send + Sync {
     /// What the model and the runtime are told of this tool; the same at each call.
     fn definition(&self) -> &ToolDefinition;
 
-    /// Whether the tool can run now; asked each time tools are offered to a model. Must not block.
+    /// Whether the tool can run now; asked each time tools are offered to a model, and when a call of
+    /// it has failed: see [`Availability`]. Must not block.
     fn availability(&self) -> Availability {
         Availability::Available
     }

@@ -16,7 +16,8 @@ use serde_json::{Map, Value};
 pub struct ToolPreference {
     /// Whether it is offered at all. A call that a model makes of it nevertheless is run.
     pub enabled: bool,
-    /// Whether it is offered on every turn, however few others are: what finds the others has to be.
+    /// Whether it is offered on every turn, however few others are. One that
+    /// [finds others](crate::ToolDefinition::finds_tools) is so or so.
     #[serde(skip_serializing_if = "is_false")]
     pub always: bool,
     /// How much it matters beside others; 1 unless set.

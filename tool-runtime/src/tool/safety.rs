@@ -20,12 +20,16 @@ pub enum Effect {
     External,
 }
 
-/// Whether a tool can run now.
+/// Whether a tool can run now, and so is offered.
+///
+/// A call is tried all the same: one may be under way when a server goes, and be answered when it is
+/// back. Where it fails, and the tool says then that it can't run, the model is told
+/// `TOOL_UNAVAILABLE`, and why. What must not run is denied, by its `permission`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
     /// It can.
     Available,
-    /// It can't: why, for the operator.
+    /// It can't: why, in a few words that operators read, and models whose calls fail for it.
     Unavailable(String),
 }
 

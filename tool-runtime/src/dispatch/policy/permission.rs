@@ -35,9 +35,10 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Says whether the tool of this name may run: the one that models call so, or whose
-    /// [full name](ToolDefinition::full_name) it is. Where several providers have a tool of the name,
-    /// it forbids all of them and allows none.
+    /// Says whether the tools that [go by](crate::registry#what-names-mean) this name may run. What
+    /// forbids them, or has somebody asked, holds for all of them; what allows holds for the one that
+    /// models call so or whose full name it is, so that nothing is allowed by a name that others have
+    /// as well. What was said last counts.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>, permission: Permission) -> Self {
         self.tools.push((name.into(), permission));

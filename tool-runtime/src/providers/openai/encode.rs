@@ -6,30 +6,64 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use crate::json;
-use crate::message::{Arguments, AssistantPart, Message, ToolCall, ToolResult};
-use crate::models::{ChatRequest, WireNames};
+use super::decode::REASONING_OF;
+use crate::message::{Arguments, AssistantPart, Image, Message, ToolCall, ToolResult, UserPart};
+use crate::models::{ChatRequest, ToolChoice, WireNames};
+use crate::providers::codec::set;
+use crate::providers::sent_arguments::object_text;
 use crate::tool::ToolDefinition;
 
 pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) -> Value {
-    let messages = request.messages.iter().flat_map(|said| message(said, names));
+    let ChatRequest { messages, tools, options, .. } = request;
+    // What a model thought is of use to it until it has answered; some refuse more.
+    let asked = messages.iter().rposition(|said| matches!(said, Message::User { .. }));
+    let since = |place| asked.is_none_or(|asked| place > asked);
+    let messages =
+        messages.iter().enumerate().flat_map(|(place, said)| message(said, names, since(place)));
     let mut body = json!({ "model": model, "messages": messages.collect::<Vec<_>>() });
-    // Some servers refuse an empty list.
-    if !request.tools.is_empty() {
-        let tools: Vec<_> = request.tools.iter().map(|tool| definition(tool, names)).collect();
-        if let Some(members) = body.as_object_mut() {
-            members.insert("tools".into(), tools.into());
+    // Some servers refuse an empty list, and a choice among no tools.
+    if !tools.is_empty() {
+        let tools: Vec<_> = tools.iter().map(|tool| definition(tool, names)).collect();
+        set(&mut body, "tools", tools);
+        match &options.tool_choice {
+            ToolChoice::Auto => {}
+            ToolChoice::Required => set(&mut body, "tool_choice", "required"),
+            ToolChoice::None => set(&mut body, "tool_choice", "none"),
+            ToolChoice::Tool(name) => {
+                let function = json!({ "name": names.wire(name) });
+                set(&mut body, "tool_choice", json!({ "type": "function", "function": function }));
+            }
         }
+        if let Some(may) = options.parallel_calls {
+            set(&mut body, "parallel_tool_calls", may);
+        }
+    }
+    if let Some(schema) = &options.output {
+        let output = json!({ "name": "output", "schema": schema });
+        let format = json!({ "type": "json_schema", "json_schema": output });
+        set(&mut body, "response_format", format);
+    }
+    if let Some(temperature) = options.temperature {
+        set(&mut body, "temperature", temperature);
+    }
+    if !options.stop.is_empty() {
+        set(&mut body, "stop", options.stop.as_slice());
     }
     body
 }
 
 /// One message of ours is one of theirs, but for results: each call is answered by its own.
-fn message(message: &Message, names: &WireNames) -> Vec<Value> {
+fn message(message: &Message, names: &WireNames, with_reasoning: bool) -> Vec<Value> {
     match message {
         Message::System { text } => vec![json!({ "role": "system", "content": text })],
-        Message::User { .. } => vec![json!({ "role": "user", "content": message.text() })],
-        Message::Assistant { parts } => vec![assistant(message, parts, names)],
+        Message::User { parts } => vec![json!({ "role": "user", "content": user(message, parts) })],
+        Message::Assistant { parts } => {
+            let mut said = assistant(message, parts, names);
+            if with_reasoning && let Some(members) = said.as_object_mut() {
+                members.extend(parts.iter().filter_map(thought).flatten());
+            }
+            vec![said]
+        }
         Message::Tool { results } => results
             .iter()
             .map(|result| {
@@ -37,6 +71,31 @@ fn message(message: &Message, names: &WireNames) -> Vec<Value> {
             })
             .collect(),
     }
+}
+
+/// The members that carry what the model thought.
+fn thought(part: &AssistantPart) -> Option<Map<String, Value>> {
+    match part {
+        AssistantPart::Reasoning(thought) if thought.provider == REASONING_OF => {
+            thought.sealed.as_object().cloned()
+        }
+        _ => None,
+    }
+}
+
+/// Text alone is sent as text: not every server knows parts.
+fn user(message: &Message, parts: &[UserPart]) -> Value {
+    if parts.iter().all(|part| matches!(part, UserPart::Text { .. })) {
+        return message.text().into();
+    }
+    let part = |part: &UserPart| match part {
+        UserPart::Text { text } => json!({ "type": "text", "text": text }),
+        UserPart::Image(Image { media_type, base64 }) => {
+            let url = format!("data:{media_type};base64,{base64}");
+            json!({ "type": "image_url", "image_url": { "url": url } })
+        }
+    };
+    parts.iter().map(part).collect()
 }
 
 /// This API takes text alone for a result; a picture that can't be shown is told of.
@@ -69,19 +128,13 @@ fn call(call: &ToolCall, names: &WireNames) -> Value {
 /// An object as text: the model's own, byte for byte, unless it is damaged.
 ///
 /// llama.cpp and vLLM read these texts again and refuse the whole conversation, now and on every
-/// turn after, when one of them isn't the JSON of an object. Damaged text goes back as the object
-/// that the tool was given, and as a member of one where it was given none, so that the model still
-/// sees what it wrote.
+/// turn after, when one of them isn't the JSON of an object.
 fn arguments(arguments: &Arguments) -> Cow<'_, str> {
     let text = arguments.to_text();
     if serde_json::from_str::<Map<String, Value>>(&text).is_ok() {
         return text;
     }
-    let repaired = json::parse_as(&text, &json!({ "type": "object" })).ok();
-    Cow::Owned(match repaired.filter(|parsed| parsed.value.is_object()) {
-        Some(parsed) => parsed.json().to_owned(),
-        None => json!({ "unreadable": text }).to_string(),
-    })
+    Cow::Owned(object_text(arguments))
 }
 
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
@@ -99,9 +152,11 @@ fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::{arguments, request};
-    use crate::message::{AssistantPart, Message, ToolCall, ToolResult};
-    use crate::models::{ChatRequest, NameRules, WireNames};
+    use super::{REASONING_OF, arguments, request};
+    use crate::message::{
+        AssistantPart, Image, Message, Reasoning, ToolCall, ToolResult, UserPart,
+    };
+    use crate::models::{ChatOptions, ChatRequest, NameRules, ToolChoice, WireNames};
     use crate::registry::definition_bytes;
     use crate::tool::ToolDefinition;
 
@@ -180,6 +235,76 @@ mod tests {
         ] {
             assert_eq!(arguments(&written.into()), sent, "{written}");
         }
+    }
+
+    #[test]
+    fn how_it_is_to_answer() {
+        let tool = ToolDefinition::new("weather.get", "Weather.", json!({ "type": "object" }));
+        let names = WireNames::new(["weather.get"], NameRules::OPENAI);
+        let schema = json!({ "type": "object", "properties": {} });
+        let set = ChatOptions::default;
+        for (options, expected) in [
+            (set(), json!({})),
+            (set().tool_choice(ToolChoice::Required), json!({ "tool_choice": "required" })),
+            (set().tool_choice(ToolChoice::None), json!({ "tool_choice": "none" })),
+            (
+                set().tool_choice(ToolChoice::Tool("weather.get".into())),
+                json!({ "tool_choice":
+                    { "type": "function", "function": { "name": names.wire("weather.get") } } }),
+            ),
+            (set().parallel_calls(false), json!({ "parallel_tool_calls": false })),
+            (
+                set().output(schema.clone()),
+                json!({ "response_format": { "type": "json_schema",
+                    "json_schema": { "name": "output", "schema": schema } } }),
+            ),
+            (set().temperature(0.5), json!({ "temperature": 0.5 })),
+            (set().stop("END").stop("\n"), json!({ "stop": ["END", "\n"] })),
+        ] {
+            let tools = [&tool];
+            let asked = ChatRequest::new(&[]).tools(&tools).options(&options);
+            let mut body = request("m", asked, &names);
+            let members = body.as_object_mut().unwrap();
+            for known in ["model", "messages", "tools"] {
+                members.remove(known).unwrap();
+            }
+            assert_eq!(body, expected, "{options:?}");
+        }
+        // A choice among no tools is refused by some.
+        let options = set().tool_choice(ToolChoice::Required).parallel_calls(true);
+        let body = request("m", ChatRequest::new(&[]).options(&options), &names);
+        assert_eq!(body, json!({ "model": "m", "messages": [] }));
+    }
+
+    #[test]
+    fn pictures_and_thoughts() {
+        let thought = |text: &str, provider: &str| {
+            let sealed = json!({ "reasoning_content": text });
+            AssistantPart::Reasoning(Reasoning::new(provider, text, sealed))
+        };
+        let said = |text: &str| AssistantPart::Text { text: text.into() };
+        let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
+        let look = UserPart::Text { text: "Look:".into() };
+        let messages = [
+            Message::user("Hello"),
+            Message::Assistant { parts: vec![thought("old", REASONING_OF), said("Hi")] },
+            Message::User { parts: vec![look, UserPart::Image(image)] },
+            Message::Assistant {
+                parts: vec![thought("new", REASONING_OF), thought("x", "another"), said("Hm")],
+            },
+        ];
+        let names = WireNames::new([], NameRules::OPENAI);
+        let body = request("m", ChatRequest::new(&messages), &names);
+        let expected = json!([
+            { "role": "user", "content": "Hello" },
+            { "role": "assistant", "content": "Hi" },
+            { "role": "user", "content": [
+                { "type": "text", "text": "Look:" },
+                { "type": "image_url", "image_url": { "url": "data:image/png;base64,AAAA" } },
+            ] },
+            { "role": "assistant", "content": "Hm", "reasoning_content": "new" },
+        ]);
+        assert_eq!(body["messages"], expected);
     }
 
     #[test]

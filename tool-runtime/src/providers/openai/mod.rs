@@ -1,21 +1,22 @@
 //! OpenAI's chat completions, and every server that speaks them.
 
+mod assemble;
 mod decode;
 mod encode;
 
 use std::env;
-use std::time::Duration;
 
-use async_trait::async_trait;
+use serde_json::Value;
 
-use super::endpoint::Endpoint;
-use super::http::Http;
-use crate::models::{ChatModel, ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use super::client::Client;
+use super::codec::{Assemble, Codec, Framing, Unreadable, set};
+use super::environment::{self, Found};
+use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 
 const OFFICIAL: &str = "https://api.openai.com/v1";
 
 /// A model behind OpenAI's chat-completions API: OpenAI's own, or that of vLLM, llama.cpp,
-/// LM Studio, Ollama and the like.
+/// LM Studio and the like.
 ///
 /// ```no_run
 /// use tool_runtime::{Agent, Tools, providers::OpenAi};
@@ -26,21 +27,64 @@ const OFFICIAL: &str = "https://api.openai.com/v1";
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug)]
-pub struct OpenAi {
-    http: Http,
-    model: String,
+pub type OpenAi = Client<ChatCompletions>;
+
+/// How OpenAI's chat completions are spelled.
+#[derive(Clone, Copy, Debug)]
+pub struct ChatCompletions {
+    /// OpenAI's own models know the limit of tokens by another name than the servers that copy them.
+    is_official: bool,
 }
 
-impl OpenAi {
+impl Codec for ChatCompletions {
+    const NAMES: NameRules = NameRules::OPENAI;
+    const FRAMING: Framing = Framing::Events;
+
+    fn path(_: &str, _: bool) -> Vec<&str> {
+        vec!["chat", "completions"]
+    }
+
+    fn key_header(key: &str) -> (&'static str, String) {
+        ("authorization", format!("Bearer {key}"))
+    }
+
+    fn encode(
+        &self,
+        model: &str,
+        request: ChatRequest<'_>,
+        names: &WireNames,
+        is_streamed: bool,
+    ) -> Result<Value, ModelError> {
+        let mut body = encode::request(model, request, names);
+        if let Some(most) = request.options.max_tokens {
+            let name = if self.is_official { "max_completion_tokens" } else { "max_tokens" };
+            set(&mut body, name, most);
+        }
+        if is_streamed {
+            set(&mut body, "stream", true);
+            set(&mut body, "stream_options", serde_json::json!({ "include_usage": true }));
+        }
+        Ok(body)
+    }
+
+    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+        decode::reply(body, names)
+    }
+
+    fn assembler(&self, names: WireNames) -> impl Assemble {
+        assemble::Assembler::new(names)
+    }
+}
+
+impl Client<ChatCompletions> {
     /// The model of this name behind `base_url`, such as `http://127.0.0.1:8080/v1`; without a key.
     ///
     /// The address is used as it is: most servers want the `/v1`. One that is no address is
     /// reported when the model is asked. Proxies are taken from the environment (`HTTPS_PROXY` and
     /// the like), but for a server on this machine; redirects are not followed.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
-        let endpoint = Endpoint::new(base_url.as_ref(), &["chat", "completions"]);
-        Self { http: Http::new(endpoint), model: model.into() }
+        let is_official = base_url.as_ref().trim().starts_with(OFFICIAL);
+        Self::with_codec(base_url.as_ref(), model, ChatCompletions { is_official })
     }
 
     /// The model that the environment names: `OPENAI_MODEL` at `OPENAI_BASE_URL` (OpenAI's own
@@ -49,50 +93,17 @@ impl OpenAi {
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
     pub fn from_env() -> Result<Self, ModelError> {
-        Self::from_variables(|name| env::var(name).ok().filter(|value| !value.trim().is_empty()))
+        Self::from_variables(|name| env::var(name).ok())
     }
 
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
-        let missing = |text: &str| ModelError::Setup(text.to_owned());
-        let base = variable("OPENAI_BASE_URL");
-        let key = variable("OPENAI_API_KEY");
-        let model = variable("OPENAI_MODEL")
-            .ok_or_else(|| missing("set OPENAI_MODEL to the name of the model"))?;
-        if base.is_none() && key.is_none() {
-            return Err(missing(
-                "set OPENAI_API_KEY, or OPENAI_BASE_URL to a server that needs no key",
-            ));
-        }
-        let client = Self::new(base.as_deref().unwrap_or(OFFICIAL), model.trim());
-        client.http.check()?;
+        let Found { model, base_url, key } = environment::read("OPENAI", variable)?;
+        let client = Self::new(base_url.as_deref().unwrap_or(OFFICIAL), model);
+        client.check()?;
         Ok(match key {
             Some(key) => client.key(key),
             None => client,
         })
-    }
-
-    /// Sends this key with each request. It is never printed.
-    #[must_use]
-    pub fn key(mut self, key: impl AsRef<str>) -> Self {
-        self.http.set_key(key.as_ref());
-        self
-    }
-
-    /// How long the model may take to reply; two minutes unless set.
-    #[must_use]
-    pub fn timeout(mut self, limit: Duration) -> Self {
-        self.http.set_limit(limit);
-        self
-    }
-}
-
-#[async_trait]
-impl ChatModel for OpenAi {
-    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        let names = request.tools.iter().map(|tool| tool.name.as_str());
-        let names = WireNames::new(names, NameRules::OPENAI);
-        let reply = self.http.post(&encode::request(&self.model, request, &names)).await?;
-        decode::reply(&reply, &names)
     }
 }
 

@@ -4,14 +4,19 @@ use foldhash::fast::RandomState;
 
 use super::cached::Cached;
 use super::room::fitting;
-use super::{ROOM, Selection, Selector, enabled, newest};
+use super::weight::ranked;
+use super::{ROOM, Selection, Selector, enabled, goes_out_always, newest};
 use crate::tool::ToolDefinition;
 
 /// [`SearchTools`](super::SearchTools), and the tools that the model found with it; the others wait.
 ///
 /// A model that is offered a thousand tools pays for all of them on each turn. By this it is offered
-/// those that [always](crate::ToolPreference::always) go out, as one that finds the others does, and
-/// what was found so far.
+/// those by which it [finds others](ToolDefinition::finds_tools), those that
+/// [always](crate::ToolPreference::always) go out, and what was found so far.
+///
+/// Where none of them can find others, and none are [fitting](Self::fitting), those that wait would wait
+/// for ever: so as many of them go out as there is room for, those of most
+/// [weight](crate::ToolPreference::weight) first.
 ///
 /// What was offered before stays, and what is new comes behind it, as long as there is
 /// [room](Self::room). Where it is full, what is needed now goes out, and of the rest what came last:
@@ -22,13 +27,12 @@ use crate::tool::ToolDefinition;
 ///
 /// ```
 /// use tool_runtime::registry::{BySearch, Selection, Selector};
-/// use tool_runtime::{ToolDefinition, ToolPreference};
+/// use tool_runtime::ToolDefinition;
 ///
 /// let schema = || serde_json::json!({ "type": "object", "properties": {} });
 /// let tools = [
 ///     ToolDefinition::new("now", "Tells the time.", schema()),
-///     ToolDefinition::new("search_tools", "Finds tools.", schema())
-///         .preference(ToolPreference::default().always()),
+///     ToolDefinition::new("search_tools", "Finds tools.", schema()).finds_tools(),
 ///     ToolDefinition::new("send_mail", "Sends a message.", schema()),
 ///     ToolDefinition::new("weather", "Tells how warm it is in a city.", schema()),
 /// ];
@@ -76,7 +80,7 @@ impl BySearch {
         self
     }
 
-    /// The tools of these names go out on every turn.
+    /// The tools that [go by](crate::registry#what-names-mean) these names go out on every turn.
     #[must_use]
     pub fn always<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.always.extend(names.into_iter().map(Into::into));
@@ -97,19 +101,25 @@ impl Selector for BySearch {
         let mut chosen: HashSet<&str, RandomState> = tools
             .iter()
             .filter(|tool| {
-                tool.preference.always || self.always.iter().any(|name| tool.goes_by(name))
+                goes_out_always(tool) || self.always.iter().any(|name| tool.goes_by(name))
             })
             .map(|tool| tool.name.as_str())
             .collect();
-        let index = (self.fitting > 0).then(|| self.cached.of(&tools));
-        let found = index.iter().flat_map(|index| index.search(selection.asked, self.fitting));
-        let found: Vec<_> = found.rev().map(|(name, _)| name.to_owned()).collect();
-        // What is needed now, and then the rest, the last first.
+        let is_way_in = self.fitting > 0 || tools.iter().any(|tool| goes_out_always(tool));
+        let found: Vec<_> = match self.fitting {
+            0 => Vec::new(),
+            most => self.cached.with(&tools, |index| {
+                let found = index.search(selection.asked, most);
+                found.iter().rev().map(|(name, _)| (*name).to_owned()).collect()
+            }),
+        };
+        // What is needed now, and then what was, the last first.
         let recent = [found.as_slice(), selection.pulled_in, selection.offered];
         let recent = recent.into_iter().flat_map(|names| newest(&tools, names));
+        let others = if is_way_in { Vec::new() } else { ranked(&tools) };
         let mut seen = chosen.clone();
-        let recent = recent.filter(|tool| seen.insert(tool.name.as_str()));
-        chosen.extend(fitting(recent, self.room).map(|tool| tool.name.as_str()));
+        let more = recent.chain(others).filter(|tool| seen.insert(tool.name.as_str()));
+        chosen.extend(fitting(more, self.room).map(|tool| tool.name.as_str()));
         tools.retain(|tool| chosen.contains(tool.name.as_str()));
         tools
     }

@@ -44,8 +44,12 @@ impl Callable {
 
     /// The tools that may be called and can run now, sorted by name. Each is asked.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
-        let entries = self.tools.entries().filter(|entry| (self.may_call)(entry));
-        entries.filter(|entry| entry.availability().is_available())
+        self.permitted().filter(|entry| entry.availability().is_available())
+    }
+
+    /// The tools that may be called, whether they can run now or not. None is asked.
+    pub(crate) fn permitted(&self) -> impl Iterator<Item = &Entry> {
+        self.tools.entries().filter(|entry| (self.may_call)(entry))
     }
 }
 

@@ -116,6 +116,12 @@ impl Selector for AllTools {
     }
 }
 
+/// Whether a tool goes out on every turn by what it says of itself: others come in by it, or somebody
+/// wants it so.
+fn goes_out_always(tool: &ToolDefinition) -> bool {
+    tool.finds_tools || tool.preference.always
+}
+
 fn enabled<'a>(tools: &[&'a ToolDefinition]) -> Vec<&'a ToolDefinition> {
     tools.iter().copied().filter(|tool| tool.preference.enabled).collect()
 }

@@ -17,14 +17,13 @@ use crate::registry::Entry;
 use crate::schema::Schema;
 use crate::tool::args::decoded;
 use crate::tool::{
-    Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, ToolPreference,
-    on_blocking_thread,
+    Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, on_blocking_thread,
 };
 
 /// How many tools are found unless the model asks for another number.
 const FOUND: u8 = 5;
 
-/// The most that are found however many the model asks for.
+/// The most that the model may ask for.
 const MOST_FOUND: u8 = 20;
 
 /// How many characters of a description are told: with the tool the model is offered all of it.
@@ -42,7 +41,8 @@ const MOST_NAMED: usize = 16;
 /// that tells it nothing, it fails.
 ///
 /// The first search, and the first after tools came or went, makes an index of them, on a thread
-/// where that holds up nobody.
+/// where that holds up nobody. Those of the sets of tools that were searched last are kept, for agents
+/// that see different ones.
 ///
 /// [disabled]: crate::ToolPreference::disabled
 ///
@@ -77,12 +77,15 @@ pub struct SearchTools {
     cached: Arc<Cached>,
 }
 
-/// The words are the model's.
+// What is documented here the model reads.
 #[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
 struct Query {
     /// What you want to do, in a few plain words, such as "send an invoice to a customer".
+    #[schemars(length(min = 1))]
     query: String,
-    /// How many tools to find: 5 unless given, at most 20.
+    /// How many tools to find: 5 unless given.
+    #[schemars(range(min = 1, max = MOST_FOUND))]
     limit: Option<u8>,
 }
 
@@ -105,7 +108,7 @@ impl SearchTools {
             definition: ToolDefinition::new(Self::NAME, description, parameters)
                 .effect(Effect::Read)
                 .idempotent()
-                .preference(ToolPreference::default().always()),
+                .finds_tools(),
             cached: Arc::default(),
         }
     }
@@ -119,26 +122,27 @@ impl Tool for SearchTools {
 
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let query: Query = decoded(&self.definition, &args, ctx)?;
+        if query.query.trim().is_empty() {
+            return Err(ToolError::validation("`query` is empty: say what you want to do."));
+        }
         let Some(callable) = ctx.get::<Callable>().cloned() else {
             return Err(ToolError::failed("There are no tools to search."));
         };
         let cached = Arc::clone(&self.cached);
-        let search =
-            move |ctx: &ToolContext| Ok(found(&query, &callable, ctx.tool_name(), &cached));
-        on_blocking_thread(ctx, search).await
+        on_blocking_thread(ctx, move |_: &ToolContext| Ok(found(&query, &callable, &cached))).await
     }
 }
 
-/// What is found among the tools that may be called, but for the search itself.
-fn found(query: &Query, callable: &Callable, own_name: &str, cached: &Cached) -> ToolOutput {
+/// What is found among the tools that may be called, but for those that search: they go out always.
+fn found(query: &Query, callable: &Callable, cached: &Cached) -> ToolOutput {
     let tools = callable.entries().map(Entry::definition);
-    let tools = tools.filter(|tool| tool.name != own_name && tool.preference.enabled);
+    let tools = tools.filter(|tool| !tool.finds_tools && tool.preference.enabled);
     let tools: Vec<_> = tools.collect();
-    let most = query.limit.unwrap_or(FOUND).clamp(1, MOST_FOUND);
-    let index = cached.of(&tools);
-    let found = index.search(&query.query, most.into());
     let of_name = |name: &str| tools.iter().copied().find(|tool| tool.name == name);
-    let found: Vec<_> = found.iter().filter_map(|(name, _)| of_name(name)).collect();
+    let found: Vec<_> = cached.with(&tools, |index| {
+        let found = index.search(&query.query, query.limit.unwrap_or(FOUND).into());
+        found.iter().filter_map(|(name, _)| of_name(name)).collect()
+    });
     if found.is_empty() {
         return ToolOutput::text(
             "No tool fits. Try once more with other words: name the thing and what to do with it, \

@@ -3,12 +3,13 @@ use std::collections::HashSet;
 use foldhash::fast::RandomState;
 
 use super::room::fitting;
-use super::{ROOM, Selection, Selector, enabled, newest};
+use super::{ROOM, Selection, Selector, enabled, goes_out_always, newest};
 use crate::tool::ToolDefinition;
 
 /// The tools that matter most, as many as fit.
 ///
-/// Those that [always](crate::ToolPreference::always) go out come first, then the others by their
+/// Those that [always](crate::ToolPreference::always) go out come first, and those by which [others are
+/// found](ToolDefinition::finds_tools); then the others by their
 /// [weight](crate::ToolPreference::weight), and by name where that is the same. One that doesn't
 /// fit is left out, and a smaller one behind it may still fit.
 ///
@@ -56,17 +57,22 @@ impl ByWeight {
     }
 }
 
+/// The tools that matter most first.
+pub(super) fn ranked<'a>(tools: &[&'a ToolDefinition]) -> Vec<&'a ToolDefinition> {
+    let mut ranked = tools.to_vec();
+    // Where weights are the same, tools stay as they are: sorted by name.
+    ranked.sort_by(|a, b| {
+        let weight = || b.preference.weight.total_cmp(&a.preference.weight);
+        goes_out_always(b).cmp(&goes_out_always(a)).then_with(weight)
+    });
+    ranked
+}
+
 impl Selector for ByWeight {
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
         let mut tools = enabled(selection.tools);
-        let mut ranked = tools.clone();
-        // Where weights are the same, tools stay as they are: sorted by name.
-        ranked.sort_by(|a, b| {
-            let (a, b) = (&a.preference, &b.preference);
-            b.always.cmp(&a.always).then_with(|| b.weight.total_cmp(&a.weight))
-        });
         let mut chosen: HashSet<_, RandomState> =
-            fitting(ranked, self.bytes).map(|tool| tool.name.as_str()).collect();
+            fitting(ranked(&tools), self.bytes).map(|tool| tool.name.as_str()).collect();
         let mut more = newest(&tools, selection.pulled_in);
         more.retain(|tool| !chosen.contains(tool.name.as_str()));
         let more: Vec<_> = fitting(more, self.room).map(|tool| tool.name.as_str()).collect();

@@ -1,6 +1,8 @@
 //! Makes a conversation from outside one that a provider takes: each call answered exactly once,
 //! right behind it, and no two calls of one id.
 
+#[cfg(feature = "providers")]
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::message::{AssistantPart, CallId, Message, ToolCall, ToolResult};
@@ -14,8 +16,50 @@ use crate::tool::ToolErrorKind;
 ///   never run.
 /// - A result without a call is dropped, and so is a second one of the same call.
 /// - What the model said is dropped where it is nothing at all.
-pub(super) fn mended(transcript: Vec<Message>) -> Vec<Message> {
+pub(crate) fn mended(transcript: Vec<Message>) -> Vec<Message> {
     let never_run = transcript.last().is_some_and(|last| last.calls().next().is_some());
+    let mut mended = answered_in(transcript);
+    if never_run {
+        mended.pop();
+    }
+    mended
+}
+
+/// The same, with a result for every call: what a provider is sent.
+#[cfg(feature = "providers")]
+pub(crate) fn answered(messages: &[Message]) -> Cow<'_, [Message]> {
+    match is_in_order(messages) {
+        true => Cow::Borrowed(messages),
+        false => Cow::Owned(answered_in(messages.to_vec())),
+    }
+}
+
+/// Whether there is nothing to mend and every call is answered.
+#[cfg(feature = "providers")]
+fn is_in_order(messages: &[Message]) -> bool {
+    let mut used = HashSet::new();
+    let mut is_new = |call: &ToolCall| !call.id.as_str().is_empty() && used.insert(call.id.clone());
+    let before = std::iter::once(None).chain(messages.iter().map(Some));
+    let behind = messages.iter().skip(1).map(Some).chain([None]);
+    before.zip(messages).zip(behind).all(|((before, message), behind)| match message {
+        Message::Assistant { parts } => {
+            let mut calls = message.calls().peekable();
+            if calls.peek().is_none() {
+                return !is_silent(parts);
+            }
+            let results = match behind {
+                Some(Message::Tool { results }) => results.as_slice(),
+                _ => &[],
+            };
+            message.calls().all(&mut is_new)
+                && calls.map(|call| &call.id).eq(results.iter().map(|result| &result.call))
+        }
+        Message::Tool { .. } => before.is_some_and(|before| before.calls().next().is_some()),
+        _ => true,
+    })
+}
+
+fn answered_in(transcript: Vec<Message>) -> Vec<Message> {
     let mut ids = Ids::default();
     let mut mended = Vec::with_capacity(transcript.len());
     let mut open = None;
@@ -42,14 +86,11 @@ pub(super) fn mended(transcript: Vec<Message>) -> Vec<Message> {
             message => mended.push(message),
         }
     }
-    if never_run {
-        mended.pop();
-    }
     mended
 }
 
 /// Whether a model said nothing and called nothing.
-pub(super) fn is_silent(parts: &[AssistantPart]) -> bool {
+pub(crate) fn is_silent(parts: &[AssistantPart]) -> bool {
     parts.iter().all(|part| match part {
         AssistantPart::Text { text } => text.trim().is_empty(),
         AssistantPart::Reasoning(_) => true,
@@ -58,7 +99,7 @@ pub(super) fn is_silent(parts: &[AssistantPart]) -> bool {
 }
 
 /// Gives the calls of a reply ids that no call of the conversation has.
-pub(super) fn with_unique_ids(
+pub(crate) fn with_unique_ids(
     transcript: &[Message],
     mut parts: Vec<AssistantPart>,
 ) -> Vec<AssistantPart> {
@@ -115,5 +156,50 @@ impl Ids {
             used.insert(call.id.clone());
         }
         came
+    }
+}
+
+#[cfg(all(test, feature = "providers"))]
+mod tests {
+    use super::{answered, answered_in, is_in_order};
+    use crate::message::{AssistantPart, Message, ToolCall, ToolResult};
+
+    fn said(calls: &[&str]) -> Message {
+        let calls = calls.iter().map(|id| AssistantPart::Call(ToolCall::new(*id, "t", "{}")));
+        Message::Assistant { parts: calls.collect() }
+    }
+
+    fn results(calls: &[&str]) -> Message {
+        let result = |id: &&str| ToolResult::success(&ToolCall::new(*id, "t", "{}"), "done");
+        Message::Tool { results: calls.iter().map(result).collect() }
+    }
+
+    #[test]
+    fn what_is_in_order_is_not_copied() {
+        let (user, yes) = (Message::user("Go"), Message::assistant("Yes."));
+        for (messages, in_order) in [
+            (vec![], true),
+            (vec![user.clone()], true),
+            (vec![user.clone(), yes.clone()], true),
+            (vec![said(&["a", "b"]), results(&["a", "b"]), user.clone()], true),
+            (vec![said(&["a", "b"]), results(&["b", "a"])], false),
+            (vec![said(&["a", "b"]), results(&["a"])], false),
+            (vec![said(&["a"]), results(&["a", "b"])], false),
+            (vec![said(&["a"]), user.clone(), results(&["a"])], false),
+            (vec![said(&["a"])], false),
+            (vec![said(&[""]), results(&[""])], false),
+            (vec![said(&["a"]), results(&["a"]), said(&["a"]), results(&["a"])], false),
+            (vec![said(&["a"]), results(&["a"]), results(&["a"])], false),
+            (vec![results(&["a"])], false),
+            (vec![yes, results(&[])], false),
+            (vec![said(&[])], false),
+            (vec![Message::assistant(" ")], false),
+        ] {
+            assert_eq!(is_in_order(&messages), in_order, "{messages:?}");
+            let mended = answered(&messages);
+            assert!(is_in_order(&mended), "{messages:?}");
+            assert_eq!(mended == messages, in_order, "{messages:?}");
+            assert_eq!(answered_in(mended.to_vec()), *mended);
+        }
     }
 }

@@ -1,0 +1,93 @@
+//! When a request is sent again, and when it is not.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+use tool_runtime::models::RefusalKind;
+use tool_runtime::providers::{Headers, OpenAi};
+use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError};
+
+use crate::canned::{Canned, Reply};
+
+const SAID: &str = r#"{"choices": [{"message": {"content": "Hi"}}]}"#;
+
+fn busy(status: u16, retry_after: &str) -> Reply {
+    let mut reply = Reply::text(status, "busy");
+    reply.headers = Headers::from_iter([("retry-after", retry_after), ("x-request-id", "r1")]);
+    reply
+}
+
+fn model(canned: &Canned) -> OpenAi {
+    OpenAi::new("http://models.invalid/v1", "m").transport(canned.clone())
+}
+
+async fn ask(model: &OpenAi) -> Result<ChatReply, ModelError> {
+    model.reply(ChatRequest::new(&[Message::user("Hello")])).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn busy_ones_are_asked_again_when_they_want() {
+    let canned = Canned::new([busy(429, "7"), busy(503, "1"), Reply::text(200, SAID)]);
+    let began = Instant::now();
+    assert_eq!(ask(&model(&canned)).await.unwrap(), ChatReply::text("Hi"));
+    assert_eq!(began.elapsed(), Duration::from_secs(8));
+    let requests = canned.requests();
+    assert_eq!(requests.len(), 3);
+    assert!(requests.iter().all(|request| *request == requests[0]));
+}
+
+#[tokio::test(start_paused = true)]
+async fn not_for_ever_and_not_for_nothing() {
+    for (replies, retries, asked) in [
+        (vec![busy(429, "0"), busy(429, "0"), busy(429, "0"), busy(429, "0")], 2, 3),
+        (vec![busy(429, "0"), busy(429, "0")], 0, 1),
+        // Longer than anybody waits.
+        (vec![busy(429, "3600"), busy(429, "0")], 2, 1),
+        (vec![busy(400, "0"), busy(429, "0")], 2, 1),
+        (vec![busy(401, "0"), busy(429, "0")], 2, 1),
+    ] {
+        let canned = Canned::new(replies);
+        let error = ask(&model(&canned).retries(retries)).await.unwrap_err();
+        let ModelError::Refused(refusal) = &error else { panic!("{error:?}") };
+        assert_eq!(refusal.request_id.as_deref(), Some("r1"));
+        assert!(error.to_string().ends_with("busy (request r1)"), "{error}");
+        assert_eq!(canned.requests().len(), asked, "{error}");
+    }
+    let kept = Canned::new([busy(429, "3600")]);
+    let Err(ModelError::Refused(refusal)) = ask(&model(&kept)).await else { panic!() };
+    assert_eq!(refusal.kind, RefusalKind::RateLimited);
+    assert_eq!(refusal.retry_after, Some(Duration::from_secs(3_600)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_whole_has_one_limit() {
+    let canned = Canned::new((0..9).map(|_| busy(503, "20")));
+    let model = model(&canned).retries(8).timeout(Duration::from_secs(50));
+    let began = Instant::now();
+    let error = ask(&model).await.unwrap_err();
+    assert!(matches!(error, ModelError::Timeout { .. }), "{error:?}");
+    assert_eq!(began.elapsed(), Duration::from_secs(50));
+    assert_eq!(canned.requests().len(), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_body_is_asked_for_again_but_not_one_that_was_told_of() {
+    let broken = || {
+        let mut reply =
+            Reply::text(200, "data: {\"choices\": [{\"delta\": {\"content\": \"H\"}}]}\n\n");
+        reply.breaks = true;
+        reply
+    };
+    let canned = Canned::new([broken(), Reply::text(200, SAID)]);
+    assert_eq!(ask(&model(&canned)).await.unwrap(), ChatReply::text("Hi"));
+
+    let canned = Canned::new([busy(429, "0"), broken(), Reply::text(200, SAID)]);
+    let mut told = String::new();
+    let model = model(&canned);
+    let messages = [Message::user("Hello")];
+    let reply =
+        model.stream(ChatRequest::new(&messages), &mut |delta| told += &format!("{delta:?}")).await;
+    assert!(matches!(reply, Err(ModelError::Unreachable { .. })), "{reply:?}");
+    assert_eq!(told, r#"Text("H")"#);
+    assert_eq!(canned.requests().len(), 2);
+}

@@ -1,0 +1,148 @@
+//! Two providers' tools of one name: what is said of the one holds for it, whatever models call it.
+
+use tool_runtime::dispatch::{
+    Approval, ApprovalRequest, Approver, AskLater, Concurrency, RateLimits,
+};
+use tool_runtime::{RateLimit, StopReason, async_trait};
+
+use super::*;
+
+/// Takes a second.
+#[tool(name = "find")]
+async fn slow() {
+    tokio::time::sleep(Duration::from_secs(1)).await;
+}
+
+/// Runs once a minute.
+#[tool(rate_limit = "1/min")]
+async fn rare() {}
+
+fn of_two(tools: fn() -> Tools) -> Registry {
+    let registry = Registry::new();
+    for provider in ["a", "b"] {
+        registry.register_all_from(provider, tools()).unwrap();
+    }
+    registry
+}
+
+/// How many seconds it takes to call these at once.
+async fn seconds(dispatcher: &Dispatcher, names: &[&str]) -> u64 {
+    let started = Instant::now();
+    let done = run(dispatcher, names).await;
+    assert!(done.iter().all(|done| code(done) == "-"), "{:?}", texts(&done));
+    started.elapsed().as_secs()
+}
+
+#[tokio::test(start_paused = true)]
+async fn limits_hold_for_all_that_go_by_the_name() {
+    let both = ["a__find", "b__find"];
+    let concurrency =
+        |name| Dispatcher::concurrency(Dispatcher::new(of_two(|| tools![slow])), name);
+    let limit = |name: &str| Concurrency::default().tool(name, 1);
+    assert_eq!(seconds(&concurrency(limit("find")), &both).await, 2);
+    assert_eq!(seconds(&concurrency(limit("a__find")), &both).await, 1);
+    assert_eq!(seconds(&concurrency(limit("a__find")), &["a__find"; 2]).await, 2);
+
+    let rate = |name: &str| {
+        let limits = RateLimits::default().tool(name, RateLimit::per_minute(1));
+        Dispatcher::new(of_two(|| tools![slow])).rate_limits(limits)
+    };
+    assert_eq!(seconds(&rate("find"), &both).await, 61);
+    assert_eq!(seconds(&rate("a__find"), &both).await, 1);
+    // Alone it is called by its own name, and limited by its full one.
+    let alone = rate("a__find");
+    let _ = alone.registry().withdraw("b");
+    assert_eq!(seconds(&alone, &["find"; 2]).await, 61);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tools_own_limit_goes_with_it() {
+    let registry = Registry::new();
+    registry.register_all_from("a", tools![rare]).unwrap();
+    let dispatcher = Dispatcher::new(registry.clone());
+    assert_eq!(seconds(&dispatcher, &["rare"]).await, 0);
+    registry.register_all_from("b", tools![rare]).unwrap();
+    assert_eq!(seconds(&dispatcher, &["b__rare"]).await, 0, "another's");
+    assert_eq!(seconds(&dispatcher, &["a__rare"]).await, 60, "the same, called otherwise");
+    let _ = registry.withdraw("b");
+    assert_eq!(seconds(&dispatcher, &["rare"]).await, 60);
+}
+
+/// Pays by the one bank.
+#[tool(name = "pay", permission = "ask")]
+async fn pay_by_one() -> &'static str {
+    "paid by one"
+}
+
+/// Pays by the other.
+#[tool(name = "pay", permission = "ask")]
+async fn pay_by_other() -> &'static str {
+    "paid by the other"
+}
+
+/// The one bank gone, and the other there: models call its tool the same.
+fn swap(registry: &Registry) {
+    let _ = registry.withdraw("one");
+    registry.register_all_from("other", tools![pay_by_other]).unwrap();
+}
+
+fn of_one() -> Registry {
+    let registry = Registry::new();
+    registry.register_all_from("one", tools![pay_by_one]).unwrap();
+    registry
+}
+
+/// Approves of the one for the run.
+struct OfOne;
+
+#[async_trait]
+impl Approver for OfOne {
+    async fn approve(&self, request: &ApprovalRequest) -> Approval {
+        match request.provider.as_deref() {
+            Some("one") => Approval::ForRun,
+            _ => Approval::Deny("not by that".into()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn an_approval_for_the_run_is_of_one_tool() {
+    let registry = of_one();
+    let dispatcher = Dispatcher::new(registry.clone()).approver(OfOne);
+    assert_eq!(texts(&run(&dispatcher, &["pay"]).await), ["paid by one"]);
+    swap(&registry);
+    let text = "`pay` was not approved: not by that";
+    assert_eq!(texts(&run(&dispatcher, &["pay"]).await), [text]);
+    // The one is back, and called otherwise.
+    registry.register_all_from("one", tools![pay_by_one]).unwrap();
+    assert_eq!(texts(&run(&dispatcher, &["one__pay"]).await), ["paid by one"]);
+}
+
+#[tokio::test]
+async fn an_answer_holds_for_the_tool_that_was_shown() {
+    for approval in [Approval::Once, Approval::ForRun] {
+        for is_swapped in [false, true] {
+            let registry = of_one();
+            let model = ScriptedModel::new([
+                ChatReply::default().call("pay", "{}"),
+                ChatReply::text("Done."),
+            ]);
+            let agent = Agent::new(model, registry.clone()).approver(AskLater);
+            let waits = |why| match why {
+                StopReason::AwaitingApproval(paused) => *paused,
+                why => panic!("{why}"),
+            };
+            let mut paused = waits(agent.run("Pay.").await.unwrap_err().why);
+            assert_eq!(paused.pending()[0].tool, "one__pay");
+            let call = paused.pending()[0].call.id.clone();
+            paused.decide(&call, approval.clone(), "Grace").unwrap();
+            if is_swapped {
+                swap(&registry);
+                let paused = waits(agent.resume(paused).await.unwrap_err().why);
+                assert_eq!(paused.pending()[0].tool, "other__pay", "it is asked about again");
+            } else {
+                assert_eq!(agent.resume(paused).await.unwrap().text, "Done.");
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Which tools go out on a turn, and which were found for the next.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use tokio::task::spawn_blocking;
+
+use super::{Agent, Offered, Turn};
+use crate::dispatch::Dispatcher;
+use crate::event::{EffectRecord, ToolExecution};
+use crate::guard::guarded;
+use crate::message::Message;
+use crate::registry::{AllTools, Entry, Selection, Selector, Snapshot};
+use crate::tool::ToolDefinition;
+
+/// What goes out on this turn, in its order.
+pub(super) async fn choose<'t>(
+    agent: &Agent,
+    turn: &mut Turn,
+    dispatcher: &Dispatcher,
+    tools: &'t Snapshot,
+) -> Vec<&'t ToolDefinition> {
+    let asked = turn.transcript().iter().rev().find(|said| matches!(said, Message::User { .. }));
+    let asked = asked.map(Message::text).unwrap_or_default();
+    let chosen = if guarded(|| agent.selector.blocking()).unwrap_or(true) {
+        let (selector, dispatcher, tools) =
+            (Arc::clone(&agent.selector), dispatcher.clone(), tools.clone());
+        let offered = turn.offered().clone();
+        let choose = move || chosen(&*selector, &dispatcher.offered(&tools), &asked, &offered);
+        spawn_blocking(choose).await.unwrap_or_default()
+    } else {
+        chosen(&*agent.selector, &dispatcher.offered(tools), &asked, turn.offered())
+    };
+    turn.offer(chosen.iter().filter_map(|name| tools.definition(name)).collect())
+}
+
+/// The names of what a selector chooses. It is foreign code: one that panics has chosen nothing in
+/// particular, and what nobody offered it is not taken.
+fn chosen(
+    selector: &dyn Selector,
+    tools: &[&ToolDefinition],
+    asked: &str,
+    offered: &Offered,
+) -> Vec<String> {
+    let selection =
+        Selection::new(tools).asked(asked).pulled_in(offered.pulled_in()).offered(offered.order());
+    let chosen = guarded(|| selector.select(selection));
+    let chosen = chosen.unwrap_or_else(|_| AllTools.select(selection));
+    let names: HashSet<_> = chosen.iter().map(|tool| tool.name.as_str()).collect();
+    let known = tools.iter().filter(|tool| names.contains(tool.name.as_str()));
+    known.map(|tool| tool.name.clone()).collect()
+}
+
+/// The full names of the tools that a call found. One that says what models call them by now means
+/// those that are called so now.
+pub(super) fn found(execution: &ToolExecution, tools: &Snapshot) -> impl Iterator<Item = String> {
+    let names = execution.effects.iter().filter_map(|effect| match effect {
+        EffectRecord::ToolsFound { names } => Some(names.clone()),
+        _ => None,
+    });
+    names.flatten().map(|name| full_name(&name, tools))
+}
+
+/// The full name of the tool that is called so now.
+pub(super) fn full_name(name: &str, tools: &Snapshot) -> String {
+    tools.entry(name).map_or(name, Entry::full_name).to_owned()
+}

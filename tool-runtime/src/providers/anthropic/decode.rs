@@ -1,0 +1,131 @@
+//! The body of a Messages reply → our reply.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
+use crate::models::{ChatReply, Finish, WireNames};
+use crate::providers::codec::Unreadable;
+
+/// Whose reasoning it is.
+pub(super) const REASONING_OF: &str = "anthropic";
+
+#[derive(Deserialize)]
+struct Said {
+    content: Vec<Value>,
+    stop_reason: Option<String>,
+    usage: Option<Counted>,
+}
+
+#[derive(Deserialize)]
+struct Failure {
+    error: Value,
+}
+
+/// Input tokens are those that were neither read from the cache nor written to it.
+#[derive(Clone, Copy, Default, Deserialize)]
+pub(super) struct Counted {
+    input_tokens: Option<u64>,
+    cache_creation_input_tokens: Option<u64>,
+    cache_read_input_tokens: Option<u64>,
+    output_tokens: Option<u64>,
+    output_tokens_details: Option<CountedOut>,
+}
+
+#[derive(Clone, Copy, Default, Deserialize)]
+struct CountedOut {
+    thinking_tokens: Option<u64>,
+}
+
+impl Counted {
+    /// What a stream tells later is the whole; what it doesn't tell again stays.
+    pub(super) fn and_then(self, later: Self) -> Self {
+        Self {
+            input_tokens: later.input_tokens.or(self.input_tokens),
+            cache_creation_input_tokens: later
+                .cache_creation_input_tokens
+                .or(self.cache_creation_input_tokens),
+            cache_read_input_tokens: later.cache_read_input_tokens.or(self.cache_read_input_tokens),
+            output_tokens: later.output_tokens.or(self.output_tokens),
+            output_tokens_details: later.output_tokens_details.or(self.output_tokens_details),
+        }
+    }
+
+    fn usage(self) -> Usage {
+        let cached = self.cache_read_input_tokens.unwrap_or(0);
+        let input =
+            [self.input_tokens, self.cache_creation_input_tokens].map(Option::unwrap_or_default);
+        let input = input.into_iter().fold(cached, u64::saturating_add);
+        let mut usage = Usage::new(input, self.output_tokens.unwrap_or(0));
+        usage.cached = cached;
+        let told = self.output_tokens_details.and_then(|told| told.thinking_tokens);
+        usage.reasoning = told.unwrap_or(0);
+        usage
+    }
+}
+
+/// What the model called, under the names of the tools.
+pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+    let said: Said = match serde_json::from_str(body) {
+        Ok(said) => said,
+        Err(_) if body.trim().is_empty() => return Err(Unreadable::malformed("it is empty")),
+        Err(error) => {
+            return Err(failure(body).unwrap_or_else(|| Unreadable::malformed(error.to_string())));
+        }
+    };
+    let parts =
+        said.content.into_iter().map(|block| part(block, names)).collect::<Result<_, _>>()?;
+    Ok(put_together(parts, said.stop_reason.as_deref(), said.usage))
+}
+
+/// The error that a body reports, if it does.
+pub(super) fn failure(body: &str) -> Option<Unreadable> {
+    let Failure { error } = serde_json::from_str(body).ok()?;
+    Some(Unreadable::Failed(error))
+}
+
+pub(super) fn put_together(
+    parts: Vec<Option<AssistantPart>>,
+    stop_reason: Option<&str>,
+    usage: Option<Counted>,
+) -> ChatReply {
+    let finish = match stop_reason {
+        None | Some("end_turn" | "stop_sequence") => Finish::Stop,
+        Some("tool_use") => Finish::Calls,
+        Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,
+        Some("refusal") => Finish::Filtered,
+        Some(_) => Finish::Other,
+    };
+    let mut reply = ChatReply::new(parts.into_iter().flatten().collect()).finish(finish);
+    reply.usage = usage.map(Counted::usage);
+    reply
+}
+
+/// A block is a part; none where it says nothing.
+///
+/// What is neither text nor a call is the provider's own: thinking, sealed or not, and what its own
+/// tools did. It goes back as it came.
+pub(super) fn part(block: Value, names: &WireNames) -> Result<Option<AssistantPart>, Unreadable> {
+    let text = |name: &str| block.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
+    let kind = text("type");
+    Ok(match kind.as_deref() {
+        Some("text") => {
+            let text = text("text").filter(|text| !text.is_empty());
+            text.map(|text| AssistantPart::Text { text })
+        }
+        Some("tool_use") => {
+            let name = text("name");
+            let name =
+                name.ok_or_else(|| Unreadable::malformed("it calls a tool without a name"))?;
+            let input = block.get("input").cloned();
+            let arguments = input.map_or_else(|| Arguments::from(""), Arguments::from);
+            let call = ToolCall::new(text("id").unwrap_or_default(), names.own(&name), arguments);
+            Some(AssistantPart::Call(call))
+        }
+        Some(_) => {
+            let thought = text("thinking").unwrap_or_default();
+            Some(AssistantPart::Reasoning(Reasoning::new(REASONING_OF, thought, block)))
+        }
+        None => return Err(Unreadable::malformed("a block of it has no type")),
+    })
+}

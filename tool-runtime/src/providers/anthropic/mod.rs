@@ -1,0 +1,101 @@
+//! Anthropic's Messages, and every server that speaks them.
+
+mod assemble;
+mod decode;
+mod encode;
+
+use std::env;
+
+use serde_json::Value;
+
+use super::client::Client;
+use super::codec::{Assemble, Codec, Framing, Unreadable};
+use super::environment;
+use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+
+const OFFICIAL: &str = "https://api.anthropic.com/v1";
+
+/// The version of the API that this is written for.
+const VERSION: &str = "2023-06-01";
+
+/// A model behind Anthropic's Messages API: Anthropic's own, or that of a server that copies it.
+///
+/// ```no_run
+/// use tool_runtime::{Agent, Tools, providers::Anthropic};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let model = Anthropic::new("https://api.anthropic.com/v1", "claude-sonnet-4-5").key("sk-…");
+/// println!("{}", Agent::new(model, Tools::new()).run("Hello!").await?);
+/// # Ok(())
+/// # }
+/// ```
+pub type Anthropic = Client<AnthropicMessages>;
+
+/// How Anthropic's Messages are spelled.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct AnthropicMessages;
+
+impl Codec for AnthropicMessages {
+    const NAMES: NameRules = NameRules::ANTHROPIC;
+    const FRAMING: Framing = Framing::Events;
+
+    fn path(_: &str, _: bool) -> Vec<&str> {
+        vec!["messages"]
+    }
+
+    fn key_header(key: &str) -> (&'static str, String) {
+        ("x-api-key", key.to_owned())
+    }
+
+    fn encode(
+        &self,
+        model: &str,
+        request: ChatRequest<'_>,
+        names: &WireNames,
+        is_streamed: bool,
+    ) -> Result<Value, ModelError> {
+        Ok(encode::request(model, request, names, is_streamed))
+    }
+
+    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+        decode::reply(body, names)
+    }
+
+    fn assembler(&self, names: WireNames) -> impl Assemble {
+        assemble::Assembler::new(names)
+    }
+}
+
+impl Client<AnthropicMessages> {
+    /// The model of this name behind `base_url`, such as `https://api.anthropic.com/v1`; without a key.
+    ///
+    /// The address is used as it is: most servers want the `/v1`.
+    pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
+        Self::with_codec(base_url.as_ref(), model, AnthropicMessages)
+            .header("anthropic-version", VERSION)
+    }
+
+    /// The model that the environment names: `ANTHROPIC_MODEL` at `ANTHROPIC_BASE_URL` (Anthropic's own
+    /// unless set; `/v1` is added where it is left out) with the key `ANTHROPIC_API_KEY`, which only
+    /// Anthropic's own needs.
+    ///
+    /// # Errors
+    /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
+    pub fn from_env() -> Result<Self, ModelError> {
+        let found = environment::read("ANTHROPIC", |name| env::var(name).ok())?;
+        let base = found.base_url.map_or_else(
+            || OFFICIAL.to_owned(),
+            |base| match base.trim_end_matches('/') {
+                base if base.ends_with("/v1") => base.to_owned(),
+                base => format!("{base}/v1"),
+            },
+        );
+        let client = Self::new(base, found.model);
+        client.check()?;
+        Ok(match found.key {
+            Some(key) => client.key(key),
+            None => client,
+        })
+    }
+}

@@ -1,0 +1,100 @@
+//! What providers differ in: how they spell a conversation, and how their replies are read.
+
+use std::fmt;
+
+use serde_json::Value;
+
+use crate::models::{ChatReply, ChatRequest, Deltas, ModelError, NameRules, WireNames};
+
+/// A provider's way to spell things. Pure: no network, no clock, no chance.
+pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
+    /// What it asks of the names of tools.
+    const NAMES: NameRules;
+    /// How the messages of its streams are told from each other.
+    const FRAMING: Framing;
+
+    /// Where below the base of its API it is asked.
+    fn path(model: &str, is_streamed: bool) -> Vec<&str>;
+
+    /// The header that carries a key.
+    fn key_header(key: &str) -> (&'static str, String);
+
+    /// The body of a request.
+    ///
+    /// # Errors
+    /// It can't be said in this provider's words.
+    fn encode(
+        &self,
+        model: &str,
+        request: ChatRequest<'_>,
+        names: &WireNames,
+        is_streamed: bool,
+    ) -> Result<Value, ModelError>;
+
+    /// The reply that a body holds.
+    ///
+    /// # Errors
+    /// It holds none.
+    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, Unreadable>;
+
+    /// What puts the reply of a stream together.
+    fn assembler(&self, names: WireNames) -> impl Assemble;
+}
+
+/// How the messages of a stream are told from each other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Framing {
+    /// Server-sent events (the HTML standard, section "Server-sent events"); of each, its data.
+    Events,
+    /// A line is a message.
+    Lines,
+}
+
+/// Puts a reply together, message by message.
+pub trait Assemble: Send {
+    /// Takes the next message of the stream, and tells of what it adds.
+    ///
+    /// # Errors
+    /// It can't be read, or says that something went wrong.
+    fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable>;
+
+    /// The reply, which is the same as if it had come as a whole.
+    ///
+    /// # Errors
+    /// The stream ended before its reply did.
+    fn finish(self) -> Result<ChatReply, Unreadable>;
+}
+
+/// Why there is no reply in what came.
+#[derive(Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Unreadable {
+    /// It is not what the provider's protocol promises.
+    Malformed(String),
+    /// It reports an error instead.
+    Failed(Value),
+}
+
+impl Unreadable {
+    /// It is not what was promised, for this reason.
+    pub fn malformed(reason: impl Into<String>) -> Self {
+        Self::Malformed(reason.into())
+    }
+}
+
+/// What an error of a provider says, in its own words.
+pub(super) fn message_of(failure: &Value) -> String {
+    match failure.get("message") {
+        Some(Value::String(message)) => message.clone(),
+        _ => failure.to_string(),
+    }
+}
+
+/// Sets a member of an object.
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+pub(super) fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
+    if let Some(members) = object.as_object_mut() {
+        members.insert(name.into(), value.into());
+    }
+}

@@ -1,0 +1,157 @@
+//! Bytes as they arrive → the messages of a stream, wherever the bytes are cut.
+//!
+//! Two ways to frame messages are in use: server-sent events (the HTML standard, section
+//! "Server-sent events") and lines of JSON.
+
+use std::mem;
+
+use super::codec::Framing;
+
+/// What is not there as a whole yet.
+#[derive(Debug)]
+pub(super) struct Frames {
+    framing: Framing,
+    line: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    /// A line feed now would belong to the line's end that came before.
+    after_return: bool,
+    is_first: bool,
+    most: usize,
+}
+
+/// A message that is longer than what is kept of one.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct TooLong;
+
+impl Frames {
+    /// Nothing has come; a message has `most` bytes at most.
+    pub(super) fn new(framing: Framing, most: usize) -> Self {
+        Self {
+            framing,
+            line: Vec::new(),
+            data: Vec::new(),
+            has_data: false,
+            after_return: false,
+            is_first: true,
+            most,
+        }
+    }
+
+    /// Takes what came, and gives back the messages that it ends.
+    pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Result<Vec<Vec<u8>>, TooLong> {
+        let mut whole = Vec::new();
+        while let Some(&first) = bytes.first() {
+            if mem::take(&mut self.after_return) && first == b'\n' {
+                bytes = bytes.get(1..).unwrap_or_default();
+                continue;
+            }
+            let end = memchr::memchr2(b'\n', b'\r', bytes);
+            let (line, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+            if self.line.len() + self.data.len() + line.len() > self.most {
+                return Err(TooLong);
+            }
+            self.line.extend_from_slice(line);
+            bytes = rest;
+            if let Some((&sign, behind)) = rest.split_first() {
+                self.after_return = sign == b'\r';
+                bytes = behind;
+                whole.extend(self.end_line());
+            }
+        }
+        Ok(whole)
+    }
+
+    /// No more comes: what stands there unended is a message as well.
+    pub(super) fn end(mut self) -> Option<Vec<u8>> {
+        let last = self.end_line();
+        last.or_else(|| self.end_event())
+    }
+
+    fn end_line(&mut self) -> Option<Vec<u8>> {
+        let mut line = mem::take(&mut self.line);
+        if mem::take(&mut self.is_first) && line.starts_with("\u{feff}".as_bytes()) {
+            line.drain(..3);
+        }
+        match self.framing {
+            Framing::Lines => (!line.trim_ascii().is_empty()).then_some(line),
+            Framing::Events if line.is_empty() => self.end_event(),
+            Framing::Events => {
+                self.take_field(&line);
+                None
+            }
+        }
+    }
+
+    fn end_event(&mut self) -> Option<Vec<u8>> {
+        let data = mem::take(&mut self.data);
+        mem::take(&mut self.has_data).then_some(data)
+    }
+
+    /// `data`, `data:x` and `data: x`; all other fields and comments say nothing that matters here.
+    fn take_field(&mut self, line: &[u8]) {
+        let Some(rest) = line.strip_prefix(b"data") else { return };
+        let value = match rest.split_first() {
+            None => rest,
+            Some((b':', value)) => value.strip_prefix(b" ").unwrap_or(value),
+            Some(_) => return,
+        };
+        if mem::replace(&mut self.has_data, true) {
+            self.data.push(b'\n');
+        }
+        self.data.extend_from_slice(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Frames, TooLong};
+    use crate::providers::codec::Framing;
+
+    fn whole(framing: Framing, pieces: &[&[u8]]) -> Vec<String> {
+        let mut frames = Frames::new(framing, 1_000);
+        let mut found: Vec<_> =
+            pieces.iter().flat_map(|piece| frames.feed(piece).unwrap()).collect();
+        found.extend(frames.end());
+        found.into_iter().map(|frame| String::from_utf8(frame).unwrap()).collect()
+    }
+
+    #[test]
+    fn wherever_the_bytes_are_cut() {
+        for (framing, text, expected) in [
+            (Framing::Events, "data: a\n\ndata: b\n\n", &["a", "b"][..]),
+            (Framing::Events, "data: a\r\n\r\ndata: b\r\n\r\n", &["a", "b"]),
+            (Framing::Events, "data: a\r\rdata: b\r\r", &["a", "b"]),
+            (Framing::Events, "\u{feff}data:a\n\n", &["a"]),
+            (Framing::Events, "data: é🙂\ndata: b\n\n", &["é🙂\nb"]),
+            (Framing::Events, "data:  a\ndata\n\n", &[" a\n"]),
+            (Framing::Events, ": ping\nevent: x\nid: 1\nretry: 5\ndatabase: 1\n\n", &[]),
+            (Framing::Events, "event: x\ndata: {\"a\":1}\n\n\n\ndata\n\n", &["{\"a\":1}", ""]),
+            (Framing::Events, "data: a\n\ndata: b", &["a", "b"]),
+            (Framing::Events, "data: a\n\ndata: b\n", &["a", "b"]),
+            (Framing::Events, "", &[]),
+            (Framing::Lines, "{\"a\":1}\n{\"b\":\"é\"}\n", &["{\"a\":1}", "{\"b\":\"é\"}"]),
+            (Framing::Lines, "\u{feff}1\r\n\r\n 2 \r\n \n3", &["1", " 2 ", "3"]),
+        ] {
+            let bytes = text.as_bytes();
+            assert_eq!(whole(framing, &[bytes]), expected, "{text:?}");
+            let single: Vec<_> = bytes.chunks(1).collect();
+            assert_eq!(whole(framing, &single), expected, "{text:?}");
+            for at in 0..=bytes.len() {
+                let (left, right) = bytes.split_at(at);
+                assert_eq!(whole(framing, &[left, right]), expected, "{text:?} at {at}");
+            }
+        }
+    }
+
+    #[test]
+    fn no_message_grows_without_end() {
+        for (framing, piece) in
+            [(Framing::Lines, &b"x"[..]), (Framing::Events, b"data: x\n"), (Framing::Events, b"d")]
+        {
+            let mut frames = Frames::new(framing, 100);
+            let ended = (0..200).find_map(|_| frames.feed(piece).err());
+            assert_eq!(ended, Some(TooLong), "{framing:?} {piece:?}");
+        }
+    }
+}

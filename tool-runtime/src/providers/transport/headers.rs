@@ -1,0 +1,45 @@
+use std::fmt;
+
+/// Headers by name, whichever way the name is written. Printed for debugging, only the names are.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Headers(Vec<(String, String)>);
+
+impl Headers {
+    /// The value of the first header of this name.
+    ///
+    /// ```
+    /// use tool_runtime::providers::Headers;
+    ///
+    /// let headers = Headers::from_iter([("Retry-After", "2")]);
+    /// assert_eq!(headers.get("retry-after"), Some("2"));
+    /// assert_eq!(format!("{headers:?}"), r#"["Retry-After"]"#);
+    /// ```
+    pub fn get(&self, name: &str) -> Option<&str> {
+        let found = self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
+        found.map(|(_, value)| value.as_str())
+    }
+
+    /// Sets a header, in the place of any of that name.
+    pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
+        let name = name.into();
+        self.0.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
+        self.0.push((name, value.into()));
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+}
+
+impl<N: Into<String>, V: Into<String>> FromIterator<(N, V)> for Headers {
+    fn from_iter<I: IntoIterator<Item = (N, V)>>(headers: I) -> Self {
+        Self(headers.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}
+
+impl fmt::Debug for Headers {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.iter().map(|(name, _)| name)).finish()
+    }
+}

@@ -1,0 +1,128 @@
+//! The transport that is there unless the program brings its own: HTTP by reqwest, TLS by rustls.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Client, Response, redirect};
+
+use super::super::endpoint::Endpoint;
+use super::{Headers, HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError};
+
+/// How long a connection may take unless somebody says otherwise.
+pub(in crate::providers) const CONNECT: Duration = Duration::from_secs(10);
+
+/// Sends requests over the network.
+#[derive(Clone, Debug)]
+pub struct Web {
+    /// Or why there is none: on a machine without root certificates it can't be built.
+    client: Result<Client, String>,
+    /// How long a connection may take; none where that is the program's client's affair.
+    connect: Option<Duration>,
+}
+
+impl Web {
+    /// For servers somewhere: through the proxies that the environment names (`HTTPS_PROXY` and the
+    /// like), by the root certificates of the machine.
+    pub fn new() -> Self {
+        Self::built(CONNECT, |client| client)
+    }
+
+    /// For the server at this address: one on this machine is asked without a proxy, and without TLS
+    /// no certificates are needed, which a small container may lack.
+    pub(in crate::providers) fn to(endpoint: &Endpoint, connect: Duration) -> Self {
+        Self::built(connect, |mut client| {
+            if endpoint.is_local() {
+                client = client.no_proxy();
+            }
+            if endpoint.is_plain() {
+                client = client.tls_certs_only([]);
+            }
+            client
+        })
+    }
+
+    /// By a client of the program's own: with its proxies, certificates and limits.
+    pub fn with(client: Client) -> Self {
+        Self { client: Ok(client), connect: None }
+    }
+
+    fn built(
+        connect: Duration,
+        change: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
+    ) -> Self {
+        // A redirected POST arrives as a GET without a body, or takes the conversation to a server
+        // that nobody named.
+        let client = Client::builder().redirect(redirect::Policy::none()).connect_timeout(connect);
+        let client = change(client).build().map_err(|error| chain(&error));
+        Self { client, connect: Some(connect) }
+    }
+
+    /// # Errors
+    /// [`TransportError::Setup`]: nothing can be sent from here.
+    pub(in crate::providers) fn check(&self) -> Result<&Client, TransportError> {
+        self.client.as_ref().map_err(|why| {
+            let text = format!("the HTTP client can't be set up on this machine: {why}");
+            TransportError::Setup(text)
+        })
+    }
+}
+
+impl Default for Web {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[async_trait]
+impl Transport for Web {
+    async fn send(&self, request: &HttpRequest) -> Result<HttpReply, TransportError> {
+        let mut post = self.check()?.post(&request.url).body(request.body.clone());
+        if request.headers.get(CONTENT_TYPE.as_str()).is_none() {
+            post = post.header(CONTENT_TYPE, "application/json");
+        }
+        for (name, value) in request.headers.iter() {
+            post = post.header(name, value);
+        }
+        let reply = post.send().await.map_err(|error| failed(error, self.connect))?;
+        let headers = reply.headers().iter().map(|(name, value)| {
+            (name.as_str(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        });
+        let (status, headers) = (reply.status().as_u16(), headers.collect::<Headers>());
+        let mut came = HttpReply::new(status, HttpBody::new(Arriving(reply, self.connect)));
+        came.headers = headers;
+        Ok(came)
+    }
+}
+
+struct Arriving(Response, Option<Duration>);
+
+#[async_trait]
+impl Pieces for Arriving {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
+        let piece = self.0.chunk().await.map_err(|error| failed(error, self.1))?;
+        Ok(piece.map(|bytes| bytes.to_vec()))
+    }
+}
+
+fn failed(error: reqwest::Error, connect: Option<Duration>) -> TransportError {
+    if let Some(limit) = connect
+        && error.is_timeout()
+    {
+        return TransportError::Late { limit };
+    }
+    let is_builder = error.is_builder();
+    let error = error.without_url();
+    if is_builder {
+        let why = chain(&error);
+        let text = format!("no request can be made: {why}; is the key one line of plain text?");
+        return TransportError::Setup(text);
+    }
+    TransportError::Broken(Box::new(error))
+}
+
+/// An error and all that lies behind it.
+fn chain(error: &dyn std::error::Error) -> String {
+    let behind = std::iter::successors(error.source(), |error| error.source());
+    behind.fold(error.to_string(), |text, error| format!("{text}: {error}"))
+}

@@ -4,51 +4,87 @@
 //! `BATCHES=100000 cargo test -p tool-tests --test batches` runs as many as it says.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::error::Error;
+use std::fmt;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
+use tokio::time::Instant;
 use tool_runtime::dispatch::{
     Approval, ApprovalRequest, Approver, Batch, Before, Concurrency, Interceptor, OnBlock,
-    OnFailure, Permissions,
+    OnFailure, Permissions, RateLimits,
 };
 use tool_runtime::event::{Event, Gate, Observers, ToolEvent};
 use tool_runtime::{
-    CancellationToken, Dispatcher, Permission, Registry, ToolCall, ToolContext, ToolError,
-    ToolExecution, async_trait, tool, tools,
+    CancellationToken, Dispatcher, Permission, RateLimit, Registry, ToolCall, ToolContext,
+    ToolError, ToolExecution, async_trait, tool, tools,
 };
 
-/// How often each call entered its tool, and how many are in one now.
+/// Which calls entered their tools, and what was seen of all that were in one at the same time.
 #[derive(Clone, Default)]
-struct Entered(Arc<Inner>);
+struct Entered(Arc<Mutex<Inner>>);
 
 #[derive(Default)]
 struct Inner {
-    times: Mutex<HashMap<String, Vec<String>>>,
-    now: AtomicU32,
-    most: AtomicU32,
+    /// By the id of the call, with the keys that it was given.
+    keys: HashMap<String, Vec<String>>,
+    /// By the name of the tool, when it was entered.
+    times: HashMap<String, Vec<Instant>>,
+    /// The tools that calls are in now.
+    inside: Vec<String>,
+    /// The most that were in one at once, and in one of this name.
+    most: usize,
+    most_pure: usize,
+    /// Whether one that runs alone did not.
+    was_crowded: bool,
 }
 
 /// In a tool, until it is dropped.
-struct Inside(Entered);
+struct Inside(Entered, String);
 
 impl Drop for Inside {
     fn drop(&mut self) {
-        self.0.0.now.fetch_sub(1, Ordering::SeqCst);
+        let mut inner = self.0.0.lock().unwrap();
+        let place = inner.inside.iter().position(|name| *name == self.1).expect("it is in");
+        inner.inside.swap_remove(place);
     }
 }
 
 fn enter(ctx: &ToolContext) -> Inside {
     let entered = ctx.get::<Entered>().expect("it is given").clone();
-    let now = entered.0.now.fetch_add(1, Ordering::SeqCst) + 1;
-    entered.0.most.fetch_max(now, Ordering::SeqCst);
-    let mut times = entered.0.times.lock().unwrap();
-    times.entry(ctx.call_id().to_string()).or_default().push(ctx.idempotency_key());
-    drop(times);
-    Inside(entered)
+    let name = ctx.tool_name().to_owned();
+    let mut inner = entered.0.lock().unwrap();
+    inner.keys.entry(ctx.call_id().to_string()).or_default().push(ctx.idempotency_key());
+    inner.times.entry(name.clone()).or_default().push(Instant::now());
+    inner.inside.push(name.clone());
+    let inside = |name: &str| inner.inside.iter().filter(|inside| *inside == name).count();
+    let (all, pure, alone) = (inner.inside.len(), inside("pure"), inside("alone"));
+    inner.most = inner.most.max(all);
+    inner.most_pure = inner.most_pure.max(pure);
+    inner.was_crowded |= alone > 0 && all > 1;
+    drop(inner);
+    Inside(entered, name)
+}
+
+/// What lies behind an error, and must be let go of with care.
+#[derive(Debug)]
+struct Mined;
+
+impl fmt::Display for Mined {
+    fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
+        panic!("on purpose")
+    }
+}
+
+impl Error for Mined {}
+
+impl Drop for Mined {
+    fn drop(&mut self) {
+        panic!("on purpose")
+    }
 }
 
 /// What a tool is told to do.
@@ -66,6 +102,10 @@ async fn act(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
         }
         "fails" => Err("no".into()),
         "passes" => Err(ToolError::transient("later")),
+        "is mined" => {
+            ctx.spawn(std::future::pending::<()>());
+            Err(ToolError::transient("later").with_source(Mined))
+        }
         "crashes" => panic!("on purpose"),
         _ => std::future::pending().await,
     }
@@ -146,7 +186,14 @@ impl Interceptor for Guard {
             _ => Before::Run,
         }
     }
+
+    async fn after(&self, execution: &mut ToolExecution) {
+        assert!(execution.attempts != 2, "on purpose");
+    }
 }
+
+/// In which no tool may begin more often than it may.
+const SPAN: Duration = Duration::from_secs(1);
 
 /// Everything that differs between two batches.
 #[derive(Clone, Debug)]
@@ -157,8 +204,10 @@ struct Trial {
     deadline: Option<u64>,
     stop_at: Option<u64>,
     most: Option<usize>,
+    rate: Option<u32>,
     guarded: bool,
     asked: bool,
+    watched: bool,
 }
 
 fn call() -> impl Strategy<Value = (&'static str, String)> {
@@ -166,7 +215,7 @@ fn call() -> impl Strategy<Value = (&'static str, String)> {
         "once", "again", "alone", "ask", "deny", "pure", "outer", "unknown",
     ]);
     let how = prop::sample::select(vec![
-        "works", "waits", "spawns", "fails", "passes", "crashes", "hangs",
+        "works", "waits", "spawns", "fails", "passes", "is mined", "crashes", "hangs",
     ]);
     let sound = how.prop_map(|how| json!({ "how": how }).to_string());
     let bad = prop::sample::select(vec!["{", "[1]", "{\"how\": 3}", "", "{\"how\": \"wor"]);
@@ -176,18 +225,36 @@ fn call() -> impl Strategy<Value = (&'static str, String)> {
 fn trial() -> impl Strategy<Value = Trial> {
     let calls = prop::collection::vec(call(), 0..10);
     let often_none = |values: std::ops::Range<u64>| prop::option::weighted(0.3, values);
-    let switches = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
-    let limits = (often_none(0..5_000), often_none(0..5_000), prop::option::of(1_usize..4));
-    (calls, switches, limits).prop_map(|(calls, switches, (deadline, stop_at, most))| Trial {
+    let switches = any::<[bool; 5]>();
+    let (most, rate) = (prop::option::of(1_usize..4), prop::option::weighted(0.3, 1_u32..3));
+    let limits = (often_none(0..5_000), often_none(0..5_000), most, rate);
+    (calls, switches, limits).prop_map(|(calls, switches, (deadline, stop_at, most, rate))| Trial {
         calls,
-        on_failure: switches.0,
-        on_block: switches.1,
-        guarded: switches.2,
-        asked: switches.3,
+        on_failure: switches[0],
+        on_block: switches[1],
+        guarded: switches[2],
+        asked: switches[3],
+        watched: switches[4],
         deadline,
         stop_at,
         most,
+        rate,
     })
+}
+
+impl Trial {
+    /// Whether this ends the batch.
+    fn halts(&self, done: &ToolExecution) -> bool {
+        let mendable = ["TOOL_INVALID_ARGUMENTS", "TOOL_NOT_FOUND"];
+        match done.blocked_by {
+            Some(Gate::Pending | Gate::Batch) => false,
+            Some(_) => self.on_block,
+            None => {
+                let is_failure = done.result.error.as_deref();
+                self.on_failure && is_failure.is_some_and(|code| !mendable.contains(&code))
+            }
+        }
+    }
 }
 
 struct Ran {
@@ -203,6 +270,9 @@ async fn run(trial: &Trial) -> Ran {
     let events = Arc::<Mutex<Vec<Event>>>::default();
     let mut observers = Observers::default();
     let kept = Arc::clone(&events);
+    if trial.watched {
+        observers.add(|event: &Event| assert!(event.finished().is_none(), "on purpose"));
+    }
     observers.add(move |event: &Event| kept.lock().unwrap().push(event.clone()));
     let mut dispatcher = Dispatcher::new(registry).extension(entered.clone()).observers(observers);
     if trial.on_failure {
@@ -222,6 +292,10 @@ async fn run(trial: &Trial) -> Ran {
     }
     if let Some(most) = trial.most {
         dispatcher = dispatcher.concurrency(Concurrency::default().all(most).tool("pure", 1));
+    }
+    if let Some(times) = trial.rate {
+        let limit = RateLimit { times, per: SPAN };
+        dispatcher = dispatcher.rate_limits(RateLimits::default().tool("again", limit));
     }
     let calls = trial.calls.iter().enumerate();
     let calls = calls.map(|(n, (name, text))| ToolCall::new(format!("call_{n}"), *name, &**text));
@@ -250,12 +324,13 @@ fn check(trial: &Trial, ran: &Ran) {
     let answered: Vec<_> = done.iter().map(|done| done.result.call.to_string()).collect();
     assert_eq!(answered, ids, "one result for each call, in their order");
     assert_eq!(*left, 0, "nothing is left running");
-    assert_eq!(entered.0.now.load(Ordering::SeqCst), 0, "nobody is in a tool");
+    let entered = entered.0.lock().unwrap();
+    assert!(entered.inside.is_empty(), "nobody is in a tool");
+    assert!(!entered.was_crowded, "one that runs alone did not");
 
-    let times = entered.0.times.lock().unwrap();
     for done in done {
         let (id, name) = (done.call.id.as_str(), done.call.name.as_str());
-        let keys = times.get(id).map_or(&[][..], Vec::as_slice);
+        let keys = entered.keys.get(id).map_or(&[][..], Vec::as_slice);
         let most = if name == "again" { 3 } else { 1 };
         assert!(keys.len() <= most, "{name} was entered {} times", keys.len());
         assert!(keys.windows(2).all(|pair| pair[0] == pair[1]), "a retry has its call's key");
@@ -265,24 +340,45 @@ fn check(trial: &Trial, ran: &Ran) {
         if name == "ask" && !keys.is_empty() {
             assert!(done.approved_by.is_some(), "nobody approved");
         }
+        if ["once", "again", "alone"].contains(&name) && done.did_run() && !trial.guarded {
+            let is_read = done.result.error.as_deref() != Some("TOOL_INVALID_ARGUMENTS");
+            assert_eq!(done.attempts as usize, if is_read { keys.len() } else { 1 }, "{done:?}");
+        }
         if done.blocked_by == Some(Gate::Batch) {
             assert!(trial.on_failure || trial.on_block);
         }
         assert_eq!(done.is_success(), done.result.error.is_none());
     }
+    for (place, behind) in done.iter().enumerate().flat_map(|(place, done)| {
+        let rest = trial.calls[place..].iter().position(|(name, _)| *name == "alone");
+        let next = rest.map_or(usize::MAX, |rest| place + rest.max(1));
+        trial.halts(done).then_some((place, next))
+    }) {
+        let ran = done.iter().skip(behind).find(|done| done.did_run());
+        assert!(ran.is_none(), "{place} ended the batch, and yet {ran:?}");
+    }
     // What lies within a call is entered once as well.
-    for (id, keys) in times.iter().filter(|(id, _)| id.contains('/')) {
+    for (id, keys) in entered.keys.iter().filter(|(id, _)| id.contains('/')) {
         assert!(keys.len() <= if id.ends_with("/2") { 3 } else { 1 }, "{id}");
     }
-    if let Some(most) = trial.most
-        && !trial.calls.iter().any(|(name, _)| *name == "outer")
-    {
-        assert!(entered.0.most.load(Ordering::SeqCst) as usize <= most, "too many at once");
+    if let Some(most) = trial.most {
+        assert!(entered.most_pure <= 1, "too many of one tool at once");
+        let has_outer = trial.calls.iter().any(|(name, _)| *name == "outer");
+        assert!(has_outer || entered.most <= most, "too many at once");
     }
-    // Every call has one start and one end.
+    if let (Some(times), Some(begun)) = (trial.rate, entered.times.get("again")) {
+        for from in begun {
+            let within = begun.iter().filter(|at| *from <= **at && **at < *from + SPAN).count();
+            assert!(within <= times as usize, "too many in a span");
+        }
+    }
+    // Every call has one start and one end, and names the one around it; time goes forward.
+    assert!(events.is_sorted_by_key(|event| event.at));
     let mut open = HashMap::<String, (u32, u32)>::new();
     for event in events {
         let Some(id) = event.call() else { continue };
+        let outer = id.as_str().rsplit_once('/').map(|(outer, _)| outer);
+        assert_eq!(event.origin.parent.as_ref().map(|parent| parent.as_str()), outer);
         let (started, finished) = open.entry(id.to_string()).or_default();
         match event.tool() {
             Some(ToolEvent::Started { .. }) => *started += 1,
@@ -292,6 +388,10 @@ fn check(trial: &Trial, ran: &Ran) {
     }
     for id in &ids {
         assert_eq!(open.get(id), Some(&(1, 1)), "{id}");
+    }
+    // Also of calls within a call that was stopped.
+    for (id, told) in &open {
+        assert_eq!(*told, (1, 1), "{id}");
     }
 }
 

@@ -19,6 +19,8 @@ mod context;
 mod conversation;
 #[path = "policy/deferred.rs"]
 mod deferred;
+#[path = "policy/elsewhere.rs"]
+mod elsewhere;
 #[path = "policy/interceptors.rs"]
 mod interceptors;
 #[path = "policy/memo.rs"]

@@ -41,6 +41,8 @@ async fn grow(how: &str, marker: &str, ctx: &ToolContext) -> Result<String, Tool
         }
     };
     tokio::select! {
+        // It has to begin, whatever is left of the first.
+        biased;
         output = tree => output?.into_text(),
         end = end => end,
     }
@@ -158,4 +160,21 @@ async fn what_a_program_leaves_behind_ends_with_it() {
     let left = ctx.command("sh").args(["-c", "sleep 1000 & echo done"]).env(MARKER, &marker);
     assert_eq!(left.output().await.unwrap().stdout, "done\n");
     until("nothing left", || marked(&marker) == 0).await;
+}
+
+#[tokio::test]
+async fn what_a_program_is_given_in_its_environment_is_told_to_nobody() {
+    /// Runs a program that needs a key.
+    #[tool]
+    async fn pull(ctx: &ToolContext) -> Result<String, ToolError> {
+        let git = ctx.command("echo").arg("a word").env("TOKEN", "k3y-0f-th3-h0us3");
+        assert_eq!(format!("{git:?}"), r#"Command("echo" "a word")"#);
+        git.output().await?.into_text()
+    }
+
+    let dispatcher = Dispatcher::new(Registry::try_from(tools![pull]).unwrap());
+    let done = dispatcher.dispatch(vec![ToolCall::new("c", "pull", "{}")]).await.remove(0);
+    let command = r#""echo" "a word""#.to_owned();
+    assert_eq!(done.effects, [EffectRecord::ProcessStarted { command }]);
+    assert!(!serde_json::to_string(&done).unwrap().contains("k3y"));
 }

@@ -4,6 +4,9 @@
 use std::error::Error;
 use std::fmt;
 
+use tool_runtime::CancellationToken;
+use tool_runtime::dispatch::{Batch, Dispatch};
+
 use super::*;
 
 /// Where an error panics.
@@ -140,6 +143,45 @@ fn what_is_torn_down_with_its_runtime_is_told_of() {
             dispatcher.dispatch(calls(&list)).await
         });
         assert_eq!(codes(&done), vec!["TOOL_INDETERMINATE"; count]);
-        assert_eq!(finished(&events), done);
+        assert_eq!(codes(&finished(&events)), codes(&done));
     }
+}
+
+/// Fails with a mine behind its error, stops its own batch, and leaves a task behind that takes a
+/// moment to go: so it is stopped with the error in hand.
+#[tool]
+async fn fail_and_stop(ctx: &ToolContext) -> Result<(), ToolError> {
+    ctx.spawn(std::future::pending::<()>());
+    ctx.get::<CancellationToken>().unwrap().cancel();
+    Err(ToolError::failed("no").with_source(Mined(At::Drop)))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_error_that_is_dropped_in_mid_work_harms_nobody() {
+    silence_panics();
+    for count in [1, 2] {
+        let stop = CancellationToken::new();
+        let (dispatcher, events) = observed(dispatcher(tools![fail_and_stop]));
+        let mut batch = Batch::from(calls(&vec![("fail_and_stop", "{}"); count]));
+        batch.stop = Some(stop.clone());
+        let done = Dispatch::dispatch(&dispatcher.extension(stop), batch).await;
+        assert_eq!(codes(&done), vec!["TOOL_CANCELLED"; count]);
+        assert_eq!(finished(&events).len(), count);
+    }
+}
+
+#[tokio::test]
+async fn a_view_that_panics_holds_nothing() {
+    silence_panics();
+    let registry = Registry::try_from(tools![add, fail]).unwrap();
+    let view = registry.filter(|entry| {
+        assert!(entry.name() != "add", "in the view");
+        true
+    });
+    let dispatcher = Dispatcher::new(view);
+    for count in [1, 2] {
+        let done = dispatcher.dispatch(calls(&vec![("add", "{}"); count])).await;
+        assert_eq!(codes(&done), vec!["TOOL_NOT_FOUND"; count]);
+    }
+    assert_eq!(dispatcher.registry().snapshot().all_definitions().len(), 1);
 }

@@ -185,6 +185,16 @@ async fn outer(ctx: &ToolContext) -> usize {
     ctx.dispatch(vec![ToolCall::new("", "flaky", "{}")]).await.len()
 }
 
+#[test]
+fn what_is_no_number_reads_back_as_none() {
+    let progress = Progress { done: f64::INFINITY, total: Some(f64::NAN), message: None };
+    let event = ToolEvent::Progress { call: "c1".into(), progress };
+    let event = Event::new(Origin::new(1.into(), 1), UNIX_EPOCH, event);
+    let read: Event = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
+    let Some(ToolEvent::Progress { progress, .. }) = read.tool() else { panic!("{read:?}") };
+    assert!(progress.done.is_nan() && progress.total.is_none());
+}
+
 struct OnlyTemporary;
 
 #[async_trait]

@@ -232,3 +232,29 @@ fn what_could_not_be_written_is_told() {
     assert_eq!(told.iter().filter_map(lost).sum::<u64>(), 2);
     assert_eq!(told.last(), Some(&numbered(3)));
 }
+
+/// Waits.
+#[tool(effect = "read")]
+async fn wait(ctx: &tool_runtime::ToolContext) {
+    if ctx.parent().is_none() {
+        ctx.dispatch(vec![tool_runtime::ToolCall::new("", "wait", "{}")]).await;
+    }
+    std::future::pending().await
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_nobody_waits_for_any_more_has_its_end_as_well() {
+    for count in [1, 2] {
+        let recorder = Recorder::new(100);
+        let dispatcher = super::dispatcher(tools![wait]).observer(recorder.clone());
+        let calls = (0..count).map(|n| tool_runtime::ToolCall::new(n.to_string(), "wait", "{}"));
+        let dispatched = dispatcher.dispatch(calls.collect());
+        tokio::time::timeout(std::time::Duration::from_secs(1), dispatched).await.unwrap_err();
+        // Tasks are gone when they are next polled.
+        tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        let executions = recorder.executions();
+        assert_eq!(executions.len(), 2 * count, "{executions:?}");
+        assert_eq!(recorder.of_action("tool", "started").len(), 2 * count);
+        assert!(executions.iter().all(|done| done.failed_with("TOOL_INDETERMINATE")));
+    }
+}

@@ -1,7 +1,7 @@
 //! What is marked and what is not, one case at a time.
 
 use serde_json::json;
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Permissions};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder, ToolEvent};
 use tool_runtime::{
     Agent, Arguments, AssistantPart, ChatReply, Message, ScriptedModel, Tool, ToolCall,
@@ -142,6 +142,33 @@ async fn what_is_cut_for_the_model_is_not_half_a_secret() {
     assert!(!text.contains("s3cr3t") && text.contains("`code`: expected an integer"), "{text}");
 }
 
+/// Adds two numbers.
+#[tool(effect = "none")]
+async fn add(a: i64, b: i64) -> i64 {
+    a + b
+}
+
+#[tokio::test]
+async fn what_the_program_named_is_not_cut_either() {
+    let recorder = Recorder::new(100);
+    let key = "k3y-0f-th3-h0us3-".repeat(20);
+    let dispatcher = dispatcher(tools![add]).secrets([key.clone()]).observer(recorder.clone());
+    let ask = Permissions::default().when(|_| None);
+    for dispatcher in [dispatcher.clone(), dispatcher.permissions(ask)] {
+        for arguments in [
+            json!({ "a": key, "b": 1 }).to_string(),
+            json!({ "a": [{ "c": key }], "b": 1 }).to_string(),
+            format!(r#"{{"a" "{key}" ] "b": {{ "#),
+            format!(r#"{{"a": 1, "b": "{key}", }} x"#),
+        ] {
+            let done = dispatcher.dispatch(vec![ToolCall::new("1", "add", &*arguments)]).await;
+            let text = &done[0].result.text;
+            assert!(!text.contains("k3y") && text.starts_with("`add` was not called"), "{text}");
+            assert!(!format!("{:?}", recorder.events()).contains("k3y"), "{arguments}");
+        }
+    }
+}
+
 /// Written out by hand, and says back whatever it is given.
 struct Echo(ToolDefinition);
 
@@ -276,4 +303,46 @@ async fn half_a_secret_is_hidden_as_well() {
     let done = dispatcher.dispatch(vec![ToolCall::new("1", "tell", "{}")]).await;
     assert!(!done[0].result.text.contains("tops"), "{}", done[0].result.text);
     assert_eq!(done[0].full_text.as_deref(), Some("[redacted]"));
+}
+
+#[tokio::test]
+async fn what_can_not_be_read_pushes_no_secret_out() {
+    let dispatcher = dispatcher(tools![enter, echoes]).extension("hunter22".to_owned());
+    let call = |name, arguments: &str| vec![ToolCall::new("1", name, arguments)];
+    dispatcher.dispatch(call("enter", r#"{"user": "ada", "word": "hunter22"}"#)).await;
+    let rubbish: String = (0..5_000).map(|n| format!("piece{n} ] ")).collect();
+    dispatcher.dispatch(call("enter", &rubbish)).await;
+    let done = dispatcher.dispatch(call("echoes", "{}")).await;
+    assert_eq!(done[0].result.text, "[redacted]");
+}
+
+/// Says what it was given.
+#[tool(effect = "read")]
+async fn echoes(ctx: &ToolContext) -> Result<String, ToolError> {
+    Ok(ctx.get::<String>().ok_or("nothing")?.clone())
+}
+
+#[tokio::test]
+async fn a_tool_that_comes_late_keeps_its_secrets_as_well() {
+    let registry = tool_runtime::Registry::try_from(tools![unlock, echoes]).unwrap();
+    let only = registry.only(["unlock"]);
+    let recorder = Recorder::new(100);
+    let dispatcher = tool_runtime::Dispatcher::new(registry.clone()).observer(recorder.clone());
+    let open = ToolCall::new("1", "unlock", r#"{"door": 1, "code": 90210}"#);
+    // A view is looked at first, and then all; then another tool comes.
+    dispatcher.dispatch_on(&only.snapshot(), vec![open.clone()]).await;
+    let login = ToolCall::new("2", "enter", r#"{"user": "ada", "word": "hunter22"}"#);
+    dispatcher.dispatch(vec![open, login.clone()]).await;
+    registry.register(std::sync::Arc::new(enter {})).unwrap();
+    let done = dispatcher.dispatch(vec![login]).await;
+    assert_eq!(done[0].result.text, r#"ada: ["[redacted]"]"#);
+    let started = recorder.of_action("tool", "started");
+    let shown = |event: &tool_runtime::Event| match event.tool() {
+        Some(ToolEvent::Started { call }) => call.arguments.to_text().into_owned(),
+        _ => unreachable!(),
+    };
+    let shown: Vec<_> = started.iter().skip(2).map(shown).collect();
+    assert_eq!(shown, ["[redacted]", r#"{"user":"ada","word":"[redacted]"}"#]);
+    let events = format!("{:?}", recorder.events());
+    assert!(!events.contains("hunter22") && !events.contains("90210"), "{events}");
 }

@@ -152,3 +152,66 @@ async fn a_shared_name_forbids_both_and_allows_neither() {
     let done = run(&dispatcher, &["a__read", "b__read"]).await;
     assert_eq!([code(&done[0]), code(&done[1])], ["TOOL_DENIED"; 2]);
 }
+
+#[tokio::test]
+async fn an_approval_for_the_run_is_of_one_tool_whatever_it_is_called() {
+    let registry = Registry::new();
+    registry.register_all_from("bank", tools![pay]).unwrap();
+    let clerk = Clerk::new(Approval::ForRun);
+    let dispatcher = Dispatcher::new(registry.clone()).approver(clerk.clone());
+    dispatcher.dispatch(payments(&["1"])).await;
+    registry.register_all_from("shop", tools![pay]).unwrap();
+    let mut calls = payments(&["2"]);
+    calls[0].name = "bank__pay".into();
+    dispatcher.dispatch(calls).await;
+    assert_eq!(clerk.asked().len(), 1);
+    // The name is another's by now.
+    let _ = registry.withdraw("bank");
+    let done = dispatcher.dispatch(payments(&["3"])).await;
+    assert_eq!((done[0].is_success(), clerk.asked().len()), (true, 2));
+}
+
+/// Says back the very text that it is given.
+struct Echo(tool_runtime::ToolDefinition);
+
+#[async_trait]
+impl tool_runtime::Tool for Echo {
+    fn definition(&self) -> &tool_runtime::ToolDefinition {
+        &self.0
+    }
+
+    async fn call(
+        &self,
+        arguments: tool_runtime::Arguments,
+        _: &ToolContext,
+    ) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::text(arguments.to_text()))
+    }
+}
+
+/// Whoever reads a text differently, as another program may, reads the same.
+#[tokio::test]
+async fn a_tool_gets_nothing_that_was_not_shown() {
+    let text = json!({ "type": "string" });
+    let schema = json!({ "type": "object", "properties": { "to": text }, "required": ["to"] });
+    let mut definition = tool_runtime::ToolDefinition::new("echo", "Says it back.", schema);
+    definition.permission = Permission::Ask;
+    let clerk = Clerk::new(Approval::Once);
+    let dispatcher = dispatcher(Tools::new().with(Echo(definition))).approver(clerk.clone());
+    for (arguments, runs) in [
+        (r#"{"to": "Ada", "to": "Eve"}"#, false),
+        (r#"{"to": "Ada", "t\u006f": "Eve"}"#, false),
+        (r#"{"to": "Ada", "more": {"to": 1, "to": 2}}"#, false),
+        (r#"{"to": "Ada"} {"to": "Eve"}"#, false),
+        (r#"{"to": "Ada", "To": "Eve"}"#, true),
+        (r#"{"to": "Ada" /* , "to": "Eve" */}"#, true),
+    ] {
+        let done = dispatcher.dispatch(vec![ToolCall::new("c", "echo", arguments)]).await.remove(0);
+        let asked = std::mem::take(&mut *clerk.asked.lock().unwrap());
+        assert_eq!((done.did_run(), asked.len()), (runs, usize::from(runs)), "{arguments}");
+        if runs {
+            let ran: serde_json::Value = serde_json::from_str(&done.result.text).unwrap();
+            assert_eq!(asked, [format!("echo {ran}")]);
+        }
+    }
+}

@@ -125,3 +125,26 @@ async fn whoever_says_when_to_come_back_is_heard() {
         assert_eq!((done.attempts, done.took.as_millis()), (attempts, took));
     }
 }
+
+/// Calls the one that notes its key.
+#[tool]
+async fn keyed_within(ctx: &ToolContext) {
+    ctx.dispatch(vec![ToolCall::new("", "keyed", "{}")]).await;
+}
+
+#[tokio::test]
+async fn keys_differ_though_ids_are_alike() {
+    let keys = Keys::default();
+    let reply = [
+        ToolCall::new("a", "keyed_within", "{}"),
+        ToolCall::new("a/1", "keyed", "{}"),
+        ToolCall::new("a/1/1", "keyed", "{}"),
+        ToolCall::new("a/1.1", "keyed_within", "{}"),
+    ];
+    let dispatcher = dispatcher(tools![keyed, keyed_within]).extension(Arc::clone(&keys));
+    let mut batch = tool_runtime::dispatch::Batch::from(reply.to_vec());
+    batch.origin = tool_runtime::event::Origin::new(7.into(), 1);
+    tool_runtime::dispatch::Dispatch::dispatch(&dispatcher, batch).await;
+    let keys: BTreeSet<_> = keys.lock().unwrap().iter().cloned().collect();
+    assert_eq!(keys.len(), 4, "{keys:?}");
+}

@@ -112,3 +112,23 @@ async fn what_is_left_alone_is_not_tried_again() {
     assert_eq!((code(&done), done.attempts), ("TOOL_TIMEOUT", 2));
     assert_eq!(call(&dispatcher, "far__again").await.blocked_by, Some(Gate::Breaker));
 }
+
+/// Is down until the first attempts are over, and would work then.
+#[tool(idempotent, retries = 1)]
+async fn down(ctx: &ToolContext) -> Result<(), ToolError> {
+    act(ctx).await
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_waits_for_its_next_attempt_leaves_it_be_as_well() {
+    let registry = Registry::new();
+    registry.register_all_from("far", tools![once, down]).unwrap();
+    let script = Script(Arc::new(Mutex::new(vec!["is down", "is down"])));
+    let dispatcher = Dispatcher::new(registry)
+        .breakers(Breakers::default().each(Breaker::after(2)))
+        .extension(script.clone());
+    // The first would come back; by then the second has failed as well.
+    let done = run(&dispatcher, &["down", "once"]).await;
+    assert_eq!(done.iter().map(|done| done.attempts).collect::<Vec<_>>(), [1, 1]);
+    assert_eq!([code(&done[0]), code(&done[1])], ["TOOL_TRANSIENT_FAILURE"; 2]);
+}

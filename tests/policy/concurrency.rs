@@ -49,3 +49,29 @@ async fn no_more_calls_run_at_once_than_may() {
         assert_eq!(took, (seconds, most), "{limits:?}");
     }
 }
+
+/// Calls the tool of its name that is another's.
+#[tool(name = "other")]
+async fn asks_twice(ctx: &ToolContext) {
+    let call = || ToolCall::new("", "p__other", "{}");
+    ctx.dispatch(vec![call(), call()]).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_within_a_call_waits_for_what_the_outer_one_does_not_hold() {
+    // Within, only what both share is not waited for.
+    let d = Concurrency::default;
+    for (limits, seconds) in [
+        (d().tool("p__other", 1), 2),
+        (d().tool("p__other", 1).tool("q__other", 5).all(1), 2),
+        (d().tool("other", 1), 1),
+        (d().provider("p", 1).provider("q", 1), 2),
+    ] {
+        let registry = Registry::new();
+        registry.register_all_from("p", tools![slow_too]).unwrap();
+        registry.register_all_from("q", tools![asks_twice]).unwrap();
+        let started = Instant::now();
+        run(&Dispatcher::new(registry).concurrency(limits), &["q__other"]).await;
+        assert_eq!(started.elapsed().as_secs(), seconds);
+    }
+}

@@ -126,3 +126,54 @@ async fn an_answer_holds_for_what_was_asked() {
     assert_eq!(waiting.pending()[0].arguments, json!({ "to": "Eve" }));
     assert_eq!(*paid.0.lock().unwrap(), ["counted"]);
 }
+
+#[tokio::test]
+async fn what_was_said_of_a_call_goes_before_what_was_said_of_its_tool() {
+    let (agent, paid) = agent();
+    let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
+    let [ada, bob] = [0, 1].map(|n| waiting.pending()[n].call.id.clone());
+    waiting.decide(&ada, Approval::ForRun, "Grace").unwrap();
+    waiting.decide(&bob, Approval::Deny("never".into()), "Grace").unwrap();
+    let answer = agent.resume(waiting).await.unwrap();
+    assert_eq!(results(&answer.transcript[2])[2].text, "`pay` was not approved: never");
+    assert_eq!(*paid.0.lock().unwrap(), ["counted", "Ada"]);
+}
+
+#[tokio::test]
+async fn an_answer_holds_for_the_tool_that_was_asked_about() {
+    for approval in [Approval::Once, Approval::ForRun] {
+        let registry = Registry::new();
+        registry.register_all_from("bank", tools![pay]).unwrap();
+        let paid = Paid::default();
+        let pay = || ChatReply::default().call("pay", r#"{"to": "Ada"}"#);
+        let model = ScriptedModel::new([pay(), pay(), ChatReply::text("Done.")]);
+        let agent = Agent::new(model, registry.clone()).extension(paid.clone()).approver(AskLater);
+        let mut waiting = paused(agent.run("Pay.").await.unwrap_err());
+        assert_eq!(waiting.pending()[0].tool, "bank__pay");
+        let call = waiting.pending()[0].call.id.clone();
+        waiting.decide(&call, approval, "Grace").unwrap();
+        // While it waits, the name comes to mean another's tool.
+        let _ = registry.withdraw("bank");
+        registry.register_all_from("shop", tools![pay]).unwrap();
+        let waiting = paused(agent.resume(waiting).await.unwrap_err());
+        assert_eq!(waiting.pending()[0].tool, "shop__pay");
+        assert!(paid.0.lock().unwrap().is_empty());
+    }
+}
+
+/// Pays by another tool, and goes on without it.
+#[tool]
+async fn shop(ctx: &ToolContext) -> String {
+    let call = ToolCall::new("", "pay", r#"{"to": "Ada"}"#);
+    ctx.dispatch(vec![call]).await.remove(0).result.text
+}
+
+#[tokio::test]
+async fn a_call_within_a_call_does_not_wait() {
+    let reply = ChatReply::default().call("shop", "{}");
+    let model = ScriptedModel::new([reply, ChatReply::text("Done.")]);
+    let agent = Agent::new(model, tools![shop, pay]).approver(AskLater);
+    let answer = agent.run("Shop.").await.unwrap();
+    let text = "`pay` was not run: it awaits approval.";
+    assert_eq!(results(&answer.transcript[2])[0].text, text);
+}

@@ -31,6 +31,7 @@ impl Interceptor for Watch {
 
     async fn after(&self, execution: &mut ToolExecution) {
         self.note("after", &execution.call.name);
+        execution.call.id = "changed".into();
         execution.result.call = "changed".into();
         assert_ne!((self.0, execution.call.name.as_str()), ("outer", "allowed"), "in after");
     }

@@ -81,6 +81,13 @@ async fn calls_wait_for_their_turn() {
         (d().all(per_ten_seconds(2)), &["free", "declared", "free"], &[0, 0, 10]),
         (d().provider("far", per_ten_seconds(1)), &["far__free", "far__free", "free"], &[0, 0, 10]),
         (d(), &["free"; 4], &[0, 0, 0, 0]),
+        // By a full name one tool is meant, by its own name all that have it.
+        (
+            d().tool("far__free", per_ten_seconds(1)),
+            &["far__free", "far__free", "free"],
+            &[0, 0, 10],
+        ),
+        (d().tool("free", per_ten_seconds(1)), &["free", "far__free"], &[0, 10]),
         // Each attempt counts.
         (d().tool("fails", per_ten_seconds(2)), &["fails"], &[0, 0, 10, 10]),
     ] {
@@ -184,5 +191,22 @@ async fn never_more_than_allowed_in_any_span() {
         let begun = traffic.run(span).await;
         assert_eq!(begun.seconds().len(), 30);
         assert!(begun.most_in(span) <= most, "at most {most}: {:?}", begun.seconds());
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_is_limited_whatever_it_is_called() {
+    let said = RateLimits::default().tool("far__declared", per_ten_seconds(2));
+    for (limits, seconds) in [(RateLimits::default(), [0, 0, 1, 1]), (said, [0, 0, 10, 10])] {
+        let registry = Registry::new();
+        registry.register_all_from("far", tools![declared]).unwrap();
+        let begun = Begun::default();
+        let dispatcher = Dispatcher::new(registry.clone()).rate_limits(limits);
+        let dispatcher = dispatcher.extension(begun.clone()).extension(Instant::now());
+        run(&dispatcher, &["declared"; 2]).await;
+        // Another of the name comes, and it is called by its full name from then on.
+        registry.register_all_from("near", tools![declared]).unwrap();
+        run(&dispatcher, &["far__declared"; 2]).await;
+        assert_eq!(begun.seconds(), seconds);
     }
 }

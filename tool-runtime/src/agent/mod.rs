@@ -169,7 +169,10 @@ impl Agent {
     }
 
     /// Has calls run by this rather than in this process. It is told nothing of permissions, limits
-    /// and the rest, which are its own affair then.
+    /// and the rest, which are its own affair then. Those who watch the agent are told when each call
+    /// starts and what became of it; what lies between is told where it runs.
+    /// Whoever leaves calls open there for approval has to know tools by the same
+    /// [full names](crate::ToolDefinition::full_name).
     #[must_use]
     pub fn dispatch(mut self, elsewhere: impl Dispatch + 'static) -> Self {
         self.elsewhere = Some(Arc::new(elsewhere));
@@ -283,7 +286,8 @@ impl Agent {
 
     /// Goes on with a run that stopped for somebody's approval. What was decided holds for the
     /// arguments that were shown; calls that nobody decided on are asked about again. The calls
-    /// beside them are not run again.
+    /// beside them are not run again. Whoever resumes one and the same pause twice runs what was approved
+    /// twice, each under its [`idempotency_key`](crate::ToolContext::idempotency_key).
     ///
     /// # Errors
     /// As of [`run`](Self::run).

@@ -54,7 +54,7 @@ pub struct Paused {
 pub struct PendingCall {
     /// The call as the model made it.
     pub call: ToolCall,
-    /// The [full name](crate::ToolDefinition::full_name) of its tool.
+    /// Its tool, by its [full name](crate::ToolDefinition::full_name).
     pub tool: String,
     /// What its tool would be given.
     pub arguments: Value,
@@ -89,7 +89,7 @@ impl Paused {
         let is_it = |pending: &&PendingCall| pending.call.id == *call;
         let pending = self.pending.iter().find(is_it).ok_or_else(|| NotPending(call.clone()))?;
         self.decisions.retain(|decision| decision.call != *call);
-        let (tool, arguments) = (pending.tool.clone(), pending.arguments.clone());
+        let PendingCall { tool, arguments, .. } = pending.clone();
         self.decisions.push(Decision::new(call.clone(), tool, arguments, approval, by));
         Ok(())
     }

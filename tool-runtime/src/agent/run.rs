@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 use super::choice::{choose, found, full_name};
 use super::paused::{Paused, PendingCall};
 use super::{Agent, Answer, Outcome, Prompt, Step, StopReason, Stopped, Turn};
-use crate::dispatch::{Batch, Dispatch, Dispatcher};
+use crate::dispatch::{Batch, Dispatcher};
 use crate::event::{
     EventKind, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
 };
@@ -116,8 +116,16 @@ impl<'a> Run<'a> {
         let done = match &self.agent.elsewhere {
             None => self.dispatcher.dispatch_on(tools, batch).await,
             Some(elsewhere) => {
-                let mut done = dispatched(elsewhere.as_ref(), batch, calls).await;
-                done.iter_mut().for_each(|execution| self.dispatcher.hide_in_result(execution));
+                self.dispatcher.look_out(tools, calls.iter());
+                for call in &calls {
+                    self.tell(|| ToolEvent::Started { call: call.clone() });
+                }
+                let done = Guarded::new(|| elsewhere.dispatch(batch), |Panic(_)| Vec::new()).await;
+                let mut done = self.each_once(calls, done);
+                for execution in &mut done {
+                    self.dispatcher.hide_in_result(execution);
+                    self.dispatcher.tell_end(&self.origin(), execution);
+                }
                 done
             }
         };
@@ -183,11 +191,25 @@ impl<'a> Run<'a> {
         // Calls that the turn answered itself have their result now.
         if let Some(Message::Tool { results }) = told.next() {
             for (call, result) in said.calls().zip(results) {
-                let unrun = || ToolExecution::new(call.clone(), result.clone());
+                let unrun = || self.dispatcher.unrun(call.clone(), result.clone());
                 self.dispatcher.tell(&asked, || ToolEvent::Finished(unrun()));
             }
         }
         Ok(())
+    }
+
+    /// One execution for each call, whatever foreign code gives back.
+    fn each_once(&self, calls: Vec<ToolCall>, mut done: Vec<ToolExecution>) -> Vec<ToolExecution> {
+        let of_call = |call: ToolCall| {
+            let place = done.iter().position(|execution| execution.result.call == call.id);
+            place.map(|place| done.swap_remove(place)).unwrap_or_else(|| {
+                let text = "The result of this call was lost; it may have had effects.";
+                let code = ToolErrorKind::Indeterminate.code();
+                let result = ToolResult::failure(&call, code, text);
+                self.dispatcher.unrun(call, result)
+            })
+        };
+        calls.into_iter().map(of_call).collect()
     }
 
     /// A model that always has to call a tool would never come to an end: it has to once.
@@ -215,23 +237,4 @@ fn waiting(execution: &ToolExecution, tools: &Snapshot) -> PendingCall {
     let tool = full_name(&ran.name, tools);
     let arguments = execution.arguments().unwrap_or_default();
     PendingCall { call: execution.call.clone(), tool, arguments }
-}
-
-/// One execution for each call, whatever foreign code gives back.
-async fn dispatched(
-    elsewhere: &dyn Dispatch,
-    batch: Batch,
-    calls: Vec<ToolCall>,
-) -> Vec<ToolExecution> {
-    let mut done = Guarded::new(|| elsewhere.dispatch(batch), |Panic(_)| Vec::new()).await;
-    let of_call = |call: ToolCall| {
-        let place = done.iter().position(|execution| execution.result.call == call.id);
-        place.map(|place| done.swap_remove(place)).unwrap_or_else(|| {
-            let text = "The result of this call was lost; it may have had effects.";
-            let code = ToolErrorKind::Indeterminate.code();
-            let result = ToolResult::failure(&call, code, text);
-            ToolExecution::new(call, result)
-        })
-    };
-    calls.into_iter().map(of_call).collect()
 }

@@ -60,11 +60,13 @@ impl<'r> Admission<'r> {
         self.trial.as_ref().is_none_or(Trial::may_go_on)
     }
 
-    /// Waits until there may be another attempt.
-    pub(super) async fn another_turn(&mut self) {
-        self.running.terms.rates.turn(self.entry).await.take();
-        if let Some(trial) = &mut self.trial {
-            trial.go_on();
+    /// Waits until there may be another attempt; none where its provider has failed others meanwhile.
+    pub(super) async fn another_turn(&mut self) -> bool {
+        let turn = self.running.terms.rates.turn(self.entry).await;
+        let may_begin = self.trial.as_mut().is_none_or(Trial::go_on);
+        if may_begin {
+            turn.take();
         }
+        may_begin
     }
 }

@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::iter::successors;
 
-use crate::event::ToolExecution;
-use crate::guard::{guarded, let_go};
+use crate::event::{ToolEvent, ToolExecution};
+use crate::guard::guarded;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Callable, Entry, called, nearest};
 use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
@@ -28,17 +28,28 @@ pub(super) fn succeeded(call: ToolCall, output: ToolOutput) -> ToolExecution {
     execution
 }
 
-/// The text and the destructor of what lies behind the error are the tool's code: both run under
-/// the guard.
-pub(super) fn failed(call: ToolCall, error: ToolError) -> ToolExecution {
+/// The text of what lies behind the error is the tool's code.
+pub(super) fn failed(call: ToolCall, error: &ToolError) -> ToolExecution {
     let result = ToolResult::failure(&call, error.kind().code(), error.text());
     let mut execution = ToolExecution::new(call, result);
     execution.cause = error.source().map(|source| {
         let cause = guarded(|| chain(source));
         cause.unwrap_or_else(|panic| format!("an error whose own text {panic}"))
     });
-    let_go(error);
     execution
+}
+
+/// What is told of a call when it ends: what held it back or that it was stopped, and what became of it.
+pub(super) fn ending(execution: &ToolExecution) -> impl Iterator<Item = ToolEvent> {
+    let call = execution.call.id.clone();
+    let why = match execution.blocked_by {
+        Some(by) => Some(ToolEvent::Blocked { call, by, reason: execution.result.text.clone() }),
+        None if execution.failed_with(ToolErrorKind::Cancelled.code()) => {
+            Some(ToolEvent::Cancelled { call })
+        }
+        None => None,
+    };
+    why.into_iter().chain([ToolEvent::Finished(execution.clone())])
 }
 
 /// An error and all that lies behind it, outermost first.

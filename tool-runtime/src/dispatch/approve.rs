@@ -65,6 +65,9 @@ pub trait Approver: Send + Sync {
 /// Leaves every call open that would be asked about, for a program that asks somebody later: the run
 /// stops with [`AwaitingApproval`](crate::StopReason::AwaitingApproval), and is resumed with the
 /// answers.
+///
+/// A call that a tool makes can't be left open, for its tool waits for it: that one is told that the
+/// call awaits approval, and may go on without it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AskLater;
 
@@ -135,17 +138,19 @@ impl Approvals {
         decisions: &[Decision],
         asked: impl FnOnce(),
     ) -> Result<String, (Gate, ToolError)> {
-        // Another's tool may be called the same by now.
         let (name, full_name) = (&request.tool.name, request.tool.full_name());
-        if let Some(by) = self.lock().get(full_name) {
-            return Ok(by.clone());
-        }
         // An answer holds for what was asked, and for nothing else.
         let decided = decisions.iter().find(|decision| {
             decision.call == request.call.id
                 && decision.tool == full_name
                 && decision.arguments == request.arguments
         });
+        // What was said of this very call goes before what was said of all of its tool.
+        if decided.is_none()
+            && let Some(by) = self.lock().get(full_name)
+        {
+            return Ok(by.clone());
+        }
         let (approval, by) = match (decided, &self.approver) {
             (Some(decided), _) => (decided.approval.clone(), decided.by.clone()),
             (None, None) => {

@@ -10,7 +10,7 @@ use super::call::{Outcome, Record};
 use super::invoke::invoke;
 use super::policy::pause_before_next;
 use crate::event::ToolEvent;
-use crate::guard::{guarded, let_go};
+use crate::guard::guarded;
 use crate::message::Arguments;
 use crate::registry::Entry;
 use crate::tool::{Availability, ToolContext, ToolError, ToolErrorKind};
@@ -51,10 +51,11 @@ pub(super) async fn attempts(
             error: kind.code().to_owned(),
             pause,
         });
-        let_go(outcome);
         sleep(pause).await;
-        if let Some(admission) = &mut admission {
-            admission.another_turn().await;
+        if let Some(admission) = &mut admission
+            && !admission.another_turn().await
+        {
+            return outcome.map_err(|error| explained(entry, error));
         }
     }
 }
@@ -102,7 +103,6 @@ pub(super) fn explained(entry: &Entry, error: ToolError) -> ToolError {
         Err(panic) => (format!("`{name}` can't run now. Go on without it."), panic.to_string()),
     };
     let cause = format!("{why}; the call failed: {error}");
-    let_go(error);
     ToolError::new(ToolErrorKind::Unavailable, text).with_source(cause)
 }
 
@@ -127,8 +127,7 @@ async fn timed(
     let mut kind = ToolErrorKind::Timeout;
     let text = match timeout_at(deadline, running).await {
         // A tool that never waits can't be stopped on time, but it is no better for that.
-        Ok(late) if started.elapsed() > limit => {
-            let_go(late);
+        Ok(_) if started.elapsed() > limit => {
             format!("The tool took longer than {limit:?}, so its result is not used.")
         }
         Ok(outcome) => return outcome,

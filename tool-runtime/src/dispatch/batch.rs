@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::answer::failed;
 #[cfg(not(feature = "tracing"))]
 use super::call::one;
 use super::halt::Halt;
@@ -14,7 +13,8 @@ use super::plan::waves;
 use super::terms::Terms;
 #[cfg(feature = "tracing")]
 use super::traced::one;
-use crate::event::{Gate, ToolEvent, ToolExecution};
+use super::unfinished::{lost, told};
+use crate::event::{Gate, ToolExecution};
 use crate::guard::Boxed;
 use crate::message::ToolCall;
 use crate::registry::{Callable, Entry, Snapshot};
@@ -73,7 +73,10 @@ async fn all(running: Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecution> 
     match <[ToolCall; 1]>::try_from(calls) {
         Ok([call]) => {
             let mut done = Vec::with_capacity(1);
-            done.push(one(&running, call).await);
+            done.push(match running.scope.observers.is_empty() {
+                true => one(&running, call).await,
+                false => Box::pin(told(running, call)).await,
+            });
             done
         }
         Err(calls) => Box::pin(in_waves(&running, calls)).await,
@@ -93,13 +96,13 @@ async fn in_waves(running: &Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecu
 /// One call runs in the caller's own task, several in tasks of theirs, so that all cores are used.
 async fn at_once(running: &Arc<Running>, calls: &[ToolCall]) -> Vec<ToolExecution> {
     if let [call] = calls {
-        return vec![one(running, call.clone()).await];
+        return vec![told(Arc::clone(running), call.clone()).await];
     }
     // Dropped with this future, the set stops whatever still runs.
     let mut tasks = JoinSet::new();
     for (place, call) in calls.iter().enumerate() {
-        let (running, call) = (Arc::clone(running), call.clone());
-        let running = async move { (place, one(&running, call).await) };
+        let running = told(Arc::clone(running), call.clone());
+        let running = async move { (place, running.await) };
         tasks.spawn(span::in_current(running));
     }
 
@@ -113,15 +116,6 @@ async fn at_once(running: &Arc<Running>, calls: &[ToolCall]) -> Vec<ToolExecutio
     }
     let done = done.into_iter().zip(calls);
     done.map(|(done, call)| done.unwrap_or_else(|| lost(running, call))).collect()
-}
-
-/// A task that ended without a result was torn down from outside: its runtime is going away.
-#[cold]
-fn lost(running: &Running, call: &ToolCall) -> ToolExecution {
-    let text = "The call was stopped before it had a result; it may have had effects.";
-    let execution = failed(call.clone(), ToolError::new(ToolErrorKind::Indeterminate, text));
-    running.scope.tell(|| ToolEvent::Finished(execution.clone()));
-    execution
 }
 
 impl Running {
@@ -168,10 +162,16 @@ impl Running {
     #[inline]
     pub(super) fn hide_in_result(&self, execution: &mut ToolExecution) {
         if let Some(redactor) = &self.scope.redactor
-            && self.scope.origin.depth == 0
+            && self.is_outermost()
         {
             redactor.hide_in_result(execution);
         }
+    }
+
+    /// Whether these are the model's calls, and no tool waits for them.
+    #[inline]
+    pub(super) fn is_outermost(&self) -> bool {
+        self.scope.origin.depth == 0
     }
 
     /// Whether a tool of this entry waits for this call: it keeps its place meanwhile, and to wait

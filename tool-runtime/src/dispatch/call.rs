@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admission;
-use super::answer::{failed, succeeded, unknown};
+use super::answer::{ending, failed, succeeded, unknown};
 use super::attempt::{attempts, end_attempt, explained, once};
 use super::batch::Running;
 use super::permit::permitted;
@@ -102,14 +102,7 @@ async fn governed(running: &Arc<Running>, mut call: ToolCall, record: &mut Recor
 
 #[cold]
 fn tell_finished(scope: &Scope, execution: &ToolExecution) {
-    let id = &execution.call.id;
-    if let Some(by) = execution.blocked_by {
-        let reason = &execution.result.text;
-        scope.tell(|| ToolEvent::Blocked { call: id.clone(), by, reason: reason.clone() });
-    } else if execution.failed_with(ToolErrorKind::Cancelled.code()) {
-        scope.tell(|| ToolEvent::Cancelled { call: id.clone() });
-    }
-    scope.tell(|| ToolEvent::Finished(execution.clone()));
+    ending(execution).for_each(|event| scope.tell(|| event));
 }
 
 /// What the call gave and what was noted, as one value.
@@ -123,7 +116,7 @@ fn finish(running: &Running, began: Instant, ran: Ran, record: Record) -> ToolEx
     };
     let mut execution = match outcome {
         Ok(output) => succeeded(call, output),
-        Err(error) => failed(call, error),
+        Err(error) => failed(call, &error),
     };
     if !spent.effects.is_empty() {
         execution.effects.splice(..0, spent.effects);
@@ -174,7 +167,8 @@ async fn remembered(
     let (value, json) = settled(entry.definition(), arguments, ctx)?;
     let arguments = Arguments::from(json);
     let run = limited(running, entry, &arguments, ctx, record);
-    let (outcome, was_remembered) = running.terms.memo.recall(entry, &value, run).await;
+    let may_wait = running.is_outermost();
+    let (outcome, was_remembered) = running.terms.memo.recall(entry, &value, may_wait, run).await;
     record.remembered = was_remembered;
     outcome
 }

@@ -160,9 +160,13 @@ impl Trial {
         self.way.check().is_ok()
     }
 
-    /// Another attempt begins.
-    pub(super) fn go_on(&mut self) {
-        self.is_open = true;
+    /// Another attempt begins, if it may.
+    pub(super) fn go_on(&mut self) -> bool {
+        let entered = lock(&self.way.circuit).enter(self.way.begun.elapsed());
+        if let Ok(passage) = entered {
+            (self.passage, self.is_open) = (passage, true);
+        }
+        entered.is_ok()
     }
 }
 

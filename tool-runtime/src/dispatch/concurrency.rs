@@ -1,6 +1,7 @@
 //! How many calls run at once.
 
 use std::collections::HashMap;
+use std::ptr;
 use std::sync::Arc;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
@@ -14,7 +15,9 @@ use crate::registry::Entry;
 /// came; a tool's timeout begins when it has one. All calls of a dispatcher and its clones count, so
 /// one that is shared limits all that share it. A tool that calls tools holds its place meanwhile,
 /// and they take none of those that it holds; nor do they count among all. Two limited tools that
-/// call each other may wait for each other: give their batch a deadline.
+/// call each other may wait for each other: give their batch a deadline. A `blocking` tool that is past
+/// its time gives its place up though its thread is still at work: see
+/// [`left_running`](crate::Dispatcher::left_running).
 ///
 /// ```
 /// use tool_runtime::dispatch::Concurrency;
@@ -88,25 +91,32 @@ impl Places {
     ///
     /// The narrowest first, so that a call that waits for its tool keeps none from others; always in
     /// this order, so that no two calls wait for each other.
-    pub(super) async fn take(
-        &self,
+    pub(super) async fn take<'p>(
+        &'p self,
         entry: &Entry,
         running: &Running,
-    ) -> [Option<SemaphorePermit<'_>>; 3] {
+    ) -> [Option<SemaphorePermit<'p>>; 3] {
         let Some(limited) = &self.0 else { return [None, None, None] };
+        let [of_tool, of_provider, of_all] = limited.of(entry);
         // What a call within a call would wait for, the outer one may hold until this one is done.
-        let of_tool = entry.definition().names().find_map(|name| limited.tools.get(name));
-        let of_tool =
-            of_tool.filter(|_| !running.lies_within(|outer| outer.own_name() == entry.own_name()));
-        let of_provider = entry.provider().and_then(|name| limited.providers.get(name));
-        let of_provider = of_provider
-            .filter(|_| !running.lies_within(|outer| outer.provider() == entry.provider()));
-        let of_all = limited.all.as_ref().filter(|_| !running.lies_within(|_| true));
+        let is_held = |places: &Semaphore| {
+            running.lies_within(|outer| {
+                limited.of(outer).into_iter().flatten().any(|held| ptr::eq(held, places))
+            })
+        };
+        let place = async |places: Option<&'p Semaphore>| {
+            // Never closed.
+            places.filter(|places| !is_held(places))?.acquire().await.ok()
+        };
         [place(of_tool).await, place(of_provider).await, place(of_all).await]
     }
 }
 
-async fn place(places: Option<&Semaphore>) -> Option<SemaphorePermit<'_>> {
-    // Never closed.
-    places?.acquire().await.ok()
+impl Limited {
+    /// What calls of this tool take places of.
+    fn of(&self, entry: &Entry) -> [Option<&Semaphore>; 3] {
+        let of_tool = entry.definition().names().find_map(|name| self.tools.get(name));
+        let of_provider = entry.provider().and_then(|name| self.providers.get(name));
+        [of_tool, of_provider, self.all.as_ref()]
+    }
 }

@@ -54,13 +54,15 @@ use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 /// ```
 #[async_trait]
 pub trait Interceptor: Send + Sync {
-    /// Before a call, which it may change; but its id is the model's, and stays.
+    /// Before a call, which it may change; but its id is the model's, and stays. Whether it runs alone
+    /// is decided before, by the name that it came with.
     async fn before(&self, call: &mut ToolCall) -> Before {
         let _ = call;
         Before::Run
     }
 
-    /// After a call, also one that was blocked or answered before it ran.
+    /// After a call, also one that was blocked or answered before it ran. Nothing limits its time: the
+    /// call has its result only then.
     async fn after(&self, execution: &mut ToolExecution) {
         let _ = execution;
     }
@@ -119,6 +121,7 @@ impl Interceptors {
         let id = execution.result.call.clone();
         for interceptor in self.0.iter().rev() {
             Guarded::new(|| interceptor.after(&mut execution), |Panic(_)| ()).await;
+            execution.call.id.clone_from(&id);
             execution.result.call.clone_from(&id);
         }
         execution

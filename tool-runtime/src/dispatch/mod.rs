@@ -21,6 +21,7 @@ mod rate;
 mod terms;
 #[cfg(feature = "tracing")]
 mod traced;
+mod unfinished;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -40,9 +41,10 @@ pub use rate::RateLimits;
 pub use crate::tool::{Approval, Batch, Decision, Dispatch};
 
 use crate::event::{Event, EventKind, Observer, Observers, Origin, ToolExecution};
-use crate::message::ToolCall;
+use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::tool::{Extensions, ToolDefinition};
+use answer::ending;
 use approve::Approvals;
 use circuits::Circuits;
 use concurrency::Places;
@@ -361,6 +363,20 @@ impl Dispatcher {
         let Terms { observers, redactor, clock, .. } = self.terms.as_ref();
         let redactor = redactor.is_needed().then_some(redactor);
         observers.tell(redactor, || Event::new(origin.clone(), clock.now(), kind()));
+    }
+
+    /// Tells them of the end of a call that somebody else ran.
+    pub(crate) fn tell_end(&self, origin: &Origin, execution: &ToolExecution) {
+        if !self.terms.observers.is_empty() {
+            ending(execution).for_each(|event| self.tell(origin, || event));
+        }
+    }
+
+    /// What became of a call that wasn't run here.
+    pub(crate) fn unrun(&self, call: ToolCall, result: ToolResult) -> ToolExecution {
+        let mut execution = ToolExecution::new(call, result);
+        execution.started = self.terms.clock.now();
+        execution
     }
 
     fn terms_mut(&mut self) -> &mut Terms {

@@ -14,7 +14,8 @@ use crate::tool::RateLimit;
 /// How often calls may begin: of all tools, of one provider's, of one. A tool's own
 /// `rate_limit = "10/min"` counts unless something is said of it here.
 ///
-/// Never more than allowed begin in any span of that length, wherever it starts. A call waits for its
+/// Never more than allowed begin in any span of that length, wherever it starts: there is no bucket of
+/// tokens, which lets nearly twice as many through in the span after a pause. A call waits for its
 /// turn after everything that could refuse it, in the order in which it came, and within the time of
 /// its batch; its tool's timeout begins when it runs. Each attempt counts. All calls of a dispatcher
 /// and its clones count, over all runs of an agent.
@@ -71,7 +72,7 @@ pub(super) struct Rates {
     all: Option<Arc<Limiter>>,
     providers: Arc<HashMap<String, Arc<Limiter>>>,
     tools: Arc<HashMap<String, Arc<Limiter>>>,
-    /// Of tools that limit themselves, from their first call on.
+    /// Of tools that limit themselves, by their full names, from their first call on.
     declared: Arc<Mutex<HashMap<String, Declared>>>,
 }
 

@@ -101,7 +101,8 @@ impl Terms {
     #[inline]
     pub(super) fn redactor_of(&self, tools: &Snapshot) -> Option<Redactor> {
         if tools.has_secrets() {
-            self.redactor.know(tools.entries().flat_map(names_and_schema));
+            let all = || tools.all_entries().flat_map(names_and_schema);
+            self.redactor.know(tools.identity(), all);
         }
         self.redactor.is_needed().then(|| self.redactor.clone())
     }

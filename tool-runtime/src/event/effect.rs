@@ -19,7 +19,7 @@ pub enum EffectRecord {
     },
     /// A program was started.
     ProcessStarted {
-        /// Its command line.
+        /// Its command line, without its environment, where keys often are.
         command: String,
     },
     /// A request was sent.

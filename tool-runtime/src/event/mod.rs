@@ -24,7 +24,7 @@ mod redact;
 
 use std::time::{Duration, SystemTime};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
 use crate::message::{CallId, ToolCall, Usage};
@@ -79,7 +79,7 @@ pub enum EventKind {
 pub enum RunEvent {
     /// It began, or goes on.
     Started,
-    /// It ended.
+    /// It ended. Not told where its future is dropped.
     Finished {
         /// What stopped it; none where the model answered.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -112,7 +112,8 @@ pub enum ModelEvent {
     },
 }
 
-/// What happened to a call. Each has one `Started` and, whatever happens, one `Finished`.
+/// What happened to a call. Each has one `Started` and, whatever happens, one `Finished`: also one whose
+/// future is dropped, as `TOOL_INDETERMINATE`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -148,7 +149,7 @@ pub enum ToolEvent {
         /// What the model is told.
         reason: String,
     },
-    /// An attempt failed, and there is to be another.
+    /// An attempt failed, and there is to be another, unless its provider is left alone by then.
     Retried {
         /// The call.
         call: CallId,
@@ -198,6 +199,7 @@ impl LogEvent {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Progress {
     /// How much is done, of whatever is counted.
+    #[serde(deserialize_with = "number")]
     pub done: f64,
     /// How much there is to do, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -205,6 +207,11 @@ pub struct Progress {
     /// What it is at.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
+}
+
+/// JSON has no word for what is no number, and writes null.
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Option::deserialize(from).map(|number| number.unwrap_or(f64::NAN))
 }
 
 impl Event {

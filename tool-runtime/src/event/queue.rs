@@ -76,6 +76,8 @@ impl<S: Sink> Far<S> {
             }
             self.flush();
         }
+        // What was lost while it was already done with all else.
+        self.flush();
     }
 
     fn take(&mut self, item: Item) {

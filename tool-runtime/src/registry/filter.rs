@@ -24,6 +24,7 @@ impl Filter {
     pub(super) fn passes(&self, entry: &Entry) -> bool {
         let mut next = self;
         while let Some(rule) = &next.0 {
+            // One that panics has let nothing through.
             if !guarded(|| (rule.passes)(entry)).unwrap_or(false) {
                 return false;
             }

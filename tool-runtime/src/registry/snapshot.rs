@@ -1,6 +1,7 @@
+use std::any::Any;
 use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use super::contents::Contents;
 use super::filter::Filter;
@@ -86,6 +87,17 @@ impl Snapshot {
     #[inline]
     pub(crate) fn has_secrets(&self) -> bool {
         self.contents.has_secrets()
+    }
+
+    /// All tools, in no order, also those that this view leaves out.
+    pub(crate) fn all_entries(&self) -> impl Iterator<Item = &Entry> {
+        self.contents.iter().map(AsRef::as_ref)
+    }
+
+    /// What two snapshots share between which no tool came or went.
+    pub(crate) fn identity(&self) -> Weak<dyn Any + Send + Sync> {
+        let contents: Arc<dyn Any + Send + Sync> = Arc::clone(&self.contents) as _;
+        Arc::downgrade(&contents)
     }
 
     /// Those who provide tools, sorted.

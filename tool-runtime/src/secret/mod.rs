@@ -7,10 +7,11 @@
 mod spelled;
 mod text;
 
+use std::any::Any;
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, Weak};
 
 use serde_json::Value;
 
@@ -22,7 +23,8 @@ use text::Needle;
 /// What is read in the place of a secret.
 pub(crate) const HIDDEN: &str = "[redacted]";
 
-/// The most values that are remembered beside those that the program named; then the oldest goes.
+/// The most values, and the most pieces, that are remembered beside what the program named; then the
+/// oldest goes.
 const MOST: usize = 1_000;
 
 /// The shortest value that is looked for in texts: a shorter one is in every other word.
@@ -41,10 +43,29 @@ struct Known {
     named: Arc<[Needle]>,
     /// Whether there is anything to hide.
     is_needed: AtomicBool,
-    /// The tools of the run, and the schemas of those that take secrets.
-    tools: RwLock<HashMap<String, Option<Schema>>>,
-    /// The secrets that were seen.
-    seen: Mutex<VecDeque<Arc<Needle>>>,
+    tools: RwLock<Tools>,
+    seen: Mutex<Seen>,
+}
+
+/// The tools of a run.
+#[derive(Default)]
+struct Tools {
+    /// By their names, with the schemas of those that take secrets.
+    schemas: HashMap<String, Option<Schema>>,
+    /// Whether any does.
+    have_secrets: bool,
+    /// What they were told of as the last time.
+    of: Option<Weak<dyn Any + Send + Sync>>,
+}
+
+/// What was seen in a run.
+#[derive(Default)]
+struct Seen {
+    /// What stood at marked places.
+    secrets: VecDeque<Arc<Needle>>,
+    /// Pieces of what couldn't be read: some may be secret. They are kept apart, for there may be so
+    /// many that they would push out what surely is.
+    pieces: VecDeque<Arc<Needle>>,
 }
 
 impl Redactor {
@@ -70,24 +91,37 @@ impl Redactor {
         self.0.is_needed.load(Ordering::Relaxed)
     }
 
-    /// Tells it of the tools of a run, some of which take secrets.
-    pub(crate) fn know<'a>(&self, tools: impl Iterator<Item = (&'a str, &'a Schema)>) {
+    /// Tells it of the tools of a run, some of which take secrets; which are asked for only where
+    /// `of` is not what it was the last time.
+    pub(crate) fn know<'a, I: Iterator<Item = (&'a str, &'a Schema)>>(
+        &self,
+        of: Weak<dyn Any + Send + Sync>,
+        tools: impl FnOnce() -> I,
+    ) {
+        if self.tools().of.as_ref().is_some_and(|known| known.ptr_eq(&of)) {
+            return;
+        }
         self.0.is_needed.store(true, Ordering::Relaxed);
         let mut known = self.0.tools.write().unwrap_or_else(PoisonError::into_inner);
-        for (name, schema) in tools {
+        for (name, schema) in tools() {
             let marked = schema.has_secrets().then(|| schema.clone());
-            match known.get_mut(name) {
+            known.have_secrets |= marked.is_some();
+            match known.schemas.get_mut(name) {
                 // One of an earlier tool of the name may still be on its way.
                 Some(known) if marked.is_none() || *known == marked => {}
                 Some(known) => *known = marked,
-                None => _ = known.insert(name.to_owned(), marked),
+                None => _ = known.schemas.insert(name.to_owned(), marked),
             }
         }
+        known.of = Some(of);
     }
 
     /// Takes the secrets out of a text.
     pub(crate) fn hide(&self, text: &mut String) {
-        let seen: Vec<_> = self.seen().iter().cloned().collect();
+        let seen: Vec<_> = {
+            let Seen { secrets, pieces } = &*self.seen();
+            secrets.iter().chain(pieces).cloned().collect()
+        };
         let needles = self.0.named.iter().chain(seen.iter().map(AsRef::as_ref));
         if let Some(hidden) = text::hidden(text, needles) {
             *text = hidden;
@@ -118,6 +152,13 @@ impl Redactor {
             }
             Value::Null | Value::Bool(_) => {}
         }
+    }
+
+    /// Whether there is a secret in a text.
+    pub(crate) fn finds_in(&self, text: &str) -> bool {
+        let mut hidden = text.to_owned();
+        self.hide(&mut hidden);
+        hidden != text
     }
 
     /// Remembers the secrets among the arguments of a call.
@@ -161,7 +202,7 @@ impl Redactor {
             Some(Some(schema)) => schema,
             Some(None) => return None,
             // Whatever was meant by the name, it may have been one that takes secrets.
-            None if self.has_marked() => return Some(self.unreadable(arguments)),
+            None if self.tools().have_secrets => return Some(self.unreadable(arguments)),
             None => return None,
         };
         match arguments {
@@ -186,7 +227,7 @@ impl Redactor {
     /// What may hold secrets anywhere is hidden whole, and remembered piece by piece.
     fn unreadable(&self, arguments: &Arguments) -> Arguments {
         for piece in spelled::pieces(&arguments.to_text()) {
-            self.remember(piece, SHORTEST_PIECE);
+            remember(&mut self.seen().pieces, piece, SHORTEST_PIECE);
         }
         HIDDEN.into()
     }
@@ -200,37 +241,32 @@ impl Redactor {
             }
         });
         for text in taken.iter().flat_map(spelled::texts) {
-            self.remember(&text, SHORTEST);
+            remember(&mut self.seen().secrets, &text, SHORTEST);
         }
         !taken.is_empty()
     }
 
-    fn remember(&self, text: &str, shortest: usize) {
-        if text.len() < shortest || text == HIDDEN {
-            return;
-        }
-        let mut seen = self.seen();
-        if seen.iter().any(|needle| needle.is(text)) {
-            return;
-        }
-        if seen.len() >= MOST {
-            seen.pop_front();
-        }
-        seen.push_back(Arc::new(Needle::new(text)));
-    }
-
     fn tool(&self, name: &str) -> Option<Option<Schema>> {
-        self.0.tools.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
+        self.tools().schemas.get(name).cloned()
     }
 
-    fn has_marked(&self) -> bool {
-        let tools = self.0.tools.read().unwrap_or_else(PoisonError::into_inner);
-        tools.values().any(Option::is_some)
+    fn tools(&self) -> RwLockReadGuard<'_, Tools> {
+        self.0.tools.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn seen(&self) -> MutexGuard<'_, VecDeque<Arc<Needle>>> {
+    fn seen(&self) -> MutexGuard<'_, Seen> {
         self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn remember(seen: &mut VecDeque<Arc<Needle>>, text: &str, shortest: usize) {
+    if text.len() < shortest || text == HIDDEN || seen.iter().any(|needle| needle.is(text)) {
+        return;
+    }
+    if seen.len() >= MOST {
+        seen.pop_front();
+    }
+    seen.push_back(Arc::new(Needle::new(text)));
 }
 
 /// Says nothing of what it hides.

@@ -20,14 +20,13 @@ pub enum Approval {
     Defer,
 }
 
-/// What was decided on one call, of what tool and with what arguments: it holds for no others.
+/// What was decided on one call, of what tool and on what arguments: it holds for no others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Decision {
     /// The call.
     pub call: CallId,
-    /// The [full name](crate::ToolDefinition::full_name) of the tool that was looked at: another may be
-    /// called the same by the time that the call runs.
+    /// The tool, by its [full name](super::ToolDefinition::full_name).
     pub tool: String,
     /// The arguments that were looked at.
     pub arguments: Value,
@@ -38,7 +37,7 @@ pub struct Decision {
 }
 
 impl Decision {
-    /// A decision on a call of this tool with these arguments.
+    /// A decision on a call of the tool of this full name with these arguments.
     pub fn new(
         call: CallId,
         tool: impl Into<String>,

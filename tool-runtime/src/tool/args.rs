@@ -16,6 +16,7 @@
 
 mod members;
 mod place;
+mod repeated;
 mod settle;
 
 use std::borrow::Cow;
@@ -28,6 +29,7 @@ use serde_json::Value;
 pub use self::members::Input;
 use self::members::Odd;
 use self::place::place;
+use self::repeated::has_repeated;
 use self::settle::settle;
 use super::layout::Layout;
 use super::param::Parameter;
@@ -180,13 +182,15 @@ impl Decoder {
                 if mismatches.is_empty() {
                     Ok(call)
                 } else {
-                    Err(mismatched(definition, &mismatches))
+                    Err(mismatched(definition, &mismatches, holds_secrets(definition, &json, ctx)))
                 }
             }
             Err(refused) if mismatches.is_empty() => {
                 Err(self.refuse(definition, &json, refused, ctx))
             }
-            Err(_) => Err(mismatched(definition, &mismatches)),
+            Err(_) => {
+                Err(mismatched(definition, &mismatches, holds_secrets(definition, &json, ctx)))
+            }
         }
     }
 
@@ -258,10 +262,22 @@ pub(crate) fn settled(
     ctx: &ToolContext,
 ) -> Result<(Value, String), ToolError> {
     let (value, json) = settle(definition, &text_of(arguments), ctx)?;
+    if has_repeated(&json, &value) {
+        return Err(refuse(definition, &["a member came twice: send each once".into()]));
+    }
     match definition.parameters.check(&value).as_slice() {
         [] => Ok((value, json)),
-        mismatches => Err(mismatched(definition, mismatches)),
+        mismatches => {
+            let is_secret = holds_secrets(definition, &json, ctx);
+            Err(mismatched(definition, mismatches, is_secret))
+        }
     }
+}
+
+/// Whether something in the arguments may be nobody's business.
+#[cold]
+fn holds_secrets(definition: &ToolDefinition, text: &str, ctx: &ToolContext) -> bool {
+    definition.parameters.has_secrets() || ctx.holds_secret(text)
 }
 
 /// The arguments of a tool that is no function.
@@ -282,8 +298,8 @@ fn is_list(mismatch: &Mismatch) -> bool {
     !matches!(mismatch.kind, MismatchKind::Missing | MismatchKind::Unknown)
 }
 
-fn mismatched(definition: &ToolDefinition, mismatches: &[Mismatch]) -> ToolError {
-    let problem = |mismatch: &Mismatch| match definition.parameters.has_secrets() {
+fn mismatched(definition: &ToolDefinition, mismatches: &[Mismatch], is_secret: bool) -> ToolError {
+    let problem = |mismatch: &Mismatch| match is_secret {
         // What came is cut where it is long: half a secret can't be told from other text.
         true => Mismatch { found: String::new(), ..mismatch.clone() }.to_string(),
         false => mismatch.to_string(),

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsStr;
+use std::fmt;
 use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::process::{ExitStatus, Stdio};
@@ -49,7 +50,6 @@ impl ToolContext {
 }
 
 /// A program to run, by [`ToolContext::command`].
-#[derive(Debug)]
 #[must_use = "it runs when `output` is awaited"]
 pub struct Command<'c> {
     ctx: &'c ToolContext,
@@ -117,7 +117,7 @@ impl Command<'_> {
         if stop.is_cancelled() {
             return Err(stopped());
         }
-        let shown = format!("{:?}", command.as_std());
+        let shown = shown(command.as_std());
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         let group = Group::spawn(command).map_err(|error| not_started(&program, error))?;
         ctx.record(EffectRecord::ProcessStarted { command: shown });
@@ -131,6 +131,12 @@ impl Command<'_> {
     }
 }
 
+/// The command line alone: its environment may hold keys.
+fn shown(command: &std::process::Command) -> String {
+    let words = [command.get_program()].into_iter().chain(command.get_args());
+    words.map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" ")
+}
+
 fn not_started(program: &str, error: io::Error) -> ToolError {
     let kind = match error.kind() {
         ErrorKind::NotFound => ToolErrorKind::Unavailable,
@@ -142,6 +148,12 @@ fn not_started(program: &str, error: io::Error) -> ToolError {
 #[cold]
 fn stopped() -> ToolError {
     ToolError::new(ToolErrorKind::Cancelled, "The call is over, and the program with it.")
+}
+
+impl fmt::Debug for Command<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Command({})", shown(self.command.as_std()))
+    }
 }
 
 /// What came of a program.

@@ -153,12 +153,17 @@ impl ToolContext {
     /// idempotency key, so that it does the work once however often it is asked.
     pub fn idempotency_key(&self) -> String {
         let (turn, id) = (self.turn(), self.call_id());
+        // A model may give a call the very id that a call within another one has.
+        let depth = match self.scope().map_or(0, |scope| scope.origin.depth) {
+            0 => String::new(),
+            depth => format!(".{depth}"),
+        };
         // Outside of runs ids repeat.
         let run = match self.run_id() {
             none if none == RunId::default() => self.live().stand_in(),
             run => run,
         };
-        format!("{run}-{turn}-{id}")
+        format!("{run}-{turn}{depth}-{id}")
     }
 
     /// When this attempt is stopped; none where nothing limits it.
@@ -337,6 +342,12 @@ impl ToolContext {
     /// Notes what the tool is given, where somebody looks at it first.
     pub(crate) fn record_decoded_json(&self, json: &str) {
         self.record_decoded(|| Decoded { fixes: Vec::new(), json: Some(json.to_owned()) });
+    }
+
+    /// Whether a text holds what nobody is to read who watches.
+    pub(super) fn holds_secret(&self, text: &str) -> bool {
+        let redactor = self.scope().and_then(|scope| scope.redactor.as_ref());
+        redactor.is_some_and(|redactor| redactor.finds_in(text))
     }
 
     fn scope(&self) -> Option<&Scope> {

@@ -2,6 +2,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use crate::guard::let_go;
+
 /// Why a call has no output.
 ///
 /// Its text is for the model, which reads it in place of the output; a [source](Self::source) is
@@ -31,6 +33,16 @@ struct Inner {
     text: String,
     source: Option<Box<dyn Error + Send + Sync>>,
     retry_after: Option<Duration>,
+}
+
+/// What lies behind an error is foreign code, its destructor included; and an error may be dropped
+/// anywhere, as when a call is stopped that holds one.
+impl Drop for Inner {
+    fn drop(&mut self) {
+        if let Some(source) = self.source.take() {
+            let_go(source);
+        }
+    }
 }
 
 /// Whose fault it was, and what may be done about it.
@@ -116,7 +128,7 @@ impl ToolError {
     /// Keeps what lies behind this error for the operator; the model never sees it.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        self.0.source = Some(source.into());
+        let_go(self.0.source.replace(source.into()));
         self
     }
 

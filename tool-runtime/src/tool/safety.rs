@@ -89,12 +89,12 @@ impl Repair {
     }
 }
 
-/// How often a tool may be called.
+/// How often a tool may be called: never more often in any span of that length, wherever it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RateLimit {
     /// This many times …
     pub times: u32,
-    /// … in each span of this length.
+    /// … in any span of this length.
     pub per: Duration,
 }
 

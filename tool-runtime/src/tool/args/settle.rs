@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{mismatched, refuse};
+use super::{holds_secrets, mismatched, refuse};
 use crate::json::{self, FixKind, Parsed, Risk, UnreadableKind};
 use crate::tool::context::Decoded;
 use crate::tool::full_name::parts;
@@ -27,7 +27,7 @@ pub(super) fn settle(
 ) -> Result<(Value, String), ToolError> {
     let schema = definition.parameters.as_value();
     let parsed = json::parse_as(text, schema).map_err(|unreadable| {
-        if definition.parameters.has_secrets() && unreadable.kind() != UnreadableKind::Empty {
+        if holds_secrets(definition, text, ctx) && unreadable.kind() != UnreadableKind::Empty {
             return refuse(definition, &[UNSHOWN.to_owned()]);
         }
         // Nothing at all lacks what an empty object lacks.
@@ -37,7 +37,7 @@ pub(super) fn settle(
         };
         let refused = match missing.as_slice() {
             [] => refuse(definition, &[unreadable.to_string()]),
-            missing => mismatched(definition, missing),
+            missing => mismatched(definition, missing, false),
         };
         refused.with_source(unreadable)
     })?;
@@ -74,7 +74,7 @@ fn problems(
     }
     // To JSON Schema 30.0 is an integer, so that is no repair of what was sent.
     let is_refused = |kind: FixKind| kind != FixKind::Whole && !repair.allows(kind.risk());
-    if definition.parameters.has_secrets() && parsed.fixes.iter().any(|fix| is_refused(fix.kind)) {
+    if holds_secrets(definition, text, ctx) && parsed.fixes.iter().any(|fix| is_refused(fix.kind)) {
         return vec![UNSHOWN.to_owned()];
     }
     let refused: Vec<_> = parsed.fixes.iter().filter(|fix| is_refused(fix.kind)).collect();

@@ -1,0 +1,112 @@
+//! Calls that somebody else runs.
+
+use tool_runtime::dispatch::{Batch, Dispatch};
+use tool_runtime::event::Recorder;
+use tool_runtime::{CancellationToken, async_trait};
+
+use super::*;
+
+/// Lets somebody in.
+#[tool]
+async fn enter(
+    /// By what.
+    #[arg(secret)]
+    word: String,
+) -> String {
+    word
+}
+
+/// Stands for another machine: its dispatcher knows nothing of this one, and it gives back what it
+/// likes.
+struct Remote {
+    dispatcher: Dispatcher,
+    does: &'static str,
+}
+
+#[async_trait]
+impl Dispatch for Remote {
+    async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution> {
+        let mut done = Dispatch::dispatch(&self.dispatcher, batch).await;
+        // As it would travel.
+        let sent = serde_json::to_string(&done).unwrap();
+        assert_eq!(serde_json::from_str::<Vec<ToolExecution>>(&sent).unwrap(), done);
+        match self.does {
+            "reverses" => done.reverse(),
+            "repeats" => done = [done.clone(), done].concat(),
+            "loses" => _ = done.remove(0),
+            "panics" => panic!("on purpose"),
+            _ => {}
+        }
+        done
+    }
+}
+
+fn agent(does: &'static str) -> (Agent, Recorder) {
+    let reply = ChatReply::default()
+        .call("enter", r#"{"word": "hunter22"}"#)
+        .call("allowed", "{}")
+        .call("denied", "{}");
+    let model = ScriptedModel::new([reply, ChatReply::text("Done.")]);
+    let tools = || tools![enter, allowed, denied];
+    let recorder = Recorder::new(100);
+    let agent =
+        Agent::new(model, tools()).dispatch(Remote { dispatcher: dispatcher(tools()), does });
+    (agent, recorder)
+}
+
+#[tokio::test]
+async fn each_call_has_its_result_whatever_comes_back() {
+    std::panic::set_hook(Box::new(|_| {}));
+    let lost = "TOOL_INDETERMINATE";
+    for (does, codes) in [
+        ("works", ["-", "-", "TOOL_DENIED"]),
+        ("reverses", ["-", "-", "TOOL_DENIED"]),
+        ("repeats", ["-", "-", "TOOL_DENIED"]),
+        ("loses", [lost, "-", "TOOL_DENIED"]),
+        ("panics", [lost; 3]),
+    ] {
+        for is_watched in [false, true] {
+            let (mut agent, recorder) = agent(does);
+            if is_watched {
+                agent = agent.observer(recorder.clone());
+            }
+            let answer = agent.run("Go").await.unwrap();
+            assert_complete(&answer.transcript);
+            let told = results(&answer.transcript[2]);
+            let told: Vec<_> =
+                told.iter().map(|told| told.error.as_deref().unwrap_or("-")).collect();
+            assert_eq!(told, codes, "{does}");
+            // What is secret is, whether somebody watches or not.
+            let said = &results(&answer.transcript[2])[0].text;
+            assert_eq!(said == "[redacted]", codes[0] == "-", "{said}");
+            if !is_watched {
+                continue;
+            }
+            let events = recorder.of_layer("tool");
+            let actions: Vec<_> = events.iter().map(|event| event.action()).collect();
+            let mut expected = vec!["started", "started", "started", "finished", "finished"];
+            expected.extend((codes[2] == "TOOL_DENIED").then_some("blocked"));
+            expected.push("finished");
+            assert_eq!(actions, expected, "{does}");
+            assert!(events.iter().all(|event| event.origin.turn == 1));
+            assert!(!format!("{events:?}").contains("hunter22"));
+            let executions = recorder.executions();
+            assert!(executions.iter().all(|done| done.started > std::time::UNIX_EPOCH));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_stops_a_run_stops_what_runs_elsewhere() {
+    let stop = CancellationToken::new();
+    let model = ScriptedModel::new([ChatReply::default().call("hang", "{}")]);
+    let remote = Remote { dispatcher: dispatcher(tools![hang]), does: "works" };
+    let agent = Agent::new(model, tools![hang]).dispatch(remote).stop_on(stop.clone());
+    tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        stop.cancel();
+    });
+    let stopped = agent.run("Go").await.unwrap_err();
+    assert_complete(&stopped.transcript);
+    assert_eq!(results(&stopped.transcript[2])[0].error.as_deref(), Some("TOOL_CANCELLED"));
+}

@@ -59,3 +59,12 @@ async fn what_is_not_available_is_not_offered_and_still_tried() {
         assert_eq!(cause.is_some(), noted.ends_with("the call failed: refused"), "{noted}");
     }
 }
+
+#[tokio::test]
+async fn half_a_secret_is_not_told_either() {
+    let why = format!("{}k3y-0f-th3-h0us3", "x".repeat(195)).leak();
+    let dispatcher = dispatcher(tools![add].with(Away::new(why, true)));
+    let done = dispatcher.secrets(["k3y-0f-th3-h0us3"]).dispatch(calls(&[("away", "{}")])).await;
+    let shown = format!("{:?}", done[0]);
+    assert!(!shown.contains("k3y"), "{shown}");
+}

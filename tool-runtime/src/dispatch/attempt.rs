@@ -34,7 +34,7 @@ pub(super) async fn attempts(
         });
         let outcome = match pause {
             Some(_) => outcome,
-            None => outcome.map_err(|error| explained(entry, error)),
+            None => outcome.map_err(|error| explained(running, entry, error)),
         };
         if let Some(admission) = &mut admission {
             admission.note(&outcome);
@@ -55,7 +55,7 @@ pub(super) async fn attempts(
         if let Some(admission) = &mut admission
             && !admission.another_turn().await
         {
-            return outcome.map_err(|error| explained(entry, error));
+            return outcome.map_err(|error| explained(running, entry, error));
         }
     }
 }
@@ -83,7 +83,7 @@ pub(super) async fn once(
 
 /// A tool that failed and can't run now has failed for that.
 #[cold]
-pub(super) fn explained(entry: &Entry, error: ToolError) -> ToolError {
+pub(super) fn explained(running: &Running, entry: &Entry, error: ToolError) -> ToolError {
     let may_be_it = matches!(
         error.kind(),
         ToolErrorKind::Failed | ToolErrorKind::Transient | ToolErrorKind::Panicked
@@ -94,7 +94,11 @@ pub(super) fn explained(entry: &Entry, error: ToolError) -> ToolError {
     let (name, asked) = (entry.name(), guarded(|| entry.tool().availability()));
     let (text, why) = match asked {
         Ok(Availability::Available) => return error,
-        Ok(Availability::Unavailable(why)) => {
+        Ok(Availability::Unavailable(mut why)) => {
+            // Before the text is cut: half a secret is one too.
+            if let Some(redactor) = &running.scope.redactor {
+                redactor.hide(&mut why);
+            }
             let plain = |c: char| if c.is_control() { ' ' } else { c };
             let told: String = why.chars().take(MOST_OF_REASON).map(plain).collect();
             (format!("`{name}` can't run now: {told}. Go on without it."), why)

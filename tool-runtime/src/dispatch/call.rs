@@ -51,7 +51,7 @@ pub(super) async fn one(running: &Arc<Running>, call: ToolCall) -> ToolExecution
         Some(entry) => {
             let ctx = ToolContext::within(Arc::clone(running) as _, call);
             let outcome = once(entry, &ctx.call().arguments, &ctx, &mut record).await;
-            let outcome = outcome.map_err(|error| explained(entry, error));
+            let outcome = outcome.map_err(|error| explained(running, entry, error));
             Ran { came: None, ctx, outcome }
         }
         None => Box::pin(governed(running, call, &mut record)).await,

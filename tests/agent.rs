@@ -12,7 +12,7 @@ use tool_runtime::event::{EventKind, ModelEvent};
 use tool_runtime::{
     Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Event, Finish,
     Message, ModelError, Reasoning, Registry, ScriptedModel, ScriptedTurn, ToolCall, ToolChoice,
-    Tools, Usage, async_trait, tool, tools,
+    ToolContext, Tools, Usage, async_trait, tool, tools,
 };
 
 #[tokio::test]
@@ -315,4 +315,29 @@ async fn a_reply_that_ran_out_of_tokens_changes_nothing() {
         assert_eq!(agent.run("Go").await.unwrap().text, "Done.", "{text}");
         assert_eq!(*kept.lock().unwrap(), [false], "{text}");
     }
+}
+
+/// A server runs agents in tasks of their own, and a tool may run one.
+#[tokio::test]
+async fn a_run_may_be_a_task() {
+    let answers = [ChatReply::text("One."), ChatReply::text("Two."), ChatReply::text("Three.")];
+    let agent = Arc::new(Agent::new(ScriptedModel::new(answers), Tools::new()));
+    let shared = Arc::clone(&agent);
+    let spawned = tokio::spawn(async move { shared.run("Go").await.unwrap().text });
+    assert_eq!(spawned.await.unwrap(), "One.");
+    let boxed: Box<dyn Future<Output = _> + Send> = Box::new(agent.run("Go"));
+    assert_eq!(Box::into_pin(boxed).await.unwrap().text, "Two.");
+
+    /// Asks another.
+    #[tool]
+    async fn ask(ctx: &ToolContext) -> String {
+        let agent: &Arc<Agent> = ctx.get().unwrap();
+        agent.run("Go").await.unwrap().text
+    }
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::default().call("ask", "{}")),
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_last("Three."),
+    ]);
+    let asking = Agent::new(model, tools![ask]).extension(agent);
+    assert_eq!(asking.run("Go").await.unwrap().text, "Done.");
 }

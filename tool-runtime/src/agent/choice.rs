@@ -8,13 +8,23 @@ use tokio::task::spawn_blocking;
 use super::{Agent, Offered, Turn};
 use crate::dispatch::Dispatcher;
 use crate::event::{EffectRecord, ToolExecution};
-use crate::guard::guarded;
+use crate::guard::{Boxed, guarded};
 use crate::message::Message;
 use crate::registry::{AllTools, Entry, Selection, Selector, Snapshot};
 use crate::tool::ToolDefinition;
 
-/// What goes out on this turn, in its order.
-pub(super) async fn choose<'t>(
+/// What goes out on this turn, in its order. Boxed: the compiler can't tell that the run is `Send` where
+/// it sees all that is in this.
+pub(super) fn choose<'c, 't: 'c>(
+    agent: &'c Agent,
+    turn: &'c mut Turn,
+    dispatcher: &'c Dispatcher,
+    tools: &'t Snapshot,
+) -> Boxed<'c, Vec<&'t ToolDefinition>> {
+    Box::pin(choice(agent, turn, dispatcher, tools))
+}
+
+async fn choice<'t>(
     agent: &Agent,
     turn: &mut Turn,
     dispatcher: &Dispatcher,

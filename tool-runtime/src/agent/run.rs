@@ -14,9 +14,9 @@ use crate::dispatch::{Batch, Dispatcher};
 use crate::event::{
     EventKind, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
 };
-use crate::guard::{Guarded, Panic};
+use crate::guard::{Boxed, Guarded, Panic};
 use crate::message::{Message, ToolCall, ToolResult};
-use crate::models::{ChatOptions, ChatRequest, ToolChoice};
+use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, ToolChoice};
 use crate::registry::Snapshot;
 use crate::span;
 use crate::tool::{Decision, ToolDefinition, ToolErrorKind};
@@ -161,13 +161,7 @@ impl<'a> Run<'a> {
         let started = Instant::now();
         let options = self.options();
         let request = ChatRequest::new(self.turn.transcript()).tools(offered).options(&options);
-        let reply = Guarded::new(
-            || {
-                let reply = self.agent.model.reply(request);
-                Box::pin(async { Ok(reply.await?) })
-            },
-            |Panic(message)| Err(StopReason::ModelPanicked(message)),
-        );
+        let reply = reply_of(self.agent.model.as_ref(), request);
         let reply = async {
             match &self.agent.stop {
                 None => reply.await,
@@ -230,6 +224,21 @@ impl<'a> Run<'a> {
     fn tell<K: Into<EventKind>>(&self, kind: impl FnOnce() -> K) {
         self.dispatcher.tell(&self.origin(), kind);
     }
+}
+
+/// What the model says, or what it panicked with. Boxed: the compiler can't tell that the run is `Send`
+/// where it sees all that is in this.
+fn reply_of<'a>(
+    model: &'a dyn ChatModel,
+    request: ChatRequest<'a>,
+) -> Boxed<'a, Result<ChatReply, StopReason>> {
+    Box::pin(Guarded::new(
+        move || {
+            let reply = model.reply(request);
+            Box::pin(async { Ok(reply.await?) })
+        },
+        |Panic(message)| Err(StopReason::ModelPanicked(message)),
+    ))
 }
 
 fn waiting(execution: &ToolExecution, tools: &Snapshot) -> PendingCall {

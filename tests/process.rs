@@ -178,3 +178,25 @@ async fn what_a_program_is_given_in_its_environment_is_told_to_nobody() {
     assert_eq!(done.effects, [EffectRecord::ProcessStarted { command }]);
     assert!(!serde_json::to_string(&done).unwrap().contains("k3y"));
 }
+
+/// Writes a secret where the output is cut, or near it.
+#[tool]
+async fn tell(before: u32, ctx: &ToolContext) -> Result<String, ToolError> {
+    let text = format!("{}{SECRET}{}{SECRET}", ".".repeat(before as usize), "-".repeat(200));
+    let said = ctx.command("printf").args(["%s", &text]).output_limit(60).output().await?;
+    said.into_text()
+}
+
+const SECRET: &str = "CANARY-topsecret-9";
+
+#[tokio::test]
+async fn no_half_of_a_secret_gets_out() {
+    let dispatcher = Dispatcher::new(Registry::try_from(tools![tell]).unwrap()).secrets([SECRET]);
+    for before in 0..40 {
+        let arguments = json!({ "before": before });
+        let done = dispatcher.dispatch(vec![ToolCall::new("1", "tell", arguments)]).await.remove(0);
+        let shown = format!("{done:?}");
+        assert!(done.result.text.contains("left out"), "{shown}");
+        assert!(!done.result.text.contains(['C', 'Y', 'p']), "{shown}");
+    }
+}

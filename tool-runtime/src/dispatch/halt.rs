@@ -15,6 +15,8 @@ pub enum OnFailure {
     Collect,
     /// What hasn't begun doesn't, and the run ends. What has begun is let finish: half a piece of
     /// work is worse than one too many.
+    ///
+    /// Unknown names and wrong arguments are no failure of a tool: the model is told, and mends them.
     Throw,
 }
 

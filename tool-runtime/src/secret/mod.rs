@@ -118,14 +118,23 @@ impl Redactor {
 
     /// Takes the secrets out of a text.
     pub(crate) fn hide(&self, text: &mut String) {
-        let seen: Vec<_> = {
-            let Seen { secrets, pieces } = &*self.seen();
-            secrets.iter().chain(pieces).cloned().collect()
-        };
+        let seen = self.all_seen();
         let needles = self.0.named.iter().chain(seen.iter().map(AsRef::as_ref));
         if let Some(hidden) = text::hidden(text, needles) {
             *text = hidden;
         }
+    }
+
+    /// Where in a text secrets stand, in no order.
+    #[cfg(feature = "process")]
+    pub(crate) fn places_in(&self, text: &str) -> Vec<std::ops::Range<usize>> {
+        let seen = self.all_seen();
+        text::places(text, self.0.named.iter().chain(seen.iter().map(AsRef::as_ref)))
+    }
+
+    fn all_seen(&self) -> Vec<Arc<Needle>> {
+        let Seen { secrets, pieces } = &*self.seen();
+        secrets.iter().chain(pieces).cloned().collect()
     }
 
     /// The same in all texts of a value, its keys included.
@@ -185,7 +194,10 @@ impl Redactor {
                 *value = Arc::new(hidden);
             }
         }
-        self.hide(&mut call.name);
+        // The name of a tool that there is tells nothing, whatever a model sends as a secret.
+        if self.tool(&call.name).is_none() {
+            self.hide(&mut call.name);
+        }
     }
 
     /// Takes the secrets out of the decoded arguments of a tool.

@@ -60,6 +60,15 @@ pub(super) fn hidden<'n>(
     text: &str,
     needles: impl Iterator<Item = &'n Needle> + Clone,
 ) -> Option<String> {
+    let places = places(text, needles);
+    (!places.is_empty()).then(|| without(text, places))
+}
+
+/// Where in the text the secrets stand, in no order; one may lie over another.
+pub(super) fn places<'n>(
+    text: &str,
+    needles: impl Iterator<Item = &'n Needle> + Clone,
+) -> Vec<Range<usize>> {
     let mut places: Vec<Range<usize>> = Vec::new();
     for needle in needles.clone() {
         let length = needle.text.needle().len();
@@ -84,7 +93,7 @@ pub(super) fn hidden<'n>(
             }));
         }
     }
-    (!places.is_empty()).then(|| without(text, places))
+    places
 }
 
 /// The text with these places hidden; those that touch or overlap as one.

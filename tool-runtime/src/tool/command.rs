@@ -1,6 +1,5 @@
 //! Programs that a tool runs, and that are gone with its call.
 
-use std::collections::VecDeque;
 use std::ffi::OsStr;
 use std::fmt;
 use std::io::{self, ErrorKind};
@@ -9,10 +8,11 @@ use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use process_wrap::tokio::{ChildWrapper, CommandWrap};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::io::AsyncWriteExt;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
+use super::capture::Capture;
 use super::{ToolContext, ToolError, ToolErrorKind};
 use crate::event::EffectRecord;
 use crate::guard::guarded;
@@ -127,7 +127,9 @@ impl Command<'_> {
         let ended = ended.map_err(|error| {
             ToolError::failed(format!("`{program}` was lost sight of.")).with_source(error)
         })?;
-        ended.ok_or_else(stopped)
+        let (status, [stdout, stderr]) = ended.ok_or_else(stopped)?;
+        let [stdout, stderr] = [stdout, stderr].map(|said| said.text(|text| ctx.secrets_in(text)));
+        Ok(CommandOutput { status, stdout, stderr })
     }
 }
 
@@ -233,7 +235,7 @@ async fn drive(
     input: Vec<u8>,
     limit: usize,
     stop: CancellationToken,
-) -> io::Result<Option<CommandOutput>> {
+) -> io::Result<Option<(ExitStatus, [Capture; 2])>> {
     let stdin = group.leader.stdin().take();
     let (stdout, stderr) = (group.leader.stdout().take(), group.leader.stderr().take());
     let (mut out, mut err) = (Capture::new(limit), Capture::new(limit));
@@ -261,67 +263,5 @@ async fn drive(
         group.end().await;
         return Ok(None);
     };
-    Ok(Some(CommandOutput { status: status?, stdout: out.text(), stderr: err.text() }))
-}
-
-/// The head and the tail of what is written.
-#[derive(Debug)]
-struct Capture {
-    half: usize,
-    head: Vec<u8>,
-    tail: VecDeque<u8>,
-    left_out: u64,
-}
-
-impl Capture {
-    fn new(limit: usize) -> Self {
-        Self { half: limit / 2, head: Vec::new(), tail: VecDeque::new(), left_out: 0 }
-    }
-
-    async fn read(&mut self, stream: Option<impl AsyncRead + Unpin>) {
-        let Some(mut stream) = stream else { return };
-        let mut buffer = vec![0; 8 << 10];
-        // A pipe that breaks has said all that it will.
-        while let Ok(read @ 1..) = stream.read(&mut buffer).await {
-            self.take(buffer.get(..read).unwrap_or_default());
-        }
-    }
-
-    fn take(&mut self, bytes: &[u8]) {
-        let room = self.half.saturating_sub(self.head.len()).min(bytes.len());
-        let (head, tail) = bytes.split_at_checked(room).unwrap_or((bytes, &[]));
-        self.head.extend_from_slice(head);
-        self.tail.extend(tail);
-        let over = self.tail.len().saturating_sub(self.half);
-        self.tail.drain(..over);
-        self.left_out += over as u64;
-    }
-
-    fn text(self) -> String {
-        let mut bytes = self.head;
-        if self.left_out > 0 {
-            bytes.extend(format!("\n[… {} bytes left out …]\n", self.left_out).into_bytes());
-        }
-        bytes.extend(self.tail);
-        String::from_utf8_lossy(&bytes).into_owned()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Capture;
-
-    #[test]
-    fn head_and_tail_are_kept() {
-        for (limit, written, expected) in [
-            (10, &["01234", "56789"][..], "0123456789"),
-            (4, &["0", "1234567", "89"], "01\n[… 6 bytes left out …]\n89"),
-            (0, &["0"], "\n[… 1 bytes left out …]\n"),
-            (10, &[], ""),
-        ] {
-            let mut capture = Capture::new(limit);
-            written.iter().for_each(|text| capture.take(text.as_bytes()));
-            assert_eq!(capture.text(), expected);
-        }
-    }
+    Ok(Some((status?, [out, err])))
 }

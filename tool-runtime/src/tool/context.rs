@@ -345,6 +345,13 @@ impl ToolContext {
     }
 
     /// Whether a text holds what nobody is to read who watches.
+    /// Where in a text secrets stand.
+    #[cfg(feature = "process")]
+    pub(super) fn secrets_in(&self, text: &str) -> Vec<std::ops::Range<usize>> {
+        let redactor = self.scope().and_then(|scope| scope.redactor.as_ref());
+        redactor.map(|redactor| redactor.places_in(text)).unwrap_or_default()
+    }
+
     pub(super) fn holds_secret(&self, text: &str) -> bool {
         let redactor = self.scope().and_then(|scope| scope.redactor.as_ref());
         redactor.is_some_and(|redactor| redactor.finds_in(text))

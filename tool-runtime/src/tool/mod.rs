@@ -6,6 +6,8 @@ mod approval;
 pub mod args;
 mod blocking;
 mod bounds;
+#[cfg(feature = "process")]
+mod capture;
 mod cli;
 #[cfg(feature = "process")]
 mod command;

@@ -31,6 +31,8 @@ pub(super) struct Live {
 struct Attempt {
     deadline: Option<Instant>,
     is_over: bool,
+    /// Whether its end was waited for in vain; then it is not waited for again.
+    was_waited_for: bool,
     work: Option<Work>,
     thread: Option<Arc<Thread>>,
 }
@@ -115,7 +117,12 @@ impl Live {
     /// The same, and waits until it has ended; whether it has.
     pub(super) async fn end(&self) -> bool {
         let Some(tasks) = self.stop_all() else { return true };
-        tasks.is_empty() || timeout(GRACE, tasks.wait()).await.is_ok()
+        if tasks.is_empty() || lock(&self.attempt).was_waited_for {
+            return tasks.is_empty();
+        }
+        let has_ended = timeout(GRACE, tasks.wait()).await.is_ok();
+        lock(&self.attempt).was_waited_for = !has_ended;
+        has_ended
     }
 
     /// The numbers of the calls that the tool makes, from 1.

@@ -33,6 +33,9 @@ impl FixKind {
             Self::Envelope => "send the arguments alone",
             Self::Control => "escape line breaks, tabs and the like in this string",
             Self::Escape => "write each backslash in this string twice",
+            Self::DoubledQuotes => {
+                "put one quote around a string, and escape those that are part of it"
+            }
             Self::EscapedQuote => "leave out the backslash before a single quote",
             Self::Literal => "write `true`, `false` or `null`",
             Self::Undefined => "write `null`, or leave this out",

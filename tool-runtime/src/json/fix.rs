@@ -129,8 +129,10 @@ pub enum FixKind {
     Colon,
     /// `;` for a comma between two members.
     Semicolon,
-    /// Single, curly, full-width, backtick, doubled or triple quotes around a string.
+    /// Single, curly, full-width, backtick or triple quotes around a string.
     Quotes,
+    /// Doubled quotes around a string, which may have been meant to be part of it: `""exact words""`.
+    DoubledQuotes,
     /// A key without quotes.
     BareKey,
     /// A string without quotes.
@@ -206,6 +208,7 @@ impl FixKind {
             Self::Comma => (Spelling, Lossless, "removed a stray comma"),
             Self::Colon => (Spelling, Lossless, "removed a second colon"),
             Self::Semicolon => (Spelling, Inferred, "read a semicolon as a comma"),
+            Self::DoubledQuotes => (Spelling, Inferred, "read a string in doubled quotes"),
             Self::Quotes => (Spelling, Lossless, "read a string in quotes of another kind"),
             Self::BareKey => (Spelling, Lossless, "put quotes around a key"),
             Self::BareText => (Spelling, Inferred, "put quotes around a text"),

@@ -92,7 +92,8 @@ impl<B: Build> Parser<'_, '_, B> {
         if len.is_none() && has_doubt {
             return Err(Refusal::new(UnreadableKind::Syntax, open, TWO_READINGS));
         }
-        self.fix(FixKind::Quotes, open..start)?;
+        let kind = if run == 2 { FixKind::DoubledQuotes } else { FixKind::Quotes };
+        self.fix(kind, open..start)?;
         let decoded = decode(raw, family, len.is_none());
         if decoded.has_quote {
             self.fix(FixKind::EscapedQuote, start..start + raw.len())?;

@@ -109,7 +109,7 @@ impl<B: Build> Parser<'_, '_, B> {
             End::Quote(len) => stop + len,
             End::Doubled => {
                 self.fix(FixKind::MissingQuote, open..open)?;
-                self.fix(FixKind::Quotes, stop..stop + 2)?;
+                self.fix(FixKind::DoubledQuotes, stop..stop + 2)?;
                 stop + 2
             }
             End::Missing => {

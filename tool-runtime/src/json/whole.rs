@@ -127,6 +127,8 @@ impl<'t> Surroundings<'t> {
             Kind::Sign(',') if !self.is_sentence(after + 1) => Some(MEMBER),
             Kind::Sign(':' | '=') => Some(MEMBER),
             Kind::Sign(c) if on_line && is_operator(c) => Some(SECOND),
+            // The same once more is no other.
+            Kind::Value if touches && self.said(after) == self.said(at) => None,
             Kind::Value | Kind::Piece | Kind::Sign('(') if touches => Some(SECOND),
             Kind::Sign('.') if touches && touching_next => {
                 matches!(self.kind(Some(after + 1)), Some(Kind::Word(_))).then_some(MEMBER)
@@ -135,10 +137,13 @@ impl<'t> Surroundings<'t> {
         }
     }
 
+    fn said(&self, at: usize) -> Option<&str> {
+        self.tokens.get(at).and_then(|token| self.text.get(token.span.clone()))
+    }
+
     /// `name[…]`; but `name[{…}]` is how some models call.
     fn is_subscript(&self, at: usize) -> bool {
-        let text = self.tokens.get(at).and_then(|token| self.text.get(token.span.clone()));
-        let list = text.and_then(|text| text.strip_prefix('['));
+        let list = self.said(at).and_then(|text| text.strip_prefix('['));
         at > 0
             && self.touch(at - 1, at)
             && list.is_some_and(|list| !list.trim_start().starts_with('{'))

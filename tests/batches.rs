@@ -338,7 +338,7 @@ fn check(trial: &Trial, ran: &Ran) {
             assert!(keys.is_empty() && !done.did_run(), "{name} ran though it was held back");
         }
         if name == "ask" && !keys.is_empty() {
-            assert!(done.approved_by.is_some(), "nobody approved");
+            assert!(done.decided_by.is_some(), "nobody approved");
         }
         if ["once", "again", "alone"].contains(&name) && done.did_run() && !trial.guarded {
             let is_read = done.result.error.as_deref() != Some("TOOL_INVALID_ARGUMENTS");

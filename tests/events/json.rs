@@ -24,7 +24,7 @@ fn execution() -> ToolExecution {
     execution.cause = Some("the disk".into());
     execution.attempts = 2;
     execution.remembered = true;
-    execution.approved_by = Some("Ada".into());
+    execution.decided_by = Some("Ada".into());
     execution.blocked_by = Some(Gate::Batch);
     execution.effects = vec![EffectRecord::FileWritten { path: "a".into() }];
     execution.left_running = true;
@@ -117,7 +117,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 "cause": "the disk",
                 "attempts": 2,
                 "remembered": true,
-                "approved_by": "Ada",
+                "decided_by": "Ada",
                 "blocked_by": "batch",
                 "effects": [{"kind": "file_written", "path": "a"}],
                 "left_running": true,

@@ -82,8 +82,8 @@ async fn a_run_waits_for_its_answers() {
     assert!(events.iter().all(|event| event.origin.run == run));
     let finished: Vec<_> = events.iter().filter_map(Event::finished).collect();
     assert_eq!(
-        finished.iter().filter_map(|done| done.approved_by.as_deref()).collect::<Vec<_>>(),
-        ["Grace"]
+        finished.iter().filter_map(|done| done.decided_by.as_deref()).collect::<Vec<_>>(),
+        ["Grace", "Grace"]
     );
     assert!(finished.iter().any(|done| done.is_blocked()));
 }

@@ -131,13 +131,13 @@ impl Approvals {
         self.approver.is_some() || !decisions.is_empty()
     }
 
-    /// Who approved, or why it doesn't run.
+    /// Who decided, where anybody did, and why it doesn't run, where it doesn't.
     pub(super) async fn ask(
         &self,
         request: &ApprovalRequest,
         decisions: &[Decision],
         asked: impl FnOnce(),
-    ) -> Result<String, (Gate, ToolError)> {
+    ) -> (Option<String>, Result<(), (Gate, ToolError)>) {
         let (name, full_name) = (&request.tool.name, request.tool.full_name());
         // An answer holds for what was asked, and for nothing else.
         let decided = decisions.iter().find(|decision| {
@@ -149,13 +149,14 @@ impl Approvals {
         if decided.is_none()
             && let Some(by) = self.lock().get(full_name)
         {
-            return Ok(by.clone());
+            return (Some(by.clone()), Ok(()));
         }
         let (approval, by) = match (decided, &self.approver) {
             (Some(decided), _) => (decided.approval.clone(), decided.by.clone()),
             (None, None) => {
                 let text = format!("`{name}` needs approval, and there is nobody to ask.");
-                return Err((Gate::Approver, ToolError::new(ToolErrorKind::Denied, text)));
+                let denied = ToolError::new(ToolErrorKind::Denied, text);
+                return (None, Err((Gate::Approver, denied)));
             }
             (None, Some(approver)) => {
                 asked();
@@ -166,18 +167,18 @@ impl Approvals {
             }
         };
         match approval {
-            Approval::Once => Ok(by),
+            Approval::Once => (Some(by), Ok(())),
             Approval::ForRun => {
                 self.lock().insert(full_name.to_owned(), by.clone());
-                Ok(by)
+                (Some(by), Ok(()))
             }
             Approval::Deny(why) => {
                 let text = format!("`{name}` was not approved: {why}");
-                Err((Gate::Approver, ToolError::new(ToolErrorKind::Denied, text)))
+                (Some(by), Err((Gate::Approver, ToolError::new(ToolErrorKind::Denied, text))))
             }
             Approval::Defer => {
                 let text = format!("`{name}` was not run: it awaits approval.");
-                Err((Gate::Pending, ToolError::new(ToolErrorKind::Pending, text)))
+                (None, Err((Gate::Pending, ToolError::new(ToolErrorKind::Pending, text))))
             }
         }
     }

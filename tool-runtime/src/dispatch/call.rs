@@ -27,7 +27,7 @@ pub(super) type Outcome = Result<ToolOutput, ToolError>;
 #[derive(Default)]
 pub(super) struct Record {
     pub(super) remembered: bool,
-    pub(super) approved_by: Option<String>,
+    pub(super) decided_by: Option<String>,
     pub(super) blocked_by: Option<Gate>,
     pub(super) left_running: bool,
 }
@@ -133,7 +133,7 @@ fn finish(running: &Running, began: Instant, ran: Ran, record: Record) -> ToolEx
     }
     execution.attempts = spent.attempts;
     execution.remembered = record.remembered;
-    execution.approved_by = record.approved_by;
+    execution.decided_by = record.decided_by;
     execution.blocked_by = record.blocked_by;
     execution.left_running = record.left_running;
     execution.started = running.scope.clock.at(began);

@@ -73,11 +73,13 @@ async fn asked(
                     arguments: request.arguments.clone(),
                 });
             };
-            let by = terms.approvals.ask(&request, &running.decisions, asked).await;
-            let by = by.map_err(|held| record.block(held))?;
-            let call = &request.call.id;
-            running.scope.tell(|| ToolEvent::Approved { call: call.clone(), by: by.clone() });
-            record.approved_by = Some(by);
+            let (by, decided) = terms.approvals.ask(&request, &running.decisions, asked).await;
+            record.decided_by.clone_from(&by);
+            decided.map_err(|held| record.block(held))?;
+            if let Some(by) = by {
+                let call = &request.call.id;
+                running.scope.tell(|| ToolEvent::Approved { call: call.clone(), by });
+            }
         }
         Permission::Deny => {
             return Err(record.block((Gate::Permission, not_allowed(definition))));

@@ -38,9 +38,9 @@ pub struct ToolExecution {
     /// Whether the output is one that the tool gave before to the same arguments.
     #[serde(default)]
     pub remembered: bool,
-    /// Who approved of it, where somebody was asked.
+    /// Who allowed it or denied it, where somebody was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub approved_by: Option<String>,
+    pub decided_by: Option<String>,
     /// What held it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<Gate>,
@@ -95,7 +95,7 @@ impl ToolExecution {
             cause: None,
             attempts: 0,
             remembered: false,
-            approved_by: None,
+            decided_by: None,
             blocked_by: None,
             effects: Vec::new(),
             left_running: false,

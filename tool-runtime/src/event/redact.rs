@@ -50,7 +50,7 @@ impl Redactor {
             call,
             changed,
             decoded,
-            approved_by,
+            decided_by,
             // Hidden above.
             result: _,
             full_text: _,
@@ -79,7 +79,7 @@ impl Redactor {
                 Err(_) => *json = Value::from(HIDDEN).to_string(),
             }
         }
-        self.hide_in_some(approved_by);
+        self.hide_in_some(decided_by);
     }
 
     /// What came of a call, but not the call: for the model and the program, which need that as it is.

@@ -116,6 +116,11 @@ impl<'t> Source<'t> {
 
     /// The quote at `at`: what closes it, and its length.
     pub(super) fn quote(&self, at: usize) -> Option<(Family, usize)> {
+        let byte = self.byte(at)?;
+        // Nearly all are, and to decode a character takes longer.
+        if byte.is_ascii() {
+            return Some((Family::of(char::from(byte))?, 1));
+        }
         let c = self.char(at)?;
         Some((Family::of(c)?, c.len_utf8()))
     }

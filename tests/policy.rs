@@ -15,7 +15,7 @@ mod concurrency;
 #[path = "policy/context.rs"]
 mod context;
 #[path = "support/conversation.rs"]
-#[allow(dead_code, reason = "shared with tests that use the rest")]
+#[expect(dead_code, reason = "shared with tests that use the rest")]
 mod conversation;
 #[path = "policy/deferred.rs"]
 mod deferred;

@@ -132,7 +132,7 @@ async fn stopped_calls_leave_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes a while: see above"]
+#[ignore = "takes minutes: a named command, given above; the short version runs always"]
 async fn ten_thousand_stopped_calls_leave_nothing_behind() {
     soak(10_000).await;
 }

@@ -2,7 +2,7 @@
 //! any two steps.
 
 #[path = "support/conversation.rs"]
-#[allow(dead_code, reason = "shared with tests that use the rest")]
+#[expect(dead_code, reason = "shared with tests that use the rest")]
 mod conversation;
 #[path = "turn/mend.rs"]
 mod mend;

@@ -44,7 +44,7 @@ async fn leak(
     let json = serde_json::to_string(&json!({ "all": all, "word": word, "key": key })).unwrap();
     let again = serde_json::to_string(&json).unwrap();
     ctx.progress(Progress { message: Some(all.clone()), ..Progress::default() });
-    ctx.record(EffectRecord::FileWritten { path: format!("/tmp/{word}/{key}") });
+    ctx.record(EffectRecord::FileWritten { path: format!("notes/{word}/{key}") });
     ctx.record(EffectRecord::other("leak", &json!({ word.as_str(): [all, {"again": again}] }))?);
     match how.as_str() {
         "plain" => Ok(ToolOutput::text(format!("{all} {json} {again} {ctx:?}"))),

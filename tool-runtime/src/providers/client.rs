@@ -127,6 +127,16 @@ impl<C: Codec> Client<C> {
         self
     }
 
+    /// With this key, if it can be asked.
+    #[cfg(any(feature = "anthropic", feature = "openai"))]
+    pub(super) fn checked(self, key: Option<String>) -> Result<Self, ModelError> {
+        self.check()?;
+        Ok(match key {
+            Some(key) => self.key(key),
+            None => self,
+        })
+    }
+
     /// Whether there is anything at all that could be asked.
     ///
     /// # Errors

@@ -91,11 +91,6 @@ impl Client<AnthropicMessages> {
                 base => format!("{base}/v1"),
             },
         );
-        let client = Self::new(base, found.model);
-        client.check()?;
-        Ok(match found.key {
-            Some(key) => client.key(key),
-            None => client,
-        })
+        Self::new(base, found.model).checked(found.key)
     }
 }

@@ -98,12 +98,7 @@ impl Client<ChatCompletions> {
 
     fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
         let Found { model, base_url, key } = environment::read("OPENAI", variable)?;
-        let client = Self::new(base_url.as_deref().unwrap_or(OFFICIAL), model);
-        client.check()?;
-        Ok(match key {
-            Some(key) => client.key(key),
-            None => client,
-        })
+        Self::new(base_url.as_deref().unwrap_or(OFFICIAL), model).checked(key)
     }
 }
 

@@ -2,6 +2,8 @@
 
 #[path = "support/canned.rs"]
 mod canned;
+#[path = "support/histories.rs"]
+mod histories;
 #[path = "anthropic/pairing.rs"]
 mod pairing;
 #[path = "support/streamed.rs"]

@@ -38,7 +38,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
 ];
 
 /// Modules that decide: time, tasks and chance come to them as arguments.
-const SANS_IO: [&str; 14] = [
+const SANS_IO: [&str; 15] = [
     "json/",
     "schema/",
     "message/",
@@ -46,7 +46,8 @@ const SANS_IO: [&str; 14] = [
     "dispatch/answer.rs",
     "dispatch/plan.rs",
     "dispatch/policy/",
-    "providers/codec.rs",
+    "providers/codec/arguments.rs",
+    "providers/codec/ids.rs",
     "providers/frames.rs",
     "providers/openai/",
     "providers/refusal.rs",

@@ -1,13 +1,13 @@
-//! Any conversation becomes a request that the API takes.
+//! Any conversation becomes a request that the API takes; a million of them by
+//! `PROPTEST_CASES=1000000 cargo test --release -p tool-tests --features anthropic --test anthropic any_conversation`
 
 use std::collections::HashSet;
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tool_runtime::{
-    AssistantPart, ChatRequest, Message, Reasoning, ToolCall, ToolResult, UserPart,
-};
+use tool_runtime::{ChatRequest, Reasoning};
 
+use crate::histories::{config, histories};
 use crate::sent;
 
 /// The rules of "How to implement tool use" and of the reference's errors, read off a request.
@@ -63,52 +63,19 @@ fn broken_rule(body: &Value) -> Option<String> {
     None
 }
 
-fn id() -> impl Strategy<Value = String> {
-    prop_oneof!["[a-c]", Just(String::new()), Just("a.b:1".to_owned()), "\\PC{1,3}"]
-}
-
-fn message() -> impl Strategy<Value = Message> {
-    let text = || prop_oneof![Just(" \n".to_owned()), ".{0,3}"];
-    let arguments = prop_oneof![Just("{}"), Just(""), Just("[1]"), Just("{a: 1"), Just("no")];
-    let call = (id(), arguments).prop_map(|(id, text)| ToolCall::new(id, "t", text));
-    let part = prop_oneof![
-        text().prop_map(|text| AssistantPart::Text { text }),
-        call.prop_map(AssistantPart::Call),
-        Just(AssistantPart::Reasoning(Reasoning::new(
-            "anthropic",
-            "",
-            json!({ "type": "redacted_thinking", "data": "xx" })
-        ))),
-    ];
-    let result = (id(), any::<bool>()).prop_map(|(id, failed)| {
-        let call = ToolCall::new(id, "t", "{}");
-        match failed {
-            true => ToolResult::failure(&call, "TOOL_PANICKED", "crashed"),
-            false => ToolResult::success(&call, "done"),
-        }
-    });
-    prop_oneof![
-        text().prop_map(|text| Message::System { text }),
-        prop::collection::vec(text().prop_map(|text| UserPart::Text { text }), 0..3)
-            .prop_map(|parts| Message::User { parts }),
-        prop::collection::vec(part, 0..4).prop_map(|parts| Message::Assistant { parts }),
-        prop::collection::vec(result, 0..4).prop_map(|results| Message::Tool { results }),
-    ]
-}
+/// Its own, and what another provider's model thought.
+const THOUGHTS: &[fn() -> Reasoning] = &[
+    || Reasoning::new("anthropic", "", json!({ "type": "redacted_thinking", "data": "xx" })),
+    || Reasoning::new("chat-completions", "Hm", json!({ "reasoning_content": "Hm" })),
+];
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
+    #![proptest_config(config())]
 
     #[test]
-    fn any_conversation_is_taken(messages in prop::collection::vec(message(), 0..8)) {
+    fn any_conversation_is_taken(messages in histories(THOUGHTS)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let body = runtime.block_on(sent(ChatRequest::new(&messages)));
         prop_assert_eq!(broken_rule(&body), None, "{}", body);
     }
-}
-
-/// `PROPTEST_CASES=1000000 cargo test --release -p tool-tests --features anthropic --test anthropic any_conversation`
-fn cases() -> u32 {
-    let told = std::env::var("PROPTEST_CASES").ok();
-    told.and_then(|told| told.parse().ok()).unwrap_or(2_000)
 }

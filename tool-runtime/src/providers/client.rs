@@ -127,14 +127,13 @@ impl<C: Codec> Client<C> {
         self
     }
 
-    /// With this key, if it can be asked.
-    #[cfg(any(feature = "anthropic", feature = "openai"))]
-    pub(super) fn checked(self, key: Option<String>) -> Result<Self, ModelError> {
+    /// Itself, if there is anything at all that could be asked.
+    ///
+    /// # Errors
+    /// As those of [`check`](Self::check).
+    pub fn checked(self) -> Result<Self, ModelError> {
         self.check()?;
-        Ok(match key {
-            Some(key) => self.key(key),
-            None => self,
-        })
+        Ok(self)
     }
 
     /// Whether there is anything at all that could be asked.
@@ -164,7 +163,7 @@ impl<C: Codec> Client<C> {
     ) -> Result<HttpRequest, ModelError> {
         let messages = answered(request.messages);
         let request = ChatRequest { messages: &messages, ..request };
-        let url = self.endpoint.below(&C::path(&self.model, is_streamed))?;
+        let url = self.endpoint.below(&C::path(&self.model, is_streamed), C::query(is_streamed))?;
         let mut body = self.codec.encode(&self.model, request, names, is_streamed)?;
         if let Some(members) = body.as_object_mut() {
             members.extend(request.options.extra.clone());

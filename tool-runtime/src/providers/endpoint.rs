@@ -19,8 +19,16 @@ impl Endpoint {
     ///
     /// # Errors
     /// [`ModelError::Setup`] says what an address looks like.
-    pub(super) fn below(&self, path: &[&str]) -> Result<String, ModelError> {
-        Ok(below(self.check()?.clone(), path).into())
+    pub(super) fn below(
+        &self,
+        path: &[&str],
+        query: &[(&str, &str)],
+    ) -> Result<String, ModelError> {
+        let mut url = below(self.check()?.clone(), path);
+        if !query.is_empty() {
+            url.query_pairs_mut().extend_pairs(query);
+        }
+        Ok(url.into())
     }
 
     /// # Errors
@@ -91,7 +99,7 @@ mod tests {
             ("https://h/v1/chat/completions/", "https://h/v1/chat/completions/"),
             ("https://h/d?version=1", "https://h/d/chat/completions?version=1"),
         ] {
-            let url = Endpoint::new(base).below(&["chat", "completions"]).unwrap();
+            let url = Endpoint::new(base).below(&["chat", "completions"], &[]).unwrap();
             assert_eq!(url, full, "{base}");
         }
     }
@@ -99,7 +107,7 @@ mod tests {
     #[test]
     fn what_is_no_address_is_shown() {
         for base in ["", "localhost:8080/v1", "127.0.0.1:8080", "h/v1", "file:///v1", "http://"] {
-            let error = Endpoint::new(base).below(&["chat"]).unwrap_err().to_string();
+            let error = Endpoint::new(base).below(&["chat"], &[]).unwrap_err().to_string();
             assert!(error.starts_with(&format!("`{base}` is not the address")), "{error}");
         }
     }

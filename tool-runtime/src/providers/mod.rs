@@ -8,18 +8,12 @@ mod anthropic;
 mod client;
 pub mod codec;
 mod endpoint;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
-mod environment;
 mod frames;
 #[cfg(feature = "openai")]
 mod openai;
 mod refusal;
 mod retry;
-#[cfg(any(feature = "anthropic", feature = "openai"))]
-mod sent_arguments;
 mod transport;
-#[cfg(feature = "anthropic")]
-mod wire_ids;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::{Anthropic, AnthropicMessages};

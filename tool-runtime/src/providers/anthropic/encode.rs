@@ -9,9 +9,7 @@ use serde_json::{Value, json};
 use super::decode::REASONING_OF;
 use crate::message::{AssistantPart, Image, Message, ToolResult, UserPart};
 use crate::models::{ChatOptions, ChatRequest, ToolChoice, WireNames};
-use crate::providers::codec::set;
-use crate::providers::sent_arguments::object;
-use crate::providers::wire_ids::{IdRules, WireIds};
+use crate::providers::codec::{IdRules, WireIds, object, set};
 use crate::tool::ToolDefinition;
 
 /// The API wants a limit; this is one that all models since Claude 3.5 take.

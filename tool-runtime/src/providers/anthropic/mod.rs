@@ -4,13 +4,10 @@ mod assemble;
 mod decode;
 mod encode;
 
-use std::env;
-
 use serde_json::Value;
 
 use super::client::Client;
-use super::codec::{Assemble, Codec, Framing, Unreadable};
-use super::environment;
+use super::codec::{Assemble, Codec, Environment, Framing, Unreadable};
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 
 const OFFICIAL: &str = "https://api.anthropic.com/v1";
@@ -83,7 +80,7 @@ impl Client<AnthropicMessages> {
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
     pub fn from_env() -> Result<Self, ModelError> {
-        let found = environment::read("ANTHROPIC", |name| env::var(name).ok())?;
+        let found = Environment::read("ANTHROPIC")?;
         let base = found.base_url.map_or_else(
             || OFFICIAL.to_owned(),
             |base| match base.trim_end_matches('/') {
@@ -91,6 +88,6 @@ impl Client<AnthropicMessages> {
                 base => format!("{base}/v1"),
             },
         );
-        Self::new(base, found.model).checked(found.key)
+        Self::new(base, found.model).key(found.key).checked()
     }
 }

@@ -9,8 +9,7 @@ use serde_json::{Map, Value, json};
 use super::decode::REASONING_OF;
 use crate::message::{Arguments, AssistantPart, Image, Message, ToolCall, ToolResult, UserPart};
 use crate::models::{ChatRequest, ToolChoice, WireNames};
-use crate::providers::codec::set;
-use crate::providers::sent_arguments::object_text;
+use crate::providers::codec::{object_text, set};
 use crate::tool::ToolDefinition;
 
 pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) -> Value {

@@ -4,13 +4,10 @@ mod assemble;
 mod decode;
 mod encode;
 
-use std::env;
-
 use serde_json::Value;
 
 use super::client::Client;
-use super::codec::{Assemble, Codec, Framing, Unreadable, set};
-use super::environment::{self, Found};
+use super::codec::{Assemble, Codec, Environment, Framing, Unreadable, set};
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 
 const OFFICIAL: &str = "https://api.openai.com/v1";
@@ -93,24 +90,25 @@ impl Client<ChatCompletions> {
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
     pub fn from_env() -> Result<Self, ModelError> {
-        Self::from_variables(|name| env::var(name).ok())
+        Self::of(Environment::read("OPENAI")?)
     }
 
-    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
-        let Found { model, base_url, key } = environment::read("OPENAI", variable)?;
-        Self::new(base_url.as_deref().unwrap_or(OFFICIAL), model).checked(key)
+    fn of(found: Environment) -> Result<Self, ModelError> {
+        let base = found.base_url.as_deref().unwrap_or(OFFICIAL);
+        Self::new(base, found.model).key(found.key).checked()
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::OpenAi;
+    use super::{Environment, OpenAi};
 
     #[test]
     fn the_environment_says_where_and_who() {
         let read = |set: &[(&str, &str)]| {
             let find = |name: &str| set.iter().find(|(known, _)| *known == name);
-            OpenAi::from_variables(|name| find(name).map(|(_, value)| (*value).to_owned()))
+            let value = |name: &str| find(name).map(|(_, value)| (*value).to_owned());
+            OpenAi::of(Environment::from_variables("OPENAI", value)?)
         };
         let unset = read(&[("OPENAI_API_KEY", "secret")]).unwrap_err();
         assert!(unset.to_string().contains("OPENAI_MODEL"), "{unset}");

@@ -1,15 +1,13 @@
 //! The arguments of a call as an object, for providers and servers that read them again.
 
-use serde_json::json;
-#[cfg(feature = "anthropic")]
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use crate::json;
 use crate::message::Arguments;
 
 /// The JSON of the object that the tool was given; where it was given none, of one that holds what the
 /// model wrote, so that it still sees that.
-pub(super) fn object_text(arguments: &Arguments) -> String {
+pub fn object_text(arguments: &Arguments) -> String {
     let text = arguments.to_text();
     let repaired = json::parse_as(&text, &json!({ "type": "object" })).ok();
     match repaired.filter(|parsed| parsed.value.is_object()) {
@@ -19,8 +17,7 @@ pub(super) fn object_text(arguments: &Arguments) -> String {
 }
 
 /// The same as a value.
-#[cfg(feature = "anthropic")]
-pub(super) fn object(arguments: &Arguments) -> Value {
+pub fn object(arguments: &Arguments) -> Value {
     if let Arguments::Value(value) = arguments
         && value.is_object()
     {

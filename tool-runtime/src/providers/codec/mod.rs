@@ -1,8 +1,17 @@
-//! What providers differ in: how they spell a conversation, and how their replies are read.
+//! What providers differ in: how they spell a conversation, and how their replies are read. Here is
+//! all that a [`Client`](super::Client) for one more of them is made of.
+
+mod arguments;
+mod environment;
+mod ids;
 
 use std::fmt;
 
 use serde_json::Value;
+
+pub use arguments::{object, object_text};
+pub use environment::Environment;
+pub use ids::{IdRules, WireIds};
 
 use crate::models::{ChatReply, ChatRequest, Deltas, ModelError, NameRules, WireNames};
 
@@ -15,6 +24,11 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
 
     /// Where below the base of its API it is asked.
     fn path(model: &str, is_streamed: bool) -> Vec<&str>;
+
+    /// What the address says behind the path; nothing unless a provider wants it.
+    fn query(_is_streamed: bool) -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
 
     /// The header that carries a key.
     fn key_header(key: &str) -> (&'static str, String);
@@ -91,9 +105,8 @@ pub(super) fn message_of(failure: &Value) -> String {
     }
 }
 
-/// Sets a member of an object.
-#[cfg(any(feature = "anthropic", feature = "openai"))]
-pub(super) fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
+/// Sets a member of an object; what is no object stays as it is.
+pub fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
     if let Some(members) = object.as_object_mut() {
         members.insert(name.into(), value.into());
     }

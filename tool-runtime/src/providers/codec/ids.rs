@@ -8,11 +8,13 @@ use crate::message::{CallId, Message};
 /// The ids under which the calls of a conversation are sent: their own where the provider takes them,
 /// and others where it doesn't. Which ones is told by the id alone, but for the rare two that would
 /// get the same; so a conversation that grows is sent as before.
-pub(super) struct WireIds<'m>(HashMap<&'m str, String>);
+#[derive(Clone, Debug)]
+pub struct WireIds<'m>(HashMap<&'m str, String>);
 
 /// What a provider takes for an id.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum IdRules {
+#[non_exhaustive]
+pub enum IdRules {
     /// Letters, digits, `_` and `-`: Anthropic.
     Word,
 }
@@ -35,7 +37,8 @@ impl IdRules {
 }
 
 impl<'m> WireIds<'m> {
-    pub(super) fn new(messages: &'m [Message], rules: IdRules) -> Self {
+    /// The ids of the calls of this conversation, sent to a provider with these rules.
+    pub fn new(messages: &'m [Message], rules: IdRules) -> Self {
         let ids = messages.iter().flat_map(Message::calls).map(|call| call.id.as_str());
         let (fitting, others): (Vec<_>, Vec<_>) = ids.partition(|id| rules.fit(id));
         let mut taken: HashSet<String> = fitting.into_iter().map(ToOwned::to_owned).collect();
@@ -54,7 +57,8 @@ impl<'m> WireIds<'m> {
         Self(sent)
     }
 
-    pub(super) fn wire<'i>(&'i self, id: &'i CallId) -> Cow<'i, str> {
+    /// Under which id this call is sent.
+    pub fn wire<'i>(&'i self, id: &'i CallId) -> Cow<'i, str> {
         self.0.get(id.as_str()).map_or(id.as_str(), String::as_str).into()
     }
 }

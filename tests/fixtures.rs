@@ -25,8 +25,10 @@ use tool_runtime::{AssistantPart, ChatModel, ChatReply, ChatRequest, Message, Mo
 
 const BASE: &str = "https://models.invalid/v1";
 
-/// The providers that have fixtures, and their clients.
-const PROVIDERS: [(&str, fn(Canned) -> Box<dyn ChatModel>); 2] = [
+type Client = fn(Canned) -> Box<dyn ChatModel>;
+
+/// The providers that have fixtures, and our clients.
+const PROVIDERS: [(&str, Client); 2] = [
     ("anthropic", |canned| Box::new(Anthropic::new(BASE, "m").retries(0).transport(canned))),
     ("openai", |canned| Box::new(OpenAi::new(BASE, "m").retries(0).transport(canned))),
 ];
@@ -34,7 +36,7 @@ const PROVIDERS: [(&str, fn(Canned) -> Box<dyn ChatModel>); 2] = [
 /// One folder.
 struct Case {
     folder: PathBuf,
-    model: fn(Canned) -> Box<dyn ChatModel>,
+    model: Client,
 }
 
 impl Case {

@@ -5,6 +5,8 @@
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+#[cfg(feature = "cassette")]
+mod cassette;
 mod client;
 pub mod codec;
 mod endpoint;
@@ -17,6 +19,8 @@ mod transport;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::{Anthropic, AnthropicMessages};
+#[cfg(feature = "cassette")]
+pub use cassette::Cassette;
 pub use client::Client;
 #[cfg(feature = "openai")]
 pub use openai::{ChatCompletions, OpenAi};

@@ -6,6 +6,12 @@ mod canned;
 mod cassette;
 #[path = "openai/faults.rs"]
 mod faults;
+#[path = "support/histories.rs"]
+mod histories;
+#[path = "support/oracle.rs"]
+mod oracle;
+#[path = "openai/pairing.rs"]
+mod pairing;
 #[path = "openai/retries.rs"]
 mod retries;
 #[path = "support/server.rs"]

@@ -1,0 +1,116 @@
+//! Any conversation becomes a request that the API takes; a million of them by
+//! `PROPTEST_CASES=1000000 cargo test --release -p tool-tests --features openai --test openai any_conversation`
+//!
+//! Two judges: the rules of the API reference ("messages", "tool messages must be a response to a
+//! preceding message with `tool_calls`"), and the types of the crate async-openai, which are made from
+//! OpenAI's own description of its API.
+
+use std::collections::HashSet;
+
+use async_openai::types::chat::CreateChatCompletionRequest;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tool_runtime::models::ToolChoice;
+use tool_runtime::providers::OpenAi;
+use tool_runtime::{ChatModel, ChatOptions, ChatRequest, Message, Reasoning, ToolDefinition};
+
+use crate::canned::{Canned, Reply};
+use crate::histories::{config, histories};
+use crate::oracle::lost;
+
+/// The rules of order, read off a request.
+fn broken_rule(body: &Value) -> Option<String> {
+    let messages = body["messages"].as_array()?;
+    let mut used = HashSet::new();
+    let mut open: Vec<&str> = Vec::new();
+    for (place, message) in messages.iter().enumerate() {
+        let role = message["role"].as_str()?;
+        if role == "tool" {
+            let id = message["tool_call_id"].as_str()?;
+            let Some(asked) = open.iter().position(|known| *known == id) else {
+                return Some(format!("{place} answers {id:?}, which nothing before it asked"));
+            };
+            open.remove(asked);
+            if !message["content"].is_string() {
+                return Some(format!("the result at {place} is no text"));
+            }
+            continue;
+        }
+        if let Some(id) = open.first() {
+            return Some(format!("{id:?} is not answered before {place}"));
+        }
+        for call in message["tool_calls"].as_array().into_iter().flatten() {
+            let id = call["id"].as_str()?;
+            if id.is_empty() || !used.insert(id) {
+                return Some(format!("the id {id:?} is empty or comes twice"));
+            }
+            let name = call["function"]["name"].as_str()?;
+            let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+            if name.is_empty() || name.len() > 64 || !name.bytes().all(is_sign) {
+                return Some(format!("{name:?} is no name"));
+            }
+            let arguments = call["function"]["arguments"].as_str()?;
+            if !serde_json::from_str::<Value>(arguments).is_ok_and(|read| read.is_object()) {
+                return Some(format!("the arguments {arguments:?} are no object"));
+            }
+            open.push(id);
+        }
+        let says_nothing = message["content"].is_null() && message["tool_calls"].is_null();
+        if role == "assistant" && says_nothing {
+            return Some(format!("{place} says nothing"));
+        }
+    }
+    open.first().map(|id| format!("{id:?} is not answered"))
+}
+
+/// Another provider's. Its own has members that OpenAI's description doesn't know: only servers that
+/// sent them get them back.
+const THOUGHTS: &[fn() -> Reasoning] =
+    &[|| Reasoning::new("anthropic", "Hm", json!({ "type": "thinking", "thinking": "Hm" }))];
+
+fn options() -> impl Strategy<Value = ChatOptions> {
+    let choice = prop_oneof![
+        Just(ToolChoice::Auto),
+        Just(ToolChoice::Required),
+        Just(ToolChoice::None),
+        Just(ToolChoice::Tool("weather.get".into())),
+    ];
+    let set = (any::<bool>(), any::<bool>(), any::<bool>());
+    (choice, any::<Option<bool>>(), set).prop_map(|(choice, parallel, set)| {
+        let mut options = ChatOptions::default().tool_choice(choice);
+        options.parallel_calls = parallel;
+        if set.0 {
+            options = options.temperature(0.5).max_tokens(100).extra("seed", 7);
+        }
+        if set.1 {
+            options = options.output(json!({ "type": "object", "properties": {} }));
+        }
+        if set.2 {
+            options = options.stop("END").stop("\n");
+        }
+        options
+    })
+}
+
+fn sent(messages: &[Message], options: &ChatOptions) -> Value {
+    let tool = ToolDefinition::new("weather.get", "Weather.", json!({ "type": "object" }));
+    let tools = [&tool];
+    let canned = Canned::new([Reply::text(200, r#"{"choices": [{"message": {}}]}"#)]);
+    let model = OpenAi::new("https://api.openai.com/v1", "m").transport(canned.clone());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let request = ChatRequest::new(messages).tools(&tools).options(options);
+    runtime.block_on(model.reply(request)).unwrap();
+    serde_json::from_str(&canned.requests()[0].body).unwrap()
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn any_conversation_is_taken(messages in histories(THOUGHTS), options in options()) {
+        let body = sent(&messages, &options);
+        prop_assert_eq!(broken_rule(&body), None, "{}", body);
+        let read: CreateChatCompletionRequest = serde_json::from_value(body.clone()).unwrap();
+        prop_assert_eq!(lost(&body, &serde_json::to_value(read).unwrap()), None, "{}", body);
+    }
+}

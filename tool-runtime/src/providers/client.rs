@@ -252,7 +252,7 @@ impl<C: Codec> Client<C> {
             came += piece.len();
             let whole = frames.feed(&piece).map_err(|TooLong| too_long(&piece))?;
             // Frames may each be short and never end.
-            if came > 4 * MOST_BYTES {
+            if came > 8 * MOST_BYTES {
                 return Err(too_long(&piece));
             }
             if last.is_empty() && start.len() < MOST_OF_BODY {

@@ -1,0 +1,132 @@
+//! What it costs to put arguments together that come in small pieces: against reading them once, when
+//! they are there as a whole.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench that can't go on should stop, and its figures are its output"
+)]
+
+mod documents;
+mod rounds;
+
+use std::sync::Arc;
+
+use documents::Style;
+use rounds::Rounds;
+use serde_json::json;
+use tool_runtime::json::{Partial, parse};
+use tool_runtime::providers::{
+    HttpBody, HttpReply, HttpRequest, OpenAi, Pieces, Transport, TransportError,
+};
+use tool_runtime::{ChatModel, ChatRequest, async_trait};
+
+const ROUNDS: usize = 5;
+const CHUNKS: [usize; 4] = [1, 4, 16, 64];
+/// Parts of the document of 1 MB.
+const PARTS: [usize; 3] = [4, 2, 1];
+
+fn main() {
+    let list = Style::default().document();
+    println!(
+        "| bytes a chunk | Partial, × one parse | its exponent | stream, × one parse | × its own bytes' parse | its exponent |"
+    );
+    println!("|---|---|---|---|---|---|");
+    for chunk in CHUNKS {
+        let rows = PARTS.map(|part| measure(&list, part, chunk));
+        let [first, _, last] = &rows;
+        let growth = |place: usize| (last.0[place] / first.0[place]).log(last.1 / first.1);
+        let [parse, partial, stream, bytes] = last.0;
+        println!(
+            "| {chunk} | {:.2} | {:.2} | {:.1} | {:.2} | {:.2} |",
+            partial / parse,
+            growth(1),
+            stream / parse,
+            stream / bytes,
+            growth(2),
+        );
+    }
+}
+
+/// The times of one parse, of reading as it grows, of the whole stream, and of reading the stream's
+/// messages by serde_json; and the length of the arguments.
+fn measure(list: &str, part: usize, chunk: usize) -> ([f64; 4], f64) {
+    let mut text = list.get(..list.len() / part).unwrap().to_owned();
+    text.truncate(text.rfind("},").unwrap() + 1);
+    let text = format!("{{\"list\": {text}]}}");
+    let sent: Arc<str> = events(&text, chunk).into();
+    let len = text.len() as f64;
+
+    let mut rounds = Rounds::new(ROUNDS, 1);
+    let whole = text.clone();
+    rounds.add(move || parse(&whole).unwrap());
+    rounds.add(move || {
+        let mut partial = Partial::new();
+        let mut seen = 0;
+        for chunk in text.as_bytes().chunks(chunk) {
+            partial.push(std::str::from_utf8(chunk).unwrap());
+            seen += usize::from(partial.value().is_some());
+        }
+        (seen, partial.finish().unwrap())
+    });
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+    let model = OpenAi::new("http://models.invalid/v1", "m").transport(Sent(Arc::clone(&sent)));
+    rounds.add(move || {
+        let mut came = 0;
+        let mut count = |_: tool_runtime::Delta<'_>| came += 1;
+        let reply = runtime.block_on(model.stream(ChatRequest::new(&[]), &mut count)).unwrap();
+        (came, reply)
+    });
+    rounds.add(move || {
+        let messages = sent.lines().filter_map(|line| line.strip_prefix("data: {"));
+        let read =
+            messages.map(|rest| serde_json::from_str::<serde_json::Value>(&format!("{{{rest}")));
+        read.filter(Result::is_ok).count()
+    });
+    (rounds.run().try_into().unwrap(), len)
+}
+
+/// As OpenAI sends them.
+fn events(arguments: &str, chunk: usize) -> String {
+    let event = |delta: serde_json::Value, finish: Option<&str>| {
+        let choice =
+            json!({ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish });
+        let whole = json!({ "id": "chatcmpl-1", "object": "chat.completion.chunk", "created": 1,
+            "model": "m", "choices": [choice] });
+        format!("data: {whole}\n\n")
+    };
+    let call = |call: serde_json::Value| event(json!({ "tool_calls": [call] }), None);
+    let mut text = call(json!({ "index": 0, "id": "c", "type": "function",
+        "function": { "name": "f", "arguments": "" } }));
+    for piece in arguments.as_bytes().chunks(chunk) {
+        let piece = std::str::from_utf8(piece).unwrap();
+        text += &call(json!({ "index": 0, "function": { "arguments": piece } }));
+    }
+    text + &event(json!({}), Some("tool_calls")) + "data: [DONE]\n\n"
+}
+
+struct Sent(Arc<str>);
+
+#[async_trait]
+impl Transport for Sent {
+    async fn send(&self, _: &HttpRequest) -> Result<HttpReply, TransportError> {
+        Ok(HttpReply::new(200, HttpBody::new(Arriving { text: Arc::clone(&self.0), at: 0 })))
+    }
+}
+
+/// As much at a time as a connection gives.
+struct Arriving {
+    text: Arc<str>,
+    at: usize,
+}
+
+#[async_trait]
+impl Pieces for Arriving {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
+        let rest = &self.text.as_bytes()[self.at..];
+        let piece = &rest[..rest.len().min(16_384)];
+        self.at += piece.len();
+        Ok((!piece.is_empty()).then(|| piece.to_vec()))
+    }
+}

@@ -5,10 +5,16 @@
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+#[cfg(any(feature = "mistral", feature = "openai"))]
+mod chat;
 mod client;
 pub mod codec;
 mod endpoint;
 mod frames;
+#[cfg(feature = "mistral")]
+mod mistral;
+#[cfg(feature = "ollama")]
+mod ollama;
 #[cfg(feature = "openai")]
 mod openai;
 mod refusal;
@@ -18,6 +24,10 @@ mod transport;
 #[cfg(feature = "anthropic")]
 pub use anthropic::{Anthropic, AnthropicMessages};
 pub use client::Client;
+#[cfg(feature = "mistral")]
+pub use mistral::{Mistral, MistralChat};
+#[cfg(feature = "ollama")]
+pub use ollama::{Ollama, OllamaChat};
 #[cfg(feature = "openai")]
 pub use openai::{ChatCompletions, OpenAi};
 pub use transport::{

@@ -1,0 +1,130 @@
+//! The pieces of a streamed chat completion → our reply.
+//!
+//! The shapes are those of OpenAI's API reference, "The chat completion chunk object". Those who copy
+//! them leave out the index of a call, send a call whole, or give all calls the same index.
+
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::Speech;
+use super::reply::{Call, Counted, Function, put_together};
+use crate::models::{ChatReply, Delta, Deltas, WireNames};
+use crate::providers::codec::{Assemble, Unreadable};
+
+#[derive(Deserialize)]
+struct Chunk<S> {
+    #[serde(default = "Vec::new")]
+    choices: Vec<Choice<S>>,
+    usage: Option<Counted>,
+}
+
+#[derive(Deserialize)]
+struct Choice<S> {
+    #[serde(default)]
+    index: u64,
+    delta: Option<S>,
+    finish_reason: Option<String>,
+}
+
+/// What was said so far.
+pub(in crate::providers) struct Assembler<S> {
+    names: WireNames,
+    speech: S,
+    calls: Vec<Call>,
+    finish: Option<String>,
+    usage: Option<Counted>,
+    is_done: bool,
+}
+
+impl<S: Speech> Assembler<S> {
+    pub(in crate::providers) fn new(names: WireNames) -> Self {
+        Self {
+            names,
+            speech: S::default(),
+            calls: Vec::new(),
+            finish: None,
+            usage: None,
+            is_done: false,
+        }
+    }
+
+    fn hear_call(&mut self, more: Call, deltas: &mut Deltas<'_>) {
+        let place = self.place_of(&more);
+        if place == self.calls.len() {
+            let Call { index, id, .. } = more;
+            self.calls.push(Call { index, id, function: Some(Function::default()) });
+        }
+        let Some(call) = self.calls.get_mut(place) else { return };
+        let kept = call.function.get_or_insert_default();
+        let Function { name, arguments } = more.function.unwrap_or_default();
+        if let Some(name) = name.filter(|name| !name.is_empty())
+            && kept.name.is_none()
+        {
+            deltas(Delta::Call { place, name: self.names.own(&name) });
+            kept.name = Some(name);
+        }
+        match (&mut kept.arguments, arguments) {
+            (_, None | Some(Value::Null)) => {}
+            (Some(Value::String(text)), Some(Value::String(more))) => {
+                deltas(Delta::Arguments { place, text: &more });
+                text.push_str(&more);
+            }
+            (kept, Some(more)) => {
+                let text = more.as_str().map_or_else(|| more.to_string(), ToOwned::to_owned);
+                deltas(Delta::Arguments { place, text: &text });
+                *kept = Some(more);
+            }
+        }
+    }
+
+    /// Which call this is more of; the place behind the last for one that begins.
+    fn place_of(&self, more: &Call) -> usize {
+        let id = more.id.as_deref().filter(|id| !id.is_empty());
+        let name = more.function.as_ref().and_then(|function| function.name.as_deref());
+        let begins = id.is_some() || name.is_some_and(|name| !name.is_empty());
+        let is_of = |call: &&Call| match (more.index, id) {
+            // One index for all: then they have ids of their own.
+            (Some(index), Some(id)) => {
+                call.index == Some(index) && call.id.as_deref().is_none_or(|known| known == id)
+            }
+            (Some(index), None) => call.index == Some(index),
+            (None, Some(id)) => call.id.as_deref() == Some(id),
+            (None, None) => !begins,
+        };
+        self.calls
+            .iter()
+            .enumerate()
+            .rev()
+            .find_map(|(place, call)| is_of(&call).then_some(place))
+            .unwrap_or(self.calls.len())
+    }
+}
+
+impl<S: Speech> Assemble for Assembler<S> {
+    fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable> {
+        if message.trim() == "[DONE]" {
+            self.is_done = true;
+            return Ok(());
+        }
+        if let Some(failure) = S::failure(message) {
+            return Err(failure);
+        }
+        let chunk: Chunk<S::Said> = serde_json::from_str(message)
+            .map_err(|error| Unreadable::malformed(error.to_string()))?;
+        self.usage = chunk.usage.or(self.usage);
+        for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
+            for more in self.speech.hear(choice.delta.unwrap_or_default(), deltas) {
+                self.hear_call(more, deltas);
+            }
+            self.finish = choice.finish_reason.or_else(|| self.finish.take());
+        }
+        Ok(())
+    }
+
+    fn finish(self) -> Result<ChatReply, Unreadable> {
+        if self.finish.is_none() && !self.is_done {
+            return Err(Unreadable::malformed("the stream ended before the reply did"));
+        }
+        put_together(self.speech, self.calls, self.finish.as_deref(), self.usage, &self.names)
+    }
+}

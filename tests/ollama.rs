@@ -187,8 +187,11 @@ async fn what_others_send() {
     };
     let called = |function: Value| json!({ "message": { "tool_calls": [{ "function": function }] }, "done": true });
     for (body, expected) in [
-        (json!({ "message": {} }), ChatReply::default()),
-        (json!({ "message": { "content": null, "thinking": null } }), ChatReply::default()),
+        (json!({ "message": {}, "done": true }), ChatReply::default()),
+        (
+            json!({ "message": { "content": null, "thinking": null }, "done": true }),
+            ChatReply::default(),
+        ),
         (
             called(json!({ "name": "now", "arguments": "{ \"a\": 1 }" })),
             ChatReply::default().call("now", "{ \"a\": 1 }").finish(Finish::Calls),
@@ -201,7 +204,8 @@ async fn what_others_send() {
         assert_eq!(read(body).await.unwrap(), expected);
     }
     for (body, reason) in [
-        (json!({}), "missing field `message`"),
+        (json!({}), "it ended before the reply did"),
+        (json!({ "message": {}, "done": false }), "it ended before the reply did"),
         (json!("no"), "invalid type"),
         (called(json!({})), "missing field `name`"),
         (json!({ "error": { "odd": 1 } }), "an error"),

@@ -16,6 +16,7 @@ struct Chunk<S> {
     #[serde(default = "Vec::new")]
     choices: Vec<Choice<S>>,
     usage: Option<Counted>,
+    error: Option<Value>,
 }
 
 #[derive(Deserialize)]
@@ -106,11 +107,14 @@ impl<S: Speech> Assemble for Assembler<S> {
             self.is_done = true;
             return Ok(());
         }
-        if let Some(failure) = S::failure(message) {
+        let chunk = serde_json::from_str::<Chunk<S::Said>>(message);
+        // What says something is looked at once: most of a stream is such.
+        let says_nothing =
+            chunk.as_ref().map_or(true, |chunk| chunk.choices.is_empty() || chunk.error.is_some());
+        if says_nothing && let Some(failure) = S::failure(message) {
             return Err(failure);
         }
-        let chunk: Chunk<S::Said> = serde_json::from_str(message)
-            .map_err(|error| Unreadable::malformed(error.to_string()))?;
+        let chunk = chunk.map_err(|error| Unreadable::malformed(error.to_string()))?;
         self.usage = chunk.usage.or(self.usage);
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
             for more in self.speech.hear(choice.delta.unwrap_or_default(), deltas) {

@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 pub(super) use assemble::Assembler;
 pub(super) use reply::{Call, reply, reported};
-pub(super) use request::{call, content, image, set_options};
+pub(super) use request::{call, content, set_options};
 
 use super::codec::Unreadable;
 use crate::message::AssistantPart;

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value, json};
 
-use crate::message::{Arguments, Image, Message, ToolCall, UserPart};
+use crate::message::{Arguments, Image, ToolCall, UserPart};
 use crate::models::{ChatRequest, ToolChoice, WireNames};
 use crate::providers::codec::{object_text, set};
 use crate::tool::ToolDefinition;
@@ -49,20 +49,22 @@ pub(in crate::providers) fn set_options(
 }
 
 /// Text alone is sent as text: not every server knows parts.
-pub(in crate::providers) fn content(message: &Message, parts: &[UserPart]) -> Value {
-    if parts.iter().all(|part| matches!(part, UserPart::Text { .. })) {
-        return message.text().into();
+pub(in crate::providers) fn content(parts: &[UserPart]) -> Value {
+    let text = |part: &UserPart| match part {
+        UserPart::Text { text } => Some(text.clone()),
+        UserPart::Image(_) => None,
+    };
+    if let Some(text) = parts.iter().map(text).collect::<Option<String>>() {
+        return text.into();
     }
     let part = |part: &UserPart| match part {
         UserPart::Text { text } => json!({ "type": "text", "text": text }),
-        UserPart::Image(shown) => image(shown),
+        UserPart::Image(Image { media_type, base64 }) => {
+            let url = format!("data:{media_type};base64,{base64}");
+            json!({ "type": "image_url", "image_url": { "url": url } })
+        }
     };
     parts.iter().map(part).collect()
-}
-
-pub(in crate::providers) fn image(Image { media_type, base64 }: &Image) -> Value {
-    let url = format!("data:{media_type};base64,{base64}");
-    json!({ "type": "image_url", "image_url": { "url": url } })
 }
 
 /// A conversation in which a model called what can't be a name is refused.

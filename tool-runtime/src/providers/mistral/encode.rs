@@ -8,9 +8,9 @@
 use serde_json::{Value, json};
 
 use super::decode::REASONING_OF;
-use crate::message::{AssistantPart, Message, ToolResult};
+use crate::message::{AssistantPart, Message, ToolResult, UserPart};
 use crate::models::{ChatRequest, WireNames};
-use crate::providers::chat::{call, content, image, set_options};
+use crate::providers::chat::{call, content, set_options};
 use crate::providers::codec::{EARLIER, IdRules, WireIds, set};
 
 pub(super) fn request(
@@ -43,7 +43,7 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
         match message {
             Message::System { .. } => {}
             Message::User { parts } => {
-                let content = content(message, parts);
+                let content = content(parts);
                 say(&mut said, json!({ "role": "user", "content": content }));
             }
             Message::Assistant { parts } => say(&mut said, assistant(message, parts, names, &ids)),
@@ -126,10 +126,10 @@ fn result(told: &ToolResult, names: &WireNames, ids: &WireIds<'_>) -> Value {
 fn shown(results: &[ToolResult], ids: &WireIds<'_>) -> Option<Value> {
     let of_result = |told: &ToolResult| {
         let text = format!("What call {} shows:", ids.wire(&told.call));
-        let pictures = told.images.iter().map(image).collect::<Vec<_>>();
-        [json!({ "type": "text", "text": text })].into_iter().chain(pictures)
+        let pictures = told.images.iter().cloned().map(UserPart::Image).collect::<Vec<_>>();
+        [UserPart::Text { text }].into_iter().chain(pictures)
     };
     let with_pictures = results.iter().filter(|told| !told.images.is_empty());
-    let content: Vec<_> = with_pictures.flat_map(of_result).collect();
-    (!content.is_empty()).then(|| json!({ "role": "user", "content": content }))
+    let parts: Vec<_> = with_pictures.flat_map(of_result).collect();
+    (!parts.is_empty()).then(|| json!({ "role": "user", "content": content(&parts) }))
 }

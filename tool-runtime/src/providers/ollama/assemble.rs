@@ -29,7 +29,7 @@ impl Assembler {
         }
     }
 
-    pub(super) fn hear(&mut self, more: Chunk, deltas: &mut Deltas<'_>) {
+    fn hear(&mut self, more: Chunk, deltas: &mut Deltas<'_>) {
         self.usage = more.usage().or(self.usage);
         self.reason =
             more.done_reason.filter(|reason| !reason.is_empty()).or_else(|| self.reason.take());
@@ -52,11 +52,6 @@ impl Assembler {
             self.calls.push(part);
         }
     }
-
-    pub(super) fn put_together(self) -> ChatReply {
-        let Self { thinking, text, calls, reason, usage, .. } = self;
-        put_together(thinking, text, calls, reason.as_deref(), usage)
-    }
 }
 
 impl Assemble for Assembler {
@@ -66,9 +61,10 @@ impl Assemble for Assembler {
     }
 
     fn finish(self) -> Result<ChatReply, Unreadable> {
-        match self.is_done {
-            true => Ok(self.put_together()),
-            false => Err(Unreadable::malformed("the stream ended before the reply did")),
+        let Self { thinking, text, calls, reason, usage, is_done, .. } = self;
+        match is_done {
+            true => Ok(put_together(thinking, text, calls, reason.as_deref(), usage)),
+            false => Err(Unreadable::malformed("it ended before the reply did")),
         }
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::assemble::Assembler;
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::Unreadable;
+use crate::providers::codec::{Assemble, Unreadable};
 
 /// Whose reasoning it is.
 pub(super) const REASONING_OF: &str = "ollama";
@@ -14,15 +14,17 @@ pub(super) const REASONING_OF: &str = "ollama";
 /// What came: of a stream, what it added.
 #[derive(Deserialize)]
 pub(super) struct Chunk {
+    #[serde(default)]
     pub(super) message: Said,
     #[serde(default)]
     pub(super) done: bool,
     pub(super) done_reason: Option<String>,
     prompt_eval_count: Option<u64>,
     eval_count: Option<u64>,
+    error: Option<Value>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 pub(super) struct Said {
     pub(super) content: Option<String>,
     pub(super) thinking: Option<String>,
@@ -40,11 +42,6 @@ pub(super) struct Call {
 pub(super) struct Function {
     pub(super) name: String,
     pub(super) arguments: Option<Value>,
-}
-
-#[derive(Deserialize)]
-struct Failure {
-    error: Value,
 }
 
 impl Chunk {
@@ -72,22 +69,21 @@ pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadab
         return Err(Unreadable::malformed("it is empty"));
     }
     let mut assembler = Assembler::new(names.clone());
-    assembler.hear(chunk(body)?, &mut |_| {});
-    Ok(assembler.put_together())
+    assembler.take(body, &mut |_| {})?;
+    assembler.finish()
 }
 
 pub(super) fn chunk(body: &str) -> Result<Chunk, Unreadable> {
-    if let Ok(Failure { error }) = serde_json::from_str(body)
-        && !error.is_null()
-    {
+    let chunk: Chunk =
+        serde_json::from_str(body).map_err(|error| Unreadable::malformed(error.to_string()))?;
+    match chunk.error {
+        None => Ok(chunk),
         // In the midst of a reply: at its start it would have had the status 500.
-        let failure = match error {
-            Value::String(text) => json!({ "type": "server_error", "message": text }),
-            other => other,
-        };
-        return Err(Unreadable::Failed(failure));
+        Some(Value::String(text)) => {
+            Err(Unreadable::Failed(json!({ "type": "server_error", "message": text })))
+        }
+        Some(other) => Err(Unreadable::Failed(other)),
     }
-    serde_json::from_str(body).map_err(|error| Unreadable::malformed(error.to_string()))
 }
 
 /// All that was said, as one reply.

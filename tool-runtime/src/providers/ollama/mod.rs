@@ -85,11 +85,40 @@ impl Client<OllamaChat> {
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
     pub fn from_env() -> Result<Self, ModelError> {
-        let told = |name: &str| std::env::var(name).ok().filter(|value| !value.trim().is_empty());
-        let variable =
-            |name: &str| told(name).or_else(|| name.ends_with("_BASE_URL").then(|| LOCAL.into()));
-        let found = Environment::from_variables("OLLAMA", variable)?;
+        Self::of(|name| std::env::var(name).ok())
+    }
+
+    fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
+        let told = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+        let local = |name: &str| name.ends_with("_BASE_URL").then(|| LOCAL.to_owned());
+        let found =
+            Environment::from_variables("OLLAMA", |name| told(name).or_else(|| local(name)))?;
         let base = found.base_url.as_deref().unwrap_or(LOCAL);
         Self::new(base, found.model).key(found.key).checked()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Ollama;
+
+    #[test]
+    fn the_environment_says_which_and_may_say_where() {
+        let read = |set: &[(&str, &str)]| {
+            let find = |name: &str| set.iter().find(|(known, _)| *known == name);
+            Ollama::of(|name| find(name).map(|(_, value)| (*value).to_owned()))
+        };
+        let unset = read(&[("OLLAMA_BASE_URL", "http://h:1")]).unwrap_err();
+        assert!(unset.to_string().contains("OLLAMA_MODEL"), "{unset}");
+        for (base, shown) in [
+            ("", "http://127.0.0.1:11434/api/chat"),
+            (" ", "http://127.0.0.1:11434/api/chat"),
+            ("http://h:1/", "http://h:1/api/chat"),
+        ] {
+            let model = read(&[("OLLAMA_MODEL", "m"), ("OLLAMA_BASE_URL", base)]).unwrap();
+            assert!(format!("{model:?}").contains(shown), "{model:?}");
+        }
+        let local = read(&[("OLLAMA_MODEL", "m")]).unwrap();
+        assert!(format!("{local:?}").contains("127.0.0.1:11434"));
     }
 }

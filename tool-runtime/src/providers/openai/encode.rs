@@ -25,7 +25,7 @@ pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) 
 fn message(message: &Message, names: &WireNames, with_reasoning: bool) -> Vec<Value> {
     match message {
         Message::System { text } => vec![json!({ "role": "system", "content": text })],
-        Message::User { parts } => vec![json!({ "role": "user", "content": content(message, parts) })],
+        Message::User { parts } => vec![json!({ "role": "user", "content": content(parts) })],
         Message::Assistant { parts } => {
             let mut said = assistant(message, parts, names);
             if with_reasoning && let Some(members) = said.as_object_mut() {

@@ -31,7 +31,7 @@ fn unreadable(message: &Value) -> Option<&'static str> {
     let is_base64 = |image: &Value| {
         let text = image.as_str().unwrap_or_default();
         let sign = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-        !text.is_empty() && text.len() % 4 == 0 && text.bytes().all(sign)
+        !text.is_empty() && text.len().is_multiple_of(4) && text.bytes().all(sign)
     };
     let is_call = |call: &Value| {
         call["id"].is_string()

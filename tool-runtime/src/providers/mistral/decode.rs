@@ -56,7 +56,9 @@ impl Spoken {
             deltas(Delta::Reasoning(&text));
         }
         match self.0.last_mut() {
-            Some(Piece::Thought(thought)) if is_first && thought.get("closed").is_none() => {
+            Some(Piece::Thought(thought))
+                if is_first && thought.get("closed") != Some(&Value::Bool(true)) =>
+            {
                 go_on(thought, more);
             }
             _ => self.0.push(Piece::Thought(more)),

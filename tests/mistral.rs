@@ -6,10 +6,6 @@ mod canned;
 mod histories;
 #[path = "mistral/pairing.rs"]
 mod pairing;
-#[path = "support/recorded.rs"]
-mod recorded;
-#[path = "support/streamed.rs"]
-mod streamed;
 #[path = "mistral/streams.rs"]
 mod streams;
 

@@ -6,10 +6,6 @@ mod canned;
 mod histories;
 #[path = "ollama/pairing.rs"]
 mod pairing;
-#[path = "support/recorded.rs"]
-mod recorded;
-#[path = "support/streamed.rs"]
-mod streamed;
 #[path = "ollama/streams.rs"]
 mod streams;
 

@@ -2,6 +2,8 @@
 
 #[path = "support/canned.rs"]
 mod canned;
+#[path = "openai/cassette.rs"]
+mod cassette;
 #[path = "openai/faults.rs"]
 mod faults;
 #[path = "openai/retries.rs"]

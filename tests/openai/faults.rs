@@ -11,26 +11,37 @@ use tool_runtime::{
 
 use crate::KEY;
 use crate::server::{Reply, Server};
+use crate::streamed::streamed;
 
-/// What a client with a key makes of this reply.
-async fn ask(reply: Reply) -> Result<ChatReply, ModelError> {
+/// What a client with a key makes of this reply, which it wants as a whole or as a stream.
+async fn ask_for(is_streamed: bool, reply: Reply) -> Result<ChatReply, ModelError> {
     let server = Server::start([reply]).await;
     let model = OpenAi::new(server.base_url(), "m").key(KEY).retries(0);
-    let answer = model.reply(ChatRequest::new(&[Message::user("Hello")])).await;
+    let answer = match is_streamed {
+        true => streamed(&model).await.0,
+        false => model.reply(ChatRequest::new(&[Message::user("Hello")])).await,
+    };
     if let Err(error) = &answer {
         assert!(!format!("{error} {error:?} {model:?}").contains(KEY), "{error:?}");
     }
     answer
 }
 
+async fn ask(reply: Reply) -> Result<ChatReply, ModelError> {
+    ask_for(false, reply).await
+}
+
 #[tokio::test]
 async fn a_refusal_names_status_and_body() {
     for status in [400, 401, 404, 429, 500, 503] {
-        let error = ask(Reply::new(status, "because of this")).await.unwrap_err();
-        assert!(matches!(&error, ModelError::Refused(refusal) if refusal.status == status));
-        let shown = error.to_string();
-        assert!(shown.contains(&format!("status {status}: because of this")), "{shown}");
-        assert!(shown.contains("/v1/chat/completions"), "{shown}");
+        for is_streamed in [false, true] {
+            let reply = Reply::new(status, "because of this");
+            let error = ask_for(is_streamed, reply).await.unwrap_err();
+            assert!(matches!(&error, ModelError::Refused(refusal) if refusal.status == status));
+            let shown = error.to_string();
+            assert!(shown.contains(&format!("status {status}: because of this")), "{shown}");
+            assert!(shown.contains("/v1/chat/completions"), "{shown}");
+        }
     }
 }
 
@@ -53,10 +64,13 @@ async fn a_redirect_is_not_followed() {
     for status in [301, 302, 303, 307, 308] {
         let target = Server::start([Reply::message(json!({ "content": "Hi" }))]).await;
         let header = format!("location: {}", target.base_url());
-        let error = ask(Reply::with_header(status, &header, "moved")).await.unwrap_err();
-        let expected = format!("status {status}: it redirects to {} moved", target.base_url());
-        assert!(error.to_string().ends_with(&expected), "{error}");
-        assert!(target.requests().is_empty());
+        for is_streamed in [false, true] {
+            let reply = Reply::with_header(status, &header, "moved");
+            let error = ask_for(is_streamed, reply).await.unwrap_err();
+            let expected = format!("status {status}: it redirects to {} moved", target.base_url());
+            assert!(error.to_string().ends_with(&expected), "{error}");
+            assert!(target.requests().is_empty());
+        }
     }
 }
 
@@ -77,32 +91,76 @@ async fn what_is_no_completion_is_named() {
     }
 }
 
+/// A body of spaces is one long line, one of comments has no message, and
+/// one of messages says nothing.
 #[tokio::test]
 async fn a_body_without_an_end_is_given_up() {
-    let error = ask(Reply::Endless).await.unwrap_err();
-    let ModelError::Malformed { reason, body } = &error else { panic!("{error:?}") };
-    assert!(reason.contains("longer than"), "{reason}");
-    assert!(body.len() < 5_000);
+    let comment = format!(": {}\n", "wait".repeat(1_000));
+    let chunk = format!("data: {{\"choices\": [], \"pad\": \"{}\"}}\n\n", "x".repeat(4_000));
+    for filler in [" ", &comment, &chunk] {
+        for is_streamed in [false, true] {
+            let reply = Reply::Endless(filler.repeat((1 << 16) / filler.len()));
+            let error = ask_for(is_streamed, reply).await.unwrap_err();
+            let ModelError::Malformed { reason, body } = &error else { panic!("{error:?}") };
+            assert!(reason.contains("longer than"), "{filler:?}: {reason}");
+            assert!(body.len() < 5_000);
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_stream_is_named() {
+    let whole = json!({ "choices": [{ "message": { "content": "Hello" } }] }).to_string();
+    let json = "content-type: application/json; charset=utf-8";
+    let events = "content-type: text/event-stream";
+    for (header, body, reason) in [
+        ("content-type: text/html", "<!DOCTYPE html><h1>Sign in</h1>", "Sign in"),
+        (events, "", "ended before"),
+        (events, ": wait\n\n", "ended before"),
+        (events, &whole, "ended before"),
+        (json, "{", "EOF"),
+        (json, r#"{"error": {"message": "no room"}}"#, "it reports an error, no room"),
+        (events, "data: {\"choices\": [{\"delta\": {\"content\": 5}}]}\n\n", "data did not match"),
+        (events, "data: \"half\n\n", "EOF"),
+    ] {
+        let error = ask_for(true, Reply::with_header(200, header, body)).await.unwrap_err();
+        assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");
+        assert!(error.to_string().contains(reason), "{body}: {error}");
+    }
+    // A server that knows no streams.
+    let reply = ask_for(true, Reply::with_header(200, json, &whole)).await;
+    assert_eq!(reply.unwrap(), ChatReply::text("Hello"));
 }
 
 #[tokio::test]
 async fn a_connection_that_breaks_is_unreachable() {
     let cut = "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"choices\": [";
-    for bytes in ["", "HTTP/1.1 200 O", cut, "this is no HTTP\r\n\r\n"] {
-        let error = ask(Reply::Bytes(bytes.into())).await.unwrap_err();
-        assert!(matches!(error, ModelError::Unreachable { .. }), "{bytes:?}: {error:?}");
-        assert!(error.source().is_some());
+    let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\ndata:";
+    for bytes in ["", "HTTP/1.1 200 O", cut, chunked, "this is no HTTP\r\n\r\n"] {
+        for is_streamed in [false, true] {
+            let error = ask_for(is_streamed, Reply::Bytes(bytes.into())).await.unwrap_err();
+            assert!(matches!(error, ModelError::Unreachable { .. }), "{bytes:?}: {error:?}");
+            assert!(error.source().is_some());
+        }
     }
 }
 
 #[tokio::test]
 async fn a_silent_server_is_left_after_the_limit() {
     let limit = Duration::from_millis(50);
-    let server = Server::start([Reply::Never]).await;
-    let model = OpenAi::new(server.base_url(), "m").timeout(limit);
-    let error = model.reply(ChatRequest::new(&[])).await.unwrap_err();
-    assert!(matches!(error, ModelError::Timeout { limit: named, .. } if named == limit));
-    assert!(error.to_string().contains("50ms"), "{error}");
+    for is_streamed in [false, true] {
+        // Says nothing, or goes on for ever without saying anything.
+        for reply in [Reply::Never, Reply::Slow(": wait\n")] {
+            let server = Server::start([reply]).await;
+            let model = OpenAi::new(server.base_url(), "m").timeout(limit);
+            let error = match is_streamed {
+                true => streamed(&model).await.0.unwrap_err(),
+                false => model.reply(ChatRequest::new(&[])).await.unwrap_err(),
+            };
+            assert!(matches!(error, ModelError::Timeout { limit: named, .. } if named == limit));
+            assert!(error.to_string().contains("50ms"), "{error}");
+        }
+    }
 }
 
 #[tokio::test]

@@ -3,10 +3,12 @@
 use std::future::pending;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::time::sleep;
 
 pub struct Server {
     address: SocketAddr,
@@ -25,8 +27,10 @@ pub struct Request {
 pub enum Reply {
     /// These bytes, and then the connection is closed.
     Bytes(String),
-    /// A status of success and a body without an end.
-    Endless,
+    /// A status of success and then this, again and again.
+    Endless(String),
+    /// The same, a little at a time.
+    Slow(&'static str),
     /// The connection stays open and nothing is sent.
     Never,
 }
@@ -111,6 +115,8 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Request {
     request
 }
 
+const ENDLESS: &[u8] = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n";
+
 /// A client that hangs up early is part of what is tested.
 async fn answer(stream: &mut TcpStream, reply: Reply) {
     match reply {
@@ -118,9 +124,15 @@ async fn answer(stream: &mut TcpStream, reply: Reply) {
             let _ = stream.write_all(bytes.as_bytes()).await;
             let _ = stream.shutdown().await;
         }
-        Reply::Endless => {
-            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n").await;
-            while stream.write_all(&[b' '; 1 << 16]).await.is_ok() {}
+        Reply::Endless(more) => {
+            let _ = stream.write_all(ENDLESS).await;
+            while stream.write_all(more.as_bytes()).await.is_ok() {}
+        }
+        Reply::Slow(more) => {
+            let _ = stream.write_all(ENDLESS).await;
+            while stream.write_all(more.as_bytes()).await.is_ok() {
+                sleep(Duration::from_millis(5)).await;
+            }
         }
         Reply::Never => pending().await,
     }

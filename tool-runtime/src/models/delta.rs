@@ -28,7 +28,7 @@ pub enum Delta<'a> {
 pub type Deltas<'a> = dyn for<'d> FnMut(Delta<'d>) + Send + 'a;
 
 /// Tells of a reply that is there as a whole.
-pub(super) fn tell(parts: &[AssistantPart], deltas: &mut Deltas<'_>) {
+pub(crate) fn tell(parts: &[AssistantPart], deltas: &mut Deltas<'_>) {
     let mut calls = 0..;
     for part in parts {
         match part {

@@ -2,7 +2,7 @@
 //!
 //! Nothing here knows a provider; [`ScriptedModel`] needs none.
 
-mod delta;
+pub(crate) mod delta;
 mod error;
 pub(crate) mod history;
 mod names;

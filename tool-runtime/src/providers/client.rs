@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::{sleep, timeout};
 
-use super::codec::{Assemble, Codec, Unreadable, merge, message_of};
+use super::codec::{Assemble, Codec, Framing, Unreadable, merge, message_of};
 use super::endpoint::Endpoint;
 use super::frames::{Frames, TooLong};
 use super::refusal::{kind, refusal};
@@ -13,6 +13,7 @@ use super::retry::pause_before_next;
 use super::transport::{
     CONNECT, Headers, HttpBody, HttpReply, HttpRequest, Transport, TransportError, Web,
 };
+use crate::models::delta::tell;
 use crate::models::history::answered;
 use crate::models::{
     ChatModel, ChatReply, ChatRequest, Deltas, ModelError, Refusal, RefusalKind, WireNames,
@@ -222,33 +223,52 @@ impl<C: Codec> Client<C> {
         text(bytes)
     }
 
+    fn read(&self, body: &str, names: &WireNames) -> Result<ChatReply, ModelError> {
+        self.codec.decode(body, names).map_err(|error| self.unreadable(error, body))
+    }
+
+    /// Some servers know no streams, and send the whole.
     async fn streamed(
         &self,
-        mut body: HttpBody,
+        reply: HttpReply,
         names: WireNames,
         deltas: &mut Deltas<'_>,
     ) -> Result<ChatReply, ModelError> {
+        let kind = reply.headers.get("content-type").unwrap_or_default();
+        if C::FRAMING == Framing::Events && kind.starts_with("application/json") {
+            let reply = self.read(&self.whole(reply.body).await?, &names)?;
+            tell(&reply.parts, deltas);
+            return Ok(reply);
+        }
+        let mut body = reply.body;
         let mut frames = Frames::new(C::FRAMING, MOST_BYTES);
         let mut assembler = self.codec.assembler(names);
         let mut came = 0;
+        // For an error: what came before the first message, and the last message.
+        let (mut start, mut last) = (Vec::new(), String::new());
         while let Some(piece) = body.next().await.map_err(|error| self.failed(error))? {
             came += piece.len();
             let whole = frames.feed(&piece).map_err(|TooLong| too_long(&piece))?;
             // Frames may each be short and never end.
-            if came > 8 * MOST_BYTES {
+            if came > 4 * MOST_BYTES {
                 return Err(too_long(&piece));
             }
+            if last.is_empty() && start.len() < MOST_OF_BODY {
+                start.extend_from_slice(&piece);
+            }
             for message in whole {
-                let message = text(message)?;
-                let taken = assembler.take(&message, deltas);
-                taken.map_err(|error| self.unreadable(error, &message))?;
+                last = text(message)?;
+                let taken = assembler.take(&last, deltas);
+                taken.map_err(|error| self.unreadable(error, &last))?;
             }
         }
-        let mut last = String::new();
         if let Some(message) = frames.end() {
             last = text(message)?;
             let taken = assembler.take(&last, deltas);
             taken.map_err(|error| self.unreadable(error, &last))?;
+        }
+        if last.is_empty() {
+            last = String::from_utf8_lossy(&start).into_owned();
         }
         assembler.finish().map_err(|error| self.unreadable(error, &last))
     }
@@ -325,7 +345,7 @@ impl<C: Codec> ChatModel for Client<C> {
         let sent = self.sent(request, &names, false)?;
         let asked = self.tried(|| async { self.whole(self.open(&sent).await?.body).await });
         let body = timeout(self.limit, asked).await.map_err(|_| self.late(self.limit))??;
-        self.codec.decode(&body, &names).map_err(|error| self.unreadable(error, &body))
+        self.read(&body, &names)
     }
 
     async fn stream(
@@ -337,7 +357,7 @@ impl<C: Codec> ChatModel for Client<C> {
         let sent = self.sent(request, &names, true)?;
         let streamed = async {
             let reply = self.tried(|| self.open(&sent)).await?;
-            self.streamed(reply.body, names, deltas).await
+            self.streamed(reply, names, deltas).await
         };
         timeout(self.limit, streamed).await.map_err(|_| self.late(self.limit))?
     }

@@ -5,6 +5,8 @@
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
+#[cfg(feature = "cassette")]
+mod cassette;
 #[cfg(any(feature = "mistral", feature = "openai"))]
 mod chat;
 mod client;
@@ -23,6 +25,8 @@ mod transport;
 
 #[cfg(feature = "anthropic")]
 pub use anthropic::{Anthropic, AnthropicMessages};
+#[cfg(feature = "cassette")]
+pub use cassette::Cassette;
 pub use client::Client;
 #[cfg(feature = "mistral")]
 pub use mistral::{Mistral, MistralChat};

@@ -37,13 +37,10 @@ impl<B: Build> Parser<'_, '_, B> {
         loop {
             let start = at;
             at = self.source.skip_blanks(at);
-            if let Some((end, _)) = self.source.comment(at)
-                && self.fuel > 0
-            {
-                at = end;
-            }
+            let comment = self.source.comment(at).filter(|_| self.fuel > 0);
+            at = comment.map_or(at, |(end, _)| end);
             self.burn(start, at);
-            if at == start || self.fuel == 0 {
+            if comment.is_none() {
                 return at;
             }
         }
@@ -212,7 +209,7 @@ impl<B: Build> Parser<'_, '_, B> {
         let is_quoted = self.source.quote(start).is_some();
         let value = self.value_begins(colon);
         let parts = self.stack.last().map(|frame| &frame.parts);
-        let known = parts.and_then(|parts| {
+        let known = parts.filter(|parts| !parts.is_empty()).and_then(|parts| {
             let bare = key.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
             Keys::knows(parts, bare)
         });
@@ -329,14 +326,26 @@ pub(super) fn bare_key_len(text: &str) -> usize {
 
 /// The same, if it is short and all of it is ASCII, as is what follows.
 pub(super) fn ascii_key_len(text: &str) -> Option<usize> {
-    let is_plain = |byte: u8| {
-        byte.is_ascii_alphanumeric()
-            || matches!(byte, b'_' | b'-' | b'.' | b'$' | b'@' | b'/' | b' ')
-    };
-    let end = |&byte: &u8| !is_plain(byte);
-    let len = text.as_bytes().iter().take(KEY).position(end)?;
-    text.as_bytes().get(len)?.is_ascii().then_some(len)
+    let bytes = text.as_bytes();
+    let goes_on = |byte: &u8| IN_ASCII_KEY.get(usize::from(*byte)).copied().unwrap_or(false);
+    let len = bytes.iter().take(KEY).position(|byte| !goes_on(byte))?;
+    bytes.get(len)?.is_ascii().then_some(len)
 }
+
+/// Each byte's answer: most keys of damaged text are read by this.
+const IN_ASCII_KEY: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        #[expect(clippy::indexing_slicing, reason = "checked when it is compiled")]
+        {
+            table[byte as usize] = byte.is_ascii_alphanumeric()
+                || matches!(byte, b'_' | b'-' | b'.' | b'$' | b'@' | b'/' | b' ');
+        }
+        byte += 1;
+    }
+    table
+};
 
 /// What a key without quotes is made of.
 pub(super) fn is_bare_key(c: char) -> bool {

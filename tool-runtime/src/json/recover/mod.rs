@@ -73,20 +73,27 @@ pub(super) fn resume(
 }
 
 /// Whether `fix` may be taken after `count` others.
+#[inline]
 pub(super) fn allow(options: &Options, fix: &Fix, count: usize) -> Result<(), Refusal> {
+    let is_allowed = fix.level() <= options.max_level
+        && fix.risk() <= options.max_risk
+        && count < options.max_fixes;
+    if is_allowed { Ok(()) } else { Err(not_allowed(options, fix)) }
+}
+
+#[cold]
+fn not_allowed(options: &Options, fix: &Fix) -> Refusal {
     let limit = if fix.level() > options.max_level {
         "no repair of this level is allowed".to_owned()
     } else if fix.risk() > options.max_risk {
         "no repair of this risk is allowed".to_owned()
-    } else if count >= options.max_fixes {
+    } else {
         match options.max_fixes {
             0 => "no repair is allowed".to_owned(),
             1 => "only one repair is allowed".to_owned(),
             most => format!("only {most} repairs are allowed"),
         }
-    } else {
-        return Ok(());
     };
     let what = format!("{limit}: {}", fix.kind.advice());
-    Err(Refusal::new(UnreadableKind::Limit, fix.span.start, what))
+    Refusal::new(UnreadableKind::Limit, fix.span.start, what)
 }

@@ -212,8 +212,11 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
     }
 
     pub(super) fn is_ellipsis(&self) -> bool {
-        let rest = self.source.rest_bytes(self.at);
-        rest.starts_with(b"...") || rest.starts_with("…".as_bytes())
+        match self.source.byte(self.at) {
+            Some(b'.') => self.source.rest_bytes(self.at).starts_with(b"..."),
+            Some(0xE2) => self.source.char(self.at) == Some('…'),
+            _ => false,
+        }
     }
 
     pub(super) fn ellipsis(&self) -> Refusal {

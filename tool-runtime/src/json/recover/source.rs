@@ -92,11 +92,14 @@ impl<'t> Source<'t> {
     }
 
     /// The sign of JSON at `at` and its length; full-width ones are the same signs.
+    #[inline]
     pub(super) fn sign(&self, at: usize) -> Option<(u8, usize)> {
         let byte = self.byte(at)?;
-        if byte.is_ascii() {
-            return Some((byte, 1));
-        }
+        if byte.is_ascii() { Some((byte, 1)) } else { self.wide_sign(at) }
+    }
+
+    #[cold]
+    fn wide_sign(&self, at: usize) -> Option<(u8, usize)> {
         let c = self.char(at)?;
         let sign = match c {
             '：' => b':',
@@ -115,12 +118,20 @@ impl<'t> Source<'t> {
     }
 
     /// The quote at `at`: what closes it, and its length.
+    #[inline]
     pub(super) fn quote(&self, at: usize) -> Option<(Family, usize)> {
-        let byte = self.byte(at)?;
-        // Nearly all are, and to decode a character takes longer.
-        if byte.is_ascii() {
-            return Some((Family::of(char::from(byte))?, 1));
+        // Nearly all are ASCII, and to decode a character takes longer.
+        match self.byte(at)? {
+            b'"' => Some((Family::Double, 1)),
+            b'\'' => Some((Family::Single, 1)),
+            b'`' => Some((Family::Backtick, 1)),
+            byte if byte.is_ascii() => None,
+            _ => self.wide_quote(at),
         }
+    }
+
+    #[cold]
+    fn wide_quote(&self, at: usize) -> Option<(Family, usize)> {
         let c = self.char(at)?;
         Some((Family::of(c)?, c.len_utf8()))
     }
@@ -138,7 +149,12 @@ impl<'t> Source<'t> {
     }
 
     /// The end of the comment at `at`, and whether it was ended.
+    #[inline]
     pub(super) fn comment(&self, at: usize) -> Option<(usize, bool)> {
+        matches!(self.byte(at)?, b'/' | b'#').then(|| self.comment_end(at))?
+    }
+
+    fn comment_end(&self, at: usize) -> Option<(usize, bool)> {
         let line = |at: usize| {
             let len = self.rest_bytes(at).iter().position(|&byte| byte == b'\n');
             (len.map_or_else(|| self.end(), |len| at + len), true)

@@ -1,0 +1,251 @@
+//! What providers send, file by file: `fixtures/<provider>/<case>/`.
+//!
+//! - `reply.json`: a whole reply; `stream.sse` or `stream.jsonl`: the same one streamed; either may be
+//!   missing. `expected.json`: what both come to, as our `ChatReply` is written.
+//! - `error.json`: a refusal: its status, headers and body, and what is made of it.
+//! - `failed.json` beside a stream: the kind of refusal, or a part of the reason, with which it ends.
+//!
+//! The official clients read the same files: `fixtures/clients.py`.
+
+#[path = "support/canned.rs"]
+mod canned;
+#[path = "support/streamed.rs"]
+mod streamed;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use canned::{Canned, Reply};
+use serde::Deserialize;
+use serde_json::Value;
+use streamed::{cuts, streamed};
+use tool_runtime::providers::{Anthropic, Headers, Mistral, Ollama, OpenAi};
+use tool_runtime::{AssistantPart, ChatModel, ChatReply, ChatRequest, Message, ModelError};
+
+const BASE: &str = "https://models.invalid/v1";
+
+type Client = fn(Canned) -> Box<dyn ChatModel>;
+
+/// The providers that have fixtures, and our clients.
+const PROVIDERS: [(&str, Client); 4] = [
+    ("anthropic", |canned| Box::new(Anthropic::new(BASE, "m").retries(0).transport(canned))),
+    ("mistral", |canned| Box::new(Mistral::new(BASE, "m").retries(0).transport(canned))),
+    ("ollama", |canned| Box::new(Ollama::new(BASE, "m").retries(0).transport(canned))),
+    ("openai", |canned| Box::new(OpenAi::new(BASE, "m").retries(0).transport(canned))),
+];
+
+/// One folder.
+struct Case {
+    folder: PathBuf,
+    model: Client,
+}
+
+impl Case {
+    fn all() -> Vec<Self> {
+        let of = |(provider, model): (&str, _)| {
+            let mut cases: Vec<_> = folders(&root().join(provider))
+                .into_iter()
+                .map(|folder| Self { folder, model })
+                .collect();
+            cases.sort_by(|one, other| one.folder.cmp(&other.folder));
+            assert!(!cases.is_empty(), "{provider} has no fixtures");
+            cases
+        };
+        PROVIDERS.into_iter().flat_map(of).collect()
+    }
+
+    fn file(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.folder.join(name)).ok()
+    }
+
+    fn json<T: for<'a> Deserialize<'a>>(&self, name: &str) -> Option<T> {
+        let read = |text: String| serde_json::from_str(&text);
+        let read = self.file(name).map(read);
+        read.transpose().unwrap_or_else(|error| panic!("{}/{name}: {error}", self.name()))
+    }
+
+    fn stream(&self) -> Option<String> {
+        self.file("stream.sse").or_else(|| self.file("stream.jsonl"))
+    }
+
+    fn name(&self) -> String {
+        self.folder.strip_prefix(root()).unwrap().display().to_string()
+    }
+
+    fn model(&self, reply: Reply) -> Box<dyn ChatModel> {
+        (self.model)(Canned::new([reply]))
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
+}
+
+fn folders(below: &Path) -> Vec<PathBuf> {
+    let entries =
+        fs::read_dir(below).unwrap_or_else(|error| panic!("{}: {error}", below.display()));
+    entries.map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()).collect()
+}
+
+#[test]
+fn every_folder_is_played() {
+    let there: BTreeSet<_> = folders(&root())
+        .iter()
+        .map(|folder| folder.file_name().unwrap().to_str().unwrap().to_owned())
+        .collect();
+    assert_eq!(there, PROVIDERS.map(|(name, _)| name.to_owned()).into());
+    for case in Case::all() {
+        let [reply, stream, error] =
+            [case.file("reply.json"), case.stream(), case.file("error.json")];
+        let [expected, failed] = [case.file("expected.json"), case.file("failed.json")];
+        let is_reply = expected.is_some() && (reply.is_some() || stream.is_some());
+        let is_failure = failed.is_some() && stream.is_some();
+        let kinds = [is_reply, is_failure, error.is_some()];
+        assert_eq!(kinds.iter().filter(|is| **is).count(), 1, "{}: what is it?", case.name());
+    }
+}
+
+#[tokio::test]
+async fn whole_replies() {
+    for case in Case::all() {
+        let (Some(body), Some(expected)) =
+            (case.file("reply.json"), case.json::<ChatReply>("expected.json"))
+        else {
+            continue;
+        };
+        let messages = [Message::user("Hello")];
+        let model = case.model(Reply::text(200, &body));
+        let reply = model.reply(ChatRequest::new(&messages)).await;
+        let reply = reply.unwrap_or_else(|error| panic!("{}: {error}", case.name()));
+        assert_eq!(reply, expected, "{}: {}", case.name(), serde_json::to_string(&reply).unwrap());
+    }
+}
+
+/// Wherever they are cut they come to the same, and what is told on the way is what is said in the end.
+#[tokio::test]
+async fn streamed_replies() {
+    for case in Case::all() {
+        let (Some(text), Some(expected)) = (case.stream(), case.json::<ChatReply>("expected.json"))
+        else {
+            continue;
+        };
+        let said = Message::Assistant { parts: expected.parts.clone() };
+        let calls: Vec<_> = said
+            .calls()
+            .map(|call| [call.name.clone(), call.arguments.to_text().into_owned()])
+            .collect();
+        let thought: String = expected
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                AssistantPart::Reasoning(thought) => Some(thought.text.as_str()),
+                _ => None,
+            })
+            .collect();
+        for pieces in cuts(text.as_bytes()) {
+            let (reply, told) = streamed(&*case.model(Reply::new(200, pieces))).await;
+            let reply = reply.unwrap_or_else(|error| panic!("{}: {error}", case.name()));
+            let shown = || serde_json::to_string(&reply).unwrap();
+            assert_eq!(reply, expected, "{}: {}", case.name(), shown());
+            assert_eq!(told.text, said.text(), "{}", case.name());
+            assert_eq!(told.calls.len(), calls.len(), "{}", case.name());
+            for (told, call) in told.calls.iter().zip(&calls) {
+                assert_eq!(told[0], call[0], "{}", case.name());
+                assert!(is_same(&told[1], &call[1]), "{}: {told:?} {call:?}", case.name());
+            }
+            assert_eq!(told.reasoning, thought, "{}", case.name());
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Refused {
+    status: u16,
+    #[serde(default)]
+    headers: std::collections::BTreeMap<String, String>,
+    body: Value,
+    kind: String,
+    request_id: Option<String>,
+    /// In seconds.
+    retry_after: Option<f64>,
+}
+
+/// The same whether a whole reply was wanted or a stream.
+#[tokio::test]
+async fn refusals() {
+    for case in Case::all() {
+        let Some(told) = case.json::<Refused>("error.json") else { continue };
+        let body = told.body.as_str().map_or_else(|| told.body.to_string(), ToOwned::to_owned);
+        for is_streamed in [false, true] {
+            let mut reply = Reply::text(told.status, &body);
+            reply.headers = told.headers.clone().into_iter().collect::<Headers>();
+            let canned = Canned::new([reply]);
+            let model = (case.model)(canned.clone());
+            let error = match is_streamed {
+                true => streamed(&*model).await.0,
+                false => model.reply(ChatRequest::new(&[Message::user("Hello")])).await,
+            };
+            let error = error.unwrap_err();
+            assert_eq!(canned.requests().len(), 1, "{}", case.name());
+            let ModelError::Refused(refusal) = &error else { panic!("{}: {error}", case.name()) };
+            assert_eq!(format!("{:?}", refusal.kind), told.kind, "{}", case.name());
+            assert_eq!(refusal.status, told.status, "{}", case.name());
+            assert_eq!(refusal.request_id, told.request_id, "{}", case.name());
+            let pause = refusal.retry_after.map(|pause| pause.as_secs_f64());
+            assert_eq!(pause, told.retry_after, "{}", case.name());
+        }
+    }
+}
+
+#[derive(Deserialize)]
+struct Failed {
+    kind: Option<String>,
+    reason: Option<String>,
+}
+
+#[tokio::test]
+async fn streams_that_fail() {
+    for case in Case::all() {
+        let (Some(text), Some(told)) = (case.stream(), case.json::<Failed>("failed.json")) else {
+            continue;
+        };
+        assert!(told.kind.is_some() || told.reason.is_some(), "{}", case.name());
+        for pieces in cuts(text.as_bytes()) {
+            let error = streamed(&*case.model(Reply::new(200, pieces))).await.0.unwrap_err();
+            if let Some(kind) = &told.kind {
+                let ModelError::Refused(refusal) = &error else {
+                    panic!("{}: {error}", case.name())
+                };
+                assert_eq!(format!("{:?}", refusal.kind), *kind, "{}", case.name());
+            }
+            let reason = told.reason.as_deref().unwrap_or_default();
+            assert!(error.to_string().contains(reason), "{}: {error}", case.name());
+        }
+    }
+}
+
+/// Where a provider sends an object in pieces, its blanks are lost in the object.
+fn is_same(one: &str, other: &str) -> bool {
+    let read = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let is_nothing = |text: &str| text.is_empty() || text == "{}";
+    one == other || read(one) == read(other) || is_nothing(one) && is_nothing(other)
+}
+
+/// Half of a stream is no reply.
+#[tokio::test]
+async fn streams_that_break_off() {
+    for case in Case::all() {
+        let (Some(text), Some(_)) = (case.stream(), case.file("expected.json")) else { continue };
+        for at in 0..text.len() / 2 {
+            let (reply, _) =
+                streamed(&*case.model(Reply::new(200, vec![text.as_bytes()[..at].to_vec()]))).await;
+            assert!(
+                reply.is_err(),
+                "{} is whole after {at} bytes of {}: {reply:?}",
+                case.name(),
+                text.len()
+            );
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! Recordings of a server on this machine, played again without it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tool_runtime::providers::{Cassette, OpenAi, Web};
+use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError};
+
+use crate::KEY;
+use crate::server::{Reply, Server};
+use crate::streamed::streamed;
+
+/// A folder of one test's own.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("cassette-{name}"));
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.join("tape.json")
+    }
+
+    fn text(&self) -> String {
+        fs::read_to_string(self.file()).unwrap()
+    }
+}
+
+fn client(base: &str, cassette: &Cassette) -> OpenAi {
+    OpenAi::new(base, "m").key(KEY).retries(0).transport(cassette.clone())
+}
+
+async fn ask(model: &OpenAi, text: &str) -> Result<ChatReply, ModelError> {
+    model.reply(ChatRequest::new(&[Message::user(text)])).await
+}
+
+fn said(text: &str) -> Reply {
+    Reply::message(json!({ "content": text }))
+}
+
+fn chunks(texts: &[&str]) -> Reply {
+    let chunk = |delta: &str, finish: Value| {
+        let choice = json!({ "index": 0, "delta": { "content": delta }, "finish_reason": finish });
+        format!("data: {}\n\n", json!({ "choices": [choice] }))
+    };
+    let mut body: String = texts.iter().map(|text| chunk(text, Value::Null)).collect();
+    body += &chunk("", "stop".into());
+    Reply::with_header(200, "content-type: text/event-stream\r\nset-cookie: session=1", &body)
+}
+
+#[tokio::test]
+async fn what_was_recorded_is_played_in_any_order() {
+    let folder = Folder::new("any_order");
+    let server = Server::start([said("one"), said("two"), chunks(&["th", "ree"])]).await;
+    let base = server.base_url();
+    let recorder = Cassette::record(folder.file(), Web::new());
+    let model = client(&base, &recorder);
+    for text in ["one", "two"] {
+        assert_eq!(ask(&model, text).await.unwrap(), ChatReply::text(text));
+    }
+    assert_eq!(streamed(&model).await.0.unwrap(), ChatReply::text("three"));
+    assert_eq!(recorder.unplayed(), 0);
+    drop(server);
+
+    let player = Cassette::replay(folder.file()).unwrap();
+    let model = client(&base, &player);
+    assert_eq!(player.unplayed(), 3);
+    let (reply, told) = streamed(&model).await;
+    assert_eq!((reply.unwrap(), told.text), (ChatReply::text("three"), "three".into()));
+    for text in ["two", "one"] {
+        assert_eq!(ask(&model, text).await.unwrap(), ChatReply::text(text));
+    }
+    assert_eq!(player.unplayed(), 0);
+}
+
+#[tokio::test]
+async fn no_secret_gets_into_a_file() {
+    let folder = Folder::new("secrets");
+    let arguments = json!({ "name": "\"Ann\\Bo\"" });
+    let echo = format!("your key is {KEY}, \"Ann\\Bo\" lives here, {arguments}");
+    let server = Server::start([chunks(&[&echo])]).await;
+    let base = server.base_url().replace("http://", "http://user:pass-word@");
+    let base = format!("{base}?token=abcdefgh");
+    let cassette = |cassette: Cassette| cassette.scrub("\"Ann\\Bo\"").scrub("").scrub("Ann");
+    let recorder = cassette(Cassette::record(folder.file(), Web::new()));
+    let model =
+        client(&base, &recorder).header("x-project", "project-zebra").header("x-debug", "1");
+    let messages = [Message::user("I am \"Ann\\Bo\" of project-zebra, number 1")];
+    let mut ignore = |_: tool_runtime::Delta<'_>| {};
+    let recorded = model.stream(ChatRequest::new(&messages), &mut ignore).await.unwrap();
+    assert!(recorded.parts.iter().any(|part| format!("{part:?}").contains(KEY)));
+
+    let text = folder.text();
+    for secret in [KEY, "Ann", "zebra", "session=1", "pass-word", "abcdefgh", "Bearer"] {
+        assert!(!text.contains(secret), "{secret} is in {text}");
+    }
+    assert!(text.contains("number 1"), "{text}");
+    assert!(!format!("{recorder:?}").contains("Ann"));
+
+    let player = cassette(Cassette::replay(folder.file()).unwrap());
+    let model = client(&base, &player).header("x-project", "project-zebra");
+    let played = model.stream(ChatRequest::new(&messages), &mut ignore).await.unwrap();
+    let expected = "your key is [scrubbed], [scrubbed] lives here, {\"name\":\"[scrubbed]\"}";
+    assert_eq!(played, ChatReply::text(expected));
+}
+
+#[tokio::test]
+async fn refusals_and_broken_lines_are_recorded() {
+    let folder = Folder::new("refusals");
+    let refusal = Reply::with_header(429, "retry-after: 7\r\nx-request-id: req_1", "slow down");
+    let cut = "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"choices\": [";
+    let server = Server::start([refusal, Reply::Bytes(cut.into())]).await;
+    let base = server.base_url();
+    let recorder = Cassette::record(folder.file(), Web::new());
+    let player = || Cassette::replay(folder.file()).unwrap();
+    for cassette in [&|| recorder.clone() as Cassette, &player as &dyn Fn() -> Cassette] {
+        let model = client(&base, &cassette());
+        let error = ask(&model, "one").await.unwrap_err();
+        let ModelError::Refused(refusal) = &error else { panic!("{error:?}") };
+        assert_eq!(refusal.status, 429);
+        assert_eq!(refusal.retry_after, Some(Duration::from_secs(7)));
+        assert_eq!(refusal.request_id.as_deref(), Some("req_1"));
+        let error = ask(&model, "two").await.unwrap_err();
+        assert!(matches!(error, ModelError::Unreachable { .. }), "{error:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_nobody_recorded_is_named() {
+    let folder = Folder::new("misses");
+    let server = Server::start([said("Hi")]).await;
+    let base = server.base_url();
+    ask(&client(&base, &Cassette::record(folder.file(), Web::new())), "Hello").await.unwrap();
+
+    let player = Cassette::replay(folder.file()).unwrap();
+    let model = client(&base, &player);
+    for (model, text, expected) in [
+        (
+            client(&base, &player),
+            "Good-bye",
+            vec!["`/messages/0/content`", "\"Hello\"", "\"Good-bye\"", "record it again"],
+        ),
+        (client("http://elsewhere.invalid/v1", &player), "Hello", vec!["goes to", &base]),
+        (OpenAi::new(&base, "n").transport(player.clone()), "Hello", vec!["`/model`"]),
+    ] {
+        let error = ask(&model, text).await.unwrap_err();
+        assert!(matches!(error, ModelError::Setup(_)), "{error:?}");
+        for part in expected {
+            assert!(error.to_string().contains(part), "{part}: {error}");
+        }
+    }
+    let options = tool_runtime::ChatOptions::default().extra("seed", 7);
+    let messages = [Message::user("Hello")];
+    let request = ChatRequest::new(&messages).options(&options);
+    let error = model.reply(request).await.unwrap_err().to_string();
+    assert!(error.contains("has nothing at `/seed` where this has 7"), "{error}");
+    assert_eq!(player.unplayed(), 1);
+    assert_eq!(ask(&model, "Hello").await.unwrap(), ChatReply::text("Hi"));
+    let error = ask(&model, "Hello").await.unwrap_err().to_string();
+    assert!(error.contains("all 1 exchanges on it were played"), "{error}");
+}
+
+#[tokio::test]
+async fn files_that_can_not_be_used_are_named() {
+    let folder = Folder::new("files");
+    let error = Cassette::replay(folder.file()).unwrap_err().to_string();
+    assert!(error.contains("tape.json") && error.contains("has it been recorded?"), "{error}");
+    for text in ["", "{}", "[1]", r#"[{"url": "u"}]"#] {
+        fs::write(folder.file(), text).unwrap();
+        let error = Cassette::replay(folder.file()).unwrap_err().to_string();
+        assert!(error.contains("it is no recording"), "{error}");
+    }
+    let server = Server::start([said("Hi")]).await;
+    let nowhere = folder.0.join("no/such/folder/tape.json");
+    let recorder = Cassette::record(nowhere, Web::new());
+    let error = ask(&client(&server.base_url(), &recorder), "Hello").await.unwrap_err();
+    assert!(
+        matches!(&error, ModelError::Setup(text) if text.contains("can't be written")),
+        "{error}"
+    );
+}

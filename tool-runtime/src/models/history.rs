@@ -11,7 +11,8 @@ use crate::tool::ToolErrorKind;
 /// The conversation with what is amiss in it put right; one that is in order stays as it is.
 ///
 /// - An empty id, and one that was used before, is replaced; the results follow.
-/// - Results belong to the last calls before them, by id; they move up to stand right behind.
+/// - Results belong to the last calls before them, by id; they move up to stand right behind, and bear
+///   the name that was called.
 /// - A call without a result gets one that says so, unless it stands at the very end: then it was
 ///   never run.
 /// - A result without a call is dropped, and so is a second one of the same call.
@@ -52,7 +53,9 @@ fn is_in_order(messages: &[Message]) -> bool {
                 _ => &[],
             };
             message.calls().all(&mut is_new)
-                && calls.map(|call| &call.id).eq(results.iter().map(|result| &result.call))
+                && calls
+                    .map(|call| (&call.id, &call.name))
+                    .eq(results.iter().map(|result| (&result.call, &result.tool)))
         }
         Message::Tool { .. } => before.is_some_and(|before| before.calls().next().is_some()),
         _ => true,
@@ -130,7 +133,8 @@ impl Open {
                 slots.find(|(asked, _)| **asked == Some(result.call.clone()))
             {
                 *asked = None;
-                *slot = ToolResult { call: slot.call.clone(), ..result };
+                let ToolResult { call, tool, .. } = slot.clone();
+                *slot = ToolResult { call, tool, ..result };
             }
         }
     }
@@ -176,6 +180,7 @@ mod tests {
 
     #[test]
     fn what_is_in_order_is_not_copied() {
+        let misnamed = ToolResult::success(&ToolCall::new("a", "another", "{}"), "done");
         let (user, yes) = (Message::user("Go"), Message::assistant("Yes."));
         for (messages, in_order) in [
             (vec![], true),
@@ -191,6 +196,7 @@ mod tests {
             (vec![said(&["a"]), results(&["a"]), said(&["a"]), results(&["a"])], false),
             (vec![said(&["a"]), results(&["a"]), results(&["a"])], false),
             (vec![results(&["a"])], false),
+            (vec![said(&["a"]), Message::Tool { results: vec![misnamed] }], false),
             (vec![yes, results(&[])], false),
             (vec![said(&[])], false),
             (vec![Message::assistant(" ")], false),

@@ -32,7 +32,8 @@ pub struct ChatOptions {
     pub max_tokens: Option<u32>,
     /// Texts that end the reply where they come up; they are no part of it.
     pub stop: Vec<String>,
-    /// More members of the request, as the provider spells them; they replace those of the same name.
+    /// More members of the request, as the provider spells them; they replace those of the same name, but
+    /// for objects, whose members they join.
     pub extra: Map<String, Value>,
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use tokio::time::{sleep, timeout};
 
-use super::codec::{Assemble, Codec, Framing, Unreadable, message_of};
+use super::codec::{Assemble, Codec, Framing, Unreadable, merge, message_of};
 use super::endpoint::Endpoint;
 use super::frames::{Frames, TooLong};
 use super::refusal::{kind, refusal};
@@ -166,9 +166,7 @@ impl<C: Codec> Client<C> {
         let request = ChatRequest { messages: &messages, ..request };
         let url = self.endpoint.below(&C::path(&self.model, is_streamed), C::query(is_streamed))?;
         let mut body = self.codec.encode(&self.model, request, names, is_streamed)?;
-        if let Some(members) = body.as_object_mut() {
-            members.extend(request.options.extra.clone());
-        }
+        merge(&mut body, &request.options.extra);
         let mut sent = HttpRequest::new(url, body.to_string());
         if let Some(key) = &self.key {
             let (name, value) = C::key_header(key);

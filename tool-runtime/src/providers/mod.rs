@@ -7,10 +7,16 @@
 mod anthropic;
 #[cfg(feature = "cassette")]
 mod cassette;
+#[cfg(any(feature = "mistral", feature = "openai"))]
+mod chat;
 mod client;
 pub mod codec;
 mod endpoint;
 mod frames;
+#[cfg(feature = "mistral")]
+mod mistral;
+#[cfg(feature = "ollama")]
+mod ollama;
 #[cfg(feature = "openai")]
 mod openai;
 mod refusal;
@@ -22,6 +28,10 @@ pub use anthropic::{Anthropic, AnthropicMessages};
 #[cfg(feature = "cassette")]
 pub use cassette::Cassette;
 pub use client::Client;
+#[cfg(feature = "mistral")]
+pub use mistral::{Mistral, MistralChat};
+#[cfg(feature = "ollama")]
+pub use ollama::{Ollama, OllamaChat};
 #[cfg(feature = "openai")]
 pub use openai::{ChatCompletions, OpenAi};
 pub use transport::{

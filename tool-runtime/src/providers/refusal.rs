@@ -30,7 +30,7 @@ pub(super) fn refusal(
     refusal
 }
 
-/// The codes are those of OpenAI's, Anthropic's and Google's lists of errors; the texts are those of
+/// The codes are those of OpenAI's, Anthropic's, Google's and Mistral's lists of errors; the texts are those of
 /// servers that have no code for it.
 pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
     let codes = codes(said);
@@ -45,6 +45,9 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
     }
     if is(&["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"]) {
         return RefusalKind::Filtered;
+    }
+    if is(&["service_tier_capacity_exceeded"]) {
+        return RefusalKind::Overloaded;
     }
     match status {
         401 | 403 => RefusalKind::Auth,
@@ -65,10 +68,24 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
         }
         429 => RefusalKind::RateLimited,
         408 | 500..=599 => RefusalKind::Overloaded,
-        _ if is(&["rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED"]) => {
+        _ if is(&[
+            "rate_limit_exceeded",
+            "rate_limit_error",
+            "rate_limited",
+            "RESOURCE_EXHAUSTED",
+        ]) =>
+        {
             RefusalKind::RateLimited
         }
-        _ if is(&["overloaded_error", "server_error", "api_error", "UNAVAILABLE", "INTERNAL"]) => {
+        _ if is(&[
+            "overloaded_error",
+            "server_error",
+            "internal_server_error",
+            "api_error",
+            "UNAVAILABLE",
+            "INTERNAL",
+        ]) =>
+        {
             RefusalKind::Overloaded
         }
         _ if is(&["authentication_error", "permission_error", "PERMISSION_DENIED"]) => {
@@ -153,6 +170,7 @@ mod tests {
             ),
             (429, Value::Null, RefusalKind::RateLimited),
             (429, typed("rate_limit_error"), RefusalKind::RateLimited),
+            (429, typed("service_tier_capacity_exceeded"), RefusalKind::Overloaded),
             (429, code("insufficient_quota"), RefusalKind::OutOfQuota),
             (402, Value::Null, RefusalKind::OutOfQuota),
             (400, code("context_length_exceeded"), RefusalKind::ContextTooLong),
@@ -173,6 +191,7 @@ mod tests {
             // In the midst of a stream.
             (200, typed("overloaded_error"), RefusalKind::Overloaded),
             (200, code("rate_limit_exceeded"), RefusalKind::RateLimited),
+            (200, typed("rate_limited"), RefusalKind::RateLimited),
             (200, text("No."), RefusalKind::Other),
             (302, Value::Null, RefusalKind::Other),
         ] {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::decode::REASONING_OF;
 use crate::message::{AssistantPart, Image, Message, ToolResult, UserPart};
 use crate::models::{ChatOptions, ChatRequest, ToolChoice, WireNames};
-use crate::providers::codec::{IdRules, WireIds, object, set};
+use crate::providers::codec::{EARLIER, IdRules, WireIds, object, set};
 use crate::tool::ToolDefinition;
 
 /// The API wants a limit; this is one that all models since Claude 3.5 take.
@@ -110,7 +110,7 @@ fn conversation(messages: &[Message], names: &WireNames) -> Value {
         }
     }
     if said.first().is_some_and(|(role, _)| *role == "assistant") {
-        said.insert(0, ("user", vec![text("[The conversation goes on.]")]));
+        said.insert(0, ("user", vec![text(EARLIER)]));
     }
     // What the model is to go on from must not end in white space.
     if let Some(("assistant", blocks)) = said.last_mut()

@@ -17,6 +17,8 @@ pub struct WireIds<'m>(HashMap<&'m str, String>);
 pub enum IdRules {
     /// Letters, digits, `_` and `-`: Anthropic.
     Word,
+    /// Nine letters or digits: Mistral.
+    Nine,
 }
 
 impl IdRules {
@@ -26,12 +28,22 @@ impl IdRules {
                 let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
                 !id.is_empty() && id.bytes().all(is_sign)
             }
+            Self::Nine => id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
         }
     }
 
     fn mint(self, number: u64) -> String {
         match self {
             Self::Word => format!("call_{number:016x}"),
+            Self::Nine => {
+                let places = std::iter::successors(Some(number), |rest| Some(rest / 62)).take(9);
+                let sign = |rest: u64| match (rest % 62) as u8 {
+                    digit @ 0..10 => b'0' + digit,
+                    upper @ 10..36 => b'A' + upper - 10,
+                    lower => b'a' + lower - 36,
+                };
+                places.map(|rest| char::from(sign(rest))).collect()
+            }
         }
     }
 }
@@ -77,29 +89,46 @@ mod tests {
     use super::{IdRules, WireIds};
     use crate::message::{AssistantPart, CallId, Message, ToolCall};
 
+    fn message(ids: &[&str]) -> Message {
+        let call = |id: &&str| AssistantPart::Call(ToolCall::new(*id, "t", "{}"));
+        Message::Assistant { parts: ids.iter().map(call).collect() }
+    }
+
     #[test]
     fn ids_fit_and_stay_apart() {
-        let ids = ["a", "toolu_01-B", "functions.add:0", "functions.add:1", "é", " ", "a b"];
-        let clash = IdRules::Word.mint(super::hash("é"));
-        let message = |ids: &[&str]| {
-            let call = |id: &&str| AssistantPart::Call(ToolCall::new(*id, "t", "{}"));
-            Message::Assistant { parts: ids.iter().map(call).collect() }
-        };
-        let messages = [message(&ids), message(&[&clash])];
-        let wire = WireIds::new(&messages, IdRules::Word);
-        let sent: HashSet<_> = ids
-            .iter()
-            .chain([&clash.as_str()])
-            .map(|id| wire.wire(&CallId::from(*id)).into_owned())
-            .collect();
-        assert_eq!(sent.len(), ids.len() + 1);
-        assert!(sent.iter().all(|id| IdRules::Word.fit(id)), "{sent:?}");
-        assert_eq!(wire.wire(&"toolu_01-B".into()), "toolu_01-B");
-        // The same in a longer conversation.
-        let longer = [message(&ids[2..4]), message(&["x"])];
-        let again = WireIds::new(&longer, IdRules::Word);
-        for id in &ids[2..4] {
-            assert_eq!(again.wire(&CallId::from(*id)), wire.wire(&CallId::from(*id)));
+        let ids = ["a", "toolu_01-B", "abcDEF129", "f.add:0", "f.add:1", "é", " ", "a b"];
+        for (rules, fitting) in [(IdRules::Word, "toolu_01-B"), (IdRules::Nine, "abcDEF129")] {
+            let clash = rules.mint(super::hash("é"));
+            let messages = [message(&ids), message(&[&clash])];
+            let wire = WireIds::new(&messages, rules);
+            let sent: HashSet<_> = ids
+                .iter()
+                .chain([&clash.as_str()])
+                .map(|id| wire.wire(&CallId::from(*id)).into_owned())
+                .collect();
+            assert_eq!(sent.len(), ids.len() + 1);
+            assert!(sent.iter().all(|id| rules.fit(id)), "{sent:?}");
+            assert_eq!(wire.wire(&fitting.into()), fitting);
+            // The same in a longer conversation.
+            let longer = [message(&ids[2..5]), message(&["x"])];
+            let again = WireIds::new(&longer, rules);
+            for id in &ids[2..5] {
+                assert_eq!(again.wire(&CallId::from(*id)), wire.wire(&CallId::from(*id)));
+            }
+        }
+    }
+
+    #[test]
+    fn nine_signs_tell_ids_apart() {
+        let minted: HashSet<_> =
+            (0..100_000).map(|n| IdRules::Nine.mint(super::hash(&format!("call_{n}")))).collect();
+        assert_eq!(minted.len(), 100_000);
+        for (number, id) in [(0, "000000000"), (61, "z00000000"), (u64::MAX, "FYHA61aHg")] {
+            assert_eq!(IdRules::Nine.mint(number), id);
+            assert!(IdRules::Nine.fit(id));
+        }
+        for id in ["", "abcDEF12", "abcDEF1234", "abc-EF123", "abcdefgé"] {
+            assert!(!IdRules::Nine.fit(id), "{id}");
         }
     }
 }

@@ -7,7 +7,7 @@ mod ids;
 
 use std::fmt;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub use arguments::{object, object_text};
 pub use environment::Environment;
@@ -99,9 +99,25 @@ impl Unreadable {
 
 /// What an error of a provider says, in its own words.
 pub(super) fn message_of(failure: &Value) -> String {
-    match failure.get("message") {
-        Some(Value::String(message)) => message.clone(),
+    match failure.get("message").unwrap_or(failure) {
+        Value::String(message) => message.clone(),
         _ => failure.to_string(),
+    }
+}
+
+/// What a user says where a conversation begins with the model, which no provider takes.
+#[cfg(any(feature = "anthropic", feature = "mistral"))]
+pub(super) const EARLIER: &str = "[The conversation goes on.]";
+
+/// Sets members of an object. Where both sides have an object, its members are set likewise; anything
+/// else is replaced.
+pub(super) fn merge(into: &mut Value, more: &Map<String, Value>) {
+    let Some(members) = into.as_object_mut() else { return };
+    for (name, more) in more {
+        match (members.get_mut(name), more) {
+            (Some(known @ Value::Object(_)), Value::Object(more)) => merge(known, more),
+            _ => _ = members.insert(name.clone(), more.clone()),
+        }
     }
 }
 

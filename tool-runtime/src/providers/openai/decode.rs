@@ -1,95 +1,42 @@
-//! The body of a chat completion → our reply.
-//!
-//! Read leniently where servers differ from OpenAI: content that is null or left out, calls
-//! without an id, arguments that are an object instead of its text, an error under a status of
-//! success. What is unknown is passed over.
+//! What OpenAI's models say, and those of servers that speak as it does: content that is null or left
+//! out, refusals, and reasoning under either of two names.
 
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
-use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::Unreadable;
+use crate::message::{AssistantPart, Reasoning};
+use crate::models::{Delta, Deltas};
+use crate::providers::chat::{Call, Speech};
 
 /// Whose reasoning it is. Servers that tell of it spell it like this API, so any of them may read it.
 pub(super) const REASONING_OF: &str = "chat-completions";
 
-#[derive(Deserialize)]
-struct Completion {
-    choices: Vec<Choice>,
-    usage: Option<Counted>,
-}
-
-/// Gateways send this under status 200, when the model behind them failed after they had begun.
-#[derive(Deserialize)]
-struct Failure {
-    error: Value,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    message: Said,
-    finish_reason: Option<String>,
-}
-
 /// What a model said; of a stream, what it added.
 #[derive(Default, Deserialize)]
 pub(super) struct Said {
-    pub(super) content: Option<Content>,
-    pub(super) refusal: Option<String>,
+    content: Option<Content>,
+    refusal: Option<String>,
     /// As vLLM, llama.cpp and DeepSeek have it.
-    pub(super) reasoning_content: Option<String>,
+    reasoning_content: Option<String>,
     /// As OpenRouter and Ollama have it.
-    pub(super) reasoning: Option<String>,
-    pub(super) tool_calls: Option<Vec<Call>>,
+    reasoning: Option<String>,
+    tool_calls: Option<Vec<Call>>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-pub(super) enum Content {
+enum Content {
     Text(String),
     Parts(Vec<Part>),
 }
 
 #[derive(Deserialize)]
-pub(super) struct Part {
+struct Part {
     text: Option<String>,
 }
 
-#[derive(Deserialize)]
-pub(super) struct Call {
-    /// Which call of a stream this is a piece of.
-    pub(super) index: Option<u64>,
-    pub(super) id: Option<String>,
-    pub(super) function: Option<Function>,
-}
-
-#[derive(Default, Deserialize)]
-pub(super) struct Function {
-    pub(super) name: Option<String>,
-    pub(super) arguments: Option<Value>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-pub(super) struct Counted {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<CountedIn>,
-    completion_tokens_details: Option<CountedOut>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct CountedIn {
-    cached_tokens: Option<u64>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct CountedOut {
-    reasoning_tokens: Option<u64>,
-}
-
 impl Content {
-    pub(super) fn into_texts(self) -> Vec<String> {
+    fn into_texts(self) -> Vec<String> {
         match self {
             Self::Text(text) => vec![text],
             Self::Parts(parts) => parts.into_iter().filter_map(|part| part.text).collect(),
@@ -97,85 +44,65 @@ impl Content {
     }
 }
 
-/// What the model called, under the names of the tools.
-pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
-    let completion: Completion = match serde_json::from_str(body) {
-        Ok(completion) => completion,
-        Err(_) if body.trim().is_empty() => return Err(Unreadable::malformed("it is empty")),
-        Err(error) => {
-            return Err(failure(body).unwrap_or_else(|| Unreadable::malformed(error.to_string())));
+/// What was said so far.
+#[derive(Default)]
+pub(super) struct Spoken {
+    reasoning_content: String,
+    reasoning: String,
+    text: String,
+    refusal: String,
+}
+
+impl Speech for Spoken {
+    type Said = Said;
+
+    fn hear(&mut self, said: Said, deltas: &mut Deltas<'_>) -> Vec<Call> {
+        for (kept, more) in [
+            (&mut self.reasoning_content, said.reasoning_content),
+            (&mut self.reasoning, said.reasoning),
+        ] {
+            if let Some(more) = more.filter(|more| !more.is_empty()) {
+                deltas(Delta::Reasoning(&more));
+                kept.push_str(&more);
+            }
         }
-    };
-    let Some(Choice { message, finish_reason }) = completion.choices.into_iter().next() else {
-        return Err(Unreadable::malformed("it holds no choice"));
-    };
-    put_together(message, finish_reason.as_deref(), completion.usage, names)
-}
-
-/// The error that a body reports, if it does.
-pub(super) fn failure(body: &str) -> Option<Unreadable> {
-    let Failure { error } = serde_json::from_str(body).ok()?;
-    (!error.is_null()).then_some(Unreadable::Failed(error))
-}
-
-/// All that was said, as one reply.
-pub(super) fn put_together(
-    said: Said,
-    finish: Option<&str>,
-    usage: Option<Counted>,
-    names: &WireNames,
-) -> Result<ChatReply, Unreadable> {
-    let thought = |name: &str, text: Option<String>| {
-        let text = text.filter(|text| !text.is_empty())?;
-        let sealed = json!({ name: text });
-        Some(AssistantPart::Reasoning(Reasoning::new(REASONING_OF, text, sealed)))
-    };
-    let thought = thought("reasoning_content", said.reasoning_content)
-        .or_else(|| thought("reasoning", said.reasoning));
-    let texts = said.content.map(Content::into_texts).unwrap_or_default();
-    let texts = texts.into_iter().chain(said.refusal).filter(|text| !text.is_empty());
-    let texts = texts.map(|text| AssistantPart::Text { text });
-    let mut parts: Vec<_> = thought.into_iter().chain(texts).collect();
-    for call in said.tool_calls.unwrap_or_default() {
-        let Function { name: Some(name), arguments } = call.function.unwrap_or_default() else {
-            return Err(Unreadable::malformed("it calls a function without a name"));
-        };
-        let arguments = arguments.map_or_else(|| Arguments::from(""), Into::into);
-        let call = ToolCall::new(call.id.unwrap_or_default(), names.own(&name), arguments);
-        parts.push(AssistantPart::Call(call));
+        let texts = said.content.map(Content::into_texts).unwrap_or_default();
+        for more in texts.into_iter().filter(|more| !more.is_empty()) {
+            deltas(Delta::Text(&more));
+            self.text.push_str(&more);
+        }
+        if let Some(more) = said.refusal.filter(|more| !more.is_empty()) {
+            deltas(Delta::Text(&more));
+            self.refusal.push_str(&more);
+        }
+        said.tool_calls.unwrap_or_default()
     }
-    let finish = match finish {
-        None | Some("stop") => Finish::Stop,
-        Some("tool_calls" | "function_call") => Finish::Calls,
-        Some("length") => Finish::Length,
-        Some("content_filter") => Finish::Filtered,
-        Some(_) => Finish::Other,
-    };
-    let mut reply = ChatReply::new(parts).finish(finish);
-    reply.usage = usage.map(counted);
-    Ok(reply)
-}
 
-fn counted(told: Counted) -> Usage {
-    let [input, output] =
-        [told.prompt_tokens, told.completion_tokens].map(Option::unwrap_or_default);
-    let mut usage = Usage::new(input, output);
-    usage.cached = told.prompt_tokens_details.and_then(|told| told.cached_tokens).unwrap_or(0);
-    let reasoning = told.completion_tokens_details.and_then(|told| told.reasoning_tokens);
-    usage.reasoning = reasoning.unwrap_or(0);
-    usage
+    fn into_parts(self) -> Vec<AssistantPart> {
+        let thought = |name: &str, text: String| {
+            let sealed = json!({ name: text });
+            let thought = Reasoning::new(REASONING_OF, text.as_str(), sealed);
+            (!text.is_empty()).then_some(AssistantPart::Reasoning(thought))
+        };
+        let thought = thought("reasoning_content", self.reasoning_content)
+            .or_else(|| thought("reasoning", self.reasoning));
+        let texts = [self.text, self.refusal].into_iter().filter(|text| !text.is_empty());
+        thought.into_iter().chain(texts.map(|text| AssistantPart::Text { text })).collect()
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
+    use super::Spoken;
     use crate::message::{AssistantPart, Reasoning, Usage};
     use crate::models::{ChatReply, Finish, NameRules, WireNames};
+    use crate::providers::chat;
     use crate::providers::codec::Unreadable;
 
     fn reply(body: &str) -> Result<ChatReply, Unreadable> {
-        super::reply(body, &WireNames::new([], NameRules::OPENAI))
+        chat::reply::<Spoken>(body, &WireNames::new([], NameRules::OPENAI))
     }
 
     #[test]

@@ -2,52 +2,22 @@
 //!
 //! The shapes are those of OpenAI's API reference, "Create chat completion".
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value, json};
 
 use super::decode::REASONING_OF;
-use crate::message::{Arguments, AssistantPart, Image, Message, ToolCall, ToolResult, UserPart};
-use crate::models::{ChatRequest, ToolChoice, WireNames};
-use crate::providers::codec::{object_text, set};
-use crate::tool::ToolDefinition;
+use crate::message::{AssistantPart, Message, ToolResult};
+use crate::models::{ChatRequest, WireNames};
+use crate::providers::chat::{call, content, set_options};
 
 pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) -> Value {
-    let ChatRequest { messages, tools, options, .. } = request;
+    let messages = request.messages;
     // What a model thought is of use to it until it has answered; some refuse more.
     let asked = messages.iter().rposition(|said| matches!(said, Message::User { .. }));
     let since = |place| asked.is_none_or(|asked| place > asked);
     let messages =
         messages.iter().enumerate().flat_map(|(place, said)| message(said, names, since(place)));
     let mut body = json!({ "model": model, "messages": messages.collect::<Vec<_>>() });
-    // Some servers refuse an empty list, and a choice among no tools.
-    if !tools.is_empty() {
-        let tools: Vec<_> = tools.iter().map(|tool| definition(tool, names)).collect();
-        set(&mut body, "tools", tools);
-        match &options.tool_choice {
-            ToolChoice::Auto => {}
-            ToolChoice::Required => set(&mut body, "tool_choice", "required"),
-            ToolChoice::None => set(&mut body, "tool_choice", "none"),
-            ToolChoice::Tool(name) => {
-                let function = json!({ "name": names.wire(name) });
-                set(&mut body, "tool_choice", json!({ "type": "function", "function": function }));
-            }
-        }
-        if let Some(may) = options.parallel_calls {
-            set(&mut body, "parallel_tool_calls", may);
-        }
-    }
-    if let Some(schema) = &options.output {
-        let output = json!({ "name": "output", "schema": schema });
-        let format = json!({ "type": "json_schema", "json_schema": output });
-        set(&mut body, "response_format", format);
-    }
-    if let Some(temperature) = options.temperature {
-        set(&mut body, "temperature", temperature);
-    }
-    if !options.stop.is_empty() {
-        set(&mut body, "stop", options.stop.as_slice());
-    }
+    set_options(&mut body, request, names, "required");
     body
 }
 
@@ -55,7 +25,7 @@ pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) 
 fn message(message: &Message, names: &WireNames, with_reasoning: bool) -> Vec<Value> {
     match message {
         Message::System { text } => vec![json!({ "role": "system", "content": text })],
-        Message::User { parts } => vec![json!({ "role": "user", "content": user(message, parts) })],
+        Message::User { parts } => vec![json!({ "role": "user", "content": content(parts) })],
         Message::Assistant { parts } => {
             let mut said = assistant(message, parts, names);
             if with_reasoning && let Some(members) = said.as_object_mut() {
@@ -82,21 +52,6 @@ fn thought(part: &AssistantPart) -> Option<Map<String, Value>> {
     }
 }
 
-/// Text alone is sent as text: not every server knows parts.
-fn user(message: &Message, parts: &[UserPart]) -> Value {
-    if parts.iter().all(|part| matches!(part, UserPart::Text { .. })) {
-        return message.text().into();
-    }
-    let part = |part: &UserPart| match part {
-        UserPart::Text { text } => json!({ "type": "text", "text": text }),
-        UserPart::Image(Image { media_type, base64 }) => {
-            let url = format!("data:{media_type};base64,{base64}");
-            json!({ "type": "image_url", "image_url": { "url": url } })
-        }
-    };
-    parts.iter().map(part).collect()
-}
-
 /// This API takes text alone for a result; a picture that can't be shown is told of.
 fn seen(result: &ToolResult) -> String {
     let pictures = result.images.iter().map(|image| format!("\n[{} not shown]", image.media_type));
@@ -105,7 +60,7 @@ fn seen(result: &ToolResult) -> String {
 
 fn assistant(message: &Message, parts: &[AssistantPart], names: &WireNames) -> Value {
     let mut said = Map::from_iter([("role".to_owned(), json!("assistant"))]);
-    let calls: Vec<_> = message.calls().map(|made| call(made, names)).collect();
+    let calls: Vec<_> = message.calls().map(|made| call(made, made.id.as_str(), names)).collect();
     let has_text = parts.iter().any(|part| matches!(part, AssistantPart::Text { .. }));
     let content = if has_text || calls.is_empty() { json!(message.text()) } else { Value::Null };
     said.insert("content".into(), content);
@@ -115,43 +70,11 @@ fn assistant(message: &Message, parts: &[AssistantPart], names: &WireNames) -> V
     said.into()
 }
 
-/// OpenAI refuses a conversation in which a model called what can't be a name.
-fn call(call: &ToolCall, names: &WireNames) -> Value {
-    json!({
-        "id": call.id,
-        "type": "function",
-        "function": { "name": names.wire(&call.name), "arguments": arguments(&call.arguments) },
-    })
-}
-
-/// An object as text: the model's own, byte for byte, unless it is damaged.
-///
-/// llama.cpp and vLLM read these texts again and refuse the whole conversation, now and on every
-/// turn after, when one of them isn't the JSON of an object.
-fn arguments(arguments: &Arguments) -> Cow<'_, str> {
-    let text = arguments.to_text();
-    if serde_json::from_str::<Map<String, Value>>(&text).is_ok() {
-        return text;
-    }
-    Cow::Owned(object_text(arguments))
-}
-
-fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
-    json!({
-        "type": "function",
-        "function": {
-            "name": names.wire(&tool.name),
-            "description": tool.description,
-            "parameters": tool.parameters,
-        },
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use serde_json::json;
 
-    use super::{REASONING_OF, arguments, request};
+    use super::{REASONING_OF, request};
     use crate::message::{
         AssistantPart, Image, Message, Reasoning, ToolCall, ToolResult, UserPart,
     };
@@ -217,23 +140,6 @@ mod tests {
         let counted: usize = tools.iter().map(definition_bytes).sum();
         // The brackets of the list, and no comma behind its last.
         assert_eq!(body["tools"].to_string().len(), counted + 2 - 1);
-    }
-
-    #[test]
-    fn arguments_go_back_as_an_object() {
-        for (written, sent) in [
-            (r#"{ "b": 1.0, "a": 1e2 }"#, r#"{ "b": 1.0, "a": 1e2 }"#),
-            ("", "{}"),
-            (" null ", "{}"),
-            ("```json\n{\"a\": 1}\n```", r#"{"a": 1}"#),
-            ("As in [1]: {\"a\": 1}", r#"{"a": 1}"#),
-            (r#""{\"a\": 1}""#, r#"{"a": 1}"#),
-            ("{a: 1.10,}", r#"{"a":1.10}"#),
-            ("{\"a\": 1 | 2}", r#"{"unreadable":"{\"a\": 1 | 2}"}"#),
-            ("[1]", r#"{"unreadable":"[1]"}"#),
-        ] {
-            assert_eq!(arguments(&written.into()), sent, "{written}");
-        }
     }
 
     #[test]

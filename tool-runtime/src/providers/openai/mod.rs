@@ -1,11 +1,12 @@
 //! OpenAI's chat completions, and every server that speaks them.
 
-mod assemble;
 mod decode;
 mod encode;
 
 use serde_json::Value;
 
+use self::decode::Spoken;
+use super::chat;
 use super::client::Client;
 use super::codec::{Assemble, Codec, Environment, Framing, Unreadable, set};
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
@@ -65,11 +66,11 @@ impl Codec for ChatCompletions {
     }
 
     fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
-        decode::reply(body, names)
+        chat::reply::<Spoken>(body, names)
     }
 
     fn assembler(&self, names: WireNames) -> impl Assemble {
-        assemble::Assembler::new(names)
+        chat::Assembler::<Spoken>::new(names)
     }
 }
 

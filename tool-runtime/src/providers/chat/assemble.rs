@@ -1,78 +1,51 @@
 //! The pieces of a streamed chat completion → our reply.
 //!
-//! The shapes are those of OpenAI's API reference, "The chat completion chunk object". Servers that copy
+//! The shapes are those of OpenAI's API reference, "The chat completion chunk object". Those who copy
 //! them leave out the index of a call, send a call whole, or give all calls the same index.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::decode::{Call, Content, Counted, Function, Said, failure, put_together};
+use super::Speech;
+use super::reply::{Call, Counted, Function, put_together};
 use crate::models::{ChatReply, Delta, Deltas, WireNames};
 use crate::providers::codec::{Assemble, Unreadable};
 
 #[derive(Deserialize)]
-struct Chunk {
-    #[serde(default)]
-    choices: Vec<Choice>,
+struct Chunk<S> {
+    #[serde(default = "Vec::new")]
+    choices: Vec<Choice<S>>,
     usage: Option<Counted>,
+    error: Option<Value>,
 }
 
 #[derive(Deserialize)]
-struct Choice {
+struct Choice<S> {
     #[serde(default)]
     index: u64,
-    #[serde(default)]
-    delta: Said,
+    delta: Option<S>,
     finish_reason: Option<String>,
 }
 
 /// What was said so far.
-pub(super) struct Assembler {
+pub(in crate::providers) struct Assembler<S> {
     names: WireNames,
-    said: Said,
+    speech: S,
     calls: Vec<Call>,
     finish: Option<String>,
     usage: Option<Counted>,
     is_done: bool,
 }
 
-impl Assembler {
-    pub(super) fn new(names: WireNames) -> Self {
+impl<S: Speech> Assembler<S> {
+    pub(in crate::providers) fn new(names: WireNames) -> Self {
         Self {
             names,
-            said: Said::default(),
+            speech: S::default(),
             calls: Vec::new(),
             finish: None,
             usage: None,
             is_done: false,
-        }
-    }
-
-    fn hear(&mut self, more: Said, deltas: &mut Deltas<'_>) {
-        for (kept, more) in [
-            (&mut self.said.reasoning_content, more.reasoning_content),
-            (&mut self.said.reasoning, more.reasoning),
-        ] {
-            if let Some(more) = more.filter(|more| !more.is_empty()) {
-                deltas(Delta::Reasoning(&more));
-                kept.get_or_insert_default().push_str(&more);
-            }
-        }
-        for more in more.content.map(Content::into_texts).into_iter().flatten() {
-            if !more.is_empty() {
-                deltas(Delta::Text(&more));
-            }
-            match &mut self.said.content {
-                Some(Content::Text(text)) => text.push_str(&more),
-                other => *other = Some(Content::Text(more)),
-            }
-        }
-        if let Some(more) = more.refusal.filter(|more| !more.is_empty()) {
-            deltas(Delta::Text(&more));
-            self.said.refusal.get_or_insert_default().push_str(&more);
-        }
-        for more in more.tool_calls.into_iter().flatten() {
-            self.hear_call(more, deltas);
         }
     }
 
@@ -128,30 +101,34 @@ impl Assembler {
     }
 }
 
-impl Assemble for Assembler {
+impl<S: Speech> Assemble for Assembler<S> {
     fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable> {
         if message.trim() == "[DONE]" {
             self.is_done = true;
             return Ok(());
         }
-        if let Some(failure) = failure(message) {
+        let chunk = serde_json::from_str::<Chunk<S::Said>>(message);
+        // What says something is looked at once: most of a stream is such.
+        let says_nothing =
+            chunk.as_ref().map_or(true, |chunk| chunk.choices.is_empty() || chunk.error.is_some());
+        if says_nothing && let Some(failure) = S::failure(message) {
             return Err(failure);
         }
-        let chunk: Chunk = serde_json::from_str(message)
-            .map_err(|error| Unreadable::malformed(error.to_string()))?;
+        let chunk = chunk.map_err(|error| Unreadable::malformed(error.to_string()))?;
         self.usage = chunk.usage.or(self.usage);
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
-            self.hear(choice.delta, deltas);
+            for more in self.speech.hear(choice.delta.unwrap_or_default(), deltas) {
+                self.hear_call(more, deltas);
+            }
             self.finish = choice.finish_reason.or_else(|| self.finish.take());
         }
         Ok(())
     }
 
-    fn finish(mut self) -> Result<ChatReply, Unreadable> {
+    fn finish(self) -> Result<ChatReply, Unreadable> {
         if self.finish.is_none() && !self.is_done {
             return Err(Unreadable::malformed("the stream ended before the reply did"));
         }
-        self.said.tool_calls = Some(self.calls);
-        put_together(self.said, self.finish.as_deref(), self.usage, &self.names)
+        put_together(self.speech, self.calls, self.finish.as_deref(), self.usage, &self.names)
     }
 }

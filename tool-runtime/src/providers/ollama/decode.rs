@@ -1,0 +1,112 @@
+//! The body of a reply → our reply.
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::assemble::Assembler;
+use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
+use crate::models::{ChatReply, Finish, WireNames};
+use crate::providers::codec::{Assemble, Unreadable};
+
+/// Whose reasoning it is.
+pub(super) const REASONING_OF: &str = "ollama";
+
+/// What came: of a stream, what it added.
+#[derive(Deserialize)]
+pub(super) struct Chunk {
+    #[serde(default)]
+    pub(super) message: Said,
+    #[serde(default)]
+    pub(super) done: bool,
+    pub(super) done_reason: Option<String>,
+    prompt_eval_count: Option<u64>,
+    eval_count: Option<u64>,
+    error: Option<Value>,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Said {
+    pub(super) content: Option<String>,
+    pub(super) thinking: Option<String>,
+    pub(super) tool_calls: Option<Vec<Call>>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Call {
+    pub(super) id: Option<String>,
+    pub(super) function: Function,
+}
+
+/// Its arguments are an object; servers that copy it send the text of one.
+#[derive(Deserialize)]
+pub(super) struct Function {
+    pub(super) name: String,
+    pub(super) arguments: Option<Value>,
+}
+
+impl Chunk {
+    /// Counts that are 0 are left out; they stand in the last piece of a stream.
+    pub(super) fn usage(&self) -> Option<Usage> {
+        let told = self.prompt_eval_count.is_some() || self.eval_count.is_some();
+        let [input, output] =
+            [self.prompt_eval_count, self.eval_count].map(Option::unwrap_or_default);
+        told.then(|| Usage::new(input, output))
+    }
+}
+
+impl Call {
+    pub(super) fn part(self, names: &WireNames) -> AssistantPart {
+        let Function { name, arguments } = self.function;
+        let arguments = arguments.map_or_else(|| Arguments::from(""), Arguments::from);
+        let id = self.id.unwrap_or_default();
+        AssistantPart::Call(ToolCall::new(id, names.own(&name), arguments))
+    }
+}
+
+/// A reply as a whole is a stream of one piece.
+pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+    if body.trim().is_empty() {
+        return Err(Unreadable::malformed("it is empty"));
+    }
+    let mut assembler = Assembler::new(names.clone());
+    assembler.take(body, &mut |_| {})?;
+    assembler.finish()
+}
+
+pub(super) fn chunk(body: &str) -> Result<Chunk, Unreadable> {
+    let chunk: Chunk =
+        serde_json::from_str(body).map_err(|error| Unreadable::malformed(error.to_string()))?;
+    match chunk.error {
+        None => Ok(chunk),
+        // In the midst of a reply: at its start it would have had the status 500.
+        Some(Value::String(text)) => {
+            Err(Unreadable::Failed(json!({ "type": "server_error", "message": text })))
+        }
+        Some(other) => Err(Unreadable::Failed(other)),
+    }
+}
+
+/// All that was said, as one reply.
+pub(super) fn put_together(
+    thinking: String,
+    text: String,
+    calls: Vec<AssistantPart>,
+    reason: Option<&str>,
+    usage: Option<Usage>,
+) -> ChatReply {
+    let finish = match reason {
+        // It has no word of its own for this.
+        None | Some("stop") if !calls.is_empty() => Finish::Calls,
+        None | Some("stop") => Finish::Stop,
+        Some("length") => Finish::Length,
+        Some(_) => Finish::Other,
+    };
+    let sealed = json!({ "thinking": thinking });
+    let thought = (!thinking.is_empty())
+        .then(|| AssistantPart::Reasoning(Reasoning::new(REASONING_OF, thinking, sealed)));
+    let text = (!text.is_empty()).then_some(AssistantPart::Text { text });
+    let parts = thought.into_iter().chain(text).chain(calls).collect();
+    let mut reply = ChatReply::new(parts).finish(finish);
+    reply.usage = usage;
+    reply
+}

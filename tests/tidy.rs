@@ -38,7 +38,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
 ];
 
 /// Modules that decide: time, tasks and chance come to them as arguments.
-const SANS_IO: [&str; 15] = [
+const SANS_IO: [&str; 16] = [
     "json/",
     "schema/",
     "message/",
@@ -49,6 +49,7 @@ const SANS_IO: [&str; 15] = [
     "providers/codec/arguments.rs",
     "providers/codec/ids.rs",
     "providers/frames.rs",
+    "providers/gemini/",
     "providers/openai/",
     "providers/refusal.rs",
     "providers/retry.rs",

@@ -3,6 +3,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::{Map, Value};
 use tokio::time::{sleep, timeout};
 
 use super::codec::{Assemble, Codec, Framing, Unreadable, message_of};
@@ -167,7 +168,7 @@ impl<C: Codec> Client<C> {
         let url = self.endpoint.below(&C::path(&self.model, is_streamed), C::query(is_streamed))?;
         let mut body = self.codec.encode(&self.model, request, names, is_streamed)?;
         if let Some(members) = body.as_object_mut() {
-            members.extend(request.options.extra.clone());
+            add(members, request.options.extra.clone(), C::NESTED);
         }
         let mut sent = HttpRequest::new(url, body.to_string());
         if let Some(key) = &self.key {
@@ -373,6 +374,20 @@ impl<C: Codec> fmt::Debug for Client<C> {
             .field("codec", &self.codec)
             .field("headers", &self.headers)
             .finish_non_exhaustive()
+    }
+}
+
+/// Members take the place of those of their name; those within a nested one do.
+fn add(members: &mut Map<String, Value>, extra: Map<String, Value>, nested: &[&str]) {
+    for (name, value) in extra {
+        match (members.get_mut(&name), value) {
+            (Some(Value::Object(known)), Value::Object(more))
+                if nested.contains(&name.as_str()) =>
+            {
+                known.extend(more);
+            }
+            (_, value) => _ = members.insert(name, value),
+        }
     }
 }
 

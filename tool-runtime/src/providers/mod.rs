@@ -11,6 +11,8 @@ mod client;
 pub mod codec;
 mod endpoint;
 mod frames;
+#[cfg(feature = "gemini")]
+mod gemini;
 #[cfg(feature = "openai")]
 mod openai;
 mod refusal;
@@ -22,6 +24,8 @@ pub use anthropic::{Anthropic, AnthropicMessages};
 #[cfg(feature = "cassette")]
 pub use cassette::Cassette;
 pub use client::Client;
+#[cfg(feature = "gemini")]
+pub use gemini::{Gemini, GenerateContent};
 #[cfg(feature = "openai")]
 pub use openai::{ChatCompletions, OpenAi};
 pub use transport::{

@@ -68,10 +68,14 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
         _ if is(&["rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED"]) => {
             RefusalKind::RateLimited
         }
-        _ if is(&["overloaded_error", "server_error", "api_error", "UNAVAILABLE", "INTERNAL"]) => {
+        _ if is(&["overloaded_error", "server_error", "api_error"])
+            || is(&["UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED"]) =>
+        {
             RefusalKind::Overloaded
         }
-        _ if is(&["authentication_error", "permission_error", "PERMISSION_DENIED"]) => {
+        _ if is(&["authentication_error", "permission_error"])
+            || is(&["PERMISSION_DENIED", "UNAUTHENTICATED"]) =>
+        {
             RefusalKind::Auth
         }
         400..=499 => RefusalKind::Invalid,
@@ -173,6 +177,8 @@ mod tests {
             // In the midst of a stream.
             (200, typed("overloaded_error"), RefusalKind::Overloaded),
             (200, code("rate_limit_exceeded"), RefusalKind::RateLimited),
+            (200, google("DEADLINE_EXCEEDED"), RefusalKind::Overloaded),
+            (200, google("UNAUTHENTICATED"), RefusalKind::Auth),
             (200, text("No."), RefusalKind::Other),
             (302, Value::Null, RefusalKind::Other),
         ] {

@@ -22,7 +22,12 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
     /// How the messages of its streams are told from each other.
     const FRAMING: Framing;
 
-    /// Where below the base of its API it is asked.
+    /// Members of a request that hold members of their own which a program may add to: what comes
+    /// [extra](crate::models::ChatOptions::extra()) for one of them joins those that are there.
+    const NESTED: &'static [&'static str] = &[];
+
+    /// Where below the base of its API it is asked. A segment that begins with a colon is a method of
+    /// the one before it.
     fn path(model: &str, is_streamed: bool) -> Vec<&str>;
 
     /// What the address says behind the path; nothing unless a provider wants it.

@@ -20,7 +20,7 @@ use canned::{Canned, Reply};
 use serde::Deserialize;
 use serde_json::Value;
 use streamed::{cuts, streamed};
-use tool_runtime::providers::{Anthropic, Headers, Mistral, Ollama, OpenAi};
+use tool_runtime::providers::{Anthropic, Gemini, Headers, Mistral, Ollama, OpenAi};
 use tool_runtime::{AssistantPart, ChatModel, ChatReply, ChatRequest, Message, ModelError};
 
 const BASE: &str = "https://models.invalid/v1";
@@ -28,8 +28,9 @@ const BASE: &str = "https://models.invalid/v1";
 type Client = fn(Canned) -> Box<dyn ChatModel>;
 
 /// The providers that have fixtures, and our clients.
-const PROVIDERS: [(&str, Client); 4] = [
+const PROVIDERS: [(&str, Client); 5] = [
     ("anthropic", |canned| Box::new(Anthropic::new(BASE, "m").retries(0).transport(canned))),
+    ("gemini", |canned| Box::new(Gemini::new(BASE, "m").retries(0).transport(canned))),
     ("mistral", |canned| Box::new(Mistral::new(BASE, "m").retries(0).transport(canned))),
     ("ollama", |canned| Box::new(Ollama::new(BASE, "m").retries(0).transport(canned))),
     ("openai", |canned| Box::new(OpenAi::new(BASE, "m").retries(0).transport(canned))),

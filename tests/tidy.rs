@@ -38,7 +38,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
 ];
 
 /// Modules that decide: time, tasks and chance come to them as arguments.
-const SANS_IO: [&str; 18] = [
+const SANS_IO: [&str; 19] = [
     "json/",
     "schema/",
     "message/",
@@ -52,6 +52,7 @@ const SANS_IO: [&str; 18] = [
     "providers/frames.rs",
     "providers/mistral/",
     "providers/ollama/",
+    "providers/gemini/",
     "providers/openai/",
     "providers/refusal.rs",
     "providers/retry.rs",

@@ -33,7 +33,7 @@ pub struct ChatOptions {
     /// Texts that end the reply where they come up; they are no part of it.
     pub stop: Vec<String>,
     /// More members of the request, as the provider spells them; they replace those of the same name, but
-    /// for objects, whose members they join.
+    /// for objects in which the provider keeps settings, such as Gemini's `generationConfig`: these they join.
     pub extra: Map<String, Value>,
 }
 

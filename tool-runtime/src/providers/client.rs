@@ -3,9 +3,10 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::{Map, Value};
 use tokio::time::{sleep, timeout};
 
-use super::codec::{Assemble, Codec, Framing, Unreadable, merge, message_of};
+use super::codec::{Assemble, Codec, Framing, Unreadable, message_of};
 use super::endpoint::Endpoint;
 use super::frames::{Frames, TooLong};
 use super::refusal::{kind, refusal};
@@ -166,7 +167,9 @@ impl<C: Codec> Client<C> {
         let request = ChatRequest { messages: &messages, ..request };
         let url = self.endpoint.below(&C::path(&self.model, is_streamed), C::query(is_streamed))?;
         let mut body = self.codec.encode(&self.model, request, names, is_streamed)?;
-        merge(&mut body, &request.options.extra);
+        if let Some(members) = body.as_object_mut() {
+            add(members, request.options.extra.clone(), C::NESTED);
+        }
         let mut sent = HttpRequest::new(url, body.to_string());
         if let Some(key) = &self.key {
             let (name, value) = C::key_header(key);
@@ -371,6 +374,20 @@ impl<C: Codec> fmt::Debug for Client<C> {
             .field("codec", &self.codec)
             .field("headers", &self.headers)
             .finish_non_exhaustive()
+    }
+}
+
+/// Members take the place of those of their name; those within a nested one do.
+fn add(members: &mut Map<String, Value>, extra: Map<String, Value>, nested: &[&str]) {
+    for (name, value) in extra {
+        match (members.get_mut(&name), value) {
+            (Some(Value::Object(known)), Value::Object(more))
+                if nested.contains(&name.as_str()) =>
+            {
+                known.extend(more);
+            }
+            (_, value) => _ = members.insert(name, value),
+        }
     }
 }
 

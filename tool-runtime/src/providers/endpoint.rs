@@ -72,13 +72,21 @@ fn web_address(text: &str) -> Option<Url> {
     (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
 }
 
-/// A query, which some services want, stays behind the path.
+/// A query, which some services want, stays behind the path. A method, `:name`, stands without a slash
+/// behind what it is of.
 fn below(mut base: Url, path: &[&str]) -> Url {
-    if base.path().trim_end_matches('/').ends_with(&path.join("/")) {
+    let mut whole: Vec<String> = Vec::new();
+    for &segment in path {
+        match whole.last_mut() {
+            Some(last) if segment.starts_with(':') => last.push_str(segment),
+            _ => whole.push(segment.to_owned()),
+        }
+    }
+    if base.path().trim_end_matches('/').ends_with(&whole.join("/")) {
         return base;
     }
     if let Ok(mut segments) = base.path_segments_mut() {
-        segments.pop_if_empty().extend(path);
+        segments.pop_if_empty().extend(whole);
     }
     base
 }
@@ -101,6 +109,17 @@ mod tests {
         ] {
             let url = Endpoint::new(base).below(&["chat", "completions"], &[]).unwrap();
             assert_eq!(url, full, "{base}");
+        }
+    }
+
+    #[test]
+    fn methods_and_strange_names() {
+        for (path, full) in [
+            (&["models", "m", ":generate"][..], "https://h/v1/models/m:generate?alt=sse"),
+            (&["models", "a b?c", ":generate"], "https://h/v1/models/a%20b%3Fc:generate?alt=sse"),
+        ] {
+            let url = Endpoint::new("https://h/v1").below(path, &[("alt", "sse")]).unwrap();
+            assert_eq!(url, full);
         }
     }
 

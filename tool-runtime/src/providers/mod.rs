@@ -13,6 +13,8 @@ mod client;
 pub mod codec;
 mod endpoint;
 mod frames;
+#[cfg(feature = "gemini")]
+mod gemini;
 #[cfg(feature = "mistral")]
 mod mistral;
 #[cfg(feature = "ollama")]
@@ -28,6 +30,8 @@ pub use anthropic::{Anthropic, AnthropicMessages};
 #[cfg(feature = "cassette")]
 pub use cassette::Cassette;
 pub use client::Client;
+#[cfg(feature = "gemini")]
+pub use gemini::{Gemini, GenerateContent};
 #[cfg(feature = "mistral")]
 pub use mistral::{Mistral, MistralChat};
 #[cfg(feature = "ollama")]

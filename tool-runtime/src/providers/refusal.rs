@@ -77,18 +77,14 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
         {
             RefusalKind::RateLimited
         }
-        _ if is(&[
-            "overloaded_error",
-            "server_error",
-            "internal_server_error",
-            "api_error",
-            "UNAVAILABLE",
-            "INTERNAL",
-        ]) =>
+        _ if is(&["overloaded_error", "server_error", "internal_server_error", "api_error"])
+            || is(&["UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED"]) =>
         {
             RefusalKind::Overloaded
         }
-        _ if is(&["authentication_error", "permission_error", "PERMISSION_DENIED"]) => {
+        _ if is(&["authentication_error", "permission_error"])
+            || is(&["PERMISSION_DENIED", "UNAUTHENTICATED"]) =>
+        {
             RefusalKind::Auth
         }
         400..=499 => RefusalKind::Invalid,
@@ -192,6 +188,8 @@ mod tests {
             (200, typed("overloaded_error"), RefusalKind::Overloaded),
             (200, code("rate_limit_exceeded"), RefusalKind::RateLimited),
             (200, typed("rate_limited"), RefusalKind::RateLimited),
+            (200, google("DEADLINE_EXCEEDED"), RefusalKind::Overloaded),
+            (200, google("UNAUTHENTICATED"), RefusalKind::Auth),
             (200, text("No."), RefusalKind::Other),
             (302, Value::Null, RefusalKind::Other),
         ] {

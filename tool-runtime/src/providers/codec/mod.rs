@@ -22,7 +22,12 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
     /// How the messages of its streams are told from each other.
     const FRAMING: Framing;
 
-    /// Where below the base of its API it is asked.
+    /// Members of a request that hold members of their own which a program may add to: what comes
+    /// [extra](crate::models::ChatOptions::extra()) for one of them joins those that are there.
+    const NESTED: &'static [&'static str] = &[];
+
+    /// Where below the base of its API it is asked. A segment that begins with a colon is a method of
+    /// the one before it.
     fn path(model: &str, is_streamed: bool) -> Vec<&str>;
 
     /// What the address says behind the path; nothing unless a provider wants it.
@@ -106,20 +111,7 @@ pub(super) fn message_of(failure: &Value) -> String {
 }
 
 /// What a user says where a conversation begins with the model, which no provider takes.
-#[cfg(any(feature = "anthropic", feature = "mistral"))]
-pub(super) const EARLIER: &str = "[The conversation goes on.]";
-
-/// Sets members of an object. Where both sides have an object, its members are set likewise; anything
-/// else is replaced.
-pub(super) fn merge(into: &mut Value, more: &Map<String, Value>) {
-    let Some(members) = into.as_object_mut() else { return };
-    for (name, more) in more {
-        match (members.get_mut(name), more) {
-            (Some(known @ Value::Object(_)), Value::Object(more)) => merge(known, more),
-            _ => _ = members.insert(name.clone(), more.clone()),
-        }
-    }
-}
+pub const EARLIER: &str = "[The conversation goes on.]";
 
 /// Sets a member of an object; what is no object stays as it is.
 pub fn set(object: &mut Value, name: &str, value: impl Into<Value>) {

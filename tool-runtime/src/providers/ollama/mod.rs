@@ -44,6 +44,7 @@ pub struct OllamaChat;
 impl Codec for OllamaChat {
     const NAMES: NameRules = NameRules::OPENAI;
     const FRAMING: Framing = Framing::Lines;
+    const NESTED: &'static [&'static str] = &["options"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {
         vec!["api", "chat"]

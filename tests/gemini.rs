@@ -1,0 +1,271 @@
+//! Gemini's `generateContent` over a transport of our own: what is sent and what is read.
+
+#[path = "support/canned.rs"]
+mod canned;
+#[path = "support/histories.rs"]
+mod histories;
+#[path = "gemini/pairing.rs"]
+mod pairing;
+#[path = "gemini/signatures.rs"]
+mod signatures;
+#[path = "gemini/streams.rs"]
+mod streams;
+
+use canned::{Canned, Reply};
+use serde_json::{Value, json};
+use tool_runtime::providers::Gemini;
+use tool_runtime::{
+    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Finish, Image, Message,
+    ModelError, ToolCall, ToolChoice, ToolDefinition, ToolResult, UserPart,
+};
+
+/// One of the third generation, and one before it.
+const NEW: &str = "gemini-3.5-flash";
+const OLD: &str = "gemini-2.5-flash";
+
+fn client(model: &str, canned: &Canned) -> Gemini {
+    Gemini::new("https://models.invalid/v1beta", model).transport(canned.clone()).retries(0)
+}
+
+/// What this model is sent of a request.
+async fn sent(model: &str, request: ChatRequest<'_>) -> Result<Value, ModelError> {
+    let canned = Canned::new([Reply::text(200, r#"{"candidates": [{}]}"#)]);
+    client(model, &canned).reply(request).await?;
+    Ok(serde_json::from_str(&canned.requests()[0].body).unwrap())
+}
+
+async fn read(body: &Value) -> Result<ChatReply, ModelError> {
+    let canned = Canned::new([Reply::text(200, &body.to_string())]);
+    client(NEW, &canned).reply(ChatRequest::new(&[])).await
+}
+
+#[tokio::test]
+async fn where_it_goes_and_by_which_key() {
+    let canned = Canned::new([
+        Reply::text(200, r#"{"candidates": [{}]}"#),
+        Reply::text(200, "data: {\"candidates\": [{\"finishReason\": \"STOP\"}]}\n\n"),
+    ]);
+    let client = client(NEW, &canned).key("AIza-secret\n");
+    client.reply(ChatRequest::new(&[])).await.unwrap();
+    client.stream(ChatRequest::new(&[]), &mut |_| {}).await.unwrap();
+    let [whole, streamed] = canned.requests().try_into().unwrap();
+    let base = "https://models.invalid/v1beta/models/gemini-3.5-flash";
+    assert_eq!(whole.url, format!("{base}:generateContent"));
+    assert_eq!(streamed.url, format!("{base}:streamGenerateContent?alt=sse"));
+    assert_eq!(whole.headers.get("x-goog-api-key"), Some("AIza-secret"));
+    assert!(!format!("{client:?} {whole:?}").contains("AIza-secret"));
+}
+
+fn text(text: &str) -> Value {
+    json!({ "text": text })
+}
+
+#[tokio::test]
+async fn a_whole_turn() {
+    let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
+    let first = ToolCall::new("a.1", "weather/get", r#"{ "city": "Oslo" }"#);
+    let second = ToolCall::new("b", "weather/get", json!({ "city": "Rome" }));
+    let damaged = ToolCall::new("c", "weather/get", "{city: 'Bonn'");
+    let mut seen = ToolResult::success(&first, "rain");
+    seen.images = vec![image.clone()];
+    let said = |call: &ToolCall| AssistantPart::Call(call.clone());
+    let messages = [
+        Message::system("Be brief."),
+        Message::User {
+            parts: vec![UserPart::Text { text: "Look:".into() }, UserPart::Image(image)],
+        },
+        Message::user("Umbrella?"),
+        Message::assistant("One moment."),
+        Message::Assistant { parts: vec![said(&first), said(&second), said(&damaged)] },
+        Message::Tool {
+            results: vec![
+                seen,
+                ToolResult::failure(&second, "TOOL_TIMEOUT", "too slow"),
+                ToolResult::success(&damaged, ""),
+            ],
+        },
+        Message::user("And now?"),
+        Message::system("Be kind."),
+    ];
+    let schema = json!({ "type": "object", "properties": {}, "additionalProperties": false });
+    let tool = ToolDefinition::new("weather/get", "Weather.", schema.clone());
+    let tools = [&tool];
+
+    let shown = json!({ "inlineData": { "mimeType": "image/png", "data": "AAAA" } });
+    let call = |id: &str, city: &str| json!({ "functionCall": { "id": id, "name": "weather_get", "args": { "city": city } } });
+    let response = |id: &str, response: Value| json!({ "functionResponse": { "id": id, "name": "weather_get", "response": response } });
+    let mut signed = call("a.1", "Oslo");
+    signed["thoughtSignature"] = "skip_thought_signature_validator".into();
+    let mut with_image = response("a.1", json!({ "output": "rain" }));
+    with_image["functionResponse"]["parts"] = json!([shown]);
+    let [late, blank] =
+        [response("b", json!({ "error": "too slow" })), response("c", json!({ "output": "" }))];
+    let said = |first: Value| {
+        let parts = [text("One moment."), first, call("b", "Rome"), call("c", "Bonn")];
+        json!({ "role": "model", "parts": parts })
+    };
+    let user = |parts: &[Value]| json!({ "role": "user", "parts": parts });
+    let asked = user(&[text("Look:"), shown.clone(), text("Umbrella?")]);
+    for (model, contents) in [
+        (
+            NEW,
+            json!([
+                asked,
+                said(signed),
+                user(&[with_image, late.clone(), blank.clone()]),
+                user(&[text("And now?")]),
+            ]),
+        ),
+        (
+            OLD,
+            json!([
+                asked,
+                said(call("a.1", "Oslo")),
+                user(&[response("a.1", json!({ "output": "rain" })), late, blank]),
+                user(&[text("[What `weather_get` (a.1) showed:]"), shown, text("And now?")]),
+            ]),
+        ),
+    ] {
+        let body = sent(model, ChatRequest::new(&messages).tools(&tools)).await.unwrap();
+        let expected = json!({
+            "systemInstruction": { "parts": [{ "text": "Be brief.\n\nBe kind." }] },
+            "contents": contents,
+            "tools": [{ "functionDeclarations": [{
+                "name": "weather_get", "description": "Weather.", "parametersJsonSchema": schema }] }],
+        });
+        assert_eq!(body, expected, "{model}");
+    }
+}
+
+#[tokio::test]
+async fn how_it_is_to_answer() {
+    let tool = ToolDefinition::new("now/utc", "Time.", json!({ "type": "object" }));
+    let set = ChatOptions::default;
+    let calling = |config: Value| json!({ "toolConfig": { "functionCallingConfig": config } });
+    let generation = |config: Value| json!({ "generationConfig": config });
+    let schema = json!({ "type": "object" });
+    let thinking = json!({ "thinkingConfig": { "thinkingLevel": "low" }, "temperature": 1.0 });
+    for (options, expected) in [
+        (set(), json!({})),
+        (set().parallel_calls(true), json!({})),
+        (set().tool_choice(ToolChoice::Required), calling(json!({ "mode": "ANY" }))),
+        (set().tool_choice(ToolChoice::None), calling(json!({ "mode": "NONE" }))),
+        (
+            set().tool_choice(ToolChoice::Tool("now/utc".into())),
+            calling(json!({ "mode": "ANY", "allowedFunctionNames": ["now_utc"] })),
+        ),
+        (
+            set().output(schema.clone()),
+            generation(
+                json!({ "responseMimeType": "application/json", "responseJsonSchema": schema }),
+            ),
+        ),
+        (
+            set().max_tokens(9).temperature(0.5).stop("a").stop("b"),
+            generation(json!({ "maxOutputTokens": 9, "temperature": 0.5,
+                "stopSequences": ["a", "b"] })),
+        ),
+        (
+            set().max_tokens(9).temperature(0.5).extra("generationConfig", thinking),
+            generation(json!({ "maxOutputTokens": 9, "temperature": 1.0,
+                "thinkingConfig": { "thinkingLevel": "low" } })),
+        ),
+        (
+            set()
+                .tool_choice(ToolChoice::Required)
+                .extra("toolConfig", json!({ "retrievalConfig": {} })),
+            json!({ "toolConfig":
+                { "functionCallingConfig": { "mode": "ANY" }, "retrievalConfig": {} } }),
+        ),
+        (
+            set().extra("cachedContent", "cachedContents/1"),
+            json!({ "cachedContent": "cachedContents/1" }),
+        ),
+        (set().extra("toolConfig", Value::Null), json!({ "toolConfig": null })),
+    ] {
+        let (tools, messages) = ([&tool], [Message::user("Hello")]);
+        let request = ChatRequest::new(&messages).tools(&tools).options(&options);
+        let mut body = sent(NEW, request).await.unwrap();
+        let members = body.as_object_mut().unwrap();
+        for known in ["contents", "tools"] {
+            members.remove(known).unwrap();
+        }
+        assert_eq!(body, expected, "{options:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_it_cant_be_told_is_an_error() {
+    let tool = ToolDefinition::new("now", "Time.", json!({ "type": "object" }));
+    let six =
+        ["a", "b", "c", "d", "e", "f"].into_iter().fold(ChatOptions::default(), ChatOptions::stop);
+    for (options, tools, named) in [
+        (ChatOptions::default().parallel_calls(false), &[&tool][..], Some("`parallel_calls`")),
+        // Without tools there is nothing to be said of calls.
+        (ChatOptions::default().parallel_calls(false), &[], None),
+        (six, &[], Some("5 texts of `stop`")),
+    ] {
+        let messages = [Message::user("Hello")];
+        let request = ChatRequest::new(&messages).tools(tools).options(&options);
+        match (sent(NEW, request).await, named) {
+            (Err(ModelError::Setup(text)), Some(named)) => {
+                assert!(text.contains("Gemini") && text.contains(named), "{text}");
+            }
+            (Ok(_), None) => {}
+            (other, _) => panic!("{options:?}: {other:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn why_it_ended() {
+    let said = json!({ "parts": [{ "text": "Hi" }] });
+    let called = json!({ "parts": [{ "functionCall": { "name": "now" } }] });
+    for (content, reason, finish) in [
+        (&said, json!(null), Finish::Stop),
+        (&said, json!("STOP"), Finish::Stop),
+        (&called, json!("STOP"), Finish::Calls),
+        (&called, json!(null), Finish::Calls),
+        (&called, json!("MAX_TOKENS"), Finish::Length),
+        (&said, json!("SAFETY"), Finish::Filtered),
+        (&said, json!("IMAGE_RECITATION"), Finish::Filtered),
+        (&said, json!("FINISH_REASON_UNSPECIFIED"), Finish::Other),
+        (&said, json!("YET_TO_COME"), Finish::Other),
+    ] {
+        let body = json!({ "candidates": [{ "content": content, "finishReason": reason }] });
+        assert_eq!(read(&body).await.unwrap().finish, finish, "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_reply_is_told() {
+    let part = |part: Value| json!({ "candidates": [{ "content": { "parts": [part] } }] });
+    let ended = |reason: &str| {
+        let said = json!({ "parts": [{ "text": "I will look it up." }] });
+        json!({ "candidates": [{ "content": said, "finishReason": reason,
+            "finishMessage": "Malformed function call: print(now(" }] })
+    };
+    for (body, reason) in [
+        (json!("no"), "invalid type"),
+        (json!({}), "it holds no candidate"),
+        (json!({ "candidates": [] }), "it holds no candidate"),
+        (json!({ "promptFeedback": {} }), "it holds no candidate"),
+        (part(json!({ "functionCall": { "args": {} } })), "a function without a name"),
+        (part(json!({ "functionCall": "now" })), "a strange call"),
+        (
+            part(json!({ "functionCall": { "name": "now", "willContinue": true } })),
+            "the arguments of `now` come in pieces",
+        ),
+        // What stands before a call that failed is no answer.
+        (ended("MALFORMED_FUNCTION_CALL"), "it ended by MALFORMED_FUNCTION_CALL"),
+        (ended("MALFORMED_FUNCTION_CALL"), "print(now("),
+        (ended("UNEXPECTED_TOOL_CALL"), "UNEXPECTED_TOOL_CALL"),
+        (ended("MISSING_THOUGHT_SIGNATURE"), "MISSING_THOUGHT_SIGNATURE"),
+        (ended("MALFORMED_RESPONSE"), "MALFORMED_RESPONSE"),
+        (json!({ "error": { "code": 418, "message": "odd" } }), "it reports an error, odd"),
+    ] {
+        let error = read(&body).await.unwrap_err();
+        assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+}

@@ -1,0 +1,41 @@
+//! A stream is no reply until the model said why it stopped; `tests/fixtures.rs` plays all the rest.
+
+use std::fs;
+use std::path::Path;
+
+use tool_runtime::{ChatModel, ChatRequest, ModelError};
+
+use crate::canned::{Canned, Reply};
+use crate::{NEW, client};
+
+/// The files of this name, by their cases.
+pub fn fixtures(name: &str) -> Vec<(String, String)> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gemini");
+    let cases = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
+    let read = |case: std::path::PathBuf| {
+        let text = fs::read_to_string(case.join(name)).ok()?;
+        Some((case.file_name()?.to_string_lossy().into_owned(), text))
+    };
+    let found: Vec<_> = cases.filter_map(read).collect();
+    assert!(!found.is_empty(), "no {name}");
+    found
+}
+
+fn fixture(case: &str, name: &str) -> String {
+    let found = fixtures(name).into_iter().find(|(known, _)| known == case);
+    found.unwrap_or_else(|| panic!("{case} has no {name}")).1
+}
+
+#[tokio::test]
+async fn a_stream_that_is_cut_off_is_no_reply() {
+    for case in ["text", "thoughts", "parallel_calls", "safety"] {
+        let text = fixture(case, "stream.sse");
+        let end = text.find("finishReason").unwrap();
+        for at in (0..=end).filter(|at| text.is_char_boundary(*at)) {
+            let canned = Canned::new([Reply::text(200, &text[..at])]);
+            let model = client(NEW, &canned);
+            let error = model.stream(ChatRequest::new(&[]), &mut |_| {}).await.unwrap_err();
+            assert!(matches!(error, ModelError::Malformed { .. }), "{case} at {at}: {error:?}");
+        }
+    }
+}

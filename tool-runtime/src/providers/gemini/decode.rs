@@ -1,0 +1,136 @@
+//! The body of a `generateContent` reply → our reply.
+//!
+//! The shapes are those of Google's API reference, "GenerateContentResponse", and of its SDKs. Each
+//! message of a stream is such a body too, so there is one way to read both.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::assemble::Said;
+use crate::message::Usage;
+use crate::models::{ChatReply, Finish, WireNames};
+use crate::providers::codec::Unreadable;
+
+/// Whose reasoning it is.
+pub(super) const REASONING_OF: &str = "gemini";
+
+/// The member of a part that carries what the model's maker wants back on that very part.
+pub(super) const SIGNATURE: &str = "thoughtSignature";
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Body {
+    pub(super) candidates: Option<Vec<Candidate>>,
+    pub(super) prompt_feedback: Option<Feedback>,
+    pub(super) usage_metadata: Option<Counted>,
+    error: Option<Value>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Candidate {
+    pub(super) index: Option<u64>,
+    pub(super) content: Option<Content>,
+    pub(super) finish_reason: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Content {
+    pub(super) parts: Option<Vec<Map<String, Value>>>,
+}
+
+/// Comes instead of a candidate where the prompt was blocked.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Feedback {
+    pub(super) block_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Called {
+    pub(super) id: Option<String>,
+    pub(super) name: Option<String>,
+    pub(super) args: Option<Value>,
+    /// Arguments in pieces, on Vertex alone and only for those who ask.
+    pub(super) partial_args: Option<Value>,
+    pub(super) will_continue: Option<bool>,
+}
+
+/// What the prompt took includes what was cached; what the model said does not include its thoughts. Each
+/// message of a stream tells the whole so far.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct Counted {
+    prompt_token_count: Option<u64>,
+    tool_use_prompt_token_count: Option<u64>,
+    cached_content_token_count: Option<u64>,
+    candidates_token_count: Option<u64>,
+    thoughts_token_count: Option<u64>,
+}
+
+impl Counted {
+    pub(super) fn usage(self) -> Usage {
+        let sum = |one: Option<u64>, other: Option<u64>| {
+            one.unwrap_or_default().saturating_add(other.unwrap_or_default())
+        };
+        let mut usage = Usage::new(
+            sum(self.prompt_token_count, self.tool_use_prompt_token_count),
+            sum(self.candidates_token_count, self.thoughts_token_count),
+        );
+        usage.cached = self.cached_content_token_count.unwrap_or_default();
+        usage.reasoning = self.thoughts_token_count.unwrap_or_default();
+        usage
+    }
+}
+
+/// What the model called, under the names of the tools.
+pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+    if body.trim().is_empty() {
+        return Err(Unreadable::malformed("it is empty"));
+    }
+    let mut said = Said::default();
+    said.hear(read(body)?, names, &mut |_| {})?;
+    if !said.has_begun() {
+        return Err(Unreadable::malformed("it holds no candidate"));
+    }
+    said.reply()
+}
+
+/// A body, unless it reports an error.
+pub(super) fn read(body: &str) -> Result<Body, Unreadable> {
+    let read = serde_json::from_str::<Body>(body);
+    let mut read = read.map_err(|error| Unreadable::malformed(error.to_string()))?;
+    read.error.take().map_or(Ok(read), |error| Err(Unreadable::Failed(error)))
+}
+
+/// Why the model said no more. A prompt that was blocked has no such reason.
+///
+/// # Errors
+/// It called a tool in a way that can't be read: what else it said is no answer.
+pub(super) fn finish(reason: Option<&str>, has_calls: bool) -> Result<Finish, Unreadable> {
+    Ok(match reason {
+        None | Some("STOP") if has_calls => Finish::Calls,
+        None | Some("STOP") => Finish::Stop,
+        Some("MAX_TOKENS") => Finish::Length,
+        Some(
+            "SAFETY"
+            | "RECITATION"
+            | "LANGUAGE"
+            | "BLOCKLIST"
+            | "PROHIBITED_CONTENT"
+            | "SPII"
+            | "MODEL_ARMOR"
+            | "IMAGE_SAFETY"
+            | "IMAGE_PROHIBITED_CONTENT"
+            | "IMAGE_RECITATION",
+        ) => Finish::Filtered,
+        Some(
+            reason @ ("MALFORMED_FUNCTION_CALL"
+            | "UNEXPECTED_TOOL_CALL"
+            | "MISSING_THOUGHT_SIGNATURE"
+            | "MALFORMED_RESPONSE"),
+        ) => return Err(Unreadable::malformed(format!("it ended by {reason}"))),
+        Some(_) => Finish::Other,
+    })
+}

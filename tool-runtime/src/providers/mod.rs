@@ -12,6 +12,8 @@ mod frames;
 #[cfg(feature = "openai")]
 mod openai;
 mod refusal;
+#[cfg(feature = "openai")]
+mod responses;
 mod retry;
 mod transport;
 
@@ -20,6 +22,8 @@ pub use anthropic::{Anthropic, AnthropicMessages};
 pub use client::Client;
 #[cfg(feature = "openai")]
 pub use openai::{ChatCompletions, OpenAi};
+#[cfg(feature = "openai")]
+pub use responses::{OpenAiResponses, Responses};
 pub use transport::{
     Headers, HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError, Web,
 };

@@ -43,7 +43,14 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
     if is(&["context_length_exceeded", "exceed_context_size_error", "request_too_large"]) {
         return RefusalKind::ContextTooLong;
     }
-    if is(&["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"]) {
+    if is(&[
+        "content_filter",
+        "content_policy_violation",
+        "ResponsibleAIPolicyViolation",
+        "invalid_prompt",
+        "bio_policy",
+        "image_content_policy_violation",
+    ]) {
         return RefusalKind::Filtered;
     }
     match status {

@@ -17,11 +17,14 @@ pub struct WireIds<'m>(HashMap<&'m str, String>);
 pub enum IdRules {
     /// Letters, digits, `_` and `-`: Anthropic.
     Word,
+    /// The same, 64 at most: OpenAI's Responses.
+    Short,
 }
 
 impl IdRules {
     fn fit(self, id: &str) -> bool {
         match self {
+            Self::Short => id.len() <= 64 && Self::Word.fit(id),
             Self::Word => {
                 let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
                 !id.is_empty() && id.bytes().all(is_sign)
@@ -31,7 +34,7 @@ impl IdRules {
 
     fn mint(self, number: u64) -> String {
         match self {
-            Self::Word => format!("call_{number:016x}"),
+            Self::Word | Self::Short => format!("call_{number:016x}"),
         }
     }
 }

@@ -2,14 +2,12 @@
 //!
 //! The shapes are those of OpenAI's API reference, "Create chat completion".
 
-use std::borrow::Cow;
-
 use serde_json::{Map, Value, json};
 
 use super::decode::REASONING_OF;
-use crate::message::{Arguments, AssistantPart, Image, Message, ToolCall, ToolResult, UserPart};
+use crate::message::{AssistantPart, Image, Message, ToolCall, ToolResult, UserPart};
 use crate::models::{ChatRequest, ToolChoice, WireNames};
-use crate::providers::codec::{object_text, set};
+use crate::providers::codec::{set, written_object};
 use crate::tool::ToolDefinition;
 
 pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) -> Value {
@@ -120,20 +118,8 @@ fn call(call: &ToolCall, names: &WireNames) -> Value {
     json!({
         "id": call.id,
         "type": "function",
-        "function": { "name": names.wire(&call.name), "arguments": arguments(&call.arguments) },
+        "function": { "name": names.wire(&call.name), "arguments": written_object(&call.arguments) },
     })
-}
-
-/// An object as text: the model's own, byte for byte, unless it is damaged.
-///
-/// llama.cpp and vLLM read these texts again and refuse the whole conversation, now and on every
-/// turn after, when one of them isn't the JSON of an object.
-fn arguments(arguments: &Arguments) -> Cow<'_, str> {
-    let text = arguments.to_text();
-    if serde_json::from_str::<Map<String, Value>>(&text).is_ok() {
-        return text;
-    }
-    Cow::Owned(object_text(arguments))
 }
 
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
@@ -151,7 +137,7 @@ fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
 mod tests {
     use serde_json::json;
 
-    use super::{REASONING_OF, arguments, request};
+    use super::{REASONING_OF, request};
     use crate::message::{
         AssistantPart, Image, Message, Reasoning, ToolCall, ToolResult, UserPart,
     };
@@ -217,23 +203,6 @@ mod tests {
         let counted: usize = tools.iter().map(definition_bytes).sum();
         // The brackets of the list, and no comma behind its last.
         assert_eq!(body["tools"].to_string().len(), counted + 2 - 1);
-    }
-
-    #[test]
-    fn arguments_go_back_as_an_object() {
-        for (written, sent) in [
-            (r#"{ "b": 1.0, "a": 1e2 }"#, r#"{ "b": 1.0, "a": 1e2 }"#),
-            ("", "{}"),
-            (" null ", "{}"),
-            ("```json\n{\"a\": 1}\n```", r#"{"a": 1}"#),
-            ("As in [1]: {\"a\": 1}", r#"{"a": 1}"#),
-            (r#""{\"a\": 1}""#, r#"{"a": 1}"#),
-            ("{a: 1.10,}", r#"{"a":1.10}"#),
-            ("{\"a\": 1 | 2}", r#"{"unreadable":"{\"a\": 1 | 2}"}"#),
-            ("[1]", r#"{"unreadable":"[1]"}"#),
-        ] {
-            assert_eq!(arguments(&written.into()), sent, "{written}");
-        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use tool_runtime::{ChatRequest, Reasoning};
+use tool_runtime::{AssistantPart, ChatRequest, Message, Reasoning};
 
 use crate::histories::{config, histories};
 use crate::sent;
@@ -120,44 +120,74 @@ fn kept(item: Value) -> Reasoning {
     Reasoning::new("responses", "", item)
 }
 
+fn thought(id: &str, sealed: Option<&str>) -> Reasoning {
+    let mut item = json!({ "type": "reasoning", "id": id, "summary": [] });
+    match sealed {
+        Some(sealed) => item["encrypted_content"] = sealed.into(),
+        None => item["content"] = json!([{ "type": "reasoning_text", "text": "Hm" }]),
+    }
+    kept(item)
+}
+
+fn rest(kind: &str, id: &str) -> Reasoning {
+    kept(json!({ "type": kind, "id": id, "status": "completed" }))
+}
+
 /// Its own, sealed, open and lost; what is left of what they led to; what its own tools did; what only
 /// a program could answer; and what another provider's model thought.
 const THOUGHTS: &[fn() -> Reasoning] = &[
-    || kept(json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "g" })),
-    || kept(json!({ "type": "reasoning", "id": "rs_2", "summary": [], "encrypted_content": "h" })),
+    || thought("rs_1", Some("gAAA")),
+    || thought("rs_2", None),
+    || thought("rs_3", Some("")),
+    || rest("message", "msg_1"),
+    || rest("function_call", "fc_1"),
+    || kept(json!({ "type": "message", "id": "msg_2", "phase": "commentary" })),
     || {
-        kept(
-            json!({ "type": "reasoning", "summary": [], "content": [{ "type": "reasoning_text", "text": "Hm" }] }),
-        )
+        let action = json!({ "type": "search", "query": "rain", "queries": ["rain"] });
+        kept(json!({ "type": "web_search_call", "id": "ws_1", "status": "completed",
+            "action": action }))
     },
-    || kept(json!({ "type": "reasoning", "id": "rs_3", "summary": [] })),
-    || {
-        kept(
-            json!({ "type": "message", "id": "msg_1", "status": "completed", "phase": "commentary" }),
-        )
-    },
-    || kept(json!({ "type": "function_call", "id": "fc_1", "status": "completed" })),
-    || kept(json!({ "type": "web_search_call", "id": "ws_1", "status": "completed" })),
-    || {
-        kept(
-            json!({ "type": "custom_tool_call", "id": "ctc_1", "call_id": "c", "name": "x", "input": "" }),
-        )
-    },
-    || {
-        Reasoning::new(
-            "openai",
-            "",
-            json!({ "type": "reasoning", "id": "rs_9", "summary": [], "encrypted_content": "x" }),
-        )
-    },
+    || kept(json!({ "type": "custom_tool_call", "id": "ctc_1", "call_id": "c", "input": "" })),
+    || Reasoning::new("openai", "", json!({ "type": "reasoning", "id": "rs_9" })),
     || Reasoning::new("chat-completions", "Hm", json!({ "reasoning_content": "Hm" })),
 ];
+
+/// The same, in which texts and calls stand behind thoughts that led to them, or to something else.
+fn thought_through(mut messages: Vec<Message>, ways: &[u8]) -> Vec<Message> {
+    let mut ways = ways.iter().cycle();
+    for (place, message) in messages.iter_mut().enumerate() {
+        let Message::Assistant { parts } = message else { continue };
+        let behind = |(number, part): (usize, AssistantPart)| {
+            let way = ways.next().copied().unwrap_or(0);
+            // Ids that are new, and those that come again.
+            let number = if way % 2 == 0 { 100 * place + number } else { 7 };
+            let kind = match &part {
+                AssistantPart::Text { .. } => "message",
+                _ => "function_call",
+            };
+            let led = match way % 5 {
+                0 | 1 => rest(kind, &format!("led_{number}")),
+                2 => rest("message", &format!("led_{number}")),
+                _ => return vec![part],
+            };
+            let thought = thought(&format!("rs_{number}"), Some("gAAA"));
+            vec![AssistantPart::Reasoning(thought), AssistantPart::Reasoning(led), part]
+        };
+        let came = std::mem::take(parts);
+        *parts = came.into_iter().enumerate().flat_map(behind).collect();
+    }
+    messages
+}
 
 proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_conversation_is_taken(messages in histories(THOUGHTS)) {
+    fn any_conversation_is_taken(
+        messages in histories(THOUGHTS),
+        ways in prop::collection::vec(any::<u8>(), 1..8),
+    ) {
+        let messages = thought_through(messages, &ways);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let body = runtime.block_on(sent(ChatRequest::new(&messages)));
         prop_assert_eq!(broken_rule(&body), None, "{}", body);

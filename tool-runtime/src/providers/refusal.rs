@@ -35,6 +35,9 @@ pub(super) fn refusal(
 pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
     let codes = codes(said);
     let is = |known: &[&str]| codes.iter().any(|code| known.contains(&code.as_str()));
+    let begins = |starts: &[&str]| {
+        codes.iter().any(|code| starts.iter().any(|start| code.starts_with(start)))
+    };
     let text = said.to_string().to_lowercase();
     let tells = |known: &[&str]| known.iter().any(|part| text.contains(part));
     if is(&["insufficient_quota", "billing_error", "billing_hard_limit_reached"]) {
@@ -75,14 +78,24 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
         _ if is(&["rate_limit_exceeded", "rate_limit_error", "RESOURCE_EXHAUSTED"]) => {
             RefusalKind::RateLimited
         }
-        _ if is(&["overloaded_error", "server_error", "api_error", "UNAVAILABLE", "INTERNAL"]) => {
+        _ if is(&[
+            "overloaded_error",
+            "server_error",
+            "api_error",
+            "vector_store_timeout",
+            "UNAVAILABLE",
+            "INTERNAL",
+        ]) =>
+        {
             RefusalKind::Overloaded
         }
         _ if is(&["authentication_error", "permission_error", "PERMISSION_DENIED"]) => {
             RefusalKind::Auth
         }
         400..=499 => RefusalKind::Invalid,
-        _ if is(&["invalid_request_error", "INVALID_ARGUMENT"]) => RefusalKind::Invalid,
+        _ if is(&["INVALID_ARGUMENT"]) || begins(&["invalid_", "image_", "unsupported_"]) => {
+            RefusalKind::Invalid
+        }
         _ => RefusalKind::Other,
     }
 }
@@ -180,6 +193,8 @@ mod tests {
             // In the midst of a stream.
             (200, typed("overloaded_error"), RefusalKind::Overloaded),
             (200, code("rate_limit_exceeded"), RefusalKind::RateLimited),
+            (200, code("invalid_prompt"), RefusalKind::Filtered),
+            (200, code("image_too_large"), RefusalKind::Invalid),
             (200, text("No."), RefusalKind::Other),
             (302, Value::Null, RefusalKind::Other),
         ] {

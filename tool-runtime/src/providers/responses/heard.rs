@@ -73,9 +73,8 @@ impl Heard {
             return;
         }
         let heard = self.texts.get(&slot).map_or("", String::as_str);
-        match text.strip_prefix(heard) {
-            Some(more) => self.more(slot, more, deltas),
-            None => _ = self.texts.insert(slot, text.to_owned()),
+        if let Some(more) = text.strip_prefix(heard) {
+            self.more(slot, more, deltas);
         }
     }
 

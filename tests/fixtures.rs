@@ -20,15 +20,16 @@ use canned::{Canned, Reply};
 use serde::Deserialize;
 use serde_json::Value;
 use streamed::{cuts, streamed};
-use tool_runtime::providers::{Anthropic, Headers, OpenAi};
+use tool_runtime::providers::{Anthropic, Headers, OpenAi, OpenAiResponses};
 use tool_runtime::{AssistantPart, ChatModel, ChatReply, ChatRequest, Message, ModelError};
 
 const BASE: &str = "https://models.invalid/v1";
 
 /// The providers that have fixtures, and their clients.
-const PROVIDERS: [(&str, fn(Canned) -> Box<dyn ChatModel>); 2] = [
+const PROVIDERS: [(&str, fn(Canned) -> Box<dyn ChatModel>); 3] = [
     ("anthropic", |canned| Box::new(Anthropic::new(BASE, "m").retries(0).transport(canned))),
     ("openai", |canned| Box::new(OpenAi::new(BASE, "m").retries(0).transport(canned))),
+    ("responses", |canned| Box::new(OpenAiResponses::new(BASE, "m").retries(0).transport(canned))),
 ];
 
 /// One folder.

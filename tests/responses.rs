@@ -10,6 +10,7 @@ mod pairing;
 mod replies;
 #[path = "responses/requests.rs"]
 mod requests;
+#[expect(dead_code, reason = "streams are cut where the fixtures are played")]
 #[path = "support/streamed.rs"]
 mod streamed;
 #[path = "responses/thoughts.rs"]

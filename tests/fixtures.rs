@@ -25,8 +25,10 @@ use tool_runtime::{AssistantPart, ChatModel, ChatReply, ChatRequest, Message, Mo
 
 const BASE: &str = "https://models.invalid/v1";
 
+type Client = fn(Canned) -> Box<dyn ChatModel>;
+
 /// The providers that have fixtures, and their clients.
-const PROVIDERS: [(&str, fn(Canned) -> Box<dyn ChatModel>); 3] = [
+const PROVIDERS: [(&str, Client); 3] = [
     ("anthropic", |canned| Box::new(Anthropic::new(BASE, "m").retries(0).transport(canned))),
     ("openai", |canned| Box::new(OpenAi::new(BASE, "m").retries(0).transport(canned))),
     ("responses", |canned| Box::new(OpenAiResponses::new(BASE, "m").retries(0).transport(canned))),
@@ -35,7 +37,7 @@ const PROVIDERS: [(&str, fn(Canned) -> Box<dyn ChatModel>); 3] = [
 /// One folder.
 struct Case {
     folder: PathBuf,
-    model: fn(Canned) -> Box<dyn ChatModel>,
+    model: Client,
 }
 
 impl Case {

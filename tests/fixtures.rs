@@ -20,7 +20,9 @@ use canned::{Canned, Reply};
 use serde::Deserialize;
 use serde_json::Value;
 use streamed::{cuts, streamed};
-use tool_runtime::providers::{Anthropic, Gemini, Headers, Mistral, Ollama, OpenAi};
+use tool_runtime::providers::{
+    Anthropic, Gemini, Headers, Mistral, Ollama, OpenAi, OpenAiResponses,
+};
 use tool_runtime::{AssistantPart, ChatModel, ChatReply, ChatRequest, Message, ModelError};
 
 const BASE: &str = "https://models.invalid/v1";
@@ -28,12 +30,13 @@ const BASE: &str = "https://models.invalid/v1";
 type Client = fn(Canned) -> Box<dyn ChatModel>;
 
 /// The providers that have fixtures, and our clients.
-const PROVIDERS: [(&str, Client); 5] = [
+const PROVIDERS: [(&str, Client); 6] = [
     ("anthropic", |canned| Box::new(Anthropic::new(BASE, "m").retries(0).transport(canned))),
     ("gemini", |canned| Box::new(Gemini::new(BASE, "m").retries(0).transport(canned))),
     ("mistral", |canned| Box::new(Mistral::new(BASE, "m").retries(0).transport(canned))),
     ("ollama", |canned| Box::new(Ollama::new(BASE, "m").retries(0).transport(canned))),
     ("openai", |canned| Box::new(OpenAi::new(BASE, "m").retries(0).transport(canned))),
+    ("responses", |canned| Box::new(OpenAiResponses::new(BASE, "m").retries(0).transport(canned))),
 ];
 
 /// One folder.

@@ -38,7 +38,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
 ];
 
 /// Modules that decide: time, tasks and chance come to them as arguments.
-const SANS_IO: [&str; 19] = [
+const SANS_IO: [&str; 20] = [
     "json/",
     "schema/",
     "message/",
@@ -55,6 +55,7 @@ const SANS_IO: [&str; 19] = [
     "providers/gemini/",
     "providers/openai/",
     "providers/refusal.rs",
+    "providers/responses/",
     "providers/retry.rs",
     "models/history.rs",
     "registry/select/",

@@ -22,6 +22,8 @@ mod ollama;
 #[cfg(feature = "openai")]
 mod openai;
 mod refusal;
+#[cfg(feature = "openai")]
+mod responses;
 mod retry;
 mod transport;
 
@@ -38,6 +40,8 @@ pub use mistral::{Mistral, MistralChat};
 pub use ollama::{Ollama, OllamaChat};
 #[cfg(feature = "openai")]
 pub use openai::{ChatCompletions, OpenAi};
+#[cfg(feature = "openai")]
+pub use responses::{OpenAiResponses, Responses};
 pub use transport::{
     Headers, HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError, Web,
 };

@@ -35,6 +35,9 @@ pub(super) fn refusal(
 pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
     let codes = codes(said);
     let is = |known: &[&str]| codes.iter().any(|code| known.contains(&code.as_str()));
+    let begins = |starts: &[&str]| {
+        codes.iter().any(|code| starts.iter().any(|start| code.starts_with(start)))
+    };
     let text = said.to_string().to_lowercase();
     let tells = |known: &[&str]| known.iter().any(|part| text.contains(part));
     if is(&["insufficient_quota", "billing_error", "billing_hard_limit_reached"]) {
@@ -43,7 +46,14 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
     if is(&["context_length_exceeded", "exceed_context_size_error", "request_too_large"]) {
         return RefusalKind::ContextTooLong;
     }
-    if is(&["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"]) {
+    if is(&[
+        "content_filter",
+        "content_policy_violation",
+        "ResponsibleAIPolicyViolation",
+        "invalid_prompt",
+        "bio_policy",
+        "image_content_policy_violation",
+    ]) {
         return RefusalKind::Filtered;
     }
     if is(&["service_tier_capacity_exceeded"]) {
@@ -78,7 +88,7 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
             RefusalKind::RateLimited
         }
         _ if is(&["overloaded_error", "server_error", "internal_server_error", "api_error"])
-            || is(&["UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED"]) =>
+            || is(&["UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "vector_store_timeout"]) =>
         {
             RefusalKind::Overloaded
         }
@@ -88,7 +98,9 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
             RefusalKind::Auth
         }
         400..=499 => RefusalKind::Invalid,
-        _ if is(&["invalid_request_error", "INVALID_ARGUMENT"]) => RefusalKind::Invalid,
+        _ if is(&["INVALID_ARGUMENT"]) || begins(&["invalid_", "image_", "unsupported_"]) => {
+            RefusalKind::Invalid
+        }
         _ => RefusalKind::Other,
     }
 }
@@ -190,6 +202,8 @@ mod tests {
             (200, typed("rate_limited"), RefusalKind::RateLimited),
             (200, google("DEADLINE_EXCEEDED"), RefusalKind::Overloaded),
             (200, google("UNAUTHENTICATED"), RefusalKind::Auth),
+            (200, code("invalid_prompt"), RefusalKind::Filtered),
+            (200, code("image_too_large"), RefusalKind::Invalid),
             (200, text("No."), RefusalKind::Other),
             (302, Value::Null, RefusalKind::Other),
         ] {

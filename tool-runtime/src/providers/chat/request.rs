@@ -1,12 +1,10 @@
 //! How the model is to answer, and what both sides of a conversation hold.
 
-use std::borrow::Cow;
+use serde_json::{Value, json};
 
-use serde_json::{Map, Value, json};
-
-use crate::message::{Arguments, Image, ToolCall, UserPart};
+use crate::message::{Image, ToolCall, UserPart};
 use crate::models::{ChatRequest, ToolChoice, WireNames};
-use crate::providers::codec::{object_text, set};
+use crate::providers::codec::{set, written_object};
 use crate::tool::ToolDefinition;
 
 /// Sets the tools and all that options say but the most tokens, which have several names. `required` is
@@ -72,20 +70,8 @@ pub(in crate::providers) fn call(call: &ToolCall, id: &str, names: &WireNames) -
     json!({
         "id": id,
         "type": "function",
-        "function": { "name": names.wire(&call.name), "arguments": arguments(&call.arguments) },
+        "function": { "name": names.wire(&call.name), "arguments": written_object(&call.arguments) },
     })
-}
-
-/// An object as text: the model's own, byte for byte, unless it is damaged.
-///
-/// llama.cpp and vLLM read these texts again and refuse the whole conversation, now and on every
-/// turn after, when one of them isn't the JSON of an object.
-fn arguments(arguments: &Arguments) -> Cow<'_, str> {
-    let text = arguments.to_text();
-    if serde_json::from_str::<Map<String, Value>>(&text).is_ok() {
-        return text;
-    }
-    Cow::Owned(object_text(arguments))
 }
 
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
@@ -97,26 +83,4 @@ fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
             "parameters": tool.parameters,
         },
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::arguments;
-
-    #[test]
-    fn arguments_go_back_as_an_object() {
-        for (written, sent) in [
-            (r#"{ "b": 1.0, "a": 1e2 }"#, r#"{ "b": 1.0, "a": 1e2 }"#),
-            ("", "{}"),
-            (" null ", "{}"),
-            ("```json\n{\"a\": 1}\n```", r#"{"a": 1}"#),
-            ("As in [1]: {\"a\": 1}", r#"{"a": 1}"#),
-            (r#""{\"a\": 1}""#, r#"{"a": 1}"#),
-            ("{a: 1.10,}", r#"{"a":1.10}"#),
-            ("{\"a\": 1 | 2}", r#"{"unreadable":"{\"a\": 1 | 2}"}"#),
-            ("[1]", r#"{"unreadable":"[1]"}"#),
-        ] {
-            assert_eq!(arguments(&written.into()), sent, "{written}");
-        }
-    }
 }

@@ -19,11 +19,14 @@ pub enum IdRules {
     Word,
     /// Nine letters or digits: Mistral.
     Nine,
+    /// The same, 64 at most: OpenAI's Responses.
+    Short,
 }
 
 impl IdRules {
     fn fit(self, id: &str) -> bool {
         match self {
+            Self::Short => id.len() <= 64 && Self::Word.fit(id),
             Self::Word => {
                 let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
                 !id.is_empty() && id.bytes().all(is_sign)
@@ -34,7 +37,7 @@ impl IdRules {
 
     fn mint(self, number: u64) -> String {
         match self {
-            Self::Word => format!("call_{number:016x}"),
+            Self::Word | Self::Short => format!("call_{number:016x}"),
             Self::Nine => {
                 let places = std::iter::successors(Some(number), |rest| Some(rest / 62)).take(9);
                 let sign = |rest: u64| match (rest % 62) as u8 {

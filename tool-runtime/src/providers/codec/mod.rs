@@ -7,9 +7,9 @@ mod ids;
 
 use std::fmt;
 
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-pub use arguments::{object, object_text};
+pub use arguments::{object, object_text, written_object};
 pub use environment::Environment;
 pub use ids::{IdRules, WireIds};
 

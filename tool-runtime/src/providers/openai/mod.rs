@@ -11,7 +11,7 @@ use super::client::Client;
 use super::codec::{Assemble, Codec, Environment, Framing, Unreadable, set};
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 
-const OFFICIAL: &str = "https://api.openai.com/v1";
+pub(super) const OFFICIAL: &str = "https://api.openai.com/v1";
 
 /// A model behind OpenAI's chat-completions API: OpenAI's own, or that of vLLM, llama.cpp,
 /// LM Studio and the like.

@@ -1,0 +1,33 @@
+//! OpenAI's Responses over a transport of our own: what is sent and what is read.
+
+#[path = "support/canned.rs"]
+mod canned;
+#[path = "support/histories.rs"]
+mod histories;
+#[path = "responses/pairing.rs"]
+mod pairing;
+#[path = "responses/replies.rs"]
+mod replies;
+#[path = "responses/requests.rs"]
+mod requests;
+#[expect(dead_code, reason = "streams are cut where the fixtures are played")]
+#[path = "support/streamed.rs"]
+mod streamed;
+#[path = "responses/thoughts.rs"]
+mod thoughts;
+
+use canned::{Canned, Reply};
+use serde_json::Value;
+use tool_runtime::providers::OpenAiResponses;
+use tool_runtime::{ChatModel, ChatRequest};
+
+fn client(canned: &Canned) -> OpenAiResponses {
+    OpenAiResponses::new("https://models.invalid/v1", "gpt-5").transport(canned.clone()).retries(0)
+}
+
+/// What is sent of a request.
+async fn sent(request: ChatRequest<'_>) -> Value {
+    let canned = Canned::new([Reply::text(200, r#"{"output": []}"#)]);
+    client(&canned).reply(request).await.unwrap();
+    serde_json::from_str(&canned.requests()[0].body).unwrap()
+}

@@ -1,0 +1,63 @@
+//! What is read: the files of `fixtures/responses` are played by `fixtures.rs`; here is what is no reply.
+
+use std::path::Path;
+
+use serde_json::json;
+use tool_runtime::models::{Refusal, RefusalKind};
+use tool_runtime::{ChatModel, ChatReply, ChatRequest, ModelError};
+
+use crate::canned::{Canned, Reply};
+use crate::client;
+use crate::streamed::streamed;
+
+/// The cases with this file, by name.
+pub fn cases(file: &str) -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/responses");
+    let cases = std::fs::read_dir(folder).unwrap().filter_map(|case| {
+        let path = case.unwrap().path();
+        let text = std::fs::read_to_string(path.join(file)).ok()?;
+        Some((path.file_name().unwrap().to_string_lossy().into_owned(), text))
+    });
+    let cases: Vec<_> = cases.collect();
+    assert!(!cases.is_empty(), "nothing has a {file}");
+    cases
+}
+
+async fn read(status: u16, body: &str) -> Result<ChatReply, ModelError> {
+    client(&Canned::new([Reply::text(status, body)])).reply(ChatRequest::new(&[])).await
+}
+
+#[tokio::test]
+async fn what_is_no_reply_is_named() {
+    for (body, reason) in [
+        (json!("no"), "invalid type"),
+        (json!({}), "it has no output"),
+        (json!({ "output": [{}] }), "no type"),
+        (json!({ "output": [{ "type": "function_call" }] }), "without a name"),
+        (json!({ "output": [], "status": "queued" }), "queued"),
+        (json!({ "output": [], "status": "failed" }), "nothing says why"),
+        (json!({ "error": { "message": "odd" } }), "an error, odd"),
+    ] {
+        let error = read(200, &body.to_string()).await.unwrap_err();
+        assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+    for (event, reason) in [
+        (r#"{"error": {"code": 500, "message": "odd"}}"#, "an error, odd"),
+        (r#"{"type": "response.failed", "response": {}}"#, "nothing says why"),
+        (r#"{"type": "response.completed"}"#, "invalid type"),
+        (r#"{"type": "response.output_te"#, "EOF"),
+    ] {
+        let canned = Canned::new([Reply::text(200, &format!("data: {event}\n\n"))]);
+        let error = streamed(&client(&canned)).await.0.unwrap_err();
+        assert!(error.to_string().contains(reason), "{error}");
+    }
+    for body in [
+        r#"{"error": {"code": "rate_limit_exceeded"}}"#,
+        r#"{"output": [], "status": "failed", "error": {"code": "rate_limit_exceeded"}}"#,
+    ] {
+        let error = read(200, body).await.unwrap_err();
+        let is_limited = |refusal: &Refusal| refusal.kind == RefusalKind::RateLimited;
+        assert!(matches!(&error, ModelError::Refused(told) if is_limited(told)), "{error:?}");
+    }
+}

@@ -1,0 +1,172 @@
+//! What is sent: where to, by which key, and in which words.
+
+use serde_json::json;
+use tool_runtime::providers::OpenAiResponses;
+use tool_runtime::{
+    AssistantPart, ChatModel, ChatOptions, ChatRequest, Image, Message, ModelError, ToolCall,
+    ToolChoice, ToolDefinition, ToolResult, UserPart,
+};
+
+use crate::canned::{Canned, Reply};
+use crate::{client, sent};
+
+#[tokio::test]
+async fn where_it_goes_and_by_which_key() {
+    let canned = Canned::new([Reply::text(200, r#"{"output": []}"#)]);
+    let client = client(&canned).key("sk-secret\n");
+    client.reply(ChatRequest::new(&[Message::user("Hello")])).await.unwrap();
+    let [request] = canned.requests().try_into().unwrap();
+    assert_eq!(request.url, "https://models.invalid/v1/responses");
+    assert_eq!(request.headers.get("authorization"), Some("Bearer sk-secret"));
+    assert!(!format!("{client:?} {request:?}").contains("sk-secret"));
+}
+
+#[tokio::test]
+async fn a_whole_turn() {
+    let first = ToolCall::new("a.1", "weather.get", r#"{ "city":  "Oslo" }"#);
+    let second = ToolCall::new("b", "weather.get", json!({ "city": "Rome" }));
+    let damaged = ToolCall::new("c".repeat(65), "weather.get", "{city: 'Bonn'");
+    let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
+    let mut seen = ToolResult::success(&first, "rain");
+    seen.images = vec![image.clone()];
+    let mut shown = ToolResult::success(&damaged, "");
+    shown.images = vec![image.clone()];
+    let text = |text: &str| AssistantPart::Text { text: text.into() };
+    let messages = [
+        Message::system("Be brief."),
+        Message::User {
+            parts: vec![UserPart::Text { text: "Look:".into() }, UserPart::Image(image)],
+        },
+        Message::Assistant {
+            parts: vec![
+                text("One moment."),
+                text(""),
+                AssistantPart::Call(first),
+                AssistantPart::Call(second.clone()),
+                AssistantPart::Call(damaged),
+            ],
+        },
+        Message::Tool {
+            results: vec![seen, ToolResult::failure(&second, "TOOL_TIMEOUT", "too slow"), shown],
+        },
+        Message::user("And now?"),
+        Message::system("Be kind."),
+    ];
+    let schema = json!({ "type": "object", "properties": {} });
+    let tool = ToolDefinition::new("weather.get", "Weather.", schema.clone());
+    let tools = [&tool];
+
+    let body = sent(ChatRequest::new(&messages).tools(&tools)).await;
+
+    let name = body["tools"][0]["name"].clone();
+    assert!(name.as_str().unwrap().starts_with("weather_get"), "{name}");
+    let [one, three] = [3, 5].map(|place: usize| body["input"][place]["call_id"].clone());
+    for id in [&one, &three] {
+        let id = id.as_str().unwrap();
+        assert!(id.len() <= 64 && id.bytes().all(|byte| byte != b'.'), "{id}");
+    }
+    let image = json!({ "type": "input_image", "image_url": "data:image/png;base64,AAAA",
+        "detail": "auto" });
+    let words = |text: &str| json!({ "type": "input_text", "text": text });
+    let message =
+        |role: &str, content| json!({ "type": "message", "role": role, "content": content });
+    let call = |id, arguments: &str| json!({ "type": "function_call", "call_id": id, "name": name, "arguments": arguments });
+    let output =
+        |id, output| json!({ "type": "function_call_output", "call_id": id, "output": output });
+    let expected = json!({
+        "model": "gpt-5",
+        "store": false,
+        "include": ["reasoning.encrypted_content"],
+        "input": [
+            message("system", json!("Be brief.")),
+            message("user", json!([words("Look:"), image])),
+            message("assistant", json!("One moment.")),
+            call(&one, r#"{ "city":  "Oslo" }"#),
+            call(&json!("b"), r#"{"city":"Rome"}"#),
+            call(&three, r#"{"city":"Bonn"}"#),
+            output(&one, json!([words("rain"), image])),
+            output(&json!("b"), json!("too slow")),
+            output(&three, json!([image])),
+            message("user", json!("And now?")),
+            message("system", json!("Be kind.")),
+        ],
+        "tools": [{ "type": "function", "name": name, "description": "Weather.",
+            "parameters": schema, "strict": false }],
+    });
+    assert_eq!(body, expected);
+}
+
+#[tokio::test]
+async fn how_it_is_to_answer() {
+    let tool = ToolDefinition::new("now.utc", "Time.", json!({ "type": "object" }));
+    let set = ChatOptions::default;
+    let schema = json!({ "type": "object" });
+    for (options, expected) in [
+        (set(), json!({})),
+        (set().tool_choice(ToolChoice::Required), json!({ "tool_choice": "required" })),
+        (set().tool_choice(ToolChoice::None), json!({ "tool_choice": "none" })),
+        (
+            set().tool_choice(ToolChoice::Tool("now.utc".into())),
+            json!({ "tool_choice": { "type": "function", "name": "now_utc" } }),
+        ),
+        (set().parallel_calls(false), json!({ "parallel_tool_calls": false })),
+        (
+            set().output(schema.clone()),
+            json!({ "text": { "format":
+                { "type": "json_schema", "name": "output", "schema": schema, "strict": false } } }),
+        ),
+        (
+            set().max_tokens(9).temperature(0.5),
+            json!({ "max_output_tokens": 9, "temperature": 0.5 }),
+        ),
+        (
+            set().extra("reasoning", json!({ "effort": "low" })),
+            json!({ "reasoning": { "effort": "low" } }),
+        ),
+    ] {
+        let (tools, messages) = ([&tool], [Message::user("Hello")]);
+        let mut body = sent(ChatRequest::new(&messages).tools(&tools).options(&options)).await;
+        let members = body.as_object_mut().unwrap();
+        for known in ["model", "input", "tools", "store", "include"] {
+            members.remove(known).unwrap();
+        }
+        assert_eq!(body, expected, "{options:?}");
+    }
+    // A choice among no tools is refused; and the program has the last word.
+    let options = set().tool_choice(ToolChoice::Required).parallel_calls(true).extra("store", true);
+    let body = sent(ChatRequest::new(&[]).options(&options)).await;
+    let include = json!(["reasoning.encrypted_content"]);
+    let expected = json!({ "model": "gpt-5", "input": [], "store": true, "include": include });
+    assert_eq!(body, expected);
+}
+
+#[tokio::test]
+async fn what_it_has_no_word_for_is_an_error() {
+    let options = ChatOptions::default().stop("END");
+    let canned = Canned::default();
+    let error = client(&canned).reply(ChatRequest::new(&[]).options(&options)).await.unwrap_err();
+    assert!(matches!(error, ModelError::Setup(_)), "{error:?}");
+    assert!(error.to_string().contains("Responses") && error.to_string().contains("`stop`"));
+    assert!(canned.requests().is_empty());
+}
+
+/// Models that don't reason refuse a request for what they thought.
+#[tokio::test]
+async fn only_who_reasons_is_asked_for_it() {
+    for (model, is_asked) in [
+        ("gpt-5-mini", true),
+        ("o3", true),
+        ("openai/gpt-oss-20b", true),
+        ("gpt-4o", false),
+        ("ft:gpt-4.1-mini:me", false),
+        ("gpt-3.5-turbo", false),
+        ("chatgpt-4o-latest", false),
+        ("gpt-5-chat-latest", false),
+    ] {
+        let canned = Canned::new([Reply::text(200, r#"{"output": []}"#)]);
+        let client = OpenAiResponses::new("https://models.invalid/v1", model);
+        client.transport(canned.clone()).reply(ChatRequest::new(&[])).await.unwrap();
+        let body = &canned.requests()[0].body;
+        assert_eq!(body.contains("encrypted_content"), is_asked, "{model}");
+    }
+}

@@ -1,0 +1,176 @@
+//! What a model thought goes back as it came, with the item that it led to.
+
+use serde_json::{Value, json};
+use tool_runtime::providers::OpenAiResponses;
+use tool_runtime::{
+    AssistantPart, ChatModel, ChatOptions, ChatRequest, Message, Reasoning, ToolCall,
+};
+
+use crate::canned::{Canned, Reply};
+use crate::{client, sent};
+
+fn kept(item: Value) -> AssistantPart {
+    AssistantPart::Reasoning(Reasoning::new("responses", "", item))
+}
+
+fn said(text: &str) -> AssistantPart {
+    AssistantPart::Text { text: text.into() }
+}
+
+fn called() -> AssistantPart {
+    AssistantPart::Call(ToolCall::new("call_1", "now", "{}"))
+}
+
+fn thought(id: &str) -> Value {
+    json!({ "type": "reasoning", "id": id, "summary": [], "encrypted_content": "gAAA" })
+}
+
+fn message_rest() -> Value {
+    json!({ "type": "message", "id": "msg_1", "status": "completed" })
+}
+
+fn call_rest() -> Value {
+    json!({ "type": "function_call", "id": "fc_1", "status": "completed" })
+}
+
+/// What a message of these parts is sent as, without the results of its calls.
+async fn items(parts: Vec<AssistantPart>, options: &ChatOptions) -> Vec<Value> {
+    let messages = [Message::Assistant { parts }];
+    let mut body = sent(ChatRequest::new(&messages).options(options)).await;
+    let Value::Array(mut items) = body["input"].take() else { panic!("{body}") };
+    items.retain(|item| item["type"] != "function_call_output");
+    items
+}
+
+#[tokio::test]
+async fn with_what_it_led_to_or_not_at_all() {
+    let bare = |text: &str| json!({ "type": "message", "role": "assistant", "content": text });
+    let hi = json!({ "type": "message", "id": "msg_1", "status": "completed", "role": "assistant",
+        "content": [{ "type": "output_text", "text": "Hi", "annotations": [] }] });
+    let call =
+        json!({ "type": "function_call", "call_id": "call_1", "name": "now", "arguments": "{}" });
+    let mut fc = call.clone();
+    (fc["id"], fc["status"]) = ("fc_1".into(), "completed".into());
+    let searched = json!({ "type": "web_search_call", "id": "ws_1", "status": "completed" });
+    let open = json!({ "type": "reasoning", "id": "rs_1", "summary": [],
+        "content": [{ "type": "reasoning_text", "text": "Hm" }] });
+    let unsealed = json!({ "type": "reasoning", "id": "rs_1", "summary": [] });
+    let custom = json!({ "type": "custom_tool_call", "id": "ctc_1", "call_id": "x", "input": "" });
+    let output = json!({ "type": "shell_call_output", "id": "sho_1", "call_id": "x" });
+    let shell = json!({ "type": "shell_call", "id": "sh_1", "call_id": "x" });
+    let phase = json!({ "type": "message", "id": "msg_1", "status": "completed",
+        "phase": "commentary" });
+    let mut commented = bare("Hi");
+    commented["phase"] = "commentary".into();
+    let foreign = AssistantPart::Reasoning(Reasoning::new("openai", "", thought("rs_9")));
+    for (parts, expected) in [
+        // As they came.
+        (
+            vec![kept(thought("rs_1")), kept(message_rest()), said("Hi")],
+            vec![thought("rs_1"), hi.clone()],
+        ),
+        (
+            vec![kept(thought("rs_1")), kept(call_rest()), called(), said("Hi")],
+            vec![thought("rs_1"), fc.clone(), bare("Hi")],
+        ),
+        (
+            vec![kept(thought("rs_1")), kept(searched.clone()), kept(message_rest()), said("Hi")],
+            vec![thought("rs_1"), searched.clone(), hi.clone()],
+        ),
+        (vec![said("Hi"), kept(searched.clone())], vec![bare("Hi"), searched.clone()]),
+        (
+            vec![kept(open.clone()), kept(message_rest()), said("Hi")],
+            vec![open.clone(), hi.clone()],
+        ),
+        (vec![kept(phase), said("Hi")], vec![commented]),
+        (
+            vec![kept(shell.clone()), kept(output.clone()), said("Hi")],
+            vec![shell.clone(), output, bare("Hi")],
+        ),
+        // What they led to is gone, or it isn't that.
+        (vec![kept(thought("rs_1")), kept(message_rest()), called()], vec![call.clone()]),
+        (vec![said("Hi"), kept(thought("rs_1"))], vec![bare("Hi")]),
+        (vec![said("Hi"), kept(thought("rs_1")), kept(message_rest())], vec![bare("Hi")]),
+        (
+            vec![
+                kept(thought("rs_1")),
+                kept(message_rest()),
+                kept(thought("rs_2")),
+                kept(call_rest()),
+                called(),
+            ],
+            vec![thought("rs_2"), fc.clone()],
+        ),
+        // They are gone themselves.
+        (vec![kept(message_rest()), said("Hi")], vec![bare("Hi")]),
+        (vec![kept(call_rest()), called()], vec![call.clone()]),
+        // No one could read them.
+        (vec![kept(unsealed.clone()), kept(message_rest()), said("Hi")], vec![bare("Hi")]),
+        (vec![kept(custom), said("Hi")], vec![bare("Hi")]),
+        (vec![kept(json!("odd")), said("Hi")], vec![bare("Hi")]),
+        // They are another's.
+        (vec![foreign, said("Hi")], vec![bare("Hi")]),
+        // They are there already.
+        (
+            vec![kept(thought("rs_1")), said("Hi"), kept(thought("rs_1")), said("Ho")],
+            vec![thought("rs_1"), bare("Hi"), bare("Ho")],
+        ),
+    ] {
+        assert_eq!(items(parts.clone(), &ChatOptions::default()).await, expected, "{parts:?}");
+    }
+    // Who stores them finds them by their ids.
+    let options = ChatOptions::default().extra("store", true);
+    let parts = vec![kept(unsealed.clone()), kept(message_rest()), said("Hi")];
+    assert_eq!(items(parts, &options).await, [unsealed, hi]);
+}
+
+/// OpenAI's own seals are opened by OpenAI alone, and it refuses those of others.
+#[tokio::test]
+async fn to_whom_they_are_from() {
+    let output = json!([thought("rs_1"), { "type": "message", "id": "msg_1", "role": "assistant",
+        "status": "completed", "content": [{ "type": "output_text", "text": "Hi" }] }]);
+    let body = json!({ "output": output }).to_string();
+    let at = |base: &str, canned: &Canned| {
+        OpenAiResponses::new(base, "gpt-5").transport(canned.clone()).retries(0)
+    };
+    let (official, other) = ("https://api.openai.com/v1", "http://127.0.0.1:8080/v1");
+    for (from, to) in [(official, official), (other, other), (official, other), (other, official)] {
+        let [first, second] = [(); 2].map(|()| Canned::new([Reply::text(200, &body)]));
+        let reply = at(from, &first).reply(ChatRequest::new(&[])).await.unwrap();
+        let messages = [Message::Assistant { parts: reply.parts }];
+        at(to, &second).reply(ChatRequest::new(&messages)).await.unwrap();
+        let sent: Value = serde_json::from_str(&second.requests()[0].body).unwrap();
+        let kinds: Vec<_> =
+            sent["input"].as_array().unwrap().iter().map(|item| item["type"].clone()).collect();
+        let expected = if from == to { &["reasoning", "message"][..] } else { &["message"] };
+        assert_eq!(kinds, expected, "{from} {to}");
+    }
+}
+
+/// What comes back is what came: the same items in the same order, and of each what it said.
+#[tokio::test]
+async fn a_reply_goes_back_as_it_came() {
+    for (case, body) in crate::replies::cases("reply.json") {
+        let canned = Canned::new([Reply::text(200, &body)]);
+        let parts = client(&canned).reply(ChatRequest::new(&[])).await.unwrap().parts;
+        let output: Value = serde_json::from_str(&body).unwrap();
+        let output = output["output"].as_array().unwrap();
+        // What says nothing in words doesn't go back at all.
+        if ["empty_message", "length_in_reasoning", "image_generation"].contains(&case.as_str()) {
+            continue;
+        }
+        let items = items(parts, &ChatOptions::default()).await;
+        assert_eq!(items.len(), output.len(), "{case}: {items:?}");
+        let mut is_behind_sealed = false;
+        for (sent, came) in items.iter().zip(output) {
+            for member in ["type", "phase", "namespace", "call_id", "name"] {
+                assert_eq!(sent.get(member), came.get(member), "{case}");
+            }
+            let is_ours = ["message", "function_call"].contains(&came["type"].as_str().unwrap());
+            assert!(is_ours || sent == came, "{case}: {sent}");
+            assert_eq!(sent.get("id").is_some(), !is_ours || is_behind_sealed, "{case}: {sent}");
+            assert!(sent.get("id").is_none_or(|id| *id == came["id"]), "{case}: {sent}");
+            is_behind_sealed = !is_ours;
+        }
+    }
+}

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::client::Client;
 use super::codec::{Assemble, Codec, Environment, Framing, Unreadable};
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use crate::schema::Dialect;
 
 const OFFICIAL: &str = "https://api.anthropic.com/v1";
 
@@ -52,6 +53,10 @@ impl Codec for AnthropicMessages {
         names: &WireNames,
         is_streamed: bool,
     ) -> Result<Value, ModelError> {
+        let dialect = Dialect::AnthropicStrict;
+        let schemas = request.tools.iter().map(|tool| tool.wire_parameters());
+        let strict = schemas.chain(&request.options.output).filter(|it| it.dialect() == dialect);
+        dialect.check_request(strict).map_err(|error| ModelError::Setup(error.to_string()))?;
         Ok(encode::request(model, request, names, is_streamed))
     }
 

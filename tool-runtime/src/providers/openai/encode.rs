@@ -38,7 +38,10 @@ pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) 
         }
     }
     if let Some(schema) = &options.output {
-        let output = json!({ "name": "output", "schema": schema });
+        let mut output = json!({ "name": "output", "schema": schema });
+        if schema.dialect().is_strict() {
+            set(&mut output, "strict", true);
+        }
         let format = json!({ "type": "json_schema", "json_schema": output });
         set(&mut body, "response_format", format);
     }
@@ -137,14 +140,16 @@ fn arguments(arguments: &Arguments) -> Cow<'_, str> {
 }
 
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
-    json!({
-        "type": "function",
-        "function": {
-            "name": names.wire(&tool.name),
-            "description": tool.description,
-            "parameters": tool.parameters,
-        },
-    })
+    let parameters = tool.wire_parameters();
+    let mut function = json!({
+        "name": names.wire(&tool.name),
+        "description": tool.description,
+        "parameters": parameters,
+    });
+    if parameters.dialect().is_strict() {
+        set(&mut function, "strict", true);
+    }
+    json!({ "type": "function", "function": function })
 }
 
 #[cfg(test)]

@@ -3,6 +3,8 @@
 //! `PROPTEST_CASES=10000` tries more schemas; `DIALECT_CORPUS=<folder>` names one with a file
 //! `functions.jsonl` of definitions by other people, one `{"name", "description", "parameters"}` a line.
 
+#[path = "dialects/cases.rs"]
+mod cases;
 #[expect(dead_code, reason = "other tests draw more")]
 #[path = "schema_check/draw.rs"]
 mod draw;
@@ -12,6 +14,8 @@ mod fitting;
 mod grammar;
 #[path = "dialects/providers.rs"]
 mod providers;
+#[path = "dialects/registered.rs"]
+mod registered;
 #[path = "dialects/said.rs"]
 mod said;
 #[path = "agreement/shapes.rs"]
@@ -64,7 +68,9 @@ impl Tally {
     fn report(&self, what: &str, dialect: Dialect) {
         let Self { bent, values, broken, refused } = self;
         let errors: usize = refused.values().sum();
-        println!("{what}, {dialect}: {bent} bent, {errors} refused; {values} values said, {broken} against a rule");
+        println!(
+            "{what}, {dialect}: {bent} bent, {errors} refused; {values} values said, {broken} against a rule"
+        );
         for (reason, count) in refused {
             println!("    {count}: {reason}");
         }
@@ -81,6 +87,10 @@ async fn types_of_every_shape() {
             let outcome = try_schema(own, dialect);
             tally.add(&outcome);
             let Outcome::Bent { said, .. } = outcome else { continue };
+            // What doesn't fit an option that is flattened is none to serde, as 1.0 for an integer.
+            if shape.name.starts_with("flat_maybe") {
+                continue;
+            }
             for value in said.iter().filter(|value| !is_left_to_types(own, value)) {
                 let read = parse_as(&value.to_string(), own).expect("JSON").value;
                 let decoded = [value.clone(), read].map(async |value| {

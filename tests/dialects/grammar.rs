@@ -81,7 +81,8 @@ impl Grammar<'_, '_> {
         match self.draws.below(4) {
             0 => {
                 let tags = TAGS[..=count].iter();
-                let tags = tags.map(|tag| json!({"type": "string", "const": tag, "description": "So."}));
+                let tags =
+                    tags.map(|tag| json!({"type": "string", "const": tag, "description": "So."}));
                 json!({"oneOf": tags.collect::<Vec<_>>()})
             }
             1 => json!({"enum": [1, 2, 5]}),
@@ -131,7 +132,9 @@ impl Grammar<'_, '_> {
     fn optional(&mut self, depth: usize) -> Value {
         let mut inner = self.shape(depth);
         match (inner["type"].clone(), self.draws.one_in(2)) {
-            (Value::String(kind), true) if inner.get("enum").is_none() && inner.get("const").is_none() => {
+            (Value::String(kind), true)
+                if inner.get("enum").is_none() && inner.get("const").is_none() =>
+            {
                 inner["type"] = json!([kind, "null"]);
                 inner
             }
@@ -219,7 +222,9 @@ impl Grammar<'_, '_> {
                 object
             }
             7 => json!({"type": "integer", "not": {"const": 3}}),
-            _ => json!({"type": "object", "patternProperties": {"^\\d+$": self.shape(depth)}, "additionalProperties": false}),
+            _ => {
+                json!({"type": "object", "patternProperties": {"^\\d+$": self.shape(depth)}, "additionalProperties": false})
+            }
         }
     }
 }

@@ -26,19 +26,61 @@ struct Judge<'d> {
 const EVERYWHERE: [&str; 7] =
     ["type", "properties", "required", "items", "anyOf", "enum", "description"];
 const OPENAI: [&str; 14] = [
-    "$defs", "$ref", "additionalProperties", "const", "exclusiveMaximum", "exclusiveMinimum", "format",
-    "maxItems", "maximum", "minItems", "minimum", "multipleOf", "pattern", "title",
+    "$defs",
+    "$ref",
+    "additionalProperties",
+    "const",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "maxItems",
+    "maximum",
+    "minItems",
+    "minimum",
+    "multipleOf",
+    "pattern",
+    "title",
 ];
 const ANTHROPIC: [&str; 9] = [
-    "$defs", "$ref", "additionalProperties", "allOf", "const", "default", "format", "minItems", "title",
+    "$defs",
+    "$ref",
+    "additionalProperties",
+    "allOf",
+    "const",
+    "default",
+    "format",
+    "minItems",
+    "title",
 ];
 const GEMINI: [&str; 13] = [
-    "$anchor", "$defs", "$id", "$ref", "additionalProperties", "format", "maxItems", "maximum",
-    "minItems", "minimum", "oneOf", "prefixItems", "title",
+    "$anchor",
+    "$defs",
+    "$id",
+    "$ref",
+    "additionalProperties",
+    "format",
+    "maxItems",
+    "maximum",
+    "minItems",
+    "minimum",
+    "oneOf",
+    "prefixItems",
+    "title",
 ];
 const GEMINI_OPEN_API: [&str; 13] = [
-    "example", "format", "maxItems", "maxLength", "maxProperties", "maximum", "minItems", "minLength",
-    "minProperties", "minimum", "nullable", "pattern", "title",
+    "example",
+    "format",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "nullable",
+    "pattern",
+    "title",
 ];
 
 impl<'d> Judge<'d> {
@@ -71,7 +113,8 @@ impl<'d> Judge<'d> {
         }
         if let Some(reference) = rules.get("$ref") {
             self.must(rules.len() == 1, at, "nothing stands beside $ref");
-            let target = reference.as_str().and_then(|it| self.document.pointer(it.strip_prefix('#')?));
+            let target =
+                reference.as_str().and_then(|it| self.document.pointer(it.strip_prefix('#')?));
             self.must(target.is_some(), at, "$ref leads somewhere");
             let (mut open, mut ends) = (Vec::new(), true);
             self.follow(schema, &mut open, &mut ends);
@@ -83,11 +126,13 @@ impl<'d> Judge<'d> {
         if rules.get("type").is_some_and(|kind| kind == "object") {
             self.object(rules, at);
         }
-        let named = ["properties", "$defs"].into_iter().filter_map(|key| rules.get(key)?.as_object());
+        let named =
+            ["properties", "$defs"].into_iter().filter_map(|key| rules.get(key)?.as_object());
         for (name, part) in named.flatten() {
             self.schema(part, &format!("{at}/{name}"));
         }
-        let listed = ["anyOf", "prefixItems"].into_iter().filter_map(|key| rules.get(key)?.as_array());
+        let listed =
+            ["anyOf", "prefixItems"].into_iter().filter_map(|key| rules.get(key)?.as_array());
         for part in listed.flatten() {
             self.schema(part, &format!("{at}/*"));
         }
@@ -111,7 +156,15 @@ impl<'d> Judge<'d> {
         }
         let formats: &[&str] = match self.dialect {
             Dialect::OpenAiStrict | Dialect::AnthropicStrict => &[
-                "date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid",
+                "date-time",
+                "time",
+                "date",
+                "duration",
+                "email",
+                "hostname",
+                "ipv4",
+                "ipv6",
+                "uuid",
             ],
             Dialect::Gemini => &["date-time", "date", "time"],
             _ => &["date-time", "enum"],
@@ -140,11 +193,16 @@ impl<'d> Judge<'d> {
             self.must(may_be, at, &format!("{value} is not listed"));
         }
         let branches = rules.get("anyOf").and_then(Value::as_array);
-        self.must(branches.is_none_or(|branches| !branches.is_empty()), at, "a choice has a branch");
+        self.must(
+            branches.is_none_or(|branches| !branches.is_empty()),
+            at,
+            "a choice has a branch",
+        );
     }
 
     fn object(&mut self, rules: &Map<String, Value>, at: &str) {
-        let names = || rules.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+        let names =
+            || rules.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
         let required = rules.get("required").and_then(Value::as_array).cloned().unwrap_or_default();
         let is_known = required.iter().all(|name| names().any(|known| name == known));
         self.must(is_known, at, "what is required has a schema");
@@ -182,14 +240,17 @@ impl<'d> Judge<'d> {
             open.pop();
         }
         let required = rules.get("required").and_then(Value::as_array);
-        let must = |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
+        let must =
+            |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
         let is_gemini = self.dialect == Dialect::Gemini;
-        for (name, part) in rules.get("properties").and_then(Value::as_object).into_iter().flatten() {
+        for (name, part) in rules.get("properties").and_then(Value::as_object).into_iter().flatten()
+        {
             if must(name) || !is_gemini {
                 self.follow(part, open, ends);
             }
         }
-        let listed = ["anyOf", "prefixItems"].into_iter().filter_map(|key| rules.get(key)?.as_array());
+        let listed =
+            ["anyOf", "prefixItems"].into_iter().filter_map(|key| rules.get(key)?.as_array());
         let single = ["items", "additionalProperties"].into_iter().filter_map(|key| rules.get(key));
         for part in listed.flatten().chain(single) {
             self.follow(part, open, ends);
@@ -200,9 +261,13 @@ impl<'d> Judge<'d> {
         let (mut waiting, mut found) = (vec![self.document], Vec::new());
         while let Some(next) = waiting.pop() {
             if let Some(rules) = next.as_object() {
-                let named = ["properties", "$defs"].into_iter().filter_map(|key| rules.get(key)?.as_object());
+                let named = ["properties", "$defs"]
+                    .into_iter()
+                    .filter_map(|key| rules.get(key)?.as_object());
                 waiting.extend(named.flat_map(Map::values));
-                let listed = ["anyOf", "prefixItems"].into_iter().filter_map(|key| rules.get(key)?.as_array());
+                let listed = ["anyOf", "prefixItems"]
+                    .into_iter()
+                    .filter_map(|key| rules.get(key)?.as_array());
                 waiting.extend(listed.flatten());
                 waiting.extend(["items"].into_iter().filter_map(|key| rules.get(key)));
                 found.push(rules);
@@ -215,17 +280,24 @@ impl<'d> Judge<'d> {
         let (mut names, mut letters, mut values) = (0, 0, 0);
         for rules in self.all() {
             for (key, is_member) in [("properties", true), ("$defs", false)] {
-                for name in rules.get(key).and_then(Value::as_object).into_iter().flat_map(Map::keys) {
+                for name in
+                    rules.get(key).and_then(Value::as_object).into_iter().flat_map(Map::keys)
+                {
                     names += usize::from(is_member);
                     letters += name.chars().count();
                 }
             }
             let listed = rules.get("enum").and_then(Value::as_array).into_iter().flatten();
-            let texts: Vec<_> = listed.map(|value| value.as_str().map_or(0, |it| it.chars().count())).collect();
+            let texts: Vec<_> =
+                listed.map(|value| value.as_str().map_or(0, |it| it.chars().count())).collect();
             values += texts.len();
             let sum = texts.iter().sum::<usize>();
             letters += sum;
-            self.must(texts.len() <= 250 || sum <= 15_000, "#", "a long list has 15,000 characters");
+            self.must(
+                texts.len() <= 250 || sum <= 15_000,
+                "#",
+                "a long list has 15,000 characters",
+            );
         }
         self.must(names <= 5_000, "#", "5,000 members");
         self.must(letters <= 120_000, "#", "120,000 characters");

@@ -96,3 +96,31 @@ impl Client<AnthropicMessages> {
         Self::new(base, found.model).key(found.key).checked()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{AnthropicMessages, Codec, WireNames};
+    use crate::models::{ChatRequest, ModelError, NameRules};
+    use crate::schema::Dialect;
+    use crate::tool::ToolDefinition;
+
+    #[test]
+    fn no_more_strict_tools_than_it_takes() {
+        let tool = || {
+            let tool = ToolDefinition::new("now", "Tells the time.", json!({ "type": "object" }));
+            tool.bent(Dialect::AnthropicStrict).unwrap()
+        };
+        let tools: Vec<_> = (0..21).map(|_| tool()).collect();
+        let tools: Vec<_> = tools.iter().collect();
+        let names = WireNames::new([], NameRules::ANTHROPIC);
+        let encoded = |tools: &[_]| {
+            AnthropicMessages.encode("m", ChatRequest::new(&[]).tools(tools), &names, false)
+        };
+        let body = encoded(&tools[..20]).unwrap();
+        assert_eq!(body["tools"][19]["strict"], true);
+        let error = encoded(&tools).unwrap_err();
+        assert!(matches!(&error, ModelError::Setup(why) if why.contains("20 may be")), "{error}");
+    }
+}

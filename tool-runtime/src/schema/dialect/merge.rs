@@ -9,7 +9,12 @@ use super::read::Reader;
 
 impl Reader<'_> {
     /// The shape of what fits both; none where nothing does.
-    pub(super) fn both(&self, one: Shape, other: Shape, at: &Place) -> Result<Option<Shape>, Unfit> {
+    pub(super) fn both(
+        &self,
+        one: Shape,
+        other: Shape,
+        at: &Place,
+    ) -> Result<Option<Shape>, Unfit> {
         self.pay(at)?;
         Ok(Some(match (one, other) {
             (one, other) if one == other => one,
@@ -160,7 +165,9 @@ fn narrowed(
         match is_narrower {
             Some(true) => _ = one.insert(keyword, value),
             Some(false) => {}
-            None => return Err(at.unfit(format!("two rules of the keyword `{keyword}` hold for it"))),
+            None => {
+                return Err(at.unfit(format!("two rules of the keyword `{keyword}` hold for it")));
+            }
         }
     }
     Ok(one)

@@ -24,7 +24,11 @@ pub(super) struct Notes {
 pub(super) enum Shape {
     Any,
     Scalar(Scalar),
-    List { first: Vec<Node>, rest: Option<Box<Node>>, rules: Map<String, Value> },
+    List {
+        first: Vec<Node>,
+        rest: Option<Box<Node>>,
+        rules: Map<String, Value>,
+    },
     Object(Object),
     Choice(Choice),
     /// What another place of the document says.
@@ -160,7 +164,9 @@ fn are_apart(one: &Node, other: &Node) -> bool {
                     member.is_required
                         && match others {
                             None => other.others == Others::None,
-                            Some(others) => others.is_required && are_apart(&member.node, &others.node),
+                            Some(others) => {
+                                others.is_required && are_apart(&member.node, &others.node)
+                            }
                         }
                 })
             };

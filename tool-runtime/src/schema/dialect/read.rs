@@ -18,7 +18,12 @@ const OF_NUMBERS: [&str; 5] =
 const OF_TEXTS: [&str; 6] =
     ["contentEncoding", "contentMediaType", "format", "maxLength", "minLength", "pattern"];
 const OF_LISTS: [&str; 7] = [
-    "contains", "maxContains", "maxItems", "minContains", "minItems", "unevaluatedItems",
+    "contains",
+    "maxContains",
+    "maxItems",
+    "minContains",
+    "minItems",
+    "unevaluatedItems",
     "uniqueItems",
 ];
 const OF_OBJECTS: [&str; 7] = [
@@ -147,7 +152,8 @@ impl<'d> Reader<'d> {
 
     fn list(&self, rules: &Map<String, Value>, at: &Place) -> Result<Shape, Unfit> {
         // A list of schemas was spelled `items` before 2020-12.
-        let key = if rules.get("items").is_some_and(Value::is_array) { "items" } else { "prefixItems" };
+        let key =
+            if rules.get("items").is_some_and(Value::is_array) { "items" } else { "prefixItems" };
         let first = listed(rules, key).iter().zip(0..);
         let first = first.map(|(item, index)| self.read(item, &at.item(index)));
         let first = first.collect::<Result<Vec<_>, _>>()?;
@@ -243,7 +249,9 @@ fn of_values(values: &[Value], types: &[&str], at: &Place) -> Result<Vec<Node>, 
         };
         let is_whole = value.as_f64().is_some_and(|number| number.fract() == 0.0);
         let is = |name: &&str| {
-            *name == kind.name() || *name == "number" && is_number(kind) || *name == "integer" && is_whole
+            *name == kind.name()
+                || *name == "number" && is_number(kind)
+                || *name == "integer" && is_whole
         };
         if !types.is_empty() && !types.iter().any(is) {
             continue;

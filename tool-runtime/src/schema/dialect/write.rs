@@ -214,9 +214,10 @@ impl Writer<'_, '_> {
     /// The one thing that a choice is about, with what is said of both.
     fn lone(&self, choice: &Choice, notes: &Notes) -> Option<Node> {
         match choice.among.as_slice() {
-            [one] => {
-                Some(Node { shape: one.shape.clone(), notes: notes.clone().over(one.notes.clone()) })
-            }
+            [one] => Some(Node {
+                shape: one.shape.clone(),
+                notes: notes.clone().over(one.notes.clone()),
+            }),
             _ => None,
         }
     }
@@ -343,7 +344,8 @@ fn or_null(Node { shape, notes }: Node) -> Node {
 fn one_of_each(first: &[Node], rest: Option<&Node>) -> Node {
     let placed = |node: &Node, place: String| {
         let said = node.notes.description.as_deref();
-        let description = Some(said.map_or_else(|| place.clone(), |said| format!("{place}: {said}")));
+        let description =
+            Some(said.map_or_else(|| place.clone(), |said| format!("{place}: {said}")));
         Node { shape: node.shape.clone(), notes: Notes { description, ..node.notes.clone() } }
     };
     let first = first.iter().zip(1..).map(|(node, number)| placed(node, format!("Item {number}")));

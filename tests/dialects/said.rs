@@ -131,7 +131,7 @@ fn target<'d>(schema: &'d Value, root: &'d Value) -> &'d Value {
     }
 }
 
-fn branches<'d>(schema: &'d Value) -> impl Iterator<Item = &'d Value> {
+fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
     schema.get("anyOf").and_then(Value::as_array).into_iter().flatten()
 }
 
@@ -225,19 +225,15 @@ fn loosened(schema: &Value, dialect: Dialect) -> Value {
             let more = more.as_array().cloned().unwrap_or_default();
             rules.insert("allOf".into(), more.into_iter().chain([all]).collect());
         }
-        // These know no word for it that there are no other members.
-        if matches!(dialect, Dialect::GeminiOpenApi | Dialect::Ollama) {
-            let closed = |key: &str| rules.get(key) == Some(&json!(false));
-            let words =
-                ["additionalProperties", "unevaluatedProperties"].map(|key| (key, closed(key)));
-            for (word, _) in words.into_iter().filter(|(_, is_closed)| *is_closed) {
-                rules.remove(word);
-            }
-        }
         // How a key is spelled is a rule as well.
         if let Some(Value::Object(patterns)) = rules.remove("patternProperties") {
             let all: Vec<_> = patterns.values().collect();
             rules.insert("additionalProperties".into(), json!({"anyOf": all}));
+        }
+        // These say in words alone which other members there may be.
+        if matches!(dialect, Dialect::GeminiOpenApi | Dialect::Ollama) {
+            rules.remove("additionalProperties");
+            rules.remove("unevaluatedProperties");
         }
         if rules.get("enum").is_some_and(|it| it[0].is_number() || it.to_string().contains("true"))
         {

@@ -133,7 +133,9 @@ impl Grammar<'_, '_> {
         let mut inner = self.shape(depth);
         match (inner["type"].clone(), self.draws.one_in(2)) {
             (Value::String(kind), true)
-                if inner.get("enum").is_none() && inner.get("const").is_none() =>
+                if kind != "null"
+                    && inner.get("enum").is_none()
+                    && inner.get("const").is_none() =>
             {
                 inner["type"] = json!([kind, "null"]);
                 inner

@@ -57,7 +57,7 @@ async fn refusal(shape: &Shape, value: &Value) -> Option<String> {
             Ok(_) if ctx.fixes().iter().any(is_change) => {
                 return Some(format!("{:?}", ctx.fixes()));
             }
-            Ok(output) => assert_eq!(output.as_text(), "decoded"),
+            Ok(_) => {}
             Err(error) => return Some(error.text().to_owned()),
         }
     }

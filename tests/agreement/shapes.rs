@@ -20,16 +20,14 @@ macro_rules! shapes {
 
             /// Takes one.
             #[tool(effect = "none")]
-            pub(super) async fn alone(it: $ty) -> &'static str {
-                let _ = it;
-                "decoded"
+            pub(super) async fn alone(it: $ty) -> String {
+                format!("{it:?}")
             }
 
             /// Takes one, and maybe another.
             #[tool(effect = "none")]
-            pub(super) async fn beside(it: $ty, another: Option<$ty>) -> &'static str {
-                let _ = (it, another);
-                "decoded"
+            pub(super) async fn beside(it: $ty, another: Option<$ty>) -> String {
+                format!("{it:?} {another:?}")
             }
         })*
 

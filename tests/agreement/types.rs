@@ -13,9 +13,11 @@ use serde_json::{Map, Value};
 use tool_runtime::args;
 use uuid::Uuid;
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Empty {}
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Plain {
     a: i32,
@@ -23,12 +25,13 @@ pub(crate) struct Plain {
     c: Vec<f64>,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct Open {
     a: i32,
     b: Option<String>,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Nested {
     plain: Plain,
@@ -38,6 +41,7 @@ pub(crate) struct Nested {
     shared: BTreeMap<String, Plain>,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Tree {
     value: i64,
@@ -45,6 +49,7 @@ pub(crate) struct Tree {
     next: Option<Box<Tree>>,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Wide {
     i8: i8,
@@ -67,6 +72,7 @@ pub(crate) struct Wide {
     not_zero: Option<NonZeroI32>,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Texts {
     name: Name,
@@ -76,28 +82,35 @@ pub(crate) struct Texts {
     address: std::net::IpAddr,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Name(String);
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Newtype(Plain);
 
 /// Says more than the type in it.
+#[derive(Debug)]
 #[args]
 pub(crate) struct NewtypeOfNewtype(Newtype);
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct NewtypeOfTree(Tree);
 
+#[derive(Debug)]
 #[args]
 #[serde(transparent)]
 pub(crate) struct Transparent {
     inner: Vec<u8>,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Pair(u8, Option<String>);
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Lists {
     set: BTreeSet<u8>,
@@ -109,6 +122,7 @@ pub(crate) struct Lists {
     deep: Vec<Vec<Option<u8>>>,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Maps {
     texts: HashMap<String, String>,
@@ -117,6 +131,7 @@ pub(crate) struct Maps {
     nested: HashMap<String, HashMap<String, Option<i8>>>,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Maybes {
     twice: Option<Option<u8>>,
@@ -125,7 +140,7 @@ pub(crate) struct Maybes {
 }
 
 #[args]
-#[derive(Default)]
+#[derive(Debug, Default)]
 #[serde(default, rename_all = "camelCase")]
 pub(crate) struct Defaulted {
     how_many: u32,
@@ -138,7 +153,7 @@ pub(crate) struct Defaulted {
 }
 
 #[args]
-#[derive(Default)]
+#[derive(Debug, Default)]
 #[serde(rename_all = "SCREAMING-KEBAB-CASE")]
 pub(crate) enum Unit {
     #[default]
@@ -148,6 +163,7 @@ pub(crate) enum Unit {
     Kelvin,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) enum Noted {
     /// Warm
@@ -158,6 +174,7 @@ pub(crate) enum Noted {
     Hidden,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) enum External {
     Nothing,
@@ -169,6 +186,7 @@ pub(crate) enum External {
     Empty {},
 }
 
+#[derive(Debug)]
 #[args]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum Internal {
@@ -178,6 +196,7 @@ pub(crate) enum Internal {
     Open(Open),
 }
 
+#[derive(Debug)]
 #[args]
 #[serde(tag = "kind", content = "with")]
 pub(crate) enum Adjacent {
@@ -189,6 +208,7 @@ pub(crate) enum Adjacent {
     Maybe(Option<u8>),
 }
 
+#[derive(Debug)]
 #[args]
 #[serde(tag = "kind", content = "with", deny_unknown_fields)]
 pub(crate) enum AdjacentClosed {
@@ -196,6 +216,7 @@ pub(crate) enum AdjacentClosed {
     Point { x: u8 },
 }
 
+#[derive(Debug)]
 #[args]
 #[serde(untagged)]
 pub(crate) enum Untagged {
@@ -207,6 +228,7 @@ pub(crate) enum Untagged {
     Nothing,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Chosen {
     external: External,
@@ -217,6 +239,7 @@ pub(crate) struct Chosen {
     by_name: BTreeMap<String, Internal>,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct FlatStruct {
     x: u16,
@@ -224,13 +247,14 @@ pub(crate) struct FlatStruct {
     inner: Plain,
 }
 
-#[derive(Deserialize, JsonSchema)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(crate) struct FlatOpen {
     x: u16,
     #[serde(flatten)]
     inner: Open,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct FlatMaybe {
     x: u16,
@@ -238,6 +262,7 @@ pub(crate) struct FlatMaybe {
     inner: Option<Open>,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct FlatEnum {
     w: u16,
@@ -246,6 +271,7 @@ pub(crate) struct FlatEnum {
 }
 
 /// Open inside: flattened, serde would refuse what only the outer type knows.
+#[derive(Debug)]
 #[args]
 #[serde(tag = "kind")]
 pub(crate) enum Figure {
@@ -254,6 +280,7 @@ pub(crate) enum Figure {
     Open(Open),
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct FlatExternal {
     w: u16,
@@ -261,6 +288,7 @@ pub(crate) struct FlatExternal {
     inner: External,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct FlatMap {
     x: i8,
@@ -268,6 +296,7 @@ pub(crate) struct FlatMap {
     others: HashMap<String, Option<i64>>,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Ruled {
     #[schemars(range(min = 1, max = 7))]
@@ -286,12 +315,14 @@ pub(crate) struct Ruled {
     month: Option<String>,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct RuledInside {
     list: Vec<Ruled>,
     external: Option<RuledEnum>,
 }
 
+#[derive(Debug)]
 #[args]
 #[serde(tag = "kind")]
 pub(crate) enum RuledEnum {
@@ -302,6 +333,7 @@ pub(crate) enum RuledEnum {
     None,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Times {
     utc: DateTime<Utc>,
@@ -312,6 +344,7 @@ pub(crate) struct Times {
     id: Uuid,
 }
 
+#[derive(Debug)]
 #[args]
 pub(crate) struct Generic<T> {
     value: T,

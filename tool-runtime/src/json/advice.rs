@@ -26,6 +26,7 @@ impl FixKind {
             Self::Unquoted => "leave out the quotes around this value",
             Self::Quoted => "put quotes around this value",
             Self::Whole => "write this number as an integer",
+            Self::Absent => "leave out this member",
             Self::Listed => "put this value into an array",
             Self::Unlisted => "send this value without an array around it",
             Self::KeyCase => "spell this key as the schema does",

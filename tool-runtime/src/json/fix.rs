@@ -100,6 +100,9 @@ pub enum FixKind {
     /// A whole number with a fraction or exponent where the schema wants an integer: 30.0 for 30. To
     /// JSON Schema it is one, so a tool takes it whatever it says of repairs.
     Whole,
+    /// Null for a member that the schema knows, wants not and takes no null for: one that isn't there.
+    /// Some providers have models send all members, so a tool takes it whatever it says of repairs.
+    Absent,
     /// One value where the schema wants a list: a list of it.
     Listed,
     /// A list of one where the schema wants no list: the one.
@@ -194,6 +197,7 @@ impl FixKind {
             Self::Unquoted => (Schema, Lossless, "took a value out of its quotes"),
             Self::Quoted => (Schema, Lossless, "took a value for the text that spells it"),
             Self::Whole => (Schema, Lossless, "wrote a whole number as an integer"),
+            Self::Absent => (Schema, Lossless, "left out a member that was null"),
             Self::Listed => (Schema, Inferred, "put a value into a list of one"),
             Self::Unlisted => (Schema, Inferred, "took a value out of a list of one"),
             Self::KeyCase => (Schema, Inferred, "spelled a key as the schema does"),

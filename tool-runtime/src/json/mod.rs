@@ -145,7 +145,8 @@ pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, Unreadable> {
 /// - Keys and listed values are spelled as the schema does ([`FixKind::KeyCase`],
 ///   [`FixKind::ChoiceCase`]).
 /// - Arguments come out of what stands around them ([`FixKind::Envelope`]), and no text at all is
-///   an object without members where none is required ([`FixKind::Empty`]).
+///   an object without members where none is required ([`FixKind::Empty`]). Null is no member, where
+///   there need be none and null is no value of it ([`FixKind::Absent`]).
 ///
 /// What fits the schema is never touched, nothing is filled in, and what can't be brought to fit is
 /// returned as it came: whether the value satisfies the schema is for a validator to say.

@@ -11,6 +11,7 @@ use super::described::Described;
 use super::error::RegistryError;
 use super::table::Table;
 use super::{Entry, namesakes, naming};
+use crate::schema::Dialect;
 use crate::tool::ToolPreference;
 use crate::tool::full_name::parts;
 
@@ -21,6 +22,8 @@ pub(super) struct Contents {
     /// By the full names of tools, whether they are there by now or not.
     preferences: Arc<BTreeMap<String, Arc<ToolPreference>>>,
     described: Described,
+    /// In which models are told of all tools.
+    dialect: Dialect,
     /// How many take arguments that are marked as secret.
     secretive: usize,
     /// By the names that models call them by; made when they are first listed.
@@ -72,6 +75,7 @@ impl Contents {
     ) -> Result<(Self, Vec<Arc<Entry>>), RegistryError> {
         let (mut next, mut displaced) = (self.clone(), Vec::new());
         for entry in new {
+            let entry = &Entry::bent(entry, self.dialect)?;
             if let Some((provider, own)) = naming::rival(entry.provider(), entry.own_name())
                 && let Some(rival) = next.at(provider.as_deref(), &own)
             {
@@ -83,6 +87,16 @@ impl Contents {
         }
         next.described = self.described.with(described);
         Ok((next, displaced))
+    }
+
+    /// With all tools told of in this dialect.
+    pub(super) fn bent(&self, dialect: Dialect) -> Result<Self, RegistryError> {
+        let mut next = Self { dialect, ..self.clone() };
+        for entry in self.sorted() {
+            let bent = Entry::bent(entry, dialect)?;
+            next.edit(entry.own_name(), |tools| drop(namesakes::put(tools, bent)));
+        }
+        Ok(next)
     }
 
     /// Without the tools that stand where these do; they come back as they are now.

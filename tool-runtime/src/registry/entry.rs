@@ -3,6 +3,7 @@ use std::sync::Arc;
 
 use super::{RegistryError, naming};
 use crate::guard::guarded;
+use crate::schema::Dialect;
 use crate::tool::{Availability, Tool, ToolDefinition, ToolPreference};
 
 /// A registered tool, and what it said of itself when it was registered: it is asked but once, so
@@ -41,6 +42,17 @@ impl Entry {
         let own = Arc::new(own.under(of));
         let shown = Arc::clone(&own);
         Ok(Self { tool, provider, own, described: None, shown, is_bare: true })
+    }
+
+    /// The same tool, of which models are told in this dialect.
+    pub(super) fn bent(this: &Arc<Self>, dialect: Dialect) -> Result<Arc<Self>, RegistryError> {
+        if this.own.wire_parameters().dialect() == dialect {
+            return Ok(Arc::clone(this));
+        }
+        let own = ToolDefinition::clone(&this.own).bent(dialect);
+        let own = own.map_err(|error| RegistryError::definition(this.provider(), error))?;
+        let own = Arc::new(own);
+        Ok(Arc::new(Self { shown: Arc::clone(&own), own, ..Self::clone(this) }))
     }
 
     /// The tool.

@@ -56,6 +56,7 @@ pub use select::{BySearch, SearchTools, ToolIndex};
 pub use snapshot::{Snapshot, ToolStatus};
 pub use tools::Tools;
 
+use crate::schema::Dialect;
 use crate::tool::{Tool, ToolPreference};
 use cell::Cell;
 use contents::Contents;
@@ -187,6 +188,36 @@ impl Registry {
         let contents = self.change(|contents| (contents.described_by(&described), ())).0;
         self.refresh(&contents);
         self
+    }
+
+    /// Has models told of all tools, also of those that are registered later, in the
+    /// [dialect](crate::schema::Dialect) of their provider; in all views of this registry. With a strict
+    /// one the provider is asked to hold the model to it. What tools take stays the same.
+    ///
+    /// For models of two providers make two registries of the same tools.
+    ///
+    /// # Errors
+    /// What a tool takes can't be said in it; nothing was changed. From then on such a tool can't be
+    /// registered.
+    ///
+    /// ```
+    /// use tool_runtime::{Registry, schema::Dialect, tool, tools};
+    ///
+    /// /// Finds a word.
+    /// #[tool(effect = "read")]
+    /// async fn find(word: String, within: Option<u32>) -> String {
+    ///     format!("{word} {within:?}")
+    /// }
+    ///
+    /// let registry = Registry::try_from(tools![find])?.dialect(Dialect::OpenAiStrict)?;
+    /// let tools = registry.snapshot();
+    /// let told = tools.definition("find").unwrap().wire_parameters();
+    /// assert_eq!(told.as_value()["required"], serde_json::json!(["within", "word"]));
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
+    pub fn dialect(self, dialect: Dialect) -> Result<Self, RegistryError> {
+        self.contents.change(|contents| Ok::<_, RegistryError>((contents.bent(dialect)?, ())))?;
+        Ok(self)
     }
 
     /// A view of this registry: the tools that [go by](crate::registry#what-names-mean) these names alone, whether

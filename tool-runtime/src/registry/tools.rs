@@ -1,7 +1,9 @@
 use std::fmt;
 use std::sync::Arc;
 
+use super::{Registry, RegistryError};
 use crate::guard::guarded;
+use crate::schema::Dialect;
 use crate::tool::Tool;
 use crate::tool::function::Function;
 
@@ -51,6 +53,16 @@ impl Tools {
     pub fn merge(mut self, other: Self) -> Self {
         self.0.extend(other.0);
         self
+    }
+
+    /// A registry of them, of which models are told in the dialect of their provider: see
+    /// [`Registry::dialect`].
+    ///
+    /// # Errors
+    /// A definition that providers don't take, one that can't be said in this dialect, or two tools of
+    /// one name.
+    pub fn dialect(self, dialect: Dialect) -> Result<Registry, RegistryError> {
+        Registry::try_from(self)?.dialect(dialect)
     }
 
     /// Adds the tool that a function's name stands for.

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::bounds::{DEEPEST, LARGEST, LONGEST_NAME, LONGEST_TEXT, Unfit, fit, is_plain};
 use super::{Effect, Permission, RateLimit, Repair, ToolKind, ToolPreference};
-use crate::schema::Schema;
+use crate::schema::{Dialect, DialectError, Schema};
 
 /// Everything the framework knows of a tool, as one plain value.
 ///
@@ -69,6 +69,9 @@ pub struct ToolDefinition {
     /// The same name behind its provider's, where it is registered under one.
     #[serde(skip)]
     pub(super) full_name: Option<Arc<str>>,
+    /// The parameters in the dialect of a provider, where that isn't the plain one.
+    #[serde(skip)]
+    bent: Option<Schema>,
 }
 
 impl ToolDefinition {
@@ -101,7 +104,25 @@ impl ToolDefinition {
             preference: ToolPreference::default(),
             flaw: None,
             full_name: None,
+            bent: None,
         }
+    }
+
+    /// The schema of its arguments as a model is told it: in the dialect in which it is
+    /// [registered](crate::Registry::dialect). Arguments are held to
+    /// [`parameters`](Self::parameters), whatever the model was told.
+    pub fn wire_parameters(&self) -> &Schema {
+        self.bent.as_ref().unwrap_or(&self.parameters)
+    }
+
+    /// Has models told of its parameters in this dialect.
+    pub(crate) fn bent(mut self, dialect: Dialect) -> Result<Self, DefinitionError> {
+        let failed = |error| DefinitionError::Dialect { name: self.name.clone(), error };
+        self.bent = match dialect {
+            Dialect::Plain => None,
+            dialect => Some(self.parameters.bent(dialect).map_err(failed)?),
+        };
+        Ok(self)
     }
 
     /// Sets what running the tool does to the world, and with it what may be repaired in its
@@ -263,6 +284,14 @@ pub enum DefinitionError {
         name: String,
         /// The pattern.
         pattern: String,
+    },
+    /// Its parameters can't be said in the dialect that it is registered in.
+    #[error("the parameters of the tool `{name}`: {error}")]
+    Dialect {
+        /// The tool's name.
+        name: String,
+        /// What can't be said, and where.
+        error: DialectError,
     },
     /// The arguments aren't an object.
     #[error("the parameters of the tool `{name}` must be a schema of type `object`")]

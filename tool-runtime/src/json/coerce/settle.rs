@@ -10,7 +10,7 @@ use super::{
 };
 use crate::json::{
     Fix, FixKind,
-    tree::{Node, Tree},
+    tree::{Member, Node, Tree},
 };
 
 pub(super) struct Settle<'r, 'f> {
@@ -85,12 +85,23 @@ impl<'r, 'f> Settle<'r, 'f> {
                 member.key = name;
             }
         }
-        for member in members {
+        for member in &mut *members {
             let null = Node { tree: Tree::Null, span: member.value.span.clone() };
             let value = std::mem::replace(&mut member.value, null);
             member.value = self.settle(value, &place.member(&member.key), Within::Other);
         }
+        let absent = members.extract_if(.., |member| self.is_absent(member, place));
+        let absent: Vec<_> = absent.map(|member| member.value.span).collect();
+        self.fixes.extend(absent.into_iter().map(|span| Fix::new(FixKind::Absent, span)));
         node
+    }
+
+    /// Whether null says that there is no such member.
+    fn is_absent(&mut self, member: &Member, place: &Place<'_>) -> bool {
+        matches!(member.value.tree, Tree::Null)
+            && place.has_name(&member.key)
+            && place.required().all(|name| name != member.key)
+            && !self.fits(&member.value, &place.member(&member.key), Strangers::Taken)
     }
 
     /// Does something to a copy of `node`; gives it with the fixes that it took, which aren't

@@ -72,11 +72,16 @@ fn tool_choice(options: &ChatOptions, names: &WireNames) -> Option<Value> {
 }
 
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
-    json!({
+    let parameters = tool.wire_parameters();
+    let mut definition = json!({
         "name": names.wire(&tool.name),
         "description": tool.description,
-        "input_schema": tool.parameters,
-    })
+        "input_schema": parameters,
+    });
+    if parameters.dialect().is_strict() {
+        set(&mut definition, "strict", true);
+    }
+    definition
 }
 
 fn system(message: &Message) -> Option<&str> {

@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::client::Client;
 use super::codec::{Assemble, Codec, Environment, Framing, Unreadable};
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use crate::schema::Dialect;
 
 const OFFICIAL: &str = "https://api.anthropic.com/v1";
 
@@ -52,6 +53,10 @@ impl Codec for AnthropicMessages {
         names: &WireNames,
         is_streamed: bool,
     ) -> Result<Value, ModelError> {
+        let dialect = Dialect::AnthropicStrict;
+        let schemas = request.tools.iter().map(|tool| tool.wire_parameters());
+        let strict = schemas.chain(&request.options.output).filter(|it| it.dialect() == dialect);
+        dialect.check_request(strict).map_err(|error| ModelError::Setup(error.to_string()))?;
         Ok(encode::request(model, request, names, is_streamed))
     }
 
@@ -89,5 +94,33 @@ impl Client<AnthropicMessages> {
             },
         );
         Self::new(base, found.model).key(found.key).checked()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{AnthropicMessages, Codec, WireNames};
+    use crate::models::{ChatRequest, ModelError, NameRules};
+    use crate::schema::Dialect;
+    use crate::tool::ToolDefinition;
+
+    #[test]
+    fn no_more_strict_tools_than_it_takes() {
+        let tool = || {
+            let tool = ToolDefinition::new("now", "Tells the time.", json!({ "type": "object" }));
+            tool.bent(Dialect::AnthropicStrict).unwrap()
+        };
+        let tools: Vec<_> = (0..21).map(|_| tool()).collect();
+        let tools: Vec<_> = tools.iter().collect();
+        let names = WireNames::new([], NameRules::ANTHROPIC);
+        let encoded = |tools: &[_]| {
+            AnthropicMessages.encode("m", ChatRequest::new(&[]).tools(tools), &names, false)
+        };
+        let body = encoded(&tools[..20]).unwrap();
+        assert_eq!(body["tools"][19]["strict"], true);
+        let error = encoded(&tools).unwrap_err();
+        assert!(matches!(&error, ModelError::Setup(why) if why.contains("20 may be")), "{error}");
     }
 }

@@ -34,7 +34,10 @@ pub(in crate::providers) fn set_options(
         }
     }
     if let Some(schema) = &options.output {
-        let output = json!({ "name": "output", "schema": schema });
+        let mut output = json!({ "name": "output", "schema": schema });
+        if schema.dialect().is_strict() {
+            set(&mut output, "strict", true);
+        }
         let format = json!({ "type": "json_schema", "json_schema": output });
         set(body, "response_format", format);
     }
@@ -75,12 +78,14 @@ pub(in crate::providers) fn call(call: &ToolCall, id: &str, names: &WireNames) -
 }
 
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
-    json!({
-        "type": "function",
-        "function": {
-            "name": names.wire(&tool.name),
-            "description": tool.description,
-            "parameters": tool.parameters,
-        },
-    })
+    let parameters = tool.wire_parameters();
+    let mut function = json!({
+        "name": names.wire(&tool.name),
+        "description": tool.description,
+        "parameters": parameters,
+    });
+    if parameters.dialect().is_strict() {
+        set(&mut function, "strict", true);
+    }
+    json!({ "type": "function", "function": function })
 }

@@ -8,6 +8,7 @@ use super::contents::contents;
 use crate::message::Message;
 use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice, WireNames};
 use crate::providers::codec::set;
+use crate::schema::{Dialect, Schema};
 use crate::tool::ToolDefinition;
 
 /// The most texts that may end a reply.
@@ -47,11 +48,25 @@ fn system(message: &Message) -> Option<&str> {
 }
 
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
-    json!({
+    let parameters = tool.wire_parameters();
+    let member = match parameters.dialect() {
+        Dialect::GeminiOpenApi => "parameters",
+        _ => "parametersJsonSchema",
+    };
+    let mut definition = json!({
         "name": names.wire(&tool.name),
         "description": tool.description,
-        "parametersJsonSchema": tool.parameters,
-    })
+    });
+    // An object without members is refused there; a function without parameters is not.
+    if member != "parameters" || !has_no_members(parameters) {
+        set(&mut definition, member, json!(parameters));
+    }
+    definition
+}
+
+fn has_no_members(schema: &Schema) -> bool {
+    let members = schema.as_value().get("properties").and_then(Value::as_object);
+    members.is_none_or(Map::is_empty)
 }
 
 fn calling(options: &ChatOptions, names: &WireNames) -> Result<Option<Value>, ModelError> {
@@ -88,7 +103,47 @@ fn generation(options: &ChatOptions) -> Result<Map<String, Value>, ModelError> {
     }
     if let Some(schema) = &options.output {
         say("responseMimeType", "application/json".into());
-        say("responseJsonSchema", json!(schema));
+        let member = match schema.dialect() {
+            Dialect::GeminiOpenApi => "responseSchema",
+            _ => "responseJsonSchema",
+        };
+        say(member, json!(schema));
     }
     Ok(config)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::request;
+    use crate::models::{ChatOptions, ChatRequest, NameRules, WireNames};
+    use crate::schema::{Dialect, Schema};
+    use crate::tool::ToolDefinition;
+
+    #[test]
+    fn a_schema_stands_where_its_dialect_is_read() {
+        let own = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+        let sent = |schema: &Value, dialect| {
+            let tool = ToolDefinition::new("t", "Does.", schema.clone()).bent(dialect).unwrap();
+            let output = Schema::from(own.clone()).bent(dialect).unwrap();
+            let options = ChatOptions::default().output(output);
+            let tools = [&tool];
+            let asked = ChatRequest::new(&[]).tools(&tools).options(&options);
+            let body = request("m", asked, &WireNames::new([], NameRules::GEMINI)).unwrap();
+            let declared = body["tools"][0]["functionDeclarations"][0].clone();
+            let members = |value: &Value, marks: [&'static str; 2]| {
+                marks.map(|mark| value.get(mark).is_some())
+            };
+            let told = members(&declared, ["parameters", "parametersJsonSchema"]);
+            let answer = &body["generationConfig"];
+            (told, members(answer, ["responseSchema", "responseJsonSchema"]))
+        };
+        let empty = json!({ "type": "object" });
+        assert_eq!(sent(&own, Dialect::Plain), ([false, true], [false, true]));
+        assert_eq!(sent(&own, Dialect::Gemini), ([false, true], [false, true]));
+        assert_eq!(sent(&own, Dialect::GeminiOpenApi), ([true, false], [true, false]));
+        assert_eq!(sent(&empty, Dialect::Gemini), ([false, true], [false, true]));
+        assert_eq!(sent(&empty, Dialect::GeminiOpenApi), ([false, false], [true, false]));
+    }
 }

@@ -128,7 +128,7 @@ fn with_images<'i>(mut said: Value, images: impl Iterator<Item = &'i Image>) -> 
 }
 
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
-    let mut parameters = json!(tool.parameters);
+    let mut parameters = json!(tool.wire_parameters());
     spell_out(&mut parameters);
     json!({
         "type": "function",

@@ -80,6 +80,7 @@ mod tests {
     };
     use crate::models::{ChatOptions, ChatRequest, NameRules, ToolChoice, WireNames};
     use crate::registry::definition_bytes;
+    use crate::schema::{Dialect, Schema};
     use crate::tool::ToolDefinition;
 
     #[test]
@@ -133,10 +134,15 @@ mod tests {
         let schema = json!({ "type": "object", "properties": { "a": { "const": "\"\u{1f600}" } } });
         let tools = [
             ToolDefinition::new("a", "Says \"a\"\nand more.", schema),
-            ToolDefinition::new("b", "B.", json!({ "type": "object" })),
+            ToolDefinition::new("b", "B.", json!({ "type": "object" }))
+                .bent(Dialect::OpenAiStrict)
+                .unwrap(),
         ];
         let names = WireNames::new([], NameRules::OPENAI);
         let body = request("m", ChatRequest::new(&[]).tools(&[&tools[0], &tools[1]]), &names);
+        assert_eq!(body["tools"][0]["function"].get("strict"), None);
+        assert_eq!(body["tools"][1]["function"]["strict"], true);
+        assert_eq!(body["tools"][1]["function"]["parameters"]["required"], json!([]));
         let counted: usize = tools.iter().map(definition_bytes).sum();
         // The brackets of the list, and no comma behind its last.
         assert_eq!(body["tools"].to_string().len(), counted + 2 - 1);
@@ -162,6 +168,12 @@ mod tests {
                 set().output(schema.clone()),
                 json!({ "response_format": { "type": "json_schema",
                     "json_schema": { "name": "output", "schema": schema } } }),
+            ),
+            (
+                set().output(Schema::from(schema.clone()).bent(Dialect::OpenAiStrict).unwrap()),
+                json!({ "response_format": { "type": "json_schema", "json_schema": {
+                    "name": "output", "strict": true, "schema": { "type": "object",
+                    "properties": {}, "required": [], "additionalProperties": false } } } }),
             ),
             (set().temperature(0.5), json!({ "temperature": 0.5 })),
             (set().stop("END").stop("\n"), json!({ "stop": ["END", "\n"] })),

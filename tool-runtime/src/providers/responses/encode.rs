@@ -43,8 +43,9 @@ pub(super) fn request(
         say_how_to_call(&mut body, options, names);
     }
     if let Some(schema) = &options.output {
+        let strict = schema.dialect().is_strict();
         let format =
-            json!({ "type": "json_schema", "name": "output", "schema": schema, "strict": false });
+            json!({ "type": "json_schema", "name": "output", "schema": schema, "strict": strict });
         set(&mut body, "text", json!({ "format": format }));
     }
     if let Some(temperature) = options.temperature {
@@ -76,12 +77,13 @@ fn say_how_to_call(body: &mut Value, options: &ChatOptions, names: &WireNames) {
 
 /// Left out, `strict` would be tried: then what may be left out has to be given.
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
+    let parameters = tool.wire_parameters();
     json!({
         "type": "function",
         "name": names.wire(&tool.name),
         "description": tool.description,
-        "parameters": tool.parameters,
-        "strict": false,
+        "parameters": parameters,
+        "strict": parameters.dialect().is_strict(),
     })
 }
 
@@ -162,4 +164,33 @@ fn result(told: &ToolResult, ids: &WireIds<'_>) -> Item {
         }
     };
     item("function_call_output", [("call_id", ids.wire(&told.call).into()), ("output", output)])
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::request;
+    use crate::models::{ChatOptions, ChatRequest, NameRules, WireNames};
+    use crate::schema::{Dialect, Schema};
+    use crate::tool::ToolDefinition;
+
+    #[test]
+    fn strict_is_said_either_way() {
+        let own = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+        for (dialect, is_strict) in [(Dialect::Plain, false), (Dialect::OpenAiStrict, true)] {
+            let tool = ToolDefinition::new("t", "Does.", own.clone()).bent(dialect).unwrap();
+            let output = Schema::from(own.clone()).bent(dialect).unwrap();
+            let options = ChatOptions::default().output(output);
+            let tools = [&tool];
+            let asked = ChatRequest::new(&[]).tools(&tools).options(&options);
+            let names = WireNames::new([], NameRules::OPENAI);
+            let body = request("m", asked, &names, "openai", false).unwrap();
+            let said = [&body["tools"][0], &body["text"]["format"]];
+            for (said, schema) in said.iter().zip(["parameters", "schema"]) {
+                assert_eq!(said["strict"], is_strict);
+                assert_eq!(said[schema].get("required").is_some(), is_strict, "{said}");
+            }
+        }
+    }
 }

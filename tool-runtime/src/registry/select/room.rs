@@ -10,11 +10,16 @@ use crate::tool::ToolDefinition;
 /// behind it included. Other providers put less there.
 const AROUND: &str = r#"{"type":"function","function":{"name":,"description":,"parameters":}},"#;
 
+/// What is added where the model is held to the schema.
+const STRICT: &str = r#","strict":true"#;
+
 /// How many bytes a tool's definition takes in a request, as JSON: name, description, parameters, and
 /// what providers put around them.
 pub fn definition_bytes(tool: &ToolDefinition) -> usize {
     let said = printed(&tool.name) + printed(&tool.description);
-    AROUND.len() + said + printed(tool.parameters.as_value())
+    let parameters = tool.wire_parameters();
+    let strict = if parameters.dialect().is_strict() { STRICT.len() } else { 0 };
+    AROUND.len() + said + printed(parameters.as_value()) + strict
 }
 
 /// The least that its definition can take, known without a look at its schema.

@@ -72,8 +72,10 @@ fn problems(
     if parsed.truncated && !repair.allows(Risk::Lossy) {
         return vec![CUT_OFF.to_owned()];
     }
-    // To JSON Schema 30.0 is an integer, so that is no repair of what was sent.
-    let is_refused = |kind: FixKind| kind != FixKind::Whole && !repair.allows(kind.risk());
+    // To JSON Schema 30.0 is an integer, and null is how some providers have it said that a member
+    // isn't there: no repairs of what was sent.
+    let is_sound = |kind: FixKind| matches!(kind, FixKind::Whole | FixKind::Absent);
+    let is_refused = |kind: FixKind| !is_sound(kind) && !repair.allows(kind.risk());
     if holds_secrets(definition, text, ctx) && parsed.fixes.iter().any(|fix| is_refused(fix.kind)) {
         return vec![UNSHOWN.to_owned()];
     }

@@ -163,3 +163,45 @@ fn no_repair_makes_a_value_too_deep() {
         }
     }
 }
+
+#[test]
+fn null_is_no_member_where_it_is_no_value_of_it() {
+    let inner = json!({"type": "object", "properties": {"b": {"type": "string"}}});
+    let tagged = |tag: &str, more: &str| {
+        json!({"type": "object", "properties": {"kind": {"const": tag}, more: {"type": "integer"}},
+            "required": ["kind"]})
+    };
+    let schema = json!({
+        "type": "object",
+        "properties": {
+            "a": {"type": "integer"},
+            "list": {"type": "array", "items": inner},
+            "may_be": {"type": ["integer", "null"]},
+            "any": {},
+            "must": {"type": "integer"},
+            "one": {"anyOf": [tagged("x", "n"), tagged("y", "m")]},
+        },
+        "required": ["must"],
+    });
+    changed(
+        &schema,
+        &[
+            (r#"{"a":null,"must":1}"#, r#"{"must":1}"#, &[Absent]),
+            (r#"{"list":[{"b":null}],"must":1}"#, r#"{"list":[{}],"must":1}"#, &[Absent]),
+            (
+                r#"{"must":1,"one":{"kind":"y","m":null}}"#,
+                r#"{"must":1,"one":{"kind":"y"}}"#,
+                &[Absent],
+            ),
+        ],
+    );
+    kept(
+        &schema,
+        &[
+            r#"{"must":1,"may_be":null,"any":null}"#,
+            r#"{"must":null}"#,
+            r#"{"must":1,"unheard_of":null}"#,
+            r#"{"must":1,"list":[null]}"#,
+        ],
+    );
+}

@@ -32,9 +32,9 @@ fn kept(schema: &Value, texts: &[&str]) {
     }
 }
 
-/// An object with one member `v` of this schema.
+/// An object with one member `v` of this schema, which has to be there.
 fn member(schema: &Value) -> Value {
-    json!({"type": "object", "properties": {"v": schema}})
+    json!({"type": "object", "properties": {"v": schema}, "required": ["v"]})
 }
 
 fn member_changed(schema: &Value, cases: &[(&str, &str, &[FixKind])]) {

@@ -1,0 +1,184 @@
+//! What becomes of single words, and what is too much.
+
+use serde_json::{Value, json};
+use tool_runtime::schema::{Dialect, DialectError, Schema};
+
+const OPENAI: Dialect = Dialect::OpenAiStrict;
+const ANTHROPIC: Dialect = Dialect::AnthropicStrict;
+
+/// A member `a` of this schema, which has to be there.
+fn bent(member: Value, dialect: Dialect) -> Result<Value, DialectError> {
+    let whole = json!({
+        "type": "object",
+        "properties": {"a": member},
+        "required": ["a"],
+        "$defs": {
+            "Pair": {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]},
+            "Tree": {
+                "type": "object",
+                "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}},
+                "required": ["kids"],
+            },
+            "Chain": {
+                "type": "object",
+                "properties": {"next": {"anyOf": [{"$ref": "#/$defs/Chain"}, {"type": "null"}]}},
+            },
+        },
+    });
+    Ok(Schema::from(whole).bent(dialect)?.as_value()["properties"]["a"].clone())
+}
+
+#[test]
+fn each_word_in_the_words_of_a_provider() {
+    let pair = json!({"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"],
+        "additionalProperties": false});
+    let tuple = json!({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}],
+        "minItems": 2, "maxItems": 2});
+    let items = json!([{"type": "integer", "description": "Item 1"},
+        {"type": "string", "description": "Item 2"}]);
+    for (dialect, own, told) in [
+        (OPENAI, json!({"const": "a"}), json!({"type": "string", "enum": ["a"]})),
+        (
+            OPENAI,
+            json!({"type": "integer", "format": "int64", "default": 3}),
+            json!({"type": "integer", "description": "(default: 3)"}),
+        ),
+        (
+            OPENAI,
+            json!({"$ref": "#/$defs/Pair", "description": "Two."}),
+            json!({"anyOf": [{"$ref": "#/$defs/Pair"}], "description": "Two."}),
+        ),
+        (
+            OPENAI,
+            json!({"oneOf": [{"type": "string"}, {"type": "integer"}]}),
+            json!({"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+        ),
+        (
+            OPENAI,
+            json!({"oneOf": [{"type": "number"}, {"type": "integer"}]}),
+            json!({"anyOf": [{"type": "number"}, {"type": "integer"}],
+                "description": "(oneOf: \"exactly one has to fit\")"}),
+        ),
+        (
+            OPENAI,
+            tuple.clone(),
+            json!({"type": "array", "items": {"anyOf": items}, "minItems": 2, "maxItems": 2}),
+        ),
+        (Dialect::Gemini, tuple.clone(), tuple.clone()),
+        (
+            ANTHROPIC,
+            tuple,
+            json!({"type": "array", "items": {"anyOf": items}, "description": "(maxItems: 2, minItems: 2)"}),
+        ),
+        (
+            ANTHROPIC,
+            json!({"type": "integer", "minimum": 1, "description": "Days."}),
+            json!({"type": "integer", "description": "Days. (minimum: 1)"}),
+        ),
+        (ANTHROPIC, json!({"$ref": "#/$defs/Pair"}), pair),
+        (
+            Dialect::GeminiOpenApi,
+            json!({"type": ["integer", "null"], "exclusiveMinimum": 0}),
+            json!({"type": "integer", "nullable": true, "description": "(exclusiveMinimum: 0)"}),
+        ),
+        (
+            Dialect::GeminiOpenApi,
+            json!({"enum": [1, 2]}),
+            json!({"type": "integer", "description": "(enum: [1,2])"}),
+        ),
+        (
+            Dialect::Ollama,
+            json!({"type": "object", "additionalProperties": {"type": "integer"}}),
+            json!({"type": "object", "description": "(additionalProperties: {\"type\":\"integer\"})"}),
+        ),
+    ] {
+        let bent = bent(own.clone(), dialect).unwrap_or_else(|error| panic!("{own}: {error}"));
+        assert_eq!(bent, told, "{dialect}: {own}");
+    }
+}
+
+#[test]
+fn what_cant_be_said_is_named() {
+    let map = json!({"type": "object", "additionalProperties": {"type": "integer"}});
+    let within = |inner: &Value| {
+        json!({"type": "array", "items": {"type": "object",
+        "properties": {"odd name": inner}}})
+    };
+    for (dialect, own, path, reason) in [
+        (OPENAI, map.clone(), "a", "its members may have any name"),
+        (OPENAI, within(&map), "a[][\"odd name\"]", "its members may have any name"),
+        (ANTHROPIC, json!({}), "a", "it may be anything"),
+        (ANTHROPIC, json!({"$ref": "#/$defs/Tree"}), "a.kids[]", "its type holds itself"),
+        (ANTHROPIC, json!({"type": "object"}), "a", "it doesn't say which members it has"),
+        (Dialect::Gemini, json!({"$ref": "#/$defs/Tree"}), "a", "its type holds itself where"),
+        (
+            Dialect::GeminiOpenApi,
+            json!({"$ref": "#/$defs/Chain"}),
+            "a.next",
+            "its type holds itself",
+        ),
+        (Dialect::GeminiOpenApi, json!({"type": "array"}), "a[]", "it may be anything"),
+        (Dialect::Ollama, json!({"$ref": "#/$defs/None"}), "a", "it refers to `#/$defs/None`"),
+        (OPENAI, json!({"allOf": [{"type": "string"}, {"type": "integer"}]}), "a", "no value fits"),
+    ] {
+        let error = bent(own.clone(), dialect).unwrap_err();
+        assert_eq!(error.path, path, "{dialect}: {own}: {error}");
+        assert!(error.reason.starts_with(reason), "{dialect}: {own}: {error}");
+    }
+    assert!(bent(json!({"$ref": "#/$defs/Tree"}), OPENAI).is_ok());
+    assert!(bent(json!({"$ref": "#/$defs/Chain"}), Dialect::Gemini).is_ok());
+    for own in [
+        json!({"type": "object", "oneOf": [
+        {"properties": {"x": {"const": 1}}}, {"properties": {"y": {"const": 1}}}]}),
+        json!({"type": "string"}),
+    ] {
+        let error = Schema::from(own).bent(OPENAI).unwrap_err();
+        assert!(error.to_string().contains("the schema as a whole: it has to be"), "{error}");
+    }
+}
+
+/// Members of these schemas, which need not be there.
+fn members(schemas: impl Iterator<Item = Value>) -> Value {
+    let named = schemas.enumerate().map(|(at, schema)| (format!("m{at}"), schema));
+    json!({"type": "object", "properties": Value::Object(named.collect())})
+}
+
+#[test]
+fn what_is_too_large_is_said() {
+    let deep = |levels: usize| {
+        (1..levels).fold(
+            json!({"type": "object", "properties": {"a": {"type": "integer"}},
+            "required": ["a"]}),
+            |inner, _| json!({"type": "object", "properties": {"a": inner}, "required": ["a"]}),
+        )
+    };
+    let listed = |count: usize, letters: usize| {
+        let values: Vec<_> = (0..count).map(|at| format!("{at:0letters$}")).collect();
+        members([json!({"type": "string", "enum": values})].into_iter())
+    };
+    let many = |count: usize| members((0..count).map(|_| json!({"type": "integer"})));
+    let unions = |count: usize| members((0..count).map(|_| json!({"type": ["integer", "null"]})));
+    for (dialect, most, more, reason) in [
+        (OPENAI, deep(10), deep(11), "objects stand 11 deep in it, 10 may be"),
+        (OPENAI, listed(1_000, 10), listed(1_001, 10), "it lists 1001 values, 1000 may be"),
+        (OPENAI, listed(250, 100), listed(251, 100), "a list of more than 250 values has"),
+        (OPENAI, many(5_000), many(5_001), "it has 5001 members, 5000 may be"),
+        (ANTHROPIC, many(24), many(25), "25 members may be left out, 24 may be of such"),
+        (ANTHROPIC, unions(16), unions(17), "17 members have one of several types, 16 may be"),
+    ] {
+        let most = Schema::from(most).bent(dialect);
+        assert!(most.is_ok(), "{dialect}: {most:?}");
+        let error = Schema::from(more).bent(dialect).unwrap_err();
+        assert!(error.reason.starts_with(reason), "{dialect}: {error}");
+    }
+    let few = Schema::from(many(12)).bent(ANTHROPIC).unwrap();
+    let none = Schema::from(many(0)).bent(ANTHROPIC).unwrap();
+    assert_eq!(ANTHROPIC.check_request([&few, &few]), Ok(()));
+    assert!(ANTHROPIC.check_request([&few, &few, &few]).is_err());
+    assert_eq!(ANTHROPIC.check_request(vec![&none; 20]), Ok(()));
+    let error = ANTHROPIC.check_request(vec![&none; 21]).unwrap_err();
+    assert!(
+        error.to_string().contains("there are 21, 20 may be: let a selector choose"),
+        "{error}"
+    );
+}

@@ -1,0 +1,78 @@
+//! Where tools are registered in a dialect.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+use tool_runtime::registry::MemoryDescriptions;
+use tool_runtime::schema::Dialect;
+use tool_runtime::{
+    DefinitionError, Dispatcher, Registry, RegistryError, Tool, ToolCall, tool, tools,
+};
+
+/// Finds a word.
+#[tool(effect = "write", repair = "none")]
+async fn find(word: String, #[arg(default = 3)] most: u8, within: Option<u8>) -> String {
+    format!("{word} {most} {within:?}")
+}
+
+/// Counts words.
+#[tool(effect = "read")]
+async fn count(words: BTreeMap<String, u8>) -> usize {
+    words.len()
+}
+
+fn counts() -> Arc<dyn Tool> {
+    tools![count].into_iter().next().expect("a tool")
+}
+
+#[test]
+fn what_cant_be_said_is_not_registered() {
+    let refused = |error: RegistryError| match error {
+        RegistryError::Definition(DefinitionError::Dialect { name, error }) => {
+            assert_eq!((name.as_str(), error.path.as_str()), ("count", "words"));
+        }
+        error => panic!("{error}"),
+    };
+    refused(tools![find, count].dialect(Dialect::OpenAiStrict).unwrap_err());
+
+    let registry = Registry::try_from(tools![find, count]).unwrap();
+    refused(registry.clone().dialect(Dialect::OpenAiStrict).unwrap_err());
+    let told = registry.snapshot().definition("find").unwrap().wire_parameters().dialect();
+    assert_eq!(told, Dialect::Plain, "nothing was changed");
+
+    let registry = tools![find].dialect(Dialect::OpenAiStrict).unwrap();
+    refused(registry.register(counts()).unwrap_err());
+    let error = registry.register_all_from("words", tools![count]).unwrap_err().to_string();
+    assert!(error.contains("`words`") && error.contains("OpenAI (strict)"), "{error}");
+    let registry = registry.dialect(Dialect::Gemini).unwrap();
+    assert!(registry.register(counts()).is_ok());
+}
+
+#[test]
+fn models_are_told_so_whatever_else_changes() {
+    let store = MemoryDescriptions::default();
+    let registry = tools![].dialect(Dialect::OpenAiStrict).unwrap().descriptions(store.clone());
+    registry.register_all(tools![find]).unwrap();
+    registry.register_all_from("a", tools![find]).unwrap();
+    store.set("find", "Looks for a word.");
+    for _ in 0..2 {
+        let tools = registry.snapshot();
+        for tool in tools.all_definitions() {
+            assert_eq!(tool.description, "Looks for a word.");
+            assert_eq!(tool.parameters.dialect(), Dialect::Plain);
+            let told = tool.wire_parameters();
+            assert_eq!(told.dialect(), Dialect::OpenAiStrict);
+            assert_eq!(told.as_value()["required"], json!(["most", "within", "word"]));
+        }
+    }
+}
+
+/// A null that a model has to send is no repair, even where none is allowed.
+#[tokio::test]
+async fn what_is_told_as_null_is_absent() {
+    let dispatcher = Dispatcher::new(tools![find].dialect(Dialect::OpenAiStrict).unwrap());
+    let arguments = r#"{"word": "a", "most": null, "within": null}"#;
+    let done = dispatcher.dispatch(vec![ToolCall::new("1", "find", arguments)]).await;
+    assert_eq!(done[0].result.text, "a 3 None");
+}

@@ -1,0 +1,174 @@
+//! Two shapes of one place as one: `allOf`, what stands beside a reference, and beside a choice.
+
+use serde_json::{Map, Value};
+
+use super::Unfit;
+use super::node::{Choice, Kind, Member, Node, Object, Others, Scalar, Shape};
+use super::place::Place;
+use super::read::Reader;
+
+impl Reader<'_> {
+    /// The shape of what fits both; none where nothing does.
+    pub(super) fn both(
+        &self,
+        one: Shape,
+        other: Shape,
+        at: &Place,
+    ) -> Result<Option<Shape>, Unfit> {
+        self.pay(at)?;
+        Ok(Some(match (one, other) {
+            (one, other) if one == other => one,
+            (Shape::Any, shape) | (shape, Shape::Any) => shape,
+            (Shape::Reference(reference), shape) | (shape, Shape::Reference(reference)) => {
+                let at = &at.deeper()?;
+                return self.both(self.target(&reference, at)?.shape, shape, at);
+            }
+            (Shape::Choice(choice), shape) | (shape, Shape::Choice(choice)) => {
+                let mut among = Vec::new();
+                for node in choice.among {
+                    let both = self.both(node.shape, shape.clone(), at)?;
+                    among.extend(both.map(|shape| Node { shape, notes: node.notes }));
+                }
+                if among.is_empty() {
+                    return Ok(None);
+                }
+                Shape::Choice(Choice { among, ..choice })
+            }
+            (Shape::Scalar(one), Shape::Scalar(other)) => {
+                let Some(both) = scalars(one, other, at)? else { return Ok(None) };
+                Shape::Scalar(both)
+            }
+            (Shape::Object(one), Shape::Object(other)) => {
+                let Some(both) = self.objects(one, other, at)? else { return Ok(None) };
+                Shape::Object(both)
+            }
+            (
+                Shape::List { first: one, rest, rules },
+                Shape::List { first: other, rest: other_rest, rules: other_rules },
+            ) => {
+                if !one.is_empty() || !other.is_empty() {
+                    return Err(at.unfit("two schemas say what its items are, place by place"));
+                }
+                let rest = match (rest, other_rest) {
+                    (Some(one), Some(other)) => self.nodes(*one, *other, at)?.map(Box::new),
+                    _ => None,
+                };
+                Shape::List { first: one, rest, rules: narrowed(rules, other_rules, at)? }
+            }
+            _ => return Ok(None),
+        }))
+    }
+
+    fn nodes(&self, one: Node, other: Node, at: &Place) -> Result<Option<Node>, Unfit> {
+        let shape = self.both(one.shape, other.shape, at)?;
+        Ok(shape.map(|shape| Node { shape, notes: one.notes.over(other.notes) }))
+    }
+
+    fn objects(&self, one: Object, other: Object, at: &Place) -> Result<Option<Object>, Unfit> {
+        let mut members = one.members.clone();
+        for (name, member) in &other.members {
+            let both = match members.remove(name) {
+                Some(known) => {
+                    let is_required = known.is_required || member.is_required;
+                    let node = self.nodes(known.node, member.node.clone(), &at.member(name))?;
+                    (node, is_required)
+                }
+                None => (self.among(member, &one.others, at)?, member.is_required),
+            };
+            match both {
+                (Some(node), is_required) => {
+                    members.insert(name.clone(), Member { node, is_required });
+                }
+                (None, true) => return Ok(None),
+                (None, false) => {}
+            }
+        }
+        for (name, member) in &one.members {
+            if !other.members.contains_key(name) {
+                match self.among(member, &other.others, at)? {
+                    Some(node) => {
+                        let is_required = member.is_required;
+                        members.insert(name.clone(), Member { node, is_required });
+                    }
+                    None if member.is_required => return Ok(None),
+                    None => _ = members.remove(name),
+                }
+            }
+        }
+        let others = match (one.others, other.others) {
+            (Others::None, _) | (_, Others::None) => Others::None,
+            (Others::Unsaid, others) | (others, Others::Unsaid) => others,
+            (Others::Some(one), Others::Some(other)) => {
+                let both = self.nodes(*one, *other, at)?;
+                both.map_or(Others::None, |node| Others::Some(Box::new(node)))
+            }
+        };
+        let rules = narrowed(one.rules, other.rules, at)?;
+        Ok(Some(Object { members, others, rules }))
+    }
+
+    /// A member where the other object doesn't name it.
+    fn among(&self, member: &Member, others: &Others, at: &Place) -> Result<Option<Node>, Unfit> {
+        match others {
+            Others::Unsaid => Ok(Some(member.node.clone())),
+            Others::None => Ok(None),
+            Others::Some(node) => self.nodes(member.node.clone(), Node::clone(node), at),
+        }
+    }
+}
+
+fn scalars(one: Scalar, other: Scalar, at: &Place) -> Result<Option<Scalar>, Unfit> {
+    let kind = match (one.kind, other.kind) {
+        (one, other) if one == other => one,
+        (Kind::Integer, Kind::Number) | (Kind::Number, Kind::Integer) => Kind::Integer,
+        _ => return Ok(None),
+    };
+    let values = match (one.values, other.values) {
+        (Some(mut one), Some(other)) => {
+            one.retain(|value| other.contains(value));
+            Some(one)
+        }
+        (Some(mut values), None) | (None, Some(mut values)) => {
+            values.retain(|value| kind != Kind::Integer || Kind::of(value) == Some(kind));
+            Some(values)
+        }
+        (None, None) => None,
+    };
+    if values.as_ref().is_some_and(Vec::is_empty) {
+        return Ok(None);
+    }
+    Ok(Some(Scalar { kind, values, rules: narrowed(one.rules, other.rules, at)? }))
+}
+
+/// The rules of both.
+fn narrowed(
+    mut one: Map<String, Value>,
+    other: Map<String, Value>,
+    at: &Place,
+) -> Result<Map<String, Value>, Unfit> {
+    for (keyword, value) in other {
+        let Some(known) = one.get(&keyword) else {
+            one.insert(keyword, value);
+            continue;
+        };
+        if *known == value {
+            continue;
+        }
+        let is_narrower = known.as_f64().zip(value.as_f64()).and_then(|(known, value)| {
+            let word = keyword.to_lowercase();
+            if word.contains("min") {
+                Some(value > known)
+            } else {
+                word.contains("max").then_some(value < known)
+            }
+        });
+        match is_narrower {
+            Some(true) => _ = one.insert(keyword, value),
+            Some(false) => {}
+            None => {
+                return Err(at.unfit(format!("two rules of the keyword `{keyword}` hold for it")));
+            }
+        }
+    }
+    Ok(one)
+}

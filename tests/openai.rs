@@ -12,6 +12,8 @@ mod histories;
 mod oracle;
 #[path = "openai/pairing.rs"]
 mod pairing;
+#[path = "openai/recorded.rs"]
+mod recorded;
 #[path = "openai/retries.rs"]
 mod retries;
 #[path = "support/server.rs"]

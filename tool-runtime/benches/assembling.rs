@@ -64,8 +64,8 @@ fn measure(list: &str, part: usize, chunk: usize) -> ([f64; 4], f64) {
     rounds.add(move || {
         let mut partial = Partial::new();
         let mut seen = 0;
-        for chunk in text.as_bytes().chunks(chunk) {
-            partial.push(std::str::from_utf8(chunk).unwrap());
+        for piece in pieces(&text, chunk) {
+            partial.push(piece);
             seen += usize::from(partial.value().is_some());
         }
         (seen, partial.finish().unwrap())
@@ -87,6 +87,17 @@ fn measure(list: &str, part: usize, chunk: usize) -> ([f64; 4], f64) {
     (rounds.run().try_into().unwrap(), len)
 }
 
+/// So many bytes each, or a character.
+fn pieces(text: &str, len: usize) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = (len.min(rest.len())..=rest.len()).find(|&end| rest.is_char_boundary(end))?;
+        let (piece, behind) = rest.split_at_checked(end)?;
+        rest = behind;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
 /// As OpenAI sends them.
 fn events(arguments: &str, chunk: usize) -> String {
     let event = |delta: serde_json::Value, finish: Option<&str>| {
@@ -99,8 +110,7 @@ fn events(arguments: &str, chunk: usize) -> String {
     let call = |call: serde_json::Value| event(json!({ "tool_calls": [call] }), None);
     let mut text = call(json!({ "index": 0, "id": "c", "type": "function",
         "function": { "name": "f", "arguments": "" } }));
-    for piece in arguments.as_bytes().chunks(chunk) {
-        let piece = std::str::from_utf8(piece).unwrap();
+    for piece in pieces(arguments, chunk) {
         text += &call(json!({ "index": 0, "function": { "arguments": piece } }));
     }
     text + &event(json!({}), Some("tool_calls")) + "data: [DONE]\n\n"

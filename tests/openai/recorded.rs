@@ -1,0 +1,84 @@
+//! What a real model said (Qwen2.5-Coder-0.5B behind llama.cpp), recorded once and played ever since.
+//!
+//! To record anew: `RECORD_FROM=http://127.0.0.1:8080/v1 cargo test -p tool-tests --features openai --test openai recorded`
+
+use std::env;
+use std::path::Path;
+
+use tool_runtime::providers::{Cassette, OpenAi, Web};
+use tool_runtime::registry::IntoRegistry;
+use tool_runtime::{ChatModel, ChatRequest, Delta, Dispatcher, Message, tool, tools};
+
+/// The address stands in the recording.
+const BASE: &str = "http://127.0.0.1:8091/v1";
+
+/// Multiplies two numbers.
+#[tool(effect = "read")]
+async fn multiply(
+    /// The first number.
+    left: i64,
+    /// The second number.
+    right: i64,
+) -> i64 {
+    left * right
+}
+
+fn cassette(name: &str) -> Cassette {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cassettes").join(name);
+    match env::var("RECORD_FROM") {
+        Ok(from) => {
+            assert_eq!(from, BASE, "the address stands in the recording");
+            Cassette::record(path, Web::new())
+        }
+        Err(_) => Cassette::replay(path).unwrap(),
+    }
+}
+
+fn model(cassette: &Cassette) -> OpenAi {
+    OpenAi::new(BASE, "qwen2.5-coder-0.5b-instruct").transport(cassette.clone())
+}
+
+/// The tool is called, and what it says is what the model goes on from.
+#[tokio::test]
+async fn a_question_that_takes_a_tool() {
+    let cassette = cassette("multiply.json");
+    let model = model(&cassette);
+    let registry = tools![multiply].into_registry().unwrap();
+    let snapshot = registry.snapshot();
+    let tools = snapshot.definitions();
+    let mut messages = vec![Message::user("What is 1234 times 5678?")];
+    let asked = model.reply(ChatRequest::new(&messages).tools(&tools)).await.unwrap();
+    messages.push(Message::Assistant { parts: asked.parts });
+    let calls: Vec<_> = messages[1].calls().cloned().collect();
+    let executions = Dispatcher::new(registry).dispatch(calls).await;
+    let results: Vec<_> = executions.into_iter().map(|execution| execution.result).collect();
+    assert_eq!(results.iter().map(|result| result.text.as_str()).collect::<Vec<_>>(), ["7006652"]);
+    messages.push(Message::Tool { results });
+    messages.push(Message::user("So, in one sentence: what is 1234 times 5678?"));
+    // Offered the tool once more, this model would call it once more.
+    let answer = model.reply(ChatRequest::new(&messages)).await.unwrap();
+    let said = Message::Assistant { parts: answer.parts }.text();
+    assert!(said.replace(',', "").contains("7006652"), "{said}");
+    assert_eq!(cassette.unplayed(), 0);
+}
+
+#[tokio::test]
+async fn a_call_in_a_stream() {
+    let cassette = cassette("multiply_streamed.json");
+    let snapshot = tools![multiply].into_registry().unwrap().snapshot();
+    let tools = snapshot.definitions();
+    let messages = [Message::user("What is 12 times 34? Use the tool.")];
+    let mut pieces = Vec::new();
+    let mut keep = |delta: Delta<'_>| {
+        if let Delta::Arguments { text, .. } = delta {
+            pieces.push(text.to_owned());
+        }
+    };
+    let request = ChatRequest::new(&messages).tools(&tools);
+    let reply = model(&cassette).stream(request, &mut keep).await.unwrap();
+    let said = Message::Assistant { parts: reply.parts };
+    let [call] = said.calls().collect::<Vec<_>>().try_into().unwrap();
+    assert_eq!(pieces.concat(), call.arguments.to_text());
+    assert!(pieces.len() > 1, "{pieces:?}");
+    assert!(reply.usage.unwrap().output > 0);
+}

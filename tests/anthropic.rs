@@ -15,6 +15,7 @@ use canned::{Canned, Reply};
 use serde_json::{Value, json};
 use tool_runtime::models::RefusalKind;
 use tool_runtime::providers::Anthropic;
+use tool_runtime::schema::{Dialect, Schema};
 use tool_runtime::{
     AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Finish, Image, Message,
     ModelError, Reasoning, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage, UserPart,
@@ -47,6 +48,32 @@ async fn where_it_goes_and_by_which_key() {
     assert_eq!(request.headers.get("x-api-key"), Some("sk-secret"));
     assert_eq!(request.headers.get("anthropic-version"), Some("2023-06-01"));
     assert!(!format!("{client:?} {request:?}").contains("sk-secret"));
+}
+
+/// It would refuse it, or hold the model to half of it.
+#[tokio::test]
+async fn a_schema_in_the_strict_dialect_of_another_is_not_sent() {
+    let schema = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
+    for (dialect, is_sent) in [
+        (Dialect::Plain, true),
+        (Dialect::Gemini, true),
+        (Dialect::AnthropicStrict, true),
+        (Dialect::OpenAiStrict, false),
+    ] {
+        let options =
+            ChatOptions::default().output(Schema::from(schema.clone()).bent(dialect).unwrap());
+        let canned = Canned::new([Reply::text(200, r#"{"content": []}"#)]);
+        let asked = client(&canned).reply(ChatRequest::new(&[]).options(&options)).await;
+        match is_sent {
+            true => assert!(asked.is_ok(), "{asked:?}"),
+            false => {
+                let error = asked.unwrap_err().to_string();
+                let expected = "of OpenAI (strict): this provider's is Anthropic (strict)";
+                assert!(error.contains(expected), "{error}");
+                assert!(canned.requests().is_empty());
+            }
+        }
+    }
 }
 
 #[tokio::test]

@@ -218,7 +218,10 @@ async fn streams_that_fail() {
         };
         assert!(told.kind.is_some() || told.reason.is_some(), "{}", case.name());
         for pieces in cuts(text.as_bytes()) {
-            let error = streamed(&*case.model(Reply::new(200, pieces))).await.0.unwrap_err();
+            let mut reply = Reply::new(200, pieces);
+            reply.headers.set("x-request-id", "req_1");
+            let error = streamed(&*case.model(reply)).await.0.unwrap_err();
+            assert!(error.to_string().contains("(request req_1)"), "{}: {error}", case.name());
             if let Some(kind) = &told.kind {
                 let ModelError::Refused(refusal) = &error else {
                     panic!("{}: {error}", case.name())

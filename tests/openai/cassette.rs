@@ -159,7 +159,7 @@ async fn what_nobody_recorded_is_named() {
     let messages = [Message::user("Hello")];
     let request = ChatRequest::new(&messages).options(&options);
     let error = model.reply(request).await.unwrap_err().to_string();
-    assert!(error.contains("has nothing at `/seed` where this has 7"), "{error}");
+    assert!(error.contains("has nothing at `/seed` where this request has 7"), "{error}");
     assert_eq!(player.unplayed(), 1);
     assert_eq!(ask(&model, "Hello").await.unwrap(), ChatReply::text("Hi"));
     let error = ask(&model, "Hello").await.unwrap_err().to_string();
@@ -177,7 +177,7 @@ async fn files_that_can_not_be_used_are_named() {
         assert!(error.contains("it is no recording"), "{error}");
     }
     let server = Server::start([said("Hi")]).await;
-    let nowhere = folder.0.join("no/such/folder/tape.json");
+    let nowhere = folder.file().join("a/file/is/no/folder.json");
     let recorder = Cassette::record(nowhere, Web::new());
     let error = ask(&client(&server.base_url(), &recorder), "Hello").await.unwrap_err();
     assert!(

@@ -101,7 +101,7 @@ async fn a_body_without_an_end_is_given_up() {
         for is_streamed in [false, true] {
             let reply = Reply::Endless(filler.repeat((1 << 16) / filler.len()));
             let error = ask_for(is_streamed, reply).await.unwrap_err();
-            let ModelError::Malformed { reason, body } = &error else { panic!("{error:?}") };
+            let ModelError::Malformed { reason, body, .. } = &error else { panic!("{error:?}") };
             assert!(reason.contains("longer than"), "{filler:?}: {reason}");
             assert!(body.len() < 5_000);
         }

@@ -28,12 +28,17 @@ pub enum ModelError {
     #[error(transparent)]
     Refused(#[from] Box<Refusal>),
     /// What it said is not what its protocol promises.
-    #[error("the model's answer can't be understood: {reason}; it was: {body}")]
+    #[error(
+        "the model's answer can't be understood: {reason}; it was: {body}{}",
+        told(request_id.as_deref())
+    )]
     Malformed {
         /// What is wrong with it.
         reason: String,
         /// What it said, cut where it is long.
         body: String,
+        /// How its provider finds this request in its logs.
+        request_id: Option<String>,
     },
     /// The script of a [`ScriptedModel`](super::ScriptedModel) doesn't fit what was asked.
     #[error("the script doesn't fit at request {request}: {problem}")]

@@ -6,25 +6,14 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio::time::{sleep, timeout};
 
-use super::codec::{Assemble, Codec, Framing, Unreadable, message_of};
+use super::codec::Codec;
 use super::endpoint::Endpoint;
-use super::frames::{Frames, TooLong};
-use super::refusal::{kind, refusal};
+use super::exchange::Exchange;
 use super::retry::pause_before_next;
-use super::transport::{
-    CONNECT, Headers, HttpBody, HttpReply, HttpRequest, Transport, TransportError, Web,
-};
-use crate::models::delta::tell;
+use super::transport::{CONNECT, Headers, HttpReply, HttpRequest, Transport, TransportError, Web};
 use crate::models::history::answered;
-use crate::models::{
-    ChatModel, ChatReply, ChatRequest, Deltas, ModelError, Refusal, RefusalKind, WireNames,
-};
-
-/// How much of a body an error repeats, in characters.
-const MOST_OF_BODY: usize = 2_000;
-
-/// How many bytes of a reply are read: far more than a model ever writes.
-const MOST_BYTES: usize = 32 << 20;
+use crate::models::{ChatModel, ChatReply, ChatRequest, Deltas, ModelError, WireNames};
+use crate::schema::Schema;
 
 /// A model behind a provider's HTTP API. What is said of it here goes for all providers.
 ///
@@ -33,7 +22,7 @@ const MOST_BYTES: usize = 32 << 20;
 /// that grows; but never once a stream has begun.
 #[derive(Clone)]
 pub struct Client<C> {
-    pub(super) codec: C,
+    codec: C,
     model: String,
     endpoint: Endpoint,
     transport: Carrier,
@@ -147,7 +136,7 @@ impl<C: Codec> Client<C> {
         match &self.transport {
             Carrier::Web { made, connect } => {
                 let checked = self.web(made, *connect).check();
-                checked.map(|_| ()).map_err(|error| self.failed(error))
+                checked.map(|_| ()).map_err(|error| failed(&self.shown_url(false), error))
             }
             Carrier::Own(_) => Ok(()),
         }
@@ -157,16 +146,20 @@ impl<C: Codec> Client<C> {
         made.get_or_init(|| Web::to(&self.endpoint, connect))
     }
 
-    fn sent(
+    /// What is sent for this request.
+    fn exchange(
         &self,
         request: ChatRequest<'_>,
-        names: &WireNames,
         is_streamed: bool,
-    ) -> Result<HttpRequest, ModelError> {
+    ) -> Result<Exchange<'_, C>, ModelError> {
+        let names = request.tools.iter().map(|tool| tool.name.as_str());
+        let names = WireNames::new(names, C::NAMES);
         let messages = answered(request.messages);
         let request = ChatRequest { messages: &messages, ..request };
+        let schemas = request.tools.iter().map(|tool| tool.wire_parameters());
+        schemas.chain(&request.options.output).try_for_each(is_taken::<C>)?;
         let url = self.endpoint.below(&C::path(&self.model, is_streamed), C::query(is_streamed))?;
-        let mut body = self.codec.encode(&self.model, request, names, is_streamed)?;
+        let mut body = self.codec.encode(&self.model, request, &names, is_streamed)?;
         if let Some(members) = body.as_object_mut() {
             add(members, request.options.extra.clone(), C::NESTED);
         }
@@ -178,7 +171,15 @@ impl<C: Codec> Client<C> {
         for (name, value) in self.headers.iter() {
             sent.headers.set(name, value);
         }
-        Ok(sent)
+        let secrets = self.key.iter().map(String::as_str);
+        let secrets = secrets.chain(self.headers.iter().map(|(_, value)| value));
+        Ok(Exchange {
+            codec: &self.codec,
+            names,
+            sent,
+            url: self.shown_url(is_streamed),
+            secrets: secrets.filter(|secret| !secret.is_empty()).collect(),
+        })
     }
 
     /// Does it as often as it may be tried, within the limit.
@@ -201,154 +202,33 @@ impl<C: Codec> Client<C> {
     }
 
     /// Sends it and waits for a status of success.
-    async fn open(&self, request: &HttpRequest) -> Result<HttpReply, ModelError> {
+    async fn open(&self, exchange: &Exchange<'_, C>) -> Result<HttpReply, ModelError> {
         let sent = match &self.transport {
-            Carrier::Web { made, connect } => self.web(made, *connect).send(request),
-            Carrier::Own(own) => own.send(request),
+            Carrier::Web { made, connect } => self.web(made, *connect).send(&exchange.sent),
+            Carrier::Own(own) => own.send(&exchange.sent),
         };
         let limit = self.first_byte.unwrap_or(self.limit);
-        let reply = timeout(limit, sent).await.map_err(|_| self.late(limit))?;
-        let reply = reply.map_err(|error| self.failed(error))?;
+        let reply = timeout(limit, sent).await.map_err(|_| late(&exchange.url, limit))?;
+        let reply = reply.map_err(|error| failed(&exchange.url, error))?;
         match reply.status {
             200..=299 => Ok(reply),
-            _ => Err(Box::new(self.refused(reply).await).into()),
+            _ => Err(Box::new(exchange.refused(reply).await).into()),
         }
     }
 
-    async fn whole(&self, mut body: HttpBody) -> Result<String, ModelError> {
-        let mut bytes = Vec::new();
-        while let Some(piece) = body.next().await.map_err(|error| self.failed(error))? {
-            bytes.extend_from_slice(&piece);
-            if bytes.len() > MOST_BYTES {
-                return Err(too_long(&bytes));
-            }
-        }
-        text(bytes)
-    }
-
-    fn read(&self, body: &str, names: &WireNames) -> Result<ChatReply, ModelError> {
-        self.codec.decode(body, names).map_err(|error| self.unreadable(error, body))
-    }
-
-    /// Some servers know no streams, and send the whole.
-    async fn streamed(
-        &self,
-        reply: HttpReply,
-        names: WireNames,
-        deltas: &mut Deltas<'_>,
-    ) -> Result<ChatReply, ModelError> {
-        let kind = reply.headers.get("content-type").unwrap_or_default();
-        if C::FRAMING == Framing::Events && kind.starts_with("application/json") {
-            let reply = self.read(&self.whole(reply.body).await?, &names)?;
-            tell(&reply.parts, deltas);
-            return Ok(reply);
-        }
-        let mut body = reply.body;
-        let mut frames = Frames::new(C::FRAMING, MOST_BYTES);
-        let mut assembler = self.codec.assembler(names);
-        let mut came = 0;
-        // For an error: what came before the first message, and the last message.
-        let (mut start, mut last) = (Vec::new(), String::new());
-        while let Some(piece) = body.next().await.map_err(|error| self.failed(error))? {
-            came += piece.len();
-            let whole = frames.feed(&piece).map_err(|TooLong| too_long(&piece))?;
-            // Frames may each be short and never end.
-            if came > 8 * MOST_BYTES {
-                return Err(too_long(&piece));
-            }
-            if last.is_empty() && start.len() < MOST_OF_BODY {
-                start.extend_from_slice(&piece);
-            }
-            for message in whole {
-                last = text(message)?;
-                let taken = assembler.take(&last, deltas);
-                taken.map_err(|error| self.unreadable(error, &last))?;
-            }
-        }
-        if let Some(message) = frames.end() {
-            last = text(message)?;
-            let taken = assembler.take(&last, deltas);
-            taken.map_err(|error| self.unreadable(error, &last))?;
-        }
-        if last.is_empty() {
-            last = String::from_utf8_lossy(&start).into_owned();
-        }
-        assembler.finish().map_err(|error| self.unreadable(error, &last))
-    }
-
-    /// The status says enough: of the body, what comes in time and fits is taken.
-    async fn refused(&self, mut reply: HttpReply) -> Refusal {
-        let mut bytes = Vec::new();
-        if let Some(target) = reply.headers.get("location") {
-            bytes.extend_from_slice(format!("it redirects to {target} ").as_bytes());
-        }
-        let start = bytes.len();
-        while bytes.len() < 4 * MOST_OF_BODY
-            && let Ok(Some(piece)) = reply.body.next().await
-        {
-            bytes.extend_from_slice(&piece);
-        }
-        let body = String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned();
-        let shown = self.shown(&String::from_utf8_lossy(&bytes));
-        refusal(self.endpoint_shown(), reply.status, &reply.headers, &body, shown)
-    }
-
-    fn unreadable(&self, error: Unreadable, body: &str) -> ModelError {
-        let failure = match error {
-            Unreadable::Malformed(reason) => {
-                return ModelError::Malformed { reason, body: self.shown(body) };
-            }
-            Unreadable::Failed(failure) => failure,
-        };
-        match kind(200, &serde_json::json!({ "error": failure })) {
-            RefusalKind::Other => {
-                let reason = format!("it reports an error, {}", message_of(&failure));
-                ModelError::Malformed { reason, body: self.shown(body) }
-            }
-            kind => {
-                Box::new(Refusal::new(kind, self.endpoint_shown(), 200, self.shown(body))).into()
-            }
-        }
-    }
-
-    fn failed(&self, error: TransportError) -> ModelError {
-        match error {
-            TransportError::Setup(text) => ModelError::Setup(text),
-            TransportError::Broken(source) => {
-                ModelError::Unreachable { url: self.endpoint_shown(), source }
-            }
-            TransportError::Late { limit } => self.late(limit),
-        }
-    }
-
-    fn late(&self, limit: Duration) -> ModelError {
-        ModelError::Timeout { url: self.endpoint_shown(), limit }
-    }
-
-    fn endpoint_shown(&self) -> String {
-        self.endpoint.shown(&C::path(&self.model, false))
-    }
-
-    /// The start of a body, for an error. Some servers quote the key that they don't know.
-    fn shown(&self, body: &str) -> String {
-        let secrets = self.key.iter().map(String::as_str);
-        let secrets = secrets.chain(self.headers.iter().map(|(_, value)| value));
-        let mut body = body.to_owned();
-        for secret in secrets.filter(|secret| !secret.is_empty()) {
-            body = body.replace(secret, "…");
-        }
-        excerpt(&body)
+    /// Without what may be a secret.
+    fn shown_url(&self, is_streamed: bool) -> String {
+        self.endpoint.shown(&C::path(&self.model, is_streamed))
     }
 }
 
 #[async_trait]
 impl<C: Codec> ChatModel for Client<C> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        let names = wire_names::<C>(request);
-        let sent = self.sent(request, &names, false)?;
-        let asked = self.tried(|| async { self.whole(self.open(&sent).await?.body).await });
-        let body = timeout(self.limit, asked).await.map_err(|_| self.late(self.limit))??;
-        self.read(&body, &names)
+        let exchange = self.exchange(request, false)?;
+        let asked = self.tried(|| async { exchange.whole(self.open(&exchange).await?).await });
+        let whole = timeout(self.limit, asked).await;
+        whole.map_err(|_| late(&exchange.url, self.limit))??.read(&exchange)
     }
 
     async fn stream(
@@ -356,20 +236,19 @@ impl<C: Codec> ChatModel for Client<C> {
         request: ChatRequest<'_>,
         deltas: &mut Deltas<'_>,
     ) -> Result<ChatReply, ModelError> {
-        let names = wire_names::<C>(request);
-        let sent = self.sent(request, &names, true)?;
+        let exchange = self.exchange(request, true)?;
         let streamed = async {
-            let reply = self.tried(|| self.open(&sent)).await?;
-            self.streamed(reply, names, deltas).await
+            let reply = self.tried(|| self.open(&exchange)).await?;
+            exchange.streamed(reply, deltas).await
         };
-        timeout(self.limit, streamed).await.map_err(|_| self.late(self.limit))?
+        timeout(self.limit, streamed).await.map_err(|_| late(&exchange.url, self.limit))?
     }
 }
 
 impl<C: Codec> fmt::Debug for Client<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("url", &self.endpoint_shown())
+            .field("url", &self.shown_url(false))
             .field("model", &self.model)
             .field("codec", &self.codec)
             .field("headers", &self.headers)
@@ -391,29 +270,27 @@ fn add(members: &mut Map<String, Value>, extra: Map<String, Value>, nested: &[&s
     }
 }
 
-fn wire_names<C: Codec>(request: ChatRequest<'_>) -> WireNames {
-    WireNames::new(request.tools.iter().map(|tool| tool.name.as_str()), C::NAMES)
-}
-
-fn text(bytes: Vec<u8>) -> Result<String, ModelError> {
-    String::from_utf8(bytes).map_err(|error| ModelError::Malformed {
-        reason: "it is not UTF-8".into(),
-        body: excerpt(&String::from_utf8_lossy(error.as_bytes())),
-    })
-}
-
-fn too_long(bytes: &[u8]) -> ModelError {
-    let reason = format!("it is longer than {MOST_BYTES} bytes");
-    let start = bytes.get(..4 * MOST_OF_BODY).unwrap_or(bytes);
-    ModelError::Malformed { reason, body: excerpt(&String::from_utf8_lossy(start)) }
-}
-
-/// The start of a text.
-fn excerpt(body: &str) -> String {
-    let body = body.trim();
-    let mut text: String = body.chars().take(MOST_OF_BODY).collect();
-    if text.len() < body.len() {
-        text.push_str(" …");
+/// A provider would refuse, or misread, what is bent for another's strict mode.
+fn is_taken<C: Codec>(schema: &Schema) -> Result<(), ModelError> {
+    let dialect = schema.dialect();
+    if !dialect.is_strict() || C::STRICT == Some(dialect) {
+        return Ok(());
     }
-    text
+    let other = match C::STRICT {
+        Some(own) => format!("this provider's is {own}"),
+        None => "this provider has no strict mode".to_owned(),
+    };
+    Err(ModelError::Setup(format!("a schema is in the dialect of {dialect}: {other}")))
+}
+
+pub(super) fn failed(url: &str, error: TransportError) -> ModelError {
+    match error {
+        TransportError::Setup(text) => ModelError::Setup(text),
+        TransportError::Broken(source) => ModelError::Unreachable { url: url.to_owned(), source },
+        TransportError::Late { limit } => late(url, limit),
+    }
+}
+
+fn late(url: &str, limit: Duration) -> ModelError {
+    ModelError::Timeout { url: url.to_owned(), limit }
 }

@@ -12,6 +12,7 @@ mod chat;
 mod client;
 pub mod codec;
 mod endpoint;
+mod exchange;
 mod frames;
 #[cfg(feature = "gemini")]
 mod gemini;

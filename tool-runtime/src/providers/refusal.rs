@@ -22,12 +22,15 @@ pub(super) fn refusal(
 ) -> Refusal {
     let said: Value = serde_json::from_str(body).unwrap_or_default();
     let mut refusal = Refusal::new(kind(status, &said), url, status, shown);
-    refusal.request_id = REQUEST_IDS
-        .iter()
-        .find_map(|name| headers.get(name).map(ToOwned::to_owned))
-        .or_else(|| Some(said.get("request_id")?.as_str()?.to_owned()));
+    refusal.request_id =
+        request_id(headers).or_else(|| Some(said.get("request_id")?.as_str()?.to_owned()));
     refusal.retry_after = retry_after(headers).or_else(|| retry_delay(&said));
     refusal
+}
+
+/// How the provider finds a request that was answered with these headers.
+pub(super) fn request_id(headers: &Headers) -> Option<String> {
+    REQUEST_IDS.iter().find_map(|name| headers.get(name).map(ToOwned::to_owned))
 }
 
 /// The codes are those of OpenAI's, Anthropic's, Google's and Mistral's lists of errors; the texts are those of

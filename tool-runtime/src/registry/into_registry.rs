@@ -25,6 +25,13 @@ impl IntoRegistry for Tools {
     }
 }
 
+/// One that may have failed to be made, such as in a dialect: the run says so.
+impl<R: IntoRegistry, E: Into<RegistryError>> IntoRegistry for Result<R, E> {
+    fn into_registry(self) -> Result<Registry, RegistryError> {
+        self.map_err(Into::into)?.into_registry()
+    }
+}
+
 /// # Errors
 /// A definition that providers don't take, or two tools of one name.
 impl TryFrom<Tools> for Registry {

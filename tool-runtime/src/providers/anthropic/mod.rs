@@ -36,6 +36,7 @@ pub struct AnthropicMessages;
 
 impl Codec for AnthropicMessages {
     const NAMES: NameRules = NameRules::ANTHROPIC;
+    const STRICT: Option<Dialect> = Some(Dialect::AnthropicStrict);
     const FRAMING: Framing = Framing::Events;
 
     fn path(_: &str, _: bool) -> Vec<&str> {

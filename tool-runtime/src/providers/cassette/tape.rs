@@ -91,7 +91,10 @@ impl Tape {
         let exchanges: Vec<_> = self.exchanges.iter().map(|(one, _)| one).collect();
         let text = serde_json::to_string_pretty(&exchanges).map_err(|error| error.to_string())?;
         let half = path.with_extension("json.part");
-        let written = fs::write(&half, text + "\n").and_then(|()| fs::rename(&half, path));
+        let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
+        let written = folder
+            .and_then(|()| fs::write(&half, text + "\n"))
+            .and_then(|()| fs::rename(&half, path));
         written.map_err(|error| format!("it can't be written: {error}"))
     }
 
@@ -113,8 +116,9 @@ impl Tape {
         let Asked { url, request } = asked;
         let nothing = format!("nothing on it answers this request to {url}");
         let Some(next) = self.unplayed().next() else {
+            let request = shown(Some(request));
             return Err(format!(
-                "{nothing}: all {} exchanges on it were played",
+                "{nothing}: all {} exchanges on it were played; the request is {request}",
                 self.exchanges.len()
             ));
         };
@@ -122,7 +126,11 @@ impl Tape {
             false => format!("goes to {}", next.asked.url),
             true => {
                 let (place, recorded, asked) = difference(&next.asked.request, request);
-                format!("has {} at `{place}` where this has {}", shown(recorded), shown(asked))
+                format!(
+                    "has {} at `{place}` where this request has {}",
+                    shown(recorded),
+                    shown(asked)
+                )
             }
         };
         Err(format!("{nothing}: the next one on it {differs}; if that is meant, record it again"))

@@ -14,6 +14,7 @@ pub use environment::Environment;
 pub use ids::{IdRules, WireIds};
 
 use crate::models::{ChatReply, ChatRequest, Deltas, ModelError, NameRules, WireNames};
+use crate::schema::Dialect;
 
 /// A provider's way to spell things. Pure: no network, no clock, no chance.
 pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
@@ -25,6 +26,9 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
     /// Members of a request that hold members of their own which a program may add to: what comes
     /// [extra](crate::models::ChatOptions::extra()) for one of them joins those that are there.
     const NESTED: &'static [&'static str] = &[];
+
+    /// The dialect of schemas that it can hold a model to.
+    const STRICT: Option<Dialect> = None;
 
     /// Where below the base of its API it is asked. A segment that begins with a colon is a method of
     /// the one before it.

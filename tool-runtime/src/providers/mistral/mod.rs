@@ -10,6 +10,7 @@ use super::chat;
 use super::client::Client;
 use super::codec::{Assemble, Codec, Environment, Framing, Unreadable};
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use crate::schema::Dialect;
 
 const OFFICIAL: &str = "https://api.mistral.ai/v1";
 
@@ -36,6 +37,7 @@ pub struct MistralChat;
 
 impl Codec for MistralChat {
     const NAMES: NameRules = NameRules::OPENAI;
+    const STRICT: Option<Dialect> = Some(Dialect::OpenAiStrict);
     const FRAMING: Framing = Framing::Events;
 
     fn path(_: &str, _: bool) -> Vec<&str> {

@@ -10,6 +10,7 @@ use super::chat;
 use super::client::Client;
 use super::codec::{Assemble, Codec, Environment, Framing, Unreadable, set};
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use crate::schema::Dialect;
 
 pub(super) const OFFICIAL: &str = "https://api.openai.com/v1";
 
@@ -36,6 +37,7 @@ pub struct ChatCompletions {
 
 impl Codec for ChatCompletions {
     const NAMES: NameRules = NameRules::OPENAI;
+    const STRICT: Option<Dialect> = Some(Dialect::OpenAiStrict);
     const FRAMING: Framing = Framing::Events;
 
     fn path(_: &str, _: bool) -> Vec<&str> {

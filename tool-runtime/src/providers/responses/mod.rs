@@ -16,6 +16,7 @@ use super::client::Client;
 use super::codec::{Assemble, Codec, Environment, Framing, Unreadable};
 use super::openai::OFFICIAL;
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
+use crate::schema::Dialect;
 
 /// A model behind OpenAI's Responses API: OpenAI's own, or that of a server that copies it.
 ///
@@ -49,6 +50,7 @@ impl Responses {
 
 impl Codec for Responses {
     const NAMES: NameRules = NameRules::OPENAI;
+    const STRICT: Option<Dialect> = Some(Dialect::OpenAiStrict);
     const FRAMING: Framing = Framing::Events;
 
     fn path(_: &str, _: bool) -> Vec<&str> {

@@ -18,7 +18,7 @@
 //! - Google, API reference: `Schema`, `FunctionDeclaration.parametersJsonSchema`, and the properties
 //!   listed at `GenerationConfig.responseJsonSchema`.
 //! - Ollama, `api/types.go`: the members of a tool that it reads; it drops the others unread.
-//! - Mistral's API takes the plain dialect.
+//! - Mistral, API reference: `Function.strict`, which its API has from OpenAI's.
 
 mod limits;
 mod merge;

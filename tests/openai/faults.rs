@@ -52,6 +52,81 @@ async fn a_key_that_the_server_quotes_is_not_repeated() {
     assert!(error.to_string().ends_with(r#"{"error": "no such key: …"}"#), "{error}");
 }
 
+/// Wherever a server repeats it, and whatever else is wrong.
+#[tokio::test]
+async fn no_error_repeats_what_may_be_a_secret() {
+    const SECRETS: [&str; 5] = [KEY, "hdr-secret-1", "query-secret", "user-name", "pass-word"];
+    let echo = SECRETS.join(" ");
+    let id = format!("x-request-id: {echo}");
+    let broken = [echo.as_bytes(), b"\xff"].concat();
+    for (status, body) in [
+        (401, echo.clone().into_bytes()),
+        (200, json!({ "error": { "message": echo } }).to_string().into_bytes()),
+        (200, json!({ "choices": echo }).to_string().into_bytes()),
+        (200, broken),
+    ] {
+        for is_streamed in [false, true] {
+            let head = format!("HTTP/1.1 {status} -\r\n{id}\r\nconnection: close\r\n\r\n");
+            let bytes = [head.as_bytes(), &body].concat();
+            let server = Server::start([Reply::Raw(bytes)]).await;
+            let base = server.base_url().replace("http://", "http://user-name:pass-word@");
+            let model = OpenAi::new(format!("{base}?key=query-secret"), "m")
+                .key(KEY)
+                .header("x-project", "Bearer hdr-secret-1")
+                .retries(0);
+            let error = match is_streamed {
+                true => streamed(&model).await.0.unwrap_err(),
+                false => model.reply(ChatRequest::new(&[])).await.unwrap_err(),
+            };
+            let shown = format!("{error} {error:?} {model:?}");
+            assert!(shown.contains('…'), "{shown}");
+            for secret in SECRETS {
+                assert!(!shown.contains(secret), "{secret} in {shown}");
+            }
+        }
+    }
+    let wrong = OpenAi::new("htp://user-name:pass-word@host/v1?key=query-secret", "m");
+    let error = wrong.reply(ChatRequest::new(&[])).await.unwrap_err();
+    let shown = format!("{error} {error:?} {wrong:?}");
+    assert!(shown.contains("…@host/v1") && !shown.contains("-word"), "{shown}");
+    assert!(!shown.contains("query-secret"), "{shown}");
+}
+
+/// Not every server ends the connection with the stream.
+#[tokio::test]
+async fn what_is_whole_is_not_waited_for() {
+    let chunk = json!({ "choices": [{ "delta": { "content": "Hi" }, "finish_reason": "stop" }] });
+    let text = format!("data: {chunk}\n\ndata: [DONE]\n\n");
+    let head = "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n";
+    let server = Server::start([Reply::Open(format!("{head}{text}"))]).await;
+    let reply = streamed(&OpenAi::new(server.base_url(), "m")).await.0;
+    assert_eq!(reply.unwrap(), ChatReply::text("Hi"));
+}
+
+/// The status says it, though the body never ends.
+#[tokio::test]
+async fn a_refusal_is_told_though_its_words_do_not_end() {
+    let head = "HTTP/1.1 429 -\r\nretry-after: 9\r\ncontent-length: 100000\r\n\r\nslow down";
+    let server = Server::start([Reply::Open(head.into())]).await;
+    let model = OpenAi::new(server.base_url(), "m").timeout(Duration::from_millis(400));
+    let error = model.reply(ChatRequest::new(&[])).await.unwrap_err();
+    let ModelError::Refused(refusal) = &error else { panic!("{error:?}") };
+    assert_eq!(refusal.retry_after, Some(Duration::from_secs(9)));
+    assert_eq!(refusal.body, "slow down");
+}
+
+#[tokio::test]
+async fn the_first_byte_has_a_limit_of_its_own() {
+    let limit = Duration::from_millis(50);
+    let head = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n";
+    for reply in [Reply::Never, Reply::Open(head.into())] {
+        let server = Server::start([reply]).await;
+        let model = OpenAi::new(server.base_url(), "m").first_byte_timeout(limit).retries(0);
+        let error = streamed(&model).await.0.unwrap_err();
+        assert!(matches!(error, ModelError::Timeout { limit: named, .. } if named == limit));
+    }
+}
+
 #[tokio::test]
 async fn a_huge_refusal_is_cut() {
     let error = ask(Reply::new(500, &"é".repeat(1 << 20))).await.unwrap_err();

@@ -27,6 +27,10 @@ pub struct Request {
 pub enum Reply {
     /// These bytes, and then the connection is closed.
     Bytes(String),
+    /// The same, of any bytes.
+    Raw(Vec<u8>),
+    /// These bytes, and the connection stays open.
+    Open(String),
     /// A status of success and then this, again and again.
     Endless(String),
     /// The same, a little at a time.
@@ -123,6 +127,14 @@ async fn answer(stream: &mut TcpStream, reply: Reply) {
         Reply::Bytes(bytes) => {
             let _ = stream.write_all(bytes.as_bytes()).await;
             let _ = stream.shutdown().await;
+        }
+        Reply::Raw(bytes) => {
+            let _ = stream.write_all(&bytes).await;
+            let _ = stream.shutdown().await;
+        }
+        Reply::Open(bytes) => {
+            let _ = stream.write_all(bytes.as_bytes()).await;
+            pending().await
         }
         Reply::Endless(more) => {
             let _ = stream.write_all(ENDLESS).await;

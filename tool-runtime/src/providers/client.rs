@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::codec::Codec;
 use super::endpoint::Endpoint;
 use super::exchange::Exchange;
 use super::retry::pause_before_next;
+use super::secrets::Secrets;
 use super::transport::{CONNECT, Headers, HttpReply, HttpRequest, Transport, TransportError, Web};
 use crate::models::history::answered;
 use crate::models::{ChatModel, ChatReply, ChatRequest, Deltas, ModelError, WireNames};
@@ -154,6 +155,9 @@ impl<C: Codec> Client<C> {
     ) -> Result<Exchange<'_, C>, ModelError> {
         let names = request.tools.iter().map(|tool| tool.name.as_str());
         let names = WireNames::new(names, C::NAMES);
+        if request.options.temperature.is_some_and(|temperature| !temperature.is_finite()) {
+            return Err(ModelError::Setup("the temperature is no number".into()));
+        }
         let messages = answered(request.messages);
         let request = ChatRequest { messages: &messages, ..request };
         let schemas = request.tools.iter().map(|tool| tool.wire_parameters());
@@ -171,14 +175,14 @@ impl<C: Codec> Client<C> {
         for (name, value) in self.headers.iter() {
             sent.headers.set(name, value);
         }
-        let secrets = self.key.iter().map(String::as_str);
-        let secrets = secrets.chain(self.headers.iter().map(|(_, value)| value));
+        let values = self.headers.iter().map(|(_, value)| value);
         Ok(Exchange {
             codec: &self.codec,
             names,
+            secrets: Secrets::new(self.key.as_deref(), values, &sent.url),
             sent,
             url: self.shown_url(is_streamed),
-            secrets: secrets.filter(|secret| !secret.is_empty()).collect(),
+            limit: self.limit,
         })
     }
 
@@ -187,7 +191,7 @@ impl<C: Codec> Client<C> {
     where
         F: Future<Output = Result<T, ModelError>>,
     {
-        let mut attempts = 1;
+        let (began, mut attempts) = (Instant::now(), 1);
         loop {
             let error = match attempt().await {
                 Ok(done) => return Ok(done),
@@ -195,20 +199,29 @@ impl<C: Codec> Client<C> {
             };
             let most = self.retries.saturating_add(1);
             let pause = pause_before_next(&error, attempts, most, fastrand::f64());
-            let Some(pause) = pause else { return Err(error) };
+            // To wait for the end of the limit would only hide why.
+            let left = self.limit.saturating_sub(began.elapsed());
+            let Some(pause) = pause.filter(|pause| *pause < left) else { return Err(error) };
             sleep(pause).await;
             attempts += 1;
         }
     }
 
-    /// Sends it and waits for a status of success.
+    /// Sends it and waits for a status of success and the first of what comes.
     async fn open(&self, exchange: &Exchange<'_, C>) -> Result<HttpReply, ModelError> {
         let sent = match &self.transport {
             Carrier::Web { made, connect } => self.web(made, *connect).send(&exchange.sent),
             Carrier::Own(own) => own.send(&exchange.sent),
         };
         let limit = self.first_byte.unwrap_or(self.limit);
-        let reply = timeout(limit, sent).await.map_err(|_| late(&exchange.url, limit))?;
+        let begun = async {
+            let mut reply = sent.await?;
+            if (200..=299).contains(&reply.status) {
+                reply.body = reply.body.begun().await?;
+            }
+            Ok(reply)
+        };
+        let reply = timeout(limit, begun).await.map_err(|_| late(&exchange.url, limit))?;
         let reply = reply.map_err(|error| failed(&exchange.url, error))?;
         match reply.status {
             200..=299 => Ok(reply),

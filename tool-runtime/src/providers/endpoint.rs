@@ -35,6 +35,7 @@ impl Endpoint {
     /// [`ModelError::Setup`] says what an address looks like.
     pub(super) fn check(&self) -> Result<&Url, ModelError> {
         self.0.as_ref().map_err(|written| {
+            let written = without_secrets(written);
             ModelError::Setup(format!(
                 "`{written}` is not the address of a model: write it like http://127.0.0.1:8080/v1"
             ))
@@ -49,7 +50,7 @@ impl Endpoint {
                 let url = below(url.clone(), path);
                 format!("{}{}", url.origin().ascii_serialization(), url.path())
             }
-            Err(written) => written.clone(),
+            Err(written) => without_secrets(written),
         }
     }
 
@@ -63,6 +64,17 @@ impl Endpoint {
         let host = self.0.as_ref().ok().and_then(Url::host_str).unwrap_or_default();
         let ip = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
         host == "localhost" || ip.is_ok_and(|ip| ip.is_loopback())
+    }
+}
+
+/// What is no address may be one with a typing error, and hold a password all the same.
+fn without_secrets(written: &str) -> String {
+    let written = written.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = written.split_once("//").unwrap_or(("", written));
+    match rest.rsplit_once('@') {
+        Some((_, rest)) if scheme.is_empty() => format!("…@{rest}"),
+        Some((_, rest)) => format!("{scheme}//…@{rest}"),
+        None => written.to_owned(),
     }
 }
 

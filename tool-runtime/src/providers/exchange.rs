@@ -1,16 +1,27 @@
 //! One request and what comes of it: a reply, read whole or as it arrives, or an error that names the
 //! request and no secret.
 
+use std::time::{Duration, SystemTime};
+
+use tokio::time::timeout;
+
 use super::client::failed;
 use super::codec::{Assemble, Codec, Framing, Unreadable, message_of};
 use super::frames::{Frames, TooLong};
 use super::refusal::{kind, refusal, request_id};
+use super::secrets::Secrets;
 use super::transport::{Headers, HttpBody, HttpReply, HttpRequest};
 use crate::models::delta::tell;
 use crate::models::{ChatReply, Deltas, ModelError, Refusal, RefusalKind, WireNames};
 
 /// How much of a body an error repeats, in characters.
 const MOST_OF_BODY: usize = 2_000;
+
+/// How long the end of a connection is waited for, when all that was wanted is there.
+const LINGER: Duration = Duration::from_millis(200);
+
+/// How long the words of a refusal are waited for: its status says enough.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// How many bytes of a reply are read: far more than a model ever writes.
 const MOST_BYTES: usize = 32 << 20;
@@ -22,7 +33,9 @@ pub(super) struct Exchange<'c, C> {
     /// The address, to be read.
     pub(super) url: String,
     /// Some servers quote the key that they don't know.
-    pub(super) secrets: Vec<&'c str>,
+    pub(super) secrets: Secrets,
+    /// How long all of it may take.
+    pub(super) limit: Duration,
 }
 
 /// A body that is there as a whole.
@@ -59,7 +72,7 @@ impl<C: Codec> Exchange<'_, C> {
         reply: HttpReply,
         deltas: &mut Deltas<'_>,
     ) -> Result<ChatReply, ModelError> {
-        let kind = reply.headers.get("content-type").unwrap_or_default();
+        let kind = reply.headers.get("content-type").unwrap_or_default().to_ascii_lowercase();
         if C::FRAMING == Framing::Events && kind.starts_with("application/json") {
             let reply = self.whole(reply).await?.read(self)?;
             tell(&reply.parts, deltas);
@@ -86,8 +99,16 @@ impl<C: Codec> Exchange<'_, C> {
                 let taken = assembler.take(&last, deltas);
                 taken.map_err(|error| self.unreadable(error, &last, &headers))?;
             }
+            if assembler.is_done() {
+                // A connection that ends can be used again; one that doesn't is not waited for.
+                let rest = async { while let Ok(Some(_)) = body.next().await {} };
+                let _ = timeout(LINGER, rest).await;
+                break;
+            }
         }
-        if let Some(message) = frames.end() {
+        if !assembler.is_done()
+            && let Some(message) = frames.end()
+        {
             last = self.text(message, &headers)?;
             let taken = assembler.take(&last, deltas);
             taken.map_err(|error| self.unreadable(error, &last, &headers))?;
@@ -105,14 +126,21 @@ impl<C: Codec> Exchange<'_, C> {
             bytes.extend_from_slice(format!("it redirects to {target} ").as_bytes());
         }
         let start = bytes.len();
-        while bytes.len() < 4 * MOST_OF_BODY
-            && let Ok(Some(piece)) = reply.body.next().await
-        {
-            bytes.extend_from_slice(&piece);
-        }
+        let read = async {
+            while bytes.len() < 4 * MOST_OF_BODY
+                && let Ok(Some(piece)) = reply.body.next().await
+            {
+                bytes.extend_from_slice(&piece);
+            }
+        };
+        let _ = timeout(self.limit.min(PATIENCE) / 2, read).await;
         let body = String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned();
         let shown = self.shown(&String::from_utf8_lossy(&bytes));
-        refusal(self.url.clone(), reply.status, &reply.headers, &body, shown)
+        let url = self.url.clone();
+        let now = SystemTime::now();
+        let mut refusal = refusal(url, reply.status, &reply.headers, &body, shown, now);
+        refusal.request_id = refusal.request_id.map(|id| self.secrets.hidden(&id));
+        refusal
     }
 
     async fn piece(&self, body: &mut HttpBody) -> Result<Option<Vec<u8>>, ModelError> {
@@ -131,15 +159,19 @@ impl<C: Codec> Exchange<'_, C> {
             }
             kind => {
                 let mut refusal = Refusal::new(kind, &self.url, 200, self.shown(body));
-                refusal.request_id = request_id(headers);
+                refusal.request_id = self.request_id(headers);
                 Box::new(refusal).into()
             }
         }
     }
 
     fn malformed(&self, reason: impl Into<String>, body: &str, headers: &Headers) -> ModelError {
-        let (reason, body) = (reason.into(), self.shown(body));
-        ModelError::Malformed { reason, body, request_id: request_id(headers) }
+        let (reason, body) = (self.secrets.hidden(&reason.into()), self.shown(body));
+        ModelError::Malformed { reason, body, request_id: self.request_id(headers) }
+    }
+
+    fn request_id(&self, headers: &Headers) -> Option<String> {
+        request_id(headers).map(|id| self.secrets.hidden(&id))
     }
 
     fn text(&self, bytes: Vec<u8>, headers: &Headers) -> Result<String, ModelError> {
@@ -157,8 +189,7 @@ impl<C: Codec> Exchange<'_, C> {
 
     /// The start of a body, for an error.
     fn shown(&self, body: &str) -> String {
-        let hide = |body: String, secret: &&str| body.replace(*secret, "…");
-        let body = self.secrets.iter().fold(body.trim().to_owned(), hide);
+        let body = self.secrets.hidden(body.trim());
         let mut text: String = body.chars().take(MOST_OF_BODY).collect();
         if text.len() < body.len() {
             text.push_str(" …");

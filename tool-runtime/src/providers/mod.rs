@@ -26,6 +26,7 @@ mod refusal;
 #[cfg(feature = "openai")]
 mod responses;
 mod retry;
+mod secrets;
 mod transport;
 
 #[cfg(feature = "anthropic")]

@@ -1,6 +1,6 @@
 //! What a provider says when it refuses → why, and for how long.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 
@@ -19,12 +19,13 @@ pub(super) fn refusal(
     headers: &Headers,
     body: &str,
     shown: String,
+    now: SystemTime,
 ) -> Refusal {
     let said: Value = serde_json::from_str(body).unwrap_or_default();
     let mut refusal = Refusal::new(kind(status, &said), url, status, shown);
     refusal.request_id =
         request_id(headers).or_else(|| Some(said.get("request_id")?.as_str()?.to_owned()));
-    refusal.retry_after = retry_after(headers).or_else(|| retry_delay(&said));
+    refusal.retry_after = retry_after(headers, now).or_else(|| retry_delay(&said));
     refusal
 }
 
@@ -37,6 +38,9 @@ pub(super) fn request_id(headers: &Headers) -> Option<String> {
 /// servers that have no code for it.
 pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
     let codes = codes(said);
+    // In the midst of a stream the status stands in the error.
+    let told = said.pointer("/error/code").and_then(Value::as_u64).filter(|_| status == 200);
+    let status = told.and_then(|code| u16::try_from(code).ok()).unwrap_or(status);
     let is = |known: &[&str]| codes.iter().any(|code| known.contains(&code.as_str()));
     let begins = |starts: &[&str]| {
         codes.iter().any(|code| starts.iter().any(|start| code.starts_with(start)))
@@ -66,6 +70,8 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
         401 | 403 => RefusalKind::Auth,
         400 if is(&["API_KEY_INVALID", "invalid_api_key"]) => RefusalKind::Auth,
         402 => RefusalKind::OutOfQuota,
+        400 if tells(&["credit balance is too low"]) => RefusalKind::OutOfQuota,
+        413 if is(&["rate_limit_exceeded"]) => RefusalKind::RateLimited,
         413 => RefusalKind::ContextTooLong,
         400 | 422
             if tells(&[
@@ -75,6 +81,8 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
                 "prompt is too long",
                 "input token count",
                 "too many tokens",
+                "exceed context limit",
+                "maximum model length",
             ]) =>
         {
             RefusalKind::ContextTooLong
@@ -131,38 +139,42 @@ fn codes(said: &Value) -> Vec<String> {
 
 /// RFC 9110, section 10.2.3: seconds or a date, which counts from when the reply was made. OpenAI tells
 /// milliseconds beside it.
-fn retry_after(headers: &Headers) -> Option<Duration> {
+fn retry_after(headers: &Headers, now: SystemTime) -> Option<Duration> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
-    if let Some(millis) = headers.get("retry-after-ms").and_then(number) {
-        return Duration::try_from_secs_f64(millis / 1_000.0).ok();
+    let millis = headers.get("retry-after-ms").and_then(number).map(|millis| millis / 1_000.0);
+    let told = headers.get("retry-after");
+    let seconds = millis.filter(|told| *told >= 0.0).or_else(|| told.and_then(number));
+    if let Some(seconds) = seconds {
+        return pause(seconds);
     }
-    let told = headers.get("retry-after")?;
-    match number(told) {
-        Some(seconds) => Duration::try_from_secs_f64(seconds).ok(),
-        None => {
-            let date = |text: &str| httpdate::parse_http_date(text.trim()).ok();
-            let (until, from) = (date(told)?, date(headers.get("date")?)?);
-            Some(until.duration_since(from).unwrap_or_default())
-        }
-    }
+    let date = |text: &str| httpdate::parse_http_date(text.trim()).ok();
+    let from = headers.get("date").and_then(date).unwrap_or(now);
+    Some(date(told?)?.duration_since(from).unwrap_or_default())
+}
+
+/// None for what is no pause; the longest there is for what is longer.
+fn pause(seconds: f64) -> Option<Duration> {
+    (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
 /// Google tells it in the body: `{"@type": "….RetryInfo", "retryDelay": "7.5s"}`.
 fn retry_delay(said: &Value) -> Option<Duration> {
     let details = said.get("error")?.get("details")?.as_array()?;
     let told = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
-    Duration::try_from_secs_f64(told.strip_suffix('s')?.parse().ok()?).ok()
+    pause(told.strip_suffix('s')?.parse().ok()?)
 }
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
     use serde_json::{Value, json};
 
     use super::{kind, refusal};
     use crate::models::RefusalKind;
     use crate::providers::transport::Headers;
+
+    const TOO_LONG: RefusalKind = RefusalKind::ContextTooLong;
 
     #[test]
     fn why_it_refused() {
@@ -207,6 +219,11 @@ mod tests {
             (200, google("UNAUTHENTICATED"), RefusalKind::Auth),
             (200, code("invalid_prompt"), RefusalKind::Filtered),
             (200, code("image_too_large"), RefusalKind::Invalid),
+            (200, json!({ "error": { "code": 429 } }), RefusalKind::RateLimited),
+            (413, code("rate_limit_exceeded"), RefusalKind::RateLimited),
+            (400, text("Your credit balance is too low to access it"), RefusalKind::OutOfQuota),
+            (400, text("input length and `max_tokens` exceed context limit: 9"), TOO_LONG),
+            (400, text("longer than the maximum model length of 9"), TOO_LONG),
             (200, text("No."), RefusalKind::Other),
             (302, Value::Null, RefusalKind::Other),
         ] {
@@ -217,6 +234,7 @@ mod tests {
     #[test]
     fn for_how_long_and_by_which_id() {
         let date = ("date", "Sun, 06 Nov 1994 08:49:30 GMT");
+        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_776);
         let info = json!({ "error": { "details": [{ "retryDelay": "7.5s" }] } });
         for (headers, said, expected) in [
             (&[("Retry-After", "2")][..], Value::Null, Some(2_000)),
@@ -224,23 +242,28 @@ mod tests {
             (&[("retry-after", "9"), ("retry-after-ms", "250")], Value::Null, Some(250)),
             (&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT"), date], Value::Null, Some(7_000)),
             (&[("retry-after", "Sun, 06 Nov 1994 08:00:00 GMT"), date], Value::Null, Some(0)),
-            (&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")], Value::Null, None),
+            (&[("retry-after", "Sun, 06 Nov 1994 08:49:37 GMT")], Value::Null, Some(1_000)),
             (&[("retry-after", "-1")], Value::Null, None),
-            (&[("retry-after", "1e300")], Value::Null, None),
+            (&[("retry-after-ms", "-1"), ("retry-after", "60")], Value::Null, Some(60_000)),
             (&[("retry-after", "soon")], Value::Null, None),
             (&[], info, Some(7_500)),
             (&[], Value::Null, None),
         ] {
             let headers = Headers::from_iter(headers.iter().copied());
-            let told = refusal("u".into(), 429, &headers, &said.to_string(), String::new());
+            let told = refusal("u".into(), 429, &headers, &said.to_string(), String::new(), now);
             assert_eq!(told.retry_after, expected.map(Duration::from_millis), "{headers:?}");
         }
+        for longest in ["1e20", "inf"] {
+            let headers = Headers::from_iter([("retry-after", longest)]);
+            let told = refusal("u".into(), 429, &headers, "", String::new(), now);
+            assert_eq!(told.retry_after, Some(Duration::MAX));
+        }
         let headers = Headers::from_iter([("Request-Id", "req_1")]);
-        let told = refusal("u".into(), 429, &headers, "", "No.".into());
+        let told = refusal("u".into(), 429, &headers, "", "No.".into(), now);
         assert_eq!(told.request_id.as_deref(), Some("req_1"));
         assert!(told.to_string().ends_with("status 429: No. (request req_1)"), "{told}");
         let body = r#"{"request_id": "req_2"}"#;
-        let told = refusal("u".into(), 429, &Headers::default(), body, String::new());
+        let told = refusal("u".into(), 429, &Headers::default(), body, String::new(), now);
         assert_eq!(told.request_id.as_deref(), Some("req_2"));
     }
 }

@@ -188,6 +188,10 @@ impl Assemble for Assembler {
         Ok(())
     }
 
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+
     fn finish(self) -> Result<ChatReply, Unreadable> {
         if !self.is_done && self.stop_reason.is_none() {
             return Err(Unreadable::malformed("the stream ended before the reply did"));

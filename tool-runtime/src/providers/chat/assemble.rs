@@ -125,6 +125,10 @@ impl<S: Speech> Assemble for Assembler<S> {
         Ok(())
     }
 
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+
     fn finish(self) -> Result<ChatReply, Unreadable> {
         if self.finish.is_none() && !self.is_done {
             return Err(Unreadable::malformed("the stream ended before the reply did"));

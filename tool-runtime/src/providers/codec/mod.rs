@@ -82,6 +82,12 @@ pub trait Assemble: Send {
     /// It can't be read, or says that something went wrong.
     fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable>;
 
+    /// Whether the stream has said that this was all: whoever waits for the connection to end may wait
+    /// for long. Not every provider says so.
+    fn is_done(&self) -> bool {
+        false
+    }
+
     /// The reply, which is the same as if it had come as a whole.
     ///
     /// # Errors

@@ -60,6 +60,10 @@ impl Assemble for Assembler {
         Ok(())
     }
 
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+
     fn finish(self) -> Result<ChatReply, Unreadable> {
         let Self { thinking, text, calls, reason, usage, is_done, .. } = self;
         match is_done {

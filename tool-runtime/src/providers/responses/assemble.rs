@@ -184,6 +184,10 @@ impl Assemble for Assembler {
         Ok(())
     }
 
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+
     fn finish(mut self) -> Result<ChatReply, Unreadable> {
         let response = match self.last.take() {
             Some(response) => response,

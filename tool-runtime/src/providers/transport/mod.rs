@@ -124,6 +124,29 @@ impl HttpBody {
     }
 }
 
+impl HttpBody {
+    /// The same body, once its first piece is there.
+    pub(super) async fn begun(mut self) -> Result<Self, TransportError> {
+        let first = self.next().await?;
+        Ok(Self::new(Begun { first, rest: self }))
+    }
+}
+
+struct Begun {
+    first: Option<Vec<u8>>,
+    rest: HttpBody,
+}
+
+#[async_trait]
+impl Pieces for Begun {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
+        match self.first.take() {
+            None => self.rest.next().await,
+            first => Ok(first),
+        }
+    }
+}
+
 /// A body that is there.
 impl From<&str> for HttpBody {
     fn from(text: &str) -> Self {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Client, Response, redirect};
+use reqwest::{Client, ClientBuilder, Response, redirect};
 
 use super::super::endpoint::Endpoint;
 use super::{Headers, HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError};
@@ -42,15 +42,14 @@ impl Web {
         })
     }
 
-    /// By a client of the program's own: with its proxies, certificates and limits.
-    pub fn with(client: Client) -> Self {
-        Self { client: Ok(client), connect: None }
+    /// By a client of the crate reqwest as the program sets it up: with its proxies, certificates and limits. Redirects
+    /// are not followed, whatever it says: they would take the key to a server that nobody named.
+    pub fn with(client: ClientBuilder) -> Self {
+        let client = client.redirect(redirect::Policy::none()).build();
+        Self { client: client.map_err(|error| chain(&error)), connect: None }
     }
 
-    fn built(
-        connect: Duration,
-        change: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder,
-    ) -> Self {
+    fn built(connect: Duration, change: impl FnOnce(ClientBuilder) -> ClientBuilder) -> Self {
         // A redirected POST arrives as a GET without a body, or takes the conversation to a server
         // that nobody named.
         let client = Client::builder().redirect(redirect::Policy::none()).connect_timeout(connect);

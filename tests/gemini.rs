@@ -262,7 +262,7 @@ async fn what_is_no_reply_is_told() {
         (ended("UNEXPECTED_TOOL_CALL"), "UNEXPECTED_TOOL_CALL"),
         (ended("MISSING_THOUGHT_SIGNATURE"), "MISSING_THOUGHT_SIGNATURE"),
         (ended("MALFORMED_RESPONSE"), "MALFORMED_RESPONSE"),
-        (json!({ "error": { "code": 418, "message": "odd" } }), "it reports an error, odd"),
+        (json!({ "error": { "message": "odd" } }), "it reports an error, odd"),
     ] {
         let error = read(&body).await.unwrap_err();
         assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");

@@ -43,7 +43,7 @@ async fn what_is_no_reply_is_named() {
         assert!(error.to_string().contains(reason), "{error}");
     }
     for (event, reason) in [
-        (r#"{"error": {"code": 500, "message": "odd"}}"#, "an error, odd"),
+        (r#"{"error": {"code": 500, "message": "odd"}}"#, "status 200"),
         (r#"{"type": "response.failed", "response": {}}"#, "nothing says why"),
         (r#"{"type": "response.completed"}"#, "invalid type"),
         (r#"{"type": "response.output_te"#, "EOF"),

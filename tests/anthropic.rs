@@ -152,6 +152,49 @@ async fn a_whole_turn() {
     assert_eq!(body, expected);
 }
 
+/// A user begins and has the last word; nothing ends in a thought.
+#[tokio::test]
+async fn who_speaks_first_and_last() {
+    let kept = |sealed: Value| AssistantPart::Reasoning(Reasoning::new("anthropic", "", sealed));
+    let says = |text: &str| AssistantPart::Text { text: text.into() };
+    let model = |parts: &[AssistantPart]| Message::Assistant { parts: parts.to_vec() };
+    let signed = json!({ "type": "thinking", "thinking": "Hm.", "signature": "s=" });
+    let cut = json!({ "type": "thinking", "thinking": "Hm.", "signature": "" });
+    let search = json!({ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} });
+    let acting = Reasoning::new("anthropic", "", search.clone()).acting();
+    let text = |text: &str| json!({ "type": "text", "text": text });
+    let user = |said: &str| json!({ "role": "user", "content": [text(said)] });
+    let earlier = || user("[The conversation goes on.]");
+    let said = |blocks: Value| json!({ "role": "assistant", "content": blocks });
+    for (messages, expected) in [
+        (vec![], json!([earlier()])),
+        (vec![Message::system("Be brief.")], json!([earlier()])),
+        (vec![Message::user(" ")], json!([earlier()])),
+        (
+            vec![Message::assistant("It ")],
+            json!([earlier(), said(json!([text("It ")])), user("[Go on.]")]),
+        ),
+        (
+            vec![
+                Message::user("A"),
+                model(&[kept(cut.clone()), says("B"), kept(signed.clone()), kept(cut)]),
+            ],
+            json!([user("A"), said(json!([text("B")])), user("[Go on.]")]),
+        ),
+        (
+            vec![Message::user("A"), model(&[kept(signed.clone()), says("B")]), Message::user("C")],
+            json!([user("A"), said(json!([signed, text("B")])), user("C")]),
+        ),
+        // Paused in a tool of its own.
+        (
+            vec![Message::user("A"), model(&[AssistantPart::Reasoning(acting)])],
+            json!([user("A"), said(json!([search]))]),
+        ),
+    ] {
+        assert_eq!(sent(ChatRequest::new(&messages)).await["messages"], expected);
+    }
+}
+
 #[tokio::test]
 async fn how_it_is_to_answer() {
     let tool = ToolDefinition::new("now", "Time.", json!({ "type": "object" }));
@@ -215,7 +258,7 @@ async fn what_it_says() {
     let mut expected = ChatReply::new(vec![
         kept("Hm.", thinking),
         kept("", sealed),
-        kept("", searched),
+        AssistantPart::Reasoning(Reasoning::new("anthropic", "", searched).acting()),
         AssistantPart::Text { text: "One moment.".into() },
         AssistantPart::Call(ToolCall::new("toolu_1", "now", json!({ "zone": "UTC" }))),
     ])

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use canned::{Canned, Reply};
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 use streamed::{cuts, streamed};
 use tool_runtime::providers::{
     Anthropic, Gemini, Headers, Mistral, Ollama, OpenAi, OpenAiResponses,
@@ -123,6 +123,46 @@ async fn whole_replies() {
         let reply = model.reply(ChatRequest::new(&messages)).await;
         let reply = reply.unwrap_or_else(|error| panic!("{}: {error}", case.name()));
         assert_eq!(reply, expected, "{}: {}", case.name(), serde_json::to_string(&reply).unwrap());
+    }
+}
+
+/// Replaces every number, at any depth.
+fn replace_numbers(value: &mut Value, by: &Value) {
+    match value {
+        Value::Number(_) => *value = by.clone(),
+        Value::Array(items) => items.iter_mut().for_each(|item| replace_numbers(item, by)),
+        Value::Object(members) => {
+            members.values_mut().for_each(|member| replace_numbers(member, by));
+        }
+        _ => {}
+    }
+}
+
+/// Whatever a server counts, and however: what the model said is there.
+#[tokio::test]
+async fn strange_counts_cost_no_reply() {
+    for case in Case::all() {
+        let (Some(mut body), Some(expected)) =
+            (case.json::<Value>("reply.json"), case.json::<ChatReply>("expected.json"))
+        else {
+            continue;
+        };
+        let whole = body.clone();
+        for strange in [json!(-1), json!(10.0), json!(1e20), json!([1]), json!("1"), json!(null)] {
+            for member in ["usage", "usageMetadata", "prompt_eval_count", "eval_count"] {
+                let Some(told) = whole.get(member) else { continue };
+                let mut counts = told.clone();
+                replace_numbers(&mut counts, &strange);
+                for told in [counts, strange.clone()] {
+                    body[member] = told;
+                    let messages = [Message::user("Hello")];
+                    let model = case.model(Reply::text(200, &body.to_string()));
+                    let reply = model.reply(ChatRequest::new(&messages)).await;
+                    let reply = reply.unwrap_or_else(|error| panic!("{}: {error}", case.name()));
+                    assert_eq!(reply.parts, expected.parts, "{}", case.name());
+                }
+            }
+        }
     }
 }
 

@@ -136,6 +136,8 @@ async fn what_stands_between() {
         |text: &str| json!({ "role": "user", "content": [{ "type": "text", "text": text }, url] });
     let look = UserPart::Text { text: "Look:".into() };
     for (messages, expected) in [
+        // Nobody has spoken.
+        (vec![], json!([earlier()])),
         // What the model is to go on from.
         (vec![Message::user("A"), Message::assistant("It")], json!([user("A"), prefix])),
         (vec![Message::assistant("It")], json!([earlier(), prefix])),

@@ -223,7 +223,9 @@ async fn options_headers_and_more_members_go_along() {
         let [request] = canned.requests().try_into().unwrap();
         assert_eq!(request.headers.get("X-Team"), Some("blue"));
         let body: Value = serde_json::from_str(&request.body).unwrap();
-        let mut expected = json!({ "model": "m", "messages": [], "temperature": 0.0, "seed": 7 });
+        let begun = json!({ "role": "user", "content": "[The conversation goes on.]" });
+        let mut expected =
+            json!({ "model": "m", "messages": [begun], "temperature": 0.0, "seed": 7 });
         expected[most] = 9.into();
         assert_eq!(body, expected);
         assert!(!format!("{model:?} {request:?}").contains("blue"));

@@ -11,7 +11,9 @@ use conversation::assert_complete;
 use proptest::prelude::*;
 use serde_json::json;
 use tool_runtime::agent::{Outcome, Step, Turn};
-use tool_runtime::{AssistantPart, ChatReply, Finish, Message, ScriptedTurn, ToolCall, ToolResult};
+use tool_runtime::{
+    AssistantPart, ChatReply, Finish, Message, Reasoning, ScriptedTurn, ToolCall, ToolResult,
+};
 
 /// The states, each as a turn that is in it; the model may be asked twice.
 fn states() -> [(&'static str, Turn); 4] {
@@ -54,10 +56,12 @@ enum Input {
 }
 
 /// The inputs; results are those of the calls that `calling` waits for, or are not.
-fn inputs(calling: &Turn) -> [(&'static str, Input); 11] {
+fn inputs(calling: &Turn) -> [(&'static str, Input); 12] {
     let Step::Call(calls) = calling.next() else { panic!() };
     let right: Vec<_> = calls.iter().map(|call| ToolResult::success(call, "ok")).collect();
     let reversed = right.iter().rev().cloned().collect();
+    let search = Reasoning::new("another", "", json!({ "type": "search" })).acting();
+    let search = AssistantPart::Reasoning(search);
     let foreign = ToolResult::success(&ToolCall::new("other", "a", "{}"), "ok");
     [
         ("words", Input::Reply(ChatReply::text("Done."))),
@@ -66,6 +70,7 @@ fn inputs(calling: &Turn) -> [(&'static str, Input); 11] {
         ("filtered silence", Input::Reply(ChatReply::default().finish(Finish::Filtered))),
         ("calls cut off", Input::Reply(two_calls().finish(Finish::Length))),
         ("calls", Input::Reply(two_calls())),
+        ("a search of its provider", Input::Reply(ChatReply::new(vec![search]))),
         ("silence", Input::Reply(ChatReply::default())),
         ("results", Input::Results(right.clone())),
         ("results in another order", Input::Results(reversed)),
@@ -85,7 +90,7 @@ fn every_state_against_every_input() {
                 Input::Results(results) => turn.on_results(results),
             };
             let after = match (*state, input) {
-                ("ask", "words" | "other words") => Some("answered"),
+                ("ask", "words" | "other words" | "a search of its provider") => Some("answered"),
                 ("ask", "words cut off") => Some("cut"),
                 ("ask", "filtered silence") => Some("filtered"),
                 ("ask", "calls cut off") => Some("call"),

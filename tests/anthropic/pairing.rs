@@ -23,6 +23,13 @@ fn broken_rule(body: &Value) -> Option<String> {
         let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         !id.is_empty() && id.bytes().all(is_sign)
     };
+    let goes_on = |last: &Value| {
+        last["role"] == "user"
+            || blocks(last).last().is_some_and(|block| block["type"] == "server_tool_use")
+    };
+    if !messages.last().is_some_and(goes_on) {
+        return Some("no user has the last word".into());
+    }
     let mut used = HashSet::new();
     for (place, message) in messages.iter().enumerate() {
         let expected = if place % 2 == 0 { "user" } else { "assistant" };
@@ -38,6 +45,16 @@ fn broken_rule(body: &Value) -> Option<String> {
         };
         if blocks.iter().any(|block| blank(&block)) {
             return Some(format!("a text of {place} is blank"));
+        }
+        let is_thought = |block: &Value| {
+            ["thinking", "redacted_thinking"].iter().any(|kind| block["type"] == *kind)
+        };
+        if blocks.last().is_some_and(is_thought) {
+            return Some(format!("{place} ends in a thought"));
+        }
+        let unsigned = |block: &Value| block["type"] == "thinking" && block["signature"] == "";
+        if blocks.iter().any(unsigned) {
+            return Some(format!("a thought of {place} is not signed"));
         }
         let calls = ids(Some(message), "tool_use", "id");
         let results = ids(messages.get(place + 1), "tool_result", "tool_use_id");
@@ -66,6 +83,19 @@ fn broken_rule(body: &Value) -> Option<String> {
 /// Its own, and what another provider's model thought.
 const THOUGHTS: &[fn() -> Reasoning] = &[
     || Reasoning::new("anthropic", "", json!({ "type": "redacted_thinking", "data": "xx" })),
+    || {
+        let cut = json!({ "type": "thinking", "thinking": "Hm", "signature": "" });
+        Reasoning::new("anthropic", "Hm", cut)
+    },
+    || {
+        let signed = json!({ "type": "thinking", "thinking": "Hm", "signature": "s=" });
+        Reasoning::new("anthropic", "Hm", signed)
+    },
+    || {
+        let search =
+            json!({ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} });
+        Reasoning::new("anthropic", "", search).acting()
+    },
     || Reasoning::new("chat-completions", "Hm", json!({ "reasoning_content": "Hm" })),
 ];
 

@@ -1,5 +1,6 @@
 //! What only this provider's streams do. That they say what whole replies say is for `fixtures.rs`.
 
+use serde_json::json;
 use tool_runtime::{ChatModel, ChatRequest, ModelError};
 
 use crate::canned::{Canned, Reply};
@@ -14,5 +15,28 @@ async fn a_stream_that_is_cut_off_is_no_reply() {
         let streamed = client(&canned).stream(ChatRequest::new(&[]), &mut |_| {}).await;
         let error = streamed.unwrap_err();
         assert!(matches!(error, ModelError::Malformed { .. }), "{at}: {error:?}");
+    }
+}
+
+/// However they are cut, thoughts next to each other are one.
+#[tokio::test]
+async fn thoughts_next_to_each_other() {
+    let thought =
+        |text: &str| json!({ "type": "thinking", "thinking": [{ "type": "text", "text": text }] });
+    let choice = |member: &str, chunks: &[serde_json::Value]| {
+        let choice = json!({ "index": 0, member: { "content": chunks }, "finish_reason": "stop" });
+        json!({ "choices": [choice] }).to_string()
+    };
+    let [one, two] = ["H", "m"].map(thought);
+    let body = choice("message", &[one.clone(), two.clone()]);
+    let canned = Canned::new([Reply::text(200, &body)]);
+    let whole = client(&canned).reply(ChatRequest::new(&[])).await.unwrap();
+    assert_eq!(whole.parts.len(), 1);
+    for pieces in [&[vec![one.clone()], vec![two.clone()]][..], &[vec![one.clone(), two.clone()]]] {
+        let event = |chunks: &Vec<_>| format!("data: {}\n\n", choice("delta", chunks));
+        let text: String = pieces.iter().map(event).collect();
+        let canned = Canned::new([Reply::text(200, &text)]);
+        let reply = client(&canned).stream(ChatRequest::new(&[]), &mut |_| {}).await.unwrap();
+        assert_eq!(reply, whole);
     }
 }

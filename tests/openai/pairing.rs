@@ -21,6 +21,9 @@ use crate::oracle::lost;
 /// The rules of order, read off a request.
 fn broken_rule(body: &Value) -> Option<String> {
     let messages = body["messages"].as_array()?;
+    if messages.iter().all(|message| message["role"] == "system") {
+        return Some("nobody speaks".into());
+    }
     let mut used = HashSet::new();
     let mut open: Vec<&str> = Vec::new();
     for (place, message) in messages.iter().enumerate() {
@@ -39,10 +42,13 @@ fn broken_rule(body: &Value) -> Option<String> {
         if let Some(id) = open.first() {
             return Some(format!("{id:?} is not answered before {place}"));
         }
+        if message["tool_calls"].as_array().is_some_and(|calls| calls.len() > 128) {
+            return Some(format!("{place} calls too often"));
+        }
         for call in message["tool_calls"].as_array().into_iter().flatten() {
             let id = call["id"].as_str()?;
-            if id.is_empty() || !used.insert(id) {
-                return Some(format!("the id {id:?} is empty or comes twice"));
+            if id.is_empty() || id.len() > 40 || !used.insert(id) {
+                return Some(format!("the id {id:?} is empty, too long or comes twice"));
             }
             let name = call["function"]["name"].as_str()?;
             let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);

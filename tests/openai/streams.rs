@@ -40,6 +40,13 @@ fn call(index: Option<u64>, id: Option<&str>, name: Option<&str>, arguments: &st
 
 fn cases() -> Vec<Case> {
     let calls = |calls: &[Value]| json!({ "tool_calls": calls });
+    let extra = json!({ "google": { "thought_signature": "s=" } });
+    let signed = |arguments: &str| {
+        let mut call = call(Some(0), Some("a"), Some("add"), arguments);
+        call["extra_content"] = extra.clone();
+        call
+    };
+    let detail = |members: Value| json!({ "reasoning_details": [members] });
     let both = json!({ "content": null, "tool_calls": [
         call(None, Some("a"), Some("add"), "{\"a\": \"é🙂\\n\"}"),
         call(None, Some("b"), Some("sub"), "{ }"),
@@ -105,6 +112,57 @@ fn cases() -> Vec<Case> {
             ],
             finish: "tool_calls",
             message: both,
+        },
+        // Another id with each piece.
+        Case {
+            deltas: vec![
+                calls(&[call(Some(0), Some("a"), Some("add"), "")]),
+                calls(&[call(Some(0), Some("x"), None, "{ ")]),
+                calls(&[call(Some(0), Some("y"), None, "}")]),
+            ],
+            finish: "tool_calls",
+            message: calls(&[call(None, Some("a"), Some("add"), "{ }")]),
+        },
+        // A name in pieces.
+        Case {
+            deltas: vec![
+                calls(&[call(Some(0), Some("a"), Some("get_"), "")]),
+                calls(&[call(Some(0), None, Some("weather"), "")]),
+                calls(&[call(Some(0), Some("a"), Some("!"), "{ }")]),
+                calls(&[call(Some(0), Some("a"), Some("get_weather!"), "")]),
+            ],
+            finish: "tool_calls",
+            message: calls(&[call(None, Some("a"), Some("get_weather!"), "{ }")]),
+        },
+        // What Gemini wants back on its calls.
+        Case {
+            deltas: vec![calls(&[signed("{ }")])],
+            finish: "tool_calls",
+            message: calls(&[signed("{ }")]),
+        },
+        // A call as there was one before there were tools.
+        Case {
+            deltas: vec![
+                json!({ "function_call": { "name": "add", "arguments": "" } }),
+                json!({ "function_call": { "arguments": "{ }" } }),
+            ],
+            finish: "function_call",
+            message: json!({ "function_call": { "name": "add", "arguments": "{ }" } }),
+        },
+        // As OpenRouter tells of thoughts.
+        Case {
+            deltas: vec![
+                detail(json!({ "type": "reasoning.text", "index": 0, "text": "H" })),
+                detail(json!({ "type": "reasoning.text", "index": 0, "text": "m" })),
+                detail(json!({ "type": "reasoning.text", "index": 0, "signature": "s=" })),
+                detail(json!({ "type": "reasoning.encrypted", "index": 1, "data": "x" })),
+                json!({ "content": "Yes." }),
+            ],
+            finish: "stop",
+            message: json!({ "content": "Yes.", "reasoning_details": [
+                { "type": "reasoning.text", "index": 0, "text": "Hm", "signature": "s=" },
+                { "type": "reasoning.encrypted", "index": 1, "data": "x" },
+            ] }),
         },
         // Arguments that are an object.
         Case {
@@ -187,4 +245,40 @@ async fn an_error_in_the_midst_is_named() {
     bytes.extend_from_slice(b"data: \"\xc3\n\n");
     let (reply, _) = streamed(&model(Reply::new(200, vec![bytes]))).await;
     assert!(reply.unwrap_err().to_string().contains("UTF-8"));
+}
+
+#[tokio::test]
+async fn what_comes_out_of_order_is_put_in_order() {
+    let choices = |kind: &str| {
+        let choice = |index: u64, said: &Value| json!({ "index": index, kind: said, "finish_reason": "tool_calls" });
+        let calls = json!({ "tool_calls": [
+            call(Some(1), Some("b"), Some("sub"), "{}"),
+            call(Some(0), Some("a"), Some("add"), "{}"),
+        ] });
+        json!({ "choices": [choice(1, &json!({ "content": "Another." })), choice(0, &calls)],
+            "usage": { "prompt_tokens": 7 } })
+    };
+    let body = choices("message").to_string();
+    let whole = model(Reply::text(200, &body)).reply(ChatRequest::new(&[])).await.unwrap();
+    let [first, later] = [choices("delta"), json!({ "choices": [], "usage": {} })];
+    let stream = format!("data: {first}\n\ndata: {later}\n\ndata: [DONE]\n\n");
+    let (reply, _) = streamed(&model(Reply::text(200, &stream))).await;
+    assert_eq!(reply.unwrap(), whole);
+    let said = Message::Assistant { parts: whole.parts };
+    assert_eq!(said.calls().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["add", "sub"]);
+    assert_eq!(whole.usage.unwrap().input, 7);
+}
+
+#[tokio::test]
+async fn the_error_of_a_choice_is_one() {
+    for member in ["message", "delta"] {
+        let choice = json!({ "index": 0, member: {}, "error": { "message": "no memory left" } });
+        let body = json!({ "choices": [choice] }).to_string();
+        let error = match member {
+            "message" => model(Reply::text(200, &body)).reply(ChatRequest::new(&[])).await,
+            _ => streamed(&model(Reply::text(200, &format!("data: {body}\n\n")))).await.0,
+        };
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("no memory left"), "{error}");
+    }
 }

@@ -14,6 +14,9 @@ use crate::sent;
 /// of the errors that the API is known for, read off a request.
 fn broken_rule(body: &Value) -> Option<String> {
     let items = body["input"].as_array()?;
+    if items.iter().all(|item| item["role"] == "system") {
+        return Some("nobody speaks".into());
+    }
     let kind = |item: &Value| item["type"].as_str().unwrap_or_default().to_owned();
     let mut ids = HashSet::new();
     let mut calls = HashSet::new();

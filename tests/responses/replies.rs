@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::json;
 use tool_runtime::models::{Refusal, RefusalKind};
-use tool_runtime::{ChatModel, ChatReply, ChatRequest, ModelError};
+use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError};
 
 use crate::canned::{Canned, Reply};
 use crate::client;
@@ -60,4 +60,19 @@ async fn what_is_no_reply_is_named() {
         let is_limited = |refusal: &Refusal| refusal.kind == RefusalKind::RateLimited;
         assert!(matches!(&error, ModelError::Refused(told) if is_limited(told)), "{error:?}");
     }
+}
+
+#[tokio::test]
+async fn items_stand_at_the_places_that_they_are_told_of() {
+    let item = |index: u64, id: &str| {
+        let item = json!({ "type": "function_call", "call_id": id, "name": id, "arguments": "{}" });
+        let done =
+            json!({ "type": "response.output_item.done", "output_index": index, "item": item });
+        format!("data: {done}\n\n")
+    };
+    let end = "data: {\"type\": \"response.completed\", \"response\": {}}\n\n";
+    let text = item(1, "b") + &item(0, "a") + end;
+    let (reply, _) = streamed(&client(&Canned::new([Reply::text(200, &text)]))).await;
+    let said = Message::Assistant { parts: reply.unwrap().parts };
+    assert_eq!(said.calls().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
 }

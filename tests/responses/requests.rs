@@ -136,7 +136,9 @@ async fn how_it_is_to_answer() {
     let options = set().tool_choice(ToolChoice::Required).parallel_calls(true).extra("store", true);
     let body = sent(ChatRequest::new(&[]).options(&options)).await;
     let include = json!(["reasoning.encrypted_content"]);
-    let expected = json!({ "model": "gpt-5", "input": [], "store": true, "include": include });
+    let begun =
+        json!({ "type": "message", "role": "user", "content": "[The conversation goes on.]" });
+    let expected = json!({ "model": "gpt-5", "input": [begun], "store": true, "include": include });
     assert_eq!(body, expected);
 }
 

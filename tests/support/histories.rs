@@ -25,6 +25,8 @@ fn id() -> impl Strategy<Value = String> {
         Just(String::new()),
         Just("a.b:1".to_owned()),
         Just("call_1".to_owned()),
+        // Longer than OpenAI takes.
+        Just("a".repeat(41)),
         Just("abcDEF123".to_owned()),
         "\\PC{1,3}"
     ]
@@ -65,7 +67,10 @@ fn result() -> impl Strategy<Value = ToolResult> {
 
 fn message(thoughts: &'static [fn() -> Reasoning]) -> impl Strategy<Value = Message> {
     let text = || prop_oneof![Just(" \n".to_owned()), ".{0,3}"];
-    let thought = (0..thoughts.len()).prop_map(|place| AssistantPart::Reasoning(thoughts[place]()));
+    let thought = (0..=thoughts.len()).prop_map(|place| {
+        let searched = || Reasoning::new("another", "", json!({ "type": "search" })).acting();
+        AssistantPart::Reasoning(thoughts.get(place).map_or_else(searched, |thought| thought()))
+    });
     let part = prop_oneof![
         text().prop_map(|text| AssistantPart::Text { text }),
         call().prop_map(AssistantPart::Call),

@@ -15,11 +15,21 @@ pub struct Reasoning {
     pub text: String,
     /// The provider's own JSON, to be sent back unchanged.
     pub sealed: Value,
+    /// Whether it is no thought but what the provider did by tools of its own, such as a search: a reply
+    /// with it is not silent.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub acts: bool,
 }
 
 impl Reasoning {
     /// What the model of `provider` thought.
     pub fn new(provider: impl Into<String>, text: impl Into<String>, sealed: Value) -> Self {
-        Self { provider: provider.into(), text: text.into(), sealed }
+        Self { provider: provider.into(), text: text.into(), sealed, acts: false }
+    }
+
+    /// The same, for what the provider did by tools of its own.
+    #[must_use]
+    pub fn acting(self) -> Self {
+        Self { acts: true, ..self }
     }
 }

@@ -8,9 +8,9 @@ pub enum Delta<'a> {
     Text(&'a str),
     /// More of what it thinks, as far as people may read it.
     Reasoning(&'a str),
-    /// A call begins.
+    /// A call begins, or more is known of its name than when it began.
     Call {
-        /// Which of the reply's calls, from 0. Several may be under way at once.
+        /// Which of the reply's calls, from 0, as they begin. Several may be under way at once.
         place: usize,
         /// The tool's name.
         name: &'a str,

@@ -11,7 +11,7 @@ use crate::tool::ToolErrorKind;
 /// The conversation with what is amiss in it put right; one that is in order stays as it is.
 ///
 /// - An empty id, and one that was used before, is replaced; the results follow.
-/// - Results belong to the last calls before them, by id; they move up to stand right behind, and bear
+/// - Results belong to the last open calls of their ids before them; they move up to stand right behind, and bear
 ///   the name that was called.
 /// - A call without a result gets one that says so, unless it stands at the very end: then it was
 ///   never run.
@@ -65,7 +65,7 @@ fn is_in_order(messages: &[Message]) -> bool {
 fn answered_in(transcript: Vec<Message>) -> Vec<Message> {
     let mut ids = Ids::default();
     let mut mended = Vec::with_capacity(transcript.len());
-    let mut open = None;
+    let mut open: Vec<Open> = Vec::new();
     for message in transcript {
         match message {
             Message::Assistant { parts } if is_silent(&parts) => {}
@@ -77,14 +77,19 @@ fn answered_in(transcript: Vec<Message>) -> Vec<Message> {
                 } else {
                     let results = said.calls().map(lost).collect();
                     mended.push(said);
-                    open = Some(Open { place: mended.len(), asked });
+                    open.push(Open { place: mended.len(), asked });
                     mended.push(Message::Tool { results });
                 }
             }
             Message::Tool { results } => {
-                if let Some(open) = &mut open {
-                    open.answer(results, &mut mended);
+                for result in results {
+                    // The last first; each of the others may have it if those before it don't.
+                    _ = open
+                        .iter_mut()
+                        .rev()
+                        .try_fold(result, |result, open| open.answer(result, &mut mended));
                 }
+                open.retain(|open| open.asked.iter().any(Option::is_some));
             }
             message => mended.push(message),
         }
@@ -96,7 +101,7 @@ fn answered_in(transcript: Vec<Message>) -> Vec<Message> {
 pub(crate) fn is_silent(parts: &[AssistantPart]) -> bool {
     parts.iter().all(|part| match part {
         AssistantPart::Text { text } => text.trim().is_empty(),
-        AssistantPart::Reasoning(_) => true,
+        AssistantPart::Reasoning(thought) => !thought.acts,
         AssistantPart::Call(_) => false,
     })
 }
@@ -125,18 +130,20 @@ struct Open {
 }
 
 impl Open {
-    fn answer(&mut self, given: Vec<ToolResult>, mended: &mut [Message]) {
-        let Some(Message::Tool { results }) = mended.get_mut(self.place) else { return };
-        for result in given {
-            let mut slots = self.asked.iter_mut().zip(results.iter_mut());
-            if let Some((asked, slot)) =
-                slots.find(|(asked, _)| **asked == Some(result.call.clone()))
-            {
-                *asked = None;
-                let ToolResult { call, tool, .. } = slot.clone();
-                *slot = ToolResult { call, tool, ..result };
-            }
-        }
+    /// Takes a result of one of its calls; gives back any other.
+    fn answer(&mut self, result: ToolResult, mended: &mut [Message]) -> Option<ToolResult> {
+        let Some(Message::Tool { results }) = mended.get_mut(self.place) else {
+            return Some(result);
+        };
+        let mut slots = self.asked.iter_mut().zip(results.iter_mut());
+        let Some((asked, slot)) = slots.find(|(asked, _)| asked.as_ref() == Some(&result.call))
+        else {
+            return Some(result);
+        };
+        *asked = None;
+        let ToolResult { call, tool, .. } = slot.clone();
+        *slot = ToolResult { call, tool, ..result };
+        None
     }
 }
 
@@ -176,6 +183,18 @@ mod tests {
     fn results(calls: &[&str]) -> Message {
         let result = |id: &&str| ToolResult::success(&ToolCall::new(*id, "t", "{}"), "done");
         Message::Tool { results: calls.iter().map(result).collect() }
+    }
+
+    #[test]
+    fn results_find_the_calls_of_earlier_messages() {
+        let [a, b] = ["a", "b"].map(|id| [said(&[id]), results(&[id])]);
+        let together = [said(&["a"]), said(&["b"]), results(&["a", "b"])];
+        assert_eq!(*answered(&together), [a.clone(), b].concat());
+        // The last call of an id first.
+        let twice = [said(&["a"]), said(&["a"]), results(&["a"])];
+        let [_, lost, _, found] = answered(&twice).into_owned().try_into().unwrap();
+        assert_ne!(lost, a[1]);
+        assert!(matches!(found, Message::Tool { results } if results[0].text == "done"));
     }
 
     #[test]

@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::decode::{Counted, failure, part, put_together};
+use super::decode::{failure, part, put_together};
 use crate::message::{Arguments, AssistantPart};
 use crate::models::{ChatReply, Delta, Deltas, WireNames};
-use crate::providers::codec::{Assemble, Unreadable};
+use crate::providers::codec::{Assemble, Counts, Unreadable};
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -28,7 +28,8 @@ enum Event {
     },
     MessageDelta {
         delta: Ending,
-        usage: Option<Counted>,
+        #[serde(default)]
+        usage: Counts,
     },
     MessageStop,
     /// Pings, ends of blocks, and what is yet to be thought of.
@@ -38,7 +39,8 @@ enum Event {
 
 #[derive(Deserialize)]
 struct Started {
-    usage: Option<Counted>,
+    #[serde(default)]
+    usage: Counts,
 }
 
 #[derive(Deserialize)]
@@ -52,7 +54,7 @@ pub(super) struct Assembler {
     blocks: BTreeMap<u64, Block>,
     calls: usize,
     stop_reason: Option<String>,
-    usage: Option<Counted>,
+    usage: Counts,
     is_done: bool,
 }
 
@@ -71,7 +73,7 @@ impl Assembler {
             blocks: BTreeMap::new(),
             calls: 0,
             stop_reason: None,
-            usage: None,
+            usage: Counts::default(),
             is_done: false,
         }
     }
@@ -178,9 +180,7 @@ impl Assemble for Assembler {
             Event::ContentBlockDelta { index, delta } => self.go_on(index, &delta, deltas)?,
             Event::MessageDelta { delta, usage } => {
                 self.stop_reason = delta.stop_reason.or_else(|| self.stop_reason.take());
-                if let Some(later) = usage {
-                    self.usage = Some(self.usage.unwrap_or_default().and_then(later));
-                }
+                self.usage.hear(usage);
             }
             Event::MessageStop => self.is_done = true,
             Event::Other => {}

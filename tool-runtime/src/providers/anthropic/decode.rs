@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::Unreadable;
+use crate::providers::codec::{Counts, Unreadable};
 
 /// Whose reasoning it is.
 pub(super) const REASONING_OF: &str = "anthropic";
@@ -14,7 +14,8 @@ pub(super) const REASONING_OF: &str = "anthropic";
 struct Said {
     content: Vec<Value>,
     stop_reason: Option<String>,
-    usage: Option<Counted>,
+    #[serde(default)]
+    usage: Counts,
 }
 
 #[derive(Deserialize)]
@@ -23,45 +24,15 @@ struct Failure {
 }
 
 /// Input tokens are those that were neither read from the cache nor written to it.
-#[derive(Clone, Copy, Default, Deserialize)]
-pub(super) struct Counted {
-    input_tokens: Option<u64>,
-    cache_creation_input_tokens: Option<u64>,
-    cache_read_input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    output_tokens_details: Option<CountedOut>,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-struct CountedOut {
-    thinking_tokens: Option<u64>,
-}
-
-impl Counted {
-    /// What a stream tells later is the whole; what it doesn't tell again stays.
-    pub(super) fn and_then(self, later: Self) -> Self {
-        Self {
-            input_tokens: later.input_tokens.or(self.input_tokens),
-            cache_creation_input_tokens: later
-                .cache_creation_input_tokens
-                .or(self.cache_creation_input_tokens),
-            cache_read_input_tokens: later.cache_read_input_tokens.or(self.cache_read_input_tokens),
-            output_tokens: later.output_tokens.or(self.output_tokens),
-            output_tokens_details: later.output_tokens_details.or(self.output_tokens_details),
-        }
-    }
-
-    fn usage(self) -> Usage {
-        let cached = self.cache_read_input_tokens.unwrap_or(0);
-        let input =
-            [self.input_tokens, self.cache_creation_input_tokens].map(Option::unwrap_or_default);
-        let input = input.into_iter().fold(cached, u64::saturating_add);
-        let mut usage = Usage::new(input, self.output_tokens.unwrap_or(0));
-        usage.cached = cached;
-        let told = self.output_tokens_details.and_then(|told| told.thinking_tokens);
-        usage.reasoning = told.unwrap_or(0);
-        usage
-    }
+fn counted(told: &Counts) -> Usage {
+    let at = |pointer| told.at(pointer).unwrap_or(0);
+    let cached = at("/cache_read_input_tokens");
+    let input = [cached, at("/input_tokens"), at("/cache_creation_input_tokens")];
+    let input = input.into_iter().fold(0, u64::saturating_add);
+    let mut usage = Usage::new(input, at("/output_tokens"));
+    usage.cached = cached;
+    usage.reasoning = at("/output_tokens_details/thinking_tokens");
+    usage
 }
 
 /// What the model called, under the names of the tools.
@@ -87,7 +58,7 @@ pub(super) fn failure(body: &str) -> Option<Unreadable> {
 pub(super) fn put_together(
     parts: Vec<Option<AssistantPart>>,
     stop_reason: Option<&str>,
-    usage: Option<Counted>,
+    usage: Counts,
 ) -> ChatReply {
     let finish = match stop_reason {
         None | Some("end_turn" | "stop_sequence") => Finish::Stop,
@@ -97,7 +68,7 @@ pub(super) fn put_together(
         Some(_) => Finish::Other,
     };
     let mut reply = ChatReply::new(parts.into_iter().flatten().collect()).finish(finish);
-    reply.usage = usage.map(Counted::usage);
+    reply.usage = usage.usage(counted);
     reply
 }
 
@@ -122,9 +93,11 @@ pub(super) fn part(block: Value, names: &WireNames) -> Result<Option<AssistantPa
             let call = ToolCall::new(text("id").unwrap_or_default(), names.own(&name), arguments);
             Some(AssistantPart::Call(call))
         }
-        Some(_) => {
+        Some(kind) => {
             let thought = text("thinking").unwrap_or_default();
-            Some(AssistantPart::Reasoning(Reasoning::new(REASONING_OF, thought, block)))
+            let acts = !["thinking", "redacted_thinking"].contains(&kind);
+            let sealed = Reasoning::new(REASONING_OF, thought, block);
+            Some(AssistantPart::Reasoning(if acts { sealed.acting() } else { sealed }))
         }
         None => return Err(Unreadable::malformed("a block of it has no type")),
     })

@@ -3,13 +3,14 @@
 //! The shapes are those of Anthropic's API reference, "Create a message", and of its SDKs; the rules of
 //! order those of "How to implement tool use": the results of a turn stand in the next user message,
 //! before anything else.
+//! A user has the last word, and a model's message ends in no thought.
 
 use serde_json::{Value, json};
 
 use super::decode::REASONING_OF;
 use crate::message::{AssistantPart, Image, Message, ToolResult, UserPart};
 use crate::models::{ChatOptions, ChatRequest, ToolChoice, WireNames};
-use crate::providers::codec::{EARLIER, IdRules, WireIds, object, set};
+use crate::providers::codec::{EARLIER, GO_ON, IdRules, WireIds, object, set};
 use crate::tool::ToolDefinition;
 
 /// The API wants a limit; this is one that all models since Claude 3.5 take.
@@ -102,7 +103,9 @@ fn conversation(messages: &[Message], names: &WireNames) -> Value {
             Message::User { parts } => ("user", parts.iter().filter_map(user).collect()),
             Message::Assistant { parts } => {
                 let blocks = parts.iter().filter_map(|part| assistant(part, names, &ids));
-                ("assistant", blocks.collect::<Vec<_>>())
+                let mut blocks: Vec<_> = blocks.collect();
+                while blocks.pop_if(|last| is_thought(last)).is_some() {}
+                ("assistant", blocks)
             }
             Message::Tool { results } => {
                 ("user", results.iter().map(|told| result(told, &ids)).collect())
@@ -114,18 +117,30 @@ fn conversation(messages: &[Message], names: &WireNames) -> Value {
             _ => said.push((role, blocks)),
         }
     }
-    if said.first().is_some_and(|(role, _)| *role == "assistant") {
+    if said.first().is_none_or(|(role, _)| *role == "assistant") {
         said.insert(0, ("user", vec![text(EARLIER)]));
     }
-    // What the model is to go on from must not end in white space.
-    if let Some(("assistant", blocks)) = said.last_mut()
-        && let Some(last) = blocks.last_mut()
-        && let Some(text) = last.get("text").and_then(Value::as_str)
+    // A turn that paused in the provider's own tools is gone on with as it is.
+    if let Some(("assistant", blocks)) = said.last()
+        && blocks.last().is_some_and(|last| kind(last) == "text")
     {
-        let trimmed = text.trim_end().to_owned();
-        set(last, "text", trimmed);
+        said.push(("user", vec![text(GO_ON)]));
     }
     said.into_iter().map(|(role, blocks)| json!({ "role": role, "content": blocks })).collect()
+}
+
+fn kind(block: &Value) -> &str {
+    block.get("type").and_then(Value::as_str).unwrap_or_default()
+}
+
+fn is_thought(block: &Value) -> bool {
+    ["thinking", "redacted_thinking"].contains(&kind(block))
+}
+
+/// A thought that was cut off was never signed, and is refused.
+fn is_unsigned(block: &Value) -> bool {
+    let signature = block.get("signature").and_then(Value::as_str);
+    kind(block) == "thinking" && signature.is_none_or(str::is_empty)
 }
 
 fn text(text: &str) -> Value {
@@ -155,7 +170,8 @@ fn assistant(part: &AssistantPart, names: &WireNames, ids: &WireIds<'_>) -> Opti
             "input": object(&call.arguments),
         })),
         AssistantPart::Reasoning(thought) => {
-            (thought.provider == REASONING_OF).then(|| thought.sealed.clone())
+            let is_sent = thought.provider == REASONING_OF && !is_unsigned(&thought.sealed);
+            is_sent.then(|| thought.sealed.clone())
         }
     }
 }

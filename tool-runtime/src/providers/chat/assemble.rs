@@ -7,15 +7,16 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::Speech;
-use super::reply::{Call, Counted, Function, put_together};
+use super::reply::{Call, Function, put_together};
 use crate::models::{ChatReply, Delta, Deltas, WireNames};
-use crate::providers::codec::{Assemble, Unreadable};
+use crate::providers::codec::{Assemble, Counts, Unreadable};
 
 #[derive(Deserialize)]
 struct Chunk<S> {
     #[serde(default = "Vec::new")]
     choices: Vec<Choice<S>>,
-    usage: Option<Counted>,
+    #[serde(default)]
+    usage: Counts,
     error: Option<Value>,
 }
 
@@ -25,6 +26,7 @@ struct Choice<S> {
     index: u64,
     delta: Option<S>,
     finish_reason: Option<String>,
+    error: Option<Value>,
 }
 
 /// What was said so far.
@@ -33,7 +35,7 @@ pub(in crate::providers) struct Assembler<S> {
     speech: S,
     calls: Vec<Call>,
     finish: Option<String>,
-    usage: Option<Counted>,
+    usage: Counts,
     is_done: bool,
 }
 
@@ -44,7 +46,7 @@ impl<S: Speech> Assembler<S> {
             speech: S::default(),
             calls: Vec::new(),
             finish: None,
-            usage: None,
+            usage: Counts::default(),
             is_done: false,
         }
     }
@@ -52,15 +54,20 @@ impl<S: Speech> Assembler<S> {
     fn hear_call(&mut self, more: Call, deltas: &mut Deltas<'_>) {
         let place = self.place_of(&more);
         if place == self.calls.len() {
-            let Call { index, id, .. } = more;
-            self.calls.push(Call { index, id, function: Some(Function::default()) });
+            let Call { index, ref id, .. } = more;
+            let (function, id) = (Some(Function::default()), id.clone());
+            self.calls.push(Call { index, id, function, extra_content: None });
         }
         let Some(call) = self.calls.get_mut(place) else { return };
+        call.extra_content = more.extra_content.or_else(|| call.extra_content.take());
         let kept = call.function.get_or_insert_default();
         let Function { name, arguments } = more.function.unwrap_or_default();
-        if let Some(name) = name.filter(|name| !name.is_empty())
-            && kept.name.is_none()
+        let is_begun = matches!(&kept.arguments, Some(begun) if begun != "");
+        let known = kept.name.as_deref();
+        if let Some(name) = name.filter(|name| !name.is_empty() && known != Some(name))
+            && !is_begun
         {
+            let name = known.unwrap_or_default().to_owned() + &name;
             deltas(Delta::Call { place, name: self.names.own(&name) });
             kept.name = Some(name);
         }
@@ -82,7 +89,8 @@ impl<S: Speech> Assembler<S> {
     fn place_of(&self, more: &Call) -> usize {
         let id = more.id.as_deref().filter(|id| !id.is_empty());
         let name = more.function.as_ref().and_then(|function| function.name.as_deref());
-        let begins = id.is_some() || name.is_some_and(|name| !name.is_empty());
+        let has_name = name.is_some_and(|name| !name.is_empty());
+        let begins = id.is_some() || has_name;
         let is_of = |call: &&Call| match (more.index, id) {
             // One index for all: then they have ids of their own.
             (Some(index), Some(id)) => {
@@ -92,12 +100,11 @@ impl<S: Speech> Assembler<S> {
             (None, Some(id)) => call.id.as_deref() == Some(id),
             (None, None) => !begins,
         };
-        self.calls
-            .iter()
-            .enumerate()
-            .rev()
-            .find_map(|(place, call)| is_of(&call).then_some(place))
-            .unwrap_or(self.calls.len())
+        // Some servers make an id for each piece: what bears no name is no other call.
+        let goes_on = |call: &Call| !has_name && more.index.is_some() && call.index == more.index;
+        let place = self.calls.iter().rposition(|call| is_of(&call));
+        let place = place.or_else(|| self.calls.iter().rposition(goes_on));
+        place.unwrap_or(self.calls.len())
     }
 }
 
@@ -115,8 +122,11 @@ impl<S: Speech> Assemble for Assembler<S> {
             return Err(failure);
         }
         let chunk = chunk.map_err(|error| Unreadable::malformed(error.to_string()))?;
-        self.usage = chunk.usage.or(self.usage);
+        self.usage.hear(chunk.usage);
         for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
+            if let Some(error) = choice.error {
+                return Err(Unreadable::Failed(error));
+            }
             for more in self.speech.hear(choice.delta.unwrap_or_default(), deltas) {
                 self.hear_call(more, deltas);
             }

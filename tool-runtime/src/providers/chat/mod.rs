@@ -7,13 +7,14 @@ mod reply;
 mod request;
 
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 pub(super) use assemble::Assembler;
-pub(super) use reply::{Call, reply, reported};
-pub(super) use request::{call, content, set_options};
+pub(super) use reply::{Call, Function, reply, reported};
+pub(super) use request::{call, content, set_options, shown};
 
 use super::codec::Unreadable;
-use crate::message::AssistantPart;
+use crate::message::{AssistantPart, Reasoning};
 use crate::models::Deltas;
 
 /// What a model says beside its calls, as it is put together.
@@ -26,6 +27,16 @@ pub(super) trait Speech: Default + Send {
 
     /// All that was said, in order.
     fn into_parts(self) -> Vec<AssistantPart>;
+
+    /// Whether the model said why it won't answer.
+    fn is_refused(&self) -> bool {
+        false
+    }
+
+    /// What came along with a call, to be kept before it; passed over unless servers are known for it.
+    fn seal(_extra: Value) -> Option<Reasoning> {
+        None
+    }
 
     /// The error that a body reports, if it does.
     fn failure(body: &str) -> Option<Unreadable> {

@@ -9,18 +9,22 @@ use serde_json::Value;
 use super::Speech;
 use crate::message::{Arguments, AssistantPart, ToolCall, Usage};
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::Unreadable;
+use crate::providers::codec::{Counts, Unreadable};
 
 #[derive(Deserialize)]
 struct Completion<S> {
     choices: Vec<Choice<S>>,
-    usage: Option<Counted>,
+    #[serde(default)]
+    usage: Counts,
 }
 
 #[derive(Deserialize)]
 struct Choice<S> {
-    message: S,
+    #[serde(default)]
+    index: u64,
+    message: Option<S>,
     finish_reason: Option<String>,
+    error: Option<Value>,
 }
 
 /// Gateways send this under status 200, when the model behind them failed after they had begun.
@@ -36,30 +40,21 @@ pub(in crate::providers) struct Call {
     pub(super) index: Option<u64>,
     pub(super) id: Option<String>,
     pub(super) function: Option<Function>,
+    /// What a server wants back on this very call, such as the signature of Gemini's thoughts.
+    pub(super) extra_content: Option<Value>,
+}
+
+impl Call {
+    /// The one call of a message, as it was told of before there could be more.
+    pub(in crate::providers) fn only(function: Function) -> Self {
+        Self { index: Some(0), id: None, function: Some(function), extra_content: None }
+    }
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct Function {
+pub(in crate::providers) struct Function {
     pub(super) name: Option<String>,
     pub(super) arguments: Option<Value>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-pub(super) struct Counted {
-    prompt_tokens: Option<u64>,
-    completion_tokens: Option<u64>,
-    prompt_tokens_details: Option<CountedIn>,
-    completion_tokens_details: Option<CountedOut>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct CountedIn {
-    cached_tokens: Option<u64>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct CountedOut {
-    reasoning_tokens: Option<u64>,
 }
 
 /// What the model said and called, under the names of the tools.
@@ -75,9 +70,14 @@ pub(in crate::providers) fn reply<S: Speech>(
             return Err(S::failure(body).unwrap_or_else(malformed));
         }
     };
-    let Some(Choice { message, finish_reason }) = completion.choices.into_iter().next() else {
+    let first = completion.choices.into_iter().min_by_key(|choice| choice.index);
+    let Some(Choice { message, finish_reason, error, .. }) = first else {
         return Err(Unreadable::malformed("it holds no choice"));
     };
+    if let Some(error) = error {
+        return Err(Unreadable::Failed(error));
+    }
+    let message = message.ok_or_else(|| Unreadable::malformed("missing field `message`"))?;
     let mut speech = S::default();
     let calls = speech.hear(message, &mut |_| {});
     put_together(speech, calls, finish_reason.as_deref(), completion.usage, names)
@@ -92,13 +92,19 @@ pub(in crate::providers) fn reported(body: &str) -> Option<Unreadable> {
 /// All that was said, as one reply.
 pub(super) fn put_together<S: Speech>(
     speech: S,
-    calls: Vec<Call>,
+    mut calls: Vec<Call>,
     finish: Option<&str>,
-    usage: Option<Counted>,
+    usage: Counts,
     names: &WireNames,
 ) -> Result<ChatReply, Unreadable> {
+    if calls.iter().all(|call| call.index.is_some()) {
+        calls.sort_by_key(|call| call.index);
+    }
+    let is_refused = speech.is_refused();
     let mut parts = speech.into_parts();
     for call in calls {
+        let extra = call.extra_content.and_then(S::seal);
+        parts.extend(extra.map(AssistantPart::Reasoning));
         let Function { name: Some(name), arguments } = call.function.unwrap_or_default() else {
             return Err(Unreadable::malformed("it calls a function without a name"));
         };
@@ -107,6 +113,7 @@ pub(super) fn put_together<S: Speech>(
         parts.push(AssistantPart::Call(call));
     }
     let finish = match finish {
+        None | Some("stop") if is_refused => Finish::Filtered,
         None | Some("stop") => Finish::Stop,
         Some("tool_calls" | "function_call") => Finish::Calls,
         Some("length" | "model_length") => Finish::Length,
@@ -114,16 +121,14 @@ pub(super) fn put_together<S: Speech>(
         Some(_) => Finish::Other,
     };
     let mut reply = ChatReply::new(parts).finish(finish);
-    reply.usage = usage.map(counted);
+    reply.usage = usage.usage(counted);
     Ok(reply)
 }
 
-fn counted(told: Counted) -> Usage {
-    let [input, output] =
-        [told.prompt_tokens, told.completion_tokens].map(Option::unwrap_or_default);
-    let mut usage = Usage::new(input, output);
-    usage.cached = told.prompt_tokens_details.and_then(|told| told.cached_tokens).unwrap_or(0);
-    let reasoning = told.completion_tokens_details.and_then(|told| told.reasoning_tokens);
-    usage.reasoning = reasoning.unwrap_or(0);
+fn counted(told: &Counts) -> Usage {
+    let at = |pointer| told.at(pointer).unwrap_or(0);
+    let mut usage = Usage::new(at("/prompt_tokens"), at("/completion_tokens"));
+    usage.cached = at("/prompt_tokens_details/cached_tokens");
+    usage.reasoning = at("/completion_tokens_details/reasoning_tokens");
     usage
 }

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use crate::message::{Image, ToolCall, UserPart};
+use crate::message::{Image, ToolCall, ToolResult, UserPart};
 use crate::models::{ChatRequest, ToolChoice, WireNames};
-use crate::providers::codec::{set, written_object};
+use crate::providers::codec::{WireIds, set, written_object};
 use crate::tool::ToolDefinition;
 
 /// Sets the tools and all that options say but the most tokens, which have several names. `required` is
@@ -75,6 +75,18 @@ pub(in crate::providers) fn call(call: &ToolCall, id: &str, names: &WireNames) -
         "type": "function",
         "function": { "name": names.wire(&call.name), "arguments": written_object(&call.arguments) },
     })
+}
+
+/// The pictures of results: where a result is text alone, the user shows them behind it.
+pub(in crate::providers) fn shown(results: &[ToolResult], ids: &WireIds<'_>) -> Option<Value> {
+    let of_result = |told: &ToolResult| {
+        let text = format!("What call {} shows:", ids.wire(&told.call));
+        let pictures = told.images.iter().cloned().map(UserPart::Image).collect::<Vec<_>>();
+        [UserPart::Text { text }].into_iter().chain(pictures)
+    };
+    let with_pictures = results.iter().filter(|told| !told.images.is_empty());
+    let parts: Vec<_> = with_pictures.flat_map(of_result).collect();
+    (!parts.is_empty()).then(|| json!({ "role": "user", "content": content(&parts) }))
 }
 
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {

@@ -21,6 +21,8 @@ pub enum IdRules {
     Nine,
     /// The same, 64 at most: OpenAI's Responses.
     Short,
+    /// Anything, of 40 characters at most: OpenAI's chat completions.
+    Forty,
 }
 
 impl IdRules {
@@ -31,13 +33,14 @@ impl IdRules {
                 let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
                 !id.is_empty() && id.bytes().all(is_sign)
             }
+            Self::Forty => !id.is_empty() && id.chars().count() <= 40,
             Self::Nine => id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
         }
     }
 
     fn mint(self, number: u64) -> String {
         match self {
-            Self::Word | Self::Short => format!("call_{number:016x}"),
+            Self::Word | Self::Short | Self::Forty => format!("call_{number:016x}"),
             Self::Nine => {
                 let places = std::iter::successors(Some(number), |rest| Some(rest / 62)).take(9);
                 let sign = |rest: u64| match (rest % 62) as u8 {
@@ -118,6 +121,24 @@ mod tests {
             for id in &ids[2..5] {
                 assert_eq!(again.wire(&CallId::from(*id)), wire.wire(&CallId::from(*id)));
             }
+        }
+    }
+
+    #[test]
+    fn only_ids_that_are_too_long_are_replaced() {
+        let [fits, too_long] = [40, 41].map(|length| "é".repeat(length));
+        for (rules, id, stays) in [
+            (IdRules::Forty, fits.as_str(), true),
+            (IdRules::Forty, "f.add:0 ", true),
+            (IdRules::Forty, &too_long, false),
+            (IdRules::Short, &"a".repeat(64), true),
+            (IdRules::Short, &"a".repeat(65), false),
+        ] {
+            let messages = [message(&[id])];
+            let wire = WireIds::new(&messages, rules);
+            let id = CallId::from(id);
+            assert_eq!(wire.wire(&id) == id.as_str(), stays, "{id}");
+            assert!(rules.fit(&wire.wire(&id)), "{id}");
         }
     }
 

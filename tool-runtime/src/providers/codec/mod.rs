@@ -2,6 +2,7 @@
 //! all that a [`Client`](super::Client) for one more of them is made of.
 
 mod arguments;
+mod counts;
 mod environment;
 mod ids;
 
@@ -10,6 +11,7 @@ use std::fmt;
 use serde_json::Value;
 
 pub use arguments::{object, object_text, written_object};
+pub use counts::{Counts, count};
 pub use environment::Environment;
 pub use ids::{IdRules, WireIds};
 
@@ -120,8 +122,17 @@ pub(super) fn message_of(failure: &Value) -> String {
     }
 }
 
-/// What a user says where a conversation begins with the model, which no provider takes.
+/// What a user says where a conversation begins with the model, or where nobody has said anything: no
+/// provider takes either.
 pub const EARLIER: &str = "[The conversation goes on.]";
+
+/// What a user says where the model spoke last, and isn't taken to go on from its own words.
+pub const GO_ON: &str = "[Go on.]";
+
+/// Whether of these messages none is a user's, a model's or a tool's: then a user has to begin.
+pub fn nobody_spoke(messages: &[Value]) -> bool {
+    messages.iter().all(|message| message.get("role").is_some_and(|role| role == "system"))
+}
 
 /// Sets a member of an object; what is no object stays as it is.
 pub fn set(object: &mut Value, name: &str, value: impl Into<Value>) {

@@ -6,10 +6,10 @@
 
 use serde_json::{Map, Value};
 
-use super::decode::{Body, Called, Counted, REASONING_OF, SIGNATURE, finish, read};
+use super::decode::{Body, Called, REASONING_OF, SIGNATURE, counted, finish, read};
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall};
 use crate::models::{ChatReply, Delta, Deltas, Finish, WireNames};
-use crate::providers::codec::{Assemble, Unreadable};
+use crate::providers::codec::{Assemble, Counts, Unreadable};
 
 /// What was said so far.
 #[derive(Default)]
@@ -21,7 +21,7 @@ pub(super) struct Said {
     has_candidate: bool,
     finish_reason: Option<String>,
     is_blocked: bool,
-    usage: Option<Counted>,
+    usage: Counts,
 }
 
 impl Said {
@@ -37,7 +37,7 @@ impl Said {
     ) -> Result<(), Unreadable> {
         let feedback = body.prompt_feedback.and_then(|feedback| feedback.block_reason);
         self.is_blocked |= feedback.is_some();
-        self.usage = body.usage_metadata.or(self.usage);
+        self.usage.hear(body.usage_metadata);
         let candidates = body.candidates.unwrap_or_default().into_iter();
         for candidate in candidates.filter(|candidate| candidate.index.unwrap_or(0) == 0) {
             self.has_candidate = true;
@@ -83,7 +83,12 @@ impl Said {
                 }
                 self.goes_on = !is_signed;
             }
-            _ => self.keep(String::new(), part),
+            Some(_) => self.keep(String::new(), part),
+            None => {
+                let act = Reasoning::new(REASONING_OF, "", part.into()).acting();
+                self.parts.push(AssistantPart::Reasoning(act));
+                self.goes_on = false;
+            }
         }
         Ok(())
     }
@@ -160,7 +165,7 @@ impl Said {
             reason => finish(reason, self.calls > 0)?,
         };
         let mut reply = ChatReply::new(self.parts).finish(finish);
-        reply.usage = self.usage.map(Counted::usage);
+        reply.usage = self.usage.usage(counted);
         Ok(reply)
     }
 }

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use super::decode::{REASONING_OF, SIGNATURE};
 use crate::message::{AssistantPart, CallId, Image, Message, ToolCall, ToolResult, UserPart};
 use crate::models::WireNames;
-use crate::providers::codec::{object, set};
+use crate::providers::codec::{EARLIER, GO_ON, object, set};
 
 /// Google's own word for a call that no Gemini made: models that want a signature take it for one.
 const UNSIGNED: &str = "skip_thought_signature_validator";
@@ -50,10 +50,10 @@ pub(super) fn contents(messages: &[Message], model: &str, names: &WireNames) -> 
         }
     }
     if said.first().is_none_or(|(turn, _)| *turn != Turn::User) {
-        said.insert(0, (Turn::User, vec![text("[The conversation goes on.]")]));
+        said.insert(0, (Turn::User, vec![text(EARLIER)]));
     }
     if said.last().is_some_and(|(turn, _)| *turn == Turn::Model) {
-        said.push((Turn::User, vec![text("[Go on.]")]));
+        said.push((Turn::User, vec![text(GO_ON)]));
     }
     let content = |(turn, mut parts): (Turn, Vec<Value>)| {
         let role = if turn == Turn::Model { "model" } else { "user" };

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::assemble::Said;
 use crate::message::Usage;
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::Unreadable;
+use crate::providers::codec::{Counts, Unreadable};
 
 /// Whose reasoning it is.
 pub(super) const REASONING_OF: &str = "gemini";
@@ -22,7 +22,8 @@ pub(super) const SIGNATURE: &str = "thoughtSignature";
 pub(super) struct Body {
     pub(super) candidates: Option<Vec<Candidate>>,
     pub(super) prompt_feedback: Option<Feedback>,
-    pub(super) usage_metadata: Option<Counted>,
+    #[serde(default)]
+    pub(super) usage_metadata: Counts,
     error: Option<Value>,
 }
 
@@ -59,29 +60,16 @@ pub(super) struct Called {
 
 /// What the prompt took includes what was cached; what the model said does not include its thoughts. Each
 /// message of a stream tells the whole so far.
-#[derive(Clone, Copy, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Counted {
-    prompt_token_count: Option<u64>,
-    tool_use_prompt_token_count: Option<u64>,
-    cached_content_token_count: Option<u64>,
-    candidates_token_count: Option<u64>,
-    thoughts_token_count: Option<u64>,
-}
-
-impl Counted {
-    pub(super) fn usage(self) -> Usage {
-        let sum = |one: Option<u64>, other: Option<u64>| {
-            one.unwrap_or_default().saturating_add(other.unwrap_or_default())
-        };
-        let mut usage = Usage::new(
-            sum(self.prompt_token_count, self.tool_use_prompt_token_count),
-            sum(self.candidates_token_count, self.thoughts_token_count),
-        );
-        usage.cached = self.cached_content_token_count.unwrap_or_default();
-        usage.reasoning = self.thoughts_token_count.unwrap_or_default();
-        usage
-    }
+pub(super) fn counted(told: &Counts) -> Usage {
+    let at = |pointer| told.at(pointer).unwrap_or(0);
+    let thoughts = at("/thoughtsTokenCount");
+    let mut usage = Usage::new(
+        at("/promptTokenCount").saturating_add(at("/toolUsePromptTokenCount")),
+        at("/candidatesTokenCount").saturating_add(thoughts),
+    );
+    usage.cached = at("/cachedContentTokenCount");
+    usage.reasoning = thoughts;
+    usage
 }
 
 /// What the model called, under the names of the tools.

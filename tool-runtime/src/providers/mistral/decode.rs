@@ -49,16 +49,14 @@ impl Spoken {
         }
     }
 
-    /// The first thought of a piece goes on with the last one of the piece before.
-    fn think(&mut self, more: Map<String, Value>, is_first: bool, deltas: &mut Deltas<'_>) {
+    /// A thought goes on with the one right before it, unless that is closed.
+    fn think(&mut self, more: Map<String, Value>, deltas: &mut Deltas<'_>) {
         let text = text_of(&more);
         if !text.is_empty() {
             deltas(Delta::Reasoning(&text));
         }
         match self.0.last_mut() {
-            Some(Piece::Thought(thought))
-                if is_first && thought.get("closed") != Some(&Value::Bool(true)) =>
-            {
+            Some(Piece::Thought(thought)) if thought.get("closed") != Some(&Value::Bool(true)) => {
                 go_on(thought, more);
             }
             _ => self.0.push(Piece::Thought(more)),
@@ -109,10 +107,10 @@ impl Speech for Spoken {
             None => {}
             Some(Content::Text(text)) => self.say(&text, deltas),
             Some(Content::Chunks(chunks)) => {
-                for (place, chunk) in chunks.into_iter().enumerate() {
+                for chunk in chunks {
                     let text = |name: &str| chunk.get(name).and_then(Value::as_str);
                     match text("type") {
-                        Some("thinking") => self.think(chunk, place == 0, deltas),
+                        Some("thinking") => self.think(chunk, deltas),
                         Some("text") => self.say(text("text").unwrap_or_default(), deltas),
                         _ => {}
                     }

@@ -8,10 +8,10 @@
 use serde_json::{Value, json};
 
 use super::decode::REASONING_OF;
-use crate::message::{AssistantPart, Message, ToolResult, UserPart};
+use crate::message::{AssistantPart, Message, ToolResult};
 use crate::models::{ChatRequest, WireNames};
-use crate::providers::chat::{call, content, set_options};
-use crate::providers::codec::{EARLIER, IdRules, WireIds, set};
+use crate::providers::chat::{call, content, set_options, shown};
+use crate::providers::codec::{EARLIER, IdRules, WireIds, nobody_spoke, set};
 
 pub(super) fn request(
     model: &str,
@@ -46,14 +46,22 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
                 let content = content(parts);
                 say(&mut said, json!({ "role": "user", "content": content }));
             }
-            Message::Assistant { parts } => say(&mut said, assistant(message, parts, names, &ids)),
+            Message::Assistant { parts } => {
+                if let Some(next) = assistant(message, parts, names, &ids) {
+                    say(&mut said, next);
+                }
+            }
             Message::Tool { results } => {
                 said.extend(results.iter().map(|told| result(told, names, &ids)));
+                // Most of its models take text alone for a result.
                 if let Some(shown) = shown(results, &ids) {
                     say(&mut said, shown);
                 }
             }
         }
+    }
+    if nobody_spoke(&said) {
+        say(&mut said, json!({ "role": "user", "content": EARLIER }));
     }
     if let Some(last) = said.last_mut()
         && role(last) == "assistant"
@@ -84,12 +92,13 @@ fn order(message: &Message) -> Option<&str> {
     }
 }
 
+/// None where nothing is left of it: what another provider's own tools did isn't told.
 fn assistant(
     message: &Message,
     parts: &[AssistantPart],
     names: &WireNames,
     ids: &WireIds<'_>,
-) -> Value {
+) -> Option<Value> {
     let chunk = |part: &AssistantPart| match part {
         AssistantPart::Text { text } => {
             (!text.is_empty()).then(|| json!({ "type": "text", "text": text }))
@@ -100,6 +109,9 @@ fn assistant(
         AssistantPart::Call(_) => None,
     };
     let chunks: Vec<_> = parts.iter().filter_map(chunk).collect();
+    if chunks.is_empty() && message.calls().next().is_none() {
+        return None;
+    }
     let content: Value = match chunks.iter().any(|chunk| chunk.get("text").is_none()) {
         true => chunks.into(),
         false => message.text().into(),
@@ -110,7 +122,7 @@ fn assistant(
     if !calls.is_empty() {
         set(&mut said, "tool_calls", calls);
     }
-    said
+    Some(said)
 }
 
 fn result(told: &ToolResult, names: &WireNames, ids: &WireIds<'_>) -> Value {
@@ -120,16 +132,4 @@ fn result(told: &ToolResult, names: &WireNames, ids: &WireIds<'_>) -> Value {
         "name": names.wire(&told.tool),
         "content": told.text,
     })
-}
-
-/// Most of its models take text alone for a result: the user shows the pictures.
-fn shown(results: &[ToolResult], ids: &WireIds<'_>) -> Option<Value> {
-    let of_result = |told: &ToolResult| {
-        let text = format!("What call {} shows:", ids.wire(&told.call));
-        let pictures = told.images.iter().cloned().map(UserPart::Image).collect::<Vec<_>>();
-        [UserPart::Text { text }].into_iter().chain(pictures)
-    };
-    let with_pictures = results.iter().filter(|told| !told.images.is_empty());
-    let parts: Vec<_> = with_pictures.flat_map(of_result).collect();
-    (!parts.is_empty()).then(|| json!({ "role": "user", "content": content(&parts) }))
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::assemble::Assembler;
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::{Assemble, Unreadable};
+use crate::providers::codec::{Assemble, Unreadable, count};
 
 /// Whose reasoning it is.
 pub(super) const REASONING_OF: &str = "ollama";
@@ -19,8 +19,8 @@ pub(super) struct Chunk {
     #[serde(default)]
     pub(super) done: bool,
     pub(super) done_reason: Option<String>,
-    prompt_eval_count: Option<u64>,
-    eval_count: Option<u64>,
+    prompt_eval_count: Option<Value>,
+    eval_count: Option<Value>,
     error: Option<Value>,
 }
 
@@ -48,8 +48,8 @@ impl Chunk {
     /// Counts that are 0 are left out; they stand in the last piece of a stream.
     pub(super) fn usage(&self) -> Option<Usage> {
         let told = self.prompt_eval_count.is_some() || self.eval_count.is_some();
-        let [input, output] =
-            [self.prompt_eval_count, self.eval_count].map(Option::unwrap_or_default);
+        let [input, output] = [&self.prompt_eval_count, &self.eval_count]
+            .map(|told| told.as_ref().and_then(count).unwrap_or(0));
         told.then(|| Usage::new(input, output))
     }
 }

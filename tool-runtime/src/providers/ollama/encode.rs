@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 use super::decode::REASONING_OF;
 use crate::message::{AssistantPart, Image, Message, ToolCall, ToolResult, UserPart};
 use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice, WireNames};
-use crate::providers::codec::{object, set};
+use crate::providers::codec::{EARLIER, nobody_spoke, object, set};
 use crate::tool::ToolDefinition;
 
 pub(super) fn request(
@@ -18,7 +18,11 @@ pub(super) fn request(
     is_streamed: bool,
 ) -> Result<Value, ModelError> {
     let ChatRequest { messages, tools, options, .. } = request;
-    let messages: Vec<_> = messages.iter().flat_map(|said| message(said, names)).collect();
+    let mut messages: Vec<_> = messages.iter().flat_map(|said| message(said, names)).collect();
+    // It takes none for the wish that it load the model.
+    if nobody_spoke(&messages) {
+        messages.push(json!({ "role": "user", "content": EARLIER }));
+    }
     // Told always: unless told otherwise, it streams.
     let mut body = json!({ "model": model, "messages": messages, "stream": is_streamed });
     // A model that is told of no tool calls none.
@@ -87,7 +91,10 @@ fn message(message: &Message, names: &WireNames) -> Vec<Value> {
             if !calls.is_empty() {
                 set(&mut said, "tool_calls", calls);
             }
-            vec![said]
+            // Nothing is left where another provider's own tools did something.
+            let has_more = said.as_object().is_some_and(|said| said.len() > 2);
+            let is_empty = !has_more && message.text().trim().is_empty();
+            if is_empty { Vec::new() } else { vec![said] }
         }
         Message::Tool { results } => results.iter().map(|told| result(told, names)).collect(),
     }

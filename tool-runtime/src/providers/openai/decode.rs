@@ -1,15 +1,18 @@
 //! What OpenAI's models say, and those of servers that speak as it does: content that is null or left
-//! out, refusals, and reasoning under either of two names.
+//! out, refusals, and reasoning under several names.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Map, Value, json};
 
 use crate::message::{AssistantPart, Reasoning};
 use crate::models::{Delta, Deltas};
-use crate::providers::chat::{Call, Speech};
+use crate::providers::chat::{Call, Function, Speech};
 
 /// Whose reasoning it is. Servers that tell of it spell it like this API, so any of them may read it.
 pub(super) const REASONING_OF: &str = "chat-completions";
+
+/// The member of a call that carries what the model's maker wants back on that very call.
+pub(super) const EXTRA: &str = "extra_content";
 
 /// What a model said; of a stream, what it added.
 #[derive(Default, Deserialize)]
@@ -20,7 +23,11 @@ pub(super) struct Said {
     reasoning_content: Option<String>,
     /// As OpenRouter and Ollama have it.
     reasoning: Option<String>,
+    /// The same, each piece with its kind and what seals it; OpenRouter wants these back.
+    reasoning_details: Option<Vec<Map<String, Value>>>,
     tool_calls: Option<Vec<Call>>,
+    /// A call, as servers tell of it that are as old as functions.
+    function_call: Option<Function>,
 }
 
 #[derive(Deserialize)]
@@ -49,8 +56,33 @@ impl Content {
 pub(super) struct Spoken {
     reasoning_content: String,
     reasoning: String,
+    details: Vec<Map<String, Value>>,
     text: String,
     refusal: String,
+}
+
+impl Spoken {
+    /// The first of a piece goes on with the last of the piece before, if it is of its kind.
+    fn hear_detail(&mut self, more: Map<String, Value>, is_first: bool) {
+        let is_of = |known: &&mut Map<String, Value>| {
+            ["type", "index"].iter().all(|name| known.get(*name) == more.get(*name))
+                && ["text", "summary", "signature"].iter().any(|name| more.contains_key(*name))
+        };
+        let Some(known) = self.details.last_mut().filter(|_| is_first).filter(is_of) else {
+            return self.details.push(more);
+        };
+        for (name, more) in more {
+            match (known.get_mut(&name), more) {
+                (Some(_), Value::Null) => {}
+                (Some(Value::String(text)), Value::String(more))
+                    if ["text", "summary"].contains(&name.as_str()) =>
+                {
+                    text.push_str(&more);
+                }
+                (_, more) => _ = known.insert(name, more),
+            }
+        }
+    }
 }
 
 impl Speech for Spoken {
@@ -66,6 +98,10 @@ impl Speech for Spoken {
                 kept.push_str(&more);
             }
         }
+        let details = said.reasoning_details.unwrap_or_default();
+        for (place, detail) in details.into_iter().enumerate() {
+            self.hear_detail(detail, place == 0);
+        }
         let texts = said.content.map(Content::into_texts).unwrap_or_default();
         for more in texts.into_iter().filter(|more| !more.is_empty()) {
             deltas(Delta::Text(&more));
@@ -75,17 +111,33 @@ impl Speech for Spoken {
             deltas(Delta::Text(&more));
             self.refusal.push_str(&more);
         }
-        said.tool_calls.unwrap_or_default()
+        let mut calls = said.tool_calls.unwrap_or_default();
+        if calls.is_empty() {
+            calls.extend(said.function_call.map(Call::only));
+        }
+        calls
+    }
+
+    fn is_refused(&self) -> bool {
+        !self.refusal.is_empty()
+    }
+
+    fn seal(extra: Value) -> Option<Reasoning> {
+        Some(Reasoning::new(REASONING_OF, "", json!({ EXTRA: extra })))
     }
 
     fn into_parts(self) -> Vec<AssistantPart> {
-        let thought = |name: &str, text: String| {
-            let sealed = json!({ name: text });
-            let thought = Reasoning::new(REASONING_OF, text.as_str(), sealed);
-            (!text.is_empty()).then_some(AssistantPart::Reasoning(thought))
+        let (name, text) = match self.reasoning_content.is_empty() {
+            false => ("reasoning_content", self.reasoning_content),
+            true => ("reasoning", self.reasoning),
         };
-        let thought = thought("reasoning_content", self.reasoning_content)
-            .or_else(|| thought("reasoning", self.reasoning));
+        let sealed = match self.details.is_empty() {
+            false => json!({ "reasoning_details": self.details }),
+            true => json!({ name: text }),
+        };
+        let is_told = !text.is_empty() || !self.details.is_empty();
+        let thought = Reasoning::new(REASONING_OF, text, sealed);
+        let thought = is_told.then_some(AssistantPart::Reasoning(thought));
         let texts = [self.text, self.refusal].into_iter().filter(|text| !text.is_empty());
         thought.into_iter().chain(texts.map(|text| AssistantPart::Text { text })).collect()
     }
@@ -124,7 +176,15 @@ mod tests {
             (json!({ "content": "Hi", "reasoning": "" }), ChatReply::text("Hi")),
             (json!({}), ChatReply::default()),
             (json!({ "content": [{ "type": "text", "text": "Hi" }] }), ChatReply::text("Hi")),
-            (json!({ "content": null, "refusal": "No." }), ChatReply::text("No.")),
+            (
+                json!({ "content": null, "refusal": "No." }),
+                ChatReply::text("No.").finish(Finish::Filtered),
+            ),
+            (
+                json!({ "content": null, "function_call":
+                    { "name": "forecast", "arguments": r#"{ "city": "Oslo" }"# } }),
+                forecast(),
+            ),
             (
                 json!({ "content": "", "tool_calls": [{ "type": "function", "function":
                     { "name": "forecast", "arguments": r#"{ "city": "Oslo" }"# } }] }),

@@ -4,63 +4,103 @@
 
 use serde_json::{Map, Value, json};
 
-use super::decode::REASONING_OF;
+use super::decode::{EXTRA, REASONING_OF};
 use crate::message::{AssistantPart, Message, ToolResult};
 use crate::models::{ChatRequest, WireNames};
-use crate::providers::chat::{call, content, set_options};
+use crate::providers::chat::{call, content, set_options, shown};
+use crate::providers::codec::{EARLIER, IdRules, WireIds, nobody_spoke, set};
+
+/// As many calls as OpenAI takes in one message.
+const MOST_CALLS: usize = 128;
 
 pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) -> Value {
-    let messages = request.messages;
-    // What a model thought is of use to it until it has answered; some refuse more.
-    let asked = messages.iter().rposition(|said| matches!(said, Message::User { .. }));
-    let since = |place| asked.is_none_or(|asked| place > asked);
-    let messages =
-        messages.iter().enumerate().flat_map(|(place, said)| message(said, names, since(place)));
-    let mut body = json!({ "model": model, "messages": messages.collect::<Vec<_>>() });
+    let mut body = json!({ "model": model, "messages": conversation(request.messages, names) });
     set_options(&mut body, request, names, "required");
     body
 }
 
-/// One message of ours is one of theirs, but for results: each call is answered by its own.
-fn message(message: &Message, names: &WireNames, with_reasoning: bool) -> Vec<Value> {
-    match message {
-        Message::System { text } => vec![json!({ "role": "system", "content": text })],
-        Message::User { parts } => vec![json!({ "role": "user", "content": content(parts) })],
-        Message::Assistant { parts } => {
-            let mut said = assistant(message, parts, names);
-            if with_reasoning && let Some(members) = said.as_object_mut() {
-                members.extend(parts.iter().filter_map(thought).flatten());
+fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
+    let ids = WireIds::new(messages, IdRules::Forty);
+    // What a model thought is of use to it until it has answered; some refuse more.
+    let asked = messages.iter().rposition(|said| matches!(said, Message::User { .. }));
+    let mut said = Vec::new();
+    for (place, message) in messages.iter().enumerate() {
+        match message {
+            Message::System { text } => said.push(json!({ "role": "system", "content": text })),
+            Message::User { parts } => {
+                said.push(json!({ "role": "user", "content": content(parts) }));
             }
-            vec![said]
+            Message::Assistant { parts } => {
+                let mut spoken = assistant(message, parts, names, &ids);
+                if asked.is_none_or(|asked| place > asked)
+                    && let Some(members) = spoken.as_object_mut()
+                {
+                    members.extend(parts.iter().filter_map(thought).flatten());
+                }
+                // Nothing is left where another provider's own tools did something.
+                let has_more = spoken.as_object().is_some_and(|spoken| spoken.len() > 2);
+                if has_more || !message.text().trim().is_empty() {
+                    said.push(spoken);
+                }
+            }
+            Message::Tool { results } => {
+                answer(&mut said, results.iter().map(|told| result(told, &ids)).collect());
+                said.extend(shown(results, &ids));
+            }
         }
-        Message::Tool { results } => results
-            .iter()
-            .map(|result| {
-                json!({ "role": "tool", "tool_call_id": result.call, "content": seen(result) })
-            })
-            .collect(),
     }
+    if nobody_spoke(&said) {
+        said.push(json!({ "role": "user", "content": EARLIER }));
+    }
+    said
+}
+
+/// Adds the results of the last message's calls: each is a message of its own, in the order of the calls.
+/// Of more calls than one message holds, the rest becomes messages behind the results of the first.
+fn answer(said: &mut Vec<Value>, mut results: Vec<Value>) {
+    let calls = said.last_mut().and_then(|last| last.get_mut("tool_calls")?.as_array_mut());
+    let mut rest = calls.map_or_else(Vec::new, |calls| {
+        let kept = calls.len().min(MOST_CALLS);
+        calls.split_off(kept)
+    });
+    while !rest.is_empty() {
+        let later = results.split_off(results.len().min(MOST_CALLS));
+        said.append(&mut results);
+        let after = rest.split_off(rest.len().min(MOST_CALLS));
+        said.push(json!({ "role": "assistant", "content": null, "tool_calls": rest }));
+        (results, rest) = (later, after);
+    }
+    said.append(&mut results);
 }
 
 /// The members that carry what the model thought.
 fn thought(part: &AssistantPart) -> Option<Map<String, Value>> {
+    let mut members = sealed(part)?.clone();
+    members.remove(EXTRA);
+    Some(members)
+}
+
+fn sealed(part: &AssistantPart) -> Option<&Map<String, Value>> {
     match part {
         AssistantPart::Reasoning(thought) if thought.provider == REASONING_OF => {
-            thought.sealed.as_object().cloned()
+            thought.sealed.as_object()
         }
         _ => None,
     }
 }
 
-/// This API takes text alone for a result; a picture that can't be shown is told of.
-fn seen(result: &ToolResult) -> String {
-    let pictures = result.images.iter().map(|image| format!("\n[{} not shown]", image.media_type));
-    [result.text.clone()].into_iter().chain(pictures).collect()
+fn result(told: &ToolResult, ids: &WireIds<'_>) -> Value {
+    json!({ "role": "tool", "tool_call_id": ids.wire(&told.call), "content": told.text })
 }
 
-fn assistant(message: &Message, parts: &[AssistantPart], names: &WireNames) -> Value {
+fn assistant(
+    message: &Message,
+    parts: &[AssistantPart],
+    names: &WireNames,
+    ids: &WireIds<'_>,
+) -> Value {
     let mut said = Map::from_iter([("role".to_owned(), json!("assistant"))]);
-    let calls: Vec<_> = message.calls().map(|made| call(made, made.id.as_str(), names)).collect();
+    let calls = calls(parts, names, ids);
     let has_text = parts.iter().any(|part| matches!(part, AssistantPart::Text { .. }));
     let content = if has_text || calls.is_empty() { json!(message.text()) } else { Value::Null };
     said.insert("content".into(), content);
@@ -68,6 +108,24 @@ fn assistant(message: &Message, parts: &[AssistantPart], names: &WireNames) -> V
         said.insert("tool_calls".into(), calls.into());
     }
     said.into()
+}
+
+/// What came along with a call stands before it, and goes back on it.
+fn calls(parts: &[AssistantPart], names: &WireNames, ids: &WireIds<'_>) -> Vec<Value> {
+    let mut extra = None;
+    let mut calls = Vec::new();
+    for part in parts {
+        let AssistantPart::Call(made) = part else {
+            extra = sealed(part).and_then(|sealed| sealed.get(EXTRA));
+            continue;
+        };
+        let mut call = call(made, &ids.wire(&made.id), names);
+        if let Some(extra) = extra.take() {
+            set(&mut call, EXTRA, extra.clone());
+        }
+        calls.push(call);
+    }
+    calls
 }
 
 #[cfg(test)]
@@ -82,6 +140,11 @@ mod tests {
     use crate::registry::definition_bytes;
     use crate::schema::{Dialect, Schema};
     use crate::tool::ToolDefinition;
+
+    /// What there is where nobody has spoken.
+    fn begun() -> serde_json::Value {
+        json!({ "role": "user", "content": super::EARLIER })
+    }
 
     #[test]
     fn a_whole_turn() {
@@ -190,7 +253,7 @@ mod tests {
         // A choice among no tools is refused by some.
         let options = set().tool_choice(ToolChoice::Required).parallel_calls(true);
         let body = request("m", ChatRequest::new(&[]).options(&options), &names);
-        assert_eq!(body, json!({ "model": "m", "messages": [] }));
+        assert_eq!(body, json!({ "model": "m", "messages": [begun()] }));
     }
 
     #[test]
@@ -228,6 +291,64 @@ mod tests {
     fn no_tools_means_no_list() {
         let names = WireNames::new([], NameRules::OPENAI);
         let body = request("m", ChatRequest::new(&[]), &names);
-        assert_eq!(body, json!({ "model": "m", "messages": [] }));
+        assert_eq!(body, json!({ "model": "m", "messages": [begun()] }));
+    }
+
+    #[test]
+    fn more_calls_than_a_message_holds() {
+        let calls: Vec<_> = (0..300).map(|n| ToolCall::new(n.to_string(), "t", "{}")).collect();
+        let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
+        let mut results: Vec<_> =
+            calls.iter().map(|call| ToolResult::success(call, call.id.as_str())).collect();
+        results[299].images.push(image);
+        let messages = [
+            Message::user("Go"),
+            Message::Assistant { parts: calls.into_iter().map(AssistantPart::Call).collect() },
+            Message::Tool { results },
+        ];
+        let names = WireNames::new([], NameRules::OPENAI);
+        let body = request("m", ChatRequest::new(&messages), &names);
+        let sent = body["messages"].as_array().unwrap();
+        let (mut asked, mut rounds) = (Vec::new(), Vec::new());
+        for message in &sent[1..304] {
+            match message["tool_calls"].as_array() {
+                Some(calls) => {
+                    assert!(asked.is_empty());
+                    rounds.push(calls.len());
+                    asked = calls.iter().map(|call| call["id"].clone()).rev().collect();
+                }
+                None => assert_eq!(asked.pop(), Some(message["tool_call_id"].clone())),
+            }
+        }
+        assert_eq!(rounds, [128, 128, 44]);
+        assert_eq!(sent[304]["role"], "user");
+        assert_eq!(sent[304]["content"][1]["type"], "image_url");
+        assert_eq!(sent.len(), 305);
+    }
+
+    #[test]
+    fn what_came_along_with_a_call_goes_back_on_it() {
+        let kept = |sealed| AssistantPart::Reasoning(Reasoning::new(REASONING_OF, "", sealed));
+        let call = |id| AssistantPart::Call(ToolCall::new(id, "t", "{}"));
+        let details = json!([{ "type": "reasoning.encrypted", "data": "x" }]);
+        let parts = vec![
+            kept(json!({ "reasoning_details": details })),
+            kept(json!({ "extra_content": { "google": { "thought_signature": "s=" } } })),
+            call("a"),
+            call("b"),
+        ];
+        let names = WireNames::new([], NameRules::OPENAI);
+        for later in [None, Some(Message::user("And now?"))] {
+            let is_over = later.is_some();
+            let said = Message::Assistant { parts: parts.clone() };
+            let messages: Vec<_> = [said].into_iter().chain(later).collect();
+            let body = request("m", ChatRequest::new(&messages), &names);
+            let said = &body["messages"][0];
+            let [first, second] = [&said["tool_calls"][0], &said["tool_calls"][1]];
+            assert_eq!(first["extra_content"]["google"]["thought_signature"], "s=");
+            assert_eq!(second.get("extra_content"), None);
+            assert_eq!(said.get("extra_content"), None);
+            assert_eq!(said.get("reasoning_details"), (!is_over).then_some(&details));
+        }
     }
 }

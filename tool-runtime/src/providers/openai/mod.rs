@@ -3,6 +3,7 @@
 mod decode;
 mod encode;
 
+use reqwest::Url;
 use serde_json::Value;
 
 use self::decode::Spoken;
@@ -13,6 +14,12 @@ use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 use crate::schema::Dialect;
 
 pub(super) const OFFICIAL: &str = "https://api.openai.com/v1";
+
+/// Whether OpenAI itself is there, under one of its names: of a region or its own.
+pub(super) fn is_official(base_url: &str) -> bool {
+    let host = Url::parse(base_url.trim()).ok().and_then(|url| Some(url.host_str()?.to_owned()));
+    host.is_some_and(|host| host == "api.openai.com" || host.ends_with(".api.openai.com"))
+}
 
 /// A model behind OpenAI's chat-completions API: OpenAI's own, or that of vLLM, llama.cpp,
 /// LM Studio and the like.
@@ -83,7 +90,7 @@ impl Client<ChatCompletions> {
     /// reported when the model is asked. Proxies are taken from the environment (`HTTPS_PROXY` and
     /// the like), but for a server on this machine; redirects are not followed.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
-        let is_official = base_url.as_ref().trim().starts_with(OFFICIAL);
+        let is_official = is_official(base_url.as_ref());
         Self::with_codec(base_url.as_ref(), model, ChatCompletions { is_official })
     }
 
@@ -104,7 +111,7 @@ impl Client<ChatCompletions> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Environment, OpenAi};
+    use super::{Environment, OpenAi, is_official};
 
     #[test]
     fn the_environment_says_where_and_who() {
@@ -128,5 +135,20 @@ mod tests {
         let official = read(&[("OPENAI_MODEL", "m"), ("OPENAI_API_KEY", "secret")]).unwrap();
         let shown = format!("{official:?}");
         assert!(shown.contains("api.openai.com") && !shown.contains("secret"), "{shown}");
+    }
+
+    #[test]
+    fn where_openai_itself_is() {
+        for (base, expected) in [
+            ("https://api.openai.com/v1", true),
+            (" HTTPS://API.OpenAI.com:443", true),
+            ("https://eu.api.openai.com/v1", true),
+            ("https://notapi.openai.com.invalid/v1", false),
+            ("https://myapi.openai.com/v1", false),
+            ("https://models.invalid/api.openai.com", false),
+            ("api.openai.com", false),
+        ] {
+            assert_eq!(is_official(base), expected, "{base}");
+        }
     }
 }

@@ -105,6 +105,9 @@ impl Assembler {
 
     /// The response as it is told of in the end; with what was heard, where less is told than that.
     fn end(&mut self, mut response: Response, deltas: &mut Deltas<'_>) -> Response {
+        if self.items.iter().all(|item| item.index.is_some()) {
+            self.items.sort_by_key(|item| item.index);
+        }
         let told = response.output.take().unwrap_or_default();
         let is_all = told.len() >= self.items.len();
         for (place, item) in told.iter().enumerate() {

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::sealed::{Item, kind_of, rest, text_of};
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::Unreadable;
+use crate::providers::codec::{Counts, Unreadable};
 
 #[derive(Default, Deserialize)]
 pub(super) struct Response {
@@ -17,30 +17,13 @@ pub(super) struct Response {
     status: Option<String>,
     error: Option<Value>,
     incomplete_details: Option<Incomplete>,
-    usage: Option<Counted>,
+    #[serde(default)]
+    usage: Counts,
 }
 
 #[derive(Deserialize)]
 struct Incomplete {
     reason: Option<String>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct Counted {
-    input_tokens: Option<u64>,
-    output_tokens: Option<u64>,
-    input_tokens_details: Option<CountedIn>,
-    output_tokens_details: Option<CountedOut>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct CountedIn {
-    cached_tokens: Option<u64>,
-}
-
-#[derive(Clone, Copy, Deserialize)]
-struct CountedOut {
-    reasoning_tokens: Option<u64>,
 }
 
 /// What the model called, under the names of the tools.
@@ -93,25 +76,26 @@ pub(super) fn put_together(
         _ => None,
     };
     let output = output.ok_or_else(|| Unreadable::malformed("it has no output"))?;
+    let is_refused = output.iter().any(is_refusal);
     let parts = parts(output, names, provider)?;
     let finish = match cut.as_deref() {
         Some("max_output_tokens") => Finish::Length,
         Some("content_filter") => Finish::Filtered,
         Some(_) => Finish::Other,
         None if parts.iter().any(|part| matches!(part, AssistantPart::Call(_))) => Finish::Calls,
+        None if is_refused => Finish::Filtered,
         None => Finish::Stop,
     };
     let mut reply = ChatReply::new(parts).finish(finish);
-    reply.usage = usage.map(counted);
+    reply.usage = usage.usage(counted);
     Ok(reply)
 }
 
-fn counted(told: Counted) -> Usage {
-    let [input, output] = [told.input_tokens, told.output_tokens].map(Option::unwrap_or_default);
-    let mut usage = Usage::new(input, output);
-    usage.cached = told.input_tokens_details.and_then(|told| told.cached_tokens).unwrap_or(0);
-    let reasoning = told.output_tokens_details.and_then(|told| told.reasoning_tokens);
-    usage.reasoning = reasoning.unwrap_or(0);
+fn counted(told: &Counts) -> Usage {
+    let at = |pointer| told.at(pointer).unwrap_or(0);
+    let mut usage = Usage::new(at("/input_tokens"), at("/output_tokens"));
+    usage.cached = at("/input_tokens_details/cached_tokens");
+    usage.reasoning = at("/output_tokens_details/reasoning_tokens");
     usage
 }
 
@@ -143,9 +127,14 @@ fn parts(
                 is_behind_sealed = false;
             }
             None if kind_of(&item) == "message" && !is_behind_sealed => {}
-            None => {
+            None if ["message", "reasoning"].contains(&kind_of(&item)) => {
                 let thought: Vec<_> = thought(&item).collect();
                 parts.push(sealed(thought.join("\n\n"), item));
+                is_behind_sealed = true;
+            }
+            None => {
+                let act = Reasoning::new(provider, "", item.into()).acting();
+                parts.push(AssistantPart::Reasoning(act));
                 is_behind_sealed = true;
             }
         }
@@ -163,6 +152,11 @@ fn thought(item: &Item) -> impl Iterator<Item = &str> {
 fn texts<'i>(item: &'i Item, member: &str) -> impl Iterator<Item = &'i str> {
     let parts = item.get(member).and_then(Value::as_array).into_iter().flatten();
     parts.filter_map(|part| part.get("text").or_else(|| part.get("refusal"))?.as_str())
+}
+
+fn is_refusal(item: &Item) -> bool {
+    let parts = item.get("content").and_then(Value::as_array).into_iter().flatten();
+    kind_of(item) == "message" && parts.into_iter().any(|part| part.get("refusal").is_some())
 }
 
 fn call(item: &Map<String, Value>, names: &WireNames) -> Result<ToolCall, Unreadable> {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::sealed::{Item, Items};
 use crate::message::{AssistantPart, Image, Message, ToolCall, ToolResult, UserPart};
 use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice, WireNames};
-use crate::providers::codec::{IdRules, WireIds, set, written_object};
+use crate::providers::codec::{EARLIER, IdRules, WireIds, nobody_spoke, set, written_object};
 use crate::tool::ToolDefinition;
 
 /// What the names of models that don't reason have in common. They refuse to be asked for reasoning.
@@ -113,7 +113,11 @@ fn conversation(request: ChatRequest<'_>, names: &WireNames, provider: &str) -> 
             }
         }
     }
-    items.into_values()
+    let mut items = items.into_values();
+    if nobody_spoke(&items) {
+        items.push(message("user", EARLIER).into());
+    }
+    items
 }
 
 fn item<const N: usize>(kind: &str, members: [(&str, Value); N]) -> Item {

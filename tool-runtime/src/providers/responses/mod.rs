@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::client::Client;
 use super::codec::{Assemble, Codec, Environment, Framing, Unreadable};
-use super::openai::OFFICIAL;
+use super::openai::{OFFICIAL, is_official};
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 use crate::schema::Dialect;
 
@@ -85,7 +85,7 @@ impl Client<Responses> {
     ///
     /// The address is used as it is: most servers want the `/v1`.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
-        let is_official = base_url.as_ref().trim().starts_with(OFFICIAL);
+        let is_official = is_official(base_url.as_ref());
         Self::with_codec(base_url.as_ref(), model, Responses { is_official })
     }
 

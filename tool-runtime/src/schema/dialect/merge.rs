@@ -141,7 +141,7 @@ fn scalars(one: Scalar, other: Scalar, at: &Place) -> Result<Option<Scalar>, Unf
 }
 
 /// The rules of both.
-fn narrowed(
+pub(super) fn narrowed(
     mut one: Map<String, Value>,
     other: Map<String, Value>,
     at: &Place,
@@ -154,15 +154,7 @@ fn narrowed(
         if *known == value {
             continue;
         }
-        let is_narrower = known.as_f64().zip(value.as_f64()).and_then(|(known, value)| {
-            let word = keyword.to_lowercase();
-            if word.contains("min") {
-                Some(value > known)
-            } else {
-                word.contains("max").then_some(value < known)
-            }
-        });
-        match is_narrower {
+        match is_narrower(&keyword, &value, known) {
             Some(true) => _ = one.insert(keyword, value),
             Some(false) => {}
             None => {
@@ -171,4 +163,15 @@ fn narrowed(
         }
     }
     Ok(one)
+}
+
+/// Whether a limit lets fewer values through than a known one; none where that can't be told.
+pub(super) fn is_narrower(keyword: &str, value: &Value, known: &Value) -> Option<bool> {
+    let (value, known) = value.as_f64().zip(known.as_f64())?;
+    let word = keyword.to_lowercase();
+    if word.contains("min") {
+        Some(value > known)
+    } else {
+        word.contains("max").then_some(value < known)
+    }
 }

@@ -231,7 +231,7 @@ impl Notes {
     fn of(rules: &Map<String, Value>, is_any: bool) -> Self {
         let description = rules.get("description").and_then(Value::as_str).map(str::to_owned);
         let mut more = picked(rules, &OF_ALL);
-        if is_any && !rules.contains_key("$ref") {
+        if is_any {
             for keywords in [&OF_NUMBERS[..], &OF_TEXTS, &OF_LISTS, &OF_OBJECTS] {
                 more.append(&mut picked(rules, keywords));
             }

@@ -26,7 +26,7 @@ pub struct Request {
 
 pub enum Reply {
     /// These bytes, and then the connection is closed.
-    Bytes(String),
+    Bytes(Vec<u8>),
     /// A status of success and then this, again and again.
     Endless(String),
     /// The same, a little at a time.
@@ -40,11 +40,12 @@ impl Reply {
         Self::with_header(status, "content-type: text/plain", body)
     }
 
-    pub fn with_header(status: u16, header: &str, body: &str) -> Self {
-        let length = body.len();
-        Self::Bytes(format!(
-            "HTTP/1.1 {status} -\r\n{header}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-        ))
+    pub fn with_header(status: u16, header: &str, body: impl AsRef<[u8]>) -> Self {
+        let (body, length) = (body.as_ref(), body.as_ref().len());
+        let head = format!(
+            "HTTP/1.1 {status} -\r\n{header}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+        );
+        Self::Bytes([head.as_bytes(), body].concat())
     }
 
     /// A chat completion with this message of the assistant.
@@ -121,7 +122,7 @@ const ENDLESS: &[u8] = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n";
 async fn answer(stream: &mut TcpStream, reply: Reply) {
     match reply {
         Reply::Bytes(bytes) => {
-            let _ = stream.write_all(bytes.as_bytes()).await;
+            let _ = stream.write_all(&bytes).await;
             let _ = stream.shutdown().await;
         }
         Reply::Endless(more) => {

@@ -182,7 +182,7 @@ async fn a_stream_that_is_dropped_leaves_nothing_behind() {
             let started = body.trim_end().len() - 1;
             let reply = format!("HTTP/1.1 200 -\r\n{header}\r\n\r\n{}", &body[..started]);
             let mut bytes = [0; 1_024];
-            line.read(&mut bytes).await.unwrap();
+            assert!(line.read(&mut bytes).await.unwrap() > 0);
             line.write_all(reply.as_bytes()).await.unwrap();
             // Until the client hangs up.
             while line.read(&mut bytes).await.is_ok_and(|count| count > 0) {}

@@ -124,6 +124,19 @@ fn rules_beside_a_reference() {
             }
         }
     }
+    // Also where both are merged with something else.
+    for merged in [
+        json!({"allOf": [{"$ref": "#/$defs/Short"}, {"type": "string", "minLength": 2}]}),
+        json!({"$ref": "#/$defs/Short", "anyOf": [{"type": "string", "minLength": 2}]}),
+        json!({"type": "string", "minLength": 2, "allOf": [{"$ref": "#/$defs/Short"}]}),
+        json!({"type": "string", "minLength": 2, "$ref": "#/$defs/Short", "maxLength": 8}),
+    ] {
+        let own = json!({"type": "object", "allOf": [
+            {"properties": {"b": merged}}, {"properties": {"b": {"type": "string"}}}]});
+        let told = bent(own, Dialect::GeminiOpenApi).unwrap()["properties"]["b"].clone();
+        let expected = json!({"type": "string", "minLength": 2, "maxLength": 7});
+        assert_eq!(told, expected, "{merged}");
+    }
     let own = json!({"$ref": "#/$defs/Name", "pattern": "^a"});
     let around = json!({"anyOf": [{"$ref": "#/$defs/Name"}], "pattern": "^a"});
     assert_eq!(bent(own, OPENAI), Ok(around));

@@ -23,12 +23,7 @@ pub(super) fn document(
     let (names, waiting, open) = (BTreeMap::new(), Vec::new(), Vec::new());
     let mut writer = Writer { reader, rules, names, waiting, open };
     let at = &Place::root();
-    let mut root = root.clone();
-    while let Shape::Reference(reference) = &root.shape {
-        reader.pay(at)?;
-        let target = reader.target(reference, at)?;
-        root = Node { shape: target.shape, notes: root.notes.over(target.notes) };
-    }
+    let root = reader.followed(root.clone(), at)?;
     match &root.shape {
         Shape::Choice(_) => {
             return Err(at.unfit("it has to be one object: put the choice into a member"));

@@ -19,6 +19,9 @@ fn bent(member: Value, dialect: Dialect) -> Result<Value, DialectError> {
                 "properties": {"kids": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}},
                 "required": ["kids"],
             },
+            "Name": {"type": "string", "maxLength": 9},
+            "Short": {"$ref": "#/$defs/Name", "maxLength": 7},
+            "Odd": {"type": "string", "pattern": "^a"},
             "Chain": {
                 "type": "object",
                 "properties": {"next": {"anyOf": [{"$ref": "#/$defs/Chain"}, {"type": "null"}]}},
@@ -94,6 +97,53 @@ fn each_word_in_the_words_of_a_provider() {
     ] {
         let bent = bent(own.clone(), dialect).unwrap_or_else(|error| panic!("{own}: {error}"));
         assert_eq!(bent, told, "{dialect}: {own}");
+    }
+}
+
+/// What stands beside a reference holds as well, and of two limits the narrower.
+#[test]
+fn rules_beside_a_reference() {
+    let beside =
+        |name: &str, most: u32| json!({"$ref": format!("#/$defs/{name}"), "maxLength": most});
+    let keyword = |most: u32| json!({"type": "string", "maxLength": most});
+    let words =
+        |most: u32| json!({"type": "string", "description": format!("(maxLength: {most})")});
+    for most in [5, 7, 8, 9, 20] {
+        for (name, limit) in [("Name", 9), ("Short", 7)] {
+            let own = beside(name, most);
+            let bent = |dialect| bent(own.clone(), dialect).unwrap();
+            for dialect in [OPENAI, Dialect::Gemini] {
+                let around = json!({"anyOf": [{"$ref": format!("#/$defs/{name}")}],
+                    "description": format!("(maxLength: {most})")});
+                assert_eq!(bent(dialect), around, "{dialect}: {own}");
+            }
+            let most = most.min(limit);
+            assert_eq!(bent(Dialect::GeminiOpenApi), keyword(most), "{own}");
+            for dialect in [ANTHROPIC, Dialect::Ollama] {
+                assert_eq!(bent(dialect), words(most), "{dialect}: {own}");
+            }
+        }
+    }
+    // Also where both are merged with something else.
+    for merged in [
+        json!({"allOf": [{"$ref": "#/$defs/Short"}, {"type": "string", "minLength": 2}]}),
+        json!({"$ref": "#/$defs/Short", "anyOf": [{"type": "string", "minLength": 2}]}),
+        json!({"type": "string", "minLength": 2, "allOf": [{"$ref": "#/$defs/Short"}]}),
+        json!({"type": "string", "minLength": 2, "$ref": "#/$defs/Short", "maxLength": 8}),
+    ] {
+        let own = json!({"type": "object", "allOf": [
+            {"properties": {"b": merged}}, {"properties": {"b": {"type": "string"}}}]});
+        let told = bent(own, Dialect::GeminiOpenApi).unwrap()["properties"]["b"].clone();
+        let expected = json!({"type": "string", "minLength": 2, "maxLength": 7});
+        assert_eq!(told, expected, "{merged}");
+    }
+    let own = json!({"$ref": "#/$defs/Name", "pattern": "^a"});
+    let around = json!({"anyOf": [{"$ref": "#/$defs/Name"}], "pattern": "^a"});
+    assert_eq!(bent(own, OPENAI), Ok(around));
+    let own = json!({"$ref": "#/$defs/Odd", "pattern": "b$"});
+    for dialect in [ANTHROPIC, Dialect::GeminiOpenApi, Dialect::Ollama] {
+        let error = bent(own.clone(), dialect).unwrap_err();
+        assert!(error.reason.contains("two rules of the keyword `pattern`"), "{error}");
     }
 }
 

@@ -1,14 +1,19 @@
 //! Recordings of a server on this machine, played again without it.
 
 use std::fs;
+use std::future::pending;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tool_runtime::providers::{Cassette, OpenAi, Web};
-use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError};
+use tokio::sync::Notify;
+use tool_runtime::providers::{
+    Cassette, HttpBody, HttpReply, HttpRequest, OpenAi, Pieces, Transport, TransportError, Web,
+};
+use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError, async_trait};
 
 use crate::KEY;
+use crate::canned::{self, Canned};
 use crate::server::{Reply, Server};
 use crate::streamed::streamed;
 
@@ -108,6 +113,144 @@ async fn no_secret_gets_into_a_file() {
     let played = model.stream(ChatRequest::new(&messages), &mut ignore).await.unwrap();
     let expected = "your key is [scrubbed], [scrubbed] lives here, {\"name\":\"[scrubbed]\"}";
     assert_eq!(played, ChatReply::text(expected));
+}
+
+/// Services quote what they don't know; and some take a short key, or one in the address.
+#[tokio::test]
+async fn no_key_gets_into_a_file_however_it_is_sent() {
+    for (nth, (name, value, address, secrets)) in [
+        ("Authorization", "Bearer k-1z", "", &["k-1z"][..]),
+        ("x-api-key", "k-1z", "", &["k-1z"]),
+        ("X-Goog-Api-Key", "k-1z", "", &["k-1z"]),
+        ("api-key", "k-1z", "", &["k-1z"]),
+        ("x-other", "k-1z long-enough", "", &["long-enough"]),
+        ("x-other", "1", "?alt=sse&key=k-1z", &["k-1z"]),
+        ("x-other", "1", "?code=q%2Bw%2Fe%3Dyu", &["q%2Bw%2Fe%3Dyu", "q+w/e=yu"]),
+        ("x-other", "1", "user:p%40ss@", &["p%40ss", "p@ss"]),
+        ("x-other", "1", "token-of-somebody@", &["token-of-somebody"]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let folder = Folder::new(&format!("keys-{nth}"));
+        let body = json!({ "choices": [{ "message": { "content": format!("sse Bearer, {}", secrets.join(" ")) } }] });
+        let canned = Canned::new([canned::Reply::text(200, &body.to_string())]);
+        let base = match address.starts_with('?') {
+            true => format!("https://models.invalid/v1{address}"),
+            false => format!("https://{address}models.invalid/v1"),
+        };
+        let recorder = Cassette::record(folder.file(), canned);
+        let ask_by = async |cassette: Cassette, text: &str| {
+            let model = OpenAi::new(&base, "m").header(name, value).transport(cassette);
+            ask(&model, text).await.unwrap()
+        };
+        let text = secrets.join(" ");
+        ask_by(recorder, &text).await;
+        let written = folder.text();
+        for secret in secrets {
+            assert!(!written.contains(secret), "{name}: {value}, {address}: {secret} in {written}");
+        }
+        let played = ask_by(Cassette::replay(folder.file()).unwrap(), &text).await;
+        let hidden = ["[scrubbed]"].repeat(secrets.len()).join(" ");
+        assert_eq!(played, ChatReply::text(format!("sse Bearer, {hidden}")));
+    }
+}
+
+/// These bytes, and then nothing for ever.
+#[derive(Clone)]
+struct Stuck(Option<Vec<u8>>);
+
+#[async_trait]
+impl Transport for Stuck {
+    async fn send(&self, _: &HttpRequest) -> Result<HttpReply, TransportError> {
+        Ok(HttpReply::new(200, HttpBody::new(self.clone())))
+    }
+}
+
+#[async_trait]
+impl Pieces for Stuck {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
+        match self.0.take() {
+            Some(piece) => Ok(Some(piece)),
+            None => pending().await,
+        }
+    }
+}
+
+/// Leaves when the first words were told.
+async fn leave(model: &OpenAi) {
+    let told = Notify::new();
+    let mut deltas = |_: Delta<'_>| told.notify_one();
+    let messages = [Message::user("Hello")];
+    tokio::select! {
+        reply = model.stream(ChatRequest::new(&messages), &mut deltas) => panic!("{reply:?}"),
+        () = told.notified() => {}
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_is_left_is_recorded_as_far_as_it_was_read() {
+    let first = "data: {\"choices\": [{\"index\": 0, \"delta\": {\"content\": \"Hi\"}}]}\n\n";
+    for (nth, behind) in
+        ["data: ", "data: \"é", "data: \"sk-very-sec", "data: \"\u{0}é"].iter().enumerate()
+    {
+        let folder = Folder::new(&format!("left-{nth}"));
+        let mut bytes = format!("{first}{behind}").into_bytes();
+        if behind.ends_with('é') {
+            bytes.pop();
+        }
+        let recorder = Cassette::record(folder.file(), Stuck(Some(bytes)));
+        let model = client("https://models.invalid/v1", &recorder);
+        leave(&model).await;
+        // Nothing is held against the next.
+        leave(&model).await;
+
+        let written = folder.text();
+        assert!(written.contains("the reader left") && !written.contains("sk-very"), "{written}");
+        let player = Cassette::replay(folder.file()).unwrap();
+        assert_eq!(player.unplayed(), 2);
+        let (reply, told) = streamed(&client("https://models.invalid/v1", &player)).await;
+        let error = reply.unwrap_err();
+        assert!(matches!(error, ModelError::Unreachable { .. }), "{error:?}");
+        assert!(error.to_string().contains("the reader left"), "{error}");
+        assert_eq!(told.text, "Hi");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_text_is_recorded_up_to_there() {
+    let folder = Folder::new("bytes");
+    let bytes = vec![b"{\"a\": \"".to_vec(), vec![0xff, b'"', b'}']];
+    let canned = Canned::new([canned::Reply::new(200, bytes), canned::Reply::text(200, "{}")]);
+    let recorder = Cassette::record(folder.file(), canned);
+    let model = client("https://models.invalid/v1", &recorder);
+    let error = ask(&model, "one").await.unwrap_err();
+    assert!(error.to_string().contains("not UTF-8"), "{error}");
+    let error = ask(&model, "two").await.unwrap_err();
+    assert!(error.to_string().contains("choices"), "{error}");
+
+    let player = Cassette::replay(folder.file()).unwrap();
+    let error = ask(&client("https://models.invalid/v1", &player), "one").await.unwrap_err();
+    assert!(error.to_string().contains("what came then is not UTF-8"), "{error}");
+}
+
+/// Of a long refusal the start is read; it is played as the same.
+#[tokio::test]
+async fn a_long_refusal_is_recorded_as_far_as_it_was_read() {
+    let folder = Folder::new("long");
+    let pieces = vec!["é\n".repeat(1_000).into_bytes(); 100];
+    let canned = Canned::new([canned::Reply::new(400, pieces)]);
+    let recorder = Cassette::record(folder.file(), canned);
+    let base = "https://models.invalid/v1";
+    let recorded = ask(&client(base, &recorder), "one").await.unwrap_err();
+    let player = Cassette::replay(folder.file()).unwrap();
+    let played = ask(&client(base, &player), "one").await.unwrap_err();
+    let (ModelError::Refused(recorded), ModelError::Refused(played)) = (recorded, played) else {
+        panic!("no refusals")
+    };
+    assert_eq!(recorded.to_string(), played.to_string());
+    assert_eq!((played.status, played.kind), (recorded.status, recorded.kind));
+    assert!(folder.text().len() < 50_000);
 }
 
 #[tokio::test]

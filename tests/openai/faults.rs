@@ -68,7 +68,7 @@ async fn no_error_repeats_what_may_be_a_secret() {
         for is_streamed in [false, true] {
             let head = format!("HTTP/1.1 {status} -\r\n{id}\r\nconnection: close\r\n\r\n");
             let bytes = [head.as_bytes(), &body].concat();
-            let server = Server::start([Reply::Raw(bytes)]).await;
+            let server = Server::start([Reply::Bytes(bytes)]).await;
             let base = server.base_url().replace("http://", "http://user-name:pass-word@");
             let model = OpenAi::new(format!("{base}?key=query-secret"), "m")
                 .key(KEY)

@@ -1,5 +1,4 @@
-//! Any conversation becomes a request that the API takes; a million of them by
-//! `PROPTEST_CASES=1000000 cargo test --release -p tool-tests --features openai --test openai any_conversation`
+//! Any conversation becomes a request that the API takes; a million of them by `.ci/million`
 //!
 //! Two judges: the rules of the API reference ("messages", "tool messages must be a response to a
 //! preceding message with `tool_calls`"), and the types of the crate async-openai, which are made from

@@ -1,5 +1,4 @@
-//! Any conversation becomes a request that the API takes; a million of them by
-//! `PROPTEST_CASES=1000000 cargo test --release -p tool-tests --features openai --test responses any_conversation`
+//! Any conversation becomes a request that the API takes; a million of them by `.ci/million`
 
 use std::collections::HashSet;
 

@@ -26,9 +26,7 @@ pub struct Request {
 
 pub enum Reply {
     /// These bytes, and then the connection is closed.
-    Bytes(String),
-    /// The same, of any bytes.
-    Raw(Vec<u8>),
+    Bytes(Vec<u8>),
     /// These bytes, and the connection stays open.
     Open(String),
     /// A status of success and then this, again and again.
@@ -44,11 +42,12 @@ impl Reply {
         Self::with_header(status, "content-type: text/plain", body)
     }
 
-    pub fn with_header(status: u16, header: &str, body: &str) -> Self {
-        let length = body.len();
-        Self::Bytes(format!(
-            "HTTP/1.1 {status} -\r\n{header}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{body}"
-        ))
+    pub fn with_header(status: u16, header: &str, body: impl AsRef<[u8]>) -> Self {
+        let (body, length) = (body.as_ref(), body.as_ref().len());
+        let head = format!(
+            "HTTP/1.1 {status} -\r\n{header}\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n"
+        );
+        Self::Bytes([head.as_bytes(), body].concat())
     }
 
     /// A chat completion with this message of the assistant.
@@ -125,10 +124,6 @@ const ENDLESS: &[u8] = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n";
 async fn answer(stream: &mut TcpStream, reply: Reply) {
     match reply {
         Reply::Bytes(bytes) => {
-            let _ = stream.write_all(bytes.as_bytes()).await;
-            let _ = stream.shutdown().await;
-        }
-        Reply::Raw(bytes) => {
             let _ = stream.write_all(&bytes).await;
             let _ = stream.shutdown().await;
         }

@@ -13,7 +13,6 @@ pub(super) struct Frames {
     framing: Framing,
     line: Vec<u8>,
     data: Vec<u8>,
-    has_data: bool,
     /// A line feed now would belong to the line's end that came before.
     after_return: bool,
     is_first: bool,
@@ -31,7 +30,6 @@ impl Frames {
             framing,
             line: Vec::new(),
             data: Vec::new(),
-            has_data: false,
             after_return: false,
             is_first: true,
             most,
@@ -83,9 +81,12 @@ impl Frames {
         }
     }
 
+    /// To the standard, data that are there and empty are an event. To providers they keep the line open:
+    /// none of their messages is empty.
     fn end_event(&mut self) -> Option<Vec<u8>> {
-        let data = mem::take(&mut self.data);
-        mem::take(&mut self.has_data).then_some(data)
+        let mut data = mem::take(&mut self.data);
+        data.pop();
+        (!data.trim_ascii().is_empty()).then_some(data)
     }
 
     /// `data`, `data:x` and `data: x`; all other fields and comments say nothing that matters here.
@@ -96,10 +97,8 @@ impl Frames {
             Some((b':', value)) => value.strip_prefix(b" ").unwrap_or(value),
             Some(_) => return,
         };
-        if mem::replace(&mut self.has_data, true) {
-            self.data.push(b'\n');
-        }
         self.data.extend_from_slice(value);
+        self.data.push(b'\n');
     }
 }
 
@@ -126,7 +125,9 @@ mod tests {
             (Framing::Events, "data: é🙂\ndata: b\n\n", &["é🙂\nb"]),
             (Framing::Events, "data:  a\ndata\n\n", &[" a\n"]),
             (Framing::Events, ": ping\nevent: x\nid: 1\nretry: 5\ndatabase: 1\n\n", &[]),
-            (Framing::Events, "event: x\ndata: {\"a\":1}\n\n\n\ndata\n\n", &["{\"a\":1}", ""]),
+            (Framing::Events, "event: x\ndata: {\"a\":1}\n\n\n\ndata\n\n", &["{\"a\":1}"]),
+            (Framing::Events, "data:\n\nevent: ping\ndata: \n\ndata: a\n\ndata\ndata\n\n", &["a"]),
+            (Framing::Events, "data\ndata: a\n\ndata: b\n\ndata:", &["\na", "b"]),
             (Framing::Events, "data: a\n\ndata: b", &["a", "b"]),
             (Framing::Events, "data: a\n\ndata: b\n", &["a", "b"]),
             (Framing::Events, "", &[]),

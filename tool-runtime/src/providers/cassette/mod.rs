@@ -14,13 +14,16 @@ use super::transport::{HttpBody, HttpReply, HttpRequest, Pieces, Transport, Tran
 
 /// Records what a provider answers, or plays it again without a network.
 ///
-/// A recording holds no header of a request, and no value of one that stands in a body: so no key gets
-/// into a file. What else has to stay out is named by [`scrub`](Self::scrub). Of a reply's headers, those
+/// A recording holds no header of a request, and neither those nor a password or a key in the address
+/// where they stand in a body: so no key gets into a file. What else has to stay out is named by [`scrub`](Self::scrub). Of a reply's headers, those
 /// are kept that tell its kind, its id and when to come again.
 ///
 /// A request is answered by the first recording that was not played yet and asked the same of the same
 /// address; the order of members doesn't matter. One that nobody recorded is an error which says what
 /// differs. Clones share one tape.
+///
+/// A body is kept as far as it was read. Where the connection broke, the reader left or the rest is no
+/// text, which could hide a key, the connection breaks when it is played.
 ///
 /// ```
 /// use tool_runtime::providers::{Cassette, OpenAi};
@@ -104,7 +107,7 @@ impl Cassette {
         if let Some(why) = self.tape().unwritten.take() {
             return Err(unusable(&self.path, &why));
         }
-        let scrub = self.scrub.with_headers(request);
+        let scrub = self.scrub.with_request(request);
         let asked = Asked::new(request, &scrub);
         let reply = source.send(request).await?;
         let heard = Heard::new(reply.status, &reply.headers, &scrub);
@@ -121,7 +124,7 @@ impl Cassette {
     }
 
     fn played(&self, request: &HttpRequest) -> Result<HttpReply, TransportError> {
-        let asked = Asked::new(request, &self.scrub.with_headers(request));
+        let asked = Asked::new(request, &self.scrub.with_request(request));
         let heard = self.tape().play(&asked).map_err(|miss| unusable(&self.path, &miss))?;
         // In pieces, as streams come.
         let lines = heard.reply.split_inclusive('\n').map(|line| line.as_bytes().to_vec());
@@ -170,12 +173,19 @@ struct Recording {
 }
 
 impl Recording {
-    fn write(&mut self, broke: Option<&TransportError>) -> Result<(), String> {
+    fn write(&mut self, broke: Option<&str>) -> Result<(), String> {
         let Some(mut exchange) = self.exchange.take() else { return Ok(()) };
-        let reply = String::from_utf8(std::mem::take(&mut self.bytes));
-        let reply = reply.map_err(|_| "a reply that is not UTF-8 can't be recorded")?;
-        exchange.heard.reply = self.scrub.clean(&reply);
-        exchange.heard.broke = broke.map(|error| self.scrub.clean(&error.to_string()));
+        let bytes = std::mem::take(&mut self.bytes);
+        let (text, rest) = match bytes.utf8_chunks().next() {
+            Some(chunk) => (chunk.valid(), bytes.len() - chunk.valid().len()),
+            None => ("", 0),
+        };
+        let broke = broke.or_else(|| (rest > 0).then_some("what came then is not UTF-8"));
+        exchange.heard.reply = match broke {
+            Some(_) => self.scrub.clean_start(text),
+            None => self.scrub.clean(text),
+        };
+        exchange.heard.broke = broke.map(|why| self.scrub.clean(why));
         let mut tape = self.cassette.tape();
         tape.add(exchange);
         tape.write(&self.cassette.path)
@@ -192,7 +202,7 @@ impl Pieces for Recording {
                 Ok(())
             }
             Ok(None) => self.write(None),
-            Err(error) => self.write(Some(error)),
+            Err(error) => self.write(Some(&error.to_string())),
         };
         written.map_err(|why| unusable(&self.cassette.path, &why))?;
         next
@@ -201,7 +211,7 @@ impl Pieces for Recording {
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        if let Err(why) = self.write(None) {
+        if let Err(why) = self.write(Some("the reader left")) {
             // Told by the next request, for here nobody listens.
             self.cassette.tape().unwritten = Some(why);
         }

@@ -1,3 +1,4 @@
+use reqwest::Url;
 use serde_json::Value;
 
 use crate::providers::transport::HttpRequest;
@@ -5,8 +6,28 @@ use crate::providers::transport::HttpRequest;
 /// What stands in a recording for a secret.
 const HIDDEN: &str = "[scrubbed]";
 
-/// Headers that say how a request is to be read; all others may be, or hold, a key.
-const PLAIN: [&str; 3] = ["accept", "content-type", "anthropic-version"];
+/// Headers, and members of a query, that say how a request is to be read; all others may be, or hold, a
+/// key.
+const PLAIN: [&str; 5] = ["accept", "alt", "anthropic-version", "api-version", "content-type"];
+
+/// Those whose last word is a key, however short: before it stands at most what kind of key it is.
+const KEYS: [&str; 9] = [
+    "access_token",
+    "api-key",
+    "api_key",
+    "authorization",
+    "key",
+    "password",
+    "token",
+    "x-api-key",
+    "x-goog-api-key",
+];
+
+/// What is shorter is part of other words, also when it is a key.
+const SHORTEST_KEY: usize = 4;
+
+/// What is shorter and not called a key may be a word such as `true`, which stands anywhere.
+const SHORTEST_WORD: usize = 8;
 
 /// Texts that are kept out of recordings.
 #[derive(Clone, Default)]
@@ -22,17 +43,38 @@ impl Scrub {
         self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
     }
 
-    /// Beside what was named, the words of the request's headers: those that are long enough for a
-    /// key, and not such as `true`, which may stand anywhere.
-    pub(super) fn with_headers(&self, request: &HttpRequest) -> Self {
+    /// Beside what was named, the words of the request's headers and of its address that may be keys.
+    pub(super) fn with_request(&self, request: &HttpRequest) -> Self {
         let mut all = self.clone();
-        let secret = |name: &str| PLAIN.iter().all(|plain| !name.eq_ignore_ascii_case(plain));
-        for (_, value) in request.headers.iter().filter(|(name, _)| secret(name)) {
-            for word in value.split_whitespace().filter(|word| word.len() > 7) {
-                all.hide(word);
-            }
+        for (name, value) in request.headers.iter() {
+            all.hide_keys(name, value);
+        }
+        for (name, value) in Url::parse(&request.url).iter().flat_map(in_address) {
+            all.hide_keys(&name, &value);
         }
         all
+    }
+
+    fn hide_keys(&mut self, name: &str, value: &str) {
+        let is_one_of = |names: &[&str]| names.iter().any(|known| name.eq_ignore_ascii_case(known));
+        if is_one_of(&PLAIN) {
+            return;
+        }
+        let last = value.split_whitespace().next_back().filter(|_| is_one_of(&KEYS));
+        let long = value.split_whitespace().filter(|word| word.len() >= SHORTEST_WORD);
+        for word in long.chain(last.filter(|word| word.len() >= SHORTEST_KEY)) {
+            self.hide(word);
+        }
+    }
+
+    /// The start of a text, which may end within a secret.
+    pub(super) fn clean_start(&self, text: &str) -> String {
+        let text = self.clean(text);
+        let cut = self.0.iter().find_map(|secret| {
+            let starts = (SHORTEST_KEY..secret.len()).rev().filter_map(|end| secret.get(..end));
+            starts.filter_map(|start| text.strip_suffix(start)).next()
+        });
+        cut.map_or_else(|| text.clone(), |rest| format!("{rest}{HIDDEN}"))
     }
 
     pub(super) fn clean(&self, text: &str) -> String {
@@ -50,4 +92,23 @@ fn spelled(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     let inside = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inside.unwrap_or_default().to_owned()
+}
+
+/// The members of an address's query, its user and its password: as they are written, and as they are
+/// meant.
+fn in_address(url: &Url) -> Vec<(String, String)> {
+    let written = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let query = url.query().unwrap_or_default().split('&');
+    let mut all: Vec<_> =
+        query.filter_map(|member| member.split_once('=')).map(|(n, v)| written(n, v)).collect();
+    all.push(written("user", url.username()));
+    all.extend(url.password().map(|password| written("password", password)));
+    // A plus is a space in queries alone, and both are tried.
+    let mut plain = url.clone();
+    let read = all.iter().map(|(name, value)| format!("{name}={}", value.replace('+', "%2B")));
+    plain.set_query(Some(&read.collect::<Vec<_>>().join("&")));
+    for url in [url, &plain] {
+        all.extend(url.query_pairs().map(|(name, value)| written(&name, &value)));
+    }
+    all
 }

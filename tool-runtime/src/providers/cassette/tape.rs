@@ -43,7 +43,7 @@ pub(super) struct Heard {
     pub(super) headers: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) reply: String,
-    /// How the connection broke behind that, if it did.
+    /// Why nothing follows though that was not all, if so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) broke: Option<String>,
 }

@@ -8,26 +8,28 @@ use super::place::Place;
 use super::read::Reader;
 
 impl Reader<'_> {
-    /// The shape of what fits both; none where nothing does.
-    pub(super) fn both(
-        &self,
-        one: Shape,
-        other: Shape,
-        at: &Place,
-    ) -> Result<Option<Shape>, Unfit> {
+    /// What fits both; none where nothing does.
+    pub(super) fn both(&self, one: Node, other: Node, at: &Place) -> Result<Option<Node>, Unfit> {
+        let is_one =
+            one.shape == other.shape || one.shape == Shape::Any || other.shape == Shape::Any;
+        let (one, other) = match is_one {
+            true => (one, other),
+            false => (self.followed(one, at)?, self.followed(other, at)?),
+        };
+        let shape = self.shapes(one.shape, other.shape, at)?;
+        Ok(shape.map(|shape| Node { shape, notes: one.notes.over(other.notes) }))
+    }
+
+    /// The same of shapes that don't refer to others.
+    fn shapes(&self, one: Shape, other: Shape, at: &Place) -> Result<Option<Shape>, Unfit> {
         self.pay(at)?;
         Ok(Some(match (one, other) {
             (one, other) if one == other => one,
             (Shape::Any, shape) | (shape, Shape::Any) => shape,
-            (Shape::Reference(reference), shape) | (shape, Shape::Reference(reference)) => {
-                let at = &at.deeper()?;
-                return self.both(self.target(&reference, at)?.shape, shape, at);
-            }
             (Shape::Choice(choice), shape) | (shape, Shape::Choice(choice)) => {
                 let mut among = Vec::new();
                 for node in choice.among {
-                    let both = self.both(node.shape, shape.clone(), at)?;
-                    among.extend(both.map(|shape| Node { shape, notes: node.notes }));
+                    among.extend(self.both(node, shape.clone().into(), at)?);
                 }
                 if among.is_empty() {
                     return Ok(None);
@@ -50,7 +52,7 @@ impl Reader<'_> {
                     return Err(at.unfit("two schemas say what its items are, place by place"));
                 }
                 let rest = match (rest, other_rest) {
-                    (Some(one), Some(other)) => self.nodes(*one, *other, at)?.map(Box::new),
+                    (Some(one), Some(other)) => self.both(*one, *other, at)?.map(Box::new),
                     _ => None,
                 };
                 Shape::List { first: one, rest, rules: narrowed(rules, other_rules, at)? }
@@ -59,18 +61,13 @@ impl Reader<'_> {
         }))
     }
 
-    fn nodes(&self, one: Node, other: Node, at: &Place) -> Result<Option<Node>, Unfit> {
-        let shape = self.both(one.shape, other.shape, at)?;
-        Ok(shape.map(|shape| Node { shape, notes: one.notes.over(other.notes) }))
-    }
-
     fn objects(&self, one: Object, other: Object, at: &Place) -> Result<Option<Object>, Unfit> {
         let mut members = one.members.clone();
         for (name, member) in &other.members {
             let both = match members.remove(name) {
                 Some(known) => {
                     let is_required = known.is_required || member.is_required;
-                    let node = self.nodes(known.node, member.node.clone(), &at.member(name))?;
+                    let node = self.both(known.node, member.node.clone(), &at.member(name))?;
                     (node, is_required)
                 }
                 None => (self.among(member, &one.others, at)?, member.is_required),
@@ -99,7 +96,7 @@ impl Reader<'_> {
             (Others::None, _) | (_, Others::None) => Others::None,
             (Others::Unsaid, others) | (others, Others::Unsaid) => others,
             (Others::Some(one), Others::Some(other)) => {
-                let both = self.nodes(*one, *other, at)?;
+                let both = self.both(*one, *other, at)?;
                 both.map_or(Others::None, |node| Others::Some(Box::new(node)))
             }
         };
@@ -112,7 +109,7 @@ impl Reader<'_> {
         match others {
             Others::Unsaid => Ok(Some(member.node.clone())),
             Others::None => Ok(None),
-            Others::Some(node) => self.nodes(member.node.clone(), Node::clone(node), at),
+            Others::Some(node) => self.both(member.node.clone(), Node::clone(node), at),
         }
     }
 }
@@ -141,7 +138,7 @@ fn scalars(one: Scalar, other: Scalar, at: &Place) -> Result<Option<Scalar>, Unf
 }
 
 /// The rules of both.
-fn narrowed(
+pub(super) fn narrowed(
     mut one: Map<String, Value>,
     other: Map<String, Value>,
     at: &Place,
@@ -154,15 +151,7 @@ fn narrowed(
         if *known == value {
             continue;
         }
-        let is_narrower = known.as_f64().zip(value.as_f64()).and_then(|(known, value)| {
-            let word = keyword.to_lowercase();
-            if word.contains("min") {
-                Some(value > known)
-            } else {
-                word.contains("max").then_some(value < known)
-            }
-        });
-        match is_narrower {
+        match is_narrower(&keyword, &value, known) {
             Some(true) => _ = one.insert(keyword, value),
             Some(false) => {}
             None => {
@@ -171,4 +160,15 @@ fn narrowed(
         }
     }
     Ok(one)
+}
+
+/// Whether a limit lets fewer values through than a known one; none where that can't be told.
+pub(super) fn is_narrower(keyword: &str, value: &Value, known: &Value) -> Option<bool> {
+    let (value, known) = value.as_f64().zip(known.as_f64())?;
+    let word = keyword.to_lowercase();
+    if word.contains("min") {
+        Some(value > known)
+    } else {
+        word.contains("max").then_some(value < known)
+    }
 }

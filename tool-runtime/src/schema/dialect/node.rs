@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::merge::is_narrower;
+
 /// A place and what is said of it.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
@@ -124,9 +126,13 @@ impl From<Shape> for Node {
 }
 
 impl Notes {
-    /// These, and what those say that these don't.
+    /// These, and what those say that these don't; of two limits the narrower.
     pub(super) fn over(mut self, mut below: Self) -> Self {
         self.description = self.description.or(below.description);
+        self.more.retain(|keyword, value| {
+            let known = below.more.get(keyword);
+            known.and_then(|known| is_narrower(keyword, value, known)) != Some(false)
+        });
         below.more.append(&mut self.more);
         Self { more: below.more, ..self }
     }

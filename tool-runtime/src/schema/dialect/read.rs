@@ -72,21 +72,30 @@ impl<'d> Reader<'d> {
         if rules.contains_key("$dynamicRef") || rules.contains_key("$recursiveRef") {
             return Err(at.unfit("where it refers to is only known when a value is there"));
         }
-        let mut shape = self.own(rules, at)?;
-        let mut notes = Notes::of(rules, shape == Shape::Any);
-        for mut part in self.parts(rules, at)? {
-            if let (Shape::Reference(reference), false) = (&part.shape, shape == Shape::Any) {
-                part = self.target(reference, at)?;
-            }
-            notes = notes.over(part.notes);
-            let both = self.both(shape, part.shape, at)?;
-            shape = both.ok_or_else(|| at.unfit("no value fits all that is said of it"))?;
+        let shape = self.own(rules, at)?;
+        let notes = Notes::of(rules, shape == Shape::Any);
+        let mut node = Node { shape, notes };
+        for part in self.parts(rules, at)? {
+            let both = self.both(node, part, at)?;
+            node = both.ok_or_else(|| at.unfit("no value fits all that is said of it"))?;
         }
         if let Some(others) = rules.get("unevaluatedProperties") {
             let others = self.others(others, at)?;
-            shape = self.with_others(shape, &others, at)?;
+            node = self.with_others(node, &others, at)?;
         }
-        Ok(Node { shape, notes })
+        Ok(node)
+    }
+
+    /// What a place that may refer to another says in the end, with all that is said on the way.
+    pub(super) fn followed(&self, mut node: Node, at: &Place) -> Result<Node, Unfit> {
+        let mut at = at.clone();
+        while let Shape::Reference(reference) = &node.shape {
+            at = at.deeper()?;
+            self.pay(&at)?;
+            let target = self.target(reference, &at)?;
+            node = Node { shape: target.shape, notes: node.notes.over(target.notes) };
+        }
+        Ok(node)
     }
 
     /// The other schemas that hold here as well.
@@ -205,24 +214,20 @@ impl<'d> Reader<'d> {
     }
 
     /// The objects of a shape, where nothing is said there of members without a name.
-    fn with_others(&self, shape: Shape, others: &Others, at: &Place) -> Result<Shape, Unfit> {
-        Ok(match shape {
+    fn with_others(&self, node: Node, others: &Others, at: &Place) -> Result<Node, Unfit> {
+        let Node { shape, notes } = self.followed(node, at)?;
+        let shape = match shape {
             Shape::Object(object) if object.others == Others::Unsaid => {
                 Shape::Object(Object { others: others.clone(), ..object })
             }
             Shape::Choice(choice) => {
-                let node = |Node { shape, notes }| {
-                    Ok(Node { shape: self.with_others(shape, others, at)?, notes })
-                };
-                let among = choice.among.into_iter().map(node).collect::<Result<_, _>>()?;
-                Shape::Choice(Choice { among, ..choice })
-            }
-            Shape::Reference(reference) => {
-                let at = &at.deeper()?;
-                self.with_others(self.target(&reference, at)?.shape, others, at)?
+                let among = choice.among.into_iter();
+                let among = among.map(|node| self.with_others(node, others, at));
+                Shape::Choice(Choice { among: among.collect::<Result<_, _>>()?, ..choice })
             }
             shape => shape,
-        })
+        };
+        Ok(Node { shape, notes })
     }
 }
 
@@ -231,7 +236,7 @@ impl Notes {
     fn of(rules: &Map<String, Value>, is_any: bool) -> Self {
         let description = rules.get("description").and_then(Value::as_str).map(str::to_owned);
         let mut more = picked(rules, &OF_ALL);
-        if is_any && !rules.contains_key("$ref") {
+        if is_any {
             for keywords in [&OF_NUMBERS[..], &OF_TEXTS, &OF_LISTS, &OF_OBJECTS] {
                 more.append(&mut picked(rules, keywords));
             }

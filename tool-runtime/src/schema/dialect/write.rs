@@ -1,11 +1,13 @@
 //! A shape in a provider's words.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use serde_json::{Map, Value, json};
 
 use super::Unfit;
 use super::limits::endless;
+use super::merge::narrowed;
 use super::node::{Choice, Kind, Node, Notes, Object, Others, Scalar, Shape};
 use super::place::Place;
 use super::read::Reader;
@@ -21,12 +23,7 @@ pub(super) fn document(
     let (names, waiting, open) = (BTreeMap::new(), Vec::new(), Vec::new());
     let mut writer = Writer { reader, rules, names, waiting, open };
     let at = &Place::root();
-    let mut root = root.clone();
-    while let Shape::Reference(reference) = &root.shape {
-        reader.pay(at)?;
-        let target = reader.target(reference, at)?;
-        root = Node { shape: target.shape, notes: root.notes.over(target.notes) };
-    }
+    let root = reader.followed(root.clone(), at)?;
     match &root.shape {
         Shape::Choice(_) => {
             return Err(at.unfit("it has to be one object: put the choice into a member"));
@@ -77,10 +74,10 @@ impl Writer<'_, '_> {
         let mut written = match &node.shape {
             Shape::Any if self.rules.takes_any => Map::new(),
             Shape::Any => return Err(at.unfit("it may be anything: give it a type")),
-            Shape::Scalar(scalar) => self.scalar(scalar, &mut told),
+            Shape::Scalar(scalar) => self.scalar(scalar, &mut told, at)?,
             Shape::List { first, rest, rules } => {
                 let mut list = self.list(first, rest.as_deref(), at)?;
-                self.rule(rules, &mut list, &mut told);
+                self.rule(rules, &mut list, &mut told, at)?;
                 list
             }
             Shape::Object(object) => self.object(object, &mut told, at)?,
@@ -93,7 +90,7 @@ impl Writer<'_, '_> {
             }
             Shape::Reference(reference) => self.reference(reference, &node.notes, at),
         };
-        self.rule(&node.notes.more, &mut written, &mut told);
+        self.rule(&node.notes.more, &mut written, &mut told, at)?;
         if let Some(words) = described(node.notes.description.as_deref(), &told) {
             written.insert("description".into(), words.into());
         }
@@ -106,21 +103,31 @@ impl Writer<'_, '_> {
         rules: &Map<String, Value>,
         written: &mut Map<String, Value>,
         told: &mut Map<String, Value>,
-    ) {
+        at: &Place,
+    ) -> Result<(), Unfit> {
+        let (mut taken, mut left) = (Map::new(), Map::new());
         for (keyword, value) in rules {
-            let place = if self.rules.takes(keyword, value) { &mut *written } else { &mut *told };
+            let place = if self.rules.takes(keyword, value) { &mut taken } else { &mut left };
             place.insert(keyword.clone(), value.clone());
         }
+        *written = narrowed(mem::take(written), taken, at)?;
+        *told = narrowed(mem::take(told), left, at)?;
+        Ok(())
     }
 
-    fn scalar(&self, scalar: &Scalar, told: &mut Map<String, Value>) -> Map<String, Value> {
+    fn scalar(
+        &self,
+        scalar: &Scalar,
+        told: &mut Map<String, Value>,
+        at: &Place,
+    ) -> Result<Map<String, Value>, Unfit> {
         let mut written = typed(scalar.kind.name());
         if let Some(values) = &scalar.values {
             let place = if self.rules.lists(values) { &mut written } else { &mut *told };
             place.insert("enum".into(), values.as_slice().into());
         }
-        self.rule(&scalar.rules, &mut written, told);
-        written
+        self.rule(&scalar.rules, &mut written, told, at)?;
+        Ok(written)
     }
 
     fn list(
@@ -207,7 +214,7 @@ impl Writer<'_, '_> {
         if !required.is_empty() || is_complete {
             written.insert("required".into(), required.into());
         }
-        self.rule(&object.rules, &mut written, told);
+        self.rule(&object.rules, &mut written, told, at)?;
         Ok(written)
     }
 
@@ -238,7 +245,7 @@ impl Writer<'_, '_> {
             && scalar.values.is_none()
             && notes.is_empty()
         {
-            let mut written = self.scalar(scalar, told);
+            let mut written = self.scalar(scalar, told, at)?;
             written.insert("type".into(), json!([scalar.kind.name(), "null"]));
             return Ok(written);
         }

@@ -80,7 +80,7 @@ async fn the_first_byte_has_a_limit_of_its_own() {
     let seconds = Duration::from_secs;
     for (provider, is_streamed) in both() {
         for (head, body, reached) in
-            [(1, 20, None), (3, 0, Some(2)), (1, 40, Some(60)), (1, 70, Some(60))]
+            [(1, 0, None), (0, 1, None), (3, 0, Some(2)), (1, 2, Some(2)), (0, 40, Some(2))]
         {
             let (_, text) = provider.good(is_streamed);
             let lazy = Lazy { head: seconds(head), body: seconds(body), text };

@@ -137,8 +137,8 @@ impl<C: Codec> Exchange<'_, C> {
         let body = String::from_utf8_lossy(bytes.get(start..).unwrap_or_default()).into_owned();
         let shown = self.shown(&String::from_utf8_lossy(&bytes));
         let url = self.url.clone();
-        let now = SystemTime::now();
-        let mut refusal = refusal(url, reply.status, &reply.headers, &body, shown, now);
+        let now = httpdate::fmt_http_date(SystemTime::now());
+        let mut refusal = refusal(url, reply.status, &reply.headers, &body, shown, &now);
         refusal.request_id = refusal.request_id.map(|id| self.secrets.hidden(&id));
         refusal
     }

@@ -1,6 +1,6 @@
 //! What a provider says when it refuses → why, and for how long.
 
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use serde_json::Value;
 
@@ -12,14 +12,14 @@ const REQUEST_IDS: [&str; 4] =
     ["x-request-id", "request-id", "x-goog-request-id", "mistral-correlation-id"];
 
 /// What a refusal with this status, these headers and this body says; `shown` is the body as an error
-/// repeats it.
+/// repeats it, and `now` the date for replies that name none.
 pub(super) fn refusal(
     url: String,
     status: u16,
     headers: &Headers,
     body: &str,
     shown: String,
-    now: SystemTime,
+    now: &str,
 ) -> Refusal {
     let said: Value = serde_json::from_str(body).unwrap_or_default();
     let mut refusal = Refusal::new(kind(status, &said), url, status, shown);
@@ -139,7 +139,7 @@ fn codes(said: &Value) -> Vec<String> {
 
 /// RFC 9110, section 10.2.3: seconds or a date, which counts from when the reply was made. OpenAI tells
 /// milliseconds beside it.
-fn retry_after(headers: &Headers, now: SystemTime) -> Option<Duration> {
+fn retry_after(headers: &Headers, now: &str) -> Option<Duration> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let millis = headers.get("retry-after-ms").and_then(number).map(|millis| millis / 1_000.0);
     let told = headers.get("retry-after");
@@ -148,7 +148,7 @@ fn retry_after(headers: &Headers, now: SystemTime) -> Option<Duration> {
         return pause(seconds);
     }
     let date = |text: &str| httpdate::parse_http_date(text.trim()).ok();
-    let from = headers.get("date").and_then(date).unwrap_or(now);
+    let from = headers.get("date").and_then(date).or_else(|| date(now))?;
     Some(date(told?)?.duration_since(from).unwrap_or_default())
 }
 
@@ -166,7 +166,7 @@ fn retry_delay(said: &Value) -> Option<Duration> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, SystemTime};
+    use std::time::Duration;
 
     use serde_json::{Value, json};
 
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn for_how_long_and_by_which_id() {
         let date = ("date", "Sun, 06 Nov 1994 08:49:30 GMT");
-        let now = SystemTime::UNIX_EPOCH + Duration::from_secs(784_111_776);
+        let now = "Sun, 06 Nov 1994 08:49:36 GMT";
         let info = json!({ "error": { "details": [{ "retryDelay": "7.5s" }] } });
         for (headers, said, expected) in [
             (&[("Retry-After", "2")][..], Value::Null, Some(2_000)),

@@ -88,13 +88,14 @@ fn message(message: &Message, names: &WireNames) -> Vec<Value> {
                 members.extend(parts.iter().filter_map(thought).flatten());
             }
             let calls: Vec<_> = message.calls().map(|made| call(made, names)).collect();
+            // Thoughts alone may be left where another provider's own tools did something.
+            if calls.is_empty() && message.text().trim().is_empty() {
+                return Vec::new();
+            }
             if !calls.is_empty() {
                 set(&mut said, "tool_calls", calls);
             }
-            // Nothing is left where another provider's own tools did something.
-            let has_more = said.as_object().is_some_and(|said| said.len() > 2);
-            let is_empty = !has_more && message.text().trim().is_empty();
-            if is_empty { Vec::new() } else { vec![said] }
+            vec![said]
         }
         Message::Tool { results } => results.iter().map(|told| result(told, names)).collect(),
     }

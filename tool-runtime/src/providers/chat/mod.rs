@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub(super) use assemble::Assembler;
-pub(super) use reply::{Call, Function, reply, reported};
+pub(super) use reply::{Call, reply, reported};
 pub(super) use request::{call, content, set_options, shown};
 
 use super::codec::Unreadable;

@@ -44,15 +44,8 @@ pub(in crate::providers) struct Call {
     pub(super) extra_content: Option<Value>,
 }
 
-impl Call {
-    /// The one call of a message, as it was told of before there could be more.
-    pub(in crate::providers) fn only(function: Function) -> Self {
-        Self { index: Some(0), id: None, function: Some(function), extra_content: None }
-    }
-}
-
 #[derive(Default, Deserialize)]
-pub(in crate::providers) struct Function {
+pub(super) struct Function {
     pub(super) name: Option<String>,
     pub(super) arguments: Option<Value>,
 }

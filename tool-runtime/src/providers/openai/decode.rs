@@ -1,12 +1,13 @@
 //! What OpenAI's models say, and those of servers that speak as it does: content that is null or left
 //! out, refusals, and reasoning under several names.
 
-use serde::Deserialize;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 use crate::message::{AssistantPart, Reasoning};
 use crate::models::{Delta, Deltas};
-use crate::providers::chat::{Call, Function, Speech};
+use crate::providers::chat::{Call, Speech};
 
 /// Whose reasoning it is. Servers that tell of it spell it like this API, so any of them may read it.
 pub(super) const REASONING_OF: &str = "chat-completions";
@@ -27,7 +28,8 @@ pub(super) struct Said {
     reasoning_details: Option<Vec<Map<String, Value>>>,
     tool_calls: Option<Vec<Call>>,
     /// A call, as servers tell of it that are as old as functions.
-    function_call: Option<Function>,
+    #[serde(default, deserialize_with = "only")]
+    function_call: Option<Call>,
 }
 
 #[derive(Deserialize)]
@@ -113,7 +115,7 @@ impl Speech for Spoken {
         }
         let mut calls = said.tool_calls.unwrap_or_default();
         if calls.is_empty() {
-            calls.extend(said.function_call.map(Call::only));
+            calls.extend(said.function_call);
         }
         calls
     }
@@ -141,6 +143,13 @@ impl Speech for Spoken {
         let texts = [self.text, self.refusal].into_iter().filter(|text| !text.is_empty());
         thought.into_iter().chain(texts.map(|text| AssistantPart::Text { text })).collect()
     }
+}
+
+/// The one call of a message, as it was told of before there could be more.
+fn only<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Call>, D::Error> {
+    let function = Option::<Value>::deserialize(deserializer)?;
+    let call = |function| serde_json::from_value(json!({ "index": 0, "function": function }));
+    function.map(call).transpose().map_err(D::Error::custom)
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ mod tools;
 use std::fs;
 
 use corpus::{Case, files};
+use proptest::collection::vec;
+use proptest::prelude::{Strategy, prop_assert_eq, proptest};
+use proptest::sample::select;
 use tool_runtime::ToolDefinition;
 use tool_runtime::drivers::text::{Extracted, Formats, Offered, TextStream, extract};
 
@@ -117,10 +120,65 @@ fn what_is_shown_early_is_all_that_can_be() {
         ("Act", ""),
         ("ually, ", "\nActually,"),
         ("<tool_call>\n{\"name\": \"nobody", ""),
-        ("\", \"", ""),
-        ("arguments\": {}}</tool_call>", ""),
+        // Nobody is called that.
+        ("\", \"", " <tool_call>\n{\"name\": \"nobody\", \""),
+        ("arguments\": {}}</tool_call>", "arguments\": {}}</tool_call>"),
     ] {
         assert_eq!(stream.push(piece).text, shown, "{piece}");
     }
     assert_eq!(stream.finish().calls, []);
+}
+
+/// What texts are made of that call nothing.
+const PIECES: [&str; 32] = [
+    "word ",
+    "\n",
+    "\n\n",
+    "  ",
+    "# Title\n",
+    "```rust\nfn main() {}\n```\n",
+    "```",
+    "`x`",
+    "`",
+    "[1, 2]",
+    "[a](b)",
+    "{\"a\": 1}",
+    "{",
+    "}",
+    "<b>",
+    "a < b",
+    "Action",
+    "Action:",
+    "Thought: so\n",
+    "get_weather",
+    "{\"name\": \"Ann\", \"age\": 3}\n",
+    "| a | b |\n",
+    "<tool",
+    "[TOOL",
+    "> said\n",
+    "é",
+    "function=",
+    "</p>",
+    "</tool_call>",
+    "Observation: sun\n",
+    "<function=",
+    "<|",
+];
+
+fn text_without_calls() -> impl Strategy<Value = String> {
+    vec(select(PIECES.as_slice()), 0..40).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #[test]
+    fn text_without_calls_is_returned_as_it_came(text in text_without_calls(), length in 1..9_usize) {
+        let tools = tools::all();
+        let offered = offered(&tools);
+        let read = extract(&text, &offered);
+        prop_assert_eq!(&read.calls, &[]);
+        prop_assert_eq!(&read.text, &text);
+        let chars: Vec<_> = text.chars().collect();
+        let pieces: Vec<String> = chars.chunks(length).map(|piece| piece.iter().collect()).collect();
+        prop_assert_eq!(laws::in_pieces(&read, pieces.iter().map(String::as_str), &offered), None);
+    }
 }

@@ -66,7 +66,8 @@ impl Case {
                 remains.pop();
             }
             let is_text = case.calls.is_empty() && case.thought.is_empty();
-            case.remains.get_or_insert_with(|| if is_text { case.text.clone() } else { String::new() });
+            case.remains
+                .get_or_insert_with(|| if is_text { case.text.clone() } else { String::new() });
         }
         cases
     }

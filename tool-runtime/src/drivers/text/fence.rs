@@ -89,10 +89,25 @@ fn may_hold_calls(
     let is_opened = || formats.openers.formats(text, hit).next().is_some();
     let is_begun = || !body.is_end && formats.openers.held(text, 0, true) == 0;
     let may = match text.starts_with(['{', '[']) {
-        true => may_be_call(text, offered) || is_marked(formats, text),
+        true => {
+            may_be_call(text, offered)
+                || is_marked(formats, text)
+                || may_be_python(text, offered, body.is_end)
+        }
         false => PYTHON.contains(&info) || is_opened() || is_begun(),
     };
     if may { Ok(()) } else { Err(Miss::Text) }
+}
+
+/// Whether a list begins with the call of a tool that is offered.
+fn may_be_python(text: &str, offered: &Offered<'_>, is_end: bool) -> bool {
+    let Some(inner) = text.strip_prefix('[').map(str::trim_start) else { return false };
+    let rest = inner.trim_start_matches(|c: char| c.is_alphanumeric() || "_-./".contains(c));
+    let name = inner.get(..inner.len() - rest.len()).unwrap_or_default();
+    match rest.is_empty() {
+        true => !is_end,
+        false => rest.starts_with('(') && offered.find(name).is_some(),
+    }
 }
 
 fn is_marked(formats: &Formats, text: &str) -> bool {
@@ -155,9 +170,10 @@ fn body_calls(
     while at < body.len() {
         let rest = body.get(at..)?;
         let hit = Hit { at, begins_line: true };
-        let found = formats.openers.formats(body, hit).find_map(|format| {
-            formats.get(format)?.read(Rest::new(rest, true), offered).ok()
-        });
+        let found = formats
+            .openers
+            .formats(body, hit)
+            .find_map(|format| formats.get(format)?.read(Rest::new(rest, true), offered).ok());
         at += match found {
             Some(Found::Calls { calls: more, end }) if end > 0 => {
                 calls.extend(more);

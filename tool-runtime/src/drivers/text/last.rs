@@ -7,9 +7,14 @@ use crate::message::ToolCall;
 
 #[derive(Debug)]
 pub(super) enum Last {
-    Calls { calls: Vec<ToolCall>, end: usize },
+    Calls {
+        calls: Vec<ToolCall>,
+        end: usize,
+    },
     /// The text goes on: up to here it is text.
-    Text { end: usize },
+    Text {
+        end: usize,
+    },
 }
 
 /// What stands at `at`, and all that follows.
@@ -31,6 +36,10 @@ pub(super) fn read(
             }
             Err(Miss::More) => return Err(Miss::More),
             Err(miss) if calls.is_empty() => return Err(miss),
+            // More of the kind may be on its way.
+            Err(_) if !is_end && formats.openers.held(text, at, true) == at => {
+                return Err(Miss::More);
+            }
             _ => return Ok(Last::Text { end }),
         }
         at = skip_stops(text, end, is_end)?;

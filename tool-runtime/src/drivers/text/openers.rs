@@ -98,10 +98,11 @@ impl Openers {
     }
 
     fn marker(&self, text: &str, at: usize, byte: u8, from: usize) -> Option<Hit> {
-        let starts = self.markers.iter().filter(|marker| marker.trigger == byte).filter_map(|marker| {
-            let start = at.checked_sub(marker.offset).filter(|start| *start >= from)?;
-            text.get(start..)?.starts_with(marker.word).then_some(start)
-        });
+        let starts =
+            self.markers.iter().filter(|marker| marker.trigger == byte).filter_map(|marker| {
+                let start = at.checked_sub(marker.offset).filter(|start| *start >= from)?;
+                text.get(start..)?.starts_with(marker.word).then_some(start)
+            });
         Some(Hit { at: starts.min()?, begins_line: false })
     }
 
@@ -126,7 +127,8 @@ impl Openers {
         let markers = self.markers.iter().map(|marker| (marker.word, marker.format));
         let lines = self.lines.iter().copied().filter(|_| hit.begins_line);
         let all = markers.chain(lines).filter(|(word, _)| rest.starts_with(word));
-        let mut found: Vec<_> = all.map(|(word, format)| (usize::MAX - word.len(), format)).collect();
+        let mut found: Vec<_> =
+            all.map(|(word, format)| (usize::MAX - word.len(), format)).collect();
         found.sort_unstable();
         found.dedup_by_key(|(_, format)| *format);
         found.into_iter().map(|(_, format)| format)
@@ -135,7 +137,8 @@ impl Openers {
     /// From where on a text that goes on may turn out to hold an opener; its length if nowhere.
     pub(super) fn held(&self, text: &str, from: usize, is_line: bool) -> usize {
         let longest = from.max(text.len().saturating_sub(LONGEST));
-        let tail = (longest..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
+        let tail =
+            (longest..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
         let starts = || (tail..text.len()).filter(|at| text.is_char_boundary(*at));
         let is_begun = |at: &usize| {
             let rest = text.get(*at..).unwrap_or_default();

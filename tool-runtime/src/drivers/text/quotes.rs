@@ -22,7 +22,8 @@ impl Quotes {
             }
         }
         self.at = at;
-        let is_quotation = text.get(self.line..).is_some_and(|line| line.trim_start_matches(' ').starts_with('>'));
+        let is_quotation =
+            text.get(self.line..).is_some_and(|line| line.trim_start_matches(' ').starts_with('>'));
         let last = text.get(..at).and_then(|before| before.chars().next_back());
         self.ticks % 2 == 1 || is_quotation || last.is_some_and(|c| "\"'“‘«„".contains(c))
     }

@@ -57,11 +57,7 @@ impl Format for Glm {
 
 /// What stands before `end`, and past it: the first one with one of `next` behind it. None where the text
 /// was cut before.
-fn up_to<'t>(
-    cursor: &mut Cursor<'t>,
-    end: &str,
-    next: &[&str],
-) -> Result<Option<&'t str>, Miss> {
+fn up_to<'t>(cursor: &mut Cursor<'t>, end: &str, next: &[&str]) -> Result<Option<&'t str>, Miss> {
     let rest = cursor.rest();
     let mut from = 0;
     while let Some(at) = rest.get(from..).and_then(|rest| rest.find(end)) {

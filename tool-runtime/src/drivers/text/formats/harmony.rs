@@ -46,7 +46,9 @@ impl Format for Harmony {
             let body = cursor.rest();
             let length = match closed(body, 0).filter(|_| body.starts_with(['{', '['])) {
                 Some(length) => length,
-                None if rest.is_end => ENDS.iter().filter_map(|end| body.find(end)).min().unwrap_or(body.len()),
+                None if rest.is_end => {
+                    ENDS.iter().filter_map(|end| body.find(end)).min().unwrap_or(body.len())
+                }
                 None => return Err(Miss::More),
             };
             let arguments = match body.get(..length).unwrap_or_default() {

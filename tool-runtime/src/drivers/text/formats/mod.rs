@@ -11,10 +11,12 @@ mod glm;
 mod harmony;
 mod hermes;
 mod kimi_k2;
+mod kimi_k3;
 mod lfm2;
 mod llama;
 mod minimax_m1;
 mod minimax_m2;
+mod minimax_m3;
 mod mistral;
 mod nemotron;
 mod olmo3;
@@ -46,9 +48,11 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(deepseek::DEEPSEEK),
         Arc::new(dsml::DSML),
         Arc::new(kimi_k2::KIMI_K2),
+        Arc::new(kimi_k3::KimiK3),
         Arc::new(harmony::Harmony),
         Arc::new(minimax_m1::MINIMAX_M1),
         Arc::new(minimax_m2::MINIMAX_M2),
+        Arc::new(minimax_m3::MinimaxM3),
         Arc::new(gemma::GEMMA4),
         Arc::new(gemma::FUNCTION_GEMMA),
         Arc::new(anthropic::ANTHROPIC),

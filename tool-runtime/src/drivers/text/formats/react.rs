@@ -14,7 +14,8 @@ const ACTION: &[&str] = &["Action:", "### Action:", "**Action:**", "**Action**:"
 const INPUT: &[&str] =
     &["Action Input:", "**Action Input:**", "**Action Input**:", "### Action Input:", "Input:"];
 /// What follows when the model plays both sides.
-const MADE_UP: &[&str] = &["Observation:", "**Observation", "### Observation", "Thought:", "Final Answer:", "Answer:"];
+const MADE_UP: &[&str] =
+    &["Observation:", "**Observation", "### Observation", "Thought:", "Final Answer:", "Answer:"];
 
 #[derive(Debug)]
 pub(super) struct React;
@@ -127,7 +128,8 @@ fn lines(cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Mis
     };
     cursor.skip(line.len());
     let words = line.trim();
-    let quoted = ["'", "\"", "`"].iter().find_map(|quote| words.strip_prefix(quote)?.strip_suffix(quote));
+    let quoted =
+        ["'", "\"", "`"].iter().find_map(|quote| words.strip_prefix(quote)?.strip_suffix(quote));
     let words = quoted.unwrap_or(words);
     let arguments = match only_argument(tool) {
         _ if words.starts_with(['{', '[']) => words.to_owned(),

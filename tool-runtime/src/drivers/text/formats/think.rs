@@ -55,7 +55,11 @@ pub(super) struct End;
 
 pub(super) const END: End = End;
 
-const ENDS: &[Opener] = &[Opener::Marker("</think>"), Opener::Marker("[/THINK]")];
+const ENDS: &[Opener] = &[
+    Opener::Marker("</think>"),
+    Opener::Marker("[/THINK]"),
+    Opener::Marker("<|close|>think<|sep|>"),
+];
 
 impl Format for End {
     fn name(&self) -> &str {

@@ -11,11 +11,12 @@ use crate::tool::ToolDefinition;
 pub(in crate::drivers::text) struct Typed<'d> {
     tool: &'d ToolDefinition,
     json: String,
+    is_cut: bool,
 }
 
 impl<'d> Typed<'d> {
     pub(in crate::drivers::text) fn new(tool: &'d ToolDefinition) -> Self {
-        Self { tool, json: "{".to_owned() }
+        Self { tool, json: "{".to_owned(), is_cut: false }
     }
 
     fn key(&mut self, key: &str) {
@@ -46,11 +47,15 @@ impl<'d> Typed<'d> {
     pub(in crate::drivers::text) fn cut(&mut self, key: &str, text: &str) {
         let json = typed(self.tool.parameters.as_value(), key, text);
         self.json(key, json.strip_suffix('"').unwrap_or(&json));
+        self.is_cut = true;
     }
 
     pub(in crate::drivers::text) fn finish(mut self, is_whole: bool) -> String {
-        if is_whole {
-            self.json.push('}');
+        match is_whole {
+            true => self.json.push('}'),
+            // The last value is there in full: a number shows that by the blank behind it.
+            false if !self.is_cut => self.json.push(' '),
+            false => {}
         }
         self.json
     }

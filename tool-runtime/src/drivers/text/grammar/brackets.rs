@@ -43,7 +43,9 @@ fn string_end(text: &str, at: usize) -> Option<usize> {
     let quote = text.as_bytes().get(at)?;
     for triple in ["\"\"\"", "'''"] {
         let inner = text.get(at..)?.strip_prefix(triple);
-        if let Some(end) = inner.and_then(|inner| memchr::memmem::find(inner.as_bytes(), triple.as_bytes())) {
+        if let Some(end) =
+            inner.and_then(|inner| memchr::memmem::find(inner.as_bytes(), triple.as_bytes()))
+        {
             return Some(at + end + 6);
         }
     }

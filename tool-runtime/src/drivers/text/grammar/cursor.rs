@@ -46,7 +46,8 @@ impl<'t> Cursor<'t> {
     /// Takes one of these, if one is next: the longest.
     pub(in crate::drivers::text) fn take(&mut self, tokens: &[&str]) -> Result<bool, Miss> {
         let rest = self.rest();
-        if !self.is_end && tokens.iter().any(|token| token.len() > rest.len() && token.starts_with(rest))
+        if !self.is_end
+            && tokens.iter().any(|token| token.len() > rest.len() && token.starts_with(rest))
         {
             return Err(Miss::More);
         }

@@ -10,9 +10,8 @@ use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
 const NAMES: [&str; 6] = ["name", "tool", "tool_name", "function", "function_name", "action"];
-const ARGUMENTS: [&str; 8] = [
-    "arguments", "parameters", "args", "params", "input", "action_input", "tool_input", "kwargs",
-];
+const ARGUMENTS: [&str; 8] =
+    ["arguments", "parameters", "args", "params", "input", "action_input", "tool_input", "kwargs"];
 const LISTS: [&str; 3] = ["tool_calls", "function_calls", "calls"];
 /// What else a call may have.
 const BESIDE: [&str; 9] =
@@ -48,11 +47,14 @@ pub(in crate::drivers::text) fn may_be_call(text: &str, offered: &Offered<'_>) -
     }
     let members = Members::first_of(text);
     let Some(key) = members.keys().next() else { return true };
-    if LISTS.contains(&key) || key == "function" && !members.get(&["function"]).is_some_and(is_text) {
+    if LISTS.contains(&key) || key == "function" && !members.get(&["function"]).is_some_and(is_text)
+    {
         return true;
     }
     let is_known = NAMES.contains(&key) || ARGUMENTS.contains(&key) || BESIDE.contains(&key);
-    is_known && (!NAMES.contains(&key) || members.get(&NAMES).is_none_or(|name| may_be_name(name, offered)))
+    is_known
+        && (!NAMES.contains(&key)
+            || members.get(&NAMES).is_none_or(|name| may_be_name(name, offered)))
 }
 
 fn is_text(value: &str) -> bool {
@@ -75,7 +77,8 @@ fn read(
     if let Some(list) = text.strip_prefix('[') {
         let mut at = 0;
         loop {
-            at = list.len() - list.get(at..)?.trim_start_matches([' ', '\n', '\r', '\t', ',']).len();
+            at =
+                list.len() - list.get(at..)?.trim_start_matches([' ', '\n', '\r', '\t', ',']).len();
             if matches!(list.as_bytes().get(at), None | Some(b']')) {
                 return Some(());
             }

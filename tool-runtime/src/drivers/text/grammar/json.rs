@@ -1,7 +1,7 @@
 //! A marker, and JSON behind it.
 
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
-use super::{Cursor, Strictness, calls_of, closed};
+use super::{Cursor, Strictness, calls_of, closed, may_be_call};
 
 /// A format whose calls are objects, or lists of them, behind an opener.
 #[derive(Debug)]
@@ -57,6 +57,7 @@ pub(in crate::drivers::text) fn read_json(
         let rest = cursor.rest();
         let (body, is_whole) = match closed(rest, 0) {
             Some(end) => (rest.get(..end).unwrap_or_default(), true),
+            None if !may_be_call(rest, offered) => return Err(Miss::Text),
             None if !cursor.is_end => return Err(Miss::More),
             None => (up_to(rest, ends), false),
         };

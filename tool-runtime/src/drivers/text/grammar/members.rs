@@ -46,9 +46,8 @@ impl<'t> Members<'t> {
 
     fn read(&mut self, most: usize) -> Option<bool> {
         let text = self.text;
-        let next = |at: usize| -> Option<usize> {
-            Some(text.len() - text.get(at..)?.trim_start().len())
-        };
+        let next =
+            |at: usize| -> Option<usize> { Some(text.len() - text.get(at..)?.trim_start().len()) };
         let mut at = 1;
         while self.found.len() < most {
             at = next(at)?;

@@ -62,6 +62,10 @@ impl Named {
         let tool = tool.ok_or(Miss::Text)?;
         cursor.skip_blanks();
         cursor.is_done()?;
+        // Some of Mistral's templates give the call's id.
+        if cursor.take(&["[CALL_ID]"])? {
+            cursor.name()?;
+        }
         if !self.between.is_empty() {
             cursor.take_all(self.between)?;
         }

@@ -147,7 +147,8 @@ fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, Miss> {
         Err(_) => {}
     }
     *cursor = start;
-    let members = tool.parameters.as_value().get("properties").and_then(|members| members.as_object());
+    let members =
+        tool.parameters.as_value().get("properties").and_then(|members| members.as_object());
     match members.filter(|members| members.len() == 1).and_then(|members| members.keys().next()) {
         Some(only) => Ok(only.clone()),
         None => Err(Miss::Broken),

@@ -154,8 +154,12 @@ impl Tagged {
                 || after.take(self.argument)?
                 || after.take(self.around_ends)?;
             if is_end {
-                cursor.skip(behind);
-                return Ok(rest.get(..at));
+                let value = rest.get(..at).unwrap_or_default();
+                // Where an argument begins on a line of its own, the end tag before it is missing.
+                let next = |begin: &&str| value.find(&format!("\n{begin}"));
+                let missing = self.argument.iter().filter_map(|begin| next(&begin)).min();
+                cursor.skip(missing.map_or(behind, |at| at + 1));
+                return Ok(Some(missing.map_or(value, |at| value.get(..=at).unwrap_or(value))));
             }
             from = behind;
         }

@@ -50,7 +50,8 @@ fn allows_text(root: &Value, schema: &Value, depth: usize) -> bool {
     if let Some(only) = schema.get("const") {
         return only.is_string();
     }
-    let branches = ["anyOf", "oneOf", "allOf"].iter().filter_map(|word| schema.get(word)?.as_array());
+    let branches =
+        ["anyOf", "oneOf", "allOf"].iter().filter_map(|word| schema.get(word)?.as_array());
     branches.flatten().any(|branch| allows_text(root, branch, depth))
 }
 

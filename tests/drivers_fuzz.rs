@@ -1,17 +1,20 @@
 //! Texts with calls that nobody thought of: cases changed at random hold to the laws that all texts hold
 //! to. Run as `repair_fuzz` is: `FUZZ_SECONDS=600 cargo test --release -p tool-tests --test drivers_fuzz`.
 
+#[expect(dead_code, reason = "only the texts are wanted here")]
 #[path = "drivers/corpus.rs"]
 mod cases;
 #[expect(dead_code, reason = "only the texts are wanted here")]
 #[path = "support/corpus.rs"]
 mod corpus;
+#[expect(dead_code, reason = "no schemas are drawn here")]
 #[path = "schema_check/draw.rs"]
 mod draw;
 #[path = "fuzz/drive.rs"]
 mod drive;
 #[path = "drivers/laws.rs"]
 mod laws;
+#[expect(dead_code, reason = "the texts that are changed are others")]
 #[path = "fuzz/mangle.rs"]
 mod mangle;
 #[path = "drivers/tools.rs"]

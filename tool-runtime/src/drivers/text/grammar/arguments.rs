@@ -43,11 +43,16 @@ impl<'d> Typed<'d> {
         self.json(key, &typed(self.tool.parameters.as_value(), key, text));
     }
 
-    /// The same, of a text that was cut off.
+    /// A value that is JSON, or nearly, and was cut off.
+    pub(in crate::drivers::text) fn cut_json(&mut self, key: &str, json: &str) {
+        self.json(key, json);
+        self.is_cut = true;
+    }
+
+    /// A value whose type is for the schema to say, and that was cut off.
     pub(in crate::drivers::text) fn cut(&mut self, key: &str, text: &str) {
         let json = typed(self.tool.parameters.as_value(), key, text);
-        self.json(key, json.strip_suffix('"').unwrap_or(&json));
-        self.is_cut = true;
+        self.cut_json(key, json.strip_suffix('"').unwrap_or(&json));
     }
 
     pub(in crate::drivers::text) fn finish(mut self, is_whole: bool) -> String {

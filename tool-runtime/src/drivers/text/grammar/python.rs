@@ -122,7 +122,7 @@ fn arguments(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, M
             Some(end) => typed.json(&key, rest.get(..end).unwrap_or_default().trim()),
             None if !cursor.is_end => return Err(Miss::More),
             None => {
-                typed.json(&key, rest.trim_end());
+                typed.cut_json(&key, rest.trim_end());
                 cursor.skip(rest.len());
                 return Ok(typed.finish(false));
             }

@@ -14,7 +14,7 @@ use std::fs;
 
 use corpus::{Case, files};
 use proptest::collection::vec;
-use proptest::prelude::{Strategy, prop_assert_eq, proptest};
+use proptest::prelude::{ProptestConfig, Strategy, prop_assert_eq, proptest};
 use proptest::sample::select;
 use tool_runtime::ToolDefinition;
 use tool_runtime::drivers::text::{Extracted, Formats, Offered, TextStream, extract};
@@ -170,6 +170,8 @@ fn text_without_calls() -> impl Strategy<Value = String> {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn text_without_calls_is_returned_as_it_came(text in text_without_calls(), length in 1..9_usize) {
         let tools = tools::all();

@@ -90,7 +90,7 @@ fn may_hold_calls(
     let is_begun = || !body.is_end && formats.openers.held(text, 0, true) == 0;
     let may = match text.starts_with(['{', '[']) {
         true => {
-            may_be_call(text, offered)
+            may_be_call(text, offered, Strictness::Bare)
                 || is_marked(formats, text)
                 || may_be_python(text, offered, body.is_end)
         }

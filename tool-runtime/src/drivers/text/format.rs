@@ -127,6 +127,8 @@ pub enum Found {
     Thought {
         /// Where the markup ends.
         end: usize,
+        /// What should have begun it. Where that is in the text, nothing ends here.
+        opener: &'static str,
     },
 }
 

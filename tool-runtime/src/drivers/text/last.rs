@@ -34,7 +34,7 @@ pub(super) fn read(
                 calls.extend(more);
                 end = at + length;
             }
-            Err(Miss::More) => return Err(Miss::More),
+            Err(Miss::More) if !is_end => return Err(Miss::More),
             Err(miss) if calls.is_empty() => return Err(miss),
             // More of the kind may be on its way.
             Err(_) if !is_end && formats.openers.held(text, at, true) == at => {
@@ -80,9 +80,10 @@ fn one(
     for format in formats.openers.formats(text, Hit { at, begins_line: true }) {
         let Some(format) = formats.get(format).filter(|format| format.is_last()) else { continue };
         match format.read(rest, offered) {
-            Err(Miss::Text) => {}
+            Err(Miss::More) if !is_end => return Err(Miss::More),
             Err(Miss::Broken) => miss = Miss::Broken,
-            told => return told,
+            Err(_) => {}
+            found => return found,
         }
     }
     Err(miss)

@@ -175,9 +175,9 @@ impl Scan {
                 };
                 match format.read(rest, offered) {
                     Ok(found) => return self.take(found, text, is_end),
-                    Err(Miss::Text) => {}
+                    Err(Miss::More) if !is_end => return Err(Miss::More),
                     Err(Miss::Broken) => miss = Miss::Broken,
-                    Err(Miss::More) => return Err(Miss::More),
+                    Err(_) => {}
                 }
             }
         }
@@ -192,8 +192,9 @@ impl Scan {
                     self.show(text, end);
                     return Ok(());
                 }
-                Err(Miss::Text) => {}
-                Err(other) => return Err(other),
+                Err(Miss::More) if !is_end => return Err(Miss::More),
+                Err(Miss::Broken) => miss = Miss::Broken,
+                Err(_) => {}
             }
             // Whether it is a fence shows at the end of the line.
             if Fence::of(rest.text).is_some() && !is_end && !rest.text.contains('\n') {
@@ -223,12 +224,15 @@ impl Scan {
                 self.hide(begin + end, true);
                 self.mode = Mode::Channel { is_shown, closers, stops };
             }
-            Found::Thought { end } => {
-                if self.has_thought {
+            Found::Thought { end, opener } => {
+                let before = text.get(..begin).unwrap_or_default();
+                // Looked for once: what ended nothing the first time doesn't the next.
+                if self.has_thought || before.contains(opener) {
+                    self.has_thought = true;
                     return Err(Miss::Text);
                 }
                 self.has_thought = true;
-                self.reasoning.push_str(text.get(..begin).unwrap_or_default());
+                self.reasoning.push_str(before);
                 self.shown = Shown::default();
                 self.calls.clear();
                 self.hide(begin + end, true);

@@ -29,7 +29,7 @@ impl Format for Bare {
         let mut end = 0;
         while cursor.rest().starts_with(['{', '[']) {
             let rest = cursor.rest();
-            if !may_be_call(rest, offered) {
+            if !may_be_call(rest, offered, Strictness::Bare) {
                 break;
             }
             let length = match closed(rest, 0) {
@@ -38,9 +38,7 @@ impl Format for Bare {
                 None => return Err(Miss::More),
             };
             let body = rest.get(..length).unwrap_or_default();
-            // One that is damaged may end later than it seems.
-            let read = calls_of(body, offered, Strictness::Bare);
-            let Some(more) = read else {
+            let Some(more) = calls_of(body, offered, Strictness::Bare) else {
                 if calls.is_empty() {
                     return Err(Miss::Broken);
                 }
@@ -48,6 +46,8 @@ impl Format for Bare {
             };
             calls.extend(more);
             cursor.skip(length);
+            // More closers than openers: what they close is whole all the same.
+            cursor.take_behind(&["}"])?;
             end = cursor.at;
             cursor.take_all(&[",", ";"])?;
             if cursor.is_done()? {

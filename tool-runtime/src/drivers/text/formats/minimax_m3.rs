@@ -58,6 +58,7 @@ fn tag<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
     }
     match cursor.head('>') {
         Err(Miss::Text) => Ok(None),
+        Err(_) if cursor.is_end => Ok(None),
         head => head.map(Some),
     }
 }

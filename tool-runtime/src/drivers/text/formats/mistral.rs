@@ -16,6 +16,6 @@ pub(super) const NAMED: Named = Named {
     name: "mistral_named",
     openers: OPENERS,
     begins: &["[TOOL_CALLS]"],
-    between: &["[ARGS]"],
+    between: &["[ARGS]", ""],
     ends: &["[/TOOL_CALLS]"],
 };

@@ -55,10 +55,11 @@ pub(super) struct End;
 
 pub(super) const END: End = End;
 
-const ENDS: &[Opener] = &[
-    Opener::Marker("</think>"),
-    Opener::Marker("[/THINK]"),
-    Opener::Marker("<|close|>think<|sep|>"),
+/// Each with what should have begun it.
+const PAIRS: [(&str, &str); 3] = [
+    ("</think>", "<think>"),
+    ("[/THINK]", "[THINK]"),
+    ("<|close|>think<|sep|>", "<|open|>think<|sep|>"),
 ];
 
 impl Format for End {
@@ -67,11 +68,16 @@ impl Format for End {
     }
 
     fn openers(&self) -> &[Opener] {
-        ENDS
+        &[
+            Opener::Marker("</think>"),
+            Opener::Marker("[/THINK]"),
+            Opener::Marker("<|close|>think<|sep|>"),
+        ]
     }
 
     fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {
-        let end = ENDS.iter().map(Opener::word).find(|word| rest.text.starts_with(word));
-        Ok(Found::Thought { end: end.ok_or(Miss::Text)?.len() })
+        let pair = PAIRS.iter().find(|(word, _)| rest.text.starts_with(word));
+        let (word, opener) = *pair.ok_or(Miss::Text)?;
+        Ok(Found::Thought { end: word.len(), opener })
     }
 }

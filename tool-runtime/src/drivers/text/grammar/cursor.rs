@@ -69,6 +69,15 @@ impl<'t> Cursor<'t> {
         }
     }
 
+    /// The same, and stays where it is where none follows.
+    pub(in crate::drivers::text) fn take_behind(&mut self, tokens: &[&str]) -> Result<(), Miss> {
+        let start = self.at;
+        let any = self.take_all(tokens)?;
+        let taken = if any { self.since(start).trim_end().len() } else { 0 };
+        self.at = start + taken;
+        Ok(())
+    }
+
     /// Takes what stands before `end`, and that: a name, or the head of a tag.
     pub(in crate::drivers::text) fn head(&mut self, end: char) -> Result<&'t str, Miss> {
         let rest = self.rest();
@@ -77,7 +86,8 @@ impl<'t> Cursor<'t> {
                 self.skip(at + end.len_utf8());
                 Ok(rest.get(..at).unwrap_or_default())
             }
-            None if !self.is_end && rest.len() < LONGEST_HEAD => Err(Miss::More),
+            // Also where no more will come: it was cut off.
+            None if rest.len() < LONGEST_HEAD => Err(Miss::More),
             _ => Err(Miss::Text),
         }
     }

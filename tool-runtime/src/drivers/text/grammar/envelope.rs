@@ -40,21 +40,23 @@ pub(in crate::drivers::text) fn calls_of(
 }
 
 /// Whether the object or list that `text` begins with may still be a call: told by its first member.
-pub(in crate::drivers::text) fn may_be_call(text: &str, offered: &Offered<'_>) -> bool {
+pub(in crate::drivers::text) fn may_be_call(
+    text: &str,
+    offered: &Offered<'_>,
+    strictness: Strictness,
+) -> bool {
     let text = text.trim_start_matches(['[', ' ', '\n', '\r', '\t']);
     if !text.starts_with('{') {
         return text.is_empty();
     }
     let members = Members::first_of(text);
-    let Some(key) = members.keys().next() else { return true };
-    if LISTS.contains(&key) || key == "function" && !members.get(&["function"]).is_some_and(is_text)
-    {
-        return true;
+    let Some((key, value)) = members.first() else { return true };
+    match key {
+        // A function may be an object.
+        _ if NAMES.contains(&key) && is_text(value) => may_be_name(value, offered),
+        _ if strictness == Strictness::Marked || LISTS.contains(&key) => true,
+        _ => NAMES.contains(&key) || ARGUMENTS.contains(&key) || BESIDE.contains(&key),
     }
-    let is_known = NAMES.contains(&key) || ARGUMENTS.contains(&key) || BESIDE.contains(&key);
-    is_known
-        && (!NAMES.contains(&key)
-            || members.get(&NAMES).is_none_or(|name| may_be_name(name, offered)))
 }
 
 fn is_text(value: &str) -> bool {
@@ -62,8 +64,7 @@ fn is_text(value: &str) -> bool {
 }
 
 fn may_be_name(name: &str, offered: &Offered<'_>) -> bool {
-    let is_whole = name.len() > 1 && is_text(name) && closed(name, 0).is_some();
-    !is_whole || offered.find(name.trim_matches(['"', '\''])).is_some()
+    closed(name, 0).is_none() || offered.find(name.trim_matches(['"', '\''])).is_some()
 }
 
 fn read(
@@ -121,8 +122,8 @@ fn call_of(
     let arguments = match place {
         Some(place) => arguments(members, place.start, place.end, tool)?,
         // Cut before they began; what is not there can't be taken for whole.
-        None if !members.is_whole => "{".to_owned(),
-        None if strictness == Strictness::Marked => "{}".to_owned(),
+        None if closed(members.text, 0).is_none() => "{".to_owned(),
+        None if strictness == Strictness::Marked && members.is_whole => "{}".to_owned(),
         None => return None,
     };
     offered.call(&tool.name, arguments)

@@ -55,9 +55,14 @@ pub(in crate::drivers::text) fn read_json(
             break;
         }
         let rest = cursor.rest();
+        if !may_be_call(rest, offered, Strictness::Marked) {
+            match calls.is_empty() {
+                true => return Err(Miss::Text),
+                false => break,
+            }
+        }
         let (body, is_whole) = match closed(rest, 0) {
             Some(end) => (rest.get(..end).unwrap_or_default(), true),
-            None if !may_be_call(rest, offered) => return Err(Miss::Text),
             None if !cursor.is_end => return Err(Miss::More),
             None => (up_to(rest, ends), false),
         };
@@ -67,6 +72,10 @@ pub(in crate::drivers::text) fn read_json(
             None => break,
         }
         cursor.skip(body.len());
+        if is_whole {
+            // More closers than openers: what they close is whole all the same.
+            cursor.take_behind(&["}"])?;
+        }
         end = cursor.at;
         if !is_whole {
             cursor.take_all(ends)?;

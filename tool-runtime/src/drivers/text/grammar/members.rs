@@ -34,6 +34,11 @@ impl<'t> Members<'t> {
         self.found.iter().map(|(key, _)| *key)
     }
 
+    pub(super) fn first(&self) -> Option<(&'t str, &'t str)> {
+        let (key, place) = self.found.first()?;
+        Some((key, self.text.get(place.clone())?))
+    }
+
     /// Where the value of the first member that is called so stands.
     pub(super) fn place(&self, names: &[&str]) -> Option<Range<usize>> {
         let is = |(key, _): &&(&str, Range<usize>)| names.contains(key);

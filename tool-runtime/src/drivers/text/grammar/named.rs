@@ -3,6 +3,7 @@
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 use super::json::{markers, up_to};
 use super::{Cursor, closed};
+use crate::message::ToolCall;
 
 /// A format whose calls are a name and an object.
 #[derive(Debug)]
@@ -11,7 +12,7 @@ pub(in crate::drivers::text) struct Named {
     pub(in crate::drivers::text) openers: &'static [Opener],
     /// What begins one call after another, and may be behind the opener too.
     pub(in crate::drivers::text) begins: &'static [&'static str],
-    /// What stands between name and object; where there is nothing, the object follows at once.
+    /// What stands between name and object: an empty one where there need be nothing.
     pub(in crate::drivers::text) between: &'static [&'static str],
     /// What may stand behind the object.
     pub(in crate::drivers::text) ends: &'static [&'static str],
@@ -51,11 +52,7 @@ impl Format for Named {
 }
 
 impl Named {
-    fn call(
-        &self,
-        cursor: &mut Cursor<'_>,
-        offered: &Offered<'_>,
-    ) -> Result<crate::message::ToolCall, Miss> {
+    fn call(&self, cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Miss> {
         let name = cursor.name()?;
         // Kimi counts its calls behind the name.
         let tool = offered.find(name).or_else(|| offered.find(name.rsplit_once(':')?.0));
@@ -66,8 +63,8 @@ impl Named {
         if cursor.take(&["[CALL_ID]"])? {
             cursor.name()?;
         }
-        if !self.between.is_empty() {
-            cursor.take_all(self.between)?;
+        if !cursor.is_done()? && !cursor.take(self.between)? {
+            return Err(Miss::Text);
         }
         cursor.take_all(&["```json", "```"])?;
         if cursor.is_done()? {

@@ -114,7 +114,10 @@ impl Tagged {
                 return Err(if is_cut { Miss::More } else { Miss::Broken });
             }
             let head = match cursor.head('>') {
-                Err(Miss::Text) if cursor.is_end => return Ok(typed.finish(false)),
+                Err(Miss::More) if cursor.is_end => {
+                    cursor.skip(cursor.rest().len());
+                    return Ok(typed.finish(false));
+                }
                 head => head?,
             };
             let (key, more) = self.named(head).ok_or(Miss::Broken)?;
@@ -143,7 +146,7 @@ impl Tagged {
                 let at = rest.get(from..)?.find(end)?;
                 Some((from + at, from + at + end.len()))
             };
-            let Some((at, behind)) = self.argument_ends.iter().filter_map(|end| next(&end)).min()
+            let Some((at, behind)) = self.argument_ends.iter().filter_map(|end| next(end)).min()
             else {
                 break;
             };
@@ -157,7 +160,7 @@ impl Tagged {
                 let value = rest.get(..at).unwrap_or_default();
                 // Where an argument begins on a line of its own, the end tag before it is missing.
                 let next = |begin: &&str| value.find(&format!("\n{begin}"));
-                let missing = self.argument.iter().filter_map(|begin| next(&begin)).min();
+                let missing = self.argument.iter().filter_map(|begin| next(begin)).min();
                 cursor.skip(missing.map_or(behind, |at| at + 1));
                 return Ok(Some(missing.map_or(value, |at| value.get(..=at).unwrap_or(value))));
             }

@@ -146,8 +146,7 @@ impl Tagged {
                 let at = rest.get(from..)?.find(end)?;
                 Some((from + at, from + at + end.len()))
             };
-            let Some((at, behind)) = self.argument_ends.iter().filter_map(|end| next(end)).min()
-            else {
+            let Some((at, behind)) = self.argument_ends.iter().filter_map(next).min() else {
                 break;
             };
             let mut after = Cursor { at: cursor.at + behind, ..*cursor };
@@ -160,7 +159,7 @@ impl Tagged {
                 let value = rest.get(..at).unwrap_or_default();
                 // Where an argument begins on a line of its own, the end tag before it is missing.
                 let next = |begin: &&str| value.find(&format!("\n{begin}"));
-                let missing = self.argument.iter().filter_map(|begin| next(begin)).min();
+                let missing = self.argument.iter().filter_map(next).min();
                 cursor.skip(missing.map_or(behind, |at| at + 1));
                 return Ok(Some(missing.map_or(value, |at| value.get(..=at).unwrap_or(value))));
             }

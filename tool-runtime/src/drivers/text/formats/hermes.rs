@@ -1,7 +1,8 @@
 //! `<tool_call>{"name": NAME, "arguments": OBJECT}</tool_call>`: Hermes, Qwen 2.5 and 3, Granite 4 and
-//! many others. Some put several objects into one tag, some write another tag than they were taught.
+//! many others. Some put several objects into one tag, some write another tag than they were taught; Granite
+//! 3 writes a list behind `<|tool_call|>` and no end.
 //!
-//! Source: vllm `hermes_tool_parser.py`, sglang `hermes_detector.py`, ollama `tools/tools_test.go`.
+//! Source: vllm `hermes_tool_parser.py` and `granite_tool_parser.py`, sglang `hermes_detector.py`, ollama `tools/tools_test.go`.
 
 use super::super::Opener;
 use super::super::grammar::Json;

@@ -46,7 +46,11 @@ impl Format for KimiK3 {
                     if cursor.is_done()? || cursor.take(&["<|close|>tools<|sep|>"])? {
                         break;
                     }
-                    match open(&mut cursor)?.filter(|head| head.starts_with("call ")) {
+                    let head = match open(&mut cursor) {
+                        Err(Miss::More) if cursor.is_end => None,
+                        head => head?,
+                    };
+                    match head.filter(|head| head.starts_with("call ")) {
                         Some(head) => calls.push(call(&mut cursor, head, offered)?),
                         None => {
                             cursor.at = end;
@@ -75,7 +79,8 @@ fn open<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
             cursor.skip(at + SEP.len());
             Ok(rest.get(..at))
         }
-        None if !cursor.is_end && rest.len() < LONGEST => Err(Miss::More),
+        // Also where no more will come: it was cut off.
+        None if rest.len() < LONGEST => Err(Miss::More),
         None => Ok(None),
     }
 }
@@ -98,13 +103,12 @@ fn call(cursor: &mut Cursor<'_>, head: &str, offered: &Offered<'_>) -> Result<To
         if cursor.take(&["<|close|>call<|sep|>"])? {
             break true;
         }
-        let head = match open(cursor)? {
-            Some(head) => head,
-            None if cursor.is_end && cursor.rest().find(SEP).is_none() => {
+        let head = match open(cursor) {
+            Err(Miss::More) if cursor.is_end => {
                 cursor.skip(cursor.rest().len());
                 break false;
             }
-            None => return Err(Miss::Broken),
+            head => head?.ok_or(Miss::Broken)?,
         };
         let key = attribute(head, "key").ok_or(Miss::Broken)?;
         let rest = cursor.rest();

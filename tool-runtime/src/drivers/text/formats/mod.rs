@@ -7,6 +7,7 @@ mod deepseek;
 mod dsml;
 mod functools;
 mod gemma;
+mod gigachat;
 mod glm;
 mod harmony;
 mod hermes;
@@ -23,6 +24,7 @@ mod olmo3;
 mod pythonic;
 mod qwen_xml;
 mod react;
+mod step3;
 mod think;
 
 use std::sync::Arc;
@@ -57,6 +59,8 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(gemma::FUNCTION_GEMMA),
         Arc::new(anthropic::ANTHROPIC),
         Arc::new(nemotron::NEMOTRON),
+        Arc::new(step3::STEP3),
+        Arc::new(gigachat::GIGACHAT),
         Arc::new(think::THINK),
         Arc::new(think::MISTRAL),
         Arc::new(think::GEMMA),

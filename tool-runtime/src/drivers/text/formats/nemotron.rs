@@ -1,7 +1,7 @@
 //! `<TOOLCALL>[{"name": NAME, "arguments": OBJECT}]</TOOLCALL>`: Nemotron. Beside it Command's action, whose
 //! keys are `tool_name` and `parameters`.
 //!
-//! Source: vllm `examples` of Nemotron's parser plugin; CohereForAI's chat template.
+//! Source: the parser plugin that Nemotron brings for vllm; transformers' tests of Cohere's chat template.
 
 use super::super::Opener;
 use super::super::grammar::Json;

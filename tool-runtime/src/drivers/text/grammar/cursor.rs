@@ -103,11 +103,8 @@ impl<'t> Cursor<'t> {
                 self.skip(end);
                 Ok(rest.get(..end).unwrap_or_default())
             }
-            None if !self.is_end && rest.len() < LONGEST_HEAD => Err(Miss::More),
-            None if self.is_end && !rest.is_empty() && rest.len() < LONGEST_HEAD => {
-                self.skip(rest.len());
-                Ok(rest)
-            }
+            // Of a name with which the text ends nobody knows whether it is all of it.
+            None if rest.len() < LONGEST_HEAD => Err(Miss::More),
             None => Err(Miss::Text),
         }
     }

@@ -3,7 +3,7 @@
 //! Of each opener one byte is looked for, a rare one. All of the formats here have `<` or `[` in theirs, or
 //! begin a line, so that three bytes are looked for at once.
 
-use std::iter;
+use std::{iter, vec};
 
 use memchr::{memchr_iter, memchr3, memrchr};
 
@@ -25,6 +25,28 @@ pub(super) struct Openers {
     lines: Vec<(&'static str, usize)>,
     /// The bytes that are looked for.
     triggers: Vec<u8>,
+    /// Bytes that follow one of them in some marker.
+    seconds: Bytes,
+    /// Bytes that something begins with, fences excepted.
+    firsts: Bytes,
+}
+
+/// A set of bytes.
+#[derive(Clone, Debug)]
+struct Bytes([bool; 256]);
+
+impl Bytes {
+    const NONE: Self = Self([false; 256]);
+
+    fn add(&mut self, byte: Option<u8>) {
+        if let Some(held) = byte.and_then(|byte| self.0.get_mut(usize::from(byte))) {
+            *held = true;
+        }
+    }
+
+    fn has(&self, byte: Option<&u8>) -> bool {
+        byte.and_then(|byte| self.0.get(usize::from(*byte))) == Some(&true)
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -46,9 +68,16 @@ pub(super) struct Hit {
 
 impl Openers {
     pub(super) fn new<'f>(formats: impl Iterator<Item = &'f dyn Format>) -> Self {
-        let mut openers = Self { markers: Vec::new(), lines: Vec::new(), triggers: vec![b'\n'] };
+        let mut openers = Self {
+            markers: Vec::new(),
+            lines: Vec::new(),
+            triggers: vec![b'\n'],
+            seconds: Bytes::NONE,
+            firsts: Bytes::NONE,
+        };
         for (format, found) in formats.enumerate() {
             for opener in found.openers() {
+                openers.firsts.add(opener.word().bytes().next());
                 match *opener {
                     Opener::Line(word) => openers.lines.push((word, format)),
                     Opener::Marker(word) => openers.mark(word, format),
@@ -65,6 +94,12 @@ impl Openers {
         if !self.triggers.contains(&trigger) {
             self.triggers.push(trigger);
         }
+        let second = word.as_bytes().get(offset + 1).copied();
+        if second.is_none() {
+            // Anything may follow.
+            self.seconds = Bytes([true; 256]);
+        }
+        self.seconds.add(second);
         self.markers.push(Marker { word, format, trigger, offset });
     }
 
@@ -98,6 +133,9 @@ impl Openers {
     }
 
     fn marker(&self, text: &str, at: usize, byte: u8, from: usize) -> Option<Hit> {
+        if !self.seconds.has(text.as_bytes().get(at + 1)) && at + 1 < text.len() {
+            return None;
+        }
         let starts =
             self.markers.iter().filter(|marker| marker.trigger == byte).filter_map(|marker| {
                 let start = at.checked_sub(marker.offset).filter(|start| *start >= from)?;
@@ -110,6 +148,10 @@ impl Openers {
         let line = text.get(start..)?;
         let blanks = line.bytes().take(INDENT).take_while(|byte| b" \t".contains(byte)).count();
         let line = line.get(blanks..)?;
+        let first = line.as_bytes().first();
+        if !self.firsts.has(first) && !matches!(first, Some(b'`' | b'~')) {
+            return None;
+        }
         let is = |word: &str| line.starts_with(word);
         let hit = Hit { at: start + blanks, begins_line: true };
         self.words().any(is).then_some(hit)
@@ -122,8 +164,11 @@ impl Openers {
     }
 
     /// The formats that may begin at a place, those with the longest opener first.
-    pub(super) fn formats(&self, text: &str, hit: Hit) -> impl Iterator<Item = usize> + use<> {
+    pub(super) fn formats(&self, text: &str, hit: Hit) -> vec::IntoIter<usize> {
         let rest = text.get(hit.at..).unwrap_or_default();
+        if !self.firsts.has(rest.as_bytes().first()) {
+            return Vec::new().into_iter();
+        }
         let markers = self.markers.iter().map(|marker| (marker.word, marker.format));
         let lines = self.lines.iter().copied().filter(|_| hit.begins_line);
         let all = markers.chain(lines).filter(|(word, _)| rest.starts_with(word));
@@ -131,7 +176,7 @@ impl Openers {
             all.map(|(word, format)| (usize::MAX - word.len(), format)).collect();
         found.sort_unstable();
         found.dedup_by_key(|(_, format)| *format);
-        found.into_iter().map(|(_, format)| format)
+        found.into_iter().map(|(_, format)| format).collect::<Vec<_>>().into_iter()
     }
 
     /// From where on a text that goes on may turn out to hold an opener; its length if nowhere.

@@ -5,6 +5,9 @@ use super::super::{Miss, Rest};
 /// The longest name or head of a tag, in bytes.
 const LONGEST_HEAD: usize = 512;
 
+/// More tokens than a call has in a row; a text of nothing else must not be gone through from each of them.
+const MOST_IN_A_ROW: usize = 8;
+
 /// A place in the text from an opener on.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::drivers::text) struct Cursor<'t> {
@@ -57,16 +60,17 @@ impl<'t> Cursor<'t> {
         Ok(longest.is_some())
     }
 
-    /// Takes as many of these as follow, and the blanks around them.
+    /// Takes these as they follow, and the blanks around them.
     pub(in crate::drivers::text) fn take_all(&mut self, tokens: &[&str]) -> Result<bool, Miss> {
         let mut any = false;
-        loop {
+        for _ in 0..MOST_IN_A_ROW {
             self.skip_blanks();
             if !self.take(tokens)? {
-                return Ok(any);
+                break;
             }
             any = true;
         }
+        Ok(any)
     }
 
     /// The same, and stays where it is where none follows.

@@ -27,6 +27,10 @@ pub(super) struct Openers {
     triggers: Vec<u8>,
     /// Bytes that follow one of them in some marker.
     seconds: Bytes,
+    /// Bytes before one that a marker ends with.
+    befores: Bytes,
+    /// Whether a marker is one byte and no more.
+    is_single: bool,
     /// Bytes that something begins with, fences excepted.
     firsts: Bytes,
 }
@@ -73,6 +77,8 @@ impl Openers {
             lines: Vec::new(),
             triggers: vec![b'\n'],
             seconds: Bytes::NONE,
+            befores: Bytes::NONE,
+            is_single: false,
             firsts: Bytes::NONE,
         };
         for (format, found) in formats.enumerate() {
@@ -96,8 +102,8 @@ impl Openers {
         }
         let second = word.as_bytes().get(offset + 1).copied();
         if second.is_none() {
-            // Anything may follow.
-            self.seconds = Bytes([true; 256]);
+            self.befores.add(offset.checked_sub(1).and_then(|at| word.as_bytes().get(at).copied()));
+            self.is_single |= offset == 0;
         }
         self.seconds.add(second);
         self.markers.push(Marker { word, format, trigger, offset });
@@ -133,7 +139,11 @@ impl Openers {
     }
 
     fn marker(&self, text: &str, at: usize, byte: u8, from: usize) -> Option<Hit> {
-        if !self.seconds.has(text.as_bytes().get(at + 1)) && at + 1 < text.len() {
+        let byte_at = |at: Option<usize>| text.as_bytes().get(at?);
+        let may_be = self.is_single
+            || self.seconds.has(byte_at(at.checked_add(1)))
+            || self.befores.has(byte_at(at.checked_sub(1)));
+        if !may_be {
             return None;
         }
         let starts =
@@ -171,7 +181,11 @@ impl Openers {
         }
         let markers = self.markers.iter().map(|marker| (marker.word, marker.format));
         let lines = self.lines.iter().copied().filter(|_| hit.begins_line);
-        let all = markers.chain(lines).filter(|(word, _)| rest.starts_with(word));
+        let first = rest.as_bytes().first();
+        // The first byte tells nearly all of them apart.
+        let all = markers
+            .chain(lines)
+            .filter(|(word, _)| word.as_bytes().first() == first && rest.starts_with(word));
         let mut found: Vec<_> =
             all.map(|(word, format)| (usize::MAX - word.len(), format)).collect();
         found.sort_unstable();

@@ -6,6 +6,9 @@ use super::{Cursor, Typed};
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
+/// More arguments than any tool has.
+const MOST: usize = 64;
+
 /// How a tag says what it names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drivers::text) enum Style {
@@ -96,7 +99,7 @@ impl Tagged {
 
     fn arguments(&self, cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, Miss> {
         let mut typed = Typed::new(tool);
-        loop {
+        for _ in 0..MOST {
             cursor.skip_blanks();
             // Nothing says that no more were to come.
             if cursor.is_done()? {
@@ -134,6 +137,7 @@ impl Tagged {
                 typed.raw(key, value);
             }
         }
+        Err(Miss::Broken)
     }
 
     /// The text up to its end tag, and past that: the first one behind which more markup stands. None

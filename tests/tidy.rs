@@ -38,7 +38,8 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
 ];
 
 /// Modules that decide: time, tasks and chance come to them as arguments.
-const SANS_IO: [&str; 20] = [
+const SANS_IO: [&str; 21] = [
+    "drivers/text/",
     "json/",
     "schema/",
     "message/",

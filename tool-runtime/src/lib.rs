@@ -5,6 +5,7 @@
 pub mod __private;
 pub mod agent;
 pub mod dispatch;
+pub mod drivers;
 pub mod event;
 mod guard;
 pub mod json;

@@ -117,7 +117,10 @@ impl ToolDefinition {
 
     /// Has models told of its parameters in this dialect.
     pub(crate) fn bent(mut self, dialect: Dialect) -> Result<Self, DefinitionError> {
-        let failed = |error| DefinitionError::Dialect { name: self.name.clone(), error };
+        let failed = |error| {
+            let (name, error) = (self.name.clone(), Box::new(error));
+            DefinitionError::Dialect { name, error }
+        };
         self.bent = match dialect {
             Dialect::Plain => None,
             dialect => Some(self.parameters.bent(dialect).map_err(failed)?),
@@ -291,7 +294,7 @@ pub enum DefinitionError {
         /// The tool's name.
         name: String,
         /// What can't be said, and where.
-        error: DialectError,
+        error: Box<DialectError>,
     },
     /// The arguments aren't an object.
     #[error("the parameters of the tool `{name}` must be a schema of type `object`")]

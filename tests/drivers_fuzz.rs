@@ -1,0 +1,72 @@
+//! Texts with calls that nobody thought of: cases changed at random hold to the laws that all texts hold
+//! to. Run as `repair_fuzz` is: `FUZZ_SECONDS=600 cargo test --release -p tool-tests --test drivers_fuzz`.
+
+#[expect(dead_code, reason = "only the texts are wanted here")]
+#[path = "drivers/corpus.rs"]
+mod cases;
+#[expect(dead_code, reason = "only the texts are wanted here")]
+#[path = "support/corpus.rs"]
+mod corpus;
+#[expect(dead_code, reason = "no schemas are drawn here")]
+#[path = "schema_check/draw.rs"]
+mod draw;
+#[path = "fuzz/drive.rs"]
+mod drive;
+#[path = "drivers/laws.rs"]
+mod laws;
+#[expect(dead_code, reason = "the texts that are changed are others")]
+#[path = "fuzz/mangle.rs"]
+mod mangle;
+#[path = "drivers/tools.rs"]
+mod tools;
+
+use drive::{Trial, drive};
+use mangle::{Seeds, mangled};
+use tool_runtime::ToolDefinition;
+use tool_runtime::drivers::text::{Offered, extract};
+
+#[test]
+fn text_holds() {
+    let cases: Vec<_> = cases::files().iter().flat_map(|file| cases::Case::all(file)).collect();
+    let (seeds, tools) = (Seeds::of_corpus(), tools::all());
+    let (cases, tools) = (&cases, &tools);
+    drive("text", |draws| {
+        let pick = |at: usize| &cases[at % cases.len()].text;
+        let mut text = pick(draws.below(256) * 256 + draws.below(256)).clone();
+        if draws.below(4) == 0 {
+            text.push_str(pick(draws.below(256) * 256 + draws.below(256)));
+        }
+        let text = mangled(draws, &text, &seeds);
+        let lengths: Vec<usize> = (0..6).map(|_| 1 + draws.below(9)).collect();
+        Trial::new(text, move |text| broken(text, &lengths, tools))
+    });
+}
+
+fn broken(text: &str, lengths: &[usize], tools: &[ToolDefinition]) -> Option<String> {
+    let offered = Offered::new(&tools.iter().collect::<Vec<_>>());
+    let read = extract(text, &offered);
+    if let Some(call) =
+        read.calls.iter().find(|call| tools.iter().all(|tool| tool.name != call.name))
+    {
+        return Some(format!("nobody offered {call}"));
+    }
+    // Markup that is no call's says what is thought, or what is said on which channel.
+    let is_plain = read.calls.is_empty() && read.reasoning.is_empty();
+    let may_be_marked =
+        ["<|", "<think", "THINK]", "</think>"].iter().any(|mark| text.contains(mark));
+    if is_plain && !may_be_marked && read.text != text {
+        return Some(format!("text without calls became {:?}", read.text));
+    }
+    let mut pieces = Vec::new();
+    let mut rest = text;
+    for length in lengths.iter().cycle() {
+        let end = rest.char_indices().nth(*length).map_or(rest.len(), |(end, _)| end);
+        let (piece, left) = rest.split_at(end);
+        pieces.push(piece);
+        rest = left;
+        if rest.is_empty() {
+            break;
+        }
+    }
+    laws::in_pieces(&read, pieces.into_iter(), &offered)
+}

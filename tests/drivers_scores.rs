@@ -1,0 +1,101 @@
+//! What of recorded outputs of models reaches a tool: a table, not a verdict.
+//!
+//! `DRIVER_OUTPUTS=file.jsonl cargo test -p tool-tests --test drivers_scores -- --nocapture` reads one output
+//! a line: `model`, `prompt_kind`, `finish_reason`, `content` and `tool_calls`, and the `tool` that was offered
+//! with its `schema`. All tools of the file are offered. With `DRIVER_DIFFERENCES=1` every text is listed with
+//! what was read of it.
+
+use std::collections::BTreeMap;
+use std::{env, fs};
+
+use serde_json::Value;
+use tool_runtime::drivers::text::{Offered, extract};
+use tool_runtime::json::parse_as;
+use tool_runtime::{Effect, ToolDefinition};
+
+#[derive(Default)]
+struct Score {
+    texts: usize,
+    /// The content is a call as it stands, with arguments that the schema allows.
+    strict: usize,
+    /// A call was found.
+    calls: usize,
+    /// Its arguments have no end.
+    cut: usize,
+    /// Its arguments are as the schema wants them.
+    valid: usize,
+}
+
+#[test]
+fn outputs_are_scored() {
+    let Some(file) = env::var_os("DRIVER_OUTPUTS") else {
+        println!("DRIVER_OUTPUTS names no file: nothing is scored");
+        return;
+    };
+    let text = fs::read_to_string(file).expect("text");
+    let outputs: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
+    let tools = tools(&outputs);
+    let offered = Offered::new(&tools.iter().collect::<Vec<_>>());
+    let mut scores = BTreeMap::<_, Score>::new();
+    for output in &outputs {
+        let word = |key: &str| output[key].as_str().unwrap_or("?").to_owned();
+        let content = word("content");
+        let is_native = output["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty());
+        if is_native || content.trim().is_empty() {
+            continue;
+        }
+        let is_cut = word("finish_reason") == "length";
+        let score = scores.entry((word("model"), word("prompt_kind"), is_cut)).or_default();
+        let read = extract(&content, &offered);
+        score.texts += 1;
+        score.strict += usize::from(is_strict(&content, &tools));
+        score.calls += read.calls.len();
+        let mut said = Vec::new();
+        for call in &read.calls {
+            let tool = tools.iter().find(|tool| tool.name == call.name).expect("offered");
+            let parsed = parse_as(&call.arguments.to_text(), tool.parameters.as_value());
+            let is_valid =
+                parsed.as_ref().is_ok_and(|parsed| tool.parameters.check(&parsed.value).is_empty());
+            let is_cut = parsed.as_ref().is_ok_and(|parsed| parsed.truncated);
+            score.cut += usize::from(is_cut);
+            score.valid += usize::from(is_valid && !is_cut);
+            said.push(format!("{call} valid: {is_valid} cut: {is_cut}"));
+        }
+        if env::var_os("DRIVER_DIFFERENCES").is_some() {
+            println!(
+                "{} {}\n{content}\n=> {}\n",
+                word("id"),
+                word("prompt_kind"),
+                said.join("\n=> ")
+            );
+        }
+    }
+    println!(
+        "\n| model | prompt | cut | texts | strict and valid | calls | of these cut | valid |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for ((model, kind, is_cut), score) in &scores {
+        let Score { texts, strict, calls, cut, valid } = score;
+        println!(
+            "| {model} | {kind} | {is_cut} | {texts} | {strict} | {calls} | {cut} | {valid} |"
+        );
+    }
+}
+
+fn tools(outputs: &[Value]) -> Vec<ToolDefinition> {
+    let mut tools = BTreeMap::new();
+    for output in outputs {
+        let name = output["tool"].as_str().expect("a tool").to_owned();
+        tools.insert(name, output["schema"].clone());
+    }
+    let define =
+        |(name, schema)| ToolDefinition::new(name, "Does it.", schema).effect(Effect::Read);
+    tools.into_iter().map(define).collect()
+}
+
+fn is_strict(content: &str, tools: &[ToolDefinition]) -> bool {
+    let Ok(call) = serde_json::from_str::<Value>(content) else { return false };
+    let tool = tools.iter().find(|tool| call["name"] == tool.name.as_str());
+    tool.is_some_and(|tool| tool.parameters.check(&call["arguments"]).is_empty())
+}

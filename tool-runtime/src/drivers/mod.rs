@@ -1,0 +1,3 @@
+//! How calls travel in what a model says.
+
+pub mod text;

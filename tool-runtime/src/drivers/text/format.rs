@@ -1,0 +1,146 @@
+//! What a format is.
+
+use std::fmt;
+
+use super::Offered;
+use crate::message::ToolCall;
+
+/// One way to write calls into a text.
+///
+/// A format finds nothing: it is handed the text from one of its openers on, and says what begins
+/// there. It is asked again with more of the text after [`Miss::More`], and what it says otherwise has to
+/// hold however the text goes on.
+///
+/// ```
+/// use tool_runtime::ToolDefinition;
+/// use tool_runtime::drivers::text::{Formats, Found, Format, Miss, Offered, Opener, Rest};
+///
+/// /// `@@name {…}@@`
+/// #[derive(Debug)]
+/// struct Ats;
+///
+/// impl Format for Ats {
+///     fn name(&self) -> &str {
+///         "ats"
+///     }
+///
+///     fn openers(&self) -> &[Opener] {
+///         &[Opener::Marker("@@")]
+///     }
+///
+///     fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
+///         let Some((body, _)) = rest.text[2..].split_once("@@") else {
+///             return Err(if rest.is_end { Miss::Text } else { Miss::More });
+///         };
+///         let (name, arguments) = body.split_once(' ').ok_or(Miss::Text)?;
+///         let call = offered.call(name, arguments).ok_or(Miss::Text)?;
+///         Ok(Found::Calls { calls: vec![call], end: body.len() + 4 })
+///     }
+/// }
+///
+/// let schema = serde_json::json!({ "type": "object" });
+/// let find = ToolDefinition::new("find", "Finds it.", schema);
+/// let formats = Formats::new().with(Ats);
+/// let read = formats.extract(r#"One moment. @@find {"what": "it"}@@"#, &Offered::new(&[&find]));
+/// assert_eq!(read.calls[0].name, "find");
+/// assert_eq!(read.text, "One moment.");
+/// ```
+pub trait Format: Send + Sync + fmt::Debug {
+    /// What people call it.
+    fn name(&self) -> &str;
+
+    /// What may begin a call.
+    fn openers(&self) -> &[Opener];
+
+    /// Whether what it reads is a call only where the text ends with it, on lines of its own: for a
+    /// format that ordinary text could be.
+    fn is_last(&self) -> bool {
+        false
+    }
+
+    /// What `rest` begins with, which is one of the openers.
+    ///
+    /// # Errors
+    /// It isn't a call, or can't be told yet.
+    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss>;
+}
+
+/// What may begin a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Opener {
+    /// These words, wherever they stand.
+    Marker(&'static str),
+    /// These words, with nothing but blanks before them on their line.
+    Line(&'static str),
+}
+
+impl Opener {
+    /// The words.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Marker(word) | Self::Line(word) => word,
+        }
+    }
+}
+
+/// A text from an opener on.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct Rest<'t> {
+    /// What there is of it.
+    pub text: &'t str,
+    /// Whether that is all there will be.
+    pub is_end: bool,
+}
+
+impl<'t> Rest<'t> {
+    /// The text from an opener on.
+    pub const fn new(text: &'t str, is_end: bool) -> Self {
+        Self { text, is_end }
+    }
+}
+
+/// What begins at an opener. Ends are counted in bytes from there.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Found {
+    /// Calls, or nothing but markup where there are none.
+    Calls {
+        /// The calls.
+        calls: Vec<ToolCall>,
+        /// Where their markup ends.
+        end: usize,
+    },
+    /// A part of the reply, in which there are no calls.
+    Channel {
+        /// Where its text begins.
+        end: usize,
+        /// Whether that is for people to read, rather than what the model thinks.
+        is_shown: bool,
+        /// What ends it.
+        closers: &'static [&'static str],
+        /// What ends it and begins something else.
+        stops: &'static [&'static str],
+    },
+    /// The end of what the model thought: all of the text up to here.
+    Thought {
+        /// Where the markup ends.
+        end: usize,
+        /// What should have begun it. Where that is in the text, nothing ends here.
+        opener: &'static str,
+    },
+}
+
+/// Why nothing was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Miss {
+    /// It is a text like any other.
+    Text,
+    /// The same, and to see that took a look at much of it. After some of these nothing more is looked
+    /// for, so that no text takes long.
+    Broken,
+    /// That can't be told before there is more of it.
+    More,
+}

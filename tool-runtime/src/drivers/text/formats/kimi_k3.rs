@@ -1,0 +1,132 @@
+//! Channels `think`, `response` and `tools`, each from `<|open|>NAME<|sep|>` to `<|close|>NAME<|sep|>`; a call is
+//! `<|open|>call tool="NAME" index="N"<|sep|>` with an `<|open|>argument key="KEY" type="T"<|sep|>VALUE` for each
+//! argument: Kimi K3. A text stands there as it is, other types as JSON.
+//!
+//! Source: sglang `kimik3_format.py`, `kimik3_detector.py`.
+
+use super::super::grammar::{Cursor, Typed};
+use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use crate::message::ToolCall;
+
+const OPEN: &str = "<|open|>";
+const SEP: &str = "<|sep|>";
+/// The longest name of a channel with its attributes, in bytes.
+const LONGEST: usize = 256;
+
+#[derive(Debug)]
+pub(super) struct KimiK3;
+
+impl Format for KimiK3 {
+    fn name(&self) -> &str {
+        "kimi_k3"
+    }
+
+    fn openers(&self) -> &[Opener] {
+        &[Opener::Marker(OPEN)]
+    }
+
+    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
+        let mut cursor = Cursor::new(rest);
+        let head = open(&mut cursor)?.ok_or(Miss::Text)?;
+        let channel = |is_shown, closers| {
+            Ok(Found::Channel { end: cursor.at, is_shown, closers, stops: &[] })
+        };
+        match head.split(' ').next() {
+            Some("think") => channel(false, &["<|close|>think<|sep|>"]),
+            Some("response") => channel(true, &["<|close|>response<|sep|>"]),
+            Some("call") => {
+                let calls = vec![call(&mut cursor, head, offered)?];
+                Ok(Found::Calls { calls, end: cursor.at })
+            }
+            Some("tools") => {
+                let mut calls = Vec::new();
+                loop {
+                    let end = cursor.at;
+                    cursor.skip_blanks();
+                    if cursor.is_done()? || cursor.take(&["<|close|>tools<|sep|>"])? {
+                        break;
+                    }
+                    let head = match open(&mut cursor) {
+                        Err(Miss::More) if cursor.is_end => None,
+                        head => head?,
+                    };
+                    match head.filter(|head| head.starts_with("call ")) {
+                        Some(head) => calls.push(call(&mut cursor, head, offered)?),
+                        None => {
+                            cursor.at = end;
+                            break;
+                        }
+                    }
+                }
+                if calls.is_empty() {
+                    return Err(Miss::Text);
+                }
+                Ok(Found::Calls { calls, end: cursor.at })
+            }
+            _ => Err(Miss::Text),
+        }
+    }
+}
+
+/// The head of what is opened here, if anything is.
+fn open<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
+    if !cursor.take(&[OPEN])? {
+        return Ok(None);
+    }
+    let rest = cursor.rest();
+    match rest.find(SEP).filter(|at| *at < LONGEST) {
+        Some(at) => {
+            cursor.skip(at + SEP.len());
+            Ok(rest.get(..at))
+        }
+        // Also where no more will come: it was cut off.
+        None if rest.len() < LONGEST => Err(Miss::More),
+        None => Ok(None),
+    }
+}
+
+fn attribute(head: &str, name: &str) -> Option<String> {
+    let (_, value) = head.split_once(&format!("{name}=\""))?;
+    let (value, _) = value.split_once('"')?;
+    Some(value.replace("&quot;", "\"").replace("&amp;", "&"))
+}
+
+fn call(cursor: &mut Cursor<'_>, head: &str, offered: &Offered<'_>) -> Result<ToolCall, Miss> {
+    let name = attribute(head, "tool").ok_or(Miss::Text)?;
+    let tool = offered.find(&name).ok_or(Miss::Text)?;
+    let mut typed = Typed::new(tool);
+    let is_whole = loop {
+        cursor.skip_blanks();
+        if cursor.is_done()? {
+            break false;
+        }
+        if cursor.take(&["<|close|>call<|sep|>"])? {
+            break true;
+        }
+        let head = match open(cursor) {
+            Err(Miss::More) if cursor.is_end => {
+                cursor.skip(cursor.rest().len());
+                break false;
+            }
+            head => head?.ok_or(Miss::Broken)?,
+        };
+        let key = attribute(head, "key").ok_or(Miss::Broken)?;
+        let rest = cursor.rest();
+        let end = "<|close|>argument<|sep|>";
+        let Some(at) = rest.find(end) else {
+            if !cursor.is_end {
+                return Err(Miss::More);
+            }
+            typed.cut(&key, rest);
+            cursor.skip(rest.len());
+            break false;
+        };
+        let value = rest.get(..at).unwrap_or_default();
+        match attribute(head, "type").as_deref() {
+            Some("string") => typed.text(&key, value),
+            _ => typed.raw(&key, value),
+        }
+        cursor.skip(at + end.len());
+    };
+    offered.call(&tool.name, typed.finish(is_whole)).ok_or(Miss::Broken)
+}

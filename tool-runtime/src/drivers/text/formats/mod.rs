@@ -1,0 +1,72 @@
+//! The table of formats. Where two have an opener in common, the one listed first is asked first; they
+//! are told apart by what follows it.
+
+mod anthropic;
+mod bare;
+mod deepseek;
+mod dsml;
+mod functools;
+mod gemma;
+mod gigachat;
+mod glm;
+mod harmony;
+mod hermes;
+mod kimi_k2;
+mod kimi_k3;
+mod lfm2;
+mod llama;
+mod minimax_m1;
+mod minimax_m2;
+mod minimax_m3;
+mod mistral;
+mod nemotron;
+mod olmo3;
+mod pythonic;
+mod qwen_xml;
+mod react;
+mod step3;
+mod think;
+
+use std::sync::Arc;
+
+use super::Format;
+
+pub(super) fn all() -> Vec<Arc<dyn Format>> {
+    vec![
+        Arc::new(hermes::HERMES),
+        Arc::new(qwen_xml::QWEN_XML),
+        Arc::new(glm::Glm),
+        Arc::new(mistral::ARRAY),
+        Arc::new(mistral::NAMED),
+        Arc::new(llama::TAGGED_JSON),
+        Arc::new(llama::BUILT_IN),
+        Arc::new(llama::FUNCTION_TAG),
+        Arc::new(llama::START_JSON),
+        Arc::new(llama::START_PYTHON),
+        Arc::new(lfm2::PYTHON),
+        Arc::new(lfm2::JSON),
+        Arc::new(olmo3::OLMO3),
+        Arc::new(functools::FUNCTOOLS),
+        Arc::new(deepseek::DEEPSEEK),
+        Arc::new(dsml::DSML),
+        Arc::new(kimi_k2::KIMI_K2),
+        Arc::new(kimi_k3::KimiK3),
+        Arc::new(harmony::Harmony),
+        Arc::new(minimax_m1::MINIMAX_M1),
+        Arc::new(minimax_m2::MINIMAX_M2),
+        Arc::new(minimax_m3::MinimaxM3),
+        Arc::new(gemma::GEMMA4),
+        Arc::new(gemma::FUNCTION_GEMMA),
+        Arc::new(anthropic::ANTHROPIC),
+        Arc::new(nemotron::NEMOTRON),
+        Arc::new(step3::STEP3),
+        Arc::new(gigachat::GIGACHAT),
+        Arc::new(think::THINK),
+        Arc::new(think::MISTRAL),
+        Arc::new(think::GEMMA),
+        Arc::new(think::END),
+        Arc::new(bare::Bare),
+        Arc::new(pythonic::PYTHONIC),
+        Arc::new(react::React),
+    ]
+}

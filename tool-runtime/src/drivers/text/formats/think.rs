@@ -1,0 +1,83 @@
+//! What a model thinks: `<think>` … `</think>` (Qwen 3, DeepSeek R1, GLM, MiniMax, Kimi), of which the first
+//! may be in the prompt; `[THINK]` … `[/THINK]` (Magistral); `<|channel>thought` … `<channel|>` (Gemma 4).
+//!
+//! Source: PrimeIntellect-ai/renderers#80, unslothai/unsloth#5704, ollama `model/parsers/gemma4_test.go`.
+
+use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+
+/// Openers, and what ends what they begin.
+#[derive(Debug)]
+pub(super) struct Think {
+    name: &'static str,
+    openers: &'static [Opener],
+    closers: &'static [&'static str],
+}
+
+pub(super) const THINK: Think = Think {
+    name: "think",
+    openers: &[
+        Opener::Line("<think>"),
+        Opener::Line("<thinking>"),
+        Opener::Line("<|START_THINKING|>"),
+    ],
+    closers: &["</think>", "</thinking>", "<|END_THINKING|>"],
+};
+
+pub(super) const MISTRAL: Think =
+    Think { name: "mistral_think", openers: &[Opener::Line("[THINK]")], closers: &["[/THINK]"] };
+
+pub(super) const GEMMA: Think = Think {
+    name: "gemma_think",
+    openers: &[Opener::Line("<|channel>thought")],
+    closers: &["<channel|>"],
+};
+
+impl Format for Think {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn openers(&self) -> &[Opener] {
+        self.openers
+    }
+
+    fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {
+        let words = self.openers.iter().map(Opener::word);
+        let opener = words.filter(|word| rest.text.starts_with(word)).map(str::len).max();
+        let end = opener.ok_or(Miss::Text)?;
+        Ok(Found::Channel { end, is_shown: false, closers: self.closers, stops: &[] })
+    }
+}
+
+/// A closing tag without an opening one.
+#[derive(Debug)]
+pub(super) struct End;
+
+pub(super) const END: End = End;
+
+/// Each with what should have begun it.
+const PAIRS: [(&str, &str); 3] = [
+    ("</think>", "<think>"),
+    ("[/THINK]", "[THINK]"),
+    ("<|close|>think<|sep|>", "<|open|>think<|sep|>"),
+];
+
+impl Format for End {
+    fn name(&self) -> &str {
+        "think_end"
+    }
+
+    fn openers(&self) -> &[Opener] {
+        &[
+            Opener::Marker("</think>"),
+            Opener::Marker("[/THINK]"),
+            Opener::Marker("<|close|>think<|sep|>"),
+        ]
+    }
+
+    fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {
+        let pair = PAIRS.iter().find(|(word, _)| rest.text.starts_with(word));
+        let (word, opener) = *pair.ok_or(Miss::Text)?;
+        Ok(Found::Thought { end: word.len(), opener })
+    }
+}

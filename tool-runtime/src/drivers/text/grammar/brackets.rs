@@ -1,0 +1,81 @@
+//! Where a value ends, by its brackets and quotes alone.
+
+use memchr::memchr2;
+
+/// The end of the value that begins at `at` with a bracket or a quote; none where the text ends before.
+pub(in crate::drivers::text) fn closed(text: &str, at: usize) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let (mut at, mut depth) = (at, 0_usize);
+    // A quote within a word, or behind one, opens no string.
+    let mut begins = true;
+    while let Some(byte) = bytes.get(at) {
+        match byte {
+            b'"' | b'\'' if begins => {
+                at = string_end(text, at)?;
+                begins = false;
+                if depth == 0 {
+                    return Some(at);
+                }
+                continue;
+            }
+            b'{' | b'[' | b'(' => {
+                depth += 1;
+                begins = true;
+            }
+            b'}' | b']' | b')' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+                begins = false;
+            }
+            b',' | b':' | b'=' => begins = true,
+            b' ' | b'\n' | b'\r' | b'\t' => {}
+            _ => begins = false,
+        }
+        at += 1;
+    }
+    None
+}
+
+/// The end of the string whose quote is at `at`.
+fn string_end(text: &str, at: usize) -> Option<usize> {
+    let quote = text.as_bytes().get(at)?;
+    for triple in ["\"\"\"", "'''"] {
+        let inner = text.get(at..)?.strip_prefix(triple);
+        if let Some(end) =
+            inner.and_then(|inner| memchr::memmem::find(inner.as_bytes(), triple.as_bytes()))
+        {
+            return Some(at + end + 6);
+        }
+    }
+    let mut at = at + 1;
+    loop {
+        at += memchr2(*quote, b'\\', text.as_bytes().get(at..)?)?;
+        if text.as_bytes().get(at) == Some(quote) {
+            return Some(at + 1);
+        }
+        at += 2;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::closed;
+
+    #[test]
+    fn values_end_where_their_brackets_do() {
+        for (text, end) in [
+            ("{\"a\": \"}\"} x", Some(10)),
+            ("{'a': 'it\\'s }'}", Some(16)),
+            ("[1, (2, 3)], 4", Some(11)),
+            ("{a: it's} ", Some(9)),
+            ("{\"a\": \"\"\"x\"}\"\"\"}!", Some(16)),
+            ("{\"a\": \"x", None),
+            ("{\"a\": [1, 2]", None),
+            ("\"a\\\"b\" c", Some(6)),
+        ] {
+            assert_eq!(closed(text, 0), end, "{text}");
+        }
+    }
+}

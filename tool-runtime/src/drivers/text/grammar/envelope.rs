@@ -1,0 +1,156 @@
+//! The calls that a JSON text spells: `{"name": …, "arguments": …}` and its kin, and lists of them.
+
+use serde::de::IgnoredAny;
+
+use super::super::Offered;
+use super::closed;
+use super::members::Members;
+use crate::json::parse_as;
+use crate::message::ToolCall;
+use crate::tool::ToolDefinition;
+
+const NAMES: [&str; 6] = ["name", "tool", "tool_name", "function", "function_name", "action"];
+const ARGUMENTS: [&str; 8] =
+    ["arguments", "parameters", "args", "params", "input", "action_input", "tool_input", "kwargs"];
+const LISTS: [&str; 3] = ["tool_calls", "function_calls", "calls"];
+/// What else a call may have.
+const BESIDE: [&str; 9] =
+    ["type", "id", "call_id", "tool_call_id", "index", "thought", "content", "role", "reasoning"];
+/// `{"tool_calls": [{"function": {…}}]}` takes four.
+const LAYERS: usize = 4;
+
+/// How much like a call it has to look.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::drivers::text) enum Strictness {
+    /// A marker says that it is one.
+    Marked,
+    /// Nothing else does.
+    Bare,
+}
+
+/// The calls in `text`, an object or a list of them; none where something in it is no call.
+pub(in crate::drivers::text) fn calls_of(
+    text: &str,
+    offered: &Offered<'_>,
+    strictness: Strictness,
+) -> Option<Vec<ToolCall>> {
+    let mut calls = Vec::new();
+    read(text.trim(), offered, strictness, LAYERS, &mut calls)?;
+    (!calls.is_empty()).then_some(calls)
+}
+
+/// Whether the object or list that `text` begins with may still be a call: told by its first member.
+pub(in crate::drivers::text) fn may_be_call(
+    text: &str,
+    offered: &Offered<'_>,
+    strictness: Strictness,
+) -> bool {
+    let text = text.trim_start_matches(['[', ' ', '\n', '\r', '\t']);
+    if !text.starts_with('{') {
+        return text.is_empty();
+    }
+    let members = Members::first_of(text);
+    let Some((key, value)) = members.first() else { return true };
+    match key {
+        // A function may be an object.
+        _ if NAMES.contains(&key) && is_text(value) => may_be_name(value, offered),
+        _ if strictness == Strictness::Marked || LISTS.contains(&key) => true,
+        _ => NAMES.contains(&key) || ARGUMENTS.contains(&key) || BESIDE.contains(&key),
+    }
+}
+
+fn is_text(value: &str) -> bool {
+    value.starts_with(['"', '\''])
+}
+
+fn may_be_name(name: &str, offered: &Offered<'_>) -> bool {
+    closed(name, 0).is_none() || offered.find(name.trim_matches(['"', '\''])).is_some()
+}
+
+fn read(
+    text: &str,
+    offered: &Offered<'_>,
+    strictness: Strictness,
+    layers: usize,
+    calls: &mut Vec<ToolCall>,
+) -> Option<()> {
+    let layers = layers.checked_sub(1)?;
+    if let Some(list) = text.strip_prefix('[') {
+        let mut at = 0;
+        loop {
+            at =
+                list.len() - list.get(at..)?.trim_start_matches([' ', '\n', '\r', '\t', ',']).len();
+            if matches!(list.as_bytes().get(at), None | Some(b']')) {
+                return Some(());
+            }
+            let end = closed(list, at).unwrap_or(list.len());
+            read(list.get(at..end)?, offered, strictness, layers, calls)?;
+            at = end;
+        }
+    }
+    if !text.starts_with('{') {
+        return None;
+    }
+    let members = Members::of(text);
+    if let Some(list) = members.get(&LISTS).filter(|list| list.starts_with('[')) {
+        return read(list, offered, strictness, layers, calls);
+    }
+    if let Some(inner) = members.get(&["function"]).filter(|inner| inner.starts_with('{')) {
+        return read(inner, offered, strictness, layers, calls);
+    }
+    calls.push(call_of(&members, offered, strictness)?);
+    Some(())
+}
+
+fn call_of(
+    members: &Members<'_>,
+    offered: &Offered<'_>,
+    strictness: Strictness,
+) -> Option<ToolCall> {
+    let name = members.get(&NAMES)?.trim_matches(['"', '\'']);
+    let tool = offered.find(name)?;
+    let is_known =
+        |key: &str| NAMES.contains(&key) || ARGUMENTS.contains(&key) || BESIDE.contains(&key);
+    if strictness == Strictness::Bare && !members.keys().all(is_known) {
+        return None;
+    }
+    let place = members.place(&ARGUMENTS);
+    // That is how a tool is defined.
+    if members.keys().any(|key| key == "description") {
+        return None;
+    }
+    let arguments = match place {
+        Some(place) => arguments(members, place.start, place.end, tool)?,
+        // Cut before they began; what is not there can't be taken for whole.
+        None if closed(members.text, 0).is_none() => "{".to_owned(),
+        None if strictness == Strictness::Marked && members.is_whole => "{}".to_owned(),
+        None => return None,
+    };
+    offered.call(&tool.name, arguments)
+}
+
+/// The text of the arguments, which stand from `start` to `end` if what is before `end` is sound.
+fn arguments(
+    members: &Members<'_>,
+    start: usize,
+    end: usize,
+    tool: &ToolDefinition,
+) -> Option<String> {
+    let exact = members.text.get(start..end)?;
+    if exact.starts_with('"') {
+        // As OpenAI writes it.
+        return Some(serde_json::from_str(exact).unwrap_or_else(|_| exact.to_owned()));
+    }
+    if exact == "null" {
+        return Some("{}".to_owned());
+    }
+    if serde_json::from_str::<IgnoredAny>(exact).is_ok() {
+        return Some(exact.to_owned());
+    }
+    let rest = members.text.get(start..)?.trim_end();
+    let inner = rest.strip_suffix('}').unwrap_or(rest);
+    let read = [exact, inner, rest].map(|text| (text, parse_as(text, tool.parameters.as_value())));
+    let whole = read.iter().find(|(_, read)| read.as_ref().is_ok_and(|read| !read.truncated));
+    let found = whole.or_else(|| read.iter().rev().find(|(_, read)| read.is_ok()));
+    Some(found.map_or(exact, |(text, _)| text).to_owned())
+}

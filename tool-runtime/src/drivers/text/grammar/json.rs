@@ -1,0 +1,96 @@
+//! A marker, and JSON behind it.
+
+use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use super::{Cursor, Strictness, calls_of, closed, may_be_call};
+
+/// A format whose calls are objects, or lists of them, behind an opener.
+#[derive(Debug)]
+pub(in crate::drivers::text) struct Json {
+    pub(in crate::drivers::text) name: &'static str,
+    pub(in crate::drivers::text) openers: &'static [Opener],
+    /// What ends it; it may be missing.
+    pub(in crate::drivers::text) ends: &'static [&'static str],
+}
+
+impl Format for Json {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn openers(&self) -> &[Opener] {
+        self.openers
+    }
+
+    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
+        let mut cursor = Cursor::new(rest);
+        cursor.take(&markers(self.openers))?;
+        read_json(&mut cursor, offered, self.ends)
+    }
+}
+
+/// The words of openers.
+pub(in crate::drivers::text) fn markers(openers: &[Opener]) -> Vec<&'static str> {
+    openers.iter().map(Opener::word).collect()
+}
+
+/// Objects or lists, with or without something between them, up to one of `ends`.
+pub(in crate::drivers::text) fn read_json(
+    cursor: &mut Cursor<'_>,
+    offered: &Offered<'_>,
+    ends: &[&str],
+) -> Result<Found, Miss> {
+    let mut calls = Vec::new();
+    // Behind the last call.
+    let mut end = 0;
+    loop {
+        cursor.take_all(&[",", ";", "```json", "```"])?;
+        if cursor.is_done()? {
+            break;
+        }
+        if cursor.take(ends)? {
+            end = cursor.at;
+            break;
+        }
+        if !cursor.rest().starts_with(['{', '[']) {
+            break;
+        }
+        let rest = cursor.rest();
+        if !may_be_call(rest, offered, Strictness::Marked) {
+            match calls.is_empty() {
+                true => return Err(Miss::Text),
+                false => break,
+            }
+        }
+        let (body, is_whole) = match closed(rest, 0) {
+            Some(end) => (rest.get(..end).unwrap_or_default(), true),
+            None if !cursor.is_end => return Err(Miss::More),
+            None => (up_to(rest, ends), false),
+        };
+        match calls_of(body, offered, Strictness::Marked) {
+            Some(more) => calls.extend(more),
+            None if calls.is_empty() => return Err(Miss::Broken),
+            None => break,
+        }
+        cursor.skip(body.len());
+        if is_whole {
+            // More closers than openers: what they close is whole all the same.
+            cursor.take_behind(&["}"])?;
+        }
+        end = cursor.at;
+        if !is_whole {
+            cursor.take_all(ends)?;
+            end = cursor.at;
+            break;
+        }
+    }
+    if calls.is_empty() {
+        return Err(Miss::Text);
+    }
+    Ok(Found::Calls { calls, end })
+}
+
+/// What stands before the first of `ends`.
+pub(in crate::drivers::text) fn up_to<'t>(text: &'t str, ends: &[&str]) -> &'t str {
+    let first = ends.iter().filter_map(|end| text.find(end)).min();
+    text.get(..first.unwrap_or(text.len())).unwrap_or(text)
+}

@@ -1,0 +1,100 @@
+//! The tools that a text may call.
+
+use serde_json::Value;
+
+use crate::json::{UnreadableKind, parse_as};
+use crate::message::ToolCall;
+use crate::tool::ToolDefinition;
+
+/// Before a name, models write where they think that the tool lives.
+const PLACES: [&str; 4] = ["functions.", "default_api.", "tools.", "tool."];
+/// The types of JSON Schema.
+const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+
+/// The tools that were offered: no other is called.
+#[derive(Clone, Debug)]
+pub struct Offered<'d> {
+    tools: Vec<&'d ToolDefinition>,
+}
+
+impl<'d> Offered<'d> {
+    /// These tools.
+    pub fn new(tools: &[&'d ToolDefinition]) -> Self {
+        Self { tools: tools.to_vec() }
+    }
+
+    /// The tool that a model means by this name: one that is spelled so, or else the only one that is
+    /// but for its case, `-` for `_`, and where the model thinks that it lives.
+    ///
+    /// ```
+    /// use tool_runtime::ToolDefinition;
+    /// use tool_runtime::drivers::text::Offered;
+    ///
+    /// let schema = serde_json::json!({ "type": "object" });
+    /// let now = ToolDefinition::new("get_time", "Tells the time.", schema);
+    /// let offered = Offered::new(&[&now]);
+    /// assert!(offered.find("functions.get_time").is_some());
+    /// assert!(offered.find("get_weather").is_none());
+    /// ```
+    pub fn find(&self, name: &str) -> Option<&'d ToolDefinition> {
+        let name = name.trim();
+        let exact = |name: &str| self.tools.iter().copied().find(|tool| tool.name == name);
+        if let Some(tool) = exact(name) {
+            return Some(tool);
+        }
+        let own = PLACES.iter().find_map(|place| name.strip_prefix(place)).unwrap_or(name);
+        if let Some(tool) = exact(own) {
+            return Some(tool);
+        }
+        let own = plain(own);
+        let mut alike = self.tools.iter().copied().filter(|tool| plain(&tool.name) == own);
+        alike.next().filter(|_| alike.next().is_none())
+    }
+
+    /// The call of the tool that `name` means, with the text of its arguments as the model wrote it.
+    ///
+    /// There is none where no such tool is offered, where what stands for the arguments is a blank
+    /// to be filled in, and where it is the tool's own definition. Arguments that can't be read
+    /// otherwise are handed on: the tool's refusal tells the model what to mend.
+    ///
+    /// ```
+    /// use tool_runtime::ToolDefinition;
+    /// use tool_runtime::drivers::text::Offered;
+    ///
+    /// let schema = serde_json::json!({ "type": "object" });
+    /// let now = ToolDefinition::new("get_time", "Tells the time.", schema);
+    /// let offered = Offered::new(&[&now]);
+    /// assert!(offered.call("get_time", "{}").is_some());
+    /// assert!(offered.call("get_time", "{...}").is_none());
+    /// ```
+    pub fn call(&self, name: &str, arguments: impl Into<String>) -> Option<ToolCall> {
+        let (tool, arguments) = (self.find(name)?, arguments.into());
+        let is_call = match parse_as(&arguments, tool.parameters.as_value()) {
+            Ok(parsed) => !is_definition(&parsed.value, tool),
+            Err(error) => match error.kind() {
+                UnreadableKind::Elided | UnreadableKind::Empty => false,
+                // Sound, and of another type than the tool wants.
+                UnreadableKind::NoValue => serde_json::from_str::<Value>(&arguments).is_ok(),
+                _ => arguments.trim_start().starts_with(['{', '[']),
+            },
+        };
+        is_call.then(|| ToolCall::new("", tool.name.as_str(), arguments))
+    }
+}
+
+fn plain(name: &str) -> String {
+    name.replace(['-', ' '], "_").to_lowercase()
+}
+
+/// Whether these are no arguments but what the tool says of them.
+fn is_definition(value: &Value, tool: &ToolDefinition) -> bool {
+    let Some(members) = value.as_object().filter(|members| !members.is_empty()) else {
+        return false;
+    };
+    let of_type = |value: &Value| {
+        let name = value.get("type").and_then(Value::as_str);
+        name.is_some_and(|name| TYPES.contains(&name))
+    };
+    let is_schema = value.get("properties").is_some_and(Value::is_object) && of_type(value);
+    (is_schema || members.values().all(of_type)) && !tool.parameters.check(value).is_empty()
+}

@@ -1,0 +1,300 @@
+//! The one pass over a text.
+
+use super::fence::Fence;
+use super::last::{self, Last};
+use super::openers::{Hit, line_starts};
+use super::quotes::Quotes;
+use super::shown::Shown;
+use super::{Extracted, Formats, Found, Miss, Offered, Rest};
+use crate::message::ToolCall;
+
+/// How often a look at much of the text may come to nothing.
+const MOST_MISSES: usize = 32;
+/// A place that was looked at in vain is looked at again when the text behind it has grown by this part.
+const GROWTH: usize = 16;
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Mode {
+    #[default]
+    Text,
+    /// What is fenced holds no calls.
+    Fence(Fence),
+    Channel {
+        is_shown: bool,
+        closers: &'static [&'static str],
+        stops: &'static [&'static str],
+    },
+}
+
+/// How far a text was read.
+#[derive(Clone, Debug)]
+pub(super) struct Scan {
+    at: usize,
+    /// Whether nothing but blanks is before that on its line.
+    begins_line: bool,
+    mode: Mode,
+    quotes: Quotes,
+    misses: usize,
+    /// How long the text has to be for `at` to be looked at again.
+    look_at: usize,
+    has_thought: bool,
+    pub(super) shown: Shown,
+    pub(super) reasoning: String,
+    calls: Vec<ToolCall>,
+}
+
+impl Scan {
+    pub(super) fn new() -> Self {
+        Self {
+            at: 0,
+            begins_line: true,
+            mode: Mode::Text,
+            quotes: Quotes::default(),
+            misses: 0,
+            look_at: 0,
+            has_thought: false,
+            shown: Shown::default(),
+            reasoning: String::new(),
+            calls: Vec::new(),
+        }
+    }
+
+    /// Reads on, in the same text or in one that has grown.
+    pub(super) fn read(
+        &mut self,
+        formats: &Formats,
+        offered: &Offered<'_>,
+        text: &str,
+        is_end: bool,
+    ) {
+        while self.at < text.len() {
+            let goes_on = match self.mode {
+                Mode::Text => self.text(formats, offered, text, is_end),
+                Mode::Fence(fence) => self.fence(fence, text, is_end),
+                Mode::Channel { is_shown, closers, stops } => {
+                    self.channel(text, is_shown, closers, stops, is_end)
+                }
+            };
+            if !goes_on {
+                break;
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> Extracted {
+        Extracted {
+            text: self.shown.finish(),
+            reasoning: self.reasoning.trim().to_owned(),
+            calls: self.calls,
+        }
+    }
+
+    fn show(&mut self, text: &str, end: usize) {
+        self.shown.push(text.get(self.at..end).unwrap_or_default());
+        self.go(end, self.begins_line && self.at == end);
+    }
+
+    fn hide(&mut self, end: usize, begins_line: bool) {
+        self.shown.cut();
+        self.go(end, begins_line);
+    }
+
+    fn go(&mut self, at: usize, begins_line: bool) {
+        (self.at, self.begins_line, self.look_at) = (at, begins_line, 0);
+    }
+
+    /// Whether to go on.
+    fn text(&mut self, formats: &Formats, offered: &Offered<'_>, text: &str, is_end: bool) -> bool {
+        if !is_end && text.len() < self.look_at {
+            return false;
+        }
+        let may_begin = self.misses < MOST_MISSES;
+        let hit = formats.openers.next(text, self.at, self.begins_line).filter(|_| may_begin);
+        let Some(hit) = hit else {
+            let held = !is_end && may_begin;
+            let end = match held {
+                true => formats.openers.held(text, self.at, self.begins_line),
+                false => text.len(),
+            };
+            if end > self.at {
+                self.show(text, end);
+            }
+            return false;
+        };
+        if hit.at > self.at {
+            self.show(text, hit.at);
+        }
+        self.begins_line = hit.begins_line;
+        match self.found(formats, offered, text, hit, is_end) {
+            Ok(()) => true,
+            Err(Miss::More) if !is_end => {
+                self.look_at = text.len() + ((text.len() - hit.at) / GROWTH).max(1);
+                false
+            }
+            Err(miss) => {
+                self.misses += usize::from(miss == Miss::Broken);
+                self.pass(text, hit)
+            }
+        }
+    }
+
+    /// What begins here is text.
+    fn pass(&mut self, text: &str, hit: Hit) -> bool {
+        let rest = text.get(hit.at..).unwrap_or_default();
+        let fence = Fence::of(rest).filter(|fence| hit.begins_line && fence.is_block());
+        let length = match fence {
+            Some(fence) => {
+                let line = rest.split('\n').next().unwrap_or_default();
+                if !line.get(fence.len..).unwrap_or_default().contains('`') {
+                    self.mode = Mode::Fence(fence);
+                }
+                fence.len
+            }
+            None => rest.chars().next().map_or(1, char::len_utf8),
+        };
+        self.show(text, hit.at + length);
+        true
+    }
+
+    /// Reads what begins here.
+    fn found(
+        &mut self,
+        formats: &Formats,
+        offered: &Offered<'_>,
+        text: &str,
+        hit: Hit,
+        is_end: bool,
+    ) -> Result<(), Miss> {
+        let rest = Rest::new(text.get(hit.at..).unwrap_or_default(), is_end);
+        let is_quoted = self.quotes.hold(text, hit.at);
+        let mut miss = Miss::Text;
+        if !is_quoted {
+            for format in formats.openers.formats(text, hit) {
+                let Some(format) = formats.get(format).filter(|format| !format.is_last()) else {
+                    continue;
+                };
+                match format.read(rest, offered) {
+                    Ok(found) => return self.take(found, text, is_end),
+                    Err(Miss::More) if !is_end => return Err(Miss::More),
+                    Err(Miss::Broken) => miss = Miss::Broken,
+                    Err(_) => {}
+                }
+            }
+        }
+        if hit.begins_line && !is_quoted {
+            match last::read(formats, offered, text, hit.at, is_end) {
+                Ok(Last::Calls { calls, end }) => {
+                    self.calls.extend(calls);
+                    self.hide(end, false);
+                    return Ok(());
+                }
+                Ok(Last::Text { end }) => {
+                    self.show(text, end);
+                    return Ok(());
+                }
+                Err(Miss::More) if !is_end => return Err(Miss::More),
+                Err(Miss::Broken) => miss = Miss::Broken,
+                Err(_) => {}
+            }
+            // Whether it is a fence shows at the end of the line.
+            if Fence::of(rest.text).is_some() && !is_end && !rest.text.contains('\n') {
+                return Err(Miss::More);
+            }
+        }
+        Err(miss)
+    }
+
+    fn take(&mut self, found: Found, text: &str, is_end: bool) -> Result<(), Miss> {
+        let begin = self.at;
+        match found {
+            Found::Calls { calls, end } => {
+                let end = begin + end;
+                let end = match last::skip_stops(text, end, is_end)? {
+                    at if text.get(end..at).is_some_and(|passed| passed.trim().is_empty()) => end,
+                    at => at,
+                };
+                self.calls.extend(calls);
+                self.hide(end, false);
+            }
+            Found::Channel { end, is_shown, closers, stops } => {
+                self.has_thought |= !is_shown;
+                if !is_shown && !self.reasoning.is_empty() {
+                    self.reasoning.push('\n');
+                }
+                self.hide(begin + end, true);
+                self.mode = Mode::Channel { is_shown, closers, stops };
+            }
+            Found::Thought { end, opener } => {
+                let before = text.get(..begin).unwrap_or_default();
+                // Looked for once: what ended nothing the first time doesn't the next.
+                if self.has_thought || before.contains(opener) {
+                    self.has_thought = true;
+                    return Err(Miss::Text);
+                }
+                self.has_thought = true;
+                self.reasoning.push_str(before);
+                self.shown = Shown::default();
+                self.calls.clear();
+                self.hide(begin + end, true);
+            }
+        }
+        Ok(())
+    }
+
+    fn fence(&mut self, fence: Fence, text: &str, is_end: bool) -> bool {
+        for start in line_starts(text, self.at).skip(1) {
+            let rest = text.get(start..).unwrap_or_default();
+            let line = rest.split('\n').next().unwrap_or_default();
+            let is_whole = is_end || line.len() < rest.len();
+            if is_whole && fence.is_closed_by(line) {
+                self.mode = Mode::Text;
+                self.show(text, start + line.len());
+                return true;
+            }
+            if !is_whole && fence.may_be_closed_by(line) {
+                self.show(text, start - 1);
+                return false;
+            }
+        }
+        self.show(text, text.len());
+        false
+    }
+
+    fn channel(
+        &mut self,
+        text: &str,
+        is_shown: bool,
+        closers: &'static [&'static str],
+        stops: &'static [&'static str],
+        is_end: bool,
+    ) -> bool {
+        let rest = text.get(self.at..).unwrap_or_default();
+        let words = || closers.iter().chain(stops);
+        // One look at each place, however many words there are.
+        let end = rest.char_indices().map(|(at, _)| at).find(|at| {
+            let here = rest.get(*at..).unwrap_or_default();
+            words().any(|word| here.starts_with(word))
+        });
+        let held = || {
+            let longest = words().map(|word| word.len()).max().unwrap_or(0);
+            let mut places = rest.len().saturating_sub(longest)..rest.len();
+            let is_begun = |tail: &str| words().any(|word| word.starts_with(tail));
+            places.find(|at| rest.get(*at..).is_some_and(is_begun)).unwrap_or(rest.len())
+        };
+        let length = end.unwrap_or_else(|| if is_end { rest.len() } else { held() });
+        let said = rest.get(..length).unwrap_or_default();
+        if is_shown {
+            self.shown.push(said);
+        } else {
+            self.reasoning.push_str(said);
+        }
+        self.go(self.at + length, false);
+        if end.is_some() {
+            let rest = text.get(self.at..).unwrap_or_default();
+            let closer = closers.iter().find(|closer| rest.starts_with(**closer));
+            self.mode = Mode::Text;
+            self.hide(self.at + closer.map_or(0, |closer| closer.len()), true);
+        }
+        end.is_some()
+    }
+}

@@ -1,0 +1,69 @@
+//! The same while the text arrives.
+
+use super::scan::Scan;
+use super::{Extracted, Formats, Offered};
+
+/// Reads calls out of a text that comes piece by piece.
+///
+/// ```
+/// use tool_runtime::ToolDefinition;
+/// use tool_runtime::drivers::text::{Formats, Offered, TextStream};
+///
+/// let schema = serde_json::json!({ "type": "object" });
+/// let now = ToolDefinition::new("now", "Tells the time.", schema);
+/// let mut stream = TextStream::new(Formats::all(), Offered::new(&[&now]));
+/// assert_eq!(stream.push("One moment. <tool").text, "One moment.");
+/// assert_eq!(stream.push("_call>{\"name\": \"now\", \"argum").text, "");
+/// stream.push("ents\": {}}</tool_call>");
+/// let read = stream.finish();
+/// assert_eq!((read.calls[0].name.as_str(), read.text.as_str()), ("now", "One moment."));
+/// ```
+#[derive(Clone, Debug)]
+pub struct TextStream<'f> {
+    formats: &'f Formats,
+    offered: Offered<'f>,
+    text: String,
+    scan: Scan,
+    shown: usize,
+    thought: usize,
+}
+
+/// What may be shown of a text, and was not before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Shown<'s> {
+    /// More of the text.
+    pub text: &'s str,
+    /// More of what the model thinks.
+    pub reasoning: &'s str,
+}
+
+impl<'f> TextStream<'f> {
+    /// Nothing has arrived yet.
+    pub fn new(formats: &'f Formats, offered: Offered<'f>) -> Self {
+        Self { formats, offered, text: String::new(), scan: Scan::new(), shown: 0, thought: 0 }
+    }
+
+    /// Takes the next piece, and gives what is neither markup nor may become any. Blanks are kept back
+    /// until something follows them.
+    pub fn push(&mut self, piece: &str) -> Shown<'_> {
+        self.text.push_str(piece);
+        self.scan.read(self.formats, &self.offered, &self.text, false);
+        let (text, reasoning) = (&self.scan.shown.text, &self.scan.reasoning);
+        // What was shown may turn out to be what the model thought.
+        let shown = self.shown.min(text.len());
+        (self.shown, self.thought) = (text.len(), self.thought.min(reasoning.len()));
+        let thought = std::mem::replace(&mut self.thought, reasoning.len());
+        Shown {
+            text: text.get(shown..).unwrap_or_default(),
+            reasoning: reasoning.get(thought..).unwrap_or_default(),
+        }
+    }
+
+    /// All of it, now that the text has ended: the same as [`Formats::extract`] gives of the whole. Its
+    /// text begins with what was shown, unless the model was found to have thought aloud.
+    pub fn finish(mut self) -> Extracted {
+        self.scan.read(self.formats, &self.offered, &self.text, true);
+        self.scan.finish()
+    }
+}

@@ -1,6 +1,7 @@
 //! What a real model said (Qwen2.5-Coder-0.5B behind llama.cpp), recorded once and played ever since.
 //!
-//! To record anew: `RECORD_FROM=http://127.0.0.1:8080/v1 cargo test -p tool-tests --features openai --test openai recorded`
+//! To record anew: `RECORD_FROM=http://127.0.0.1:8080/v1 cargo test -p tool-tests --features openai --test openai recorded`,
+//! from a server whose name for the model (llama.cpp's `--alias`) holds no path: replies repeat it.
 
 use std::env;
 use std::path::Path;

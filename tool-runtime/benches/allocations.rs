@@ -1,6 +1,6 @@
 //! How often one call asks for memory. A binary of its own: counting slows every call down.
 
-#![allow(
+#![expect(
     clippy::expect_used,
     clippy::print_stdout,
     reason = "a bench that can't go on should stop, and its figures are its output"

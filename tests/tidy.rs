@@ -21,7 +21,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
     ("tool", &["guard", "schema", "json", "message", "event", "secret"]),
     ("registry", &["guard", "tool", "schema", "message", "event"]),
     ("models", &["message", "schema", "tool", "event"]),
-    ("drivers", &["json", "message", "models", "tool"]),
+    ("drivers", &["json", "message", "models", "schema", "tool"]),
     (
         "dispatch",
         &["guard", "span", "registry", "tool", "schema", "json", "message", "event", "secret"],
@@ -39,7 +39,7 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
 
 /// Modules that decide: time, tasks and chance come to them as arguments.
 const SANS_IO: [&str; 21] = [
-    "drivers/text/",
+    "drivers/",
     "json/",
     "schema/",
     "message/",

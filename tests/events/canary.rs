@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use serde_json::json;
+use tool_runtime::agent::Limits;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::{JsonLines, Progress, Recorder};
 use tool_runtime::{
@@ -151,6 +152,7 @@ async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
     let (recorder, paper) = (Recorder::new(10_000), Paper::default());
     let lines = JsonLines::new(paper.clone()).unwrap();
     let agent = Agent::new(ScriptedModel::new(replies), tools![leak, forbidden])
+        .limits(Limits::default().repeats(None))
         .secrets([key])
         .extension(Key(key.to_owned()))
         .approver(TellsWhy)

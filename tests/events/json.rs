@@ -42,7 +42,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
     let progress = Progress { done: 1.0, total: Some(2.0), message: Some("half".into()) };
     let told_json = json!({"id": "c1", "name": "now", "arguments": "{}"});
     vec![
-        (RunEvent::Started.into(), "run started", json!({})),
+        (RunEvent::Started { within: None }.into(), "run started", json!({})),
         (RunEvent::Finished { error: None, took }.into(), "run finished", json!({"took": 5})),
         (
             RunEvent::Finished { error: Some("cut".into()), took }.into(),

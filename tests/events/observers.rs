@@ -26,7 +26,11 @@ const EVENTS: u64 = 8;
 
 /// An event that tells itself from others.
 fn numbered(turn: u32) -> Event {
-    Event::new(Origin::new(1.into(), turn), std::time::UNIX_EPOCH, RunEvent::Started)
+    Event::new(
+        Origin::new(1.into(), turn),
+        std::time::UNIX_EPOCH,
+        RunEvent::Started { within: None },
+    )
 }
 
 fn lost(event: &Event) -> Option<u64> {

@@ -122,7 +122,8 @@ async fn an_answer_holds_for_what_was_asked() {
     let kept = serde_json::to_string(&waiting).unwrap();
     let forged = kept.replacen(r#"{'to': 'Ada'}"#, r#"{'to': 'Eve'}"#, 1);
     assert_ne!(forged, kept);
-    let waiting = paused(agent.resume(serde_json::from_str(&forged).unwrap()).await.unwrap_err());
+    let waiting =
+        paused(agent.resume(serde_json::from_str::<Paused>(&forged).unwrap()).await.unwrap_err());
     assert_eq!(waiting.pending()[0].arguments, json!({ "to": "Eve" }));
     assert_eq!(*paid.0.lock().unwrap(), ["counted"]);
 }

@@ -2,12 +2,20 @@
 //!
 //! [`Turn`] decides, `run` does; nothing here knows how a call is run or how a provider is asked.
 
+mod ask;
 mod choice;
+mod extract;
+mod hook;
+mod limits;
 mod offered;
 mod outcome;
 mod paused;
 mod prompt;
 mod run;
+mod state;
+mod steering;
+mod stream;
+mod subagent;
 mod turn;
 
 use std::fmt;
@@ -16,16 +24,25 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
+pub use extract::Extracted;
+pub use hook::ModelHook;
+pub use limits::{Limits, Prices};
 pub use offered::Offered;
 pub use outcome::{Answer, StopReason, Stopped};
 pub use paused::{NotPending, Paused, PendingCall};
 pub use prompt::Prompt;
-pub use turn::{OutOfTurn, Outcome, Step, Turn};
+pub use run::{Run, Stepped};
+pub use state::RunState;
+pub use steering::Steering;
+pub use stream::{Piece, RunStream};
+pub use subagent::SubAgent;
+pub use turn::{OutOfTurn, Outcome, Step, StopRequest, Turn};
 
 use crate::dispatch::{
     Approver, Breakers, Concurrency, Dispatch, Dispatcher, Interceptor, OnBlock, OnFailure,
     Permissions, RateLimits,
 };
+use crate::drivers::{Driver, Native};
 use crate::event::{Event, Observer, ToolExecution};
 use crate::models::{ChatModel, ChatOptions};
 use crate::registry::{AllTools, IntoRegistry, Registry, RegistryError, Selector};
@@ -68,7 +85,11 @@ pub struct Agent {
     stop: Option<CancellationToken>,
     system: Option<String>,
     options: ChatOptions,
-    max_iterations: u32,
+    driver: Arc<dyn Driver>,
+    hooks: Vec<Arc<dyn ModelHook>>,
+    steering: Option<Steering>,
+    limits: Limits,
+    time_limit: Option<Duration>,
 }
 
 impl Agent {
@@ -86,7 +107,11 @@ impl Agent {
             stop: None,
             system: None,
             options: ChatOptions::default(),
-            max_iterations: 20,
+            driver: Arc::new(Native),
+            hooks: Vec::new(),
+            steering: None,
+            limits: Limits::default(),
+            time_limit: None,
         }
     }
 
@@ -103,6 +128,27 @@ impl Agent {
     pub fn options(mut self, options: ChatOptions) -> Self {
         self.options = options;
         self
+    }
+
+    /// Says how calls travel in what the model says; [`Native`] unless set.
+    #[must_use]
+    pub fn driver(mut self, driver: impl Driver + 'static) -> Self {
+        self.driver = Arc::new(driver);
+        self
+    }
+
+    /// Has this see what the model is asked and what it replies; behind those added before.
+    #[must_use]
+    pub fn model_hook(mut self, hook: impl ModelHook + 'static) -> Self {
+        self.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Has the model told of what is put in here while a run goes on. Tools find it as well.
+    #[must_use]
+    pub fn steering(mut self, steering: &Steering) -> Self {
+        self.steering = Some(steering.clone());
+        self.extension(steering.clone())
     }
 
     /// Has this see each call before it runs, and what became of it; behind those added before.
@@ -202,7 +248,22 @@ impl Agent {
     /// How often the model may be asked in one run; 20 unless set.
     #[must_use]
     pub fn max_iterations(mut self, times: u32) -> Self {
-        self.max_iterations = times;
+        self.limits.iterations = times;
+        self
+    }
+
+    /// How far a run may go: tokens, money, calls that repeat themselves.
+    #[must_use]
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How long a run may take. Calls that are under way by then are stopped and answered, and the run ends with
+    /// [`StopReason::TimeLimit`].
+    #[must_use]
+    pub fn time_limit(mut self, limit: Duration) -> Self {
+        self.time_limit = Some(limit);
         self
     }
 
@@ -281,12 +342,27 @@ impl Agent {
     /// Outside a tokio runtime, once tools are called, or chosen by a selector that
     /// [takes its time](Selector::blocking).
     pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
-        run::run(self, prompt.into()).await
+        self.iterate(prompt).finish().await
     }
 
-    /// Goes on with a run that stopped for somebody's approval. What was decided holds for the
-    /// arguments that were shown; calls that nobody decided on are asked about again. The calls
-    /// beside them are not run again. Whoever resumes one and the same pause twice runs what was approved
+    /// The same, to be gone through step by step: to look at the state of the run between two steps, or to
+    /// change it.
+    pub fn iterate(&self, prompt: impl Into<Prompt>) -> Run<'_> {
+        Run::new(self, RunState::new(self.turn(prompt.into())))
+    }
+
+    /// The same, told of piece by piece as it happens.
+    pub fn stream(&self, prompt: impl Into<Prompt>) -> RunStream<'_> {
+        RunStream::new(self, RunState::new(self.turn(prompt.into())))
+    }
+
+    /// Goes on with a run from a [state](Run::state) of it, in this process or in another; or with one that stopped
+    /// for somebody's approval, once that is [decided](Paused::decide).
+    ///
+    /// Calls that may have been running when the state was kept, and that were not done, are made again if their tool
+    /// is idempotent or only reads; others are answered with `TOOL_INDETERMINATE`. What was decided holds
+    /// for the arguments that were shown; calls that nobody decided on are asked about again. The calls
+    /// beside them are not run again. Whoever resumes one and the same state twice runs what was left
     /// twice, each under its [`idempotency_key`](crate::ToolContext::idempotency_key).
     ///
     /// # Errors
@@ -294,8 +370,22 @@ impl Agent {
     ///
     /// # Panics
     /// As [`run`](Self::run).
-    pub async fn resume(&self, paused: Paused) -> Result<Answer, Stopped> {
-        run::resume(self, paused).await
+    pub async fn resume(&self, state: impl Into<RunState>) -> Result<Answer, Stopped> {
+        self.resume_iterate(state).finish().await
+    }
+
+    /// [`resume`](Self::resume), step by step.
+    pub fn resume_iterate(&self, state: impl Into<RunState>) -> Run<'_> {
+        Run::new(self, state.into())
+    }
+
+    /// [`resume`](Self::resume), told of piece by piece.
+    pub fn resume_stream(&self, state: impl Into<RunState>) -> RunStream<'_> {
+        RunStream::new(self, state.into())
+    }
+
+    fn turn(&self, prompt: Prompt) -> Turn {
+        prompt.into_turn(self.system.as_deref()).with_limits(self.limits.clone())
     }
 }
 
@@ -304,7 +394,8 @@ impl fmt::Debug for Agent {
         f.debug_struct("Agent")
             .field("registry", &self.registry)
             .field("system", &self.system)
-            .field("max_iterations", &self.max_iterations)
+            .field("driver", &self.driver)
+            .field("limits", &self.limits)
             .finish_non_exhaustive()
     }
 }

@@ -1,10 +1,13 @@
+use std::borrow::Cow;
 use std::fmt;
+use std::time::Duration;
 
 use super::paused::Paused;
-use super::turn::OutOfTurn;
+use super::turn::{OutOfTurn, StopRequest};
 use super::{Offered, Prompt};
+use crate::drivers::Misread;
 use crate::event::ToolExecution;
-use crate::message::Message;
+use crate::message::{Message, ToolCall, Usage};
 use crate::models::{Finish, ModelError};
 use crate::registry::RegistryError;
 
@@ -18,6 +21,8 @@ pub struct Answer {
     pub transcript: Vec<Message>,
     /// The tools that the conversation has come to: what a next run goes on with.
     pub offered: Offered,
+    /// How many tokens the run took, as far as its provider counts them.
+    pub usage: Usage,
 }
 
 impl Answer {
@@ -58,6 +63,8 @@ pub struct Stopped {
     pub transcript: Vec<Message>,
     /// The tools that the conversation has come to.
     pub offered: Offered,
+    /// How many tokens the run took, as far as its provider counts them.
+    pub usage: Usage,
 }
 
 impl fmt::Display for Stopped {
@@ -104,7 +111,7 @@ pub enum StopReason {
     /// The model gave no reply.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The code of the model's client panicked, with this message.
+    /// The code of the model's client, or of its driver, panicked with this message.
     #[error("the model's client panicked: {0}")]
     ModelPanicked(String),
     /// The tools could not be registered; the model was never asked.
@@ -121,6 +128,34 @@ pub enum StopReason {
     /// It was stopped from outside, by the token of [`stop_on`](crate::Agent::stop_on).
     #[error("the run was cancelled")]
     Cancelled,
+    /// The tokens that it may take are spent: see [`Limits::tokens`](super::Limits::tokens).
+    #[error("the run took {} tokens, all that it may", .0.input.saturating_add(.0.output))]
+    TokensSpent(Usage),
+    /// The money that it may take is spent: see [`Limits::cost`](super::Limits::cost).
+    #[error("the run cost {cost:.4}, of {most} that it may")]
+    MoneySpent {
+        /// What it cost.
+        cost: f64,
+        /// What it may.
+        most: f64,
+    },
+    /// It took as long as it may: see [`Agent::time_limit`](crate::Agent::time_limit).
+    #[error("the run took {0:?}, as long as it may")]
+    TimeLimit(Duration),
+    /// The model made this call again and again: see [`Limits::repeats`](super::Limits::repeats).
+    #[error("the model called {} again and again with the same arguments", .0.name)]
+    Repeated(Box<ToolCall>),
+    /// A tool, by [`EffectRecord::StopRequested`](crate::EffectRecord::StopRequested), or the program, by a
+    /// [hook](super::ModelHook) or [`Turn::stop`](super::Turn::stop), asked it to stop.
+    #[error("{} asked it to: {}", asker(.0), .0.reason)]
+    Requested(StopRequest),
+    /// Nothing that the model said could be read by its driver, as often as it was asked.
+    #[error(transparent)]
+    Misread(Box<Misread>),
+    /// What the model gave in the end is not what was to be [extracted](crate::Agent::extract), as often as it was
+    /// asked.
+    #[error("the model's answer is not what was asked for: {0}")]
+    Unfit(String),
     /// A fault of the loop itself.
     #[error(transparent)]
     OutOfTurn(#[from] OutOfTurn),
@@ -140,6 +175,13 @@ impl StopReason {
             Self::AwaitingApproval(_) => "AWAITING_APPROVAL",
             Self::Halted(_) => "HALTED",
             Self::Cancelled => "CANCELLED",
+            Self::TokensSpent(_) => "TOKENS_SPENT",
+            Self::MoneySpent { .. } => "MONEY_SPENT",
+            Self::TimeLimit(_) => "TIME_LIMIT",
+            Self::Repeated(_) => "REPEATED",
+            Self::Requested(_) => "REQUESTED",
+            Self::Misread(_) => "MISREAD",
+            Self::Unfit(_) => "UNFIT",
             Self::OutOfTurn(_) => "OUT_OF_TURN",
         }
     }
@@ -147,6 +189,13 @@ impl StopReason {
     /// The same, where it is an error: to wait for somebody is none.
     pub(super) fn error(&self) -> Option<&'static str> {
         (!matches!(self, Self::AwaitingApproval(_))).then(|| self.code())
+    }
+}
+
+fn asker(request: &StopRequest) -> Cow<'_, str> {
+    match &request.tool {
+        Some(tool) => format!("the tool {tool}").into(),
+        None => "the program".into(),
     }
 }
 

@@ -27,14 +27,14 @@ impl Prompt {
     }
 
     /// The conversation, under `system` unless it starts with orders of its own.
-    pub(super) fn into_turn(self, system: Option<&str>, max_iterations: u32) -> Turn {
+    pub(super) fn into_turn(self, system: Option<&str>) -> Turn {
         let Self { mut transcript, offered } = self;
         if let Some(system) = system
             && !matches!(transcript.first(), Some(Message::System { .. }))
         {
             transcript.insert(0, Message::system(system));
         }
-        Turn::new(transcript, max_iterations).with_offered(offered)
+        Turn::new(transcript, 0).with_offered(offered)
     }
 }
 

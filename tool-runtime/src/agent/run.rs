@@ -1,122 +1,319 @@
-//! Drives a [`Turn`] with a model and a dispatcher.
+//! Drives a [`Turn`] with a model and a dispatcher, one step at a time.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::fmt;
 use std::iter;
 
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
+use super::ask::{Pieces, Question, asked};
 use super::choice::{choose, found, full_name};
 use super::paused::{Paused, PendingCall};
-use super::{Agent, Answer, Outcome, Prompt, Step, StopReason, Stopped, Turn};
+use super::state::RunState;
+use super::{Agent, Answer, Outcome, Step, StopReason, StopRequest, Stopped, Turn};
 use crate::dispatch::{Batch, Dispatcher};
 use crate::event::{
-    EventKind, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
+    EffectRecord, EventKind, ModelEvent, Observer, Origin, RunEvent, RunId, ToolEvent,
+    ToolExecution, micros,
 };
-use crate::guard::{Boxed, Guarded, Panic};
-use crate::message::{Message, ToolCall, ToolResult};
-use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, ToolChoice};
+use crate::guard::{Guarded, Panic};
+use crate::message::{CallId, Message, ToolCall, ToolResult};
+use crate::models::{ChatOptions, ChatRequest, ToolChoice};
 use crate::registry::Snapshot;
-use crate::span;
-use crate::tool::{Decision, ToolDefinition, ToolErrorKind};
+use crate::span::{self, Span};
+use crate::tool::{ToolDefinition, ToolErrorKind};
 
-pub(super) async fn run(agent: &Agent, prompt: Prompt) -> Result<Answer, Stopped> {
-    let turn = prompt.into_turn(agent.system.as_deref(), agent.max_iterations);
-    Run::new(agent, RunId::random(), turn, BTreeMap::new()).finish().await
-}
-
-pub(super) async fn resume(agent: &Agent, paused: Paused) -> Result<Answer, Stopped> {
-    let approved = paused.approved();
-    let Paused { run, turn, decisions, .. } = paused;
-    let run = Run::new(agent, run, turn, approved);
-    Run { decisions, ..run }.finish().await
-}
-
-struct Run<'a> {
+/// A run that is gone through step by step: what [`Agent::iterate`](crate::Agent::iterate) gives.
+///
+/// Nothing happens between two steps: whoever holds it may look at the conversation, keep it, or change it.
+///
+/// ```
+/// use tool_runtime::agent::Stepped;
+/// use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, tool, tools};
+///
+/// /// Rolls the dice.
+/// #[tool(effect = "none")]
+/// async fn roll() -> u8 {
+///     4
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+/// # let model = ScriptedModel::new([
+/// #     ChatReply::default().call("roll", "{}"),
+/// #     ChatReply::text("Six!"),
+/// # ]);
+/// let agent = Agent::new(model, tools![roll]);
+/// let mut run = agent.iterate("Roll the dice.");
+/// while let Some(stepped) = run.next().await {
+///     if let Stepped::Called(executions) = stepped {
+///         assert_eq!(executions[0].result.text, "4");
+///         run.turn_mut().edit(|messages| {
+///             if let Some(Message::Tool { results }) = messages.last_mut() {
+///                 results[0].text = "6".into();
+///             }
+///         });
+///     }
+/// }
+/// assert_eq!(run.finish().await?.to_string(), "Six!");
+/// # Ok(())
+/// # }
+/// ```
+pub struct Run<'a> {
     agent: &'a Agent,
     dispatcher: Dispatcher,
-    run: RunId,
-    turn: Turn,
-    /// What was decided while the run waited.
-    decisions: Vec<Decision>,
+    state: RunState,
+    /// Where the run itself is told of from.
+    root: Origin,
+    /// The run that this one lies within.
+    outer: Option<RunId>,
+    /// What was offered on a turn is what its calls are looked up in.
+    tools: Option<Snapshot>,
+    started: Option<Instant>,
+    ended: Option<Result<(), StopReason>>,
+    span: Span,
+    pieces: Option<Pieces<'a>>,
+}
+
+/// What a step came to.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Stepped {
+    /// The model replied; that is the last message now, with the results of calls that may not be run behind it.
+    Replied,
+    /// Its calls were run; their results are the last message now.
+    Called(Vec<ToolExecution>),
+    /// Something was said to the model meanwhile, by [`Steering`](super::Steering).
+    Steered,
 }
 
 impl<'a> Run<'a> {
-    fn new(agent: &'a Agent, run: RunId, turn: Turn, approved: BTreeMap<String, String>) -> Self {
+    pub(super) fn new(agent: &'a Agent, state: RunState) -> Self {
         let registry = agent.registry.clone().unwrap_or_default();
-        let dispatcher = agent.dispatcher.for_run(registry, approved);
-        Self { agent, dispatcher, run, turn, decisions: Vec::new() }
-    }
-
-    async fn finish(mut self) -> Result<Answer, Stopped> {
-        let started = Instant::now();
-        self.tell(|| RunEvent::Started);
-        let ended = span::within(span::invoke_agent(), self.drive(), StopReason::error).await;
-        self.tell(|| RunEvent::Finished {
-            error: ended.as_ref().err().map(ToString::to_string),
-            took: micros::in_full(started.elapsed()),
-        });
-        let (transcript, offered) = self.turn.into_parts();
-        match ended {
-            Ok(()) => {
-                let text = transcript.last().map(Message::text).unwrap_or_default();
-                Ok(Answer { text, transcript, offered })
-            }
-            Err(why) => Err(Stopped { why, transcript, offered }),
+        let dispatcher = agent.dispatcher.for_run(registry, state.approved.clone());
+        let root = Origin::new(state.run, 0);
+        Self {
+            agent,
+            dispatcher,
+            state,
+            root,
+            outer: None,
+            tools: None,
+            started: None,
+            ended: None,
+            span: span::invoke_agent(),
+            pieces: None,
         }
     }
 
-    async fn drive(&mut self) -> Result<(), StopReason> {
-        if self.turn.next() == Step::Done(Outcome::Answered) {
+    /// Tells this of pieces of replies as they come.
+    pub(super) fn pieces(mut self, pieces: Pieces<'a>) -> Self {
+        self.pieces = Some(pieces);
+        self
+    }
+
+    /// Tells this one as well of what happens.
+    pub(super) fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.dispatcher = self.dispatcher.observer(observer);
+        self
+    }
+
+    /// The run lies within a call of another.
+    pub(super) fn within(mut self, outer: &Origin, call: &CallId) -> Self {
+        self.root = Origin { run: self.state.run, turn: 0, ..outer.within(call) };
+        self.outer = Some(outer.run);
+        self
+    }
+
+    /// Which run it is.
+    pub fn id(&self) -> RunId {
+        self.state.run
+    }
+
+    /// How far it is: the conversation, and what it took.
+    pub fn turn(&self) -> &Turn {
+        &self.state.turn
+    }
+
+    /// The same, to change before the next step.
+    pub fn turn_mut(&mut self) -> &mut Turn {
+        &mut self.state.turn
+    }
+
+    /// The run as plain data, to [go on](crate::Agent::resume) with another day.
+    pub fn state(&self) -> RunState {
+        let approved = self.dispatcher.approved();
+        RunState { approved, ..self.state.clone() }
+    }
+
+    /// Takes the next step; none where the run is over. [`finish`](Self::finish) tells how it ended.
+    ///
+    /// # Panics
+    /// As [`Agent::run`](crate::Agent::run).
+    pub async fn next(&mut self) -> Option<Stepped> {
+        if self.ended.is_some() {
+            return None;
+        }
+        let started = self.started.is_none();
+        if started {
+            self.started = Some(Instant::now());
+            self.tell(|| RunEvent::Started { within: self.outer });
+        }
+        let span = self.span.clone();
+        let step = async {
+            if started {
+                self.start()?;
+            }
+            self.step().await
+        };
+        match span::within(span, step, StopReason::error).await {
+            Ok(Some(stepped)) => Some(stepped),
+            Ok(None) => self.end(Ok(())),
+            Err(why) => self.end(Err(why)),
+        }
+    }
+
+    /// Goes on to the end.
+    ///
+    /// # Errors
+    /// As of [`Agent::run`](crate::Agent::run).
+    ///
+    /// # Panics
+    /// As [`Agent::run`](crate::Agent::run).
+    pub async fn finish(self) -> Result<Answer, Stopped> {
+        let turn = self.answered().await?.turn;
+        let usage = turn.usage();
+        let (transcript, offered) = turn.into_parts();
+        let text = transcript.last().map(Message::text).unwrap_or_default();
+        Ok(Answer { text, transcript, offered, usage })
+    }
+
+    /// Goes on to the end, and gives the run where that is an answer.
+    pub(super) async fn answered(mut self) -> Result<RunState, Stopped> {
+        while self.next().await.is_some() {}
+        match self.ended.take() {
+            None | Some(Ok(())) => Ok(self.state()),
+            Some(Err(why)) => Err(stopped_at(why, self.state.turn)),
+        }
+    }
+
+    fn end(&mut self, ended: Result<(), StopReason>) -> Option<Stepped> {
+        let took = self.started.map(|started| micros::in_full(started.elapsed()));
+        self.tell(|| RunEvent::Finished {
+            error: ended.as_ref().err().map(ToString::to_string),
+            took: took.unwrap_or_default(),
+        });
+        self.ended = Some(ended);
+        None
+    }
+
+    fn start(&mut self) -> Result<(), StopReason> {
+        let turn = &self.state.turn;
+        let is_over = turn.next() == Step::Done(Outcome::Answered);
+        if is_over && turn.iterations() == 0 && !self.is_steered() {
             return Err(StopReason::NothingAsked);
         }
         if let Err(error) = &self.agent.registry {
             return Err(error.clone().into());
         }
-        // What was offered on a turn is what its calls are looked up in.
-        let mut tools = self.dispatcher.registry().snapshot();
-        let calls = self.turn.transcript().iter().flat_map(Message::calls);
+        let tools = self.dispatcher.registry().snapshot();
+        self.state.turn.interrupted(|call| {
+            let tool = tools.definition(&call.name);
+            tool.is_none_or(ToolDefinition::may_repeat)
+        });
+        let calls = self.state.turn.transcript().iter().flat_map(Message::calls);
         self.dispatcher.look_out(&tools, calls);
-        loop {
-            if self.agent.stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
-                return Err(StopReason::Cancelled);
+        self.tools = Some(tools);
+        Ok(())
+    }
+
+    async fn step(&mut self) -> Result<Option<Stepped>, StopReason> {
+        if self.agent.stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            return Err(StopReason::Cancelled);
+        }
+        if let Some(limit) = self.agent.time_limit
+            && self.started.is_some_and(|started| started.elapsed() >= limit)
+        {
+            return Err(StopReason::TimeLimit(limit));
+        }
+        match self.state.turn.next() {
+            Step::Ask | Step::Done(Outcome::Answered) if self.is_steered() => {
+                let said = self.agent.steering.as_ref().map(super::Steering::take);
+                self.state.turn.add(said.unwrap_or_default())?;
+                Ok(Some(Stepped::Steered))
             }
-            match self.turn.next() {
-                Step::Ask => {
-                    tools = self.dispatcher.registry().snapshot();
-                    self.dispatcher.look_out(&tools, iter::empty());
-                    let choice = choose(self.agent, &mut self.turn, &self.dispatcher, &tools);
-                    let offered = match &self.agent.stop {
-                        None => choice.await,
-                        Some(stop) => {
-                            let offered = stop.run_until_cancelled(choice).await;
-                            offered.ok_or(StopReason::Cancelled)?
-                        }
-                    };
-                    self.ask(&offered).await?;
-                }
-                Step::Call(calls) => self.call(&tools, calls).await?,
-                Step::Done(Outcome::Answered) => return Ok(()),
-                Step::Done(Outcome::Cut(finish)) => return Err(StopReason::Cut(finish)),
-                Step::Done(Outcome::Silent) => return Err(StopReason::Silent),
-                Step::Done(Outcome::MaxIterations) => {
-                    return Err(StopReason::MaxIterations(self.turn.iterations()));
-                }
+            Step::Ask => {
+                self.ask().await?;
+                Ok(Some(Stepped::Replied))
             }
+            Step::Call(calls) => Ok(Some(Stepped::Called(self.call(calls).await?))),
+            Step::Done(Outcome::Answered) => Ok(None),
+            Step::Done(outcome) => Err(stopped(&self.state.turn, outcome)),
         }
     }
 
-    async fn call(&mut self, tools: &Snapshot, calls: Vec<ToolCall>) -> Result<(), StopReason> {
+    fn is_steered(&self) -> bool {
+        self.agent.steering.as_ref().is_some_and(|steering| !steering.is_empty())
+    }
+
+    async fn ask(&mut self) -> Result<(), StopReason> {
+        let tools = self.dispatcher.registry().snapshot();
+        self.dispatcher.look_out(&tools, iter::empty());
+        let until = self.until();
+        let (agent, dispatcher) = (self.agent, &self.dispatcher);
+        let offered = until.wait(choose(agent, &mut self.state.turn, dispatcher, &tools)).await?;
+
+        let turn = &self.state.turn;
+        let origin = Origin { turn: turn.iterations() + 1, ..self.root.clone() };
+        dispatcher.tell(&origin, || ModelEvent::Asked);
+        let started = Instant::now();
+        let options = options(agent, turn);
+        let request = ChatRequest::new(turn.transcript()).tools(&offered);
+        let tell = |event: ModelEvent| dispatcher.tell(&origin, || event);
+        let asked = asked(request, options);
+        let pieces = self.pieces.as_mut();
+        let question = Question { agent, asked, pieces, tell: &tell };
+        let reply = async { until.wait(Box::pin(question.answer())).await? };
+        let reply = span::within(span::chat(), reply, StopReason::error).await?;
+        let took = micros::in_full(started.elapsed());
+        self.tools = Some(tools);
+
+        let turn = &mut self.state.turn;
+        let (before, usage) = (turn.transcript().len(), reply.usage);
+        turn.on_reply(reply)?;
+        // Told of what was taken into the transcript: there the calls have the ids that they run under.
+        let mut told = turn.transcript().iter().skip(before);
+        let Some(said) = told.next() else { return Ok(()) };
+        dispatcher.tell(&origin, || {
+            let calls = said.calls().cloned().collect();
+            ModelEvent::Replied { text: said.text(), calls, usage, took }
+        });
+        // Calls that the turn answered itself have their result now.
+        if let Some(Message::Tool { results }) = told.next() {
+            for (call, result) in said.calls().zip(results) {
+                let unrun = || dispatcher.unrun(call.clone(), result.clone());
+                dispatcher.tell(&origin, || ToolEvent::Finished(unrun()));
+            }
+        }
+        Ok(())
+    }
+
+    async fn call(&mut self, calls: Vec<ToolCall>) -> Result<Vec<ToolExecution>, StopReason> {
+        let tools = match &self.tools {
+            Some(tools) => tools.clone(),
+            None => self.dispatcher.registry().snapshot(),
+        };
         let mut batch = Batch::from(calls.clone());
         batch.origin = self.origin();
-        batch.conversation = Some(self.turn.shared_transcript());
+        batch.conversation = Some(self.state.turn.shared_transcript());
         batch.stop = self.agent.stop.clone();
-        batch.decisions = std::mem::take(&mut self.decisions);
-        let done = match &self.agent.elsewhere {
-            None => self.dispatcher.dispatch_on(tools, batch).await,
+        batch.deadline = self.until().left();
+        batch.decisions = std::mem::take(&mut self.state.decisions);
+        self.state.turn.begin();
+        let executions = match &self.agent.elsewhere {
+            None => self.dispatcher.dispatch_on(&tools, batch).await,
             Some(elsewhere) => {
-                self.dispatcher.look_out(tools, calls.iter());
+                self.dispatcher.look_out(&tools, calls.iter());
                 for call in &calls {
                     self.tell(|| ToolEvent::Started { call: call.clone() });
                 }
@@ -129,67 +326,34 @@ impl<'a> Run<'a> {
                 done
             }
         };
-        self.turn.pull_in(done.iter().flat_map(|execution| found(execution, tools)));
-        let halted = self.dispatcher.halted_at(&done).and_then(|at| done.get(at)).cloned();
+        let turn = &mut self.state.turn;
+        turn.end();
+        turn.pull_in(executions.iter().flat_map(|execution| found(execution, &tools)));
+        let halted = self.dispatcher.halted_at(&executions);
+        let halted = halted.and_then(|at| executions.get(at)).cloned();
+        let result = |execution: &ToolExecution| execution.result.clone();
         let (pending, done): (Vec<_>, Vec<_>) =
-            done.into_iter().partition(ToolExecution::is_pending);
-        self.turn.on_some_results(done.into_iter().map(|execution| execution.result).collect())?;
+            executions.iter().partition(|execution| execution.is_pending());
+        turn.on_some_results(done.into_iter().map(result).collect())?;
         let paused = (!pending.is_empty()).then(|| {
             Box::new(Paused {
-                run: self.run,
-                turn: self.turn.clone(),
-                pending: pending.iter().map(|execution| waiting(execution, tools)).collect(),
+                run: self.state.run,
+                turn: turn.clone(),
+                pending: pending.iter().map(|execution| waiting(execution, &tools)).collect(),
                 decisions: Vec::new(),
                 approved: self.dispatcher.approved(),
             })
         });
         if paused.is_some() {
             // Whoever doesn't resume the run has a conversation to go on with all the same.
-            let results = pending.into_iter().map(|execution| execution.result).collect();
-            self.turn.on_some_results(results)?;
+            turn.on_some_results(pending.into_iter().map(result).collect())?;
         }
+        heed(turn, &executions);
         match (halted, paused) {
             (Some(execution), _) => Err(StopReason::Halted(Box::new(execution))),
             (None, Some(paused)) => Err(StopReason::AwaitingApproval(paused)),
-            (None, None) => Ok(()),
+            (None, None) => Ok(executions),
         }
-    }
-
-    async fn ask(&mut self, offered: &[&ToolDefinition]) -> Result<(), StopReason> {
-        let asked = Origin::new(self.run, self.turn.iterations() + 1);
-        self.dispatcher.tell(&asked, || ModelEvent::Asked);
-        let started = Instant::now();
-        let options = self.options();
-        let request = ChatRequest::new(self.turn.transcript()).tools(offered).options(&options);
-        let reply = reply_of(self.agent.model.as_ref(), request);
-        let reply = async {
-            match &self.agent.stop {
-                None => reply.await,
-                Some(stop) => {
-                    stop.run_until_cancelled(reply).await.unwrap_or(Err(StopReason::Cancelled))
-                }
-            }
-        };
-        let reply = span::within(span::chat(), reply, StopReason::error).await?;
-        let took = micros::in_full(started.elapsed());
-
-        let (before, usage) = (self.turn.transcript().len(), reply.usage);
-        self.turn.on_reply(reply)?;
-        // Told of what was taken into the transcript: there the calls have the ids that they run under.
-        let mut told = self.turn.transcript().iter().skip(before);
-        let Some(said) = told.next() else { return Ok(()) };
-        self.dispatcher.tell(&asked, || {
-            let calls = said.calls().cloned().collect();
-            ModelEvent::Replied { text: said.text(), calls, usage, took }
-        });
-        // Calls that the turn answered itself have their result now.
-        if let Some(Message::Tool { results }) = told.next() {
-            for (call, result) in said.calls().zip(results) {
-                let unrun = || self.dispatcher.unrun(call.clone(), result.clone());
-                self.dispatcher.tell(&asked, || ToolEvent::Finished(unrun()));
-            }
-        }
-        Ok(())
     }
 
     /// One execution for each call, whatever foreign code gives back.
@@ -206,19 +370,15 @@ impl<'a> Run<'a> {
         calls.into_iter().map(of_call).collect()
     }
 
-    /// A model that always has to call a tool would never come to an end: it has to once.
-    fn options(&self) -> Cow<'a, ChatOptions> {
-        let options = &self.agent.options;
-        match options.tool_choice {
-            ToolChoice::Required | ToolChoice::Tool(_) if self.turn.iterations() > 0 => {
-                Cow::Owned(options.clone().tool_choice(ToolChoice::Auto))
-            }
-            _ => Cow::Borrowed(options),
-        }
+    fn until(&self) -> Until<'a> {
+        let limit = self.agent.time_limit;
+        let deadline =
+            self.started.zip(limit).and_then(|(started, limit)| started.checked_add(limit));
+        Until { stop: self.agent.stop.as_ref(), deadline: deadline.zip(limit) }
     }
 
     fn origin(&self) -> Origin {
-        Origin::new(self.run, self.turn.iterations())
+        Origin { turn: self.state.turn.iterations(), ..self.root.clone() }
     }
 
     fn tell<K: Into<EventKind>>(&self, kind: impl FnOnce() -> K) {
@@ -226,19 +386,99 @@ impl<'a> Run<'a> {
     }
 }
 
-/// What the model says, or what it panicked with. Boxed: the compiler can't tell that the run is `Send`
-/// where it sees all that is in this.
-fn reply_of<'a>(
-    model: &'a dyn ChatModel,
-    request: ChatRequest<'a>,
-) -> Boxed<'a, Result<ChatReply, StopReason>> {
-    Box::pin(Guarded::new(
-        move || {
-            let reply = model.reply(request);
-            Box::pin(async { Ok(reply.await?) })
+impl fmt::Debug for Run<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Run")
+            .field("state", &self.state)
+            .field("ended", &self.ended)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How long the run may wait for something.
+struct Until<'a> {
+    stop: Option<&'a CancellationToken>,
+    deadline: Option<(Instant, std::time::Duration)>,
+}
+
+impl Until<'_> {
+    async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, StopReason> {
+        let work = async {
+            match self.deadline {
+                None => Ok(work.await),
+                Some((at, limit)) => {
+                    timeout_at(at, work).await.map_err(|_| StopReason::TimeLimit(limit))
+                }
+            }
+        };
+        match self.stop {
+            None => work.await,
+            Some(stop) => {
+                stop.run_until_cancelled(work).await.unwrap_or(Err(StopReason::Cancelled))
+            }
+        }
+    }
+
+    fn left(&self) -> Option<std::time::Duration> {
+        self.deadline.map(|(at, _)| at.saturating_duration_since(Instant::now()))
+    }
+}
+
+/// A model that always has to call a tool would never come to an end: it has to once.
+fn options<'a>(agent: &'a Agent, turn: &Turn) -> Cow<'a, ChatOptions> {
+    let options = &agent.options;
+    match options.tool_choice {
+        ToolChoice::Required | ToolChoice::Tool(_) if turn.iterations() > 0 => {
+            Cow::Owned(options.clone().tool_choice(ToolChoice::Auto))
+        }
+        _ => Cow::Borrowed(options),
+    }
+}
+
+/// What tools ask of the loop.
+fn heed(turn: &mut Turn, executions: &[ToolExecution]) {
+    for execution in executions {
+        for effect in &execution.effects {
+            match effect {
+                EffectRecord::TokensSpent { usage } => turn.spend(*usage),
+                EffectRecord::StopRequested { reason } => {
+                    let tool = execution.call.name.clone();
+                    turn.stop(StopRequest::new(Some(tool), reason));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+/// The end of a run.
+pub(super) fn stopped_at(why: StopReason, turn: Turn) -> Stopped {
+    let usage = turn.usage();
+    let (transcript, offered) = turn.into_parts();
+    Stopped { why, transcript, offered, usage }
+}
+
+/// Why a run ends that has no answer.
+fn stopped(turn: &Turn, outcome: Outcome) -> StopReason {
+    let limits = turn.limits();
+    let usage = turn.usage();
+    match outcome {
+        Outcome::Cut(finish) => StopReason::Cut(finish),
+        Outcome::MaxIterations => StopReason::MaxIterations(turn.iterations()),
+        Outcome::Spent => match limits.cost.map(|(most, prices)| (most, prices.of(&usage))) {
+            Some((most, cost)) if cost >= most => StopReason::MoneySpent { cost, most },
+            _ => StopReason::TokensSpent(usage),
         },
-        |Panic(message)| Err(StopReason::ModelPanicked(message)),
-    ))
+        Outcome::Repeated => turn
+            .repeated()
+            .cloned()
+            .map_or(StopReason::Silent, |call| StopReason::Repeated(Box::new(call))),
+        Outcome::Requested => {
+            let none = || StopRequest::new(None, "");
+            StopReason::Requested(turn.requested().cloned().unwrap_or_else(none))
+        }
+        Outcome::Answered | Outcome::Silent => StopReason::Silent,
+    }
 }
 
 fn waiting(execution: &ToolExecution, tools: &Snapshot) -> PendingCall {

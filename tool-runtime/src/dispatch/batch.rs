@@ -171,7 +171,7 @@ impl Running {
     /// Whether these are the model's calls, and no tool waits for them.
     #[inline]
     pub(super) fn is_outermost(&self) -> bool {
-        self.scope.origin.depth == 0
+        self.outer.is_empty()
     }
 
     /// Whether a tool of this entry waits for this call: it keeps its place meanwhile, and to wait

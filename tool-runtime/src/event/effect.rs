@@ -2,6 +2,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::message::Usage;
+
 /// Something that a tool did to the world, told by the tool.
 ///
 /// It is put on the output by [`ToolOutput::with_effect`](crate::ToolOutput::with_effect); or noted by
@@ -33,6 +35,16 @@ pub enum EffectRecord {
     ToolsFound {
         /// Their full names, best first.
         names: Vec<String>,
+    },
+    /// The run is to end, once the calls beside this one have their results.
+    StopRequested {
+        /// Why.
+        reason: String,
+    },
+    /// A model was asked, and that counts as the run's.
+    TokensSpent {
+        /// How many tokens it took.
+        usage: Usage,
     },
     /// Something of the program's own kind.
     Other {

@@ -78,7 +78,11 @@ pub enum EventKind {
 #[non_exhaustive]
 pub enum RunEvent {
     /// It began, or goes on.
-    Started,
+    Started {
+        /// The run of the call that it serves, where it is that of an agent that is a tool.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        within: Option<RunId>,
+    },
     /// It ended. Not told where its future is dropped.
     Finished {
         /// What stopped it; none where the model answered.
@@ -109,6 +113,26 @@ pub enum ModelEvent {
         /// From question to answer.
         #[serde(with = "micros")]
         took: Duration,
+    },
+    /// It replied, and nothing in that is what its driver asked for. It is told so, unless it was asked as
+    /// often as it may be.
+    ExtractionFailed {
+        /// What it said.
+        text: String,
+        /// What it is told.
+        reason: String,
+        /// Which reply of this turn that was, from 1.
+        attempt: u32,
+    },
+    /// It decided on what can't be done: there is no such tool, or it takes no such arguments. It is told so,
+    /// unless it was asked as often as it may be.
+    ValidationFailed {
+        /// What it said.
+        text: String,
+        /// What it is told.
+        reason: String,
+        /// Which reply of this turn that was, from 1.
+        attempt: u32,
     },
 }
 
@@ -233,9 +257,8 @@ impl Event {
     /// What happened in that layer, such as `finished`, as in JSON.
     pub fn action(&self) -> &'static str {
         match &self.kind {
-            EventKind::Run(RunEvent::Started) | EventKind::Tool(ToolEvent::Started { .. }) => {
-                "started"
-            }
+            EventKind::Run(RunEvent::Started { .. })
+            | EventKind::Tool(ToolEvent::Started { .. }) => "started",
             EventKind::Run(RunEvent::Finished { .. }) | EventKind::Tool(ToolEvent::Finished(_)) => {
                 "finished"
             }
@@ -243,6 +266,8 @@ impl Event {
                 "asked"
             }
             EventKind::Model(ModelEvent::Replied { .. }) => "replied",
+            EventKind::Model(ModelEvent::ExtractionFailed { .. }) => "extraction_failed",
+            EventKind::Model(ModelEvent::ValidationFailed { .. }) => "validation_failed",
             EventKind::Tool(ToolEvent::Approved { .. }) => "approved",
             EventKind::Tool(ToolEvent::Blocked { .. }) => "blocked",
             EventKind::Tool(ToolEvent::Retried { .. }) => "retried",

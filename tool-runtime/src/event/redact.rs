@@ -13,12 +13,20 @@ use crate::secret::{HIDDEN, Redactor};
 impl Redactor {
     pub(super) fn hide_in_event(&self, event: &mut Event) {
         match &mut event.kind {
-            EventKind::Run(RunEvent::Started) | EventKind::Log(LogEvent::Lost { .. }) => {}
+            EventKind::Run(RunEvent::Started { within: _ })
+            | EventKind::Log(LogEvent::Lost { .. }) => {}
             EventKind::Run(RunEvent::Finished { error, took: _ }) => self.hide_in_some(error),
             EventKind::Model(ModelEvent::Asked) => {}
             EventKind::Model(ModelEvent::Replied { text, calls, usage: _, took: _ }) => {
                 calls.iter_mut().for_each(|call| self.hide_in_call(call));
                 self.hide(text);
+            }
+            EventKind::Model(
+                ModelEvent::ExtractionFailed { text, reason, attempt: _ }
+                | ModelEvent::ValidationFailed { text, reason, attempt: _ },
+            ) => {
+                self.hide(text);
+                self.hide(reason);
             }
             EventKind::Tool(event) => self.hide_in_tool_event(event),
         }
@@ -103,6 +111,8 @@ impl Redactor {
                 self.hide(url);
             }
             EffectRecord::ToolsFound { names } => names.iter_mut().for_each(|name| self.hide(name)),
+            EffectRecord::StopRequested { reason } => self.hide(reason),
+            EffectRecord::TokensSpent { usage: _ } => {}
             EffectRecord::Other { name, data } => {
                 self.hide(name);
                 self.hide_in(data);

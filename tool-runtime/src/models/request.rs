@@ -93,10 +93,26 @@ impl ChatReply {
         Self::new(vec![AssistantPart::Text { text: text.into() }])
     }
 
+    /// All that it said in words.
+    pub fn words(&self) -> String {
+        let words = self.parts.iter().filter_map(|part| match part {
+            AssistantPart::Text { text } => Some(text.as_str()),
+            AssistantPart::Call(_) | AssistantPart::Reasoning(_) => None,
+        });
+        words.collect()
+    }
+
     /// Says why the model stopped there.
     #[must_use]
     pub fn finish(mut self, finish: Finish) -> Self {
         self.finish = finish;
+        self
+    }
+
+    /// Says what it took.
+    #[must_use]
+    pub fn usage(mut self, usage: Usage) -> Self {
+        self.usage = Some(usage);
         self
     }
 

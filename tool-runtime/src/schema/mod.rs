@@ -9,6 +9,7 @@ mod check;
 mod constraints;
 mod dialect;
 mod generate;
+mod ordered;
 mod pointer;
 mod secret;
 
@@ -24,6 +25,8 @@ pub use dialect::{Dialect, DialectError};
 #[doc(hidden)]
 pub use generate::Generator;
 pub(crate) use generate::{finish, part_as_root, takes_whole_object};
+pub(crate) use ordered::InOrder;
+pub(crate) use pointer::moved;
 
 /// A JSON Schema. A clone shares the document.
 ///

@@ -15,6 +15,34 @@ pub(crate) fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value>
     }
 }
 
+/// The schema, as part of a document in which `place` (`/$defs/X`, …) is where it stands: what it refers to
+/// in itself is found there.
+pub(crate) fn moved(schema: &Value, place: &str) -> Value {
+    let Value::Object(keywords) = schema else { return schema.clone() };
+    let moved = keywords.iter().map(|(keyword, value)| {
+        let value = match (keyword.as_str(), value) {
+            ("$ref", Value::String(reference)) => match reference.strip_prefix('#') {
+                Some(rest) => format!("#{place}{rest}").into(),
+                None => value.clone(),
+            },
+            // Values, not schemas.
+            ("const" | "enum" | "default" | "examples", _) => value.clone(),
+            (keyword, Value::Object(named)) if NAMED.contains(&keyword) => {
+                let moved = named.iter().map(|(name, schema)| (name.clone(), moved(schema, place)));
+                Value::Object(moved.collect())
+            }
+            (_, Value::Array(items)) => items.iter().map(|item| moved(item, place)).collect(),
+            _ => moved(value, place),
+        };
+        (keyword.clone(), value)
+    });
+    Value::Object(moved.collect())
+}
+
+/// Keywords whose members are schemas under names of their own.
+const NAMED: [&str; 5] =
+    ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
+
 /// `None` where an escape is cut off, isn't hexadecimal or doesn't spell UTF-8.
 fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
@@ -31,8 +59,28 @@ fn hex(digit: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::resolve;
+    use super::{moved, resolve};
     use serde_json::json;
+
+    #[test]
+    fn what_is_moved_finds_itself() {
+        let schema = json!({
+            "properties": { "next": { "$ref": "#" }, "$ref": { "$ref": "#/$defs/A" }, "enum": { "$ref": "#/$defs/A" } },
+            "items": [{ "anyOf": [{ "$ref": "other#/A" }] }],
+            "default": { "$ref": "#" },
+            "$defs": { "A": { "type": "string" } },
+        });
+        let root = json!({ "$defs": { "a/b": moved(&schema, "/$defs/a~1b") } });
+        let moved = &root["$defs"]["a/b"];
+        let leads = |reference: &serde_json::Value| resolve(&root, reference.as_str().unwrap());
+        assert_eq!(leads(&moved["properties"]["next"]["$ref"]), Some(moved));
+        for name in ["$ref", "enum"] {
+            let reference = &moved["properties"][name]["$ref"];
+            assert_eq!(leads(reference), Some(&json!({ "type": "string" })), "{name}");
+        }
+        assert_eq!(moved["items"][0]["anyOf"][0]["$ref"], "other#/A");
+        assert_eq!(moved["default"]["$ref"], "#");
+    }
 
     #[test]
     fn follows_every_spelling_of_a_local_pointer() {

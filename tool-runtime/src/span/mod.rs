@@ -7,6 +7,6 @@ mod told;
 mod untold;
 
 #[cfg(feature = "tracing")]
-pub(crate) use told::{chat, execute_tool, fail, in_current, invoke_agent, within};
+pub(crate) use told::{Span, chat, execute_tool, fail, in_current, invoke_agent, within};
 #[cfg(not(feature = "tracing"))]
-pub(crate) use untold::{chat, in_current, invoke_agent, within};
+pub(crate) use untold::{Span, chat, in_current, invoke_agent, within};

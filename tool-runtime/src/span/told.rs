@@ -6,7 +6,7 @@
 //! `otel.kind` and `otel.status_code` are not attributes: the crate tracing-opentelemetry makes the
 //! span's name, kind and status of them.
 
-use tracing::Span;
+pub(crate) use tracing::Span;
 use tracing::field::Empty;
 use tracing::instrument::{Instrument as _, Instrumented};
 

@@ -1,7 +1,7 @@
 //! No spans.
 
 /// None.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Span;
 
 pub(crate) fn invoke_agent() -> Span {

@@ -12,7 +12,9 @@ use super::blocking::Thread;
 use super::dispatch::{Batch, Host, Scope};
 use super::work::{EndsWork, Live};
 use super::{Extensions, ToolErrorKind};
-use crate::event::{EffectRecord, Progress, RunId, ToolEvent, ToolExecution};
+use crate::event::{
+    EffectRecord, Event, Observer, Origin, Progress, RunId, ToolEvent, ToolExecution,
+};
 use crate::json::Fix;
 use crate::message::{CallId, Message, ToolCall, ToolResult};
 
@@ -261,6 +263,17 @@ impl ToolContext {
             decisions: Vec::new(),
         };
         host.dispatch_within(&self.call, batch).await
+    }
+
+    /// Where the call comes from, and who watches, for runs within it.
+    pub(crate) fn around(&self) -> Option<(Origin, impl Observer + use<>)> {
+        let host = Arc::clone(self.host.as_ref()?);
+        let origin = host.scope().origin.clone();
+        let pass = move |event: &Event| {
+            let scope = host.scope();
+            scope.observers.tell(scope.redactor.as_ref(), || event.clone());
+        };
+        Some((origin, pass))
     }
 
     /// The attempt is about to run on a thread of its own.

@@ -144,6 +144,11 @@ impl ToolDefinition {
         self
     }
 
+    /// Whether a call of it that may have run may be made again: it says so, or changes nothing.
+    pub fn may_repeat(&self) -> bool {
+        self.idempotent || matches!(self.effect, Effect::None | Effect::Read)
+    }
+
     /// Declares that it finds other tools for a model that isn't offered all of them.
     #[must_use]
     pub fn finds_tools(mut self) -> Self {

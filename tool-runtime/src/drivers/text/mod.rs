@@ -35,10 +35,11 @@
 //! One pass finds openers, the format reads from there on, and says how far its markup goes. A text of any
 //! kind takes time in proportion to its length; one without openers little more than copying it.
 
+mod driver;
 mod fence;
 mod format;
 mod formats;
-mod grammar;
+pub(super) mod grammar;
 mod last;
 mod offered;
 mod openers;
@@ -50,7 +51,9 @@ mod stream;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+pub(super) use self::driver::thought;
 pub use self::{
+    driver::Text,
     format::{Format, Found, Miss, Opener, Rest},
     offered::Offered,
     stream::{Shown, TextStream},
@@ -102,6 +105,12 @@ impl Formats {
     pub fn all() -> &'static Self {
         static ALL: LazyLock<Formats> = LazyLock::new(Formats::new);
         &ALL
+    }
+
+    /// Those alone that tell what a model thinks from what it says.
+    pub(super) fn thinking() -> &'static Self {
+        static THINKING: LazyLock<Formats> = LazyLock::new(|| Formats::of(formats::thinking()));
+        &THINKING
     }
 
     /// All formats known here, to add others to.

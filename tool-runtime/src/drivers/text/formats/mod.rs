@@ -70,3 +70,8 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(react::React),
     ]
 }
+
+/// Those that hold no calls.
+pub(super) fn thinking() -> Vec<Arc<dyn Format>> {
+    vec![Arc::new(think::THINK), Arc::new(think::MISTRAL), Arc::new(think::GEMMA)]
+}

@@ -8,16 +8,16 @@ use super::closed;
 const MOST: usize = 64;
 
 #[derive(Debug)]
-pub(super) struct Members<'t> {
-    pub(super) text: &'t str,
+pub(in crate::drivers) struct Members<'t> {
+    pub(in crate::drivers) text: &'t str,
     found: Vec<(&'t str, Range<usize>)>,
     /// Whether the object ends, and nothing in it was passed over.
-    pub(super) is_whole: bool,
+    pub(in crate::drivers) is_whole: bool,
 }
 
 impl<'t> Members<'t> {
     /// Of the object that `text` begins with.
-    pub(super) fn of(text: &'t str) -> Self {
+    pub(in crate::drivers) fn of(text: &'t str) -> Self {
         let mut members = Self { text, found: Vec::new(), is_whole: false };
         members.is_whole = members.read(MOST).unwrap_or(false);
         members
@@ -30,7 +30,7 @@ impl<'t> Members<'t> {
         members
     }
 
-    pub(super) fn keys(&self) -> impl Iterator<Item = &'t str> {
+    pub(in crate::drivers) fn keys(&self) -> impl Iterator<Item = &'t str> {
         self.found.iter().map(|(key, _)| *key)
     }
 
@@ -45,7 +45,7 @@ impl<'t> Members<'t> {
         self.found.iter().find(is).map(|(_, place)| place.clone())
     }
 
-    pub(super) fn get(&self, names: &[&str]) -> Option<&'t str> {
+    pub(in crate::drivers) fn get(&self, names: &[&str]) -> Option<&'t str> {
         self.text.get(self.place(names)?)
     }
 

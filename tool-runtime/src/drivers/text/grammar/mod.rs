@@ -11,6 +11,7 @@ mod python;
 mod tagged;
 mod typed;
 
+pub(in crate::drivers) use self::members::Members;
 pub(super) use self::{
     arguments::Typed,
     brackets::closed,

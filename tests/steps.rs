@@ -1,0 +1,98 @@
+//! Runs that are watched, gone through step by step, kept, limited and steered.
+
+#[path = "steps/agents.rs"]
+mod agents;
+#[path = "support/conversation.rs"]
+mod conversation;
+#[path = "steps/kept.rs"]
+mod kept;
+#[path = "steps/left_behind.rs"]
+mod left_behind;
+#[path = "steps/limits.rs"]
+mod limits;
+#[path = "steps/steered.rs"]
+mod steered;
+#[path = "steps/values.rs"]
+mod values;
+#[path = "steps/watched.rs"]
+mod watched;
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use conversation::{assert_complete, calls, echo, echo_call, refuse, results};
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
+use serde_json::json;
+use tool_runtime::agent::{Limits, ModelHook, Piece, Prices, RunState, Steering, Stepped};
+use tool_runtime::drivers::{Asked, Native, Text};
+use tool_runtime::event::{EventKind, ModelEvent, RunEvent, ToolEvent};
+use tool_runtime::{
+    Agent, Answer, CancellationToken, ChatModel, ChatReply, ChatRequest, Delta, EffectRecord,
+    Message, ModelError, ScriptedModel, ScriptedTurn, StopReason, Stopped, ToolContext, ToolOutput,
+    Tools, Usage, args, async_trait, tool, tools,
+};
+
+fn script<const N: usize>(replies: [ChatReply; N]) -> ScriptedModel {
+    ScriptedModel::new(replies)
+}
+
+/// Says what it was told to say, a few bytes at a time.
+struct Slow(Mutex<Vec<ChatReply>>, usize);
+
+impl Slow {
+    fn new<const N: usize>(mut replies: [ChatReply; N], bytes: usize) -> Self {
+        replies.reverse();
+        Self(Mutex::new(replies.into()), bytes)
+    }
+}
+
+#[async_trait]
+impl ChatModel for Slow {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        self.0.lock().unwrap().pop().ok_or_else(|| ModelError::Setup("over".into()))
+    }
+
+    async fn stream(
+        &self,
+        request: ChatRequest<'_>,
+        deltas: &mut tool_runtime::models::Deltas<'_>,
+    ) -> Result<ChatReply, ModelError> {
+        let reply = self.reply(request).await?;
+        let words = reply.words();
+        for piece in pieces(&words, self.1) {
+            deltas(Delta::Text(piece));
+            tokio::task::yield_now().await;
+        }
+        let message = Message::Assistant { parts: reply.parts.clone() };
+        for (place, call) in message.calls().enumerate() {
+            deltas(Delta::Call { place, name: &call.name });
+            for text in pieces(&call.arguments.to_text(), self.1) {
+                deltas(Delta::Arguments { place, text });
+            }
+        }
+        Ok(reply)
+    }
+}
+
+fn pieces(text: &str, len: usize) -> Vec<&str> {
+    let mut rest = text;
+    let mut found = Vec::new();
+    while !rest.is_empty() {
+        let end = (len.min(rest.len())..=rest.len()).find(|at| rest.is_char_boundary(*at)).unwrap();
+        let (piece, behind) = rest.split_at(end);
+        found.push(piece);
+        rest = behind;
+    }
+    found
+}
+
+/// Has done all that there is to do.
+#[tool]
+async fn finish() -> ToolOutput {
+    ToolOutput::text("bye")
+        .with_effect(EffectRecord::StopRequested { reason: "all is done".into() })
+}

@@ -1,0 +1,73 @@
+//! Agents that are tools of others.
+
+use super::*;
+
+#[tokio::test]
+async fn an_agent_is_a_tool_of_another() {
+    let inner = || {
+        let model = script([
+            echo_call("deep").usage(Usage::new(10, 1)),
+            ChatReply::text("found deep").usage(Usage::new(20, 2)),
+        ]);
+        Agent::new(model, tools![echo]).into_tool("helper", "Looks for things.")
+    };
+    let seen = Arc::<Mutex<Vec<(String, u32, bool)>>>::default();
+    let kept = Arc::clone(&seen);
+    let model = script([
+        ChatReply::default().call("helper", r#"{"task": "Look!"}"#).usage(Usage::new(1, 1)),
+        ChatReply::text("Done.").usage(Usage::new(1, 1)),
+    ]);
+    let agent = Agent::new(model, Tools::new().with(inner())).on_event(move |event| {
+        let is_within = matches!(event.kind, EventKind::Run(RunEvent::Started { within: Some(_) }));
+        let name = format!("{} {}", event.layer(), event.action());
+        kept.lock().unwrap().push((name, event.origin.depth, is_within));
+    });
+    let answer = agent.run("Go").await.unwrap();
+    assert_eq!(results(&answer.transcript[2])[0].text, "found deep");
+    assert_eq!(answer.usage, Usage::new(32, 5), "what it took counts as well");
+    let seen = seen.lock().unwrap();
+    let inner: Vec<_> =
+        seen.iter().filter(|(_, depth, _)| *depth == 1).map(|(name, _, _)| name.as_str()).collect();
+    assert_eq!(
+        inner,
+        [
+            "run started",
+            "model asked",
+            "model replied",
+            "tool started",
+            "tool finished",
+            "model asked",
+            "model replied",
+            "run finished"
+        ]
+    );
+    assert_eq!(seen.iter().filter(|(_, _, is_within)| *is_within).count(), 1);
+
+    // It fails as any tool does.
+    let lost = Agent::new(script([]), Tools::new()).into_tool("helper", "Looks for things.");
+    let model = script([
+        ChatReply::default().call("helper", r#"{"task": "Look!"}"#),
+        ChatReply::text("Done."),
+    ]);
+    let answer = Agent::new(model, Tools::new().with(lost)).run("Go").await.unwrap();
+    assert_eq!(results(&answer.transcript[2])[0].error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
+}
+
+#[tokio::test]
+async fn agents_call_each_other_so_deep_and_no_deeper() {
+    let mut agent = Agent::new(script([ChatReply::text("bottom")]), Tools::new());
+    for _ in 0..5 {
+        let call = ChatReply::default().call("helper", r#"{"task": "Go"}"#);
+        let model = script([call, ChatReply::text("up")]);
+        agent = Agent::new(model, Tools::new().with(agent.into_tool("helper", "Helps.")));
+    }
+    let denied = Arc::<Mutex<Vec<u32>>>::default();
+    let kept = Arc::clone(&denied);
+    let agent = agent.on_event(move |event| {
+        if event.finished().is_some_and(|done| done.failed_with("TOOL_DENIED")) {
+            kept.lock().unwrap().push(event.origin.depth);
+        }
+    });
+    assert_eq!(agent.run("Go").await.unwrap().text, "up");
+    assert_eq!(*denied.lock().unwrap(), [3]);
+}

@@ -1,0 +1,92 @@
+//! Runs that are gone through step by step, and gone on with elsewhere.
+
+use super::*;
+
+#[tokio::test]
+async fn between_steps_the_run_may_be_looked_at_and_changed() {
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(echo_call("one")),
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_last("two"),
+    ]);
+    let agent = Agent::new(model, tools![echo]);
+    let mut run = agent.iterate("Go");
+    assert!(matches!(run.next().await, Some(Stepped::Replied)));
+    assert_eq!((run.turn().iterations(), run.turn().transcript().len()), (1, 2));
+    let Some(Stepped::Called(executions)) = run.next().await else { panic!() };
+    assert_eq!((executions[0].result.text.as_str(), executions[0].attempts), ("one", 1));
+    run.turn_mut().edit(|messages| {
+        let Some(Message::Tool { results }) = messages.last_mut() else { panic!() };
+        results[0].text = "two".into();
+    });
+    assert!(matches!(run.next().await, Some(Stepped::Replied)));
+    assert!(run.next().await.is_none());
+    assert!(run.next().await.is_none());
+    assert_eq!(run.finish().await.unwrap().text, "Done.");
+}
+
+/// Counts how often it is called.
+#[tool]
+async fn count(ctx: &ToolContext) -> usize {
+    ctx.get::<Arc<AtomicUsize>>().unwrap().fetch_add(1, Ordering::SeqCst) + 1
+}
+
+/// The same, and calls of it may be made again.
+#[tool(effect = "read")]
+async fn look(ctx: &ToolContext) -> usize {
+    ctx.get::<Arc<AtomicUsize>>().unwrap().fetch_add(1, Ordering::SeqCst) + 1
+}
+
+/// A run that is kept as text after each of its steps, and gone on with by another agent each time, comes to the
+/// same end, and no call is made twice.
+#[tokio::test]
+async fn a_run_goes_on_from_any_step_in_another_process() {
+    let replies = || {
+        [
+            ChatReply::default().call("count", "{}").call("look", "{}"),
+            ChatReply::text("Once more.").call("count", "{}"),
+            ChatReply::text("Done."),
+        ]
+    };
+    for stop_at in 0..6 {
+        let counted = Arc::new(AtomicUsize::new(0));
+        let agent = |skip: usize| {
+            let model = ScriptedModel::new(replies().into_iter().skip(skip));
+            Agent::new(model, tools![count, look]).extension(Arc::clone(&counted))
+        };
+        let first = agent(0);
+        let mut run = first.iterate("Go");
+        let id = run.id();
+        for _ in 0..stop_at {
+            run.next().await;
+        }
+        let kept = serde_json::to_string(&run.state()).unwrap();
+        drop(run);
+        let state: RunState = serde_json::from_str(&kept).unwrap();
+        assert_eq!(state.run, id);
+        let asked = state.turn.iterations() as usize;
+        let answer = agent(asked).resume(state).await.unwrap();
+        assert_eq!(
+            (answer.text.as_str(), counted.load(Ordering::SeqCst)),
+            ("Done.", 3),
+            "{stop_at}"
+        );
+        assert_complete(&answer.transcript);
+    }
+}
+
+#[tokio::test]
+async fn what_may_have_run_is_not_run_again_unless_it_may_be() {
+    let counted = Arc::new(AtomicUsize::new(0));
+    let both = ChatReply::default().call("count", "{}").call("look", "{}");
+    let model = script([both, ChatReply::text("Done.")]);
+    let agent = Agent::new(model, tools![count, look]).extension(Arc::clone(&counted));
+    let mut run = agent.iterate("Go");
+    run.next().await;
+    let mut state = run.state();
+    // What is kept before calls begin, where the process then ends.
+    state.turn.begin();
+    let answer = agent.resume(state).await.unwrap();
+    let told = results(&answer.transcript[2]);
+    assert_eq!(told[0].error.as_deref(), Some("TOOL_INDETERMINATE"));
+    assert_eq!((told[1].text.as_str(), counted.load(Ordering::SeqCst)), ("1", 1));
+}

@@ -1,0 +1,116 @@
+//! How far a run may go.
+
+use super::*;
+
+#[tokio::test]
+async fn every_limit_is_an_outcome_of_its_own() {
+    let used = |reply: ChatReply| reply.usage(Usage::new(600, 400));
+    let one = || used(echo_call("a"));
+    let tokens = Limits::default().tokens(1_500);
+    let cost = Limits::default().cost(0.006, Prices { input: 5.0, cached: 0.5, output: 5.0 });
+    for (limits, code, asked) in [
+        (Limits::default().iterations(2), "MAX_ITERATIONS", 2),
+        (tokens, "TOKENS_SPENT", 2),
+        (cost, "MONEY_SPENT", 2),
+        (Limits::default().repeats(1), "REPEATED", 2),
+        (Limits::default().repeats(2), "REPEATED", 3),
+        (Limits::default(), "REPEATED", 5),
+    ] {
+        let model = Arc::new(script([one(), one(), one(), one(), one(), one(), one()]));
+        let agent = Agent::new(Arc::clone(&model), tools![echo]).limits(limits.clone());
+        let stopped = agent.run("Go").await.unwrap_err();
+        assert_eq!((stopped.why.code(), 7 - model.remaining()), (code, asked), "{limits:?}");
+        assert_eq!(stopped.usage, Usage::new(600 * asked as u64, 400 * asked as u64));
+        assert_complete(&stopped.transcript);
+        let last = results(stopped.transcript.last().unwrap()).last().unwrap();
+        assert_eq!(last.error.as_deref(), Some("TOOL_CANCELLED"), "the last calls were not run");
+        assert!(matches!(stopped.transcript.last(), Some(Message::Tool { .. })));
+    }
+}
+
+#[tokio::test]
+async fn whoever_repeats_himself_is_told_before_he_is_stopped() {
+    let say = |text: &str| ChatReply::default().call("echo", format!(r#"{{ "text": "{text}" }}"#));
+    let model = script([
+        say("a"),
+        ChatReply::default().call("echo", json!({ "text": "a" })),
+        say("b"),
+        say("a"),
+        say("a").call("echo", json!({ "text": "b" })),
+        ChatReply::text("Done."),
+    ]);
+    let answer = Agent::new(model, tools![echo])
+        .limits(Limits::default().repeats(2))
+        .run("Go")
+        .await
+        .unwrap();
+    let texts: Vec<_> = answer
+        .transcript
+        .iter()
+        .flat_map(|message| match message {
+            Message::Tool { results } => {
+                results.iter().map(|it| it.text.contains("twice in a row")).collect()
+            }
+            _ => Vec::new(),
+        })
+        .collect();
+    assert_eq!(texts, [false, true, false, false, true, false]);
+    // As often as it likes.
+    let model = script([
+        say("a"),
+        say("a"),
+        say("a"),
+        say("a"),
+        say("a"),
+        say("a"),
+        ChatReply::text("Done."),
+    ]);
+    let agent = Agent::new(model, tools![echo]).limits(Limits::default().repeats(None));
+    assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
+}
+
+#[tokio::test]
+async fn tokens_that_nobody_counts_are_guessed() {
+    let model = script([echo_call(&"x".repeat(4_000)), ChatReply::text("Done.")]);
+    let stopped = Agent::new(model, tools![echo])
+        .limits(Limits::default().tokens(900))
+        .run("Go")
+        .await
+        .unwrap_err();
+    assert_eq!(stopped.why.code(), "TOKENS_SPENT");
+    assert!((1_000..1_100).contains(&stopped.usage.output), "{:?}", stopped.usage);
+    // An answer is an answer, whatever it took.
+    let model = script([ChatReply::text("Done.").usage(Usage::new(5_000, 5_000))]);
+    let agent = Agent::new(model, tools![echo]).limits(Limits::default().tokens(900));
+    assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
+}
+
+/// Never ends.
+#[tool(effect = "read")]
+async fn wait() -> &'static str {
+    std::future::pending().await
+}
+
+/// Never answers.
+struct Silent;
+
+#[async_trait]
+impl ChatModel for Silent {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        std::future::pending().await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_takes_as_long_as_it_may() {
+    let limit = Duration::from_secs(5);
+    let asked = Agent::new(Silent, Tools::new()).time_limit(limit).run("Go").await.unwrap_err();
+    let model = script([ChatReply::default().call("wait", "{}"), ChatReply::text("Done.")]);
+    let called = Agent::new(model, tools![wait]).time_limit(limit).run("Go").await.unwrap_err();
+    for stopped in [&asked, &called] {
+        assert!(matches!(stopped.why, StopReason::TimeLimit(of) if of == limit), "{stopped}");
+    }
+    assert_eq!(results(&called.transcript[2])[0].error.as_deref(), Some("TOOL_TIMEOUT"));
+    let model = script([ChatReply::text("Done.")]);
+    assert!(Agent::new(model, Tools::new()).time_limit(Duration::MAX).run("Go").await.is_ok());
+}

@@ -1,0 +1,199 @@
+//! Asks the model, under a driver: until what it says can be read, or it was asked often enough.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use super::hook::ModelHook;
+use super::{Agent, StopReason};
+use crate::drivers::{Asked, LastWord, Listener, Misread, MisreadKind, Told};
+use crate::event::ModelEvent;
+use crate::guard::{Boxed, Guarded, Panic, guarded};
+use crate::message::{AssistantPart, Usage};
+use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Deltas};
+
+/// Who is told of pieces of a reply.
+pub(super) type Pieces<'a> = Box<dyn for<'d> FnMut(Delta<'d>) + Send + 'a>;
+
+/// One question of the loop, and what it takes to get an answer.
+pub(super) struct Question<'q, 'p> {
+    pub(super) agent: &'q Agent,
+    pub(super) asked: Asked<'q>,
+    pub(super) pieces: Option<&'q mut Pieces<'p>>,
+    /// Who is told of replies that can't be read.
+    pub(super) tell: &'q (dyn Fn(ModelEvent) + Send + Sync),
+}
+
+impl Question<'_, '_> {
+    /// The reply, and what it and those before it took.
+    pub(super) async fn answer(self) -> Result<ChatReply, StopReason> {
+        let Self { agent, mut asked, mut pieces, tell } = self;
+        for hook in &agent.hooks {
+            let before = before(hook.as_ref(), &mut asked).await;
+            heed(before)?;
+        }
+        let request = asked.request();
+        let driver = agent.driver.as_ref();
+        let mut sent = foreign(|| driver.offer(request))?;
+        let mut usage = None;
+        let mut attempt = 1;
+        let (mut reply, told) = loop {
+            let mut told = Told::default();
+            let said = match &mut pieces {
+                None => reply_of(agent.model.as_ref(), sent.request()).await?,
+                Some(pieces) => {
+                    let listener = foreign(|| driver.listener(request))?;
+                    let mut hear = hearing(listener, &mut told, &mut **pieces);
+                    streamed(agent.model.as_ref(), sent.request(), &mut *hear).await?
+                }
+            };
+            add(&mut usage, said.usage);
+            let mut misread = match foreign(|| driver.read(said, request))? {
+                Ok(reply) => break (reply, told),
+                Err(misread) => misread,
+            };
+            tell(event(&misread, attempt));
+            if attempt >= driver.attempts() {
+                match misread.otherwise.take() {
+                    Some(reply) => break (*reply, told),
+                    None => return Err(StopReason::Misread(Box::new(misread))),
+                }
+            }
+            sent.again(&misread);
+            attempt += 1;
+        };
+        let mut told = told;
+        if let Some(last) = foreign(|| driver.last_word(&reply, request))?
+            && !reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_)))
+        {
+            let answer = last_word(agent, last, &mut told, &mut pieces).await?;
+            add(&mut usage, answer.usage);
+            reply = in_its_words(reply, answer);
+        }
+        if let Some(pieces) = &mut pieces {
+            told.rest(&reply, &mut **pieces);
+        }
+        reply.usage = usage;
+        for hook in agent.hooks.iter().rev() {
+            let after = after(hook.as_ref(), &mut reply).await;
+            heed(after)?;
+        }
+        Ok(reply)
+    }
+}
+
+/// Pieces on their way from the model to those who are told.
+fn hearing<'h>(
+    mut listener: Option<Box<dyn Listener + 'h>>,
+    told: &'h mut Told,
+    pieces: &'h mut Deltas<'_>,
+) -> Pieces<'h> {
+    Box::new(move |delta| {
+        if let Some(listener) = &mut listener {
+            listener.hear(delta, &mut |delta| told.pass(delta, pieces));
+        }
+    })
+}
+
+async fn last_word(
+    agent: &Agent,
+    last: LastWord<'_>,
+    told: &mut Told,
+    pieces: &mut Option<&mut Pieces<'_>>,
+) -> Result<ChatReply, StopReason> {
+    let LastWord { asked, model } = last;
+    let model = model.unwrap_or_else(|| Arc::clone(&agent.model));
+    match pieces {
+        None => reply_of(model.as_ref(), asked.request()).await,
+        Some(pieces) => {
+            let mut pass: Pieces<'_> = Box::new(|delta| told.pass(delta, &mut ***pieces));
+            streamed(model.as_ref(), asked.request(), &mut *pass).await
+        }
+    }
+}
+
+/// What the model thought before, and the answer as it was said last. Calls that came with it are none: there
+/// was nothing to call.
+fn in_its_words(decided: ChatReply, answer: ChatReply) -> ChatReply {
+    let thoughts = decided.parts.into_iter();
+    let thoughts = thoughts.filter(|part| matches!(part, AssistantPart::Reasoning(_)));
+    let said = answer.parts.into_iter();
+    let said = said.filter(|part| !matches!(part, AssistantPart::Call(_)));
+    ChatReply { parts: thoughts.chain(said).collect(), ..answer }
+}
+
+fn event(misread: &Misread, attempt: u32) -> ModelEvent {
+    let (text, reason) = (misread.said.words(), misread.told.clone());
+    match misread.kind {
+        MisreadKind::Extraction => ModelEvent::ExtractionFailed { text, reason, attempt },
+        MisreadKind::Validation => ModelEvent::ValidationFailed { text, reason, attempt },
+    }
+}
+
+fn add(sum: &mut Option<Usage>, usage: Option<Usage>) {
+    if let Some(usage) = usage {
+        *sum.get_or_insert_default() += usage;
+    }
+}
+
+fn heed(flow: ControlFlow<String>) -> Result<(), StopReason> {
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(reason) => {
+            Err(StopReason::Requested(super::StopRequest::new(None, reason)))
+        }
+    }
+}
+
+/// A driver is foreign code.
+fn foreign<T>(run: impl FnOnce() -> T) -> Result<T, StopReason> {
+    guarded(run).map_err(|Panic(message)| StopReason::ModelPanicked(message))
+}
+
+fn crashed<T>(Panic(message): Panic) -> Result<T, StopReason> {
+    Err(StopReason::ModelPanicked(message))
+}
+
+/// What the model says, or what it panicked with. Boxed: the compiler can't tell that the run is `Send`
+/// where it sees all that is in this.
+fn reply_of<'a>(
+    model: &'a dyn ChatModel,
+    request: ChatRequest<'a>,
+) -> Boxed<'a, Result<ChatReply, StopReason>> {
+    Box::pin(Guarded::new(
+        move || {
+            let reply = model.reply(request);
+            Box::pin(async { Ok(reply.await?) })
+        },
+        crashed,
+    ))
+}
+
+fn streamed<'a>(
+    model: &'a dyn ChatModel,
+    request: ChatRequest<'a>,
+    deltas: &'a mut Deltas<'_>,
+) -> Boxed<'a, Result<ChatReply, StopReason>> {
+    Box::pin(Guarded::new(
+        move || {
+            let reply = model.stream(request, deltas);
+            Box::pin(async { Ok(reply.await?) })
+        },
+        crashed,
+    ))
+}
+
+async fn before(hook: &dyn ModelHook, asked: &mut Asked<'_>) -> ControlFlow<String> {
+    let broken = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
+    Guarded::new(|| hook.before(asked), broken).await
+}
+
+async fn after(hook: &dyn ModelHook, reply: &mut ChatReply) -> ControlFlow<String> {
+    let broken = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
+    Guarded::new(|| hook.after(reply), broken).await
+}
+
+/// What is asked on this turn.
+pub(super) fn asked<'q>(request: ChatRequest<'q>, options: Cow<'q, ChatOptions>) -> Asked<'q> {
+    Asked { options, ..Asked::from(request) }
+}

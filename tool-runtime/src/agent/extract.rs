@@ -1,0 +1,162 @@
+//! Answers that are values.
+
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::run::{Run, stopped_at};
+use super::state::RunState;
+use super::{Agent, Offered, Prompt, StopReason, Stopped};
+use crate::json::{self, Fix};
+use crate::message::{Message, Usage, UserPart};
+use crate::models::ToolChoice;
+use crate::registry::Registry;
+use crate::schema::{InOrder, Schema, moved};
+
+/// How often the model is asked for the value.
+const ATTEMPTS: u32 = 3;
+
+/// What [`Agent::extract`](crate::Agent::extract) gives.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Extracted<T> {
+    /// The value.
+    pub value: T,
+    /// What was repaired in the model's text.
+    pub fixes: Vec<Fix>,
+    /// The whole conversation.
+    pub transcript: Vec<Message>,
+    /// The tools that the conversation has come to.
+    pub offered: Offered,
+    /// How many tokens that took, as far as its provider counts them.
+    pub usage: Usage,
+}
+
+impl Agent {
+    /// Runs until the model answers, and has it give the answer as a `T`.
+    ///
+    /// The tools are used first, as in [`run`](Self::run). Then the model is asked for the value: without tools, and
+    /// held to the schema of `T` where its provider can do that. What it writes is repaired as arguments are; what is
+    /// wrong with it then is told to the model, which is asked three times in all. An agent without tools
+    /// asks for the value at once.
+    ///
+    /// # Errors
+    /// As of [`run`](Self::run); and [`StopReason::Unfit`], where the model gave no such value.
+    ///
+    /// # Panics
+    /// As [`run`](Self::run).
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools, args};
+    ///
+    /// /// A person.
+    /// #[args]
+    /// struct Person {
+    ///     /// Full name.
+    ///     name: String,
+    ///     /// Age in years.
+    ///     age: u8,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// let model = ScriptedModel::new([
+    ///     ChatReply::text(r#"{"name": "Ada", "age": "thirty-six"}"#),
+    ///     ChatReply::text(r#"{"name": "Ada", "age": 36}"#),
+    /// ]);
+    /// let ada = Agent::new(model, Tools::new()).extract::<Person>("Ada is 36.").await?;
+    /// assert_eq!((ada.value.name.as_str(), ada.value.age), ("Ada", 36));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn extract<T: DeserializeOwned + JsonSchema>(
+        &self,
+        prompt: impl Into<Prompt>,
+    ) -> Result<Extracted<T>, Stopped> {
+        let wanted = Wanted::of::<T>();
+        let mut state = RunState::new(self.turn(prompt.into()));
+        let has_tools = self
+            .registry
+            .as_ref()
+            .is_ok_and(|tools| !tools.snapshot().all_definitions().is_empty());
+        if has_tools || self.registry.is_err() {
+            state = Run::new(self, state).answered().await?;
+        }
+        let mut teller = Self { registry: Ok(Registry::new()), ..self.clone() };
+        teller.options.output = Some(wanted.schema.clone());
+        teller.options.tool_choice = ToolChoice::Auto;
+        let limits = state.turn.limits_mut();
+        limits.iterations = limits.iterations.saturating_add(ATTEMPTS);
+        let mut told = wanted.question();
+        for _ in 0..ATTEMPTS {
+            if let Err(error) = state.turn.add(vec![UserPart::Text { text: told }]) {
+                return Err(stopped_at(error.into(), state.turn));
+            }
+            state = Run::new(&teller, state).answered().await?;
+            let text = state.turn.transcript().last().map(Message::text).unwrap_or_default();
+            match wanted.read(&text) {
+                Ok((value, fixes)) => {
+                    let usage = state.turn.usage();
+                    let (transcript, offered) = state.turn.into_parts();
+                    return Ok(Extracted { value, fixes, transcript, offered, usage });
+                }
+                Err(wrong) => told = wrong,
+            }
+        }
+        Err(stopped_at(StopReason::Unfit(told), state.turn))
+    }
+}
+
+/// What the model is to give. Providers take objects alone: anything else is a member of one.
+struct Wanted {
+    schema: Schema,
+    is_member: bool,
+}
+
+impl Wanted {
+    fn of<T: JsonSchema>() -> Self {
+        let schema = Schema::of::<T>();
+        let is_member = schema.as_value().get("type").is_none_or(|kind| kind != "object");
+        let schema = match is_member {
+            false => schema,
+            true => Schema::from(json!({
+                "type": "object",
+                "properties": { "value": moved(schema.as_value(), "/properties/value") },
+                "required": ["value"],
+                "additionalProperties": false,
+            })),
+        };
+        Self { schema, is_member }
+    }
+
+    fn question(&self) -> String {
+        let schema = InOrder(self.schema.as_value());
+        format!("Give the answer as JSON alone, in the form of this JSON Schema: {schema}")
+    }
+
+    /// The value, or what the model is told.
+    fn read<T: DeserializeOwned>(&self, text: &str) -> Result<(T, Vec<Fix>), String> {
+        let again = "Give the JSON again, whole, and nothing else.";
+        let parsed = json::parse_as(text, self.schema.as_value())
+            .map_err(|error| format!("That can't be read as JSON: {error}\n{again}"))?;
+        if parsed.truncated {
+            return Err(format!("That JSON was cut off. {again}"));
+        }
+        let wrong = self.schema.check(&parsed.value);
+        if !wrong.is_empty() {
+            let lines: Vec<_> = wrong.iter().map(|mismatch| format!("- {mismatch}")).collect();
+            return Err(format!("That JSON is wrong:\n{}\n{again}", lines.join("\n")));
+        }
+        // Text, not the value: that has lost digits beyond 64 bits.
+        let read = match self.is_member {
+            false => serde_json::from_str(parsed.json()),
+            true => serde_json::from_str::<Member<T>>(parsed.json()).map(|member| member.value),
+        };
+        let value = read.map_err(|error| format!("That JSON is wrong: {error}\n{again}"))?;
+        Ok((value, parsed.fixes))
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Member<T> {
+    value: T,
+}

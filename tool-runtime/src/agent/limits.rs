@@ -1,0 +1,108 @@
+//! How far a run may go.
+
+use serde::{Deserialize, Serialize};
+
+use crate::message::Usage;
+
+/// How far a run may go before it is stopped.
+///
+/// ```
+/// use tool_runtime::agent::{Limits, Prices};
+///
+/// let limits = Limits::default()
+///     .iterations(50)
+///     .tokens(200_000)
+///     .cost(0.5, Prices { input: 3.0, cached: 0.3, output: 15.0 });
+/// assert_eq!(limits.repeats, Some(4));
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Limits {
+    /// How often the model may be asked; 20 unless set.
+    pub iterations: u32,
+    /// How many tokens all its requests and replies may take together.
+    pub tokens: Option<u64>,
+    /// What they may cost together, and what tokens cost.
+    pub cost: Option<(f64, Prices)>,
+    /// How often in a row the same call may be made with the same arguments; 4 unless set. The model is told so
+    /// with the last of them, and the next one stops the run.
+    pub repeats: Option<u32>,
+}
+
+/// What a million tokens cost, in whatever currency.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Prices {
+    /// That the model is sent.
+    pub input: f64,
+    /// Of these, such as its provider has cached.
+    pub cached: f64,
+    /// That the model says.
+    pub output: f64,
+}
+
+impl Prices {
+    /// What so many tokens cost.
+    ///
+    /// ```
+    /// use tool_runtime::Usage;
+    /// use tool_runtime::agent::Prices;
+    ///
+    /// let prices = Prices { input: 3.0, cached: 0.3, output: 15.0 };
+    /// assert_eq!(prices.of(&Usage::new(1_000_000, 100_000)), 4.5);
+    /// ```
+    #[expect(clippy::cast_precision_loss, reason = "nobody has so many tokens")]
+    pub fn of(&self, usage: &Usage) -> f64 {
+        let fresh = usage.input.saturating_sub(usage.cached);
+        let counts = [fresh, usage.cached.min(usage.input), usage.output];
+        let prices = [self.input, self.cached, self.output];
+        counts.iter().zip(prices).map(|(count, price)| *count as f64 * price / 1e6).sum()
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { iterations: 20, tokens: None, cost: None, repeats: Some(4) }
+    }
+}
+
+impl Limits {
+    /// The model may be asked so often.
+    #[must_use]
+    pub fn iterations(mut self, times: u32) -> Self {
+        self.iterations = times;
+        self
+    }
+
+    /// All may take so many tokens. Where a provider doesn't count them, four bytes are taken for one.
+    #[must_use]
+    pub fn tokens(mut self, most: u64) -> Self {
+        self.tokens = Some(most);
+        self
+    }
+
+    /// All may cost so much, at these prices.
+    #[must_use]
+    pub fn cost(mut self, most: f64, prices: Prices) -> Self {
+        self.cost = Some((most, prices));
+        self
+    }
+
+    /// The same call may be made so often in a row; as often as the model likes where this is none.
+    #[must_use]
+    pub fn repeats(mut self, most: impl Into<Option<u32>>) -> Self {
+        self.repeats = most.into();
+        self
+    }
+
+    /// Whether tokens have to be counted.
+    pub(super) fn has_budget(&self) -> bool {
+        self.tokens.is_some() || self.cost.is_some()
+    }
+
+    /// Whether that is more than the run may take.
+    pub(super) fn is_spent(&self, usage: &Usage) -> bool {
+        let tokens = usage.input.saturating_add(usage.output);
+        self.tokens.is_some_and(|most| tokens >= most)
+            || self.cost.is_some_and(|(most, prices)| prices.of(usage) >= most)
+    }
+}

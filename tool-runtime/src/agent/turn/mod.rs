@@ -1,0 +1,462 @@
+//! The machine that decides what comes next in a run.
+//!
+//! It does nothing itself: it says what to do and is told what came of it. It reads no clock and
+//! no randomness and can be serialised between any two steps; what it needs to know of the past is
+//! the transcript.
+
+mod guess;
+mod repeats;
+mod shared;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use self::guess::guessed;
+use self::repeats::Repeats;
+use super::{Limits, Offered};
+use crate::message::{CallId, Message, ToolCall, ToolResult, Usage, UserPart};
+use crate::models::history::{is_silent, mended, with_unique_ids};
+use crate::models::{ChatReply, Finish};
+use crate::tool::{ToolDefinition, ToolErrorKind};
+
+/// A run in progress.
+///
+/// ```
+/// use tool_runtime::agent::{Step, Turn};
+/// use tool_runtime::{ChatReply, Message, ToolResult};
+///
+/// let mut turn = Turn::new(vec![Message::user("Hello")], 20);
+/// assert!(matches!(turn.next(), Step::Ask));
+///
+/// turn.on_reply(ChatReply::default().call("hello", "{}"))?;
+/// let Step::Call(calls) = turn.next() else { panic!() };
+/// let results = calls.iter().map(|call| ToolResult::success(call, "Hi!")).collect();
+///
+/// turn.on_results(results)?;
+/// turn.on_reply(ChatReply::text("The tool says hi."))?;
+/// assert!(matches!(turn.next(), Step::Done(Outcome::Answered)));
+/// # use tool_runtime::agent::Outcome;
+/// # Ok::<(), tool_runtime::agent::OutOfTurn>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Turn {
+    #[serde(with = "shared")]
+    transcript: Arc<Vec<Message>>,
+    limits: Limits,
+    iterations: u32,
+    /// What all requests took.
+    #[serde(default)]
+    usage: Usage,
+    /// How the last reply ended.
+    #[serde(default)]
+    finish: Finish,
+    #[serde(default)]
+    repeats: Repeats,
+    /// What ends the run though the model would go on.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    halt: Option<Halt>,
+    /// The open calls that may have begun to run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    begun: Vec<CallId>,
+    /// The results that came before those of the calls beside them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    early: Vec<ToolResult>,
+    /// The tools that the conversation has come to.
+    #[serde(default)]
+    offered: Offered,
+}
+
+/// What is to be done next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Ask the model to go on with the transcript; tell [`Turn::on_reply`].
+    Ask,
+    /// Run these calls; tell [`Turn::on_results`].
+    Call(Vec<ToolCall>),
+    /// Nothing: the run is over.
+    Done(Outcome),
+}
+
+/// What ends a run though the model would go on.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Halt {
+    Spent,
+    Repeated,
+    Requested(StopRequest),
+}
+
+/// Somebody's wish that the run end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct StopRequest {
+    /// The tool that asked for it; none where it was the program.
+    pub tool: Option<String>,
+    /// Why.
+    pub reason: String,
+}
+
+impl StopRequest {
+    /// The wish of a tool, or of the program.
+    pub fn new(tool: Option<String>, reason: impl Into<String>) -> Self {
+        Self { tool, reason: reason.into() }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Outcome {
+    /// The model answered.
+    Answered,
+    /// The model began an answer in words, and was cut off for this reason.
+    Cut(Finish),
+    /// The model said nothing and called nothing.
+    Silent,
+    /// The model was asked as often as it may be, and wants more calls. They were not run.
+    MaxIterations,
+    /// The tokens or the money that it may take are spent.
+    Spent,
+    /// The model made the same call again and again, though it was told.
+    Repeated,
+    /// A tool or the program asked for it: see [`Turn::requested`].
+    Requested,
+}
+
+/// The machine was told something that it didn't ask for.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("out of turn: {0}")]
+pub struct OutOfTurn(&'static str);
+
+impl Turn {
+    /// A run that goes on from `transcript` and may ask the model `max_iterations` times.
+    ///
+    /// Calls at its very end are the first step. Elsewhere, a call whose result is missing is
+    /// answered with `TOOL_INDETERMINATE`: nobody can tell whether it ran. Nor does anything else
+    /// that providers refuse stay: an id that is empty or was used before is replaced, a result
+    /// moves up to its call, and one without a call is dropped, as are replies that say nothing.
+    /// A transcript that is in order stays as it is.
+    pub fn new(transcript: Vec<Message>, max_iterations: u32) -> Self {
+        Self {
+            transcript: Arc::new(mended(transcript)),
+            limits: Limits::default().iterations(max_iterations),
+            iterations: 0,
+            usage: Usage::default(),
+            finish: Finish::default(),
+            repeats: Repeats::default(),
+            halt: None,
+            begun: Vec::new(),
+            early: Vec::new(),
+            offered: Offered::default(),
+        }
+    }
+
+    /// Lets it go so far instead.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// How far it may go.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// The same, to change.
+    pub fn limits_mut(&mut self) -> &mut Limits {
+        &mut self.limits
+    }
+
+    /// What all requests of the run took together, what its tools spent on models included.
+    pub fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// Tokens were spent otherwise, such as by a tool that asks a model.
+    pub fn spend(&mut self, usage: Usage) {
+        self.usage += usage;
+    }
+
+    /// The call that the model made too often in a row.
+    pub fn repeated(&self) -> Option<&ToolCall> {
+        let most = self.limits.repeats?;
+        let mut said = self.transcript.iter().rev();
+        let said = said.find(|message| matches!(message, Message::Assistant { .. }))?;
+        said.calls().find(|call| self.repeats.times(&call.id) > most)
+    }
+
+    /// Who wanted the run to end.
+    pub fn requested(&self) -> Option<&StopRequest> {
+        match &self.halt {
+            Some(Halt::Requested(request)) => Some(request),
+            _ => None,
+        }
+    }
+
+    /// Ends the run where it would go on; calls that are open are answered and not run.
+    pub fn stop(&mut self, request: StopRequest) {
+        self.halt_with(Halt::Requested(request), "Not run: the run was asked to stop.");
+    }
+
+    /// Goes on with the tools that the conversation has come to before.
+    #[must_use]
+    pub fn with_offered(mut self, offered: Offered) -> Self {
+        self.offered = offered;
+        self
+    }
+
+    /// The tools that the conversation has come to.
+    pub fn offered(&self) -> &Offered {
+        &self.offered
+    }
+
+    /// The tools of these full names were found for the model.
+    pub fn pull_in(&mut self, names: impl IntoIterator<Item = String>) {
+        self.offered.pull_in(names);
+    }
+
+    /// The order in which tools are offered: first those that were offered before, as they were,
+    /// and behind them, sorted by name, those that are new. What a provider has cached of earlier
+    /// turns stays valid.
+    pub fn offer<'t>(&mut self, tools: Vec<&'t ToolDefinition>) -> Vec<&'t ToolDefinition> {
+        self.offered.arrange(tools)
+    }
+
+    /// All that was said so far.
+    pub fn transcript(&self) -> &[Message] {
+        &self.transcript
+    }
+
+    /// The same, to keep: what is said later is not in it.
+    pub fn shared_transcript(&self) -> Arc<Vec<Message>> {
+        Arc::clone(&self.transcript)
+    }
+
+    /// All that was said, and the tools that the conversation has come to.
+    pub fn into_parts(self) -> (Vec<Message>, Offered) {
+        (Arc::unwrap_or_clone(self.transcript), self.offered)
+    }
+
+    /// All that was said, by value.
+    pub fn into_transcript(self) -> Vec<Message> {
+        Arc::unwrap_or_clone(self.transcript)
+    }
+
+    /// How often the model has been asked.
+    pub fn iterations(&self) -> u32 {
+        self.iterations
+    }
+
+    /// What is to be done next; the same until the machine is told more.
+    pub fn next(&self) -> Step {
+        match self.transcript.last() {
+            Some(message @ Message::Assistant { parts }) => {
+                let is_open =
+                    |call: &&ToolCall| !self.early.iter().any(|result| result.call == call.id);
+                let calls: Vec<_> = message.calls().filter(is_open).cloned().collect();
+                match self.finish {
+                    _ if !calls.is_empty() => Step::Call(calls),
+                    // A wish to stop comes too late for what was said already.
+                    Finish::Length | Finish::Filtered => Step::Done(Outcome::Cut(self.finish)),
+                    _ if is_silent(parts) => Step::Done(Outcome::Silent),
+                    _ => Step::Done(Outcome::Answered),
+                }
+            }
+            _ => match &self.halt {
+                Some(Halt::Spent) => Step::Done(Outcome::Spent),
+                Some(Halt::Repeated) => Step::Done(Outcome::Repeated),
+                Some(Halt::Requested(_)) => Step::Done(Outcome::Requested),
+                None if self.iterations >= self.limits.iterations => {
+                    Step::Done(Outcome::MaxIterations)
+                }
+                None if self.limits.is_spent(&self.usage) => Step::Done(Outcome::Spent),
+                None => Step::Ask,
+            },
+        }
+    }
+
+    /// The model replied.
+    ///
+    /// A call whose id is empty or was used before gets another. Where the model may not be asked
+    /// again, its calls are answered here and not run: nobody would read what came of them.
+    ///
+    /// # Errors
+    /// It was not asked.
+    pub fn on_reply(&mut self, reply: ChatReply) -> Result<(), OutOfTurn> {
+        if self.next() != Step::Ask {
+            return Err(OutOfTurn("the model was not asked"));
+        }
+        self.iterations += 1;
+        self.finish = reply.finish;
+        match reply.usage {
+            Some(usage) => self.usage += usage,
+            None if self.limits.has_budget() => self.usage += guessed(&self.transcript, &reply),
+            None => {}
+        }
+        let parts = with_unique_ids(&self.transcript, reply.parts);
+        self.say(Message::Assistant { parts });
+        let said = self.transcript.last();
+        self.repeats.note(said.iter().flat_map(|said| said.calls()));
+        if matches!(self.next(), Step::Call(_)) {
+            if self.iterations >= self.limits.iterations {
+                self.answer_open("Not run: no more tools can be called in this run.");
+            } else if self.limits.is_spent(&self.usage) {
+                self.halt_with(Halt::Spent, "Not run: what this run may take is spent.");
+            } else if self.limits.repeats.is_some_and(|most| self.repeats.beyond(most)) {
+                let text = "Not run: this was called with these arguments too often in a row.";
+                self.halt_with(Halt::Repeated, text);
+            }
+        }
+        Ok(())
+    }
+
+    /// More is said to the model before it is asked again; also where it has answered.
+    ///
+    /// # Errors
+    /// There are calls to run, or the run is over otherwise.
+    pub fn add(&mut self, parts: Vec<UserPart>) -> Result<(), OutOfTurn> {
+        if !matches!(self.next(), Step::Ask | Step::Done(Outcome::Answered)) {
+            return Err(OutOfTurn("nothing can be added here"));
+        }
+        self.say(Message::User { parts });
+        Ok(())
+    }
+
+    /// Changes what was said. What a provider would refuse is mended afterwards, as [`Turn::new`] does.
+    pub fn edit(&mut self, change: impl FnOnce(&mut Vec<Message>)) {
+        let mut transcript = Arc::unwrap_or_clone(std::mem::take(&mut self.transcript));
+        change(&mut transcript);
+        self.transcript = Arc::new(mended(transcript));
+        let last = self.transcript.last();
+        let calls: Vec<_> =
+            last.iter().flat_map(|said| said.calls()).map(|call| call.id.clone()).collect();
+        self.early.retain(|result| calls.contains(&result.call));
+        self.begun.retain(|call| calls.contains(call));
+    }
+
+    /// The open calls begin to run. Where that is kept and the process ends before their results are, nobody can
+    /// tell whether they ran.
+    pub fn begin(&mut self) {
+        if let Step::Call(calls) = self.next() {
+            self.begun = calls.into_iter().map(|call| call.id).collect();
+        }
+    }
+
+    /// What came of the calls that were begun is known: one that has no result yet did not run.
+    pub(super) fn end(&mut self) {
+        self.begun.clear();
+    }
+
+    /// What was begun was not seen to end: calls that may not be made a second time are answered with
+    /// `TOOL_INDETERMINATE`, the others stay to be run.
+    pub fn interrupted(&mut self, may_repeat: impl Fn(&ToolCall) -> bool) {
+        let begun = std::mem::take(&mut self.begun);
+        let Step::Call(calls) = self.next() else { return };
+        let lost = calls.iter().filter(|call| begun.contains(&call.id) && !may_repeat(call));
+        let code = ToolErrorKind::Indeterminate.code();
+        let text = "The program ended while this call was running; it may have had effects.";
+        let results: Vec<_> = lost.map(|call| ToolResult::failure(call, code, text)).collect();
+        if !results.is_empty() {
+            self.take(results);
+        }
+    }
+
+    /// Without what was said: for a store that keeps that apart.
+    pub(super) fn without_transcript(&self) -> Self {
+        Self { transcript: Arc::default(), ..self.clone() }
+    }
+
+    /// With what was said, as it was kept apart.
+    pub(super) fn with_transcript(mut self, transcript: Vec<Message>) -> Self {
+        self.transcript = Arc::new(transcript);
+        self
+    }
+
+    /// The calls were run; one result for each, in their order.
+    ///
+    /// # Errors
+    /// There were no calls to run, or the results are not theirs.
+    pub fn on_results(&mut self, results: Vec<ToolResult>) -> Result<(), OutOfTurn> {
+        let Step::Call(calls) = self.next() else {
+            return Err(OutOfTurn("there were no calls to run"));
+        };
+        if !calls.iter().map(|call| &call.id).eq(results.iter().map(|result| &result.call)) {
+            return Err(OutOfTurn("the results are not those of the calls, in their order"));
+        }
+        self.on_some_results(results)
+    }
+
+    /// Some of the calls were run; a result for each of those. What is left stays to be run.
+    ///
+    /// # Errors
+    /// A result belongs to no call that is open; none of them is taken then.
+    pub fn on_some_results(&mut self, results: Vec<ToolResult>) -> Result<(), OutOfTurn> {
+        let Step::Call(mut open) = self.next() else {
+            return Err(OutOfTurn("there were no calls to run"));
+        };
+        for result in &results {
+            let Some(place) = open.iter().position(|call| call.id == result.call) else {
+                return Err(OutOfTurn("a result is of no call that was to be run"));
+            };
+            open.remove(place);
+        }
+        self.take(results);
+        Ok(())
+    }
+
+    /// Results of open calls.
+    fn take(&mut self, results: Vec<ToolResult>) {
+        self.early.extend(results);
+        let said = self.transcript.last();
+        let calls: Vec<_> =
+            said.iter().flat_map(|said| said.calls()).map(|call| call.id.clone()).collect();
+        if self.early.len() < calls.len() {
+            return;
+        }
+        let mut results = std::mem::take(&mut self.early);
+        results.sort_by_key(|result| calls.iter().position(|id| *id == result.call));
+        if let Some(most) = self.limits.repeats {
+            for result in &mut results {
+                if most > 0 && self.repeats.times(&result.call) == most {
+                    result.text.push_str(&notice(most));
+                }
+            }
+        }
+        self.begun.clear();
+        self.say(Message::Tool { results });
+    }
+
+    fn halt_with(&mut self, halt: Halt, text: &str) {
+        self.halt = Some(halt);
+        self.answer_open(text);
+    }
+
+    /// Answers the calls that are open, which are not run.
+    fn answer_open(&mut self, text: &str) {
+        if let Step::Call(calls) = self.next() {
+            let code = ToolErrorKind::Cancelled.code();
+            let unrun = calls.iter().map(|call| ToolResult::failure(call, code, text)).collect();
+            self.take(unrun);
+        }
+    }
+
+    /// Without a copy, unless a tool has kept what was said.
+    fn say(&mut self, message: Message) {
+        Arc::make_mut(&mut self.transcript).push(message);
+    }
+}
+
+/// What the model is told before it is stopped.
+fn notice(times: u32) -> String {
+    let times = match times {
+        1 => "once".to_owned(),
+        2 => "twice".to_owned(),
+        times => format!("{times} times"),
+    };
+    format!(
+        "\n\n(You have made this very call {times} in a row now. Made once more, it ends the run: do something else, \
+         or answer.)"
+    )
+}

@@ -1,0 +1,150 @@
+//! Calls in the fields that providers have for them.
+
+use std::borrow::Cow;
+
+use serde_json::{Deserializer, Value};
+
+use super::{Driver, Listener, Misread};
+use crate::message::{AssistantPart, ToolCall};
+use crate::models::{ChatReply, ChatRequest, Delta, Deltas};
+
+/// For models whose provider spells calls: these come as they are. What an agent uses unless told otherwise.
+///
+/// Some providers say the arguments of calls once more as the text of the reply. Text that is nothing but
+/// that is left out: the model would read it, next turn, as something that it said.
+/// [Which tool has to be called](crate::ToolChoice) is said by [`ChatOptions`](crate::ChatOptions).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Native;
+
+impl Driver for Native {
+    fn read(&self, reply: ChatReply, _: ChatRequest<'_>) -> Result<ChatReply, Misread> {
+        Ok(without_leaks(reply))
+    }
+
+    fn listener<'o>(&'o self, request: ChatRequest<'o>) -> Option<Box<dyn Listener + 'o>> {
+        Some(Box::new(Held::new(request, AsItComes)))
+    }
+}
+
+/// The reply without text that only repeats the arguments of its calls.
+pub(super) fn without_leaks(mut reply: ChatReply) -> ChatReply {
+    let mut parts = reply.parts.iter();
+    let has_calls = parts.any(|part| matches!(part, AssistantPart::Call(_)));
+    if has_calls && reply.words().trim_start().starts_with(['{', '[', '`']) {
+        let calls = reply.parts.iter().filter_map(|part| match part {
+            AssistantPart::Call(call) => Some(call),
+            _ => None,
+        });
+        if repeats(&reply.words(), &calls.collect::<Vec<_>>()) {
+            reply.parts.retain(|part| !matches!(part, AssistantPart::Text { .. }));
+        }
+    }
+    reply
+}
+
+/// Whether `text` is the arguments of these calls, some of them or all, and nothing else: one JSON behind the
+/// other, in a list, or in a fence.
+fn repeats(text: &str, calls: &[&ToolCall]) -> bool {
+    let text = unfenced(text.trim());
+    let read: Result<Vec<Value>, _> = Deserializer::from_str(text).into_iter().collect();
+    let Ok(values) = read else { return false };
+    let arguments: Vec<_> = calls.iter().filter_map(|call| value(call)).collect();
+    let are_arguments = |values: &[Value]| {
+        !values.is_empty() && values.iter().all(|value| arguments.contains(value))
+    };
+    match values.as_slice() {
+        [Value::Array(items)] => are_arguments(items) || are_arguments(&values),
+        values => are_arguments(values),
+    }
+}
+
+/// Arguments that say something: that `{}` was said once more nobody can tell.
+fn value(call: &ToolCall) -> Option<Value> {
+    let text: Cow<'_, str> = call.arguments.to_text();
+    let value: Value = serde_json::from_str(&text).ok()?;
+    value.as_object().is_some_and(|members| !members.is_empty()).then_some(value)
+}
+
+fn unfenced(text: &str) -> &str {
+    let inner = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    let inner = inner.map(|inner| inner.trim_start_matches(char::is_alphabetic));
+    inner.map_or(text, str::trim)
+}
+
+/// Keeps back a text that may turn out to be the arguments of calls behind it, and hands on any other.
+pub(super) struct Held<L> {
+    is_open: bool,
+    text: String,
+    next: L,
+}
+
+impl<L> Held<L> {
+    pub(super) fn new(request: ChatRequest<'_>, next: L) -> Self {
+        // Who is asked for JSON is not kept waiting for it.
+        let may_leak = !request.tools.is_empty() && request.options.output.is_none();
+        Self { is_open: !may_leak, text: String::new(), next }
+    }
+}
+
+impl<L: Listener> Listener for Held<L> {
+    fn hear(&mut self, delta: Delta<'_>, tell: &mut Deltas<'_>) {
+        match delta {
+            Delta::Text(text) if !self.is_open => {
+                self.text.push_str(text);
+                if !may_be_arguments(&self.text) {
+                    self.is_open = true;
+                    self.next.hear(Delta::Text(&self.text), tell);
+                }
+            }
+            delta => self.next.hear(delta, tell),
+        }
+    }
+}
+
+struct AsItComes;
+
+impl Listener for AsItComes {
+    fn hear(&mut self, delta: Delta<'_>, tell: &mut Deltas<'_>) {
+        tell(delta);
+    }
+}
+
+/// Whether a text that begins so may be an object, or a list of them, in a fence or not.
+fn may_be_arguments(text: &str) -> bool {
+    let text = text.trim_start();
+    if "```".starts_with(text) {
+        return true;
+    }
+    let fenced = text.strip_prefix("```").map(|rest| rest.trim_start_matches(char::is_alphabetic));
+    let mut begun = fenced.unwrap_or(text).chars().filter(|c| !c.is_whitespace());
+    matches!(
+        (begun.next(), begun.next()),
+        (None, _) | (Some('{' | '['), None) | (Some('{'), Some('"')) | (Some('['), Some('{'))
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::may_be_arguments;
+
+    #[test]
+    fn only_what_may_repeat_arguments_is_kept_back() {
+        for (text, is_held) in [
+            ("", true),
+            ("\n ", true),
+            ("{", true),
+            (" {\n \"", true),
+            ("[{\"a\"", true),
+            ("`", true),
+            ("```js", true),
+            ("```json\n{ \"a", true),
+            ("`code`", false),
+            ("```rust\nfn", false),
+            ("[1]", false),
+            ("{{name}}", false),
+            ("One {", false),
+        ] {
+            assert_eq!(may_be_arguments(text), is_held, "{text:?}");
+        }
+    }
+}

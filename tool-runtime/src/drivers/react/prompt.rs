@@ -1,0 +1,85 @@
+//! What the model is told: its orders, and what is wrong with a reply.
+
+use std::fmt::Write as _;
+
+use super::decision::{ANSWER as ANSWERS, CALL, may_answer};
+use crate::models::ChatOptions;
+use crate::schema::InOrder;
+use crate::tool::ToolDefinition;
+
+/// Asks for the answer, once there is nothing left to do.
+pub(super) const ANSWER: &str =
+    "You know enough. Now write the whole answer, for the one who asked, and nothing else.";
+
+/// What the model has to know, the same from turn to turn.
+pub(super) fn orders(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
+    let mut text = format!("{}\n", forms(tools, options));
+    if tools.is_empty() {
+        return text;
+    }
+    text.push_str(
+        "\nUse one tool at a time. What comes of it is told to you as an observation; wait for that, and \
+         never make one up. Call a tool rather than guess what it would tell. These are the tools, each with \
+         the JSON Schema of its args:\n",
+    );
+    for tool in tools {
+        let schema = InOrder(tool.parameters.as_value());
+        let _ = write!(text, "\n{}: {}\nargs: {schema}\n", tool.name, tool.description);
+    }
+    text
+}
+
+/// In which forms it may reply.
+fn forms(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
+    let call = format!(
+        r#"{{"thought": "why you need it", "type": "{CALL}", "tool": "the tool's name", "args": {{…}}}}"#
+    );
+    let answer = match &options.output {
+        None => format!(
+            r#"{{"thought": "what you conclude", "type": "{ANSWERS}", "answer": "the whole answer"}}"#
+        ),
+        Some(schema) => format!(
+            "{{\"thought\": \"what you conclude\", \"type\": \"{ANSWERS}\", \"answer\": …}}\nin which the answer fits \
+             this JSON Schema: {}",
+            InOrder(schema.as_value())
+        ),
+    };
+    let begin = "Reply with exactly one JSON object and nothing else";
+    match (tools.is_empty(), may_answer(tools, options)) {
+        (true, _) => format!("{begin}:\n{answer}"),
+        (false, false) => format!("{begin}. Use a tool:\n{call}"),
+        (false, true) => {
+            format!("{begin}. To use a tool:\n{call}\nTo answer, once you know enough:\n{answer}")
+        }
+    }
+}
+
+/// No decision can be read.
+pub(super) fn unreadable(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
+    format!("That is not in the form that is needed. {}", forms(tools, options))
+}
+
+pub(super) fn no_such_tool(name: &str, tools: &[&ToolDefinition]) -> String {
+    let names: Vec<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
+    let there = match names.as_slice() {
+        [] => "There are no tools to call now: answer.".to_owned(),
+        names => format!("The tools are: {}. Use one of these, or answer.", names.join(", ")),
+    };
+    format!("There is no tool `{name}`. {there} Reply with one JSON object again.")
+}
+
+pub(super) fn wrong_arguments(tool: &ToolDefinition, problems: &[String]) -> String {
+    let problems = problems.join("\n- ");
+    let name = &tool.name;
+    format!(
+        "The args of `{name}` are wrong:\n- {problems}\nReply with one JSON object again, with args that fit."
+    )
+}
+
+/// What came of a call.
+pub(super) fn observation(tool: &str, error: Option<&str>, text: &str) -> String {
+    match error {
+        None => format!("Observation from {tool}: {text}"),
+        Some(code) => format!("Observation from {tool}, which failed ({code}): {text}"),
+    }
+}

@@ -8,7 +8,9 @@ mod outcome;
 mod paused;
 mod prompt;
 mod run;
+pub mod session;
 mod turn;
+pub mod window;
 
 use std::fmt;
 use std::sync::Arc;

@@ -51,7 +51,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 /// Holds a store to what a plain list would come to.
-pub async fn keeps_its_word(store: &dyn SessionStore, acts: Vec<Act>) -> Result<(), TestCaseError> {
+async fn keeps_its_word(store: &dyn SessionStore, acts: Vec<Act>) -> Result<(), TestCaseError> {
     let begun = SystemTime::now();
     let mut expected = BTreeMap::<&str, Stored>::new();
     let mut revisions = Vec::new();
@@ -137,11 +137,11 @@ pub async fn notices_a_stranger(store: Arc<dyn SessionStore>) {
     assert_eq!(store.load("s").await.unwrap().unwrap().state, "40");
 }
 
-pub fn run<T>(future: impl Future<Output = T>) -> T {
+fn run<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
 }
 
-pub fn acts() -> impl Strategy<Value = Vec<Act>> {
+fn acts() -> impl Strategy<Value = Vec<Act>> {
     prop::collection::vec(act(), 0..12)
 }
 
@@ -176,7 +176,10 @@ fn errors_say_what_to_do() {
             "the session `ada` was changed by somebody else: it is at revision 4, and the write builds \
              on 3; load it again and go on from there",
         ),
-        (unfit, "this can't be kept of the session `ada`: it begins at message 2, and only 1 are kept"),
+        (
+            unfit,
+            "this can't be kept of the session `ada`: it begins at message 2, and only 1 are kept",
+        ),
         (
             SessionError::Unreadable { session: "ada".into(), place: Some(2), why: "no".into() },
             "what is kept of the session `ada` can't be read at message 2: no; it was left as it is",

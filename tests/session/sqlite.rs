@@ -22,7 +22,7 @@ fn folder(test: &str) -> PathBuf {
 }
 
 fn said(texts: &[&str]) -> Vec<Message> {
-    texts.iter().map(Message::user).collect()
+    texts.iter().map(|text| Message::user(*text)).collect()
 }
 
 #[tokio::test]

@@ -62,7 +62,7 @@ fn broken_rule(messages: &[Message]) -> Option<String> {
             let says = |part: &AssistantPart| match part {
                 AssistantPart::Text { text } => !text.trim().is_empty(),
                 AssistantPart::Reasoning(thought) => thought.acts,
-                AssistantPart::Call(_) => true,
+                _ => true,
             };
             if !parts.iter().any(says) {
                 return Some(format!("{place}: says nothing"));
@@ -91,7 +91,11 @@ fn tokens(messages: &[Message]) -> u64 {
 
 /// The conversation in order, as the loop keeps it, and where its last run may have begun.
 fn in_order(messages: Vec<Message>) -> (Vec<Message>, usize) {
-    let messages = Turn::new(messages, 1).into_transcript();
+    let mut messages = Turn::new(messages, 1).into_transcript();
+    // The model is not asked before there are results.
+    if messages.last().is_some_and(|message| message.calls().next().is_some()) {
+        messages.pop();
+    }
     let run = messages.iter().rposition(is_users).unwrap_or(0);
     (messages, run)
 }

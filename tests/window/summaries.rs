@@ -33,7 +33,8 @@ impl Summarizer for Noted {
         asked.push(given);
         let number = asked.len();
         drop(asked);
-        match self.ways.lock().unwrap().pop().unwrap_or(Way::Works) {
+        let way = self.ways.lock().unwrap().pop();
+        match way.unwrap_or(Way::Works) {
             Way::Works => Ok(format!("s{number}")),
             Way::Fails => Err(SummaryError::new("no model today")),
             Way::Panics => panic!("out of words"),
@@ -54,8 +55,8 @@ impl Noted {
 fn exchanges(count: usize) -> (Vec<Message>, usize) {
     let mut messages = vec![Message::system("orders")];
     for number in 0..count {
-        messages.push(long(|text| Message::user(text), &format!("q{number}"), 40));
-        messages.push(long(|text| Message::assistant(text), &format!("a{number}"), 40));
+        messages.push(long(|text| Message::user(text), &format!("q{number}"), 45));
+        messages.push(long(|text| Message::assistant(text), &format!("a{number}"), 45));
     }
     messages.push(Message::user("go"));
     let run = messages.len() - 1;
@@ -108,7 +109,11 @@ async fn where_it_fails_the_window_does_without() {
         let asked = noted.asked.lock().unwrap().clone();
         assert_eq!(
             asked,
-            ["|q0 a0 q1 a1 q2 a2", "s1|q3 a3 q4 a4 q5 a5", "s1|q3 a3 q4 a4 q5 a5 q6 a6 q7 a7 q8 a8"]
+            [
+                "|q0 a0 q1 a1 q2 a2",
+                "s1|q3 a3 q4 a4 q5 a5",
+                "s1|q3 a3 q4 a4 q5 a5 q6 a6 q7 a7 q8 a8"
+            ]
         );
     }
 }

@@ -20,7 +20,9 @@ const LENGTHS: [usize; 4] = [10, 100, 1_000, 10_000];
 const TOKENS: u64 = 8_000;
 
 fn main() {
-    println!("| messages | all goes out ns | last {TOKENS} tokens | without earlier calls | the cut itself |");
+    println!(
+        "| messages | all goes out ns | last {TOKENS} tokens | without earlier calls | the cut itself |"
+    );
     println!("|---|---|---|---|---|");
     for length in LENGTHS {
         let messages = conversation(length);

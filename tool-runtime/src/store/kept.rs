@@ -3,7 +3,6 @@
 use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior};
-use serde::de::IgnoredAny;
 
 use crate::agent::session::{Listed, SessionError, Stored, Write, first_revision};
 use crate::message::Message;
@@ -48,7 +47,7 @@ impl Texts {
         let kept = usize::try_from(kept).unwrap_or_default();
         let write = Write::on(self.revision).messages(self.from, &[]);
         write.check(&self.session, revision, kept)?;
-        self.write(&work, found, kept)
+        self.write(&work, found.as_ref(), kept)
             .and_then(|revision| work.commit().map(|()| revision))
             .map_err(|error| failed(&self.session, error))
     }
@@ -56,12 +55,12 @@ impl Texts {
     fn write(
         &self,
         work: &Transaction<'_>,
-        found: Option<Row>,
+        found: Option<&Row>,
         kept: usize,
     ) -> rusqlite::Result<u64> {
         let messages = number(self.from + self.messages.len());
         let (id, revision) = match found {
-            Some(Row { id, revision, .. }) => {
+            Some(&Row { id, revision, .. }) => {
                 let change = "UPDATE sessions SET revision = ?2, messages = ?3, state = ?4, \
                               saved_at = ?5 WHERE id = ?1";
                 work.execute(change, (id, revision + 1, messages, &self.state, now()))?;
@@ -106,16 +105,18 @@ pub(super) fn load(
         Ok((state, texts.collect::<Result<_, _>>()?))
     };
     let (state, texts) = read().map_err(|error| failed(session, error))?;
-    let unreadable = |place, why| {
-        SessionError::Unreadable { session: session.to_owned(), place: Some(place), why }
+    let unreadable = |place, why| SessionError::Unreadable {
+        session: session.to_owned(),
+        place: Some(place),
+        why,
     };
     let mut messages = Vec::with_capacity(texts.len());
     for (expected, (place, text)) in texts.into_iter().enumerate() {
         if place != number(expected) {
             return Err(unreadable(expected, "it is missing".into()));
         }
-        let message: Message = serde_json::from_str(&text)
-            .map_err(|error| unreadable(expected, error.to_string()))?;
+        let message: Message =
+            serde_json::from_str(&text).map_err(|error| unreadable(expected, error.to_string()))?;
         messages.push(message);
     }
     if number(messages.len()) != kept {
@@ -170,7 +171,7 @@ fn text(session: &str, place: usize, message: &Message) -> Result<String, Sessio
     };
     let text = serde_json::to_string(message).map_err(unfit)?;
     // What nests deeper than JSON is read would be lost for good.
-    serde_json::from_str::<IgnoredAny>(&text).map_err(unfit)?;
+    serde_json::from_str::<Message>(&text).map_err(unfit)?;
     Ok(text)
 }
 

@@ -88,8 +88,7 @@ impl Sqlite {
     ) -> Result<T, SessionError> {
         let connection = Arc::clone(&self.connection);
         // A transaction that a panic cut off was rolled back as it unwound.
-        let work =
-            move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
+        let work = move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
         spawn_blocking(work).await.map_err(SessionError::unavailable)?
     }
 }
@@ -107,7 +106,7 @@ impl SessionStore for Sqlite {
     }
 
     async fn list(&self) -> Result<Vec<Listed>, SessionError> {
-        self.work(|connection| kept::list(connection)).await
+        self.work(kept::list).await
     }
 
     async fn delete(&self, session: &str) -> Result<(), SessionError> {

@@ -49,8 +49,7 @@ impl SessionStore for Memory {
         write.check(session, found, kept)?;
         let revision = if found == 0 { first_revision() } else { found + 1 };
         let begun = || Kept { stored: Stored::new(Vec::new(), "", 0), saved_at: SystemTime::now() };
-        let Kept { stored, saved_at } =
-            sessions.entry(session.to_owned()).or_insert_with(begun);
+        let Kept { stored, saved_at } = sessions.entry(session.to_owned()).or_insert_with(begun);
         stored.messages.truncate(write.from);
         stored.messages.extend_from_slice(write.messages);
         write.state.clone_into(&mut stored.state);

@@ -28,12 +28,7 @@ impl Window {
     /// Where that message is not the user's, the run is taken to begin with the last one before it
     /// that is. A conversation that isn't in order, in which calls have no results or results no calls,
     /// is put in order first.
-    pub fn plan<'m>(
-        &self,
-        messages: &'m [Message],
-        run: usize,
-        state: &WindowState,
-    ) -> Plan<'m> {
+    pub fn plan<'m>(&self, messages: &'m [Message], run: usize, state: &WindowState) -> Plan<'m> {
         let in_order = answered(messages);
         let run = match &in_order {
             Cow::Borrowed(_) => run,
@@ -59,17 +54,18 @@ impl Window {
     /// What fell out by the plan that gave this state is summed up so; blank where nothing of it is
     /// worth knowing. It is cut where it is longer than a quarter of what the window shows.
     #[must_use]
-    pub fn summed_up(&self, state: WindowState, summary: impl Into<String>) -> WindowState {
+    pub fn summed_up(&self, state: &WindowState, summary: impl Into<String>) -> WindowState {
         let mut summary = summary.into();
         if let Some(most) = self.most {
             let most = state.estimated(most) / 4;
             while self.count(&shown::summary(&summary)) > most && !summary.is_empty() {
                 let shorter = summary.len() / 8 * 7;
-                summary.truncate(summary.floor_char_boundary(shorter));
+                let end = (0..=shorter).rfind(|end| summary.is_char_boundary(*end));
+                summary.truncate(end.unwrap_or_default());
             }
         }
         let summary = Some(summary).filter(|summary| !summary.trim().is_empty());
-        WindowState { summary, summarized: state.from, ..state }
+        WindowState { summary, summarized: state.from, ..state.clone() }
     }
 
     /// Where the conversation is cut now: further on than before, where it has come to be too long.
@@ -94,7 +90,10 @@ impl Window {
         // What goes when a cut moves from one place to another.
         let of = |from: usize, to: usize, cut: Cut| -> u128 {
             let places = from..to;
-            places.filter(|place| !cut.keeps(messages, *place)).filter_map(|place| costs.get(place)).sum()
+            places
+                .filter(|place| !cut.keeps(messages, *place))
+                .filter_map(|place| costs.get(place))
+                .sum()
         };
 
         if total > most {
@@ -135,7 +134,10 @@ fn replies(messages: &[Message], Cut { within, .. }: Cut) -> impl Iterator<Item 
 
 /// Where the run begins that is said to begin at `run`.
 fn run_start(messages: &[Message], run: usize) -> usize {
-    (0..messages.len()).take(run.saturating_add(1)).rfind(|place| is_users(messages, *place)).unwrap_or(0)
+    (0..messages.len())
+        .take(run.saturating_add(1))
+        .rfind(|place| is_users(messages, *place))
+        .unwrap_or(0)
 }
 
 /// The state, if it is one of this conversation; a fresh one where more was left out than there is.

@@ -121,7 +121,7 @@ impl Window {
             None => (shown, planned, None),
             Some(Err(error)) => (shown, planned, Some(error)),
             Some(Ok(summary)) => {
-                let summed_up = self.summed_up(planned, summary);
+                let summed_up = self.summed_up(&planned, summary);
                 let plan = self.plan(messages, run, &summed_up);
                 (plan.messages, plan.state, None)
             }

@@ -199,5 +199,8 @@ async fn killed_at_random_it_holds_whole_steps() {
         );
         in_flight += kept - acknowledged;
     }
-    say(&format!("{kept} steps, {} kills, {in_flight} steps kept that were not acknowledged", kills()));
+    say(&format!(
+        "{kept} steps, {} kills, {in_flight} steps kept that were not acknowledged",
+        kills()
+    ));
 }

@@ -38,12 +38,13 @@ const MAY_IMPORT: [(&str, &[&str]); 15] = [
 ];
 
 /// Modules that decide: time, tasks and chance come to them as arguments.
-const SANS_IO: [&str; 21] = [
+const SANS_IO: [&str; 22] = [
     "drivers/",
     "json/",
     "schema/",
     "message/",
-    "agent/turn.rs",
+    "agent/turn/",
+    "agent/window/",
     "dispatch/answer.rs",
     "dispatch/plan.rs",
     "dispatch/policy/",

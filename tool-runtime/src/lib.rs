@@ -17,6 +17,8 @@ pub mod registry;
 pub mod schema;
 mod secret;
 mod span;
+#[cfg(feature = "sqlite")]
+pub mod store;
 // Not public: `use tool_runtime::tool` would import it beside the attribute.
 mod tool;
 

@@ -6,17 +6,20 @@ mod ask;
 mod choice;
 mod extract;
 mod hook;
+mod keep;
 mod limits;
 mod offered;
 mod outcome;
 mod paused;
 mod prompt;
 mod run;
+pub mod session;
 mod state;
 mod steering;
 mod stream;
 mod subagent;
 mod turn;
+pub mod window;
 
 use std::fmt;
 use std::sync::Arc;
@@ -38,6 +41,7 @@ pub use stream::{Piece, RunStream};
 pub use subagent::SubAgent;
 pub use turn::{OutOfTurn, Outcome, Step, StopRequest, Turn};
 
+use self::window::Window;
 use crate::dispatch::{
     Approver, Breakers, Concurrency, Dispatch, Dispatcher, Interceptor, OnBlock, OnFailure,
     Permissions, RateLimits,
@@ -87,6 +91,7 @@ pub struct Agent {
     options: ChatOptions,
     driver: Arc<dyn Driver>,
     hooks: Vec<Arc<dyn ModelHook>>,
+    window: Option<Window>,
     steering: Option<Steering>,
     limits: Limits,
     time_limit: Option<Duration>,
@@ -109,6 +114,7 @@ impl Agent {
             options: ChatOptions::default(),
             driver: Arc::new(Native),
             hooks: Vec::new(),
+            window: None,
             steering: None,
             limits: Limits::default(),
             time_limit: None,
@@ -141,6 +147,13 @@ impl Agent {
     #[must_use]
     pub fn model_hook(mut self, hook: impl ModelHook + 'static) -> Self {
         self.hooks.push(Arc::new(hook));
+        self
+    }
+
+    /// Shows the model so much of a long conversation; all of it unless set.
+    #[must_use]
+    pub fn window(mut self, window: Window) -> Self {
+        self.window = Some(window);
         self
     }
 

@@ -3,6 +3,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::paused::Paused;
+use super::session::SessionError;
 use super::turn::{OutOfTurn, StopRequest};
 use super::{Offered, Prompt};
 use crate::drivers::Misread;
@@ -156,6 +157,9 @@ pub enum StopReason {
     /// asked.
     #[error("the model's answer is not what was asked for: {0}")]
     Unfit(String),
+    /// The run can't be kept in its [session](super::session).
+    #[error(transparent)]
+    Session(#[from] SessionError),
     /// A fault of the loop itself.
     #[error(transparent)]
     OutOfTurn(#[from] OutOfTurn),
@@ -182,6 +186,7 @@ impl StopReason {
             Self::Requested(_) => "REQUESTED",
             Self::Misread(_) => "MISREAD",
             Self::Unfit(_) => "UNFIT",
+            Self::Session(_) => "SESSION",
             Self::OutOfTurn(_) => "OUT_OF_TURN",
         }
     }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Turn;
+use super::window::WindowState;
 use crate::event::RunId;
 use crate::message::{CallId, ToolCall};
 use crate::tool::{Approval, Decision};
@@ -42,6 +43,10 @@ use crate::tool::{Approval, Decision};
 pub struct Paused {
     pub(super) run: RunId,
     pub(super) turn: Turn,
+    #[serde(default)]
+    pub(super) began: usize,
+    #[serde(default)]
+    pub(super) window: WindowState,
     pub(super) pending: Vec<PendingCall>,
     pub(super) decisions: Vec<Decision>,
     /// The full names of the tools that may run for the rest of the run, and who said so.

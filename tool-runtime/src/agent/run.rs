@@ -9,6 +9,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::ask::{Pieces, Question, asked};
 use super::choice::{choose, found, full_name};
+use super::keep::Keeper;
 use super::paused::{Paused, PendingCall};
 use super::state::RunState;
 use super::{Agent, Answer, Outcome, Step, StopReason, StopRequest, Stopped, Turn};
@@ -73,6 +74,7 @@ pub struct Run<'a> {
     ended: Option<Result<(), StopReason>>,
     span: Span,
     pieces: Option<Pieces<'a>>,
+    keeper: Option<Keeper>,
 }
 
 /// What a step came to.
@@ -103,7 +105,14 @@ impl<'a> Run<'a> {
             ended: None,
             span: span::invoke_agent(),
             pieces: None,
+            keeper: None,
         }
+    }
+
+    /// Keeps each step there.
+    pub(super) fn keeper(mut self, keeper: Keeper) -> Self {
+        self.keeper = Some(keeper);
+        self
     }
 
     /// Tells this of pieces of replies as they come.
@@ -137,6 +146,9 @@ impl<'a> Run<'a> {
 
     /// The same, to change before the next step.
     pub fn turn_mut(&mut self) -> &mut Turn {
+        if let Some(keeper) = &mut self.keeper {
+            keeper.rewrite();
+        }
         &mut self.state.turn
     }
 
@@ -163,8 +175,14 @@ impl<'a> Run<'a> {
         let step = async {
             if started {
                 self.start()?;
+                self.keep().await?;
             }
-            self.step().await
+            let stepped = self.step().await;
+            // What waits for somebody is kept as it waits.
+            if !matches!(stepped, Err(StopReason::AwaitingApproval(_))) {
+                self.keep().await?;
+            }
+            stepped
         };
         match span::within(span, step, StopReason::error).await {
             Ok(Some(stepped)) => Some(stepped),
@@ -252,6 +270,14 @@ impl<'a> Run<'a> {
         }
     }
 
+    async fn keep(&mut self) -> Result<(), StopReason> {
+        if let Some(keeper) = &mut self.keeper {
+            self.state.approved = self.dispatcher.approved();
+            keeper.keep(&self.state).await?;
+        }
+        Ok(())
+    }
+
     fn is_steered(&self) -> bool {
         self.agent.steering.as_ref().is_some_and(|steering| !steering.is_empty())
     }
@@ -263,13 +289,24 @@ impl<'a> Run<'a> {
         let (agent, dispatcher) = (self.agent, &self.dispatcher);
         let offered = until.wait(choose(agent, &mut self.state.turn, dispatcher, &tools)).await?;
 
-        let turn = &self.state.turn;
+        let RunState { turn, window: shown, began, .. } = &mut self.state;
         let origin = Origin { turn: turn.iterations() + 1, ..self.root.clone() };
         dispatcher.tell(&origin, || ModelEvent::Asked);
         let started = Instant::now();
         let options = options(agent, turn);
-        let request = ChatRequest::new(turn.transcript()).tools(&offered);
         let tell = |event: ModelEvent| dispatcher.tell(&origin, || event);
+        let messages = match &agent.window {
+            None => Cow::Borrowed(turn.transcript()),
+            Some(window) => {
+                let fitted = until.wait(window.fit(turn.transcript(), *began, shown)).await?;
+                if let Some(failed) = fitted.failed {
+                    tell(ModelEvent::SummaryFailed { reason: failed.to_string() });
+                }
+                fitted.messages
+            }
+        };
+        let request = ChatRequest::new(&messages).tools(&offered);
+        let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
         let asked = asked(request, options);
         let pieces = self.pieces.as_mut();
         let question = Question { agent, asked, pieces, tell: &tell };
@@ -278,6 +315,10 @@ impl<'a> Run<'a> {
         let took = micros::in_full(started.elapsed());
         self.tools = Some(tools);
 
+        if let (Some(estimated), Some(usage)) = (estimated, reply.usage) {
+            shown.correct(estimated, usage.input);
+        }
+        drop(messages);
         let turn = &mut self.state.turn;
         let (before, usage) = (turn.transcript().len(), reply.usage);
         turn.on_reply(reply)?;
@@ -310,6 +351,7 @@ impl<'a> Run<'a> {
         batch.deadline = self.until().left();
         batch.decisions = std::mem::take(&mut self.state.decisions);
         self.state.turn.begin();
+        self.keep().await?;
         let executions = match &self.agent.elsewhere {
             None => self.dispatcher.dispatch_on(&tools, batch).await,
             Some(elsewhere) => {
@@ -339,16 +381,20 @@ impl<'a> Run<'a> {
             Box::new(Paused {
                 run: self.state.run,
                 turn: turn.clone(),
+                began: self.state.began,
+                window: self.state.window.clone(),
                 pending: pending.iter().map(|execution| waiting(execution, &tools)).collect(),
                 decisions: Vec::new(),
                 approved: self.dispatcher.approved(),
             })
         });
         if paused.is_some() {
+            let results = pending.into_iter().map(result).collect();
+            self.keep().await?;
             // Whoever doesn't resume the run has a conversation to go on with all the same.
-            turn.on_some_results(pending.into_iter().map(result).collect())?;
+            self.state.turn.on_some_results(results)?;
         }
-        heed(turn, &executions);
+        heed(&mut self.state.turn, &executions);
         match (halted, paused) {
             (Some(execution), _) => Err(StopReason::Halted(Box::new(execution))),
             (None, Some(paused)) => Err(StopReason::AwaitingApproval(paused)),

@@ -89,10 +89,14 @@ impl From<Delta<'_>> for Piece {
 
 impl<'a> RunStream<'a> {
     pub(super) fn new(agent: &'a Agent, state: RunState) -> Self {
+        Self::of(Run::new(agent, state))
+    }
+
+    pub(super) fn of(run: Run<'a>) -> Self {
         let (events, pieces) = unbounded_channel();
         let deltas = events.clone();
         // Whoever reads no more is told no more.
-        let run = Run::new(agent, state)
+        let run = run
             .observer(move |event: &Event| drop(events.send(Piece::Event(event.clone()))))
             .pieces(Box::new(move |delta| drop(deltas.send(delta.into()))));
         Self { run: Going::On(Box::pin(run.finish())), pieces }

@@ -114,6 +114,11 @@ pub enum ModelEvent {
         #[serde(with = "micros")]
         took: Duration,
     },
+    /// What fell out of its [window](crate::agent::window) could not be summed up; it does without.
+    SummaryFailed {
+        /// Why.
+        reason: String,
+    },
     /// It replied, and nothing in that is what its driver asked for. It is told so, unless it was asked as
     /// often as it may be.
     ExtractionFailed {
@@ -266,6 +271,7 @@ impl Event {
                 "asked"
             }
             EventKind::Model(ModelEvent::Replied { .. }) => "replied",
+            EventKind::Model(ModelEvent::SummaryFailed { .. }) => "summary_failed",
             EventKind::Model(ModelEvent::ExtractionFailed { .. }) => "extraction_failed",
             EventKind::Model(ModelEvent::ValidationFailed { .. }) => "validation_failed",
             EventKind::Tool(ToolEvent::Approved { .. }) => "approved",

@@ -17,6 +17,7 @@ impl Redactor {
             | EventKind::Log(LogEvent::Lost { .. }) => {}
             EventKind::Run(RunEvent::Finished { error, took: _ }) => self.hide_in_some(error),
             EventKind::Model(ModelEvent::Asked) => {}
+            EventKind::Model(ModelEvent::SummaryFailed { reason }) => self.hide(reason),
             EventKind::Model(ModelEvent::Replied { text, calls, usage: _, took: _ }) => {
                 calls.iter_mut().for_each(|call| self.hide_in_call(call));
                 self.hide(text);

@@ -1,7 +1,6 @@
 //! Makes a conversation from outside one that a provider takes: each call answered exactly once,
 //! right behind it, and no two calls of one id.
 
-#[cfg(feature = "providers")]
 use std::borrow::Cow;
 use std::collections::HashSet;
 
@@ -26,8 +25,7 @@ pub(crate) fn mended(transcript: Vec<Message>) -> Vec<Message> {
     mended
 }
 
-/// The same, with a result for every call: what a provider is sent.
-#[cfg(feature = "providers")]
+/// The same, with a result for every call: what a model is sent.
 pub(crate) fn answered(messages: &[Message]) -> Cow<'_, [Message]> {
     match is_in_order(messages) {
         true => Cow::Borrowed(messages),
@@ -36,7 +34,6 @@ pub(crate) fn answered(messages: &[Message]) -> Cow<'_, [Message]> {
 }
 
 /// Whether there is nothing to mend and every call is answered.
-#[cfg(feature = "providers")]
 fn is_in_order(messages: &[Message]) -> bool {
     let mut used = HashSet::new();
     let mut is_new = |call: &ToolCall| !call.id.as_str().is_empty() && used.insert(call.id.clone());
@@ -170,7 +167,7 @@ impl Ids {
     }
 }
 
-#[cfg(all(test, feature = "providers"))]
+#[cfg(test)]
 mod tests {
     use super::{answered, answered_in, is_in_order};
     use crate::message::{AssistantPart, Message, ToolCall, ToolResult};

@@ -363,8 +363,16 @@ impl Turn {
         }
     }
 
+    /// Nobody goes on with this run: calls that are open are answered. Those that were begun may have had
+    /// effects.
+    pub(super) fn give_up(&mut self) {
+        self.interrupted(|_| false);
+        self.answer_open("Not run: the run was given up.");
+    }
+
     /// Without what was said: for a store that keeps that apart.
     pub(super) fn without_transcript(&self) -> Self {
+        // The conversation is shared, not copied.
         Self { transcript: Arc::default(), ..self.clone() }
     }
 

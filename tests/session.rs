@@ -1,0 +1,15 @@
+//! Conversations that last: what every store keeps to, and what SQLite does beyond that.
+
+#[path = "support/histories.rs"]
+#[expect(dead_code, reason = "shared with tests that use the rest")]
+mod histories;
+#[cfg(feature = "sqlite")]
+#[path = "session/killed.rs"]
+mod killed;
+#[path = "session/laws.rs"]
+mod laws;
+#[path = "session/runs.rs"]
+mod runs;
+#[cfg(feature = "sqlite")]
+#[path = "session/sqlite.rs"]
+mod sqlite;

@@ -1,0 +1,111 @@
+//! A process whose run is kept in SQLite is killed at each of its steps, and another goes on: what its tools did
+//! to the world, a file, is neither lost nor done twice.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Mutex;
+
+use tool_runtime::agent::Stepped;
+use tool_runtime::store::Sqlite;
+use tool_runtime::{
+    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, ToolContext, async_trait, tool,
+    tools,
+};
+
+const FOLDER: &str = "TOOL_RUNTIME_SESSION_FOLDER";
+const STEPS: &str = "TOOL_RUNTIME_SESSION_STEPS";
+
+struct World(Mutex<PathBuf>);
+
+/// Writes a line to the world.
+#[tool(effect = "external")]
+async fn write(line: String, ctx: &ToolContext) -> std::io::Result<String> {
+    let World(path) = ctx.get().ok_or(std::io::ErrorKind::NotFound)?;
+    let mut file =
+        OpenOptions::new().create(true).append(true).open(path.lock().unwrap().as_path())?;
+    writeln!(file, "{line}")?;
+    file.sync_all()?;
+    Ok(format!("wrote {line}"))
+}
+
+/// Says what comes next by how far the conversation is.
+struct Story;
+
+#[async_trait]
+impl ChatModel for Story {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        let said =
+            request.messages.iter().filter(|it| matches!(it, Message::Assistant { .. })).count();
+        let line = |place: usize| serde_json::json!({ "line": format!("{said}.{place}") });
+        Ok(match said {
+            0..4 => ChatReply::default().call("write", line(0)).call("write", line(1)),
+            _ => ChatReply::text("Done."),
+        })
+    }
+}
+
+/// Goes on with the run for so many steps, and then is no more.
+#[tokio::test]
+#[ignore = "the process that the test below kills"]
+async fn the_one_that_is_killed() {
+    let Ok(folder) = std::env::var(FOLDER) else { return };
+    let steps: usize = std::env::var(STEPS).unwrap().parse().unwrap();
+    let folder = Path::new(&folder);
+    let store = Sqlite::open(folder.join("sessions.db")).await.unwrap();
+    let agent = Agent::new(Story, tools![write]).extension(World(Mutex::new(folder.join("world"))));
+    let session = agent.session(store, "s");
+    let mut run = match session.resume_iterate().await.unwrap() {
+        Some(run) => run,
+        None => session.iterate("Write.").await.unwrap(),
+    };
+    for _ in 0..steps {
+        match run.next().await {
+            Some(Stepped::Replied | Stepped::Called(_) | Stepped::Steered) => {}
+            Some(_) | None => break,
+        }
+    }
+    std::process::abort();
+}
+
+#[tokio::test]
+async fn a_process_killed_at_each_step_loses_and_doubles_nothing() {
+    for steps in 1..=9 {
+        let folder = std::env::temp_dir()
+            .join(format!("tool-runtime-killed-{}-{steps}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let store = || Sqlite::open(folder.join("sessions.db"));
+        let mut processes = 0;
+        let messages = loop {
+            processes += 1;
+            assert!(processes < 20, "it comes to no end");
+            let killed = Command::new(std::env::current_exe().unwrap())
+                .args(["--exact", "killed::the_one_that_is_killed", "--ignored", "--nocapture"])
+                .env(FOLDER, &folder)
+                .env(STEPS, steps.to_string())
+                .stdout(Stdio::null())
+                .stderr(Stdio::null())
+                .status()
+                .unwrap();
+            assert!(!killed.success());
+            let agent = Agent::new(Story, tools![write]);
+            let messages = agent.session(store().await.unwrap(), "s").messages().await.unwrap();
+            if messages.last().is_some_and(|last| last.text() == "Done.") {
+                break messages;
+            }
+        };
+        let world = fs::read_to_string(folder.join("world")).unwrap();
+        let mut lines: Vec<_> = world.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["0.0", "0.1", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1"], "by {steps}");
+        let results = messages.iter().flat_map(|message| match message {
+            Message::Tool { results } => results.as_slice(),
+            _ => &[],
+        });
+        let texts: Vec<_> =
+            results.map(|result| result.text.trim_start_matches("wrote ")).collect();
+        assert_eq!(texts, ["0.0", "0.1", "1.0", "1.1", "2.0", "2.1", "3.0", "3.1"], "by {steps}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+}

@@ -1,0 +1,328 @@
+//! Runs that are kept step by step, and gone on with after an end at any moment.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
+use tool_runtime::agent::window::Window;
+use tool_runtime::agent::{Limits, Step};
+use tool_runtime::dispatch::{Approval, AskLater};
+use tool_runtime::{
+    Agent, ChatReply, Message, ScriptedModel, ScriptedTurn, StopReason, Stopped, ToolContext,
+    Tools, async_trait, tool, tools,
+};
+
+/// What tools did.
+type Log = Arc<Mutex<Vec<String>>>;
+
+fn note(ctx: &ToolContext, what: &str) {
+    ctx.get::<Log>().unwrap().lock().unwrap().push(what.to_owned());
+}
+
+/// Pays somebody.
+#[tool(effect = "external")]
+async fn pay(to: String, ctx: &ToolContext) -> String {
+    note(ctx, &to);
+    format!("{to} is paid")
+}
+
+/// Looks it up.
+#[tool(effect = "read")]
+async fn look(ctx: &ToolContext) -> &'static str {
+    note(ctx, "look");
+    "there"
+}
+
+/// Pays somebody, if somebody allows it.
+#[tool(effect = "external", permission = "ask")]
+async fn spend(ctx: &ToolContext) -> &'static str {
+    note(ctx, "spend");
+    "spent"
+}
+
+/// Says what comes next by how far the conversation is: the same in every process.
+struct Story;
+
+#[async_trait]
+impl tool_runtime::ChatModel for Story {
+    async fn reply(
+        &self,
+        request: tool_runtime::ChatRequest<'_>,
+    ) -> Result<ChatReply, tool_runtime::ModelError> {
+        let replies = request.messages.iter().filter(|it| matches!(it, Message::Assistant { .. }));
+        Ok(match replies.count() {
+            0 => ChatReply::text("First.").call("pay", r#"{"to": "a"}"#).call("look", "{}"),
+            1 => ChatReply::default().call("pay", r#"{"to": "b"}"#).call("pay", r#"{"to": "c"}"#),
+            2 => ChatReply::default().call("look", "{}"),
+            _ => ChatReply::text("Done."),
+        })
+    }
+}
+
+fn agent(log: &Log) -> Agent {
+    Agent::new(Story, tools![pay, look]).extension(Arc::clone(log))
+}
+
+/// The process ends before or after the save of this number.
+#[derive(Clone, Debug)]
+struct Mortal {
+    inner: Memory,
+    saves: Arc<AtomicUsize>,
+    dies_at: usize,
+    is_kept: bool,
+}
+
+#[async_trait]
+impl SessionStore for Mortal {
+    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+        self.inner.load(session).await
+    }
+
+    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+        let dies = self.saves.fetch_add(1, Ordering::SeqCst) == self.dies_at;
+        if dies && !self.is_kept {
+            std::future::pending::<()>().await;
+        }
+        let saved = self.inner.save(session, write).await;
+        if dies {
+            std::future::pending::<()>().await;
+        }
+        saved
+    }
+
+    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        self.inner.list().await
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.inner.delete(session).await
+    }
+}
+
+/// Results by call, in one line each.
+fn told(messages: &[Message]) -> Vec<String> {
+    let of = |message: &Message| match message {
+        Message::Tool { results } => {
+            results.iter().map(|it| it.error.clone().unwrap_or_else(|| it.text.clone())).collect()
+        }
+        _ => Vec::new(),
+    };
+    messages.iter().flat_map(of).collect()
+}
+
+/// Wherever the process ends, the run comes to its end in the next one. A call that was under way then is the only one
+/// of which nobody can tell; no other is lost or made twice.
+#[tokio::test(start_paused = true)]
+async fn a_run_survives_an_end_before_and_after_every_save() {
+    let mut ends = 0;
+    for dies_at in 0..40 {
+        for is_kept in [false, true] {
+            let (log, inner) = (Log::default(), Memory::default());
+            let saves = Arc::new(AtomicUsize::new(0));
+            let store =
+                Mortal { inner: inner.clone(), saves: Arc::clone(&saves), dies_at, is_kept };
+            let session = agent(&log).session(store, "s");
+            let wait = std::time::Duration::from_secs(1);
+            let ended = tokio::time::timeout(wait, session.run("Go")).await.is_ok();
+            if ended {
+                assert!(saves.load(Ordering::SeqCst) <= dies_at);
+                continue;
+            }
+            ends += 1;
+            let session = agent(&log).session(inner.clone(), "s");
+            let answer = match session.resume().await.unwrap() {
+                Some(answer) => answer,
+                // It ended before anything was kept, or when all was.
+                None => match session.messages().await.unwrap() {
+                    none if none.is_empty() => session.run("Go").await.unwrap(),
+                    all => {
+                        assert_eq!(all.last().unwrap().text(), "Done.");
+                        continue;
+                    }
+                },
+            };
+            assert_eq!(answer.text, "Done.");
+            let results = told(&answer.transcript);
+            assert_eq!(results.len(), 5, "{results:?}");
+            let log = log.lock().unwrap().clone();
+            for (place, who) in [(0, "a"), (2, "b"), (3, "c")] {
+                let times = log.iter().filter(|it| *it == who).count();
+                match results[place].as_str() {
+                    "TOOL_INDETERMINATE" => assert!(times <= 1, "{who} {times}"),
+                    paid => assert_eq!((paid, times), (format!("{who} is paid").as_str(), 1)),
+                }
+            }
+            assert_eq!((results[1].as_str(), results[4].as_str()), ("there", "there"));
+            let kept = inner.load("s").await.unwrap().unwrap().messages;
+            assert_eq!(kept, answer.transcript);
+        }
+    }
+    assert!(ends > 20, "{ends}");
+}
+
+#[tokio::test]
+async fn conversations_go_on_from_run_to_run() {
+    let store = Memory::default();
+    let model = Arc::new(ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::text("Hi, Ada.")),
+        ScriptedTurn::new(ChatReply::default().call("look", "{}")),
+        ScriptedTurn::new(ChatReply::text("Ada.")).expect_last("there"),
+        ScriptedTurn::new(ChatReply::text("Who?")),
+    ]));
+    let agent =
+        Agent::new(Arc::clone(&model), tools![look]).extension(Log::default()).system("Be brief.");
+    let ada = agent.session(store.clone(), "ada");
+    ada.run("I am Ada.").await.unwrap();
+    let answer = ada.run("Who am I?").await.unwrap();
+    assert_eq!((answer.text.as_str(), answer.transcript.len()), ("Ada.", 7));
+    assert_eq!(ada.messages().await.unwrap(), answer.transcript);
+    assert!(ada.resume().await.unwrap().is_none());
+    let other = agent.session(store.clone(), "bob").run("Who am I?").await.unwrap();
+    assert_eq!(other.transcript.len(), 3);
+    assert_eq!(store.list().await.unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_run_that_is_not_gone_on_with_is_given_up() {
+    let (log, store) = (Log::default(), Memory::default());
+    let session = agent(&log).session(store.clone(), "s");
+    let mut run = session.iterate("Go").await.unwrap();
+    run.next().await;
+    assert!(matches!(run.turn().next(), Step::Call(_)));
+    drop(run);
+    let answer = session.run("Never mind.").await.unwrap();
+    assert_eq!(told(&answer.transcript)[..2], ["TOOL_CANCELLED", "TOOL_CANCELLED"]);
+    assert_eq!(answer.transcript[3].text(), "Never mind.");
+    assert!(!log.lock().unwrap().contains(&"a".to_owned()));
+}
+
+#[tokio::test]
+async fn only_one_goes_on_with_a_session() {
+    let (log, store) = (Log::default(), Memory::default());
+    let session = agent(&log).session(store.clone(), "s");
+    let mut run = session.iterate("Go").await.unwrap();
+    run.next().await;
+    let other = session.run("Wait!").await;
+    assert!(other.is_ok());
+    let paid = log.lock().unwrap().len();
+    let stopped = run.finish().await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::Session(SessionError::Conflict { .. })), "{stopped}");
+    assert_eq!(log.lock().unwrap().len(), paid, "the calls of who came late were not made");
+}
+
+#[tokio::test]
+async fn what_waits_for_somebody_waits_in_the_store() {
+    let (log, store) = (Log::default(), Memory::default());
+    let make = |replies: &[ChatReply]| {
+        Agent::new(ScriptedModel::new(replies.to_vec()), tools![spend, look])
+            .extension(Arc::clone(&log))
+            .approver(AskLater)
+            .session(store.clone(), "s")
+    };
+    let both = ChatReply::default().call("look", "{}").call("spend", "{}");
+    let stopped = make(&[both]).run("Go").await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::AwaitingApproval(_)));
+    // In another process nobody has decided yet: it waits again, and nothing was made twice.
+    let session = make(&[ChatReply::text("Done.")]);
+    let Stopped { why: StopReason::AwaitingApproval(mut paused), .. } =
+        session.resume().await.unwrap_err()
+    else {
+        panic!()
+    };
+    let call = paused.pending()[0].call.id.clone();
+    paused.decide(&call, Approval::Once, "Grace").unwrap();
+    let answer = session.decided(*paused).await.unwrap();
+    assert_eq!(
+        (answer.text.as_str(), told(&answer.transcript)),
+        ("Done.", vec!["there".to_owned(), "spent".into()])
+    );
+    assert_eq!(*log.lock().unwrap(), ["look", "spend"]);
+    assert_eq!(session.messages().await.unwrap(), answer.transcript);
+}
+
+#[tokio::test]
+async fn a_run_that_was_stopped_leaves_a_session_to_go_on_with() {
+    let (log, store) = (Log::default(), Memory::default());
+    let agent = agent(&log).limits(Limits::default().iterations(2));
+    let session = agent.session(store, "s");
+    let stopped = session.run("Go").await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::MaxIterations(2)));
+    assert_eq!(session.messages().await.unwrap(), stopped.transcript);
+    assert!(session.resume().await.unwrap().is_none());
+    assert_eq!(session.run("On.").await.unwrap().text, "Done.");
+}
+
+#[tokio::test]
+async fn what_is_changed_between_steps_is_kept_changed() {
+    let (log, store) = (Log::default(), Memory::default());
+    let session = agent(&log).session(store, "s");
+    let mut run = session.iterate("Go").await.unwrap();
+    run.next().await;
+    run.turn_mut().edit(|messages| messages[0] = Message::user("Went"));
+    let answer = run.finish().await.unwrap();
+    assert_eq!(answer.transcript[0], Message::user("Went"));
+    assert_eq!(session.messages().await.unwrap(), answer.transcript);
+}
+
+#[tokio::test]
+async fn a_broken_store_ends_the_run_and_loses_nothing() {
+    #[derive(Clone, Debug)]
+    struct Broken;
+    #[async_trait]
+    impl SessionStore for Broken {
+        async fn load(&self, _: &str) -> Result<Option<Stored>, SessionError> {
+            Ok(Some(Stored::new(vec![], "no state", 1)))
+        }
+        async fn save(&self, _: &str, _: Write<'_>) -> Result<u64, SessionError> {
+            panic!("no disk")
+        }
+        async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+            Ok(vec![])
+        }
+        async fn delete(&self, _: &str) -> Result<(), SessionError> {
+            Ok(())
+        }
+    }
+    let stopped = agent(&Log::default()).session(Broken, "s").run("Go").await.unwrap_err();
+    assert!(
+        matches!(stopped.why, StopReason::Session(SessionError::Unreadable { .. })),
+        "{stopped}"
+    );
+}
+
+/// What a model was shown of a conversation of several runs.
+#[tokio::test]
+async fn a_window_shows_the_end_of_a_long_session() {
+    let store = Memory::default();
+    let model = ScriptedModel::new((0..20).map(|turn| {
+        let last = ScriptedTurn::new(ChatReply::text(format!("answer {turn} {}", "x".repeat(400))));
+        last.expect_last(format!("question {turn}"))
+    }));
+    let shown = Arc::new(Mutex::new(Vec::new()));
+    let agent = Agent::new(Watched(model, Arc::clone(&shown)), Tools::new())
+        .system("Be brief.")
+        .window(Window::new().last_tokens(600));
+    let session = agent.session(store, "s");
+    for turn in 0..20 {
+        session.run(format!("question {turn}")).await.unwrap();
+    }
+    let shown = shown.lock().unwrap();
+    assert_eq!(session.messages().await.unwrap().len(), 41, "all of it is kept");
+    assert!(shown.iter().all(|(count, first)| *count <= 12 && first == "Be brief."), "{shown:?}");
+    // Cut in steps, so that what a provider has cached stays good in between.
+    let grows = shown.windows(2).filter(|pair| pair[1].0 > pair[0].0).count();
+    assert!(grows > 10, "{shown:?}");
+}
+
+struct Watched(ScriptedModel, Arc<Mutex<Vec<(usize, String)>>>);
+
+#[async_trait]
+impl tool_runtime::ChatModel for Watched {
+    async fn reply(
+        &self,
+        request: tool_runtime::ChatRequest<'_>,
+    ) -> Result<ChatReply, tool_runtime::ModelError> {
+        self.1.lock().unwrap().push((request.messages.len(), request.messages[0].text()));
+        self.0.reply(request).await
+    }
+}

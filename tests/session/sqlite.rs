@@ -1,0 +1,156 @@
+//! Files of sessions: across openings, several at a time, damaged, and what a save costs.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::{env, fs};
+
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tool_runtime::agent::session::{SessionError, SessionStore, Write};
+use tool_runtime::store::Sqlite;
+use tool_runtime::{AssistantPart, Message, ToolCall};
+
+use crate::laws::notices_a_stranger;
+
+/// An empty folder of the test's own.
+fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("session").join(test);
+    _ = fs::remove_dir_all(&folder);
+    fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+fn said(texts: &[&str]) -> Vec<Message> {
+    texts.iter().map(|text| Message::user(*text)).collect()
+}
+
+#[tokio::test]
+async fn it_notices_a_stranger() {
+    let file = folder("stranger").join("sessions.db");
+    notices_a_stranger(Arc::new(Sqlite::open(&file).await.unwrap())).await;
+}
+
+const FILE: &str = "TOOL_TESTS_SESSIONS";
+
+/// What each of several processes does: opens the file, which may not be there yet, and counts up.
+#[tokio::test]
+async fn counting_child() {
+    let Ok(file) = env::var(FILE) else { return };
+    let store = Sqlite::open(file).await.unwrap();
+    for _ in 0..25 {
+        loop {
+            let kept = store.load("count").await.unwrap();
+            let (revision, count) =
+                kept.map_or((0, 0), |it| (it.revision, it.state.parse::<u32>().unwrap()));
+            let next = (count + 1).to_string();
+            match store.save("count", Write::on(revision).state(&next)).await {
+                Ok(_) => break,
+                Err(SessionError::Conflict { .. }) => {}
+                Err(other) => panic!("{other}"),
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn processes_share_a_file() {
+    let file = folder("processes").join("sessions.db");
+    let spawn = |_| {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", "sqlite::counting_child"]).env(FILE, &file);
+        command.stdout(Stdio::null()).spawn().unwrap()
+    };
+    for mut child in (0..4).map(spawn).collect::<Vec<_>>() {
+        assert!(child.wait().unwrap().success());
+    }
+    let store = Sqlite::open(&file).await.unwrap();
+    assert_eq!(store.load("count").await.unwrap().unwrap().state, "100");
+}
+
+#[tokio::test]
+async fn who_finds_the_file_busy_waits() {
+    let file = folder("busy").join("sessions.db");
+    let store = Sqlite::open(&file).await.unwrap();
+    let other = Connection::open(&file).unwrap();
+    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let saving = tokio::spawn(async move { store.save("s", Write::first()).await });
+    // To read needs no waiting.
+    assert_eq!(Sqlite::open(&file).await.unwrap().load("s").await.unwrap(), None);
+    assert!(!saving.is_finished());
+    other.execute_batch("COMMIT").unwrap();
+    saving.await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn what_is_damaged_is_told_and_left_as_it_is() {
+    let file = folder("damaged").join("sessions.db");
+    let damages = [
+        ("UPDATE messages SET message = '{\"role\": \"user\"' WHERE place = 1", Some(1)),
+        ("UPDATE messages SET message = '{\"role\": \"nobody\"}' WHERE place = 2", Some(2)),
+        ("DELETE FROM messages WHERE place = 0", Some(0)),
+        ("DELETE FROM messages WHERE place = 2", Some(2)),
+        ("UPDATE sessions SET messages = 2", Some(3)),
+        // No text.
+        ("UPDATE sessions SET state = CAST(x'ff' AS TEXT)", None),
+    ];
+    for (damage, expected) in damages {
+        let store = Sqlite::open(&file).await.unwrap();
+        let revision =
+            store.save("s", Write::first().messages(0, &said(&["a", "b", "c"]))).await.unwrap();
+        let other = Connection::open(&file).unwrap();
+        assert_eq!(other.execute(damage, ()).unwrap(), 1, "{damage}");
+        let all = "SELECT group_concat(place || message) FROM messages";
+        let all = || other.query_row(all, (), |row| row.get::<_, String>(0)).unwrap();
+        let before = all();
+        match store.load("s").await.unwrap_err() {
+            SessionError::Unreadable { session, place, why } => {
+                assert_eq!((session.as_str(), place), ("s", expected), "{damage}: {why}");
+            }
+            error => panic!("{damage}: {error}"),
+        }
+        // Who didn't read it can't write over it.
+        let blind = store.save("s", Write::first()).await;
+        assert!(matches!(blind, Err(SessionError::Conflict { found, .. }) if found == revision));
+        assert_eq!(all(), before);
+        store.delete("s").await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn what_could_not_be_read_again_is_not_kept() {
+    let deep = (0..200).fold(json!({}), |inner: Value, _| json!([inner]));
+    let call = AssistantPart::Call(ToolCall::new("c", "t", deep));
+    let store = Sqlite::in_memory().unwrap();
+    let messages = [Message::user("Go"), Message::Assistant { parts: vec![call] }];
+    let error = store.save("s", Write::first().messages(0, &messages)).await.unwrap_err();
+    assert!(error.to_string().contains("message 1 could not be read again"), "{error}");
+    assert_eq!(store.load("s").await.unwrap(), None);
+}
+
+/// What one more message adds to the log of a file that has so many.
+async fn bytes_of_a_save(file: &Path, messages: usize) -> u64 {
+    let store = Sqlite::open(file).await.unwrap();
+    let all = vec![Message::user("Something that is neither long nor short."); messages];
+    let revision = store.save("s", Write::first().messages(0, &all)).await.unwrap();
+    // The last to close it empties the log.
+    drop(store);
+    let log = file.with_extension("db-wal");
+    assert!(!log.exists());
+    let store = Sqlite::open(file).await.unwrap();
+    let write = Write::on(revision).messages(messages, &all[..1]).state("{}");
+    store.save("s", write).await.unwrap();
+    fs::metadata(log).unwrap().len()
+}
+
+#[tokio::test]
+async fn a_save_costs_what_is_new_however_long_the_conversation() {
+    let folder = folder("cost");
+    let mut bytes = Vec::new();
+    for messages in [1, 10, 100, 1_000, 10_000] {
+        bytes.push(bytes_of_a_save(&folder.join(format!("{messages}.db")), messages).await);
+    }
+    println!("bytes of a save behind 1 to 10,000 messages: {bytes:?}");
+    // Some pages: the session's, the messages', their index's, and where one is full another.
+    assert!(bytes.iter().all(|bytes| *bytes <= 6 * 4_200), "{bytes:?}");
+}

@@ -1,0 +1,164 @@
+//! A conversation as it grows, step by step.
+
+use tool_runtime::agent::window::{Window, WindowState};
+use tool_runtime::{AssistantPart, ChatRequest, Message, Reasoning, ToolCall, ToolResult};
+
+use super::{called, long, outline};
+
+fn user(text: String) -> Message {
+    Message::user(text)
+}
+
+fn assistant(text: String) -> Message {
+    Message::assistant(text)
+}
+
+#[test]
+fn traces_of_earlier_runs_are_left_out() {
+    let call = |id: &str| ToolCall::new(id, "t", "{}");
+    let thought = || AssistantPart::Reasoning(Reasoning::new("x", "Hm", "sealed".into()));
+    let said = |text: &str| AssistantPart::Text { text: text.into() };
+    let result = |id: &str| Message::Tool { results: vec![ToolResult::success(&call(id), "done")] };
+    let run = |id: &str| {
+        vec![
+            Message::user(format!("question-{id}")),
+            Message::Assistant {
+                parts: vec![thought(), said(&format!("first-{id}")), AssistantPart::Call(call(id))],
+            },
+            result(id),
+            Message::Assistant { parts: vec![AssistantPart::Call(call(&format!("{id}2")))] },
+            result(&format!("{id}2")),
+            Message::Assistant { parts: vec![thought(), said(&format!("answer-{id}"))] },
+        ]
+    };
+    let messages = [vec![Message::system("orders")], run("a"), run("b")].concat();
+    let window = Window::new().without_earlier_traces();
+    let plan = window.plan(&messages, 7, &WindowState::default());
+    assert_eq!(
+        outline(&plan.messages),
+        "orders question-a first-a answer-a question-b first-b!b =b !b2 =b2 answer-b"
+    );
+    // A thought stays with its call, and goes with it; behind an answer in words it stays.
+    let thoughts = |message: &Message| match message {
+        Message::Assistant { parts } => {
+            parts.iter().filter(|part| matches!(part, AssistantPart::Reasoning(_))).count()
+        }
+        _ => 0,
+    };
+    let thoughts: Vec<_> = plan.messages.iter().map(thoughts).collect();
+    assert_eq!(thoughts, [0, 0, 0, 1, 0, 1, 0, 0, 0, 1]);
+    // All of it while the run goes on.
+    assert_eq!(*window.plan(&messages[..7], 1, &WindowState::default()).messages, messages[..7]);
+}
+
+#[test]
+fn whole_exchanges_go_first_then_replies_of_the_run() {
+    let window = Window::new().last_tokens(410);
+    let mut messages = vec![Message::system("orders")];
+    for number in 0..3 {
+        messages.push(long(user, &format!("q{number}"), 40));
+        messages.push(long(assistant, &format!("a{number}"), 40));
+    }
+    let mut state = WindowState::default();
+    let mut shown = |messages: &[Message], run: usize| {
+        let plan = window.plan(messages, run, &state);
+        state = plan.state;
+        outline(&plan.messages)
+    };
+    let run = messages.len();
+    messages.push(Message::user("go"));
+    assert_eq!(shown(&messages, run), "orders q0 a0 q1 a1 q2 a2 go");
+
+    // The earlier exchanges go, for half of the room is wanted, ...
+    messages.extend(called("c1", 120));
+    assert_eq!(shown(&messages, run), "orders go !c1 =c1");
+    // ... and nothing of the run yet, though more than half of the room is taken.
+    messages.extend(called("c2", 120));
+    assert_eq!(shown(&messages, run), "orders go !c1 =c1 !c2 =c2");
+    messages.extend(called("c3", 120));
+    assert_eq!(shown(&messages, run), "orders go !c1 =c1 !c2 =c2 !c3 =c3");
+    messages.push(Message::user("hurry"));
+    messages.extend(called("c4", 120));
+    assert_eq!(shown(&messages, run), "orders go [To hurry !c4 =c4");
+    messages.extend(called("c5", 120));
+    assert_eq!(shown(&messages, run), "orders go [To hurry !c4 =c4 !c5 =c5");
+    // The newest stays however long it is.
+    messages.extend(called("c6", 1_000));
+    assert_eq!(shown(&messages, run), "orders go [To hurry !c6 =c6");
+    messages.push(Message::assistant("done"));
+    assert_eq!(shown(&messages, run), "orders go [To hurry done");
+
+    // The run is over: what was said in it is one exchange now, and is short without its calls.
+    let next = messages.len();
+    messages.push(Message::user("thanks"));
+    assert_eq!(shown(&messages, next), "orders thanks");
+}
+
+#[test]
+fn a_run_that_is_over_is_shown_again_without_its_calls() {
+    let window = Window::new().last_tokens(300).without_earlier_traces();
+    let mut messages = vec![Message::user("go")];
+    messages.extend(called("c1", 200));
+    messages.extend(called("c2", 200));
+    let plan = window.plan(&messages, 0, &WindowState::default());
+    assert_eq!(outline(&plan.messages), "go [To !c2 =c2");
+    let state = plan.state;
+    messages.extend([Message::assistant("done"), Message::user("thanks")]);
+    let plan = window.plan(&messages, 6, &state);
+    assert_eq!(outline(&plan.messages), "go done thanks");
+}
+
+#[test]
+fn what_is_sent_changes_seldom() {
+    let window = Window::new().last_tokens(2_000);
+    let mut messages = vec![Message::system("orders"), Message::user("go")];
+    let (mut state, mut sent, mut kept) = (WindowState::default(), Vec::new(), 0);
+    for number in 0..200 {
+        messages.extend(called(&format!("c{number}"), 90));
+        let plan = window.plan(&messages, 1, &state);
+        state = plan.state;
+        // What a provider has cached of the last request.
+        kept += usize::from(plan.messages.starts_with(&sent));
+        sent = plan.messages.into_owned();
+    }
+    // About ten replies fall out at a time, of a hundred tokens each.
+    assert!((175..=185).contains(&kept), "{kept} of 200 requests go on from the last");
+}
+
+#[test]
+fn a_provider_puts_the_estimate_right() {
+    let window = Window::new().last_tokens(1_000);
+    let mut messages = Vec::new();
+    for number in 0..8 {
+        messages.push(long(user, &format!("q{number}"), 50));
+        messages.push(long(assistant, &format!("a{number}"), 50));
+    }
+    let run = messages.len();
+    messages.push(Message::user("go"));
+    let estimated = window.estimate(&ChatRequest::new(&messages));
+    assert_eq!(estimated, 885);
+    let exchanges = |counted: u64| {
+        let mut state = WindowState::default();
+        state.correct(estimated, counted);
+        let kept = serde_json::to_string(&state).unwrap();
+        let state = serde_json::from_str(&kept).unwrap();
+        window.plan(&messages, run, &state).messages.len() / 2
+    };
+    assert_eq!(exchanges(estimated), 8);
+    // Half as many fit where each is counted twice, and once there are more, half of those stay.
+    assert_eq!(exchanges(estimated * 2), 2);
+    // Nobody counts a hundred times as many.
+    assert_eq!(exchanges(estimated * 100), exchanges(estimated * 4));
+    assert_eq!(exchanges(0), 8);
+}
+
+#[test]
+fn a_state_of_another_conversation_is_no_trap() {
+    let window = Window::new().last_tokens(100);
+    let mut long_one: Vec<_> = (0..9).map(|n| long(user, &format!("q{n}"), 40)).collect();
+    let state = window.plan(&long_one, 8, &WindowState::default()).state;
+    assert_ne!(state, WindowState::default());
+    // The program has thrown most of it away.
+    long_one.truncate(2);
+    assert_eq!(*window.plan(&long_one, 1, &state).messages, long_one);
+}

@@ -1,0 +1,88 @@
+//! What it takes to choose what of a conversation goes out, by its length; with the feature `sqlite`,
+//! to keep one more step of it as well.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    reason = "a bench that can't go on should stop, and its figures are its output"
+)]
+
+mod rounds;
+
+use rounds::Rounds;
+use tool_runtime::agent::window::{Window, WindowState};
+use tool_runtime::{AssistantPart, Message, ToolCall, ToolResult};
+
+const LENGTHS: [usize; 4] = [10, 100, 1_000, 10_000];
+
+/// The room of a window in which something is left out.
+const TOKENS: u64 = 8_000;
+
+fn main() {
+    println!(
+        "| messages | all goes out ns | last {TOKENS} tokens | without earlier calls | the cut itself |"
+    );
+    println!("|---|---|---|---|---|");
+    for length in LENGTHS {
+        let messages = conversation(length);
+        let mut rounds = Rounds::new(50, if length > 1_000 { 5 } else { 50 });
+        let room = || Window::new().last_tokens(TOKENS);
+        for window in [Window::new(), room(), room().without_earlier_traces()] {
+            let state = window.plan(&messages, 0, &WindowState::default()).state;
+            let messages = messages.clone();
+            rounds.add(move || window.plan(&messages, 0, &state).messages.len());
+        }
+        rounds.add(move || room().plan(&messages, 0, &WindowState::default()).messages.len());
+        let ns: Vec<_> = rounds.run().iter().map(|ns| format!("{ns:.0}")).collect();
+        println!("| {length} | {} |", ns.join(" | "));
+    }
+    #[cfg(feature = "sqlite")]
+    saves();
+}
+
+/// One run: a question, and replies with a call and its result of some fifty tokens.
+fn conversation(length: usize) -> Vec<Message> {
+    let step = |number: usize| {
+        let call = ToolCall::new(format!("call_{number}"), "forecast", r#"{"city": "Oslo"}"#);
+        let result = ToolResult::success(&call, "Four degrees and light rain. ".repeat(6));
+        let said = Message::Assistant { parts: vec![AssistantPart::Call(call)] };
+        [said, Message::Tool { results: vec![result] }]
+    };
+    let first = [Message::system("Be brief."), Message::user("What should I wear in Oslo?")];
+    first.into_iter().chain((0..(length - 2) / 2).flat_map(step)).collect()
+}
+
+/// Two messages more behind so many, in a file.
+#[cfg(feature = "sqlite")]
+fn saves() {
+    use std::time::Instant;
+
+    use tool_runtime::agent::session::{SessionStore, Write};
+    use tool_runtime::store::Sqlite;
+
+    const SAVES: u32 = 200;
+    let folder = std::env::temp_dir().join(format!("sessions-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    println!("\n| messages before | µs of a save |");
+    println!("|---|---|");
+    for length in LENGTHS {
+        let messages = conversation(length);
+        let file = folder.join(format!("{length}.db"));
+        let micros = runtime.block_on(async {
+            let store = Sqlite::open(file).await.unwrap();
+            let write = Write::first().messages(0, &messages).state("{}");
+            let mut revision = store.save("s", write).await.unwrap();
+            let started = Instant::now();
+            for number in 0..SAVES as usize {
+                let new = &messages[length - 2..];
+                let write = Write::on(revision).messages(length + 2 * number, new).state("{}");
+                revision = store.save("s", write).await.unwrap();
+            }
+            (started.elapsed() / SAVES).as_micros()
+        });
+        println!("| {length} | {micros} |");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}

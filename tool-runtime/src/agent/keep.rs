@@ -1,0 +1,73 @@
+//! Keeps a run in its session, step by step.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::session::{SessionError, SessionStore, Stored, Write};
+use super::state::RunState;
+use crate::guard::{Guarded, Panic};
+
+/// Where a run is kept, and how much of it is.
+#[derive(Clone)]
+pub(super) struct Keeper {
+    store: Arc<dyn SessionStore>,
+    session: String,
+    revision: u64,
+    /// How many messages are kept as they are.
+    kept: usize,
+}
+
+impl Keeper {
+    /// Goes on from what is kept.
+    pub(super) fn new(
+        store: Arc<dyn SessionStore>,
+        session: String,
+        revision: u64,
+        kept: usize,
+    ) -> Self {
+        Self { store, session, revision, kept }
+    }
+
+    /// What is kept may have been changed.
+    pub(super) fn rewrite(&mut self) {
+        self.kept = 0;
+    }
+
+    /// Keeps what is new.
+    pub(super) async fn keep(&mut self, state: &RunState) -> Result<(), SessionError> {
+        let messages = state.turn.transcript();
+        let from = self.kept.min(messages.len());
+        let json = serde_json::to_string(&state.without_transcript()).map_err(|error| {
+            SessionError::Unfit { session: self.session.clone(), why: error.to_string() }
+        })?;
+        let write = Write::on(self.revision)
+            .messages(from, messages.get(from..).unwrap_or_default())
+            .state(&json);
+        let (store, session) = (self.store.as_ref(), self.session.as_str());
+        self.revision = Guarded::new(|| store.save(session, write), broken).await?;
+        self.kept = messages.len();
+        Ok(())
+    }
+}
+
+/// What a store keeps of this session.
+pub(super) async fn load(
+    store: &dyn SessionStore,
+    session: &str,
+) -> Result<Option<Stored>, SessionError> {
+    Guarded::new(|| store.load(session), broken).await
+}
+
+/// A store is foreign code.
+fn broken<T>(panic: Panic) -> Result<T, SessionError> {
+    Err(SessionError::Unavailable { source: panic.into() })
+}
+
+impl fmt::Debug for Keeper {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Keeper")
+            .field("session", &self.session)
+            .field("revision", &self.revision)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,73 @@
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+
+use super::{Listed, SessionError, SessionStore, Stored, Write, first_revision};
+
+/// Keeps conversations for as long as the process runs. Clones share them.
+///
+/// ```
+/// use tool_runtime::Message;
+/// use tool_runtime::agent::session::{Memory, SessionStore, Write};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let store = Memory::default();
+/// store.clone().save("ada", Write::first().messages(0, &[Message::user("Hello")])).await?;
+/// assert_eq!(store.list().await?[0].session, "ada");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, Default)]
+pub struct Memory {
+    sessions: Arc<Mutex<BTreeMap<String, Kept>>>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    stored: Stored,
+    saved_at: SystemTime,
+}
+
+impl Memory {
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Kept>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[async_trait]
+impl SessionStore for Memory {
+    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+        Ok(self.sessions().get(session).map(|kept| kept.stored.clone()))
+    }
+
+    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+        let mut sessions = self.sessions();
+        let found = sessions.get(session).map(|kept| &kept.stored);
+        let (found, kept) = found.map_or((0, 0), |it| (it.revision, it.messages.len()));
+        write.check(session, found, kept)?;
+        let revision = if found == 0 { first_revision() } else { found + 1 };
+        let begun = || Kept { stored: Stored::new(Vec::new(), "", 0), saved_at: SystemTime::now() };
+        let Kept { stored, saved_at } = sessions.entry(session.to_owned()).or_insert_with(begun);
+        stored.messages.truncate(write.from);
+        stored.messages.extend_from_slice(write.messages);
+        write.state.clone_into(&mut stored.state);
+        stored.revision = revision;
+        *saved_at = SystemTime::now();
+        Ok(revision)
+    }
+
+    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        let sessions = self.sessions();
+        let listed = sessions.iter().map(|(session, Kept { stored, saved_at })| {
+            Listed::new(session, stored.messages.len(), stored.revision, *saved_at)
+        });
+        Ok(listed.collect())
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.sessions().remove(session);
+        Ok(())
+    }
+}

@@ -1,0 +1,214 @@
+//! Conversations that last: what is kept of one between runs, and who keeps it.
+//!
+//! A [`SessionStore`] knows nothing of runs: it keeps the messages of a conversation in their order and,
+//! beside them, one text that only the loop reads. It is told of each step; what it has acknowledged
+//! is there when the process is not.
+
+mod error;
+mod memory;
+mod talk;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+
+pub use error::SessionError;
+pub use memory::Memory;
+pub use talk::Session;
+
+use crate::message::Message;
+
+/// Who keeps conversations.
+///
+/// What two do to one session at once doesn't mix: each [`save`](Self::save) says on what it builds,
+/// and where somebody else was faster it is refused as a whole.
+///
+/// ```
+/// use tool_runtime::Message;
+/// use tool_runtime::agent::session::{Memory, SessionError, SessionStore, Write};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), SessionError> {
+/// let store = Memory::default();
+/// let said = [Message::user("Hello"), Message::assistant("Hi!")];
+/// let first = store.save("ada", Write::first().messages(0, &said).state("{}")).await?;
+///
+/// // Another day: only what is new is written.
+/// let kept = store.load("ada").await?.expect("it was saved");
+/// let more = [Message::user("How are you?")];
+/// let write = Write::on(kept.revision).messages(kept.messages.len(), &more).state("{}");
+/// let second = store.save("ada", write).await?;
+/// assert_eq!(store.load("ada").await?.unwrap().messages.len(), 3);
+///
+/// // Who still builds on the first revision is told.
+/// let late = store.save("ada", Write::on(first).messages(2, &more).state("{}")).await;
+/// assert!(matches!(late, Err(SessionError::Conflict { found, .. }) if found == second));
+/// # Ok(())
+/// # }
+/// ```
+#[async_trait]
+pub trait SessionStore: Send + Sync + Debug {
+    /// What is kept of this session; nothing where there is none.
+    ///
+    /// # Errors
+    /// The store can't be reached, or what it keeps can't be read.
+    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError>;
+
+    /// Keeps what is written, all of it or nothing, if the session is still at the revision that the
+    /// write builds on. Gives the revision that it is at now.
+    ///
+    /// The cost is in proportion to what is written, not to what was kept before. Where its future is
+    /// dropped, it may have been done or not.
+    ///
+    /// # Errors
+    /// Somebody else went on with the session; the write doesn't fit what is kept; the store can't be
+    /// reached, where it may have been done or not. In no case is it done by half.
+    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError>;
+
+    /// All sessions, sorted by their names.
+    ///
+    /// # Errors
+    /// The store can't be reached.
+    async fn list(&self) -> Result<Vec<Listed>, SessionError>;
+
+    /// Forgets a session; one that isn't there is none the less forgotten.
+    ///
+    /// # Errors
+    /// The store can't be reached.
+    async fn delete(&self, session: &str) -> Result<(), SessionError>;
+}
+
+/// What is kept of a session.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Stored {
+    /// The conversation, oldest first.
+    pub messages: Vec<Message>,
+    /// What the loop keeps beside it. Only the loop reads it.
+    pub state: String,
+    /// The revision that it is at, to be told when it is [saved](SessionStore::save) again.
+    pub revision: u64,
+}
+
+impl Stored {
+    /// What is kept at this revision.
+    pub fn new(messages: Vec<Message>, state: impl Into<String>, revision: u64) -> Self {
+        Self { messages, state: state.into(), revision }
+    }
+}
+
+/// What is to be kept of a session from now on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Write<'a> {
+    /// The revision that it builds on: that of [`Stored`], or what the last
+    /// [`save`](SessionStore::save) gave; 0 where there is no such session yet.
+    ///
+    /// Revisions of a session never come again, even where it is deleted and begun anew. Nothing else
+    /// can be read from them.
+    pub revision: u64,
+    /// Where `messages` belong: what was kept before that place stays, what was kept from there on
+    /// goes.
+    pub from: usize,
+    /// The messages from there on.
+    pub messages: &'a [Message],
+    /// What is kept beside them; it replaces what was.
+    pub state: &'a str,
+}
+
+impl<'a> Write<'a> {
+    /// The first of a session: there must be none of its name.
+    pub fn first() -> Self {
+        Self::on(0)
+    }
+
+    /// Builds on this revision.
+    pub fn on(revision: u64) -> Self {
+        Self { revision, from: 0, messages: &[], state: "" }
+    }
+
+    /// Keeps the messages before `from` as they are, and these behind them.
+    #[must_use]
+    pub fn messages(mut self, from: usize, messages: &'a [Message]) -> Self {
+        (self.from, self.messages) = (from, messages);
+        self
+    }
+
+    /// Keeps this beside them.
+    #[must_use]
+    pub fn state(mut self, state: &'a str) -> Self {
+        self.state = state;
+        self
+    }
+
+    /// Whether it can be kept of a session that is at `found` and has so many messages; both are 0 where
+    /// there is none. For those who write a store.
+    ///
+    /// # Errors
+    /// As [`SessionStore::save`] has them.
+    pub fn check(&self, session: &str, found: u64, kept: usize) -> Result<(), SessionError> {
+        if self.revision != found {
+            let (session, expected) = (session.to_owned(), self.revision);
+            return Err(SessionError::Conflict { session, expected, found });
+        }
+        if self.from > kept {
+            let why = format!("it begins at message {}, and only {kept} are kept", self.from);
+            return Err(SessionError::Unfit { session: session.to_owned(), why });
+        }
+        Ok(())
+    }
+}
+
+/// What is told of a session without reading it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Listed {
+    /// Its name.
+    pub session: String,
+    /// How many messages are kept.
+    pub messages: usize,
+    /// The revision that it is at.
+    pub revision: u64,
+    /// When it was last saved.
+    pub saved_at: SystemTime,
+}
+
+impl Listed {
+    /// A session as it is listed.
+    pub fn new(
+        session: impl Into<String>,
+        messages: usize,
+        revision: u64,
+        saved_at: SystemTime,
+    ) -> Self {
+        Self { session: session.into(), messages, revision, saved_at }
+    }
+}
+
+/// The revision of a session that is begun: none that a session of this name, deleted meanwhile, may be
+/// waited for at.
+pub(crate) fn first_revision() -> u64 {
+    // Room for as many again, and exact in whatever a store keeps its numbers in.
+    fastrand::u64(1..1 << 52)
+}
+
+/// Shared: one store for several agents.
+#[async_trait]
+impl<S: SessionStore + ?Sized> SessionStore for Arc<S> {
+    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+        self.as_ref().load(session).await
+    }
+
+    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+        self.as_ref().save(session, write).await
+    }
+
+    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        self.as_ref().list().await
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.as_ref().delete(session).await
+    }
+}

@@ -1,0 +1,85 @@
+use std::fs;
+
+use rusqlite::Connection;
+
+use super::folder::Folder;
+use crate::store::schema::apply;
+use crate::store::{OpenError, Sqlite};
+
+const STEPS: [&str; 3] = [
+    "CREATE TABLE a (x)",
+    "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x * 2",
+    "CREATE TABLE b (z); INSERT INTO b SELECT y FROM a",
+];
+
+#[test]
+fn a_file_of_any_version_comes_to_be_of_the_newest() {
+    for age in 0..=STEPS.len() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        if age > 0 {
+            apply(&mut connection, &STEPS[..age]).unwrap();
+            connection.execute("INSERT INTO a (x) VALUES (21)", ()).unwrap();
+        }
+        for _ in 0..2 {
+            apply(&mut connection, &STEPS).unwrap();
+        }
+        let kept: Option<i64> =
+            connection.query_row("SELECT max(y) FROM a", (), |row| row.get(0)).unwrap();
+        assert_eq!(kept, (age == 1).then_some(42), "from version {age}");
+    }
+}
+
+#[test]
+fn a_step_that_fails_changes_nothing() {
+    let mut connection = Connection::open_in_memory().unwrap();
+    apply(&mut connection, &STEPS[..1]).unwrap();
+    let failing = [STEPS[0], "ALTER TABLE a ADD COLUMN y; SELECT no FROM such"];
+    let error = apply(&mut connection, &failing).unwrap_err();
+    assert!(matches!(error, OpenError::Unavailable { .. }), "{error}");
+    apply(&mut connection, &STEPS).unwrap();
+}
+
+#[tokio::test]
+async fn a_newer_file_is_left_alone() {
+    let folder = Folder::new();
+    drop(Sqlite::open(folder.file()).await.unwrap());
+    let newer = Connection::open(folder.file()).unwrap();
+    newer.pragma_update(None, "user_version", 7).unwrap();
+    drop(newer);
+    let before = fs::read(folder.file()).unwrap();
+    let error = Sqlite::open(folder.file()).await.unwrap_err();
+    assert!(matches!(error, OpenError::Newer { version: 7, known: 1 }), "{error}");
+    assert!(error.to_string().contains("version 7"), "{error}");
+    assert_eq!(fs::read(folder.file()).unwrap(), before);
+}
+
+#[tokio::test]
+async fn the_file_of_another_program_is_left_alone() {
+    let tables = |connection: &Connection| {
+        connection.execute_batch("CREATE TABLE sessions (mine)").unwrap();
+    };
+    let version = |connection: &Connection| {
+        connection.execute_batch("CREATE TABLE t (x); PRAGMA user_version = 1").unwrap();
+    };
+    for make in [tables, version] {
+        let folder = Folder::new();
+        make(&Connection::open(folder.file()).unwrap());
+        let before = fs::read(folder.file()).unwrap();
+        let error = Sqlite::open(folder.file()).await.unwrap_err();
+        assert!(matches!(error, OpenError::Foreign), "{error}");
+        assert_eq!(fs::read(folder.file()).unwrap(), before);
+    }
+    let folder = Folder::new();
+    let text = "no database, but long enough that it could be taken for one\n".repeat(100);
+    fs::write(folder.file(), &text).unwrap();
+    let error = Sqlite::open(folder.file()).await.unwrap_err();
+    assert!(matches!(error, OpenError::Foreign), "{error}");
+    assert_eq!(fs::read_to_string(folder.file()).unwrap(), text);
+}
+
+#[tokio::test]
+async fn a_folder_that_is_not_there_is_named() {
+    let error = Sqlite::open("/no/such/folder/sessions.db").await.unwrap_err();
+    assert!(matches!(error, OpenError::Unavailable { .. }), "{error}");
+    assert!(error.to_string().contains("/no/such/folder"), "{error}");
+}

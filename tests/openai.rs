@@ -8,6 +8,8 @@ mod cassette;
 mod faults;
 #[path = "support/histories.rs"]
 mod histories;
+#[path = "openai/local.rs"]
+mod local;
 #[path = "support/oracle.rs"]
 mod oracle;
 #[path = "openai/pairing.rs"]

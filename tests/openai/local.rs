@@ -1,0 +1,192 @@
+//! Whole runs of a small model that was trained for code (Qwen2.5-Coder-0.5B behind llama.cpp), ten questions by each
+//! driver, recorded once and played ever since. `cargo test … --test openai local -- --nocapture` prints the table.
+//!
+//! To record anew: `RECORD_FROM=…` as in `recorded.rs`; the native runs from a server whose chat template spells
+//! calls (port 8091), the others from one whose template leaves them in the text (port 8092).
+
+use std::env;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use tool_runtime::agent::Limits;
+use tool_runtime::drivers::{Driver, Native, ReAct, Text};
+use tool_runtime::event::{EventKind, ModelEvent};
+use tool_runtime::providers::{Cassette, OpenAi, Web};
+use tool_runtime::{Agent, ChatOptions, Message, args, tool, tools};
+
+/// What to do with two numbers.
+#[args]
+#[derive(Debug, Clone, Copy)]
+#[serde(rename_all = "snake_case")]
+enum Operation {
+    Add,
+    Multiply,
+}
+
+/// Calculates with two whole numbers.
+#[tool(effect = "none")]
+async fn calculate(left: i64, operation: Operation, right: i64) -> Option<i64> {
+    match operation {
+        Operation::Add => left.checked_add(right),
+        Operation::Multiply => left.checked_mul(right),
+    }
+}
+
+/// Tells the weather of a city.
+#[tool(effect = "read")]
+async fn get_weather(
+    /// City name, such as Oslo.
+    city: String,
+) -> String {
+    format!("4 degrees and rain in {city}")
+}
+
+/// Finds a person's e-mail address.
+#[tool(effect = "read")]
+async fn find_address(
+    /// First name.
+    name: String,
+) -> String {
+    format!("{}@example.org", name.to_lowercase())
+}
+
+/// Counts the letters of a word.
+#[tool(effect = "none")]
+async fn count_letters(word: String) -> usize {
+    word.chars().count()
+}
+
+/// Puts a reminder on the list.
+#[tool(effect = "write")]
+async fn add_reminder(
+    /// What to be reminded of.
+    text: String,
+    /// In how many minutes.
+    minutes: u32,
+) -> String {
+    format!("Reminder in {minutes} minutes: {text}")
+}
+
+/// A question, and what an answer to it needs.
+const QUESTIONS: [(&str, &str); 10] = [
+    ("What is 1234 times 5678?", "calculate"),
+    ("Add 999999 and 27.", "calculate"),
+    ("What is the weather in Oslo?", "get_weather"),
+    ("Do I need an umbrella in Bergen today?", "get_weather"),
+    ("What is Ada's e-mail address?", "find_address"),
+    ("Find the address of Grace.", "find_address"),
+    ("How many letters has the word strawberry?", "count_letters"),
+    ("Count the letters of \"Donaudampfschiff\".", "count_letters"),
+    ("Remind me in 15 minutes to call Ada.", "add_reminder"),
+    ("Add a reminder: buy milk, in 60 minutes.", "add_reminder"),
+];
+
+/// What came of the runs under a driver.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Table {
+    /// Runs in which the tool that the question needs did its work.
+    right_tool: usize,
+    /// Runs that ended with an answer.
+    answered: usize,
+    calls: usize,
+    /// Calls whose tool did its work.
+    succeeded: usize,
+    /// Calls whose arguments were repaired.
+    repaired: usize,
+    /// Replies that could not be read.
+    misread: usize,
+}
+
+async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> Table {
+    let path =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("cassettes").join(format!("local_{name}.json"));
+    let base = format!("http://127.0.0.1:{port}/v1");
+    let cassette = match env::var("RECORD_FROM") {
+        Ok(_) => Cassette::record(path, Web::new()),
+        Err(_) => Cassette::replay(path).unwrap(),
+    };
+    let model = OpenAi::new(base, "qwen2.5-coder-0.5b-instruct")
+        .timeout(Duration::from_secs(600))
+        .transport(cassette.clone());
+    let misread = Arc::new(AtomicUsize::new(0));
+    let done = Arc::<Mutex<Vec<(String, bool, bool)>>>::default();
+    let (misreads, finished) = (Arc::clone(&misread), Arc::clone(&done));
+    let agent = Agent::new(
+        model,
+        tools![calculate, get_weather, find_address, count_letters, add_reminder],
+    )
+    .system(
+        "Use a tool for everything that has to be looked up or exact. Then answer in one sentence.",
+    )
+    .options(ChatOptions::default().temperature(0.0).max_tokens(200))
+    .limits(Limits::default().iterations(4).repeats(2))
+    .driver(driver)
+    .on_event(move |event| {
+        if let Some(execution) = event.finished() {
+            let called =
+                (execution.call.name.clone(), execution.is_success(), execution.was_repaired());
+            finished.lock().unwrap().push(called);
+        }
+        if let EventKind::Model(
+            ModelEvent::ExtractionFailed { .. } | ModelEvent::ValidationFailed { .. },
+        ) = event.kind
+        {
+            misreads.fetch_add(1, Ordering::SeqCst);
+        }
+    });
+    let mut table = Table::default();
+    for (question, wanted) in QUESTIONS {
+        let ended = agent.run(question).await;
+        let called = std::mem::take(&mut *done.lock().unwrap());
+        let is_right = called.iter().any(|(name, is_success, _)| name == wanted && *is_success);
+        table.right_tool += usize::from(is_right);
+        table.answered += usize::from(ended.is_ok());
+        table.calls += called.len();
+        table.succeeded += called.iter().filter(|(_, is_success, _)| *is_success).count();
+        table.repaired += called.iter().filter(|(_, _, is_repaired)| *is_repaired).count();
+        let transcript = match &ended {
+            Ok(answer) => &answer.transcript,
+            Err(stopped) => &stopped.transcript,
+        };
+        let said = transcript.iter().rev().find(|it| matches!(it, Message::Assistant { .. }));
+        println!(
+            "{name} | {question} | {} | {}",
+            called
+                .iter()
+                .map(|(name, ok, _)| format!("{name} {ok}"))
+                .collect::<Vec<_>>()
+                .join(", "),
+            match &ended {
+                Ok(answer) => answer.text.replace('\n', " "),
+                Err(stopped) => format!(
+                    "{stopped}; last: {}",
+                    said.map(Message::text).unwrap_or_default().replace('\n', " ")
+                ),
+            }
+        );
+    }
+    table.misread = misread.load(Ordering::SeqCst);
+    assert_eq!(cassette.unplayed(), 0);
+    println!("{name}: {table:?}");
+    table
+}
+
+#[tokio::test]
+async fn local_native() {
+    let table = runs("native", 8091, Native).await;
+    assert!(table.right_tool >= 1, "{table:?}");
+}
+
+#[tokio::test]
+async fn local_text() {
+    let table = runs("text", 8092, Text::new()).await;
+    assert!(table.right_tool >= 1, "{table:?}");
+}
+
+#[tokio::test]
+async fn local_react() {
+    let table = runs("react", 8092, ReAct::new()).await;
+    assert!(table.right_tool >= 1, "{table:?}");
+}

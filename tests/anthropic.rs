@@ -260,7 +260,7 @@ async fn what_it_says() {
         kept("", sealed),
         AssistantPart::Reasoning(Reasoning::new("anthropic", "", searched).acting()),
         AssistantPart::Text { text: "One moment.".into() },
-        AssistantPart::Call(ToolCall::new("toolu_1", "now", json!({ "zone": "UTC" }))),
+        AssistantPart::Call(ToolCall::new("toolu_1", "now", r#"{"zone":"UTC"}"#)),
     ])
     .finish(Finish::Calls);
     let mut usage = Usage::new(12, 6);

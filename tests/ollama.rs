@@ -170,7 +170,7 @@ async fn how_it_is_to_answer() {
         assert!(told.contains("Ollama") && told.contains(named), "{told}");
     }
     // Without tools there is nothing to choose.
-    let options = set().tool_choice(ToolChoice::Required).parallel_calls(false);
+    let options = set().tool_choice(ToolChoice::None).parallel_calls(false);
     sent(ChatRequest::new(&[]).options(&options)).await.unwrap();
 }
 

@@ -4,6 +4,8 @@
 mod canned;
 #[path = "support/histories.rs"]
 mod histories;
+#[path = "support/oracle.rs"]
+mod oracle;
 #[path = "responses/pairing.rs"]
 mod pairing;
 #[path = "responses/replies.rs"]

@@ -5,6 +5,8 @@
 mod faults;
 #[path = "transport/limits.rs"]
 mod limits;
+#[path = "transport/once.rs"]
+mod once;
 #[expect(dead_code, reason = "other tests ask for more")]
 #[path = "support/server.rs"]
 mod server;
@@ -113,9 +115,17 @@ impl Provider {
     }
 
     async fn asks(&self, is_streamed: bool, setup: Setup<'_>) -> Result<ChatReply, ModelError> {
-        let model = (self.model)(setup);
         let messages = [Message::user("Hello")];
-        let request = ChatRequest::new(&messages);
+        self.asks_for(is_streamed, setup, ChatRequest::new(&messages)).await
+    }
+
+    async fn asks_for(
+        &self,
+        is_streamed: bool,
+        setup: Setup<'_>,
+        request: ChatRequest<'_>,
+    ) -> Result<ChatReply, ModelError> {
+        let model = (self.model)(setup);
         let answer = match is_streamed {
             true => model.stream(request, &mut |_: Delta<'_>| {}).await,
             false => model.reply(request).await,

@@ -119,9 +119,9 @@ async fn calls_that_come_in_turns_stay_apart() {
     let canned = Canned::new([Reply::text(200, &stream(&list))]);
     let (reply, told) = streamed(&client(&canned)).await;
     let said = Message::Assistant { parts: reply.unwrap().parts };
-    // What is damaged stays as it was written.
+    // Byte for byte, also what is damaged.
     let arguments: Vec<_> = said.calls().map(|call| call.arguments.to_text()).collect();
-    assert_eq!(arguments, ["{\"a\": 1, }", "{\"b\":2}"]);
+    assert_eq!(arguments, ["{\"a\": 1, }", "{\"b\": 2}"]);
     assert_eq!(told.calls[1][1], "{\"b\": 2}");
 }
 

@@ -8,6 +8,15 @@ const ANTHROPIC: Dialect = Dialect::AnthropicStrict;
 
 /// A member `a` of this schema, which has to be there.
 fn bent(member: Value, dialect: Dialect) -> Result<Value, DialectError> {
+    Ok(document(member, dialect)?["properties"]["a"].clone())
+}
+
+/// A definition that such a member leads to.
+fn definition(name: &str, member: &Value, dialect: Dialect) -> Value {
+    document(member.clone(), dialect).unwrap()["$defs"][name].clone()
+}
+
+fn document(member: Value, dialect: Dialect) -> Result<Value, DialectError> {
     let whole = json!({
         "type": "object",
         "properties": {"a": member},
@@ -22,13 +31,15 @@ fn bent(member: Value, dialect: Dialect) -> Result<Value, DialectError> {
             "Name": {"type": "string", "maxLength": 9},
             "Short": {"$ref": "#/$defs/Name", "maxLength": 7},
             "Odd": {"type": "string", "pattern": "^a"},
+            "Named": {"$ref": "#/$defs/Name", "title": "Theirs", "default": "b"},
+            "Begun": {"$ref": "#/$defs/Name", "pattern": "^a"},
             "Chain": {
                 "type": "object",
                 "properties": {"next": {"anyOf": [{"$ref": "#/$defs/Chain"}, {"type": "null"}]}},
             },
         },
     });
-    Ok(Schema::from(whole).bent(dialect)?.as_value()["properties"]["a"].clone())
+    Ok(Schema::from(whole).bent(dialect)?.as_value().clone())
 }
 
 #[test]
@@ -145,6 +156,51 @@ fn rules_beside_a_reference() {
         let error = bent(own.clone(), dialect).unwrap_err();
         assert!(error.reason.contains("two rules of the keyword `pattern`"), "{error}");
     }
+}
+
+/// Of two that can't be one, none is left out without a word.
+#[test]
+fn rules_beside_each_reference_of_a_chain() {
+    let own = json!({"$ref": "#/$defs/Begun", "pattern": "b$"});
+    for dialect in [OPENAI, Dialect::Gemini] {
+        let told = bent(own.clone(), dialect).unwrap();
+        let pattern = |schema: &Value| match dialect {
+            OPENAI => schema["pattern"].clone(),
+            _ => schema["description"].clone(),
+        };
+        let [here, there] = [told.clone(), definition("Begun", &own, dialect)];
+        let expected = match dialect {
+            OPENAI => ["b$", "^a"],
+            _ => ["(pattern: \"b$\")", "(pattern: \"^a\")"],
+        };
+        assert_eq!([pattern(&here), pattern(&there)], expected, "{dialect}");
+        assert_eq!(told["anyOf"], json!([{"$ref": "#/$defs/Begun"}]));
+    }
+    let merged = json!({"type": "object", "allOf": [
+        {"properties": {"b": own}}, {"properties": {"b": {"type": "string"}}}]});
+    let beside_not = json!({"allOf": [
+        {"$ref": "#/$defs/Name", "not": {"const": "a"}},
+        {"$ref": "#/$defs/Name", "not": {"const": "b"}},
+    ]});
+    for (own, keyword, dialects) in [
+        (own, "pattern", &[ANTHROPIC, Dialect::GeminiOpenApi, Dialect::Ollama][..]),
+        (merged, "pattern", &[OPENAI, ANTHROPIC, Dialect::Gemini, Dialect::Ollama]),
+        (beside_not, "not", &[OPENAI, ANTHROPIC, Dialect::Gemini, Dialect::Ollama]),
+    ] {
+        for dialect in dialects {
+            let error = bent(own.clone(), *dialect).unwrap_err();
+            let reason = format!("two rules of the keyword `{keyword}`");
+            assert!(error.reason.contains(&reason), "{dialect}: {error}");
+        }
+    }
+    // What is only told is nobody's rule: the nearer one is told.
+    let own =
+        json!({"$ref": "#/$defs/Named", "title": "Ours", "default": "a", "description": "A."});
+    let told = bent(own, Dialect::Ollama).unwrap();
+    assert_eq!(
+        told,
+        json!({"type": "string", "description": "A. (default: \"a\", maxLength: 9, title: \"Ours\")"})
+    );
 }
 
 #[test]

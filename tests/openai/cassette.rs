@@ -293,7 +293,7 @@ async fn what_nobody_recorded_is_named() {
         (OpenAi::new(&base, "n").transport(player.clone()), "Hello", vec!["`/model`"]),
     ] {
         let error = ask(&model, text).await.unwrap_err();
-        assert!(matches!(error, ModelError::Setup(_)), "{error:?}");
+        assert!(matches!(error, ModelError::Unrecorded(_)), "{error:?}");
         for part in expected {
             assert!(error.to_string().contains(part), "{part}: {error}");
         }

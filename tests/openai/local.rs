@@ -14,24 +14,18 @@ use tool_runtime::agent::Limits;
 use tool_runtime::drivers::{Driver, Native, ReAct, Text};
 use tool_runtime::event::{EventKind, ModelEvent};
 use tool_runtime::providers::{Cassette, OpenAi, Web};
-use tool_runtime::{Agent, ChatOptions, Message, args, tool, tools};
+use tool_runtime::{Agent, ChatOptions, Message, tool, tools};
 
-/// What to do with two numbers.
-#[args]
-#[derive(Debug, Clone, Copy)]
-#[serde(rename_all = "snake_case")]
-enum Operation {
-    Add,
-    Multiply,
+/// Adds two whole numbers.
+#[tool(effect = "none")]
+async fn add(left: i64, right: i64) -> Option<i64> {
+    left.checked_add(right)
 }
 
-/// Calculates with two whole numbers.
+/// Multiplies two whole numbers.
 #[tool(effect = "none")]
-async fn calculate(left: i64, operation: Operation, right: i64) -> Option<i64> {
-    match operation {
-        Operation::Add => left.checked_add(right),
-        Operation::Multiply => left.checked_mul(right),
-    }
+async fn multiply(left: i64, right: i64) -> Option<i64> {
+    left.checked_mul(right)
 }
 
 /// Tells the weather of a city.
@@ -71,8 +65,8 @@ async fn add_reminder(
 
 /// A question, and what an answer to it needs.
 const QUESTIONS: [(&str, &str); 10] = [
-    ("What is 1234 times 5678?", "calculate"),
-    ("Add 999999 and 27.", "calculate"),
+    ("What is 1234 times 5678?", "multiply"),
+    ("Add 999999 and 27.", "add"),
     ("What is the weather in Oslo?", "get_weather"),
     ("Do I need an umbrella in Bergen today?", "get_weather"),
     ("What is Ada's e-mail address?", "find_address"),
@@ -115,7 +109,7 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
     let (misreads, finished) = (Arc::clone(&misread), Arc::clone(&done));
     let agent = Agent::new(
         model,
-        tools![calculate, get_weather, find_address, count_letters, add_reminder],
+        tools![add, multiply, get_weather, find_address, count_letters, add_reminder],
     )
     .system(
         "Use a tool for everything that has to be looked up or exact. Then answer in one sentence.",

@@ -9,13 +9,12 @@ use std::collections::HashSet;
 use async_openai::types::chat::CreateChatCompletionRequest;
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tool_runtime::models::ToolChoice;
 use tool_runtime::providers::OpenAi;
 use tool_runtime::{ChatModel, ChatOptions, ChatRequest, Message, Reasoning, ToolDefinition};
 
 use crate::canned::{Canned, Reply};
 use crate::histories::{config, histories};
-use crate::oracle::lost;
+use crate::oracle::{lost, options};
 
 /// The rules of order, read off a request.
 fn broken_rule(body: &Value) -> Option<String> {
@@ -72,30 +71,6 @@ fn broken_rule(body: &Value) -> Option<String> {
 /// sent them get them back.
 const THOUGHTS: &[fn() -> Reasoning] =
     &[|| Reasoning::new("anthropic", "Hm", json!({ "type": "thinking", "thinking": "Hm" }))];
-
-fn options() -> impl Strategy<Value = ChatOptions> {
-    let choice = prop_oneof![
-        Just(ToolChoice::Auto),
-        Just(ToolChoice::Required),
-        Just(ToolChoice::None),
-        Just(ToolChoice::Tool("weather.get".into())),
-    ];
-    let set = (any::<bool>(), any::<bool>(), any::<bool>());
-    (choice, any::<Option<bool>>(), set).prop_map(|(choice, parallel, set)| {
-        let mut options = ChatOptions::default().tool_choice(choice);
-        options.parallel_calls = parallel;
-        if set.0 {
-            options = options.temperature(0.5).max_tokens(100).extra("seed", 7);
-        }
-        if set.1 {
-            options = options.output(json!({ "type": "object", "properties": {} }));
-        }
-        if set.2 {
-            options = options.stop("END").stop("\n");
-        }
-        options
-    })
-}
 
 fn sent(messages: &[Message], options: &ChatOptions) -> Value {
     let tool = ToolDefinition::new("weather.get", "Weather.", json!({ "type": "object" }));

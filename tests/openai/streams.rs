@@ -134,6 +134,17 @@ fn cases() -> Vec<Case> {
             finish: "tool_calls",
             message: calls(&[call(None, Some("a"), Some("get_weather!"), "{ }")]),
         },
+        // A name as far as it is there, and all of it again and again.
+        Case {
+            deltas: vec![
+                calls(&[call(Some(0), Some("a"), Some("get_"), "")]),
+                calls(&[call(Some(0), None, Some("get_weather"), "")]),
+                calls(&[call(Some(0), None, Some("get_weather"), "{ ")]),
+                calls(&[call(Some(0), None, Some("get_weather"), "}")]),
+            ],
+            finish: "tool_calls",
+            message: calls(&[call(None, Some("a"), Some("get_weather"), "{ }")]),
+        },
         // What Gemini wants back on its calls.
         Case {
             deltas: vec![calls(&[signed("{ }")])],

@@ -1,12 +1,17 @@
 //! Any conversation becomes a request that the API takes; a million of them by `.ci/million`
+//!
+//! Two judges: the rules that the API and its guides tell, and the types of the crate async-openai, which
+//! are made from OpenAI's own description of its API.
 
 use std::collections::HashSet;
 
+use async_openai::types::responses::CreateResponse;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
-use tool_runtime::{AssistantPart, ChatRequest, Message, Reasoning};
+use tool_runtime::{AssistantPart, ChatRequest, Message, Reasoning, ToolDefinition};
 
 use crate::histories::{config, histories};
+use crate::oracle::{lost, options};
 use crate::sent;
 
 /// The rules of the reference's input items, of the guides "Function calling" and "Reasoning models", and
@@ -188,10 +193,19 @@ proptest! {
     fn any_conversation_is_taken(
         messages in histories(THOUGHTS),
         ways in prop::collection::vec(any::<u8>(), 1..8),
+        mut options in options(),
     ) {
         let messages = thought_through(messages, &ways);
+        // It has no word for these.
+        options.stop.clear();
+        options.extra.clear();
+        let tool = ToolDefinition::new("weather.get", "Weather.", json!({ "type": "object" }));
+        let tools = [&tool];
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let body = runtime.block_on(sent(ChatRequest::new(&messages)));
+        let request = ChatRequest::new(&messages).tools(&tools).options(&options);
+        let body = runtime.block_on(sent(request));
         prop_assert_eq!(broken_rule(&body), None, "{}", body);
+        let read: CreateResponse = serde_json::from_value(body.clone()).unwrap();
+        prop_assert_eq!(lost(&body, &serde_json::to_value(read).unwrap()), None, "{}", body);
     }
 }

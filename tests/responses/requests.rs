@@ -133,7 +133,7 @@ async fn how_it_is_to_answer() {
         assert_eq!(body, expected, "{options:?}");
     }
     // A choice among no tools is refused; and the program has the last word.
-    let options = set().tool_choice(ToolChoice::Required).parallel_calls(true).extra("store", true);
+    let options = set().tool_choice(ToolChoice::None).parallel_calls(true).extra("store", true);
     let body = sent(ChatRequest::new(&[]).options(&options)).await;
     let include = json!(["reasoning.encrypted_content"]);
     let begun =

@@ -1,6 +1,8 @@
 //! Whether another's types read all that we wrote.
 
-use serde_json::Value;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tool_runtime::{ChatOptions, ToolChoice};
 
 /// The first place, as a JSON pointer, where something that was sent is not in what was read of it.
 pub fn lost(sent: &Value, read: &Value) -> Option<String> {
@@ -23,5 +25,30 @@ pub fn lost(sent: &Value, read: &Value) -> Option<String> {
         let there = read.get(step).or_else(|| read.get(step.parse::<usize>().ok()?));
         let below = lost(value, there.unwrap_or(&Value::Null))?;
         Some(format!("/{step}{below}"))
+    })
+}
+
+/// Ways to have a model answer that is offered the tool `weather.get`.
+pub fn options() -> impl Strategy<Value = ChatOptions> {
+    let choice = prop_oneof![
+        Just(ToolChoice::Auto),
+        Just(ToolChoice::Required),
+        Just(ToolChoice::None),
+        Just(ToolChoice::Tool("weather.get".into())),
+    ];
+    let set = (any::<bool>(), any::<bool>(), any::<bool>());
+    (choice, any::<Option<bool>>(), set).prop_map(|(choice, parallel, set)| {
+        let mut options = ChatOptions::default().tool_choice(choice);
+        options.parallel_calls = parallel;
+        if set.0 {
+            options = options.temperature(0.5).max_tokens(100).extra("seed", 7);
+        }
+        if set.1 {
+            options = options.output(json!({ "type": "object", "properties": {} }));
+        }
+        if set.2 {
+            options = options.stop("END").stop("\n");
+        }
+        options
     })
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use tool_runtime::providers::{
-    HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError,
+    HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError, Web,
 };
 use tool_runtime::{ChatReply, ModelError, async_trait};
 
@@ -116,5 +116,23 @@ async fn a_limit_of_the_transports_own_is_named() {
             ..Setup::new("http://models.invalid/v1")
         };
         assert_late(provider.asks(is_streamed, setup).await, SHORT, provider.name);
+    }
+}
+
+/// A client that the program made keeps its limits to itself: what is named is how long was waited.
+#[tokio::test]
+async fn a_limit_of_the_programs_client_is_one() {
+    for (provider, is_streamed) in both() {
+        for reply in [Reply::Never, Reply::Slow("\n")] {
+            let server = Server::start([reply]).await;
+            let base = server.base_url();
+            let client = reqwest::Client::builder().timeout(SHORT).tls_certs_only([]).no_proxy();
+            let setup =
+                Setup { transport: Some(Shared(Arc::new(Web::with(client)))), ..Setup::new(&base) };
+            let error = provider.asks(is_streamed, setup).await.unwrap_err();
+            let ModelError::Timeout { limit, .. } = &error else { panic!("{error:?}") };
+            assert!(*limit >= SHORT, "{}: {error}", provider.name);
+            assert!(*limit < Duration::from_secs(60), "{}: {error}", provider.name);
+        }
     }
 }

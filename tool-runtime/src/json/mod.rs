@@ -45,6 +45,7 @@
 mod advice;
 mod around;
 mod coerce;
+pub(crate) mod ends;
 mod fix;
 mod found;
 mod key;

@@ -9,8 +9,9 @@ use serde_json::Value;
 ///
 /// Most providers send the text that the model wrote; it is kept byte for byte, so that
 /// whatever was repaired on the way into the tool can be looked up afterwards. Some send an
-/// object that is parsed already; it is handed over as it is, and a `#[tool]` function decodes it.
-/// Both are shared: a clone copies no text.
+/// object; it is kept as it is written in their JSON, for a value would lose numbers that 64 bits
+/// don't hold. A program that makes a call of its own may have a value; it is handed over as it is,
+/// and a `#[tool]` function decodes it. Both are shared: a clone copies no text.
 ///
 /// Serialised, a text is a JSON string and an object is itself.
 ///
@@ -27,7 +28,7 @@ use serde_json::Value;
 pub enum Arguments {
     /// Text that should hold a JSON object, exactly as the model wrote it.
     Text(Arc<str>),
-    /// A value that the provider had parsed.
+    /// A value that was never text.
     Value(Arc<Value>),
 }
 

@@ -40,6 +40,10 @@ pub enum ModelError {
         /// How its provider finds this request in its logs.
         request_id: Option<String>,
     },
+    /// A recording that is played holds no answer to what was asked: a test asks something else than when it
+    /// was recorded.
+    #[error("{0}")]
+    Unrecorded(String),
     /// The script of a [`ScriptedModel`](super::ScriptedModel) doesn't fit what was asked.
     #[error("the script doesn't fit at request {request}: {problem}")]
     Script {

@@ -1,7 +1,9 @@
 //! Names of tools, as providers want them, and back.
 
 use std::borrow::Cow;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+#[cfg(any(feature = "mistral", feature = "openai"))]
+use std::ops::Bound;
 
 /// What a provider asks of a tool's name. Letters and digits of ASCII fit everywhere.
 ///
@@ -70,7 +72,8 @@ const fn is_letter(c: char) -> bool {
 /// A name that fits stays. Another is fitted, and marked by a hash of itself where two would be one:
 /// so a name that was sent once is sent the same way again, whatever other tools come and go, as
 /// long as nothing else is fitted to it. No two tools are sent under one name, and each name that is
-/// sent leads back to its tool.
+/// sent leads back to its tool. What a conversation calls and no tool is named is never sent under the
+/// name of a tool.
 ///
 /// ```
 /// use tool_runtime::models::{NameRules, WireNames};
@@ -82,13 +85,16 @@ const fn is_letter(c: char) -> bool {
 /// assert_eq!(names.own(&wire), "maps/find");
 /// // What was never sent is what it is.
 /// assert_eq!(names.own("made_up"), "made_up");
+/// // What no tool is named leads to none.
+/// assert_ne!(names.wire("get time"), "get_time");
 /// ```
 #[derive(Clone, Debug)]
 pub struct WireNames {
     rules: NameRules,
+    /// The names that tools are sent under, and whose they are.
+    sent: BTreeMap<String, String>,
     /// Those that are sent otherwise than they are.
     to: HashMap<String, String>,
-    from: HashMap<String, String>,
 }
 
 impl WireNames {
@@ -100,45 +106,70 @@ impl WireNames {
         for name in &names {
             *bearers.entry(rules.fitted(name)).or_default() += 1;
         }
-        let (mut to, mut from) = (HashMap::new(), HashMap::new());
-        for name in names.into_iter().filter(|name| !rules.fits(name)) {
+        let (fitting, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|it| rules.fits(it));
+        let own = |name: &str| (name.to_owned(), name.to_owned());
+        let mut sent: BTreeMap<_, _> = fitting.into_iter().map(own).collect();
+        let mut to = HashMap::new();
+        for name in others {
             let fitted = rules.fitted(name);
             let is_cut = name.chars().count() > rules.longest;
             let wire = if is_cut || bearers.get(&fitted).is_some_and(|bearers| *bearers > 1) {
-                let mut marked = (0..).map(|turn| marked(name, &fitted, rules.longest, turn));
                 // It is nobody's, nor what another name alone is fitted to.
-                let is_free = |wire: &String| {
-                    !bearers.contains_key(wire.as_str()) && !from.contains_key(wire)
-                };
-                marked.find(is_free).unwrap_or_default()
+                marked(name, &fitted, rules.longest, |wire| {
+                    bearers.contains_key(wire) || sent.contains_key(wire)
+                })
             } else {
                 fitted.into_owned()
             };
-            from.insert(wire.clone(), name.to_owned());
+            sent.insert(wire.clone(), name.to_owned());
             to.insert(name.to_owned(), wire);
         }
-        Self { rules, to, from }
+        Self { rules, sent, to }
     }
 
     /// The name to send for a tool, or for what a model called one.
     pub fn wire<'n>(&'n self, own: &'n str) -> Cow<'n, str> {
-        match self.to.get(own) {
-            Some(wire) => Cow::Borrowed(wire),
-            None => self.rules.fitted(own),
+        if let Some(wire) = self.to.get(own) {
+            return Cow::Borrowed(wire);
+        }
+        let fitted = self.rules.fitted(own);
+        match self.sent.get(fitted.as_ref()) {
+            // The model would read that it called this tool.
+            Some(tool) if tool != own => {
+                let is_taken = |wire: &str| self.sent.contains_key(wire);
+                Cow::Owned(marked(own, &fitted, self.rules.longest, is_taken))
+            }
+            _ => fitted,
         }
     }
 
     /// The tool's own name for what the model said.
     pub fn own<'n>(&'n self, said: &'n str) -> &'n str {
-        self.from.get(said).map_or(said, String::as_str)
+        self.sent.get(said).map_or(said, String::as_str)
+    }
+
+    /// Whether a tool is sent under this name.
+    #[cfg(any(feature = "mistral", feature = "openai"))]
+    pub(crate) fn is_sent(&self, name: &str) -> bool {
+        self.sent.contains_key(name)
+    }
+
+    /// Whether a tool is sent under a name that begins so.
+    #[cfg(any(feature = "mistral", feature = "openai"))]
+    pub(crate) fn is_begun(&self, start: &str) -> bool {
+        let from = (Bound::Included(start), Bound::Unbounded);
+        self.sent.range::<str, _>(from).next().is_some_and(|(name, _)| name.starts_with(start))
     }
 }
 
-/// A name with a mark of its own; at each turn another.
-fn marked(name: &str, fitted: &str, longest: usize, turn: u32) -> String {
-    let mark = format!("_{:08x}", hash(name).wrapping_add(turn));
-    let head: String = fitted.chars().take(longest.saturating_sub(mark.len())).collect();
-    head + &mark
+/// A name with a mark of its own that isn't taken.
+fn marked(name: &str, fitted: &str, longest: usize, is_taken: impl Fn(&str) -> bool) -> String {
+    let with_mark = |turn| {
+        let mark = format!("_{:08x}", hash(name).wrapping_add(turn));
+        let head: String = fitted.chars().take(longest.saturating_sub(mark.len())).collect();
+        head + &mark
+    };
+    (0..).map(with_mark).find(|wire| !is_taken(wire)).unwrap_or_default()
 }
 
 /// FNV-1a, for it is the same on every machine and in every build.
@@ -204,6 +235,34 @@ mod tests {
             (&"x".repeat(65), &"x".repeat(64)),
         ] {
             assert_eq!(names.wire(called), sent);
+        }
+    }
+
+    #[test]
+    fn what_no_tool_is_named_is_not_sent_as_one() {
+        let rules = NameRules::OPENAI;
+        let long = "n".repeat(64);
+        let longer = "n".repeat(70);
+        for (tools, called) in [
+            (&["a_b"][..], "a b"),
+            (&["a_b"], "a/b"),
+            // The tool is not sent under its own name.
+            (&["a b"], "a_b"),
+            (&["a b", "a/b"], "a_b"),
+            (&["unknown"], ""),
+            (&[&long], &longer),
+        ] {
+            let names = WireNames::new(tools.iter().copied(), rules);
+            let offered: Vec<_> = tools.iter().map(|tool| names.wire(tool)).collect();
+            let sent = names.wire(called);
+            assert!(rules.fits(&sent), "{sent}");
+            assert!(!offered.contains(&sent), "{called} is sent as {sent}");
+            assert!(!tools.contains(&names.own(&sent)), "{called} comes back as a tool");
+            assert_eq!(names.wire(called), sent);
+            // Nor is it where a tool has the name that its mark makes.
+            let sent = sent.into_owned();
+            let names = WireNames::new(tools.iter().copied().chain([sent.as_str()]), rules);
+            assert!(sent == called || names.wire(called) != sent, "{called}");
         }
     }
 }

@@ -38,6 +38,9 @@ pub struct ChatOptions {
 }
 
 /// Whether a model has to call a tool.
+///
+/// What has to be called has to be offered: a request that wants a tool and offers none, or not this one, is
+/// not sent to a provider but a [`ModelError::Setup`](super::ModelError::Setup).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout};
 
+use super::check::check;
 use super::codec::Codec;
 use super::endpoint::Endpoint;
 use super::exchange::Exchange;
@@ -14,7 +15,7 @@ use super::secrets::Secrets;
 use super::transport::{CONNECT, Headers, HttpReply, HttpRequest, Transport, TransportError, Web};
 use crate::models::history::answered;
 use crate::models::{ChatModel, ChatReply, ChatRequest, Deltas, ModelError, WireNames};
-use crate::schema::{InOrder, Schema};
+use crate::schema::InOrder;
 
 /// A model behind a provider's HTTP API. What is said of it here goes for all providers.
 ///
@@ -61,7 +62,9 @@ impl<C: Codec> Client<C> {
         }
     }
 
-    /// Sends this key with each request. It is never printed.
+    /// Sends this key with each request. It is never printed. Where it goes in the header `Authorization`, it
+    /// takes the place of a user and a password in the address, and a [`header`](Self::header) of that name
+    /// the place of either.
     ///
     /// A key read from a file or a variable often ends in a newline, which no header can carry: white
     /// space around it is left out.
@@ -153,15 +156,11 @@ impl<C: Codec> Client<C> {
         request: ChatRequest<'_>,
         is_streamed: bool,
     ) -> Result<Exchange<'_, C>, ModelError> {
+        check::<C>(&request)?;
         let names = request.tools.iter().map(|tool| tool.name.as_str());
         let names = WireNames::new(names, C::NAMES);
-        if request.options.temperature.is_some_and(|temperature| !temperature.is_finite()) {
-            return Err(ModelError::Setup("the temperature is no number".into()));
-        }
         let messages = answered(request.messages);
         let request = ChatRequest { messages: &messages, ..request };
-        let schemas = request.tools.iter().map(|tool| tool.wire_parameters());
-        schemas.chain(&request.options.output).try_for_each(is_taken::<C>)?;
         let url = self.endpoint.below(&C::path(&self.model, is_streamed), C::query(is_streamed))?;
         let mut body = self.codec.encode(&self.model, request, &names, is_streamed)?;
         if let Some(members) = body.as_object_mut() {
@@ -283,24 +282,12 @@ fn add(members: &mut Map<String, Value>, extra: Map<String, Value>, nested: &[&s
     }
 }
 
-/// A provider would refuse, or misread, what is bent for another's strict mode.
-fn is_taken<C: Codec>(schema: &Schema) -> Result<(), ModelError> {
-    let dialect = schema.dialect();
-    if !dialect.is_strict() || C::STRICT == Some(dialect) {
-        return Ok(());
-    }
-    let other = match C::STRICT {
-        Some(own) => format!("this provider's is {own}"),
-        None => "this provider has no strict mode".to_owned(),
-    };
-    Err(ModelError::Setup(format!("a schema is in the dialect of {dialect}: {other}")))
-}
-
 pub(super) fn failed(url: &str, error: TransportError) -> ModelError {
     match error {
         TransportError::Setup(text) => ModelError::Setup(text),
         TransportError::Broken(source) => ModelError::Unreachable { url: url.to_owned(), source },
         TransportError::Late { limit } => late(url, limit),
+        TransportError::Unrecorded(text) => ModelError::Unrecorded(text),
     }
 }
 

@@ -1,5 +1,7 @@
 //! The address of a model: read once, shown without secrets.
 
+use std::borrow::Cow;
+
 use reqwest::Url;
 
 use crate::models::ModelError;
@@ -76,6 +78,15 @@ fn without_secrets(written: &str) -> String {
         Some((_, rest)) => format!("{scheme}//…@{rest}"),
         None => written.to_owned(),
     }
+}
+
+/// An address without a user and a password.
+pub(super) fn without_user(url: &str) -> Cow<'_, str> {
+    let Ok(mut address) = Url::parse(url) else { return Cow::Borrowed(url) };
+    let has_user = !address.username().is_empty() || address.password().is_some();
+    let is_gone =
+        has_user && address.set_username("").is_ok() && address.set_password(None).is_ok();
+    if is_gone { Cow::Owned(address.into()) } else { Cow::Borrowed(url) }
 }
 
 /// `localhost:8080` is an address as well, of the scheme `localhost`: that is a forgotten `http://`.

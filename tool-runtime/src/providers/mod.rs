@@ -9,6 +9,7 @@ mod anthropic;
 mod cassette;
 #[cfg(any(feature = "mistral", feature = "openai"))]
 mod chat;
+mod check;
 mod client;
 pub mod codec;
 mod endpoint;

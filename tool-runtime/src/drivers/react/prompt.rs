@@ -11,20 +11,23 @@ use crate::tool::ToolDefinition;
 pub(super) const ANSWER: &str =
     "You know enough. Now write the whole answer, for the one who asked, and nothing else.";
 
-/// What the model has to know, the same from turn to turn.
+/// What the model has to know, the same from turn to turn. Small models heed what comes last, so that the forms stand
+/// behind the tools.
 pub(super) fn orders(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
-    let mut text = format!("{}\n", forms(tools, options));
-    if tools.is_empty() {
-        return text;
+    let mut text = String::new();
+    if !tools.is_empty() {
+        text.push_str("You have these tools, each with the JSON Schema of its args:\n");
+        for tool in tools {
+            let schema = InOrder(tool.parameters.as_value());
+            let _ = writeln!(text, "- {}: {} args: {schema}", tool.name, tool.description);
+        }
+        text.push_str("\nDecide on the next step. ");
     }
-    text.push_str(
-        "\nUse one tool at a time. What comes of it is told to you as an observation; wait for that, and \
-         never make one up. Call a tool rather than guess what it would tell. These are the tools, each with \
-         the JSON Schema of its args:\n",
-    );
-    for tool in tools {
-        let schema = InOrder(tool.parameters.as_value());
-        let _ = write!(text, "\n{}: {}\nargs: {schema}\n", tool.name, tool.description);
+    text.push_str(&forms(tools, options));
+    if !tools.is_empty() {
+        text.push_str(
+            "\nNever say from memory what a tool can tell, and never make up an observation.",
+        );
     }
     text
 }
@@ -32,12 +35,12 @@ pub(super) fn orders(tools: &[&ToolDefinition], options: &ChatOptions) -> String
 /// In which forms it may reply.
 fn forms(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
     let call = format!(
-        r#"{{"thought": "why you need it", "type": "{CALL}", "tool": "the tool's name", "args": {{…}}}}"#
+        r#"{{"thought": "which tool is needed", "type": "{CALL}", "tool": "name of the tool", "args": {{…}}}}"#
     );
     let answer = match &options.output {
-        None => format!(
-            r#"{{"thought": "what you conclude", "type": "{ANSWERS}", "answer": "the whole answer"}}"#
-        ),
+        None => {
+            format!(r#"{{"thought": "what you conclude", "type": "{ANSWERS}", "answer": "…"}}"#)
+        }
         Some(schema) => format!(
             "{{\"thought\": \"what you conclude\", \"type\": \"{ANSWERS}\", \"answer\": …}}\nin which the answer fits \
              this JSON Schema: {}",
@@ -47,10 +50,11 @@ fn forms(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
     let begin = "Reply with exactly one JSON object and nothing else";
     match (tools.is_empty(), may_answer(tools, options)) {
         (true, _) => format!("{begin}:\n{answer}"),
-        (false, false) => format!("{begin}. Use a tool:\n{call}"),
-        (false, true) => {
-            format!("{begin}. To use a tool:\n{call}\nTo answer, once you know enough:\n{answer}")
-        }
+        (false, false) => format!("{begin}: call a tool.\n{call}"),
+        (false, true) => format!(
+            "{begin}.\nIf one of the tools can do it or find it out, call the tool:\n{call}\nIts result is then told to \
+             you as an observation. Only after that, or if no tool can help, answer:\n{answer}"
+        ),
     }
 }
 

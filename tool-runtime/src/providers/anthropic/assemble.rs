@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::decode::{failure, part, put_together};
 use crate::message::{Arguments, AssistantPart};
 use crate::models::{ChatReply, Delta, Deltas, WireNames};
-use crate::providers::codec::{Assemble, Counts, Unreadable};
+use crate::providers::codec::{Assemble, Counts, Source, Unreadable};
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -60,6 +60,8 @@ pub(super) struct Assembler {
 
 struct Block {
     said: Map<String, Value>,
+    /// The arguments with which it began: of most calls there are none yet.
+    first: Option<Arguments>,
     /// The text of a call's arguments.
     input: String,
     /// Which call it is, if it is one.
@@ -78,8 +80,14 @@ impl Assembler {
         }
     }
 
-    fn begin(&mut self, index: u64, said: Map<String, Value>, deltas: &mut Deltas<'_>) {
-        let mut place = None;
+    fn begin(
+        &mut self,
+        index: u64,
+        said: Map<String, Value>,
+        written: Option<Source<'_>>,
+        deltas: &mut Deltas<'_>,
+    ) {
+        let (mut place, mut first) = (None, None);
         let text = |name: &str| said.get(name).and_then(Value::as_str);
         match text("type") {
             Some("tool_use") => {
@@ -89,11 +97,13 @@ impl Assembler {
                 });
                 place = Some(self.calls);
                 self.calls += 1;
+                let input = written.and_then(|block| block.member("input"));
+                first = input.and_then(Source::arguments);
             }
             Some("text") => tell(text("text"), |text| deltas(Delta::Text(text))),
             _ => tell(text("thinking"), |text| deltas(Delta::Reasoning(text))),
         }
-        self.blocks.insert(index, Block { said, input: String::new(), place });
+        self.blocks.insert(index, Block { said, first, input: String::new(), place });
     }
 
     fn go_on(
@@ -142,21 +152,18 @@ fn append(said: &mut Map<String, Value>, name: &str, more: &str) {
     }
 }
 
-/// Arguments that are damaged stay as the model wrote them.
+/// The arguments of a call stay as the model wrote them; those of a provider's own tool are the object
+/// that they spell.
 fn whole(block: Block, names: &WireNames) -> Result<Option<AssistantPart>, Unreadable> {
-    let Block { mut said, input, .. } = block;
-    let mut written = None;
-    if !input.trim().is_empty() {
-        match serde_json::from_str::<Value>(&input) {
-            Ok(value) => _ = said.insert("input".into(), value),
-            Err(_) => written = Some(input),
-        }
+    let Block { mut said, first, input, place } = block;
+    let is_empty = input.trim().is_empty();
+    if place.is_none()
+        && !is_empty
+        && let Ok(value) = serde_json::from_str::<Value>(&input)
+    {
+        said.insert("input".into(), value);
     }
-    let mut whole = part(said.into(), names)?;
-    if let (Some(AssistantPart::Call(call)), Some(written)) = (&mut whole, written) {
-        call.arguments = Arguments::from(written);
-    }
-    Ok(whole)
+    part(said.into(), || if is_empty { first } else { Some(input.into()) }, names)
 }
 
 impl Assemble for Assembler {
@@ -175,7 +182,8 @@ impl Assemble for Assembler {
         match event {
             Event::MessageStart { message } => self.usage = message.usage,
             Event::ContentBlockStart { index, content_block } => {
-                self.begin(index, content_block, deltas);
+                let written = Source::new(message).member("content_block");
+                self.begin(index, content_block, written, deltas);
             }
             Event::ContentBlockDelta { index, delta } => self.go_on(index, &delta, deltas)?,
             Event::MessageDelta { delta, usage } => {

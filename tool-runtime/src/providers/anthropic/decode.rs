@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::{Counts, Unreadable};
+use crate::providers::codec::{Counts, Source, Unreadable};
 
 /// Whose reasoning it is.
 pub(super) const REASONING_OF: &str = "anthropic";
@@ -44,8 +44,12 @@ pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadab
             return Err(failure(body).unwrap_or_else(|| Unreadable::malformed(error.to_string())));
         }
     };
-    let parts =
-        said.content.into_iter().map(|block| part(block, names)).collect::<Result<_, _>>()?;
+    let written = Source::new(body).member("content");
+    let written = written.into_iter().flat_map(Source::items);
+    let parts = said.content.into_iter().zip(written).map(|(block, written)| {
+        part(block, || written.member("input").and_then(Source::arguments), names)
+    });
+    let parts = parts.collect::<Result<_, _>>()?;
     Ok(put_together(parts, said.stop_reason.as_deref(), said.usage))
 }
 
@@ -75,8 +79,12 @@ pub(super) fn put_together(
 /// A block is a part; none where it says nothing.
 ///
 /// What is neither text nor a call is the provider's own: thinking, sealed or not, and what its own
-/// tools did. It goes back as it came.
-pub(super) fn part(block: Value, names: &WireNames) -> Result<Option<AssistantPart>, Unreadable> {
+/// tools did. It goes back as it came. `arguments` are those of a call, as they are written.
+pub(super) fn part(
+    block: Value,
+    arguments: impl FnOnce() -> Option<Arguments>,
+    names: &WireNames,
+) -> Result<Option<AssistantPart>, Unreadable> {
     let text = |name: &str| block.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
     let kind = text("type");
     Ok(match kind.as_deref() {
@@ -88,8 +96,7 @@ pub(super) fn part(block: Value, names: &WireNames) -> Result<Option<AssistantPa
             let name = text("name");
             let name =
                 name.ok_or_else(|| Unreadable::malformed("it calls a tool without a name"))?;
-            let input = block.get("input").cloned();
-            let arguments = input.map_or_else(|| Arguments::from(""), Arguments::from);
+            let arguments = arguments().unwrap_or_else(|| Arguments::from(""));
             let call = ToolCall::new(text("id").unwrap_or_default(), names.own(&name), arguments);
             Some(AssistantPart::Call(call))
         }

@@ -19,8 +19,8 @@ use super::transport::{HttpBody, HttpReply, HttpRequest, Pieces, Transport, Tran
 /// are kept that tell its kind, its id and when to come again.
 ///
 /// A request is answered by the first recording that was not played yet and asked the same of the same
-/// address; the order of members doesn't matter. One that nobody recorded is an error which says what
-/// differs. Clones share one tape.
+/// address; the order of members doesn't matter. One that nobody recorded is an error of its own,
+/// [`ModelError::Unrecorded`](crate::ModelError::Unrecorded), which says what differs. Clones share one tape.
 ///
 /// A body is kept as far as it was read. Where the connection broke, the reader left or the rest is no
 /// text, which could hide a key, the connection breaks when it is played.
@@ -125,7 +125,8 @@ impl Cassette {
 
     fn played(&self, request: &HttpRequest) -> Result<HttpReply, TransportError> {
         let asked = Asked::new(request, &self.scrub.with_request(request));
-        let heard = self.tape().play(&asked).map_err(|miss| unusable(&self.path, &miss))?;
+        let heard = self.tape().play(&asked);
+        let heard = heard.map_err(|miss| TransportError::Unrecorded(told(&self.path, &miss)))?;
         // In pieces, as streams come.
         let lines = heard.reply.split_inclusive('\n').map(|line| line.as_bytes().to_vec());
         let mut pieces: Vec<_> = lines.collect();
@@ -160,7 +161,11 @@ impl std::fmt::Debug for Cassette {
 }
 
 fn unusable(path: &Path, why: &str) -> TransportError {
-    TransportError::Setup(format!("the cassette {}: {why}", path.display()))
+    TransportError::Setup(told(path, why))
+}
+
+fn told(path: &Path, what: &str) -> String {
+    format!("the cassette {}: {what}", path.display())
 }
 
 /// A body on its way through. It is written when it ends, breaks, or nobody wants more of it.

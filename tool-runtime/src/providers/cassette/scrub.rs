@@ -1,6 +1,6 @@
-use reqwest::Url;
 use serde_json::Value;
 
+use crate::providers::secrets::in_address;
 use crate::providers::transport::HttpRequest;
 
 /// What stands in a recording for a secret.
@@ -49,7 +49,7 @@ impl Scrub {
         for (name, value) in request.headers.iter() {
             all.hide_keys(name, value);
         }
-        for (name, value) in Url::parse(&request.url).iter().flat_map(in_address) {
+        for (name, value) in in_address(&request.url) {
             all.hide_keys(&name, &value);
         }
         all
@@ -92,23 +92,4 @@ fn spelled(text: &str) -> String {
     let quoted = Value::from(text).to_string();
     let inside = quoted.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
     inside.unwrap_or_default().to_owned()
-}
-
-/// The members of an address's query, its user and its password: as they are written, and as they are
-/// meant.
-fn in_address(url: &Url) -> Vec<(String, String)> {
-    let written = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-    let query = url.query().unwrap_or_default().split('&');
-    let mut all: Vec<_> =
-        query.filter_map(|member| member.split_once('=')).map(|(n, v)| written(n, v)).collect();
-    all.push(written("user", url.username()));
-    all.extend(url.password().map(|password| written("password", password)));
-    // A plus is a space in queries alone, and both are tried.
-    let mut plain = url.clone();
-    let read = all.iter().map(|(name, value)| format!("{name}={}", value.replace('+', "%2B")));
-    plain.set_query(Some(&read.collect::<Vec<_>>().join("&")));
-    for url in [url, &plain] {
-        all.extend(url.query_pairs().map(|(name, value)| written(&name, &value)));
-    }
-    all
 }

@@ -3,13 +3,15 @@
 //! The shapes are those of OpenAI's API reference, "The chat completion chunk object". Those who copy
 //! them leave out the index of a call, send a call whole, or give all calls the same index.
 
+use std::iter::once_with;
+
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::Speech;
-use super::reply::{Call, Function, put_together};
+use super::reply::{Call, Function, keep_written, put_together};
 use crate::models::{ChatReply, Delta, Deltas, WireNames};
-use crate::providers::codec::{Assemble, Counts, Unreadable};
+use crate::providers::codec::{Assemble, Counts, Source, Unreadable};
 
 #[derive(Deserialize)]
 struct Chunk<S> {
@@ -64,12 +66,12 @@ impl<S: Speech> Assembler<S> {
         let Function { name, arguments } = more.function.unwrap_or_default();
         let is_begun = matches!(&kept.arguments, Some(begun) if begun != "");
         let known = kept.name.as_deref();
-        if let Some(name) = name.filter(|name| !name.is_empty() && known != Some(name))
-            && !is_begun
-        {
-            let name = known.unwrap_or_default().to_owned() + &name;
-            deltas(Delta::Call { place, name: self.names.own(&name) });
-            kept.name = Some(name);
+        if let Some(more) = name.filter(|name| !name.is_empty() && !is_begun) {
+            let name = joined(known.unwrap_or_default(), more, &self.names);
+            if known != Some(&name) {
+                deltas(Delta::Call { place, name: self.names.own(&name) });
+                kept.name = Some(name);
+            }
         }
         match (&mut kept.arguments, arguments) {
             (_, None | Some(Value::Null)) => {}
@@ -108,6 +110,15 @@ impl<S: Speech> Assembler<S> {
     }
 }
 
+/// A name of which more has come. OpenAI sends it whole, others in pieces, and some say again with each
+/// piece what there is by then, or all of it: what begins with all that was there is the whole, unless only
+/// the two together are, or begin, the name of a tool.
+fn joined(known: &str, more: String, names: &WireNames) -> String {
+    let together = format!("{known}{more}");
+    let is_whole = more.starts_with(known) && (names.is_sent(&more) || !names.is_begun(&together));
+    if is_whole { more } else { together }
+}
+
 impl<S: Speech> Assemble for Assembler<S> {
     fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable> {
         if message.trim() == "[DONE]" {
@@ -123,13 +134,19 @@ impl<S: Speech> Assemble for Assembler<S> {
         }
         let chunk = chunk.map_err(|error| Unreadable::malformed(error.to_string()))?;
         self.usage.hear(chunk.usage);
-        for choice in chunk.choices.into_iter().filter(|choice| choice.index == 0) {
+        // Looked for once, and only where it is needed.
+        let written = once_with(|| Source::new(message).member("choices")).flatten();
+        let mut written = written.flat_map(Source::items).enumerate();
+        let choices = chunk.choices.into_iter().enumerate();
+        for (place, choice) in choices.filter(|(_, choice)| choice.index == 0) {
             if let Some(error) = choice.error {
                 return Err(Unreadable::Failed(error));
             }
-            for more in self.speech.hear(choice.delta.unwrap_or_default(), deltas) {
-                self.hear_call(more, deltas);
-            }
+            let mut more = self.speech.hear(choice.delta.unwrap_or_default(), deltas);
+            keep_written(&mut more, || {
+                written.find(|(at, _)| *at == place).and_then(|(_, choice)| choice.member("delta"))
+            });
+            more.into_iter().for_each(|more| self.hear_call(more, deltas));
             self.finish = choice.finish_reason.or_else(|| self.finish.take());
         }
         Ok(())
@@ -144,5 +161,40 @@ impl<S: Speech> Assemble for Assembler<S> {
             return Err(Unreadable::malformed("the stream ended before the reply did"));
         }
         put_together(self.speech, self.calls, self.finish.as_deref(), self.usage, &self.names)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::joined;
+    use crate::models::{NameRules, WireNames};
+
+    #[test]
+    fn a_name_may_come_in_pieces_or_again() {
+        for (offered, pieces, expected) in [
+            (&["get_weather"][..], &["get_weather"][..], "get_weather"),
+            (&["get_weather"], &["get_weather", "get_weather"], "get_weather"),
+            (&["get_weather"], &["get_", "weather"], "get_weather"),
+            (&["get_weather"], &["get_", "get_weather"], "get_weather"),
+            (&["get_weather"], &["get_", "get_weath", "get_weather"], "get_weather"),
+            (&["get_weather"], &["g", "et", "_w", "eather"], "get_weather"),
+            (&["get_get_weather"], &["get_", "get_weather"], "get_get_weather"),
+            (&["get_get_weather", "get_weather"], &["get_", "get_weather"], "get_weather"),
+            (&["dada"], &["da", "da"], "dada"),
+            (&["da", "dada"], &["da", "da"], "da"),
+            (&["tartar_tar"], &["tar", "tar", "_tar"], "tartar_tar"),
+            // Of none that is offered.
+            (&[], &["made_", "up"], "made_up"),
+            (&[], &["made_", "made_up"], "made_up"),
+            (&["get_weather"], &["up", "up"], "up"),
+            // By its name on the wire.
+            (&["a.b"], &["a_", "a_b"], "a_b"),
+        ] {
+            let names = WireNames::new(offered.iter().copied(), NameRules::OPENAI);
+            let said = pieces
+                .iter()
+                .fold(String::new(), |known, more| joined(&known, (*more).to_owned(), &names));
+            assert_eq!(said, expected, "{offered:?}: {pieces:?}");
+        }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Speech;
 use crate::message::{Arguments, AssistantPart, ToolCall, Usage};
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::{Counts, Unreadable};
+use crate::providers::codec::{Counts, Source, Unreadable};
 
 #[derive(Deserialize)]
 struct Completion<S> {
@@ -63,8 +63,8 @@ pub(in crate::providers) fn reply<S: Speech>(
             return Err(S::failure(body).unwrap_or_else(malformed));
         }
     };
-    let first = completion.choices.into_iter().min_by_key(|choice| choice.index);
-    let Some(Choice { message, finish_reason, error, .. }) = first else {
+    let first = completion.choices.into_iter().enumerate().min_by_key(|(_, choice)| choice.index);
+    let Some((place, Choice { message, finish_reason, error, .. })) = first else {
         return Err(Unreadable::malformed("it holds no choice"));
     };
     if let Some(error) = error {
@@ -72,8 +72,32 @@ pub(in crate::providers) fn reply<S: Speech>(
     }
     let message = message.ok_or_else(|| Unreadable::malformed("missing field `message`"))?;
     let mut speech = S::default();
-    let calls = speech.hear(message, &mut |_| {});
+    let mut calls = speech.hear(message, &mut |_| {});
+    keep_written(&mut calls, || {
+        let choices = Source::new(body).member("choices");
+        choices.and_then(|choices| choices.items().nth(place)?.member("message"))
+    });
     put_together(speech, calls, finish_reason.as_deref(), completion.usage, names)
+}
+
+/// Arguments that are an object instead of its text become the text that it is written in, in the message
+/// that `said` finds.
+pub(super) fn keep_written<'t>(calls: &mut [Call], said: impl FnOnce() -> Option<Source<'t>>) {
+    let is_object = |call: &Call| {
+        call.function.as_ref().is_some_and(|it| matches!(it.arguments, Some(Value::Object(_))))
+    };
+    if !calls.iter().any(is_object) {
+        return;
+    }
+    let written = said().and_then(|said| said.member("tool_calls"));
+    for (call, written) in calls.iter_mut().zip(written.into_iter().flat_map(Source::items)) {
+        let written = written.member("function").and_then(|it| it.member("arguments"));
+        if let (Some(function), Some(written)) =
+            (&mut call.function, written.and_then(Source::arguments))
+        {
+            function.arguments = Some(written.to_text().into());
+        }
+    }
 }
 
 /// The error in a body that names it so.

@@ -30,7 +30,8 @@ pub fn written_object(arguments: &Arguments) -> Cow<'_, str> {
     Cow::Owned(object_text(arguments))
 }
 
-/// The same as a value.
+/// The same as a value, for providers that want the object itself. What 64 bits don't hold of a number goes
+/// back as the nearest that they do: the tool had all of its digits.
 pub fn object(arguments: &Arguments) -> Value {
     if let Arguments::Value(value) = arguments
         && value.is_object()

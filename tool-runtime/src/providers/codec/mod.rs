@@ -5,6 +5,7 @@ mod arguments;
 mod counts;
 mod environment;
 mod ids;
+mod source;
 
 use std::fmt;
 
@@ -14,6 +15,7 @@ pub use arguments::{object, object_text, written_object};
 pub use counts::{Counts, count};
 pub use environment::Environment;
 pub use ids::{IdRules, WireIds};
+pub use source::Source;
 
 use crate::models::{ChatReply, ChatRequest, Deltas, ModelError, NameRules, WireNames};
 use crate::schema::Dialect;

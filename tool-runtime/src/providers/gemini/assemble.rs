@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::decode::{Body, Called, REASONING_OF, SIGNATURE, counted, finish, read};
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall};
 use crate::models::{ChatReply, Delta, Deltas, Finish, WireNames};
-use crate::providers::codec::{Assemble, Counts, Unreadable};
+use crate::providers::codec::{Assemble, Counts, Source, Unreadable};
 
 /// What was said so far.
 #[derive(Default)]
@@ -29,20 +29,29 @@ impl Said {
         self.has_candidate || self.is_blocked
     }
 
+    /// Takes a body, which is `read` off what is `written`.
     pub(super) fn hear(
         &mut self,
-        body: Body,
+        read: Body,
+        written: Source<'_>,
         names: &WireNames,
         deltas: &mut Deltas<'_>,
     ) -> Result<(), Unreadable> {
-        let feedback = body.prompt_feedback.and_then(|feedback| feedback.block_reason);
+        let feedback = read.prompt_feedback.and_then(|feedback| feedback.block_reason);
         self.is_blocked |= feedback.is_some();
-        self.usage.hear(body.usage_metadata);
-        let candidates = body.candidates.unwrap_or_default().into_iter();
-        for candidate in candidates.filter(|candidate| candidate.index.unwrap_or(0) == 0) {
+        self.usage.hear(read.usage_metadata);
+        let written = written.member("candidates").into_iter().flat_map(Source::items);
+        let candidates = read.candidates.unwrap_or_default().into_iter().zip(written);
+        for (candidate, written) in candidates {
+            if candidate.index.unwrap_or(0) != 0 {
+                continue;
+            }
             self.has_candidate = true;
-            for part in candidate.content.unwrap_or_default().parts.unwrap_or_default() {
-                self.hear_part(part, names, deltas)?;
+            let written = written.member("content").and_then(|content| content.member("parts"));
+            let written = written.into_iter().flat_map(Source::items);
+            let parts = candidate.content.unwrap_or_default().parts.unwrap_or_default();
+            for (part, written) in parts.into_iter().zip(written) {
+                self.hear_part(part, written, names, deltas)?;
             }
             self.finish_reason = candidate.finish_reason.or_else(|| self.finish_reason.take());
         }
@@ -54,12 +63,15 @@ impl Said {
     fn hear_part(
         &mut self,
         mut part: Map<String, Value>,
+        written: Source<'_>,
         names: &WireNames,
         deltas: &mut Deltas<'_>,
     ) -> Result<(), Unreadable> {
         part.retain(|_, member| !member.is_null());
         if let Some(called) = part.remove("functionCall") {
-            return self.hear_call(called, part.remove(SIGNATURE), names, deltas);
+            let written = written.member("functionCall").and_then(|call| call.member("args"));
+            let arguments = written.and_then(Source::arguments);
+            return self.hear_call(called, arguments, part.remove(SIGNATURE), names, deltas);
         }
         let is_signed = part.contains_key(SIGNATURE);
         let is_thought = part.get("thought").and_then(Value::as_bool).unwrap_or(false);
@@ -120,6 +132,7 @@ impl Said {
     fn hear_call(
         &mut self,
         called: Value,
+        arguments: Option<Arguments>,
         signature: Option<Value>,
         names: &WireNames,
         deltas: &mut Deltas<'_>,
@@ -134,7 +147,7 @@ impl Said {
             let reason = format!("the arguments of `{name}` come in pieces: {advice}");
             return Err(Unreadable::Malformed(reason));
         }
-        let arguments = Arguments::from(called.args.unwrap_or_else(|| Map::new().into()));
+        let arguments = arguments.unwrap_or_else(|| "{}".into());
         let call = ToolCall::new(called.id.unwrap_or_default(), names.own(&name), arguments);
         let place = self.calls;
         deltas(Delta::Call { place, name: &call.name });
@@ -184,7 +197,7 @@ impl Assembler {
 
 impl Assemble for Assembler {
     fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable> {
-        self.said.hear(read(message)?, &self.names, deltas)
+        self.said.hear(read(message)?, Source::new(message), &self.names, deltas)
     }
 
     fn finish(self) -> Result<ChatReply, Unreadable> {

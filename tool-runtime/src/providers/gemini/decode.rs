@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use super::assemble::Said;
 use crate::message::Usage;
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::{Counts, Unreadable};
+use crate::providers::codec::{Counts, Source, Unreadable};
 
 /// Whose reasoning it is.
 pub(super) const REASONING_OF: &str = "gemini";
@@ -52,7 +52,6 @@ pub(super) struct Feedback {
 pub(super) struct Called {
     pub(super) id: Option<String>,
     pub(super) name: Option<String>,
-    pub(super) args: Option<Value>,
     /// Arguments in pieces, on Vertex alone and only for those who ask.
     pub(super) partial_args: Option<Value>,
     pub(super) will_continue: Option<bool>,
@@ -78,7 +77,7 @@ pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadab
         return Err(Unreadable::malformed("it is empty"));
     }
     let mut said = Said::default();
-    said.hear(read(body)?, names, &mut |_| {})?;
+    said.hear(read(body)?, Source::new(body), names, &mut |_| {})?;
     if !said.has_begun() {
         return Err(Unreadable::malformed("it holds no candidate"));
     }

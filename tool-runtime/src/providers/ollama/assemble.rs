@@ -3,7 +3,7 @@
 use super::decode::{Chunk, chunk, put_together};
 use crate::message::{AssistantPart, Usage};
 use crate::models::{ChatReply, Delta, Deltas, WireNames};
-use crate::providers::codec::{Assemble, Unreadable};
+use crate::providers::codec::{Assemble, Source, Unreadable};
 
 /// What was said so far.
 pub(super) struct Assembler {
@@ -29,7 +29,8 @@ impl Assembler {
         }
     }
 
-    fn hear(&mut self, more: Chunk, deltas: &mut Deltas<'_>) {
+    fn hear(&mut self, mut more: Chunk, written: Source<'_>, deltas: &mut Deltas<'_>) {
+        let calls = more.message.calls(written, &self.names);
         self.usage = more.usage().or(self.usage);
         self.reason =
             more.done_reason.filter(|reason| !reason.is_empty()).or_else(|| self.reason.take());
@@ -42,9 +43,8 @@ impl Assembler {
             deltas(Delta::Text(&more));
             self.text.push_str(&more);
         }
-        for call in more.message.tool_calls.into_iter().flatten() {
+        for part in calls {
             let place = self.calls.len();
-            let part = call.part(&self.names);
             if let AssistantPart::Call(call) = &part {
                 deltas(Delta::Call { place, name: &call.name });
                 deltas(Delta::Arguments { place, text: &call.arguments.to_text() });
@@ -56,7 +56,7 @@ impl Assembler {
 
 impl Assemble for Assembler {
     fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable> {
-        self.hear(chunk(message)?, deltas);
+        self.hear(chunk(message)?, Source::new(message), deltas);
         Ok(())
     }
 

@@ -4,9 +4,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::assemble::Assembler;
-use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
+use crate::message::{AssistantPart, Reasoning, ToolCall, Usage};
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::{Assemble, Unreadable, count};
+use crate::providers::codec::{Assemble, Source, Unreadable, count};
 
 /// Whose reasoning it is.
 pub(super) const REASONING_OF: &str = "ollama";
@@ -28,20 +28,18 @@ pub(super) struct Chunk {
 pub(super) struct Said {
     pub(super) content: Option<String>,
     pub(super) thinking: Option<String>,
-    pub(super) tool_calls: Option<Vec<Call>>,
+    tool_calls: Option<Vec<Call>>,
 }
 
 #[derive(Deserialize)]
-pub(super) struct Call {
-    pub(super) id: Option<String>,
-    pub(super) function: Function,
+struct Call {
+    id: Option<String>,
+    function: Function,
 }
 
-/// Its arguments are an object; servers that copy it send the text of one.
 #[derive(Deserialize)]
-pub(super) struct Function {
-    pub(super) name: String,
-    pub(super) arguments: Option<Value>,
+struct Function {
+    name: String,
 }
 
 impl Chunk {
@@ -54,12 +52,20 @@ impl Chunk {
     }
 }
 
-impl Call {
-    pub(super) fn part(self, names: &WireNames) -> AssistantPart {
-        let Function { name, arguments } = self.function;
-        let arguments = arguments.map_or_else(|| Arguments::from(""), Arguments::from);
-        let id = self.id.unwrap_or_default();
-        AssistantPart::Call(ToolCall::new(id, names.own(&name), arguments))
+impl Said {
+    /// What was called, by this text of the whole. Arguments are an object; servers that copy it send the
+    /// text of one.
+    pub(super) fn calls(&mut self, whole: Source<'_>, names: &WireNames) -> Vec<AssistantPart> {
+        let written = whole.member("message").and_then(|message| message.member("tool_calls"));
+        let written = written.into_iter().flat_map(Source::items);
+        let calls = self.tool_calls.take().unwrap_or_default().into_iter().zip(written);
+        let part = |(call, written): (Call, Source<'_>)| {
+            let arguments = written.member("function").and_then(|it| it.member("arguments"));
+            let arguments = arguments.and_then(Source::arguments).unwrap_or_else(|| "".into());
+            let (id, name) = (call.id.unwrap_or_default(), names.own(&call.function.name));
+            AssistantPart::Call(ToolCall::new(id, name, arguments))
+        };
+        calls.map(part).collect()
     }
 }
 

@@ -202,7 +202,7 @@ mod tests {
             (
                 json!({ "tool_calls": [{ "function":
                     { "name": "forecast", "arguments": { "city": "Oslo" } } }] }),
-                ChatReply::default().call("forecast", json!({ "city": "Oslo" })),
+                ChatReply::default().call("forecast", r#"{"city":"Oslo"}"#),
             ),
             (
                 json!({ "tool_calls": [{ "function": { "name": "now" } }] }),

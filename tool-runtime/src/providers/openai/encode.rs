@@ -251,7 +251,7 @@ mod tests {
             assert_eq!(body, expected, "{options:?}");
         }
         // A choice among no tools is refused by some.
-        let options = set().tool_choice(ToolChoice::Required).parallel_calls(true);
+        let options = set().tool_choice(ToolChoice::None).parallel_calls(true);
         let body = request("m", ChatRequest::new(&[]).options(&options), &names);
         assert_eq!(body, json!({ "model": "m", "messages": [begun()] }));
     }

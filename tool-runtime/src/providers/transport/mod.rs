@@ -53,7 +53,8 @@ pub trait Transport: Send + Sync {
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpRequest {
-    /// Where to.
+    /// Where to. A user and a password in it are sent as the header `Authorization`, unless there is one
+    /// among the headers: there can be only one.
     pub url: String,
     /// Beside what a transport adds itself, such as the length.
     pub headers: Headers,
@@ -189,7 +190,10 @@ pub enum TransportError {
     /// It did not come about within a limit of the transport's own, such as that for a connection.
     #[error("nothing came about within {limit:?}")]
     Late {
-        /// The limit.
+        /// The limit; where it isn't known, as that of a client which the program made, how long was waited.
         limit: Duration,
     },
+    /// A recording that is played has no answer to this request.
+    #[error("{0}")]
+    Unrecorded(String),
 }

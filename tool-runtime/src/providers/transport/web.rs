@@ -1,12 +1,14 @@
 //! The transport that is there unless the program brings its own: HTTP by reqwest, TLS by rustls.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use reqwest::header::CONTENT_TYPE;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
 use reqwest::{Client, ClientBuilder, Response, redirect};
+use tokio::time::Instant;
 
-use super::super::endpoint::Endpoint;
+use super::super::endpoint::{Endpoint, without_user};
 use super::{Headers, HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError};
 
 /// How long a connection may take unless somebody says otherwise.
@@ -76,48 +78,67 @@ impl Default for Web {
 #[async_trait]
 impl Transport for Web {
     async fn send(&self, request: &HttpRequest) -> Result<HttpReply, TransportError> {
-        let mut post = self.check()?.post(&request.url).body(request.body.clone());
+        let wait = Wait { began: Instant::now(), connect: self.connect };
+        let mut url = Cow::Borrowed(request.url.as_str());
+        // There is one such header, and what is in the address would be another.
+        if request.headers.get(AUTHORIZATION.as_str()).is_some() {
+            url = without_user(&request.url);
+        }
+        let mut post = self.check()?.post(&*url).body(request.body.clone());
         if request.headers.get(CONTENT_TYPE.as_str()).is_none() {
             post = post.header(CONTENT_TYPE, "application/json");
         }
         for (name, value) in request.headers.iter() {
             post = post.header(name, value);
         }
-        let reply = post.send().await.map_err(|error| failed(error, self.connect))?;
+        let reply = post.send().await.map_err(|error| wait.failed(error))?;
         let headers = reply.headers().iter().map(|(name, value)| {
             (name.as_str(), String::from_utf8_lossy(value.as_bytes()).into_owned())
         });
         let (status, headers) = (reply.status().as_u16(), headers.collect::<Headers>());
-        let mut came = HttpReply::new(status, HttpBody::new(Arriving(reply, self.connect)));
+        let mut came = HttpReply::new(status, HttpBody::new(Arriving { reply, wait }));
         came.headers = headers;
         Ok(came)
     }
 }
 
-struct Arriving(Response, Option<Duration>);
+struct Arriving {
+    reply: Response,
+    wait: Wait,
+}
 
 #[async_trait]
 impl Pieces for Arriving {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
-        let piece = self.0.chunk().await.map_err(|error| failed(error, self.1))?;
+        let piece = self.reply.chunk().await.map_err(|error| self.wait.failed(error))?;
         Ok(piece.map(|bytes| bytes.to_vec()))
     }
 }
 
-fn failed(error: reqwest::Error, connect: Option<Duration>) -> TransportError {
-    if let Some(limit) = connect
-        && error.is_timeout()
-    {
-        return TransportError::Late { limit };
+/// How long is waited for a reply.
+#[derive(Clone, Copy)]
+struct Wait {
+    began: Instant,
+    connect: Option<Duration>,
+}
+
+impl Wait {
+    fn failed(self, error: reqwest::Error) -> TransportError {
+        if error.is_timeout() {
+            let limit = self.connect.filter(|_| error.is_connect());
+            // A client of the program's keeps its limits to itself.
+            let passed = || Duration::from_millis(self.began.elapsed().as_millis() as u64);
+            return TransportError::Late { limit: limit.unwrap_or_else(passed) };
+        }
+        let is_builder = error.is_builder();
+        let error = error.without_url();
+        if is_builder {
+            let why = chain(&error);
+            let text = format!("no request can be made: {why}; is the key one line of plain text?");
+            return TransportError::Setup(text);
+        }
+        TransportError::Broken(Box::new(error))
     }
-    let is_builder = error.is_builder();
-    let error = error.without_url();
-    if is_builder {
-        let why = chain(&error);
-        let text = format!("no request can be made: {why}; is the key one line of plain text?");
-        return TransportError::Setup(text);
-    }
-    TransportError::Broken(Box::new(error))
 }
 
 /// An error and all that lies behind it.

@@ -16,8 +16,8 @@ impl Reader<'_> {
             true => (one, other),
             false => (self.followed(one, at)?, self.followed(other, at)?),
         };
-        let shape = self.shapes(one.shape, other.shape, at)?;
-        Ok(shape.map(|shape| Node { shape, notes: one.notes.over(other.notes) }))
+        let Some(shape) = self.shapes(one.shape, other.shape, at)? else { return Ok(None) };
+        Ok(Some(Node { shape, notes: one.notes.over(other.notes, at)? }))
     }
 
     /// The same of shapes that don't refer to others.
@@ -163,7 +163,7 @@ pub(super) fn narrowed(
 }
 
 /// Whether a limit lets fewer values through than a known one; none where that can't be told.
-pub(super) fn is_narrower(keyword: &str, value: &Value, known: &Value) -> Option<bool> {
+fn is_narrower(keyword: &str, value: &Value, known: &Value) -> Option<bool> {
     let (value, known) = value.as_f64().zip(known.as_f64())?;
     let word = keyword.to_lowercase();
     if word.contains("min") {

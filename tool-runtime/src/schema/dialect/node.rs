@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::merge::is_narrower;
+use super::Unfit;
+use super::merge::narrowed;
+use super::place::Place;
 
 /// A place and what is said of it.
 #[derive(Clone, Debug, PartialEq)]
@@ -126,15 +128,20 @@ impl From<Shape> for Node {
 }
 
 impl Notes {
-    /// These, and what those say that these don't; of two limits the narrower.
-    pub(super) fn over(mut self, mut below: Self) -> Self {
-        self.description = self.description.or(below.description);
-        self.more.retain(|keyword, value| {
-            let known = below.more.get(keyword);
-            known.and_then(|known| is_narrower(keyword, value, known)) != Some(false)
-        });
-        below.more.append(&mut self.more);
-        Self { more: below.more, ..self }
+    /// These, and what those say that these don't. Of what is said to the reader these are nearer; rules hold
+    /// on both sides.
+    pub(super) fn over(self, below: Self, at: &Place) -> Result<Self, Unfit> {
+        let description = self.description.or(below.description);
+        let is_told = |keyword: &str| ["default", "examples", "title"].contains(&keyword);
+        let (mut told, rules): (Map<_, _>, Map<_, _>) =
+            self.more.into_iter().partition(|(keyword, _)| is_told(keyword));
+        let (far, below): (Map<_, _>, Map<_, _>) =
+            below.more.into_iter().partition(|(keyword, _)| is_told(keyword));
+        for (keyword, value) in far {
+            told.entry(keyword).or_insert(value);
+        }
+        told.append(&mut narrowed(rules, below, at)?);
+        Ok(Self { description, more: told })
     }
 
     pub(super) fn is_empty(&self) -> bool {

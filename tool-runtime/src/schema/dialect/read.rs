@@ -93,7 +93,7 @@ impl<'d> Reader<'d> {
             at = at.deeper()?;
             self.pay(&at)?;
             let target = self.target(reference, &at)?;
-            node = Node { shape: target.shape, notes: node.notes.over(target.notes) };
+            node = Node { shape: target.shape, notes: node.notes.over(target.notes, &at)? };
         }
         Ok(node)
     }

@@ -81,7 +81,7 @@ impl Writer<'_, '_> {
                 list
             }
             Shape::Object(object) => self.object(object, &mut told, at)?,
-            Shape::Choice(choice) => match self.lone(choice, &node.notes) {
+            Shape::Choice(choice) => match self.lone(choice, &node.notes, at)? {
                 Some(node) => return self.write(&node, at),
                 None => self.choice(choice, &mut told, at)?,
             },
@@ -219,14 +219,10 @@ impl Writer<'_, '_> {
     }
 
     /// The one thing that a choice is about, with what is said of both.
-    fn lone(&self, choice: &Choice, notes: &Notes) -> Option<Node> {
-        match choice.among.as_slice() {
-            [one] => Some(Node {
-                shape: one.shape.clone(),
-                notes: notes.clone().over(one.notes.clone()),
-            }),
-            _ => None,
-        }
+    fn lone(&self, choice: &Choice, notes: &Notes, at: &Place) -> Result<Option<Node>, Unfit> {
+        let [one] = choice.among.as_slice() else { return Ok(None) };
+        let notes = notes.clone().over(one.notes.clone(), at)?;
+        Ok(Some(Node { shape: one.shape.clone(), notes }))
     }
 
     fn choice(
@@ -277,7 +273,7 @@ impl Writer<'_, '_> {
         }
         self.open.push(reference.to_owned());
         let target = self.reader.target(reference, at)?;
-        let node = Node { shape: target.shape, notes: notes.clone().over(target.notes) };
+        let node = Node { shape: target.shape, notes: notes.clone().over(target.notes, at)? };
         let written = self.write(&node, at);
         self.open.pop();
         written

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use memchr::memchr2;
+use crate::json::ends::{end_of_string, end_of_value};
 
 /// The text of each parameter's value, by the parameter's index.
 #[derive(Debug)]
@@ -179,65 +179,8 @@ impl<'t> Rest<'t> {
 
     #[inline]
     fn value(&mut self) -> Result<&'t str, Odd<'t>> {
-        let end = match self.blank() {
-            Some(b'"') => end_of_string(self.bytes, self.at),
-            Some(b'{' | b'[') => end_of_nested(self.bytes, self.at),
-            _ => Some(end_of_word(self.bytes, self.at)),
-        };
-        self.up_to(end)
-    }
-}
-
-/// Behind a number or literal that begins at `at`.
-#[inline]
-fn end_of_word(text: &[u8], at: usize) -> usize {
-    let ends = |byte: &u8| matches!(byte, b',' | b'}' | b' ' | b'\n' | b'\r' | b'\t');
-    let word = text.get(at..).unwrap_or_default();
-    at + word.iter().position(ends).unwrap_or(word.len())
-}
-
-/// Behind the string that begins at `at`.
-#[inline]
-fn end_of_string(text: &[u8], at: usize) -> Option<usize> {
-    // Most keys are short, and the search for the quote has a price of its own.
-    for (end, byte) in (at + 1..).zip(text.get(at + 1..)?.iter().take(16)) {
-        match byte {
-            b'"' => return Some(end + 1),
-            b'\\' => return end_of_long_string(text, end),
-            _ => {}
-        }
-    }
-    end_of_long_string(text, at + 17)
-}
-
-/// The same for a string that goes on at `at`.
-fn end_of_long_string(text: &[u8], mut at: usize) -> Option<usize> {
-    loop {
-        at += memchr2(b'"', b'\\', text.get(at..)?)?;
-        if text.get(at) == Some(&b'"') {
-            return Some(at + 1);
-        }
-        at += 2;
-    }
-}
-
-/// Behind the list or object that begins at `at`.
-fn end_of_nested(text: &[u8], mut at: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    loop {
-        match text.get(at)? {
-            b'"' => {
-                at = end_of_string(text, at)?;
-                continue;
-            }
-            b'{' | b'[' => depth += 1,
-            b'}' | b']' => depth -= 1,
-            _ => {}
-        }
-        at += 1;
-        if depth == 0 {
-            return Some(at);
-        }
+        self.blank();
+        self.up_to(end_of_value(self.bytes, self.at))
     }
 }
 

@@ -161,4 +161,22 @@ fn a_state_of_another_conversation_is_no_trap() {
     // The program has thrown most of it away.
     long_one.truncate(2);
     assert_eq!(*window.plan(&long_one, 1, &state).messages, long_one);
+
+    // One that no window gave: it leaves out replies of a run that were said before it began.
+    let state = serde_json::json!({ "within": { "run": 3, "to": 1 } });
+    let state = serde_json::from_value(state).unwrap();
+    let [before, now] = ["a", "b"].map(|id| called(id, 40));
+    let user = |text: &str| vec![Message::user(text)];
+    let messages = [user("one"), before.to_vec(), user("two"), now.to_vec()].concat();
+    let plan = window.plan(&messages, 3, &state);
+    assert_eq!(outline(&plan.messages), "one !a =a two !b =b");
+    let plan = Window::new().last_tokens(0).plan(&messages, 3, &state);
+    assert_eq!(outline(&plan.messages), "two !b =b");
+}
+
+#[test]
+fn one_reply_that_is_too_long_is_no_reason_for_a_cut() {
+    let messages = [vec![Message::user("go")], called("a", 500).to_vec()].concat();
+    let plan = Window::new().last_tokens(100).plan(&messages, 0, &WindowState::default());
+    assert_eq!((&*plan.messages, plan.state), (&*messages, WindowState::default()));
 }

@@ -5,14 +5,6 @@ use tool_runtime::{AssistantPart, ChatRequest, Message, Reasoning, ToolCall, Too
 
 use super::{called, long, outline};
 
-fn user(text: String) -> Message {
-    Message::user(text)
-}
-
-fn assistant(text: String) -> Message {
-    Message::assistant(text)
-}
-
 #[test]
 fn traces_of_earlier_runs_are_left_out() {
     let call = |id: &str| ToolCall::new(id, "t", "{}");
@@ -56,8 +48,8 @@ fn whole_exchanges_go_first_then_replies_of_the_run() {
     let window = Window::new().last_tokens(410);
     let mut messages = vec![Message::system("orders")];
     for number in 0..3 {
-        messages.push(long(user, &format!("q{number}"), 40));
-        messages.push(long(assistant, &format!("a{number}"), 40));
+        messages.push(long(Message::user, &format!("q{number}"), 40));
+        messages.push(long(Message::assistant, &format!("a{number}"), 40));
     }
     let mut state = WindowState::default();
     let mut shown = |messages: &[Message], run: usize| {
@@ -130,8 +122,8 @@ fn a_provider_puts_the_estimate_right() {
     let window = Window::new().last_tokens(1_000);
     let mut messages = Vec::new();
     for number in 0..8 {
-        messages.push(long(user, &format!("q{number}"), 50));
-        messages.push(long(assistant, &format!("a{number}"), 50));
+        messages.push(long(Message::user, &format!("q{number}"), 50));
+        messages.push(long(Message::assistant, &format!("a{number}"), 50));
     }
     let run = messages.len();
     messages.push(Message::user("go"));
@@ -155,10 +147,28 @@ fn a_provider_puts_the_estimate_right() {
 #[test]
 fn a_state_of_another_conversation_is_no_trap() {
     let window = Window::new().last_tokens(100);
-    let mut long_one: Vec<_> = (0..9).map(|n| long(user, &format!("q{n}"), 40)).collect();
+    let mut long_one: Vec<_> = (0..9).map(|n| long(Message::user, &format!("q{n}"), 40)).collect();
     let state = window.plan(&long_one, 8, &WindowState::default()).state;
     assert_ne!(state, WindowState::default());
     // The program has thrown most of it away.
     long_one.truncate(2);
     assert_eq!(*window.plan(&long_one, 1, &state).messages, long_one);
+
+    // One that no window gave: it leaves out replies of a run that were said before it began.
+    let state = serde_json::json!({ "within": { "run": 3, "to": 1 } });
+    let state = serde_json::from_value(state).unwrap();
+    let [before, now] = ["a", "b"].map(|id| called(id, 40));
+    let user = |text: &str| vec![Message::user(text)];
+    let messages = [user("one"), before.to_vec(), user("two"), now.to_vec()].concat();
+    let plan = Window::new().plan(&messages, 3, &state);
+    assert_eq!(outline(&plan.messages), "one !a =a two !b =b");
+    let plan = Window::new().last_tokens(0).plan(&messages, 3, &state);
+    assert_eq!(outline(&plan.messages), "two !b =b");
+}
+
+#[test]
+fn one_reply_that_is_too_long_is_no_reason_for_a_cut() {
+    let messages = [vec![Message::user("go")], called("a", 500).to_vec()].concat();
+    let plan = Window::new().last_tokens(100).plan(&messages, 0, &WindowState::default());
+    assert_eq!((&*plan.messages, plan.state), (&*messages, WindowState::default()));
 }

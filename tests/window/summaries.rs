@@ -55,8 +55,8 @@ impl Noted {
 fn exchanges(count: usize) -> (Vec<Message>, usize) {
     let mut messages = vec![Message::system("orders")];
     for number in 0..count {
-        messages.push(long(|text| Message::user(text), &format!("q{number}"), 45));
-        messages.push(long(|text| Message::assistant(text), &format!("a{number}"), 45));
+        messages.push(long(Message::user, &format!("q{number}"), 45));
+        messages.push(long(Message::assistant, &format!("a{number}"), 45));
     }
     messages.push(Message::user("go"));
     let run = messages.len() - 1;

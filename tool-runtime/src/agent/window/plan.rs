@@ -147,7 +147,8 @@ fn of_this(messages: &[Message], run: usize, state: &WindowState) -> WindowState
     }
     let may_begin = |place: &usize| *place == 0 || *place == run || is_users(messages, *place);
     let from = (state.from..run).find(may_begin).unwrap_or(run);
-    let is_of_run = |within: &Within| within.run == run && is_reply(messages, within.to);
+    let is_of_run =
+        |within: &Within| within.run == run && within.to >= run && is_reply(messages, within.to);
     let within = state.within.filter(is_of_run);
     WindowState { from, within, ..state.clone() }
 }

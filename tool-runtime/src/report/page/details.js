@@ -1,0 +1,49 @@
+// What a row opens to.
+
+const LETTERS = 3000, LINES = 40;
+
+const textOf = (text) => {
+  const whole = text.replaceAll("\r\n", "\n");
+  let cut = whole.slice(0, LETTERS).split("\n").slice(0, LINES).join("\n");
+  if (/[\ud800-\udbff]$/.test(cut) && cut.length < whole.length) cut = cut.slice(0, -1);
+  const pre = make("pre", "", ...shown(cut));
+  if (cut.length === whole.length) return [pre];
+  pre.append(" …");
+  const more = make("button", "more", `Show all ${count(whole.length)} letters`);
+  more.onclick = () => { pre.replaceChildren(...shown(whole)); more.remove(); };
+  return [pre, more];
+};
+
+const tableOf = (head, cells) => {
+  const line = (cell) => make("td", /^[-+\d.,\u2013]+( [µmn]?s)?$/.test(cell) ? "number" : "", ...shown(cell));
+  return make("div", "wide", make("table", "",
+    make("thead", "", make("tr", "", ...head.map((name) => make("th", "", name)))),
+    make("tbody", "", ...cells.map((row) => make("tr", "", ...row.map(line))))));
+};
+
+const factOf = (fact) =>
+  typeof fact === "number" ? count(fact) : typeof fact === "string" ? fact : "at" in fact ? moment(fact.at) : time(fact.took);
+
+const partOf = (part) => {
+  if (part.facts) {
+    return [make("dl", "facts", ...part.facts.map(([name, fact]) =>
+      make("div", "", make("dt", "", name), make("dd", "", ...shown(factOf(fact))))))];
+  }
+  const title = make("h2", "", part.title);
+  if (part.head) return [title, tableOf(part.head, part.cells)];
+  const parts = textOf(part.form === "json" ? indented(part.text) : part.text);
+  parts[0].classList.add(part.form);
+  return [title, ...parts];
+};
+
+const detailOf = (row) => {
+  const parts = (row.details ?? []).flatMap(partOf);
+  if (row.notes) {
+    const cells = row.notes.map((note) => ["+" + time(note.at - row.start), note.name, note.text]);
+    if (row.more_notes) cells.splice(-1, 0, ["", "…", `${count(row.more_notes)} more`]);
+    parts.push(make("h2", "", "On the way"), tableOf(["When", "What", "Told"], cells));
+  }
+  const detail = make("div", "detail", ...parts);
+  detail.setAttribute("role", "row");
+  return detail;
+};

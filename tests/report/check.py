@@ -151,6 +151,7 @@ def of_a_run(page, path, pictures):
 
 def of_hostile_texts(page, path, pictures):
     page.open(path)
+    page.picture(pictures / "hostile.png")
     elements = "[...new Set([...document.querySelectorAll('*')].map((e) => e.localName))].sort().join(' ')"
     page.value(OPEN_ALL)
     page.value("document.querySelectorAll('.more').forEach((more) => more.click())")
@@ -172,7 +173,6 @@ def of_hostile_texts(page, path, pictures):
         plain = re.split("[^ -~]", text)[0]
         holds(plain in told, f"{plain!r} is not there to be read")
     contrast(page, "hostile texts")
-    page.picture(pictures / "hostile.png")
     is_quiet(page, "a report of hostile texts")
     # Even markup that got in would be held back by the page's policy.
     page.value("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(9)><img src=https://example.invalid/i>')")
@@ -242,7 +242,7 @@ def main(program, folder):
             print(f"{calls:>6} {written:>12} {size:>7.0f} {shown:>7.0f} ms {search:>5.0f} ms")
     finally:
         page.close()
-    print(f"reports in Chromium: {passed} passed, 0 failed")
+    print(f"chromium: {passed} passed, 0 failed")
 
 
 if __name__ == "__main__":

@@ -123,9 +123,9 @@ impl RunReport {
     fn drawn(trace: Trace, unreadable: u64) -> Self {
         let (events, lost) = (trace.events, trace.lost);
         let mut rows = layout::in_order(trace.into_rows());
+        let totals = Totals { events, lost, unreadable, ..Totals::of(&rows) };
         let axis = layout::on_an_axis(&mut rows);
         let lanes = layout::in_lanes(&mut rows);
-        let totals = Totals { events, lost, unreadable, ..Totals::of(&rows) };
         Self(Drawing { totals, length: axis.length, is_apart: axis.is_apart, lanes, rows })
     }
 

@@ -23,8 +23,8 @@ const SCRIPT: &str = concat!(
 );
 
 /// SHA-256 of the style and of the script, as browsers compute them; a test knows when they are old.
-const STYLE_HASH: &str = "gbKj1y1Gex3pf+AT2Gm8e1uKXv2hFYP4Gbt20JsBugk=";
-const SCRIPT_HASH: &str = "cCeeLzoI00FFWQ8dejEdCPkQc7IL/v262px94I8rgTs=";
+const STYLE_HASH: &str = "URcNtzr1Q+yZDgmPYbxo34ejgewtY9A4+cQPotnzrTc=";
+const SCRIPT_HASH: &str = "DrCFlvqUDQULUXALXj8FIW2XklLKolzeE3fTtVjC7qg=";
 
 /// The page that draws this.
 pub(super) fn page(data: &impl Serialize) -> String {

@@ -139,7 +139,7 @@ mod tests {
             ("\u{9b}31m\u{7f}", r"\u{9b}31m\u{7f}"),
             ("gnp\u{202e}exe.\u{2066}", r"gnp\u{202e}exe.\u{2066}"),
             (" two\n\tlines\n", "two  lines"),
-            ("\u{2028}\u{200b}\u{feff}\u{e0041}", r"\u{2028}\u{200b}\u{feff}\u{e0041}"),
+            ("a\u{2028}\u{200b}\u{feff}\u{e0041}", r"a\u{2028}\u{200b}\u{feff}\u{e0041}"),
         ] {
             assert_eq!(shown(text), expected);
         }

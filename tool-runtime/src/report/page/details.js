@@ -1,25 +1,32 @@
 // What a row opens to.
 
-const LETTERS = 3000, LINES = 40;
+// Fills the element with a text, or with its beginning; and with that, a button that shows all of it.
+const fill = (element, text, letters, lines) => {
+  const whole = text.replaceAll("\r\n", "\n");
+  let cut = whole.slice(0, letters).split("\n").slice(0, lines).join("\n");
+  if (/[\ud800-\udbff]$/.test(cut) && cut.length < whole.length) cut = cut.slice(0, -1);
+  element.append(...shown(cut));
+  if (cut.length === whole.length) return [];
+  const more = make("button", "more", `Show all ${count(whole.length)} letters`);
+  element.append(" …");
+  more.onclick = () => { element.replaceChildren(...shown(whole)); more.remove(); };
+  return [more];
+};
 
 const textOf = (text) => {
-  const whole = text.replaceAll("\r\n", "\n");
-  let cut = whole.slice(0, LETTERS).split("\n").slice(0, LINES).join("\n");
-  if (/[\ud800-\udbff]$/.test(cut) && cut.length < whole.length) cut = cut.slice(0, -1);
-  const pre = make("pre", "", ...shown(cut));
-  if (cut.length === whole.length) return [pre];
-  pre.append(" …");
-  const more = make("button", "more", `Show all ${count(whole.length)} letters`);
-  more.onclick = () => { pre.replaceChildren(...shown(whole)); more.remove(); };
-  return [pre, more];
+  const pre = make("pre");
+  return [pre, ...fill(pre, text, 3000, 40)];
 };
 
-const tableOf = (head, cells) => {
-  const line = (cell) => make("td", /^[-+\d.,\u2013]+( [µmn]?s)?$/.test(cell) ? "number" : "", ...shown(cell));
-  return make("div", "wide", make("table", "",
-    make("thead", "", make("tr", "", ...head.map((name) => make("th", "", name)))),
-    make("tbody", "", ...cells.map((row) => make("tr", "", ...row.map(line))))));
+const cellOf = (text) => {
+  const words = make("div");
+  const isNumber = /^\+?\d[\d.,\u2013]*( [µm]?s)?$/.test(text);
+  return make("td", isNumber ? "number" : "", words, ...fill(words, text, 500, 10));
 };
+
+const tableOf = (head, cells) => make("div", "wide", make("table", "",
+  make("thead", "", make("tr", "", ...head.map((name) => make("th", "", name)))),
+  make("tbody", "", ...cells.map((row) => make("tr", "", ...row.map(cellOf))))));
 
 const factOf = (fact) =>
   typeof fact === "number" ? count(fact) : typeof fact === "string" ? fact : "at" in fact ? moment(fact.at) : time(fact.took);

@@ -12,7 +12,7 @@ const scale = () => {
     const share = (tick / length - view.from) / part;
     // The last has no room for its words.
     if ((1 - share) * width < 50) break;
-    const label = make("span", "", tick ? time(Math.round(tick)) : "0");
+    const label = make("span", "", tick ? time(Math.round(tick)).replace(/\.0+ /, " ") : "0");
     label.style.left = share * 100 + "%";
     axis.append(label);
   }
@@ -34,7 +34,7 @@ const zoom = (from, to) => {
 };
 
 const zoomTo = (row) => {
-  const around = Math.max(row.end - row.start, 1) * 0.1;
+  const around = row.parent === undefined ? 0 : Math.max(row.end - row.start, 1) * 0.1;
   zoom((row.start - around) / length, (row.end + around) / length);
 };
 
@@ -48,7 +48,7 @@ const paint = (dragged) => {
   const colours = { model: colour("model"), tool: colour("tool"), failed: colour("failed") };
   const lane = Math.min((height - 8) / Math.max(data.lanes, 1), 10);
   for (const row of rows) {
-    if (row.lane === undefined) continue;
+    if (row.lane === undefined || (view.root !== undefined && row.root !== view.root)) continue;
     pen.fillStyle = colours[row.state] ?? colours[row.kind];
     const left = (row.start / length) * width, right = (row.end / length) * width;
     pen.fillRect(left, 4 + row.lane * lane, Math.max(right - left, 1.5), Math.max(lane - 1, 0.7));

@@ -279,3 +279,6 @@ impl Trace {
         self.rows
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,9 +5,7 @@ use serde_json::Value;
 
 use super::micros;
 use super::row::{Detail, Fact, Form, Row, on_one_line};
-use crate::event::{
-    EffectRecord, Event, EventKind, LogEvent, Origin, RunId, ToolEvent, ToolExecution,
-};
+use crate::event::{EffectRecord, Event, Origin, RunId, ToolEvent, ToolExecution};
 use crate::json::Fix;
 use crate::message::{Arguments, Image, ToolCall, Usage};
 
@@ -181,14 +179,6 @@ pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
     if let Some(error) = error {
         row.summary = on_one_line(error);
         row.text("What stopped it", error, Form::Error);
-    }
-}
-
-/// How many events this says are lost.
-pub(super) fn lost(event: &Event) -> u64 {
-    match event.kind {
-        EventKind::Log(LogEvent::Lost { count }) => count,
-        _ => 0,
     }
 }
 

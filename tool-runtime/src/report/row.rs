@@ -33,7 +33,7 @@ pub(super) struct Row {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
     /// How many notes were left out before the last.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_zero")]
     pub more_notes: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<Detail>,
@@ -43,7 +43,7 @@ pub(super) struct Row {
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_none(count: &u64) -> bool {
+fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
@@ -85,6 +85,15 @@ pub(super) struct Note {
     pub at: u64,
     pub name: String,
     pub text: String,
+    /// How often this came again right after it.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub again: u64,
+}
+
+impl Note {
+    pub(super) fn new(at: u64, name: impl Into<String>, text: impl Into<String>) -> Self {
+        Self { at, name: name.into(), text: text.into(), again: 0 }
+    }
 }
 
 /// A part of what a row opens to.
@@ -146,6 +155,14 @@ impl Row {
     const NOTES: usize = 100;
 
     pub(super) fn note(&mut self, note: Note) {
+        // A model says what it says in pieces; all of it is in its reply.
+        if self.kind == Kind::Model
+            && let Some(last) = self.notes.last_mut()
+            && last.name == note.name
+        {
+            last.again += 1;
+            return;
+        }
         if self.notes.len() >= Self::NOTES {
             self.notes.pop();
             self.more_notes += 1;
@@ -179,10 +196,20 @@ mod tests {
     fn of_many_notes_the_first_and_the_last_are_kept() {
         let mut row = Row::default();
         for at in 0..250 {
-            row.note(Note { at, name: "progress".into(), text: String::new() });
+            row.note(Note::new(at, "progress", ""));
         }
         let kept: Vec<_> = row.notes.iter().map(|note| note.at).collect();
         assert_eq!(kept, (0..99).chain([249]).collect::<Vec<_>>());
         assert_eq!(row.more_notes, 150);
+    }
+
+    #[test]
+    fn the_pieces_of_a_reply_are_one_note() {
+        let mut row = Row { kind: Kind::Model, ..Row::default() };
+        for (at, name) in ["said", "said", "thought", "said", "said", "said"].iter().enumerate() {
+            row.note(Note::new(at as u64, *name, ""));
+        }
+        let kept: Vec<_> = row.notes.iter().map(|note| (note.at, note.again)).collect();
+        assert_eq!(kept, [(0, 1), (2, 0), (3, 2)]);
     }
 }

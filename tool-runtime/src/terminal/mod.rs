@@ -1,4 +1,8 @@
 //! What happens, on a terminal, as it happens.
+//!
+//! `screen` decides what an event changes, and knows no terminal; what is here does it, by indicatif or line
+//! by line. Drawing takes a moment in the task that an event is told in: where that is too long, put the
+//! [`Terminal`] into a [`Background`](crate::event::Background).
 
 mod line;
 mod screen;
@@ -108,9 +112,9 @@ impl Terminal {
         Self(Arc::new(Shared { screen: Mutex::default(), drawn: Mutex::new(drawn) }))
     }
 
-    /// Has the screen to oneself for as long as this takes, for instance to print.
+    /// Has the screen to oneself for as long as this takes, for instance to print. Whoever has something to
+    /// tell meanwhile waits, so that nothing that tells of events itself belongs here.
     pub fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
-        // Not under a lock: what is done there may tell of events.
         let bars = match &*locked(&self.0.drawn) {
             Drawn::Plain(_) => None,
             Drawn::Bars(bars) => Some(bars.all.clone()),

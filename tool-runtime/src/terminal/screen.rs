@@ -30,7 +30,7 @@ pub(super) struct Screen {
 /// Where something goes on: in which run, below which call; a call, or the model where none.
 type Place = (RunId, u32, Option<CallId>, Option<CallId>);
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Running {
     number: u64,
     name: String,
@@ -50,7 +50,7 @@ impl Screen {
             EventKind::Run(RunEvent::Finished { error, took }) => {
                 let gone = self.running.remove(&place(origin, None));
                 let gone = gone.map(|running| Change::Gone(running.number));
-                gone.into_iter().chain([run(*took, error.as_deref(), line)]).collect()
+                gone.into_iter().chain([run(origin, *took, error.as_deref(), line)]).collect()
             }
             EventKind::Model(ModelEvent::Asked) => vec![self.begin(origin, None, "model", "")],
             EventKind::Model(ModelEvent::Replied { text, calls, usage, took }) => {
@@ -88,15 +88,13 @@ impl Screen {
     }
 
     fn begin(&mut self, origin: &Origin, call: Option<&CallId>, name: &str, about: &str) -> Change {
-        self.begun += 1;
-        let number = self.begun;
-        let running = Running { number, name: name.into(), about: about.into() };
-        let text = beside([indent(origin.depth) + name, about.into()]);
-        let before = self.running.insert(place(origin, call), running.clone());
         // The same once more goes on in its place.
-        let number = before.map_or(number, |before| before.number);
-        self.running.insert(place(origin, call), Running { number, ..running });
-        Change::Shown(number, text)
+        let running = self.running.entry(place(origin, call)).or_insert_with(|| {
+            self.begun += 1;
+            Running { number: self.begun, name: String::new(), about: String::new() }
+        });
+        (running.name, running.about) = (name.into(), about.into());
+        Change::Shown(running.number, beside([indent(origin.depth) + name, about.into()]))
     }
 
     fn show(&self, origin: &Origin, call: Option<&CallId>, now: &str) -> Option<Change> {
@@ -111,11 +109,15 @@ impl Screen {
     }
 }
 
-fn run(took: Duration, error: Option<&str>, line: impl Fn(Sign, String) -> Change) -> Change {
-    match error {
-        None => line(Sign::Done, format!("run  {}", time(took))),
-        Some(error) => line(Sign::Failed, format!("run  {}  {}", time(took), shown(error))),
-    }
+fn run(
+    origin: &Origin,
+    took: Duration,
+    error: Option<&str>,
+    line: impl Fn(Sign, String) -> Change,
+) -> Change {
+    let name = if origin.parent.is_some() { "agent" } else { "run" };
+    let sign = if error.is_some() { Sign::Failed } else { Sign::Done };
+    line(sign, beside([name.into(), time(took), error.map(shown).unwrap_or_default()]))
 }
 
 fn reply(text: &str, calls: &[ToolCall], usage: Option<Usage>, took: Duration) -> String {

@@ -43,7 +43,7 @@ const elementOf = (row) => {
   const tokens = row.usage ? `${count(row.usage.input)} → ${count(row.usage.output)}` : "";
   const when = cell("when", at(make("i", `bar ${row.kind} ${row.state}`), row.start, row.end));
   for (const note of (row.notes ?? []).slice(0, 20)) {
-    if (note.name !== "progress") when.append(at(make("i", "mark"), note.at));
+    if (row.kind === "tool" && note.name !== "progress") when.append(at(make("i", "mark"), note.at));
   }
   const took = row.kind === "event" ? "" : (row.state === "open" ? "≥ " : "") + time(row.end - row.start);
   const element = make("div", `row ${row.kind} ${row.state}`,

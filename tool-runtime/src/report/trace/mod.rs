@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use super::row::{Form, Kind, Mark, Note, Row, State, on_one_line};
 use super::{details, micros};
 use crate::event::{
-    Event, EventKind, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution,
+    Event, EventKind, LogEvent, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution,
 };
 use crate::message::{CallId, ToolCall, Usage};
 
@@ -180,7 +180,9 @@ impl Trace {
     /// What neither begins nor ends anything is said of what it happened to; or is a row of its own.
     fn note(&mut self, event: &Event, at: u64) {
         let origin = &event.origin;
-        self.lost = self.lost.saturating_add(details::lost(event));
+        if let EventKind::Log(LogEvent::Lost { count }) = event.kind {
+            self.lost = self.lost.saturating_add(count);
+        }
         let place = match (event.call(), &event.kind) {
             (Some(call), _) => self.calls.get(&(scope(origin), call.clone())).copied(),
             (None, EventKind::Model(_)) => {
@@ -190,7 +192,7 @@ impl Trace {
         };
         let text = details::of_note(event);
         if let Some(row) = place.and_then(|place| self.hear(place, at)) {
-            row.note(Note { at, name: event.action().into(), text });
+            row.note(Note::new(at, event.action(), text));
             return;
         }
         let parent = self.scope_row(origin, at);

@@ -7,9 +7,9 @@ browser that finds no host, and pictures of them are left in the folder given.
 """
 
 import re
+import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import logs
@@ -229,6 +229,8 @@ def main(program, folder):
         told = subprocess.run([program, path, *args], check=True, capture_output=True, text=True).stdout
         return path, told.strip().splitlines()[-1].rsplit(" ", 1)[-1]
 
+    # A browser that says nothing more fails, too.
+    signal.alarm(600)
     page = Page()
     try:
         of_a_run(page, drawn("run")[0], pictures)

@@ -13,11 +13,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 use std::{env, fmt, thread};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::event::{Event, Observer};
 use line::Line;
 use screen::{Change, Screen};
+
+pub use indicatif::ProgressDrawTarget;
 
 /// How much that goes on is seen at once; what began first comes first.
 const MOST: usize = 12;
@@ -82,8 +84,7 @@ impl Terminal {
     /// On another terminal.
     ///
     /// ```
-    /// use indicatif::ProgressDrawTarget;
-    /// use tool_runtime::terminal::Terminal;
+    /// use tool_runtime::terminal::{ProgressDrawTarget, Terminal};
     ///
     /// let terminal = Terminal::on(ProgressDrawTarget::stdout());
     /// ```

@@ -306,8 +306,8 @@ async fn a_window_shows_the_end_of_a_long_session() {
     for turn in 0..20 {
         session.run(format!("question {turn}")).await.unwrap();
     }
-    let shown = shown.lock().unwrap();
     assert_eq!(session.messages().await.unwrap().len(), 41, "all of it is kept");
+    let shown = shown.lock().unwrap();
     assert!(shown.iter().all(|(count, first)| *count <= 12 && first == "Be brief."), "{shown:?}");
     // Cut in steps, so that what a provider has cached stays good in between.
     let grows = shown.windows(2).filter(|pair| pair[1].0 > pair[0].0).count();

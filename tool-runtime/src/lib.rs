@@ -14,11 +14,14 @@ pub mod models;
 #[cfg(feature = "providers")]
 pub mod providers;
 pub mod registry;
+pub mod report;
 pub mod schema;
 mod secret;
 mod span;
 #[cfg(feature = "sqlite")]
 pub mod store;
+#[cfg(feature = "terminal")]
+pub mod terminal;
 // Not public: `use tool_runtime::tool` would import it beside the attribute.
 mod tool;
 

@@ -1,0 +1,121 @@
+//! A run to look at: an HTML file that shows what was called when, with what, and what came of it.
+//!
+//! `cargo run --example report` plans a trip, without a key or a network, and writes `target/report.html`, or
+//! the file that it is given. `cargo run --example report -- run.html log.jsonl` draws a log instead.
+//! With `--features terminal` the run is seen as it happens, too.
+
+use std::env;
+use std::error::Error;
+use std::fs::File;
+use std::io::BufReader;
+use std::time::{Duration, Instant};
+
+use tokio::time::sleep;
+use tool_runtime::event::{Progress, Recorder};
+use tool_runtime::report::RunReport;
+use tool_runtime::{
+    Agent, ChatModel, ChatReply, ChatRequest, EffectRecord, ModelError, ScriptedModel, ToolCall,
+    ToolContext, ToolError, Usage, async_trait, tool, tools,
+};
+
+/// Tells how warm it will be in a city.
+#[tool(effect = "read", idempotent, retries = 2)]
+async fn forecast(city: String, days: u8, ctx: &ToolContext) -> Result<String, ToolError> {
+    sleep(Duration::from_millis(90)).await;
+    if city == "Bergen" && ctx.attempt() == 1 {
+        return Err(ToolError::transient("the weather station did not answer"));
+    }
+    Ok(format!("{city}: 4 degrees and rain for {days} days"))
+}
+
+/// Finds trains between two cities.
+#[tool(effect = "read")]
+async fn trains(from: String, to: String, ctx: &ToolContext) -> String {
+    for done in 1..=4 {
+        sleep(Duration::from_millis(70)).await;
+        let message = Some(format!("asked {done} railways"));
+        ctx.progress(Progress { done: done.into(), total: Some(4.0), message });
+    }
+    format!("{from} to {to}: 08:25, 12:03, 15:47")
+}
+
+/// Compares what rooms cost at several hotels.
+#[tool(effect = "read")]
+async fn rooms(city: String, hotels: Vec<String>, ctx: &ToolContext) -> String {
+    let calls = hotels.iter().map(|hotel| {
+        ToolCall::new("", "price", format!(r#"{{"city": "{city}", "hotel": "{hotel}"}}"#))
+    });
+    let prices = ctx.dispatch(calls.collect()).await;
+    prices.iter().map(|price| price.result.text.as_str()).collect::<Vec<_>>().join("; ")
+}
+
+/// Tells what a room costs.
+#[tool(effect = "read")]
+async fn price(city: String, hotel: String) -> Result<String, ToolError> {
+    sleep(Duration::from_millis(40 * hotel.len() as u64)).await;
+    if hotel == "Grand" {
+        return Err(ToolError::failed(format!("{hotel} in {city} has no rooms left")));
+    }
+    Ok(format!("{hotel}: 900"))
+}
+
+/// Books a seat and a room.
+#[tool(effect = "write")]
+async fn book(train: String, hotel: String, ctx: &ToolContext) -> Result<String, ToolError> {
+    sleep(Duration::from_millis(120)).await;
+    ctx.record(EffectRecord::RequestSent {
+        method: "POST".into(),
+        url: "https://rail.example/seats".into(),
+    });
+    Ok(format!("A seat at {train}, a room at {hotel}."))
+}
+
+/// A model that takes its time, as real ones do.
+struct Slow(ScriptedModel);
+
+#[async_trait]
+impl ChatModel for Slow {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        sleep(Duration::from_millis(160)).await;
+        self.0.reply(request).await
+    }
+}
+
+/// What the model says, turn by turn; it is not always careful.
+fn script() -> ScriptedModel {
+    let spent = |mut reply: ChatReply, input, output| {
+        reply.usage = Some(Usage::new(input, output));
+        reply
+    };
+    let looks = ChatReply::text("I look at the weather, the trains and the hotels at once.")
+        .call("forecast", r#"{"city": "Oslo", "days": 3}"#)
+        .call("forecast", r#"{"city": "Bergen", "days": 3}"#)
+        .call("trains", "```json\n{'from': 'Oslo', \"to\": \"Bergen\",}\n```")
+        .call("rooms", r#"{"city": "Bergen", "hotels": ["Grand", "Harbour", "Fjord"]}"#)
+        .call("forcast", r#"{"city": "Voss"}"#);
+    let books = ChatReply::default().call("book", r#"{"train": "08:25", "hotel": "Fjord"}"#);
+    let done = ChatReply::text("You leave Oslo at 08:25 and stay at the Fjord. Take a coat.");
+    ScriptedModel::new([spent(looks, 812, 164), spent(books, 1_420, 38), spent(done, 1_507, 26)])
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Box<dyn Error>> {
+    let mut args = env::args().skip(1);
+    let path = args.next().unwrap_or_else(|| "target/report.html".into());
+    let report = match args.next() {
+        Some(log) => RunReport::from_json_lines(BufReader::new(File::open(log)?))?,
+        None => {
+            let recorder = Recorder::new(10_000);
+            let agent = Agent::new(Slow(script()), tools![forecast, trains, rooms, price, book])
+                .observer(recorder.clone());
+            #[cfg(feature = "terminal")]
+            let agent = agent.observer(tool_runtime::terminal::Terminal::new());
+            println!("{}", agent.run("Plan my trip from Oslo to Bergen.").await?);
+            RunReport::from(&recorder)
+        }
+    };
+    let started = Instant::now();
+    report.write_to(&path)?;
+    println!("{path} is written, in {:?}", started.elapsed());
+    Ok(())
+}

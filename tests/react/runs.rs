@@ -1,0 +1,294 @@
+//! Whole runs under the driver.
+
+use super::*;
+
+/// Keeps what it was asked, and says what it was told to say.
+#[derive(Clone, Default)]
+struct Heard {
+    asked: Arc<Mutex<Vec<(Vec<Message>, ChatOptions, usize)>>>,
+    script: Arc<Mutex<Vec<ChatReply>>>,
+}
+
+impl Heard {
+    fn new(script: impl IntoIterator<Item = ChatReply>) -> Self {
+        let mut script: Vec<_> = script.into_iter().collect();
+        script.reverse();
+        Self { script: Arc::new(Mutex::new(script)), ..Self::default() }
+    }
+
+    fn asked(&self) -> Vec<(Vec<Message>, ChatOptions, usize)> {
+        self.asked.lock().unwrap().clone()
+    }
+}
+
+#[async_trait]
+impl ChatModel for Heard {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        let asked = (request.messages.to_vec(), request.options.clone(), request.tools.len());
+        self.asked.lock().unwrap().push(asked);
+        self.script
+            .lock()
+            .unwrap()
+            .pop()
+            .ok_or_else(|| ModelError::Setup("the script is over".into()))
+    }
+}
+
+#[tokio::test]
+async fn the_model_is_told_of_tools_in_its_orders_and_of_results_as_observations() {
+    let model = Heard::new([
+        ChatReply::text(call("find", &json!({ "words": "coat" }))),
+        ChatReply::text(call("refuse", &json!({}))),
+        answer("Two."),
+    ]);
+    let agent = Agent::new(model.clone(), tools![find, refuse])
+        .system("Be brief.")
+        .options(ChatOptions::default().temperature(0.0).parallel_calls(true))
+        .driver(ReAct::new());
+    let done = agent.run("Coats?").await.unwrap();
+    assert_eq!(done.text, "Two.");
+    assert_complete(&done.transcript);
+    // Kept as any other conversation.
+    assert_eq!(done.transcript.len(), 7);
+
+    let asked = model.asked();
+    let (messages, options, tools) = &asked[2];
+    assert_eq!(*tools, 0, "its provider is told of no tools");
+    assert_eq!((options.parallel_calls, options.temperature), (None, Some(0.0)));
+    let orders = messages[0].text();
+    assert!(orders.starts_with("Be brief.\n\n"), "{orders}");
+    for part in [
+        "find: Finds things.",
+        "refuse: Always says no.",
+        "call_tool",
+        "final_answer",
+        r#""minimum":1"#,
+    ] {
+        assert!(orders.contains(part), "{part}: {orders}");
+    }
+    // Declared first, asked for first.
+    assert!(orders.find(r#""words":"#) < orders.find(r#""most":"#), "{orders}");
+    for (earlier, later) in asked.iter().zip(&asked[1..]) {
+        assert!(later.0.starts_with(&earlier.0), "what was told is told again as it was");
+    }
+    let told: Vec<_> = messages[2..].iter().map(Message::text).collect();
+    assert_eq!(
+        told[0],
+        r#"{"thought": "t", "type": "call_tool", "tool": "find", "args": {"words":"coat"}}"#
+    );
+    assert_eq!(told[1], "Observation from find: coat None None");
+    assert!(
+        told[3].starts_with(
+            "Observation from refuse, which failed (TOOL_EXECUTION_FAILED): out of stock"
+        ),
+        "{}",
+        told[3]
+    );
+}
+
+#[tokio::test]
+async fn the_schema_of_a_decision_takes_what_tools_take() {
+    let model = Heard::new([answer("")]);
+    let _ = Agent::new(model.clone(), tools![find, keep]).driver(ReAct::new()).run("Go").await;
+    let schema = model.asked()[0].1.output.clone().unwrap();
+    let check = |value: Value| schema.check(&value).is_empty();
+    let oracle = jsonschema::validator_for(schema.as_value()).unwrap();
+    for (args, is_right) in [
+        (json!({ "words": "a" }), true),
+        (
+            json!({ "words": "a", "most": 9, "place": { "name": "b", "within": { "name": "c" } } }),
+            true,
+        ),
+        (json!({ "words": "a", "most": 10 }), false),
+        (json!({ "words": "a", "place": { "name": "b", "within": { "name": 1 } } }), false),
+        (json!({}), false),
+    ] {
+        let decision = json!({ "thought": "", "type": "call_tool", "tool": "find", "args": args });
+        assert_eq!(check(decision.clone()), is_right, "{args}");
+        assert_eq!(oracle.is_valid(&decision), is_right, "{args}");
+    }
+    for (decision, is_right) in [
+        (json!({ "thought": "", "type": "final_answer", "answer": "b" }), true),
+        (json!({ "thought": "", "type": "final_answer" }), false),
+        (json!({ "thought": "", "type": "call_tool", "tool": "fly", "args": {} }), false),
+    ] {
+        assert_eq!(check(decision.clone()), is_right, "{decision}");
+        assert_eq!(oracle.is_valid(&decision), is_right, "{decision}");
+    }
+}
+
+fn failures(agent: Agent) -> (Agent, Arc<Mutex<Vec<String>>>) {
+    let seen = Arc::<Mutex<Vec<String>>>::default();
+    let kept = Arc::clone(&seen);
+    let agent = agent.on_event(move |event| {
+        if let EventKind::Model(
+            ModelEvent::ExtractionFailed { attempt, .. }
+            | ModelEvent::ValidationFailed { attempt, .. },
+        ) = &event.kind
+        {
+            kept.lock().unwrap().push(format!("{} {attempt}", event.action()));
+        }
+    });
+    (agent, seen)
+}
+
+#[tokio::test]
+async fn what_can_not_be_read_is_told_and_asked_again_a_bounded_number_of_times() {
+    let model = Heard::new([
+        ChatReply::text("Hm.").usage(Usage::new(10, 1)),
+        ChatReply::text(call("fly", &json!({}))).usage(Usage::new(20, 2)),
+        answer("Well.").usage(Usage::new(30, 3)),
+    ]);
+    let (agent, seen) = failures(Agent::new(model.clone(), tools![find]).driver(ReAct::new()));
+    let done = agent.run("Go").await.unwrap();
+    assert_eq!((done.text.as_str(), done.usage), ("Well.", Usage::new(60, 6)));
+    assert_eq!(*seen.lock().unwrap(), ["extraction_failed 1", "validation_failed 2"]);
+    assert_eq!(done.transcript.len(), 2, "what went wrong is no part of the conversation");
+    let asked = model.asked();
+    let last: Vec<_> = asked[2].0[2..].iter().map(Message::text).collect();
+    assert_eq!(last[0], "Hm.");
+    assert!(last[1].contains("exactly one JSON object"), "{}", last[1]);
+    assert!(last[3].contains("no tool `fly`"), "{}", last[3]);
+
+    // At the end, a call that can't be is answered as any such call is.
+    let fly = || ChatReply::text(call("fly", &json!({})));
+    let model = Heard::new([fly(), fly(), answer("No.")]);
+    let (agent, seen) =
+        failures(Agent::new(model.clone(), tools![find]).driver(ReAct::new().attempts(2)));
+    let done = agent.run("Go").await.unwrap();
+    assert_eq!(*seen.lock().unwrap(), ["validation_failed 1", "validation_failed 2"]);
+    assert_eq!(results(&done.transcript[2])[0].error.as_deref(), Some("TOOL_NOT_FOUND"));
+
+    // What is no decision ends the run.
+    let model = Heard::new(["a", "b", "c"].map(ChatReply::text));
+    let (agent, seen) = failures(Agent::new(model, tools![find]).driver(ReAct::new()));
+    let stopped = agent.run("Go").await.unwrap_err();
+    let StopReason::Misread(misread) = &stopped.why else { panic!("{stopped}") };
+    assert_eq!((misread.kind, misread.said.words()), (MisreadKind::Extraction, "c".to_owned()));
+    assert_eq!(seen.lock().unwrap().len(), 3);
+    assert_eq!((stopped.transcript.len(), stopped.why.code()), (1, "MISREAD"));
+}
+
+#[tokio::test]
+async fn half_a_value_is_never_written() {
+    let cut = |tool: &str, arg: &str| {
+        let text = call(tool, &json!({ arg: "The whole text" }));
+        ChatReply::text(&text[..text.find("whole").unwrap() + 3]).finish(Finish::Length)
+    };
+    let model = Heard::new([cut("keep", "text"), cut("find", "words"), answer("Done.")]);
+    let agent = Agent::new(model, tools![find, keep]).driver(ReAct::new());
+    let done = agent.run("Go").await.unwrap();
+    let told: Vec<_> =
+        [2, 4].iter().map(|place| results(&done.transcript[*place])[0].clone()).collect();
+    assert_eq!(told[0].error.as_deref(), Some("TOOL_INVALID_ARGUMENTS"), "{}", told[0].text);
+    assert!(told[1].is_success() && told[1].text.starts_with("The who"), "{}", told[1].text);
+}
+
+#[tokio::test]
+async fn who_answers_may_be_another() {
+    let decides =
+        Heard::new([ChatReply::text(call("echo", &json!({ "text": "hi" }))), answer("draft")]);
+    let speaks = Heard::new([ChatReply::text("The answer.")]);
+    let driver =
+        ReAct::new().answer_by(speaks.clone()).answer_with(ChatOptions::default().temperature(0.9));
+    let agent = Agent::new(decides, tools![echo]).system("Be kind.").driver(driver);
+    let done = agent.run("Go").await.unwrap();
+    assert_eq!(done.text, "The answer.");
+    let (messages, options, _) = &speaks.asked()[0];
+    assert_eq!((options.temperature, &options.output), (Some(0.9), &None));
+    let texts: Vec<_> = messages.iter().map(Message::text).collect();
+    assert_eq!(texts[0], "Be kind.");
+    assert!(texts.iter().any(|text| text.contains("Observation from echo: hi")), "{texts:?}");
+    assert!(texts.last().unwrap().ends_with("nothing else."), "{texts:?}");
+}
+
+#[tokio::test]
+async fn which_tool_has_to_be_called_is_in_the_forms() {
+    for (choice, may_call, may_answer) in [
+        (ToolChoice::Auto, true, true),
+        (ToolChoice::Required, true, false),
+        (ToolChoice::Tool("keep".into()), false, false),
+        (ToolChoice::None, false, true),
+    ] {
+        let model = Heard::new([]);
+        let options = ChatOptions::default().tool_choice(choice.clone());
+        let agent =
+            Agent::new(model.clone(), tools![find, keep]).options(options).driver(ReAct::new());
+        let _ = agent.run("Go").await;
+        let schema = model.asked()[0].1.output.clone().unwrap();
+        let takes = |value: Value| schema.check(&value).is_empty();
+        let find =
+            json!({ "thought": "", "type": "call_tool", "tool": "find", "args": { "words": "" } });
+        let end = json!({ "thought": "", "type": "final_answer", "answer": "" });
+        assert_eq!((takes(find), takes(end)), (may_call, may_answer), "{choice:?}");
+    }
+}
+
+#[tokio::test]
+async fn an_answer_may_be_json() {
+    let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
+    let said = json!({ "thought": "", "type": "final_answer", "answer": { "n": 4 } }).to_string();
+    let model = Heard::new([ChatReply::text(said)]);
+    let options = ChatOptions::default().output(schema);
+    let agent = Agent::new(model.clone(), tools![find]).options(options).driver(ReAct::new());
+    assert_eq!(agent.run("Go").await.unwrap().text, r#"{"n":4}"#);
+    let schema = model.asked()[0].1.output.clone().unwrap();
+    assert!(
+        !schema
+            .check(&json!({ "thought": "", "type": "final_answer", "answer": { "n": "x" } }))
+            .is_empty()
+    );
+}
+
+#[test]
+fn a_conversation_of_another_driver_is_told_in_these_words() {
+    let now = ToolDefinition::new("now", "Tells the time.", json!({ "type": "object" }));
+    let calls = [ToolCall::new("1", "now", "{}"), ToolCall::new("2", "now", "{broken")];
+    let image = Image { media_type: "image/png".into(), base64: "AA==".into() };
+    let mut told =
+        vec![ToolResult::success(&calls[0], "noon"), ToolResult::success(&calls[1], "x")];
+    told[0].images.push(image.clone());
+    let messages = [
+        Message::user("When?"),
+        Message::Assistant {
+            parts: std::iter::once(AssistantPart::Text { text: "I look.".into() })
+                .chain(calls.map(AssistantPart::Call))
+                .collect(),
+        },
+        Message::Tool { results: told },
+        Message::user("Hurry!"),
+    ];
+    let asked =
+        ReAct::new().offer(ChatRequest::new(&messages).tools(&[&now])).messages.into_owned();
+    let sides: Vec<_> = asked
+        .iter()
+        .map(|message| match message {
+            Message::System { .. } => 's',
+            Message::User { .. } => 'u',
+            Message::Assistant { .. } => 'a',
+            _ => '?',
+        })
+        .collect();
+    assert_eq!(sides, ['s', 'u', 'a', 'u', 'a', 'u'], "each side speaks once at a time");
+    assert!(asked[2].text().contains(r#""thought": "I look.""#));
+    let Message::User { parts } = &asked[3] else { panic!() };
+    assert_eq!(parts[1], UserPart::Image(image));
+    assert!(
+        asked[4].text().contains(r#""args": "{broken""#)
+            || asked[4].text().contains(r#""args": {"#),
+        "{}",
+        asked[4].text()
+    );
+    assert_eq!(asked[5].text(), "Observation from now: x\n\nHurry!");
+}
+
+#[tokio::test]
+async fn a_script_checks_what_is_asked() {
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::text(call("echo", &json!({ "text": "hi" }))))
+            .expect_tools([] as [&str; 0]),
+        ScriptedTurn::new(answer("Done.")).expect_last("Observation from echo: hi"),
+    ]);
+    let agent = Agent::new(model, tools![echo]).driver(ReAct::new());
+    assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
+}

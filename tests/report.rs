@@ -1,0 +1,209 @@
+//! The file that a run is looked at in: what is in it, and that nothing of it is anything but data.
+
+use std::io::{Read, Seek};
+
+use base64::Engine;
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tool_runtime::event::{JsonLines, Recorder};
+use tool_runtime::report::RunReport;
+use tool_runtime::{
+    Agent, ChatReply, ScriptedModel, ToolCall, ToolContext, ToolError, Tools, tool, tools,
+};
+
+/// Tells the time in some cities.
+#[tool(effect = "read")]
+async fn times(cities: Vec<String>, ctx: &ToolContext) -> String {
+    let call = |city: &String| ToolCall::new("", "time", json!({ "city": city }));
+    let done = ctx.dispatch(cities.iter().map(call).collect()).await;
+    done.iter().map(|done| done.result.text.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+/// Tells the time in a city.
+#[tool(effect = "read")]
+async fn time(city: String) -> Result<String, ToolError> {
+    if city == "Atlantis" {
+        Err(ToolError::failed("it sank"))
+    } else {
+        Ok(format!("noon in {city}"))
+    }
+}
+
+fn script() -> ScriptedModel {
+    ScriptedModel::new([
+        ChatReply::text("I look.").call("times", "```\n{'cities': ['Oslo', 'Atlantis']}\n```"),
+        ChatReply::text("It is noon."),
+    ])
+}
+
+async fn recorded(model: ScriptedModel, tools: Tools) -> Recorder {
+    let recorder = Recorder::new(1_000);
+    Agent::new(model, tools).observer(recorder.clone()).run("What time is it?").await.unwrap();
+    recorder
+}
+
+/// What stands between these, which stand there once.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    let (before, rest) = text.split_once(start).expect(start);
+    assert!(!before.contains(start), "{start} is there twice");
+    rest.split_once(end).expect(end).0
+}
+
+const DATA: &str = "<script type=\"application/json\" id=\"data\">";
+
+fn data(html: &str) -> Value {
+    serde_json::from_str(between(html, DATA, "</script>")).unwrap()
+}
+
+#[tokio::test]
+async fn a_report_tells_what_happened_in_a_run() {
+    let report = RunReport::from(&recorded(script(), tools![times, time]).await);
+    let data = data(&report.to_html());
+    let rows: Vec<_> = data["rows"].as_array().unwrap().iter().collect();
+    let told: Vec<_> = rows
+        .iter()
+        .map(|row| json!([row["kind"], row["name"], row["parent"], row["state"], row["code"]]))
+        .collect();
+    let expected = json!([
+        ["run", "run", null, "done", null],
+        ["model", "model", 0, "done", null],
+        ["tool", "times", 0, "done", null],
+        ["tool", "time", 2, "done", null],
+        ["tool", "time", 2, "failed", "TOOL_EXECUTION_FAILED"],
+        ["model", "model", 0, "done", null],
+    ]);
+    assert_eq!(json!(told), expected);
+    assert_eq!(rows[2]["marks"], json!(["repaired"]));
+    let details = rows[2]["details"].as_array().unwrap();
+    let titles: Vec<_> = details.iter().map(|part| &part["title"]).collect();
+    let expected = [
+        json!(null),
+        json!("Arguments, as the model wrote them"),
+        json!("Arguments, as the tool read them"),
+        json!("Repairs"),
+        json!("Result"),
+    ];
+    assert_eq!(titles, expected.iter().collect::<Vec<_>>());
+    let totals = &data["totals"];
+    for (name, expected) in [("runs", 1), ("answered", 1), ("model", 2), ("tool", 3), ("failed", 1)]
+    {
+        assert_eq!(totals[name], expected, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_log_is_drawn_as_what_was_recorded() {
+    let mut file = tempfile();
+    let (log, recorder) = (JsonLines::new(file.try_clone().unwrap()).unwrap(), Recorder::new(100));
+    let agent = Agent::new(script(), tools![times, time]);
+    agent.observer(log.clone()).observer(recorder.clone()).run("What time is it?").await.unwrap();
+    log.flush().unwrap();
+    let mut lines = String::new();
+    file.rewind().unwrap();
+    file.read_to_string(&mut lines).unwrap();
+
+    let recorded = RunReport::from(&recorder).to_html();
+    let draw = |lines: &str| RunReport::from_json_lines(lines.as_bytes()).unwrap().to_html();
+    assert_eq!(draw(&lines), recorded);
+
+    // Lines that are no events are counted: of another kind, cut off, and what is no text at all.
+    let broken =
+        lines.clone() + "\n  \n{\"layer\":\"hook\"}\n{\"text\": \"\\ud800\"}\n{\"run\":\"1\",\"tu";
+    let (broken, whole) = (data(&draw(&broken)), data(&recorded));
+    assert_eq!(broken["totals"]["unreadable"], 3);
+    assert_eq!(broken["rows"], whole["rows"]);
+}
+
+fn tempfile() -> std::fs::File {
+    let path = std::env::temp_dir().join(format!("report-{}.jsonl", std::process::id()));
+    let mut options = std::fs::File::options();
+    let file = options.read(true).write(true).create(true).truncate(true).open(&path).unwrap();
+    std::fs::remove_file(path).unwrap();
+    file
+}
+
+#[tokio::test]
+async fn what_was_forgotten_is_said_to_be_lost() {
+    let recorder = Recorder::new(3);
+    let agent = Agent::new(script(), tools![times, time]).observer(recorder.clone());
+    agent.run("What time is it?").await.unwrap();
+    let data = data(&RunReport::from(&recorder).to_html());
+    assert_eq!(data["totals"]["lost"], recorder.forgotten());
+    assert!(recorder.forgotten() > 0);
+}
+
+const HOSTILE: [&str; 8] = [
+    "</script><script>alert(1)</script>",
+    "<!-- <script> --> ]]> <![CDATA[ <?php",
+    "\" onload=\"alert(1)\" ' onload='alert(1)' `",
+    "&lt;/script&gt; &#60; %3Cscript%3E",
+    "\u{2028}\u{2029}\u{0}\u{1b}[31m\u{202e}\u{feff}",
+    "{\"lone\": \"\\ud800\"}",
+    "</style></textarea></title></noscript>",
+    "\\u003c/script\\u003e\\",
+];
+
+#[tokio::test]
+async fn nothing_that_is_told_is_markup() {
+    /// Says it again, in all ways.
+    #[tool(effect = "read")]
+    async fn echo(text: String, ctx: &ToolContext) -> Result<String, ToolError> {
+        ctx.record(tool_runtime::EffectRecord::FileWritten { path: text.clone() });
+        if ctx.attempt() == 1 { Err(ToolError::failed(text)) } else { Ok(text) }
+    }
+
+    let empty = RunReport::of(&[]).to_html();
+    let frame = |html: &str| html.replace(between(html, DATA, "</script>"), "");
+    for text in HOSTILE {
+        let call = json!({ "text": text }).to_string();
+        let model = ScriptedModel::new([
+            ChatReply::text(text).call("echo", call.as_str()).call(text, text),
+            ChatReply::text(text),
+        ]);
+        let html = RunReport::from(&recorded(model, tools![echo]).await).to_html();
+        assert_eq!(frame(&html), frame(&empty), "{text:?} is outside of the data");
+        let written = between(&html, DATA, "</script>");
+        let active =
+            |c: char| matches!(c, '<' | '>' | '&' | '\0'..='\u{1f}' | '\u{2028}' | '\u{2029}');
+        assert!(!written.contains(active), "{text:?} can be seen by HTML");
+        // And it is there, as it was told.
+        assert!(data(&html)["rows"].to_string().contains(&json!(text).to_string()), "{text:?}");
+    }
+}
+
+#[test]
+fn the_page_lets_nothing_in_but_its_own_style_and_script() {
+    let html = RunReport::of(&[]).to_html();
+    let policy = between(&html, "Content-Security-Policy\" content=\"", "\"");
+    let mut rules: Vec<_> = policy.split("; ").collect();
+    let of = |block: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(block)));
+    let script = between(&html, "<script>", "</script>");
+    assert_eq!(rules.pop(), Some(&*format!("script-src {}", of(script))), "page.rs names another");
+    let style = between(&html, "<style>", "</style>");
+    assert_eq!(rules.pop(), Some(&*format!("style-src {}", of(style))), "page.rs names another");
+    assert_eq!(rules, ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]);
+    for word in
+        ["http:", "https:", "//www", "url(", "@import", "innerHTML", "eval(", "insertAdjacent"]
+    {
+        assert!(!html.contains(word), "the page has {word}");
+    }
+}
+
+#[test]
+fn an_event_alone_is_drawn() {
+    let told = [
+        json!({"layer": "tool", "action": "cancelled", "call": "gone"}),
+        json!({"layer": "log", "action": "lost", "count": 7}),
+        json!({"layer": "run", "action": "finished", "took": 5}),
+        json!({"layer": "tool", "action": "progress", "call": "c", "progress": {"done": null}}),
+    ];
+    for mut told in told {
+        told["run"] = json!("1");
+        told["turn"] = json!(0);
+        told["at"] = json!(10);
+        let event: tool_runtime::Event = serde_json::from_value(told.clone()).unwrap();
+        let drawn = data(&RunReport::of([&event]).to_html());
+        assert!(!drawn["rows"].as_array().unwrap().is_empty(), "{told}");
+    }
+}

@@ -1,0 +1,117 @@
+"""Logs for reports: of many calls, and of calls that say what no page should obey."""
+
+import json
+
+START = 1_767_225_600_000_000  # 2026-01-01, in microseconds
+
+HOSTILE = [
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(2)>",
+    "<!-- <script>",
+    "--> ]]> <![CDATA[",
+    "\" onmouseover=\"alert(3)\" x='",
+    "<svg onload=alert(4)><style>*{display:none}</style>",
+    "<iframe srcdoc='<script>parent.alert(5)</script>'></iframe>",
+    "<a href=javascript:alert(6)>here</a> &lt;b&gt; &#60;i&#62;",
+    "line\u2028paragraph\u2029nul\u0000bell\u0007escape\u001b[31m",
+    "invoice\u202egnp.exe \u2066isolated\u2069 zero\u200bwidth \ufeff",
+    '{"lone": "\\ud800", "pair": "\\ud83d\\ude42"}',
+    "__proto__ constructor {{7*7}} ${alert(8)} `",
+    "<meta http-equiv=refresh content='0;url=https://example.invalid/'>",
+    "<link rel=stylesheet href=https://example.invalid/a.css>",
+]
+
+
+def line(run, turn, at, layer, action, **more):
+    return {"run": f"{run:032x}", "turn": turn, "at": START + at, "layer": layer, "action": action, **more}
+
+
+def ended(call, at, took, text, **more):
+    result = {"call": call["id"], "tool": call["name"], "text": text}
+    if "error" in more:
+        result["error"] = more.pop("error")
+    told = {"call": call, "result": result, "attempts": 1, "started": START + at - took, "took": took}
+    return told | more
+
+
+def hostile():
+    """Every text of every event is one of the above."""
+    yield line(1, 0, 0, "run", "started")
+    for place, text in enumerate(HOSTILE):
+        at = place * 10_000
+        call = {"id": f"{text}{place}", "name": text, "arguments": text}
+        yield line(1, place + 1, at, "model", "asked")
+        yield line(1, place + 1, at + 900, "model", "replied", text=text, calls=[call], took=900)
+        yield line(1, place + 1, at + 1_000, "tool", "started", call=call)
+        progress = {"done": 1.0, "message": text}
+        yield line(1, place + 1, at + 2_000, "tool", "progress", call=call["id"], progress=progress)
+        yield line(1, place + 1, at + 3_000, "tool", "retried", call=call["id"], attempt=1, error=text, pause=10)
+        effects = [{"kind": "file_written", "path": text}, {"kind": "other", "name": text, "data": {text: text}}]
+        fix = {"kind": "prose", "span": {"start": 0, "end": 3}, "level": "wrapping", "risk": "inferred"}
+        told = ended(
+            call, at + 9_000, 8_000, text, error=text, cause=text, decoded=json.dumps({text: text}), attempts=2,
+            decided_by=text, effects=effects, full_text=text * 200, fixes=[fix],
+            changed={"id": call["id"], "name": text + "!", "arguments": text},
+        )
+        yield line(1, place + 1, at + 9_000, "tool", "finished", **told)
+    yield line(1, len(HOSTILE), len(HOSTILE) * 10_000, "run", "finished", error="".join(HOSTILE), took=1)
+
+
+def many(calls):
+    """Turns of ten calls at once; some fail, some are repaired, some have calls of their own."""
+    yield line(2, 0, 0, "run", "started")
+    at, made, turn = 100, 0, 0
+    while made < calls:
+        turn += 1
+        yield line(2, turn, at, "model", "asked")
+        names = ["search_documents", "read_file", "forecast", "compare_prices", "send_mail"]
+        batch = [
+            {
+                "id": f"call_{made + n}",
+                "name": names[(made + n) % 5],
+                "arguments": json.dumps({"query": f"what is said of {made + n}", "limit": n, "exact": n % 2 == 0}),
+            }
+            for n in range(min(10, calls - made))
+        ]
+        at += 42_000 + made % 7 * 3_000
+        usage = {"input": 900 + 40 * turn, "cached": 700, "output": 80, "reasoning": 12}
+        yield line(2, turn, at, "model", "replied", text=f"Part {turn}.", calls=batch, usage=usage, took=42_000)
+        ends = []
+        for n, call in enumerate(batch):
+            yield line(2, turn, at, "tool", "started", call=call)
+            took = 3_000 + (made + n) * 7_919 % 60_000
+            more = {}
+            if (made + n) % 17 == 3:
+                more = {"error": "TOOL_TIMEOUT", "cause": "the connection was reset by its peer"}
+            elif (made + n) % 11 == 5:
+                more = {"fixes": [{"kind": "fence", "span": {"start": 0, "end": 7}}], "decoded": '{"query":"a"}'}
+            elif (made + n) % 23 == 7:
+                more = {"attempts": 3}
+            ends.append((at + took, line(2, turn, at + took, "tool", "finished", **ended(call, at + took, took, f"Found {n} things.", **more))))
+        ends.sort(key=lambda end: end[0])
+        yield from (event for _, event in ends)
+        at, made = ends[-1][0] + 500, made + len(batch)
+    yield line(2, turn, at, "run", "finished", took=at)
+
+
+def killed():
+    """Two runs an hour apart: one goes on, one was killed within a sub-agent's call; and half a line."""
+    for event in many(12):
+        yield event
+    later = 3_600_000_000
+    call = {"id": "c1", "name": "researcher", "arguments": '{"topic": "fjords"}'}
+    inner = {"parent": "c1", "depth": 1}
+    yield line(3, 0, later, "run", "started")
+    yield line(3, 1, later + 100, "model", "asked")
+    yield line(3, 1, later + 40_000, "model", "replied", text="", calls=[call], took=39_900)
+    yield line(3, 1, later + 40_100, "tool", "started", call=call)
+    yield line(4, 0, later + 40_200, "run", "started", **inner)
+    yield line(4, 1, later + 40_300, "model", "asked", **inner)
+    yield line(4, 1, later + 90_000, "model", "replied", text="I look.", calls=[], took=49_700, **inner)
+    look = {"id": "c1", "name": "look_up", "arguments": '{"word": "fjord"}'}
+    yield line(4, 1, later + 90_100, "tool", "started", call=look, **inner)
+    yield {"layer": "hook", "action": "ran", "run": "3", "turn": 1, "at": later}
+
+
+def write(path, events, rest=""):
+    path.write_text("".join(json.dumps(event) + "\n" for event in events) + rest)

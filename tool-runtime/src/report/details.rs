@@ -1,0 +1,218 @@
+//! What a row opens to: each thing under its name, nothing that isn't there.
+
+use serde::Serialize;
+use serde_json::Value;
+
+use super::micros;
+use super::row::{Detail, Fact, Form, Row, on_one_line};
+use crate::event::{EffectRecord, Event, Origin, RunId, ToolEvent, ToolExecution};
+use crate::json::Fix;
+use crate::message::{Arguments, Image, ToolCall, Usage};
+
+/// As far as it is known when the call comes.
+pub(super) fn of_call(row: &mut Row, call: &ToolCall) {
+    row.details.push(Detail::Facts { facts: vec![("Call", Fact::Text(call.id.to_string()))] });
+    arguments(row, "Arguments", &call.arguments);
+}
+
+/// All that is known of a call that has its result.
+pub(super) fn of_execution(row: &mut Row, execution: &ToolExecution) {
+    row.details.clear();
+    facts(row, execution);
+    let call = &execution.call;
+    let as_read = match &execution.decoded {
+        // They were written as they were read.
+        Some(decoded) if *decoded == *call.arguments.to_text() => None,
+        decoded => decoded.as_deref(),
+    };
+    if as_read.is_some() || execution.changed.is_some() {
+        arguments(row, "Arguments, as the model wrote them", &call.arguments);
+    } else {
+        arguments(row, "Arguments", &call.arguments);
+    }
+    if let Some(changed) = &execution.changed {
+        let call = if changed.name == call.name {
+            changed.arguments.to_string()
+        } else {
+            changed.to_string()
+        };
+        row.text("The call, as an interceptor changed it", call, Form::Json);
+    }
+    if let Some(decoded) = as_read {
+        row.text("Arguments, as the tool read them", decoded, Form::Json);
+    }
+    repairs(row, execution);
+    result(row, execution);
+    if let Some(cause) = &execution.cause {
+        row.text("What lies behind it", cause, Form::Error);
+    }
+    if !execution.effects.is_empty() {
+        let cells = execution.effects.iter().map(effect).collect();
+        row.details.push(Detail::Table { title: "Effects", head: vec!["Kind", "What"], cells });
+    }
+}
+
+fn facts(row: &mut Row, execution: &ToolExecution) {
+    let text = |text: &str| Fact::Text(text.into());
+    let facts = [
+        Some(("Call", text(execution.call.id.as_str()))),
+        Some(("Came", Fact::At { at: row.start })),
+        Some(("Took", Fact::Took { took: micros(execution.took) })),
+        Some(("Attempts", Fact::Count(u64::from(execution.attempts)))),
+        execution.blocked_by.map(|gate| ("Held back by", text(&word(&gate)))),
+        execution.decided_by.as_deref().map(|by| ("Decided by", text(by))),
+        execution.remembered.then(|| ("Result", text("remembered from an earlier call"))),
+        execution.left_running.then(|| ("Left running", text("work that could not be stopped"))),
+    ];
+    row.details.push(Detail::Facts { facts: facts.into_iter().flatten().collect() });
+}
+
+fn arguments(row: &mut Row, title: &'static str, arguments: &Arguments) {
+    row.text(title, arguments.to_text(), Form::Json);
+}
+
+fn repairs(row: &mut Row, execution: &ToolExecution) {
+    if execution.fixes.is_empty() {
+        return;
+    }
+    let call = execution.changed.as_deref().unwrap_or(&execution.call);
+    let written = call.arguments.to_text();
+    let cells = execution.fixes.iter().map(|fix| repair(fix, &written)).collect();
+    let head = vec!["Repair", "Level", "Risk", "Bytes", "Text"];
+    row.details.push(Detail::Table { title: "Repairs", head, cells });
+}
+
+fn repair(fix: &Fix, written: &str) -> Vec<String> {
+    let text = written.get(fix.span.clone()).map(on_one_line).unwrap_or_default();
+    let bytes = format!("{}–{}", fix.span.start, fix.span.end);
+    vec![fix.to_string(), word(&fix.level()), word(&fix.risk()), bytes, text]
+}
+
+/// The name that a plain variant has in JSON.
+pub(super) fn word(value: &impl Serialize) -> String {
+    match serde_json::to_value(value) {
+        Ok(Value::String(word)) => word,
+        _ => String::new(),
+    }
+}
+
+fn result(row: &mut Row, execution: &ToolExecution) {
+    let result = &execution.result;
+    let (title, form) = match result.error {
+        None => ("Result", Form::Json),
+        Some(_) => ("Error, as the model reads it", Form::Error),
+    };
+    row.text(title, result.text.as_str(), form);
+    if let Some(full) = &execution.full_text {
+        row.text("All of the result: the model is told less", full.as_str(), Form::Json);
+    }
+    if !result.images.is_empty() {
+        let cells = result.images.iter().map(|image| {
+            let Image { media_type, base64 } = image;
+            vec![media_type.clone(), format!("{} bytes", base64.len() / 4 * 3)]
+        });
+        let head = vec!["Kind", "About"];
+        row.details.push(Detail::Table { title: "Images", head, cells: cells.collect() });
+    }
+}
+
+fn effect(effect: &EffectRecord) -> Vec<String> {
+    let (kind, what) = match effect {
+        EffectRecord::FileWritten { path } => ("file written", path.clone()),
+        EffectRecord::ProcessStarted { command } => ("process started", command.clone()),
+        EffectRecord::RequestSent { method, url } => ("request sent", format!("{method} {url}")),
+        EffectRecord::ToolsFound { names } => ("tools found", names.join(", ")),
+        EffectRecord::StopRequested { reason } => ("stop requested", reason.clone()),
+        EffectRecord::TokensSpent { usage } => {
+            ("tokens spent", format!("{} in, {} out", usage.input, usage.output))
+        }
+        EffectRecord::Other { name, data } => (name.as_str(), data.to_string()),
+    };
+    vec![kind.into(), what]
+}
+
+/// What the model said.
+pub(super) fn of_reply(row: &mut Row, text: &str, calls: &[ToolCall]) {
+    let wanted: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
+    row.summary = match (text.is_empty(), wanted.is_empty()) {
+        (false, _) => on_one_line(text),
+        (true, false) => on_one_line(&format!("→ {}", wanted.join(", "))),
+        (true, true) => String::new(),
+    };
+    let mut facts = vec![
+        ("Asked", Fact::At { at: row.start }),
+        ("Took", Fact::Took { took: row.end.saturating_sub(row.start) }),
+    ];
+    let usage = row.usage.map(|Usage { input, cached, output, reasoning }| {
+        [
+            (true, "Tokens in", input),
+            (cached > 0, "of these cached", cached),
+            (true, "Tokens out", output),
+            (reasoning > 0, "of these reasoning", reasoning),
+        ]
+    });
+    let told = usage.into_iter().flatten().filter(|(is_told, ..)| *is_told);
+    facts.extend(told.map(|(_, name, count)| (name, Fact::Count(count))));
+    row.details.push(Detail::Facts { facts });
+    if !text.is_empty() {
+        row.text("Text", text, Form::Plain);
+    }
+    if !calls.is_empty() {
+        let cells = calls
+            .iter()
+            .map(|call| vec![call.name.clone(), call.arguments.to_string(), call.id.to_string()]);
+        let head = vec!["Tool", "Arguments", "Call"];
+        row.details.push(Detail::Table { title: "Calls", head, cells: cells.collect() });
+    }
+}
+
+/// As far as it is known when a run begins.
+pub(super) fn of_start(row: &mut Row, origin: &Origin) {
+    let id = (origin.run != RunId::default()).then(|| ("Run", Fact::Text(origin.run.to_string())));
+    let facts = id.into_iter().chain([("Began", Fact::At { at: row.start })]).collect();
+    row.details.push(Detail::Facts { facts });
+}
+
+/// What a run came to, or a question that nobody answered.
+pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
+    let took = Fact::Took { took: row.end.saturating_sub(row.start) };
+    match row.details.first_mut() {
+        Some(Detail::Facts { facts }) => facts.push(("Took", took)),
+        _ => row.details.push(Detail::Facts { facts: vec![("Took", took)] }),
+    }
+    if let Some(error) = error {
+        row.summary = on_one_line(error);
+        row.text("What stopped it", error, Form::Error);
+    }
+}
+
+/// What this tells, in words where there are some for it.
+pub(super) fn of_note(event: &Event) -> String {
+    match event.tool() {
+        Some(ToolEvent::Retried { attempt, error, pause, .. }) => {
+            let pause = pause.as_secs_f64();
+            format!("attempt {attempt} failed with {error}; the next comes in {pause:.3} s")
+        }
+        Some(ToolEvent::Progress { progress, .. }) => {
+            let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
+            let message = progress.message.as_ref().map(|text| format!(": {text}"));
+            format!("{}{total}{}", progress.done, message.unwrap_or_default())
+        }
+        _ => told(event),
+    }
+}
+
+/// What an event tells beside where, when and what it is.
+fn told(event: &Event) -> String {
+    let Ok(Value::Object(members)) = serde_json::to_value(&event.kind) else {
+        return String::new();
+    };
+    let more = members.into_iter().filter(|(name, value)| {
+        !["layer", "action", "call"].contains(&name.as_str()) && !value.is_null()
+    });
+    let more = more.map(|(name, value)| match value {
+        Value::String(text) => format!("{name}: {text}"),
+        value => format!("{name}: {value}"),
+    });
+    more.collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,60 @@
+// What all of it came to.
+
+const heading = () => {
+  const outcome = [
+    [totals.answered, "✓", "answered"], [totals.stopped, "✗", "stopped"], [totals.open, "◌", "without an end"],
+  ].filter(([number]) => number);
+  const words = outcome.map(([number, sign, word]) => `${sign} ${totals.runs > 1 ? count(number) + " " : ""}${word}`);
+  const only = totals.runs === 1 && rows.find((row) => row.kind === "run");
+  find("outcome").append(words.join("   "), ...shown(only?.summary ? ": " + only.summary : ""));
+
+  const total = (name, value, word, look) => {
+    const item = make(word ? "button" : "div", "", make("dt", "", name), make("dd", look ?? "", value));
+    if (word) {
+      item.type = "button";
+      item.dataset.word = word;
+      item.onclick = () => {
+        const words = search.value.split(/\s+/).filter((other) => other && !other.startsWith("is:"));
+        if (item.getAttribute("aria-pressed") !== "true") words.unshift(word);
+        search.value = words.join(" ");
+        filter();
+        remember();
+      };
+    }
+    find("totals").append(item);
+  };
+  total(data.is_apart ? "Longest run" : "Time", time(data.length));
+  if (totals.runs > 1) total("Runs", count(totals.runs), "is:run");
+  total("Model replies", count(totals.model), "is:model");
+  total("Tool calls", count(totals.tool), "is:tool");
+  if (totals.at_once > 1) total("At once, at most", count(totals.at_once));
+  total("Failed", count(totals.failed), "is:failed", totals.failed ? "bad" : "");
+  if (totals.blocked) total("Held back", count(totals.blocked), "is:blocked", "held");
+  if (totals.waiting) total("Waiting", count(totals.waiting), "is:waiting", "held");
+  if (totals.retried) total("Retried", count(totals.retried), "is:retried");
+  if (totals.repaired) total("Repaired", count(totals.repaired), "is:repaired");
+  if (totals.is_counted) {
+    total("Tokens in", count(totals.usage.input));
+    total("Tokens out", count(totals.usage.output));
+  }
+  const warnings = [
+    totals.lost && `${count(totals.lost)} events were lost on their way here.`,
+    totals.unreadable && `${count(totals.unreadable)} lines of the log could not be read.`,
+    data.is_apart && "The runs lie far apart: each is shown from its own start.",
+  ].filter(Boolean);
+  find("warning").textContent = warnings.join(" ");
+  find("warning").hidden = !warnings.length;
+
+  const outermost = rows.filter((row) => row.parent === undefined);
+  if (outermost.length > 1) {
+    const choice = find("run");
+    choice.hidden = false;
+    choice.append(new Option(`All ${count(outermost.length)} runs`, ""));
+    outermost.forEach((row, place) => choice.append(
+      new Option(`${place + 1}  ${status(row).slice(0, 60)}  ${time(row.end - row.start)}`, row.place)));
+    choice.onchange = () => {
+      view.root = choice.value === "" ? undefined : Number(choice.value);
+      if (view.root === undefined) zoom(0, 1); else zoomTo(rows[view.root]);
+    };
+  }
+};

@@ -1,0 +1,41 @@
+// The rows that are there, put onto the page as far as the reader goes: of ten thousand, few are looked at.
+
+const AT_ONCE = 300;
+const list = find("rows");
+let listed = [], drawn = 0;
+
+const drawTo = (count) => {
+  const more = listed.slice(drawn, count);
+  drawn += more.length;
+  list.append(...more.flatMap((row) => {
+    row.element ??= elementOf(row);
+    row.element.classList.toggle("is-around", !row.isFound);
+    return row.detail ? [row.element, row.detail] : [row.element];
+  }));
+};
+
+// What was on the page before is there again as far down, and what had the focus has it.
+const put = (rows) => {
+  const focused = document.activeElement, before = drawn;
+  listed = rows;
+  listed.forEach((row, index) => row.index = index);
+  drawn = 0;
+  list.replaceChildren();
+  drawTo(Math.max(before, AT_ONCE));
+  if (focused !== document.activeElement && focused.isConnected) focused.focus({ preventScroll: true });
+};
+
+const isListed = (row) => !!row && listed[row.index] === row;
+
+const shownAt = (row) => {
+  if (row.index >= drawn) drawTo(row.index + AT_ONCE);
+  return row.element;
+};
+
+const end = new IntersectionObserver(([{ isIntersecting }]) => {
+  if (!isIntersecting || drawn >= listed.length) return;
+  drawTo(drawn + AT_ONCE);
+  // Seen anew, in case it is still near.
+  end.unobserve(find("end"));
+  end.observe(find("end"));
+}, { rootMargin: "1500px" });

@@ -1,0 +1,91 @@
+// Each row as a line of the waterfall.
+
+const STATUS = {
+  done: () => "✓",
+  failed: (row) => "✗ " + (row.code ?? "failed"),
+  blocked: (row) => "⊘ " + (row.code ?? "held back"),
+  waiting: () => "… waits for a decision",
+  open: () => "◌ no end",
+};
+const status = (row) => {
+  if (row.kind === "event") return "";
+  const marks = (row.marks ?? []).join(", ");
+  return STATUS[row.state](row) + (marks && row.state === "done" ? " " + marks : "");
+};
+
+const at = (element, start, end) => {
+  element.style.setProperty("--s", start / length);
+  if (end !== undefined) element.style.setProperty("--e", end / length);
+  return element;
+};
+
+const cell = (name, ...children) => {
+  const element = make("span", name, ...children);
+  element.setAttribute("role", "cell");
+  return element;
+};
+
+const join = (row, place) => {
+  row.place = place;
+  row.depth = row.parent === undefined ? 0 : rows[row.parent].depth + 1;
+  row.root = row.parent === undefined ? place : rows[row.parent].root;
+  if (row.parent !== undefined) rows[row.parent].hasBelow = true;
+};
+
+const elementOf = (row) => {
+  const fold = make("button", "fold", row.hasBelow ? "▾" : "");
+  fold.tabIndex = -1;
+  if (row.hasBelow) fold.setAttribute("aria-label", "Fold"); else fold.disabled = true;
+  const name = make("button", "name", make("b", "", ...shown(row.name)));
+  if (row.summary) name.append(" ", make("span", row.kind === "tool" ? "" : "said", ...shown(row.summary)));
+  name.tabIndex = -1;
+  name.setAttribute("aria-expanded", "false");
+  const tokens = row.usage ? `${count(row.usage.input)} → ${count(row.usage.output)}` : "";
+  const when = cell("when", at(make("i", `bar ${row.kind} ${row.state}`), row.start, row.end));
+  for (const note of (row.notes ?? []).slice(0, 20)) {
+    if (row.kind === "tool" && note.name !== "progress") when.append(at(make("i", "mark"), note.at));
+  }
+  const took = row.kind === "event" ? "" : (row.state === "open" ? "≥ " : "") + time(row.end - row.start);
+  const element = make("div", `row ${row.kind} ${row.state}`,
+    cell("call", fold, name), cell("turn", row.turn && row.kind !== "run" ? row.turn : ""),
+    cell("status", ...shown(status(row))), cell("tokens", tokens), cell("time", took), when);
+  element.setAttribute("role", "row");
+  element.style.setProperty("--depth", row.depth);
+  element.dataset.place = row.place;
+  return element;
+};
+
+const rowAt = (target) => {
+  const element = target.closest?.(".row");
+  return element ? rows[element.dataset.place] : undefined;
+};
+
+const toggle = (row, isOpen = !row.detail) => {
+  if (isOpen === !!row.detail) return;
+  const element = shownAt(row);
+  if (isOpen) element.after(row.detail = detailOf(row));
+  else { row.detail.remove(); row.detail = undefined; }
+  element.classList.toggle("is-open", isOpen);
+  element.querySelector(".name").setAttribute("aria-expanded", isOpen);
+  remember(isOpen ? row : undefined);
+};
+
+const fold = (row, isFolded = !row.isFolded) => {
+  if (!row.hasBelow) return;
+  row.isFolded = isFolded;
+  const button = row.element.querySelector(".fold");
+  button.textContent = isFolded ? "▸" : "▾";
+  button.setAttribute("aria-label", isFolded ? "Unfold" : "Fold");
+  filter();
+};
+
+// The one row that the tabulator key leads to; arrows lead on.
+let current;
+const focus = (row, isMoved = true) => {
+  if (!isListed(row)) return;
+  if (current) current.element.querySelector(".name").tabIndex = -1;
+  current = row;
+  const element = shownAt(row), name = element.querySelector(".name");
+  name.tabIndex = 0;
+  if (isMoved) { name.focus({ preventScroll: true }); element.scrollIntoView({ block: "nearest" }); }
+};

@@ -1,0 +1,248 @@
+//! Logs, and the rows that they become.
+
+use serde_json::{Value, json};
+
+use super::Trace;
+use crate::event::Event;
+use crate::report::layout::in_order;
+use crate::report::row::{Kind, Row, State};
+
+/// Events from `run at layer action`, then what is told beside it.
+fn log(lines: &[(&str, Value)]) -> Vec<Row> {
+    let mut trace = Trace::default();
+    for (head, more) in lines {
+        let [run, at, layer, action] = head.split(' ').collect::<Vec<_>>()[..] else {
+            panic!("{head}");
+        };
+        let mut event = json!({
+            "run": run, "turn": 1, "at": at.parse::<u64>().unwrap(), "layer": layer, "action": action,
+        });
+        event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        trace.take(&serde_json::from_value::<Event>(event).unwrap());
+    }
+    in_order(trace.into_rows())
+}
+
+/// Each row as `depth name start..end state code`.
+fn drawn(rows: &[Row]) -> Vec<String> {
+    let mut depths = Vec::new();
+    let line = |row: &Row| {
+        let depth = row.parent.map_or(0, |parent: usize| depths[parent] + 1);
+        depths.push(depth);
+        let Row { name, start, end, state, .. } = row;
+        let state = match state {
+            State::Done => "",
+            state => &format!(" {state:?}"),
+        };
+        let code = row.code.as_ref().map(|code| format!(" {code}")).unwrap_or_default();
+        format!("{depth} {name} {start}..{end}{state}{code}")
+    };
+    rows.iter().map(line).collect()
+}
+
+fn call(id: &str, name: &str) -> Value {
+    json!({"call": {"id": id, "name": name, "arguments": "{}"}})
+}
+
+fn finished(id: &str, name: &str, took: u64, error: Option<&str>) -> Value {
+    let mut told = call(id, name);
+    told["result"] = json!({"call": id, "tool": name, "text": "noon", "error": error});
+    told["attempts"] = json!(1);
+    told["started"] = json!(0);
+    told["took"] = json!(took);
+    told
+}
+
+fn within(parent: &str, depth: u32, mut told: Value) -> Value {
+    told["parent"] = json!(parent);
+    told["depth"] = json!(depth);
+    told
+}
+
+fn replied(took: u64) -> Value {
+    json!({"text": "Hi.", "calls": [], "took": took})
+}
+
+#[test]
+fn what_began_is_joined_with_what_ended_it() {
+    let none = || json!({});
+    for (name, told, expected) in [
+        ("nothing", vec![], &[][..]),
+        (
+            "two calls at once, the first ends last",
+            vec![
+                ("1 0 run started", none()),
+                ("1 1 model asked", none()),
+                ("1 3 model replied", replied(2)),
+                ("1 4 tool started", call("a", "now")),
+                ("1 5 tool started", call("b", "pay")),
+                ("1 6 tool finished", finished("b", "pay", 1, Some("TOOL_TIMEOUT"))),
+                ("1 9 tool finished", finished("a", "now", 5, None)),
+                ("1 10 run finished", json!({"took": 10})),
+            ],
+            &["0 run 0..10", "1 model 1..3", "1 now 4..9", "1 pay 5..6 Failed TOOL_TIMEOUT"],
+        ),
+        (
+            "a run that was killed: what goes on goes on to the last that was heard",
+            vec![
+                ("1 0 run started", none()),
+                ("1 4 tool started", call("a", "now")),
+                ("1 5 tool started", call("b", "pay")),
+                ("1 6 tool finished", finished("b", "pay", 1, None)),
+            ],
+            &["0 run 0..6 Open", "1 now 4..6 Open", "1 pay 5..6"],
+        ),
+        (
+            "a model that gave no reply stopped the run",
+            vec![
+                ("1 0 run started", none()),
+                ("1 1 model asked", none()),
+                ("1 7 run finished", json!({"took": 7, "error": "no network"})),
+            ],
+            &["0 run 0..7 Failed stopped", "1 model 1..7 Failed no reply"],
+        ),
+        (
+            "a model that is asked again had no answer",
+            vec![
+                ("1 1 model asked", none()),
+                ("1 5 model asked", none()),
+                ("1 8 model replied", replied(3)),
+            ],
+            &["0 run 1..8 Open", "1 model 1..5 Failed no reply", "1 model 5..8"],
+        ),
+        (
+            "the beginning was forgotten",
+            vec![
+                ("1 5 model replied", replied(2)),
+                ("1 9 tool finished", finished("a", "now", 3, None)),
+                ("1 10 run finished", json!({"took": 9})),
+            ],
+            &["0 run 3..10", "1 model 3..5", "1 now 6..9"],
+        ),
+        (
+            "calls within calls",
+            vec![
+                ("1 0 run started", none()),
+                ("1 1 tool started", call("a", "outer")),
+                ("1 2 tool started", within("a", 1, call("a/1", "inner"))),
+                ("1 3 tool started", within("a/1", 2, call("a/1/1", "innermost"))),
+                ("1 4 tool finished", within("a/1", 2, finished("a/1/1", "innermost", 1, None))),
+                ("1 5 tool finished", within("a", 1, finished("a/1", "inner", 3, None))),
+                ("1 6 tool finished", finished("a", "outer", 5, None)),
+            ],
+            &["0 run 0..6 Open", "1 outer 1..6", "2 inner 2..5", "3 innermost 3..4"],
+        ),
+        (
+            "two agents as tools, at once, that name their calls alike",
+            vec![
+                ("1 0 run started", none()),
+                ("1 1 tool started", call("a", "left")),
+                ("1 1 tool started", call("b", "right")),
+                ("2 2 run started", within("a", 1, none())),
+                ("3 2 run started", within("b", 1, none())),
+                ("2 3 tool started", within("a", 1, call("c", "now"))),
+                ("3 4 tool started", within("b", 1, call("c", "now"))),
+                ("2 5 tool finished", within("a", 1, finished("c", "now", 2, None))),
+                ("3 9 tool finished", within("b", 1, finished("c", "now", 5, None))),
+                ("2 6 run finished", within("a", 1, json!({"took": 4}))),
+            ],
+            &[
+                "0 run 0..9 Open",
+                "1 left 1..9 Open",
+                "2 agent 2..6",
+                "3 now 3..5",
+                "1 right 1..9 Open",
+                "2 agent 2..9 Open",
+                "3 now 4..9",
+            ],
+        ),
+        (
+            "an agent in the same run",
+            vec![
+                ("1 0 run started", none()),
+                ("1 1 tool started", call("a", "ask")),
+                ("1 2 run started", within("a", 1, none())),
+                ("1 3 model asked", within("a", 1, none())),
+                ("1 4 model replied", within("a", 1, replied(1))),
+                ("1 5 run finished", within("a", 1, json!({"took": 3}))),
+                ("1 6 tool finished", finished("a", "ask", 5, None)),
+            ],
+            &["0 run 0..6 Open", "1 ask 1..6", "2 agent 2..5", "3 model 3..4"],
+        ),
+        (
+            "a call whose caller was forgotten lies below its run",
+            vec![("1 4 tool started", within("gone", 3, call("a", "now")))],
+            &["0 run 4..4 Open", "1 now 4..4 Open"],
+        ),
+        (
+            "a run that waited and went on",
+            vec![
+                ("1 0 run started", none()),
+                ("1 1 tool started", call("a", "pay")),
+                ("1 2 tool finished", {
+                    let mut told = finished("a", "pay", 1, Some("TOOL_PENDING"));
+                    told["blocked_by"] = json!("pending");
+                    told
+                }),
+                ("1 3 run finished", json!({"took": 3, "error": "waits"})),
+                ("1 8 run started", none()),
+                ("1 9 tool started", call("a", "pay")),
+                ("1 10 tool finished", finished("a", "pay", 1, None)),
+                ("1 11 run finished", json!({"took": 3})),
+            ],
+            &[
+                "0 run 0..3 Failed stopped",
+                "1 pay 1..2 Waiting TOOL_PENDING",
+                "0 run 8..11",
+                "1 pay 9..10",
+            ],
+        ),
+        (
+            "calls of no run, what held one back, and what was lost",
+            vec![
+                ("0 1 tool started", call("a", "rm")),
+                ("0 2 tool finished", {
+                    let mut told = finished("a", "rm", 1, Some("TOOL_DENIED"));
+                    told["blocked_by"] = json!("permission");
+                    told
+                }),
+                ("0 3 log lost", json!({"count": 3})),
+            ],
+            &["0 outside of runs 1..3 Open", "1 rm 1..2 Blocked permission", "1 log lost 3..3"],
+        ),
+        (
+            "a clock that was set back",
+            vec![("1 9 run started", none()), ("1 4 run finished", json!({"took": 2}))],
+            &["0 run 9..9"],
+        ),
+    ] {
+        assert_eq!(drawn(&log(&told)), expected, "{name}");
+    }
+}
+
+#[test]
+fn what_happens_on_the_way_is_told_of_its_call() {
+    let rows = log(&[
+        ("1 0 run started", json!({})),
+        ("1 1 tool started", call("a", "pay")),
+        ("1 2 tool approved", json!({"call": "a", "by": "Ada"})),
+        ("1 3 tool retried", json!({"call": "a", "attempt": 1, "error": "E", "pause": 1_500})),
+        ("1 4 tool progress", json!({"call": "a", "progress": {"done": 1.0, "total": 2.0}})),
+        ("1 5 tool blocked", json!({"call": "b", "by": "depth", "reason": "too deep"})),
+    ]);
+    let notes: Vec<_> = rows[1].notes.iter().map(|note| (note.at, note.text.as_str())).collect();
+    let again = "attempt 1 failed with E; the next comes in 0.002 s";
+    assert_eq!(notes, [(2, "by: Ada"), (3, again), (4, "1 of 2")]);
+    // Of a call that isn't known: a row of its own.
+    assert_eq!((rows[2].kind, rows[2].name.as_str()), (Kind::Event, "tool blocked"));
+    assert_eq!(rows[2].summary, "by: depth; reason: too deep");
+}
+
+#[test]
+fn times_that_no_clock_shows_do_no_harm() {
+    for at in [0, u64::MAX] {
+        let rows =
+            log(&[(&format!("1 {at} run started"), json!({})), ("1 5 model asked", json!({}))]);
+        assert!(rows.iter().all(|row| row.end >= row.start));
+    }
+}

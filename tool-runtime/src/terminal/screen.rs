@@ -1,0 +1,148 @@
+//! What an event changes on the screen: decided here, done by whoever draws.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use super::line::{Line, Sign, beside, indent, shown, time};
+use crate::event::{
+    Event, EventKind, ModelEvent, Origin, Progress, RunEvent, RunId, ToolEvent, ToolExecution,
+};
+use crate::message::{CallId, ToolCall, Usage};
+
+/// A change of the screen.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    /// This goes on, and this is to be seen of it from now on.
+    Shown(u64, String),
+    /// It goes on no longer.
+    Gone(u64),
+    /// A line that stays.
+    Said(Line),
+}
+
+/// What goes on.
+#[derive(Debug, Default)]
+pub(super) struct Screen {
+    running: HashMap<Place, Running>,
+    begun: u64,
+}
+
+/// Where something goes on: in which run, below which call; a call, or the model where none.
+type Place = (RunId, u32, Option<CallId>, Option<CallId>);
+
+#[derive(Debug)]
+struct Running {
+    number: u64,
+    name: String,
+    about: String,
+}
+
+fn place(origin: &Origin, call: Option<&CallId>) -> Place {
+    (origin.run, origin.depth, origin.parent.clone(), call.cloned())
+}
+
+impl Screen {
+    pub(super) fn take(&mut self, event: &Event) -> Vec<Change> {
+        let origin = &event.origin;
+        let line = |sign, text| Change::Said(Line { depth: origin.depth, sign, text });
+        match &event.kind {
+            EventKind::Run(RunEvent::Started { .. }) => Vec::new(),
+            EventKind::Run(RunEvent::Finished { error, took }) => {
+                let gone = self.running.remove(&place(origin, None));
+                let gone = gone.map(|running| Change::Gone(running.number));
+                gone.into_iter().chain([run(origin, *took, error.as_deref(), line)]).collect()
+            }
+            EventKind::Model(ModelEvent::Asked) => vec![self.begin(origin, None, "model", "")],
+            EventKind::Model(ModelEvent::Replied { text, calls, usage, took }) => {
+                let said = line(Sign::Said, reply(text, calls, *usage, *took));
+                self.end(origin, None, said)
+            }
+            EventKind::Tool(ToolEvent::Started { call }) => {
+                let about = shown(&call.arguments.to_text());
+                vec![self.begin(origin, Some(&call.id), &shown(&call.name), &about)]
+            }
+            EventKind::Tool(ToolEvent::Progress { call, progress }) => {
+                self.show(origin, Some(call), &far(progress)).into_iter().collect()
+            }
+            EventKind::Tool(ToolEvent::Retried { call, attempt, error, pause }) => {
+                let name = self.running.get(&place(origin, Some(call)));
+                let name = name.map_or_else(|| shown(call.as_str()), |call| call.name.clone());
+                let (error, pause) = (shown(error), time(*pause));
+                let again =
+                    format!("{name}  attempt {attempt} failed with {error}, next in {pause}");
+                vec![line(Sign::Again, again)]
+            }
+            EventKind::Tool(ToolEvent::Finished(execution)) => {
+                let (sign, text) = result(execution);
+                self.end(origin, Some(&execution.call.id), line(sign, text))
+            }
+            // Also what isn't known here: it is seen where it happens, or else it is a line.
+            _ => match self.show(origin, event.call(), event.action()) {
+                Some(change) => vec![change],
+                None => {
+                    let text = format!("{} {}", event.layer(), event.action());
+                    vec![line(Sign::Other, text)]
+                }
+            },
+        }
+    }
+
+    fn begin(&mut self, origin: &Origin, call: Option<&CallId>, name: &str, about: &str) -> Change {
+        // The same once more goes on in its place.
+        let running = self.running.entry(place(origin, call)).or_insert_with(|| {
+            self.begun += 1;
+            Running { number: self.begun, name: String::new(), about: String::new() }
+        });
+        (running.name, running.about) = (name.into(), about.into());
+        Change::Shown(running.number, beside([indent(origin.depth) + name, about.into()]))
+    }
+
+    fn show(&self, origin: &Origin, call: Option<&CallId>, now: &str) -> Option<Change> {
+        let Running { number, name, about } = self.running.get(&place(origin, call))?;
+        let texts = [indent(origin.depth) + name, now.into(), about.clone()];
+        Some(Change::Shown(*number, beside(texts)))
+    }
+
+    fn end(&mut self, origin: &Origin, call: Option<&CallId>, said: Change) -> Vec<Change> {
+        let gone = self.running.remove(&place(origin, call));
+        gone.map(|running| Change::Gone(running.number)).into_iter().chain([said]).collect()
+    }
+}
+
+fn run(
+    origin: &Origin,
+    took: Duration,
+    error: Option<&str>,
+    line: impl Fn(Sign, String) -> Change,
+) -> Change {
+    let name = if origin.parent.is_some() { "agent" } else { "run" };
+    let sign = if error.is_some() { Sign::Failed } else { Sign::Done };
+    line(sign, beside([name.into(), time(took), error.map(shown).unwrap_or_default()]))
+}
+
+fn reply(text: &str, calls: &[ToolCall], usage: Option<Usage>, took: Duration) -> String {
+    let names: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
+    let calls =
+        if names.is_empty() { String::new() } else { format!("→ {}", shown(&names.join(", "))) };
+    let tokens = usage.map(|usage| format!("{} → {} tokens", usage.input, usage.output));
+    beside(["model".into(), time(took), tokens.unwrap_or_default(), shown(text), calls])
+}
+
+fn result(execution: &ToolExecution) -> (Sign, String) {
+    let sign = match execution {
+        _ if execution.is_success() => Sign::Done,
+        _ if execution.is_blocked() => Sign::Held,
+        _ => Sign::Failed,
+    };
+    let code = execution.result.error.as_deref().map(shown).unwrap_or_default();
+    let name = shown(&execution.call.name);
+    let about = shown(&execution.call.arguments.to_text());
+    (sign, beside([name, time(execution.took), code, about]))
+}
+
+fn far(progress: &Progress) -> String {
+    let Progress { done, total, message } = progress;
+    let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
+    let message = message.as_deref().map(|text| format!(": {}", shown(text)));
+    format!("{done}{total}{}", message.unwrap_or_default())
+}

@@ -20,7 +20,7 @@ async fn every_limit_is_an_outcome_of_its_own() {
         let agent = Agent::new(Arc::clone(&model), tools![echo]).limits(limits.clone());
         let stopped = agent.run("Go").await.unwrap_err();
         assert_eq!((stopped.why.code(), 7 - model.remaining()), (code, asked), "{limits:?}");
-        assert_eq!(stopped.usage, Usage::new(600 * asked as u64, 400 * asked as u64));
+        assert_eq!(*stopped.usage, Usage::new(600 * asked as u64, 400 * asked as u64));
         assert_complete(&stopped.transcript);
         let last = results(stopped.transcript.last().unwrap()).last().unwrap();
         assert_eq!(last.error.as_deref(), Some("TOOL_CANCELLED"), "the last calls were not run");

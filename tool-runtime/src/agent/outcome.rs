@@ -65,7 +65,8 @@ pub struct Stopped {
     /// The tools that the conversation has come to.
     pub offered: Offered,
     /// How many tokens the run took, as far as its provider counts them.
-    pub usage: Usage,
+    // Boxed, for an error that is large is slow to hand on.
+    pub usage: Box<Usage>,
 }
 
 impl fmt::Display for Stopped {

@@ -499,7 +499,7 @@ fn heed(turn: &mut Turn, executions: &[ToolExecution]) {
 
 /// The end of a run.
 pub(super) fn stopped_at(why: StopReason, turn: Turn) -> Stopped {
-    let usage = turn.usage();
+    let usage = Box::new(turn.usage());
     let (transcript, offered) = turn.into_parts();
     Stopped { why, transcript, offered, usage }
 }

@@ -106,7 +106,7 @@ impl Tool for SubAgent {
         }
         // Boxed: an agent that is a tool of an agent is a future within itself.
         let ended = Box::pin(run.finish()).await;
-        let usage = ended.as_ref().map_or_else(|stopped| stopped.usage, |answer| answer.usage);
+        let usage = ended.as_ref().map_or_else(|stopped| *stopped.usage, |answer| answer.usage);
         ctx.record(EffectRecord::TokensSpent { usage });
         match ended {
             Ok(answer) => answer.text.into_tool_output(),

@@ -170,14 +170,18 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
 #[tokio::test]
 async fn local_native() {
     let table = runs("native", 8091, Native).await;
-    assert!(table.right_tool >= 1, "{table:?}");
+    let expected =
+        Table { right_tool: 3, answered: 7, calls: 11, succeeded: 8, repaired: 0, misread: 0 };
+    assert_eq!(table, expected);
 }
 
 /// The same server, whose template misses most calls that the model writes: the fallback finds them.
 #[tokio::test]
 async fn local_fallback() {
     let table = runs("fallback", 8091, Text::new()).await;
-    assert!(table.right_tool >= 1, "{table:?}");
+    let expected =
+        Table { right_tool: 9, answered: 0, calls: 32, succeeded: 22, repaired: 0, misread: 0 };
+    assert_eq!(table, expected);
 }
 
 #[tokio::test]

@@ -10,20 +10,22 @@ mod named;
 mod python;
 mod tagged;
 mod typed;
+mod words;
 
 pub(super) use self::{
     arguments::Typed,
     brackets::closed,
     cursor::Cursor,
     envelope::{Strictness, calls_of, may_be_call},
-    json::Json,
+    json::{Json, read_json},
     named::Named,
     python::{Python, python_calls},
     tagged::{Style, Tagged},
+    words::{before, first_of, up_to},
 };
 
 /// What a model writes to say that it is done: no text.
-pub(super) const STOPS: [&str; 10] = [
+pub(super) const STOPS: [&str; 12] = [
     "<|im_end|>",
     "<|eot_id|>",
     "<|eom_id|>",
@@ -33,5 +35,7 @@ pub(super) const STOPS: [&str; 10] = [
     "<turn|>",
     "<｜end▁of▁sentence｜>",
     "<|return|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<|content_model_end_sampling|>",
     "</s>",
 ];

@@ -20,7 +20,7 @@ pub(crate) fn in_pieces<'t>(
     }
     // Only a model that was found to have thought aloud has what was shown taken back.
     let has_thought =
-        ["</think>", "[/THINK]", "<|close|>think<|sep|>"].iter().any(|end| text.contains(end));
+        ["</think>", "</seed:think>", "[/THINK]", "<|close|>think<|sep|>"].iter().any(|end| text.contains(end));
     let is_kept = whole.text.starts_with(&shown) || has_thought;
     (!is_kept).then(|| format!("{shown:?} was shown, and it is {:?}", whole.text))
 }

@@ -44,7 +44,10 @@ const TEXTS: [(&str, &str); 10] = [
     ("links", "See [the forecast](https://x.io/oslo) and [its source][1], or ask <mail@x.io>.\n"),
     ("a table", "| Oslo | 12 °C | rain |\n| Bergen | 9 °C | `none` |\n"),
     ("quotations", "> The weather in Oslo is mild in May.\n> Bring a coat.\n\nHe did.\n"),
-    ("HTML", "<ul>\n  <li><a href=\"/oslo\">Oslo</a> is <b>mild</b></li>\n</ul>\n<p>So bring a coat.</p>\n"),
+    (
+        "HTML",
+        "<ul>\n  <li><a href=\"/oslo\">Oslo</a> is <b>mild</b></li>\n</ul>\n<p>So bring a coat.</p>\n",
+    ),
 ];
 
 fn main() {

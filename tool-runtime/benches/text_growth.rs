@@ -27,9 +27,12 @@ const PIECES: [Option<usize>; 3] = [None, Some(16), Some(4_096)];
 fn main() {
     let tools = tools::all();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/drivers/formats");
-    let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    let mut files: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
     files.sort();
-    println!("| format | worst | 1 MB whole, ms | exponent | in pieces of 16 | exponent | of 4,096 | exponent |");
+    println!(
+        "| format | worst | 1 MB whole, ms | exponent | in pieces of 16 | exponent | of 4,096 | exponent |"
+    );
     println!("|---|---|---|---|---|---|---|---|");
     for file in files {
         let name = file.file_stem().unwrap().to_string_lossy().into_owned();

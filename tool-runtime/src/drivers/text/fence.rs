@@ -98,9 +98,8 @@ pub(super) fn read(
 
 /// The word behind a fence, and what is fenced.
 fn info(inner: &str, is_end: bool) -> Result<(&str, &str), Miss> {
-    let is_of_info = |byte: u8| {
-        byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"_-+. \t\r".contains(&byte)
-    };
+    let is_of_info =
+        |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"_-+. \t\r".contains(&byte);
     let end = inner.bytes().take(LONGEST_INFO).position(|byte| !is_of_info(byte));
     match end.and_then(|end| inner.split_at_checked(end)) {
         Some((info, body)) if body.starts_with(['\n', '{', '[', '<']) => Ok((info.trim(), body)),

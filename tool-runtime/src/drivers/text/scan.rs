@@ -13,8 +13,8 @@ use crate::message::ToolCall;
 
 /// How often a look at much of the text may come to nothing.
 const MOST_MISSES: usize = 32;
-/// So much of a text is looked at as often as there are places in it.
-const NEAR: usize = 1024;
+/// How many bytes may be looked at to the end of the text, each time they are, for less than all of them.
+const MOST_VAIN: usize = 1 << 20;
 /// A place that was looked at in vain is looked at again when the text behind it has grown by this part.
 const GROWTH: usize = 16;
 
@@ -42,6 +42,7 @@ pub(super) struct Scan {
     mode: Mode,
     quotes: Quotes,
     misses: usize,
+    vain: usize,
     /// The calls that begin at `at`, which are some if the text ends with them.
     row: Option<Row>,
     /// How long the text has to be for `at` to be looked at again.
@@ -61,6 +62,7 @@ impl Scan {
             mode: Mode::Text,
             quotes: Quotes::default(),
             misses: 0,
+            vain: 0,
             row: None,
             look_at: 0,
             has_thought: false,
@@ -129,7 +131,7 @@ impl Scan {
         if !is_end && text.len() < self.look_at {
             return false;
         }
-        let may_begin = self.misses < MOST_MISSES;
+        let may_begin = self.misses < MOST_MISSES && self.vain < MOST_VAIN;
         let next = || formats.openers.next(text, self.at, self.begins_line);
         let hit = may_begin.then(next).flatten();
         let Some(hit) = hit else {
@@ -144,17 +146,17 @@ impl Scan {
         }
         self.begins_line = hit.begins_line;
         let mut found = self.found(formats, offered, text, hit, false);
-        let mut is_vain = false;
         if found == Err(Miss::More) {
             if !is_end {
                 self.look_at = text.len() + ((text.len() - hit.at) / GROWTH).max(1);
                 return false;
             }
-            // All of the text was looked at, perhaps for a small part of it.
             found = self.found(formats, offered, text, hit, true);
-            is_vain = text.len() - hit.at > NEAR && self.at < text.len();
+            if self.at < text.len() {
+                self.vain += text.len() - hit.at;
+            }
         }
-        self.misses += usize::from(is_vain || found == Err(Miss::Broken));
+        self.misses += usize::from(found == Err(Miss::Broken));
         found.is_ok() || self.pass(text, hit)
     }
 

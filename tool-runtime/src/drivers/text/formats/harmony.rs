@@ -46,9 +46,7 @@ impl Format for Harmony {
             let body = cursor.rest();
             let length = match closed(body, 0).filter(|_| body.starts_with(['{', '['])) {
                 Some(length) => length,
-                None if rest.is_end => {
-                    up_to(body, ENDS).len()
-                }
+                None if rest.is_end => up_to(body, ENDS).len(),
                 None => return Err(Miss::More),
             };
             let arguments = match body.get(..length).unwrap_or_default() {

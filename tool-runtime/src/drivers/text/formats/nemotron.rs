@@ -5,8 +5,5 @@
 use super::super::Opener;
 use super::super::grammar::Json;
 
-pub(super) const NEMOTRON: Json = Json {
-    name: "nemotron",
-    openers: &[Opener::Marker("<TOOLCALL>")],
-    ends: &["</TOOLCALL>"],
-};
+pub(super) const NEMOTRON: Json =
+    Json { name: "nemotron", openers: &[Opener::Marker("<TOOLCALL>")], ends: &["</TOOLCALL>"] };

@@ -160,6 +160,7 @@ fn arguments(
     let read = |text: &str| parse_as(text, tool.parameters.as_value()).ok();
     let is_whole = |text: &&str| read(text).is_some_and(|read| !read.truncated);
     let whole = [exact, inner, rest].into_iter().find(is_whole);
-    let found = whole.or_else(|| [rest, inner, exact].into_iter().find(|text| read(text).is_some()));
+    let found =
+        whole.or_else(|| [rest, inner, exact].into_iter().find(|text| read(text).is_some()));
     Some(found.unwrap_or(exact).to_owned())
 }

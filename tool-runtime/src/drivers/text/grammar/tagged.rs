@@ -161,11 +161,7 @@ impl Tagged {
     }
 
     /// The text up to its end tag, and past that. None where the text ends before.
-    fn value<'t>(
-        &self,
-        cursor: &mut Cursor<'t>,
-        next: &mut Next,
-    ) -> Result<Option<&'t str>, Miss> {
+    fn value<'t>(&self, cursor: &mut Cursor<'t>, next: &mut Next) -> Result<Option<&'t str>, Miss> {
         if let Some(end) = self.end(cursor, next)? {
             let value = cursor.text.get(cursor.at..end.start).unwrap_or_default();
             // Where an argument begins on a line of its own, the end tag before it is missing.

@@ -34,7 +34,11 @@ pub(in crate::drivers::text) fn up_to<'t>(text: &'t str, words: &[&str]) -> &'t 
 }
 
 /// What stands before `word`, if that begins within so many bytes.
-pub(in crate::drivers::text) fn before<'t>(text: &'t str, word: &str, most: usize) -> Option<&'t str> {
+pub(in crate::drivers::text) fn before<'t>(
+    text: &'t str,
+    word: &str,
+    most: usize,
+) -> Option<&'t str> {
     let near = text.as_bytes().get(..most + word.len()).unwrap_or(text.as_bytes());
     text.get(..memmem::find(near, word.as_bytes())?)
 }

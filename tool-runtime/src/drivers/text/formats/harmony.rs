@@ -31,7 +31,7 @@ impl Format for Harmony {
 
     fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
         let Some(header) = before(rest.text, MESSAGE, LONGEST) else {
-            let may_come = !rest.is_end && rest.text.len() < LONGEST;
+            let may_come = !rest.is_end && rest.text.len() < LONGEST + MESSAGE.len();
             return Err(if may_come { Miss::More } else { Miss::Text });
         };
         if header.contains('\n') {

@@ -11,6 +11,8 @@ const MESSAGE: &str = "<|message_model|>";
 const CALL: &str = "<|content_invoke_tool_json|>";
 const THINKING: &str = "<|content_thinking|>";
 const TEXT: &str = "<|content_text|>";
+/// What begins the content.
+const CONTENT: &str = "<|content_";
 const ENDS: &[&str] = &["<|end_message|>"];
 /// The longest name before the content, in bytes.
 const LONGEST: usize = 256;
@@ -35,9 +37,11 @@ impl Format for Inkling {
     fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
         let mut cursor = Cursor::new(rest);
         if cursor.take(&[MESSAGE])? {
-            match before(cursor.rest(), "<|content_", LONGEST) {
+            match before(cursor.rest(), CONTENT, LONGEST) {
                 Some(name) => cursor.skip(name.len()),
-                None if !rest.is_end && cursor.rest().len() < LONGEST => return Err(Miss::More),
+                None if !rest.is_end && cursor.rest().len() < LONGEST + CONTENT.len() => {
+                    return Err(Miss::More);
+                }
                 None => return Err(Miss::Text),
             }
         }

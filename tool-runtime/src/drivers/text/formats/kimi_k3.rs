@@ -80,7 +80,7 @@ fn open<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
             Ok(Some(head))
         }
         // Also where no more will come: it was cut off.
-        None if rest.len() < LONGEST => Err(Miss::More),
+        None if rest.len() < LONGEST + SEP.len() => Err(Miss::More),
         None => Ok(None),
     }
 }

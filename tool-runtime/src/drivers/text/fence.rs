@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use memchr::memchr;
+use memchr::{memchr, memrchr};
 
 use super::grammar::{Cursor, Strictness, calls_of, closed, may_be_call, python_calls};
 use super::openers::Hit;
@@ -63,9 +63,21 @@ impl Fence {
         }
     }
 
-    /// Whether the line that `text` ends with may end what was fenced when there is more of it.
-    pub(super) fn may_be_closed_by(self, line: &str) -> bool {
-        line.trim().bytes().all(|byte| byte == self.mark)
+    /// Up to where what stands behind `from` is fenced for sure, and whether it ends there.
+    pub(super) fn part(self, text: &str, from: usize, is_end: bool) -> (usize, bool) {
+        match self.closing(text, from) {
+            Some(line) if is_end || line.end < text.len() => (line.end, true),
+            _ if is_end => (text.len(), false),
+            _ => {
+                let rest = text.as_bytes().get(from..).unwrap_or_default();
+                let line = memrchr(b'\n', rest).map(|at| from + at);
+                let may_close = |at: &usize| {
+                    let line = text.get(*at..).unwrap_or_default();
+                    line.trim().bytes().all(|byte| byte == self.mark)
+                };
+                (line.filter(may_close).unwrap_or(text.len()), false)
+            }
+        }
     }
 }
 

@@ -43,9 +43,14 @@ impl Row {
         is_end: bool,
     ) -> Result<Last, Miss> {
         loop {
-            self.at = skip_stops(text, self.at, is_end)?;
-            if self.at == text.len() && !self.calls.is_empty() {
-                return Ok(Last::Calls { calls: std::mem::take(&mut self.calls), end: self.at });
+            if !self.calls.is_empty() {
+                self.at = skip_stops(text, self.at, is_end)?;
+                if self.at == text.len() {
+                    return Ok(Last::Calls {
+                        calls: std::mem::take(&mut self.calls),
+                        end: self.at,
+                    });
+                }
             }
             match one(formats, offered, text, self.at, is_end) {
                 Ok(Found::Calls { calls: more, end: length }) => {

@@ -39,6 +39,7 @@
 //!
 //! A format of one's own is a [`Format`] handed to [`Formats::with`]; all rules above hold for it too.
 
+mod channel;
 mod fence;
 mod format;
 mod formats;

@@ -1,9 +1,7 @@
 //! The one pass over a text.
 
-use memchr::memrchr;
-
+use super::channel::Channel;
 use super::fence::Fence;
-use super::grammar::first_of;
 use super::last::{self, Last, Row};
 use super::openers::Hit;
 use super::quotes::Quotes;
@@ -24,11 +22,7 @@ enum Mode {
     Text,
     /// What is fenced holds no calls.
     Fence(Fence),
-    Channel {
-        is_shown: bool,
-        closers: &'static [&'static str],
-        stops: &'static [&'static str],
-    },
+    Channel(Channel),
 }
 
 /// How far a text was read.
@@ -84,9 +78,7 @@ impl Scan {
             let goes_on = match self.mode {
                 Mode::Text => self.text(formats, offered, text, is_end),
                 Mode::Fence(fence) => self.fence(fence, text, is_end),
-                Mode::Channel { is_shown, closers, stops } => {
-                    self.channel(text, is_shown, closers, stops, is_end)
-                }
+                Mode::Channel(channel) => self.channel(channel, text, is_end),
             };
             if !goes_on {
                 break;
@@ -244,7 +236,7 @@ impl Scan {
                     self.reasoning.push('\n');
                 }
                 self.hide(text, begin + end, true);
-                self.mode = Mode::Channel { is_shown, closers, stops };
+                self.mode = Mode::Channel(Channel { is_shown, closers, stops });
             }
             Found::Thought { end, opener } => {
                 let before = text.get(..begin).unwrap_or_default();
@@ -264,57 +256,26 @@ impl Scan {
     }
 
     fn fence(&mut self, fence: Fence, text: &str, is_end: bool) -> bool {
-        match fence.closing(text, self.at) {
-            Some(line) if is_end || line.end < text.len() => {
-                self.mode = Mode::Text;
-                self.keep(line.end);
-                return true;
-            }
-            _ if is_end => self.keep(text.len()),
-            _ => {
-                let rest = text.as_bytes().get(self.at..).unwrap_or_default();
-                let line = memrchr(b'\n', rest).map(|at| self.at + at);
-                let may_close =
-                    |at: &usize| text.get(*at..).is_some_and(|line| fence.may_be_closed_by(line));
-                self.keep(line.filter(may_close).unwrap_or(text.len()));
-            }
+        let (end, is_closed) = fence.part(text, self.at, is_end);
+        if is_closed {
+            self.mode = Mode::Text;
         }
-        false
+        self.keep(end);
+        is_closed
     }
 
-    fn channel(
-        &mut self,
-        text: &str,
-        is_shown: bool,
-        closers: &'static [&'static str],
-        stops: &'static [&'static str],
-        is_end: bool,
-    ) -> bool {
+    fn channel(&mut self, channel: Channel, text: &str, is_end: bool) -> bool {
         let rest = text.get(self.at..).unwrap_or_default();
-        let words = || closers.iter().chain(stops);
-        let end = first_of(rest, words().copied());
-        let held = || {
-            let longest = words().map(|word| word.len()).max().unwrap_or(0);
-            let mut places = rest.len().saturating_sub(longest)..rest.len();
-            let is_begun = |tail: &str| words().any(|word| word.starts_with(tail));
-            places.find(|at| rest.get(*at..).is_some_and(is_begun)).unwrap_or(rest.len())
-        };
-        let length = match &end {
-            Some(end) => end.start,
-            None if is_end => rest.len(),
-            None => held(),
-        };
+        let (length, closer) = channel.part(rest, is_end);
         self.go(self.at + length, false);
-        if !is_shown {
+        if !channel.is_shown {
             self.reasoning.push_str(rest.get(..length).unwrap_or_default());
             self.kept = self.at;
         }
-        if end.is_some() {
-            let rest = text.get(self.at..).unwrap_or_default();
-            let closer = closers.iter().find(|closer| rest.starts_with(**closer));
+        if let Some(closer) = closer {
             self.mode = Mode::Text;
-            self.hide(text, self.at + closer.map_or(0, |closer| closer.len()), true);
+            self.hide(text, self.at + closer, true);
         }
-        end.is_some()
+        closer.is_some()
     }
 }

@@ -157,10 +157,16 @@ fn arguments(
     }
     let rest = members.text.get(start..)?.trim_end();
     let inner = rest.strip_suffix('}').unwrap_or(rest);
-    let read = |text: &str| parse_as(text, tool.parameters.as_value()).ok();
-    let is_whole = |text: &&str| read(text).is_some_and(|read| !read.truncated);
-    let whole = [exact, inner, rest].into_iter().find(is_whole);
-    let found =
-        whole.or_else(|| [rest, inner, exact].into_iter().find(|text| read(text).is_some()));
-    Some(found.unwrap_or(exact).to_owned())
+    let schema = &tool.parameters;
+    // Where quotes don't match it may end too early: what is whole is more like it, and what the tool takes. Of
+    // what was cut off the longest is.
+    let faults = |text: &&str| {
+        let Ok(read) = parse_as(text, schema.as_value()) else { return (2, 0, 0) };
+        let mismatches = schema.check(&read.value).len();
+        match read.truncated {
+            true => (1, mismatches, usize::MAX - text.len()),
+            false => (0, mismatches, 0),
+        }
+    };
+    Some([exact, inner, rest].into_iter().min_by_key(faults).unwrap_or(exact).to_owned())
 }

@@ -10,14 +10,14 @@ pub(in crate::drivers::text) fn first_of<'w>(
     words: impl Iterator<Item = &'w str> + Clone,
 ) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
-    let found = |at: usize| {
+    let mut firsts: Vec<u8> = words.clone().filter_map(|word| word.bytes().next()).collect();
+    firsts.sort_unstable();
+    firsts.dedup();
+    let found = move |at: usize| {
         let rest = bytes.get(at..)?;
         let word = words.clone().find(|word| rest.starts_with(word.as_bytes()))?;
         Some(at..at + word.len())
     };
-    let mut firsts: Vec<u8> = words.clone().filter_map(|word| word.bytes().next()).collect();
-    firsts.sort_unstable();
-    firsts.dedup();
     match *firsts.as_slice() {
         [] => None,
         [a] => memchr_iter(a, bytes).find_map(found),

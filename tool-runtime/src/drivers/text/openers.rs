@@ -82,6 +82,14 @@ fn bit(pair: [u8; 2]) -> (usize, u64) {
     (usize::from(place / 64), 1 << (place % 64))
 }
 
+/// Whether `bytes` begin with `word`, of which they have the byte at `offset`: it is the next one that tells
+/// most words apart.
+fn begins(bytes: &[u8], word: &str, offset: usize) -> bool {
+    let word = word.as_bytes();
+    let next = word.get(offset + 1);
+    (next.is_none() || next == bytes.get(offset + 1)) && bytes.starts_with(word)
+}
+
 #[derive(Clone, Debug)]
 struct Marker {
     word: &'static str,
@@ -206,7 +214,7 @@ impl Openers {
         let of_byte = self.markers.iter().filter(|marker| marker.trigger == byte);
         let starts = of_byte.filter_map(|marker| {
             let start = at.checked_sub(marker.offset).filter(|start| *start >= from)?;
-            bytes.get(start..)?.starts_with(marker.word.as_bytes()).then_some(start)
+            begins(bytes.get(start..)?, marker.word, marker.offset).then_some(start)
         });
         Some(Hit { at: starts.min()?, begins_line: false })
     }
@@ -224,8 +232,8 @@ impl Openers {
             at += 1;
         }
         let rest = bytes.get(at..).unwrap_or_default();
-        let is_begun = self.heads.allow(rest)
-            && self.of(rest).iter().any(|word| rest.starts_with(word.word.as_bytes()));
+        let is_begun =
+            self.heads.allow(rest) && self.of(rest).iter().any(|word| begins(rest, word.word, 0));
         if is_begun { Ok(Hit { at, begins_line: true }) } else { Err(at) }
     }
 
@@ -240,7 +248,7 @@ impl Openers {
         let rest = text.as_bytes().get(hit.at..).unwrap_or_default();
         let words = if self.heads.allow(rest) { self.of(rest) } else { &[] };
         let words = words.iter().filter(move |word| hit.begins_line || !word.is_line);
-        words.filter(|word| rest.starts_with(word.word.as_bytes())).filter_map(|word| word.format)
+        words.filter(|word| begins(rest, word.word, 0)).filter_map(|word| word.format)
     }
 
     /// Whether more of the text may turn `rest` into an opener, which it is none of yet.

@@ -157,6 +157,9 @@ fn arguments(
     }
     let rest = members.text.get(start..)?.trim_end();
     let inner = rest.strip_suffix('}').unwrap_or(rest);
+    if inner == exact {
+        return Some(exact.to_owned());
+    }
     let schema = &tool.parameters;
     // Where quotes don't match it may end too early: what is whole is more like it, and what the tool takes. Of
     // what was cut off the longest is.

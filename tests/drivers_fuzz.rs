@@ -52,8 +52,9 @@ fn broken(text: &str, lengths: &[usize], tools: &[ToolDefinition]) -> Option<Str
     }
     // Markup that is no call's says what is thought, or what is said on which channel.
     let is_plain = read.calls.is_empty() && read.reasoning.is_empty();
-    let may_be_marked =
-        ["<|", "<think", "THINK]", "</think>"].iter().any(|mark| text.contains(mark));
+    let may_be_marked = ["<|", "<think", "<seed:think", "THINK]", "</think>", "</seed:think>"]
+        .iter()
+        .any(|mark| text.contains(mark));
     if is_plain && !may_be_marked && read.text != text {
         return Some(format!("text without calls became {:?}", read.text));
     }

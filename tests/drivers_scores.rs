@@ -2,8 +2,9 @@
 //!
 //! `DRIVER_OUTPUTS=file.jsonl cargo test -p tool-tests --test drivers_scores -- --nocapture` reads one output
 //! a line: `model`, `prompt_kind`, `finish_reason`, `content` and `tool_calls`, and the `tool` that was offered
-//! with its `schema`. All tools of the file are offered. With `DRIVER_DIFFERENCES=1` every text is listed with
-//! what was read of it.
+//! with its `schema`. All tools of the file are offered. Calls of another tool, and all of an
+//! output for which arguments alone were asked (`bare_json`, `json_schema`), are wrong. With `DRIVER_DIFFERENCES=1`
+//! every text is listed with what was read of it.
 
 use std::collections::BTreeMap;
 use std::{env, fs};
@@ -12,6 +13,9 @@ use serde_json::Value;
 use tool_runtime::drivers::text::{Offered, extract};
 use tool_runtime::json::parse_as;
 use tool_runtime::{Effect, ToolDefinition};
+
+/// Prompts that ask for arguments, and no call.
+const ALONE: [&str; 2] = ["bare_json", "json_schema"];
 
 #[derive(Default)]
 struct Score {
@@ -24,6 +28,8 @@ struct Score {
     cut: usize,
     /// Its arguments are as the schema wants them.
     valid: usize,
+    /// It is a call of what nobody called.
+    wrong: usize,
 }
 
 #[test]
@@ -60,6 +66,8 @@ fn outputs_are_scored() {
             let is_cut = parsed.as_ref().is_ok_and(|parsed| parsed.truncated);
             score.cut += usize::from(is_cut);
             score.valid += usize::from(is_valid && !is_cut);
+            let is_meant = call.name == word("tool") && !ALONE.contains(&&*word("prompt_kind"));
+            score.wrong += usize::from(!is_meant);
             said.push(format!("{call} valid: {is_valid} cut: {is_cut}"));
         }
         if env::var_os("DRIVER_DIFFERENCES").is_some() {
@@ -72,13 +80,13 @@ fn outputs_are_scored() {
         }
     }
     println!(
-        "\n| model | prompt | cut | texts | strict and valid | calls | of these cut | valid |"
+        "\n| model | prompt | cut | texts | strict and valid | calls | of these cut | valid | wrong |"
     );
-    println!("|---|---|---|---|---|---|---|---|");
+    println!("|---|---|---|---|---|---|---|---|---|");
     for ((model, kind, is_cut), score) in &scores {
-        let Score { texts, strict, calls, cut, valid } = score;
+        let Score { texts, strict, calls, cut, valid, wrong } = score;
         println!(
-            "| {model} | {kind} | {is_cut} | {texts} | {strict} | {calls} | {cut} | {valid} |"
+            "| {model} | {kind} | {is_cut} | {texts} | {strict} | {calls} | {cut} | {valid} | {wrong} |"
         );
     }
 }

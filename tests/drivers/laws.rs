@@ -19,8 +19,9 @@ pub(crate) fn in_pieces<'t>(
         return Some(format!("read {read:?}, and the whole {whole:?}"));
     }
     // Only a model that was found to have thought aloud has what was shown taken back.
-    let has_thought =
-        ["</think>", "[/THINK]", "<|close|>think<|sep|>"].iter().any(|end| text.contains(end));
+    let has_thought = ["</think>", "</seed:think>", "[/THINK]", "<|close|>think<|sep|>"]
+        .iter()
+        .any(|end| text.contains(end));
     let is_kept = whole.text.starts_with(&shown) || has_thought;
     (!is_kept).then(|| format!("{shown:?} was shown, and it is {:?}", whole.text))
 }

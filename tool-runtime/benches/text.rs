@@ -1,5 +1,4 @@
-//! Reading text for calls: what a reply without one costs, and that no text takes more than its length's
-//! worth.
+//! Reading text for calls: what a reply without one costs, whole and as it comes.
 
 #![allow(
     clippy::indexing_slicing,
@@ -12,77 +11,77 @@ mod rounds;
 use rounds::Rounds;
 use serde_json::json;
 use tool_runtime::ToolDefinition;
-use tool_runtime::drivers::text::{Offered, extract};
+use tool_runtime::drivers::text::{Formats, Offered, TextStream, extract};
 
-/// Markers, and what may follow them.
-const OPENERS: [&str; 30] = [
-    "<tool_call>",
-    "<tool_call>{\"name\": \"weather\", \"arguments\": {\"city\": \"",
-    "<tool_call>\n<function=weather>\n<parameter=city>\n",
-    "<tool_call>weather\n<arg_key>city</arg_key>\n<arg_value>",
-    "[TOOL_CALLS]",
-    "[TOOL_CALLS]weather[ARGS]{\"city\": \"",
-    "<|python_tag|>",
-    "<|python_tag|>weather.call(city=\"",
-    "<function=weather>{",
-    "<|python_start|>[",
-    "[weather(city=\"",
-    "\n[weather(city=\"",
-    "<|tool_call_start|>[weather(",
-    "<function_calls>weather(city='",
-    "functools[{",
-    "functools[",
-    "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>weather<｜tool▁sep｜>{",
-    "<｜DSML｜function_calls><｜DSML｜invoke name=\"weather\">",
-    "<|tool_calls_section_begin|>",
-    "<|tool_call_begin|>functions.weather:0<|tool_call_argument_begin|>{\"city\": \"",
-    "<|open|>call tool=\"weather\"<|sep|>",
-    "<|channel|>commentary to=functions.weather<|message|>{",
-    "<|channel|>analysis<|message|>",
-    "<minimax:tool_call><invoke name=\"weather\">",
-    "]<]minimax[>[<tool_call>",
-    "<|tool_call>call:weather{city:<|\"|>",
-    "\n```json\n{\"name\": \"weather\", \"arguments\": {",
-    "\n{\"name\": \"weather\", \"arguments\": {\"city\": \"",
-    "\nAction: weather\nAction Input: {",
-    "\n<think>",
+const BYTES: usize = 10_000;
+/// As much as a provider sends at once, and a large piece.
+const PIECES: [usize; 3] = [16, 1_000, BYTES];
+
+/// What replies are made of.
+const TEXTS: [(&str, &str); 10] = [
+    ("prose", "The weather in Oslo is mild in May, with some rain in the evenings; bring a coat. "),
+    (
+        "markdown and code",
+        "The weather in Oslo is mild in May, with some rain; bring a coat.\n\n- **Mornings** are cool (4 °C), \
+         `now` shows more.\n- See [the forecast](https://x.io) if a < b.\n\n```rust\nfn main() {\n    \
+         println!(\"{}\", 1);\n}\n```\n\n",
+    ),
+    (
+        "Python",
+        "Then run it:\n\n```python\nimport sys\n\nfor line in sys.stdin:\n    name, _, rest = line.partition(\":\")\n    \
+         if rest and name not in seen:\n        print(f\"{name}: {rest}\")\n```\n\n",
+    ),
+    (
+        "JSON in fences",
+        "The file is then:\n\n```json\n{\n  \"city\": \"Oslo\",\n  \"days\": [{\"high\": 12, \"low\": 4}, {\"high\": 14}],\n  \
+         \"unit\": \"celsius\"\n}\n```\n\n",
+    ),
+    (
+        "shell",
+        "Install it first:\n\n```bash\ncargo install tool --locked\nexport CITY=Oslo\ntool --city \"$CITY\" < in.txt\n```\n\n",
+    ),
+    ("lists", "- **Mornings** are cool, at 4 °C.\n- `now` shows more.\n  1. First, then next.\n"),
+    ("links", "See [the forecast](https://x.io/oslo) and [its source][1], or ask <mail@x.io>.\n"),
+    ("a table", "| Oslo | 12 °C | rain |\n| Bergen | 9 °C | `none` |\n"),
+    ("quotations", "> The weather in Oslo is mild in May.\n> Bring a coat.\n\nHe did.\n"),
+    (
+        "HTML",
+        "<ul>\n  <li><a href=\"/oslo\">Oslo</a> is <b>mild</b></li>\n</ul>\n<p>So bring a coat.</p>\n",
+    ),
 ];
 
 fn main() {
-    let definition = ToolDefinition::new(
-        "weather",
-        "Tells the weather.",
-        json!({"type": "object", "properties": {"city": {"type": "string"}}}),
-    );
-    let definition: &'static ToolDefinition = Box::leak(Box::new(definition));
-    let offered = || Offered::new(&[definition]);
+    let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
+    let weather = ToolDefinition::new("weather", "Tells the weather.", schema);
+    let weather: &'static ToolDefinition = Box::leak(Box::new(weather));
+    let offered = || Offered::new(&[weather]);
 
-    let paragraph = "The weather in Oslo is mild in May, with some rain; bring a coat.\n\n- **Mornings** are cool \
-                     (4 °C), `now` shows more.\n- See [the forecast](https://x.io) if a < b.\n\n```rust\nfn main() \
-                     {\n    println!(\"{}\", 1);\n}\n```\n\n";
-    let prose =
-        "The weather in Oslo is mild in May, with some rain in the evenings; bring a coat. ";
-    let of = |piece: &str, bytes: usize| piece.repeat(bytes / piece.len() + 1);
-    let mut rounds = Rounds::new(40, 100);
-    for text in [of(prose, 10_000), of(paragraph, 10_000)] {
-        rounds.add(move || extract(&text, &offered()));
-    }
-    let times = rounds.run();
-    for (name, time) in ["prose", "markdown and code"].iter().zip(times) {
-        println!("10 KB of {name} without a call: {:.2} µs", time / 1e3);
-    }
-
-    for opener in OPENERS {
-        let mut rounds = Rounds::new(3, 1);
-        for bytes in [100_000, 1_000_000] {
-            let text = of(opener, bytes);
-            rounds.add(move || extract(&text, &offered()));
+    println!("| 10 KB of | whole, µs | in pieces of 16, µs | of 1,000 | of 10,000 |");
+    println!("|---|---|---|---|---|");
+    // Some of them alone, by a part of their names.
+    let wanted = std::env::args().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
+    for (name, piece) in TEXTS.into_iter().filter(|(name, _)| name.contains(&wanted)) {
+        let text = piece.repeat(BYTES / piece.len() + 1);
+        let mut rounds = Rounds::new(40, 100);
+        let whole = text.clone();
+        rounds.add(move || extract(&whole, &offered()));
+        for length in PIECES {
+            let text = text.clone();
+            rounds.add(move || streamed(&text, length, offered()));
         }
-        let times = rounds.run();
-        println!(
-            "1 MB of {opener:?}: {:.1} ms, {:.1} times that of 100 KB",
-            times[1] / 1e6,
-            times[1] / times[0]
-        );
+        let times: Vec<_> = rounds.run().iter().map(|time| format!("{:.2}", time / 1e3)).collect();
+        println!("| {name} | {} |", times.join(" | "));
     }
+}
+
+fn streamed(text: &str, length: usize, offered: Offered<'_>) -> usize {
+    let mut stream = TextStream::new(Formats::all(), offered);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = (length..rest.len()).find(|end| rest.is_char_boundary(*end));
+        let (piece, left) = rest.split_at(end.unwrap_or(rest.len()));
+        stream.push(piece);
+        rest = left;
+    }
+    stream.finish().calls.len()
 }

@@ -1,7 +1,11 @@
 //! Fences, and code within a line: examples, or calls where nothing else follows.
 
+use std::ops::Range;
+
+use memchr::{memchr, memrchr};
+
 use super::grammar::{Cursor, Strictness, calls_of, closed, may_be_call, python_calls};
-use super::openers::{Hit, line_starts};
+use super::openers::Hit;
 use super::{Formats, Found, Miss, Offered, Rest};
 use crate::message::ToolCall;
 
@@ -13,15 +17,15 @@ const PYTHON: [&str; 3] = ["tool_code", "tool_call", "tool_calls"];
 /// What a text is fenced with: the character, and how many of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fence {
-    mark: char,
+    mark: u8,
     pub(super) len: usize,
 }
 
 impl Fence {
     /// The fence that `text` begins with.
     pub(super) fn of(text: &str) -> Option<Self> {
-        let mark = text.chars().next().filter(|c| "`~".contains(*c))?;
-        Some(Self { mark, len: text.len() - text.trim_start_matches(mark).len() })
+        let mark = text.bytes().next().filter(|byte| b"`~".contains(byte))?;
+        Some(Self { mark, len: run(mark, text.as_bytes()) })
     }
 
     /// Whether it stands around lines, not within one.
@@ -29,16 +33,57 @@ impl Fence {
         self.len >= 3
     }
 
-    /// Whether this line ends what was fenced.
-    pub(super) fn is_closed_by(self, line: &str) -> bool {
-        let line = line.trim();
-        line.len() >= self.len && line.chars().all(|c| c == self.mark)
+    /// Whether the line that `text` begins with opens it: code within a line has its marks there too.
+    pub(super) fn is_opened_by(self, text: &str) -> bool {
+        let bytes = text.as_bytes().get(self.len..).unwrap_or_default();
+        let line = bytes.get(..memchr(b'\n', bytes).unwrap_or(bytes.len()));
+        line.is_some_and(|line| memchr(b'`', line).is_none())
     }
 
-    /// Whether it may do so when there is more of it.
-    pub(super) fn may_be_closed_by(self, line: &str) -> bool {
-        line.trim().chars().all(|c| c == self.mark)
+    /// The line that ends what was fenced, if it does: the first one behind `from` with nothing on it but
+    /// as many marks as began it, or more.
+    pub(super) fn closing(self, text: &str, from: usize) -> Option<Range<usize>> {
+        let bytes = text.as_bytes();
+        let mut at = from;
+        loop {
+            at += memchr(self.mark, bytes.get(at..)?)?;
+            let marks = run(self.mark, bytes.get(at..)?);
+            let before = bytes.get(from..at)?;
+            let last = before.iter().rposition(|byte| !b" \t".contains(byte));
+            if marks >= self.len
+                && let Some(line) = last.filter(|last| before.get(*last) == Some(&b'\n'))
+            {
+                let behind = bytes.get(at + marks..)?;
+                let behind = behind.get(..memchr(b'\n', behind).unwrap_or(behind.len()))?;
+                if behind.trim_ascii().is_empty() {
+                    return Some(from + line + 1..at + marks + behind.len());
+                }
+            }
+            at += marks;
+        }
     }
+
+    /// Up to where what stands behind `from` is fenced for sure, and whether it ends there.
+    pub(super) fn part(self, text: &str, from: usize, is_end: bool) -> (usize, bool) {
+        match self.closing(text, from) {
+            Some(line) if is_end || line.end < text.len() => (line.end, true),
+            _ if is_end => (text.len(), false),
+            _ => {
+                let rest = text.as_bytes().get(from..).unwrap_or_default();
+                let line = memrchr(b'\n', rest).map(|at| from + at);
+                let may_close = |at: &usize| {
+                    let line = text.get(*at..).unwrap_or_default();
+                    line.trim().bytes().all(|byte| byte == self.mark)
+                };
+                (line.filter(may_close).unwrap_or(text.len()), false)
+            }
+        }
+    }
+}
+
+/// How many of `mark` come first.
+fn run(mark: u8, bytes: &[u8]) -> usize {
+    bytes.iter().take_while(|byte| **byte == mark).count()
 }
 
 /// The calls in the fence that `rest` begins with, which holds nothing else.
@@ -65,11 +110,12 @@ pub(super) fn read(
 
 /// The word behind a fence, and what is fenced.
 fn info(inner: &str, is_end: bool) -> Result<(&str, &str), Miss> {
-    let word = inner.trim_start_matches(|c: char| c.is_alphanumeric() || "_-+. \t\r".contains(c));
-    let info = inner.get(..inner.len() - word.len()).unwrap_or_default();
-    match word.chars().next() {
-        None if !is_end && info.len() < LONGEST_INFO => Err(Miss::More),
-        Some('\n' | '{' | '[' | '<') if info.len() < LONGEST_INFO => Ok((info.trim(), word)),
+    let is_of_info =
+        |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"_-+. \t\r".contains(&byte);
+    let end = inner.bytes().take(LONGEST_INFO).position(|byte| !is_of_info(byte));
+    match end.and_then(|end| inner.split_at_checked(end)) {
+        Some((info, body)) if body.starts_with(['\n', '{', '[', '<']) => Ok((info.trim(), body)),
+        None if !is_end && inner.len() < LONGEST_INFO => Err(Miss::More),
         _ => Err(Miss::Text),
     }
 }
@@ -85,16 +131,17 @@ fn may_hold_calls(
     if text.is_empty() {
         return Err(if body.is_end { Miss::Text } else { Miss::More });
     }
-    let hit = Hit { at: 0, begins_line: true };
-    let is_opened = || formats.openers.formats(text, hit).next().is_some();
-    let is_begun = || !body.is_end && formats.openers.held(text, 0, true) == 0;
+    let is_marked = |begins_line: bool| {
+        formats.openers.formats(text, Hit { at: 0, begins_line }).next().is_some()
+            || !body.is_end && formats.openers.may_begin(text, begins_line)
+    };
     let may = match text.starts_with(['{', '[']) {
         true => {
             may_be_call(text, offered, Strictness::Bare)
-                || is_marked(formats, text)
+                || is_marked(false)
                 || may_be_python(text, offered, body.is_end)
         }
-        false => PYTHON.contains(&info) || is_opened() || is_begun(),
+        false => is_marked(true) || PYTHON.contains(&info),
     };
     if may { Ok(()) } else { Err(Miss::Text) }
 }
@@ -110,34 +157,20 @@ fn may_be_python(text: &str, offered: &Offered<'_>, is_end: bool) -> bool {
     }
 }
 
-fn is_marked(formats: &Formats, text: &str) -> bool {
-    let hit = Hit { at: 0, begins_line: false };
-    formats.openers.formats(text, hit).next().is_some() || formats.openers.held(text, 0, false) == 0
-}
-
 /// What stands before the line that ends the fence, and where that line ends.
 fn block(fence: Fence, body: &str, is_end: bool) -> Result<(&str, usize), Miss> {
-    for start in line_starts(body, 0).skip(1) {
-        let rest = body.get(start..).unwrap_or_default();
-        let line = rest.split('\n').next().unwrap_or_default();
-        if fence.is_closed_by(line) {
-            if line.len() == rest.len() && !is_end {
-                return Err(Miss::More);
-            }
-            return Ok((body.get(..start).unwrap_or_default(), start + line.len()));
+    match fence.closing(body, 0) {
+        Some(line) if line.end < body.len() || is_end => {
+            Ok((body.get(..line.start).unwrap_or_default(), line.end))
         }
+        _ if !is_end => Err(Miss::More),
+        // No line ends it, but the last one may end with it.
+        _ => Ok((body.trim_end().trim_end_matches(char::from(fence.mark)), body.len())),
     }
-    if !is_end {
-        return Err(Miss::More);
-    }
-    // No line ends it, but the last one may end with it.
-    let words = body.trim_end();
-    let inner = words.trim_end_matches(fence.mark);
-    Ok((inner, body.len()))
 }
 
 fn within_line(fence: Fence, body: &str, is_end: bool) -> Result<(&str, usize), Miss> {
-    let mark: String = std::iter::repeat_n(fence.mark, fence.len).collect();
+    let mark = char::from(fence.mark).to_string().repeat(fence.len);
     match body.find(&mark) {
         Some(at) if at + mark.len() < body.len() || is_end => {
             let behind = body.get(at + mark.len()..).unwrap_or_default();

@@ -69,7 +69,8 @@ pub trait Format: Send + Sync + fmt::Debug {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Opener {
-    /// These words, wherever they stand.
+    /// These words, wherever they stand. Those with `<` or `[` in them are found at no cost for other
+    /// texts; of others the first byte is looked for as well.
     Marker(&'static str),
     /// These words, with nothing but blanks before them on their line.
     Line(&'static str),

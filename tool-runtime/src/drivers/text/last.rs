@@ -5,6 +5,17 @@ use super::openers::Hit;
 use super::{Formats, Found, Miss, Offered, Rest, fence};
 use crate::message::ToolCall;
 
+/// Such calls in a row, as far as they are read: while the text grows, no further than the last of them
+/// has to be read again.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    calls: Vec<ToolCall>,
+    /// Behind the last call.
+    end: usize,
+    /// Where the next one may be.
+    at: usize,
+}
+
 #[derive(Debug)]
 pub(super) enum Last {
     Calls {
@@ -17,36 +28,48 @@ pub(super) enum Last {
     },
 }
 
-/// What stands at `at`, and all that follows.
-pub(super) fn read(
-    formats: &Formats,
-    offered: &Offered<'_>,
-    text: &str,
-    at: usize,
-    is_end: bool,
-) -> Result<Last, Miss> {
-    let mut calls = Vec::new();
-    let mut at = at;
-    let mut end = at;
-    loop {
-        match one(formats, offered, text, at, is_end) {
-            Ok(Found::Calls { calls: more, end: length }) => {
-                calls.extend(more);
-                end = at + length;
+impl Row {
+    /// From `at` on.
+    pub(super) fn new(at: usize) -> Self {
+        Self { calls: Vec::new(), end: at, at }
+    }
+
+    /// Reads on, to the end of the text.
+    pub(super) fn read(
+        &mut self,
+        formats: &Formats,
+        offered: &Offered<'_>,
+        text: &str,
+        is_end: bool,
+    ) -> Result<Last, Miss> {
+        loop {
+            if !self.calls.is_empty() {
+                self.at = skip_stops(text, self.at, is_end)?;
+                if self.at == text.len() {
+                    return Ok(Last::Calls {
+                        calls: std::mem::take(&mut self.calls),
+                        end: self.at,
+                    });
+                }
             }
-            Err(Miss::More) if !is_end => return Err(Miss::More),
-            Err(miss) if calls.is_empty() => return Err(miss),
-            // More of the kind may be on its way.
-            Err(_) if !is_end && formats.openers.held(text, at, true) == at => {
-                return Err(Miss::More);
+            match one(formats, offered, text, self.at, is_end) {
+                Ok(Found::Calls { calls: more, end: length }) => {
+                    self.calls.extend(more);
+                    self.end = self.at + length;
+                    self.at = self.end;
+                }
+                Err(Miss::More) if !is_end => return Err(Miss::More),
+                Err(miss) if self.calls.is_empty() => return Err(miss),
+                // More of the kind may be on its way.
+                Err(_) if !is_end && may_begin(formats, text, self.at) => return Err(Miss::More),
+                _ => return Ok(Last::Text { end: self.end }),
             }
-            _ => return Ok(Last::Text { end }),
-        }
-        at = skip_stops(text, end, is_end)?;
-        if at == text.len() {
-            return Ok(Last::Calls { calls, end: at });
         }
     }
+}
+
+fn may_begin(formats: &Formats, text: &str, at: usize) -> bool {
+    formats.openers.may_begin(text.get(at..).unwrap_or_default(), true)
 }
 
 /// Behind blanks, and what says that nothing follows.

@@ -33,8 +33,13 @@
 //!
 //! # How
 //! One pass finds openers, the format reads from there on, and says how far its markup goes. A text of any
-//! kind takes time in proportion to its length; one without openers little more than copying it.
+//! kind takes time in proportion to its length; one without openers little more than copying it. To keep it so,
+//! what is looked at in vain is counted: after a megabyte that was looked at to the end of the text for small
+//! parts of it, or after 32 broken calls, the rest is text.
+//!
+//! A format of one's own is a [`Format`] handed to [`Formats::with`]; all rules above hold for it too.
 
+mod channel;
 mod driver;
 mod fence;
 mod format;

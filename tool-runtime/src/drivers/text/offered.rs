@@ -46,8 +46,7 @@ impl<'d> Offered<'d> {
         if let Some(tool) = exact(own) {
             return Some(tool);
         }
-        let own = plain(own);
-        let mut alike = self.tools.iter().copied().filter(|tool| plain(&tool.name) == own);
+        let mut alike = self.tools.iter().copied().filter(|tool| plain(&tool.name).eq(plain(own)));
         alike.next().filter(|_| alike.next().is_none())
     }
 
@@ -82,8 +81,10 @@ impl<'d> Offered<'d> {
     }
 }
 
-fn plain(name: &str) -> String {
-    name.replace(['-', ' '], "_").to_lowercase()
+/// A name as it is compared.
+fn plain(name: &str) -> impl Iterator<Item = char> {
+    let joined = name.chars().map(|c| if c == '-' || c == ' ' { '_' } else { c });
+    joined.flat_map(char::to_lowercase)
 }
 
 /// Whether these are no arguments but what the tool says of them.

@@ -1,11 +1,10 @@
 //! Where in a text something may begin: one pass for all openers of all formats.
 //!
 //! Of each opener one byte is looked for, a rare one. All of the formats here have `<` or `[` in theirs, or
-//! begin a line, so that three bytes are looked for at once.
+//! begin a line, so that three bytes are looked for at once. Nearly all places are told from openers by
+//! the bytes next to them, without a look at any word.
 
-use std::{iter, vec};
-
-use memchr::{memchr_iter, memchr3, memrchr};
+use memchr::{memchr3, memrchr};
 
 use super::{Format, Opener};
 
@@ -13,53 +12,99 @@ use super::{Format, Opener};
 const RARE: [u8; 2] = [b'<', b'['];
 /// How far a line may be indented for something to begin on it.
 const INDENT: usize = 64;
-/// More than openers have.
-const LONGEST: usize = 64;
 /// A fence, and code within a line that may be all there is on it.
-pub(super) const FENCES: [&str; 3] = ["```", "~~~", "`"];
+const FENCES: [&str; 3] = ["```", "~~~", "`"];
 
 #[derive(Clone, Debug)]
 pub(super) struct Openers {
     markers: Vec<Marker>,
-    /// Those that begin a line, with the place of their format.
-    lines: Vec<(&'static str, usize)>,
+    /// All words, by their first bytes; of each the longest first.
+    words: Vec<Vec<Word>>,
     /// The bytes that are looked for.
     triggers: Vec<u8>,
-    /// Bytes that follow one of them in some marker.
-    seconds: Bytes,
-    /// Bytes before one that a marker ends with.
-    befores: Bytes,
-    /// Whether a marker is one byte and no more.
-    is_single: bool,
-    /// Bytes that something begins with, fences excepted.
-    firsts: Bytes,
+    /// How words begin, and how markers go on from the byte that is looked for.
+    heads: Heads,
+    tails: Heads,
+    /// Bytes before one that is looked for, and that a marker ends with.
+    befores: Vec<u8>,
+    /// How long the longest word is.
+    longest: usize,
 }
 
-/// A set of bytes.
+/// The first three bytes that something may begin with.
 #[derive(Clone, Debug)]
-struct Bytes([bool; 256]);
+struct Heads {
+    /// First bytes of what has fewer.
+    short: Vec<bool>,
+    /// Of what else there is, a bit for each pair of the first and the second, and of the next two.
+    pairs: [Vec<u64>; 2],
+}
 
-impl Bytes {
-    const NONE: Self = Self([false; 256]);
+impl Heads {
+    fn new() -> Self {
+        Self { short: vec![false; 256], pairs: [vec![0; 1024], vec![0; 1024]] }
+    }
 
-    fn add(&mut self, byte: Option<u8>) {
-        if let Some(held) = byte.and_then(|byte| self.0.get_mut(usize::from(byte))) {
-            *held = true;
+    fn add(&mut self, word: &[u8]) {
+        match *word {
+            [first, second, third, ..] => {
+                for (pairs, pair) in self.pairs.iter_mut().zip([[first, second], [second, third]]) {
+                    let (place, bit) = bit(pair);
+                    if let Some(bits) = pairs.get_mut(place) {
+                        *bits |= bit;
+                    }
+                }
+            }
+            [first, ..] => {
+                if let Some(short) = self.short.get_mut(usize::from(first)) {
+                    *short = true;
+                }
+            }
+            [] => {}
         }
     }
 
-    fn has(&self, byte: Option<&u8>) -> bool {
-        byte.and_then(|byte| self.0.get(usize::from(*byte))) == Some(&true)
+    /// Whether something may begin here.
+    fn allow(&self, bytes: &[u8]) -> bool {
+        let &[first, second, third, ..] = bytes else { return true };
+        let [firsts, seconds] = &self.pairs;
+        let has = |pairs: &[u64], pair| {
+            let (place, bit) = bit(pair);
+            pairs.get(place).is_some_and(|bits| bits & bit != 0)
+        };
+        has(firsts, [first, second]) && has(seconds, [second, third])
+            || self.short.get(usize::from(first)) == Some(&true)
     }
+}
+
+fn bit(pair: [u8; 2]) -> (usize, u64) {
+    let place = u16::from_be_bytes(pair);
+    (usize::from(place / 64), 1 << (place % 64))
+}
+
+/// Whether `bytes` begin with `word`, of which they have the byte at `offset`: it is the next one that tells
+/// most words apart.
+fn begins(bytes: &[u8], word: &str, offset: usize) -> bool {
+    let word = word.as_bytes();
+    let next = word.get(offset + 1);
+    (next.is_none() || next == bytes.get(offset + 1)) && bytes.starts_with(word)
 }
 
 #[derive(Clone, Debug)]
 struct Marker {
     word: &'static str,
-    format: usize,
     trigger: u8,
     /// Where in the word that byte is.
     offset: usize,
+}
+
+#[derive(Clone, Debug)]
+struct Word {
+    word: &'static str,
+    /// The place of the format that it opens; a fence opens none.
+    format: Option<usize>,
+    /// Whether it has to begin a line.
+    is_line: bool,
 }
 
 /// Something may begin here.
@@ -74,54 +119,76 @@ impl Openers {
     pub(super) fn new<'f>(formats: impl Iterator<Item = &'f dyn Format>) -> Self {
         let mut openers = Self {
             markers: Vec::new(),
-            lines: Vec::new(),
+            words: vec![Vec::new(); 256],
             triggers: vec![b'\n'],
-            seconds: Bytes::NONE,
-            befores: Bytes::NONE,
-            is_single: false,
-            firsts: Bytes::NONE,
+            heads: Heads::new(),
+            tails: Heads::new(),
+            befores: Vec::new(),
+            longest: 0,
         };
+        for word in FENCES {
+            openers.add(Word { word, format: None, is_line: true });
+        }
         for (format, found) in formats.enumerate() {
             for opener in found.openers() {
-                openers.firsts.add(opener.word().bytes().next());
-                match *opener {
-                    Opener::Line(word) => openers.lines.push((word, format)),
-                    Opener::Marker(word) => openers.mark(word, format),
+                let (word, is_line) = (opener.word(), matches!(opener, Opener::Line(_)));
+                openers.add(Word { word, format: Some(format), is_line });
+                if !is_line {
+                    openers.mark(word);
                 }
             }
         }
         openers
     }
 
-    fn mark(&mut self, word: &'static str, format: usize) {
-        let rare = RARE.into_iter().find(|rare| word.as_bytes().contains(rare));
-        let Some(trigger) = rare.or_else(|| word.bytes().next()) else { return };
-        let offset = word.bytes().position(|byte| byte == trigger).unwrap_or(0);
+    fn add(&mut self, word: Word) {
+        let Some(first) = word.word.bytes().next() else { return };
+        self.longest = self.longest.max(word.word.len());
+        self.heads.add(word.word.as_bytes());
+        if let Some(words) = self.words.get_mut(usize::from(first)) {
+            words.push(word);
+            // What was added first stays first of those as long.
+            words.sort_by_key(|word| usize::MAX - word.word.len());
+        }
+    }
+
+    fn mark(&mut self, word: &'static str) {
+        let bytes = word.as_bytes();
+        let rare = RARE.into_iter().find(|rare| bytes.contains(rare));
+        let Some(trigger) = rare.or_else(|| bytes.first().copied()) else { return };
+        let offset = bytes.iter().position(|byte| *byte == trigger).unwrap_or(0);
         if !self.triggers.contains(&trigger) {
             self.triggers.push(trigger);
         }
-        let second = word.as_bytes().get(offset + 1).copied();
-        if second.is_none() {
-            self.befores.add(offset.checked_sub(1).and_then(|at| word.as_bytes().get(at).copied()));
-            self.is_single |= offset == 0;
+        match offset.checked_sub(1).and_then(|before| bytes.get(before)) {
+            // Nearly anything may follow a byte that a word ends with.
+            Some(before) if offset + 1 == bytes.len() => self.befores.push(*before),
+            _ => self.tails.add(bytes.get(offset..).unwrap_or_default()),
         }
-        self.seconds.add(second);
-        self.markers.push(Marker { word, format, trigger, offset });
+        self.markers.push(Marker { word, trigger, offset });
     }
 
     /// The first place from `from` on; `is_line` if nothing but blanks is before that on its line.
     pub(super) fn next(&self, text: &str, from: usize, is_line: bool) -> Option<Hit> {
-        if is_line && let Some(hit) = self.on_line(text, from) {
-            return Some(hit);
-        }
+        let bytes = text.as_bytes();
         let mut at = from;
-        loop {
-            at += self.trigger(text.as_bytes().get(at..)?)?;
-            let byte = *text.as_bytes().get(at)?;
-            let hit = match byte {
-                b'\n' => self.on_line(text, at + 1),
-                _ => self.marker(text, at, byte, from),
+        if is_line {
+            at = match self.on_line(bytes, from) {
+                Ok(hit) => return Some(hit),
+                Err(at) => at,
             };
+        }
+        loop {
+            at += self.trigger(bytes.get(at..)?)?;
+            let byte = *bytes.get(at)?;
+            if byte == b'\n' {
+                at = match self.on_line(bytes, at + 1) {
+                    Ok(hit) => return Some(hit),
+                    Err(at) => at,
+                };
+                continue;
+            }
+            let hit = self.marker(bytes, at, byte, from);
             if hit.is_some() {
                 return hit;
             }
@@ -138,88 +205,81 @@ impl Openers {
         }
     }
 
-    fn marker(&self, text: &str, at: usize, byte: u8, from: usize) -> Option<Hit> {
-        let byte_at = |at: Option<usize>| text.as_bytes().get(at?);
-        let may_be = self.is_single
-            || self.seconds.has(byte_at(at.checked_add(1)))
-            || self.befores.has(byte_at(at.checked_sub(1)));
-        if !may_be {
+    fn marker(&self, bytes: &[u8], at: usize, byte: u8, from: usize) -> Option<Hit> {
+        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+        let is_behind = before.is_some_and(|before| self.befores.contains(before));
+        if !is_behind && !self.tails.allow(bytes.get(at..)?) {
             return None;
         }
-        let starts =
-            self.markers.iter().filter(|marker| marker.trigger == byte).filter_map(|marker| {
-                let start = at.checked_sub(marker.offset).filter(|start| *start >= from)?;
-                text.get(start..)?.starts_with(marker.word).then_some(start)
-            });
+        let of_byte = self.markers.iter().filter(|marker| marker.trigger == byte);
+        let starts = of_byte.filter_map(|marker| {
+            let start = at.checked_sub(marker.offset).filter(|start| *start >= from)?;
+            begins(bytes.get(start..)?, marker.word, marker.offset).then_some(start)
+        });
         Some(Hit { at: starts.min()?, begins_line: false })
     }
 
-    fn on_line(&self, text: &str, start: usize) -> Option<Hit> {
-        let line = text.get(start..)?;
-        let blanks = line.bytes().take(INDENT).take_while(|byte| b" \t".contains(byte)).count();
-        let line = line.get(blanks..)?;
-        let first = line.as_bytes().first();
-        if !self.firsts.has(first) && !matches!(first, Some(b'`' | b'~')) {
-            return None;
+    /// What begins the line at `start`, or the first below it that has something on it; or else where
+    /// to look on.
+    fn on_line(&self, bytes: &[u8], start: usize) -> Result<Hit, usize> {
+        let (mut line, mut at) = (start, start);
+        loop {
+            match bytes.get(at) {
+                Some(b'\n') => line = at + 1,
+                Some(b' ' | b'\t') if at < line + INDENT => {}
+                _ => break,
+            }
+            at += 1;
         }
-        let is = |word: &str| line.starts_with(word);
-        let hit = Hit { at: start + blanks, begins_line: true };
-        self.words().any(is).then_some(hit)
+        let rest = bytes.get(at..).unwrap_or_default();
+        let is_begun =
+            self.heads.allow(rest) && self.of(rest).iter().any(|word| begins(rest, word.word, 0));
+        if is_begun { Ok(Hit { at, begins_line: true }) } else { Err(at) }
     }
 
-    /// All that may begin a line.
-    fn words(&self) -> impl Iterator<Item = &'static str> {
-        let lines = self.lines.iter().map(|(word, _)| *word);
-        lines.chain(FENCES).chain(self.markers.iter().map(|marker| marker.word))
+    /// The words that begin as `bytes` do.
+    fn of(&self, bytes: &[u8]) -> &[Word] {
+        let first = bytes.first().and_then(|first| self.words.get(usize::from(*first)));
+        first.map_or(&[], Vec::as_slice)
     }
 
     /// The formats that may begin at a place, those with the longest opener first.
-    pub(super) fn formats(&self, text: &str, hit: Hit) -> vec::IntoIter<usize> {
-        let rest = text.get(hit.at..).unwrap_or_default();
-        if !self.firsts.has(rest.as_bytes().first()) {
-            return Vec::new().into_iter();
-        }
-        let markers = self.markers.iter().map(|marker| (marker.word, marker.format));
-        let lines = self.lines.iter().copied().filter(|_| hit.begins_line);
-        let first = rest.as_bytes().first();
-        // The first byte tells nearly all of them apart.
-        let all = markers
-            .chain(lines)
-            .filter(|(word, _)| word.as_bytes().first() == first && rest.starts_with(word));
-        let mut found: Vec<_> =
-            all.map(|(word, format)| (usize::MAX - word.len(), format)).collect();
-        found.sort_unstable();
-        found.dedup_by_key(|(_, format)| *format);
-        found.into_iter().map(|(_, format)| format).collect::<Vec<_>>().into_iter()
+    pub(super) fn formats(&self, text: &str, hit: Hit) -> impl Iterator<Item = usize> {
+        let rest = text.as_bytes().get(hit.at..).unwrap_or_default();
+        let words = if self.heads.allow(rest) { self.of(rest) } else { &[] };
+        let words = words.iter().filter(move |word| hit.begins_line || !word.is_line);
+        words.filter(|word| begins(rest, word.word, 0)).filter_map(|word| word.format)
+    }
+
+    /// Whether more of the text may turn `rest` into an opener, which it is none of yet.
+    pub(super) fn may_begin(&self, rest: &str, is_line: bool) -> bool {
+        rest.is_empty() || self.is_begun(rest.as_bytes(), is_line)
+    }
+
+    fn is_begun(&self, rest: &[u8], is_line: bool) -> bool {
+        let words = self.of(rest).iter().filter(|word| is_line || !word.is_line);
+        let mut words = words.map(|word| word.word.as_bytes());
+        words.any(|word| word.len() > rest.len() && word.starts_with(rest))
     }
 
     /// From where on a text that goes on may turn out to hold an opener; its length if nowhere.
     pub(super) fn held(&self, text: &str, from: usize, is_line: bool) -> usize {
-        let longest = from.max(text.len().saturating_sub(LONGEST));
-        let tail =
-            (longest..text.len()).find(|at| text.is_char_boundary(*at)).unwrap_or(text.len());
-        let starts = || (tail..text.len()).filter(|at| text.is_char_boundary(*at));
+        let bytes = text.as_bytes();
+        let window = |length: usize| from.max(bytes.len().saturating_sub(length));
         let is_begun = |at: &usize| {
-            let rest = text.get(*at..).unwrap_or_default();
-            self.markers.iter().any(|marker| marker.word.starts_with(rest))
+            let rest = bytes.get(*at..).unwrap_or_default();
+            self.heads.allow(rest) && self.is_begun(rest, false)
         };
-        let marker = starts().find(is_begun).unwrap_or(text.len());
-        let breaks = text.as_bytes().get(tail..).and_then(|bytes| memrchr(b'\n', bytes));
-        let line = match breaks {
+        let marker = (window(self.longest)..bytes.len()).find(is_begun).unwrap_or(bytes.len());
+        let tail = window(self.longest + INDENT);
+        let line = match bytes.get(tail..).and_then(|tail| memrchr(b'\n', tail)) {
             Some(at) => Some(tail + at),
-            None if is_line && tail == from => Some(from),
-            None => None,
+            None => (is_line && tail == from).then_some(from),
         };
         let begins = |at: &usize| {
-            let rest = text.get(*at..).unwrap_or_default().trim_start();
-            rest.is_empty() || self.words().any(|word| word.starts_with(rest))
+            let rest = bytes.get(*at..).unwrap_or_default().trim_ascii_start();
+            rest.is_empty() || self.is_begun(rest, true)
         };
-        line.filter(begins).unwrap_or(text.len()).min(marker)
+        line.filter(begins).unwrap_or(bytes.len()).min(marker)
     }
-}
-
-/// The lines of a text from `from` on, each with its line break.
-pub(super) fn line_starts(text: &str, from: usize) -> impl Iterator<Item = usize> {
-    let bytes = text.as_bytes().get(from..).unwrap_or_default();
-    iter::once(from).chain(memchr_iter(b'\n', bytes).map(move |at| from + at + 1))
 }

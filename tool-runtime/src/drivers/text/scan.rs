@@ -1,8 +1,9 @@
 //! The one pass over a text.
 
+use super::channel::Channel;
 use super::fence::Fence;
-use super::last::{self, Last};
-use super::openers::{Hit, line_starts};
+use super::last::{self, Last, Row};
+use super::openers::Hit;
 use super::quotes::Quotes;
 use super::shown::Shown;
 use super::{Extracted, Formats, Found, Miss, Offered, Rest};
@@ -10,6 +11,8 @@ use crate::message::ToolCall;
 
 /// How often a look at much of the text may come to nothing.
 const MOST_MISSES: usize = 32;
+/// How many bytes may be looked at to the end of the text, each time they are, for less than all of them.
+const MOST_VAIN: usize = 1 << 20;
 /// A place that was looked at in vain is looked at again when the text behind it has grown by this part.
 const GROWTH: usize = 16;
 
@@ -19,22 +22,23 @@ enum Mode {
     Text,
     /// What is fenced holds no calls.
     Fence(Fence),
-    Channel {
-        is_shown: bool,
-        closers: &'static [&'static str],
-        stops: &'static [&'static str],
-    },
+    Channel(Channel),
 }
 
 /// How far a text was read.
 #[derive(Clone, Debug)]
 pub(super) struct Scan {
     at: usize,
+    /// What is before that and behind this is text, to be shown.
+    kept: usize,
     /// Whether nothing but blanks is before that on its line.
     begins_line: bool,
     mode: Mode,
     quotes: Quotes,
     misses: usize,
+    vain: usize,
+    /// The calls that begin at `at`, which are some if the text ends with them.
+    row: Option<Row>,
     /// How long the text has to be for `at` to be looked at again.
     look_at: usize,
     has_thought: bool,
@@ -47,10 +51,13 @@ impl Scan {
     pub(super) fn new() -> Self {
         Self {
             at: 0,
+            kept: 0,
             begins_line: true,
             mode: Mode::Text,
             quotes: Quotes::default(),
             misses: 0,
+            vain: 0,
+            row: None,
             look_at: 0,
             has_thought: false,
             shown: Shown::default(),
@@ -71,14 +78,13 @@ impl Scan {
             let goes_on = match self.mode {
                 Mode::Text => self.text(formats, offered, text, is_end),
                 Mode::Fence(fence) => self.fence(fence, text, is_end),
-                Mode::Channel { is_shown, closers, stops } => {
-                    self.channel(text, is_shown, closers, stops, is_end)
-                }
+                Mode::Channel(channel) => self.channel(channel, text, is_end),
             };
             if !goes_on {
                 break;
             }
         }
+        self.show(text);
     }
 
     pub(super) fn finish(self) -> Extracted {
@@ -89,18 +95,27 @@ impl Scan {
         }
     }
 
-    fn show(&mut self, text: &str, end: usize) {
-        self.shown.push(text.get(self.at..end).unwrap_or_default());
+    /// Shows all that was kept.
+    fn show(&mut self, text: &str) {
+        self.shown.push(text.get(self.kept..self.at).unwrap_or_default());
+        self.kept = self.at;
+    }
+
+    /// Up to `end` it is text.
+    fn keep(&mut self, end: usize) {
         self.go(end, self.begins_line && self.at == end);
     }
 
-    fn hide(&mut self, end: usize, begins_line: bool) {
+    /// Up to `end` it is markup.
+    fn hide(&mut self, text: &str, end: usize, begins_line: bool) {
+        self.show(text);
         self.shown.cut();
         self.go(end, begins_line);
+        self.kept = end;
     }
 
     fn go(&mut self, at: usize, begins_line: bool) {
-        (self.at, self.begins_line, self.look_at) = (at, begins_line, 0);
+        (self.at, self.begins_line, self.look_at, self.row) = (at, begins_line, 0, None);
     }
 
     /// Whether to go on.
@@ -108,34 +123,33 @@ impl Scan {
         if !is_end && text.len() < self.look_at {
             return false;
         }
-        let may_begin = self.misses < MOST_MISSES;
-        let hit = formats.openers.next(text, self.at, self.begins_line).filter(|_| may_begin);
+        let may_begin = self.misses < MOST_MISSES && self.vain < MOST_VAIN;
+        let next = || formats.openers.next(text, self.at, self.begins_line);
+        let hit = may_begin.then(next).flatten();
         let Some(hit) = hit else {
-            let held = !is_end && may_begin;
-            let end = match held {
+            self.keep(match !is_end && may_begin {
                 true => formats.openers.held(text, self.at, self.begins_line),
                 false => text.len(),
-            };
-            if end > self.at {
-                self.show(text, end);
-            }
+            });
             return false;
         };
         if hit.at > self.at {
-            self.show(text, hit.at);
+            self.keep(hit.at);
         }
         self.begins_line = hit.begins_line;
-        match self.found(formats, offered, text, hit, is_end) {
-            Ok(()) => true,
-            Err(Miss::More) if !is_end => {
+        let mut found = self.found(formats, offered, text, hit, false);
+        if found == Err(Miss::More) {
+            if !is_end {
                 self.look_at = text.len() + ((text.len() - hit.at) / GROWTH).max(1);
-                false
+                return false;
             }
-            Err(miss) => {
-                self.misses += usize::from(miss == Miss::Broken);
-                self.pass(text, hit)
+            found = self.found(formats, offered, text, hit, true);
+            if self.at < text.len() {
+                self.vain += text.len() - hit.at;
             }
         }
+        self.misses += usize::from(found == Err(Miss::Broken));
+        found.is_ok() || self.pass(text, hit)
     }
 
     /// What begins here is text.
@@ -144,15 +158,14 @@ impl Scan {
         let fence = Fence::of(rest).filter(|fence| hit.begins_line && fence.is_block());
         let length = match fence {
             Some(fence) => {
-                let line = rest.split('\n').next().unwrap_or_default();
-                if !line.get(fence.len..).unwrap_or_default().contains('`') {
+                if fence.is_opened_by(rest) {
                     self.mode = Mode::Fence(fence);
                 }
                 fence.len
             }
             None => rest.chars().next().map_or(1, char::len_utf8),
         };
-        self.show(text, hit.at + length);
+        self.keep(hit.at + length);
         true
     }
 
@@ -166,7 +179,7 @@ impl Scan {
         is_end: bool,
     ) -> Result<(), Miss> {
         let rest = Rest::new(text.get(hit.at..).unwrap_or_default(), is_end);
-        let is_quoted = self.quotes.hold(text, hit.at);
+        let is_quoted = !hit.begins_line && self.quotes.hold(text, hit.at);
         let mut miss = Miss::Text;
         if !is_quoted {
             for format in formats.openers.formats(text, hit) {
@@ -182,14 +195,15 @@ impl Scan {
             }
         }
         if hit.begins_line && !is_quoted {
-            match last::read(formats, offered, text, hit.at, is_end) {
+            let row = self.row.get_or_insert_with(|| Row::new(hit.at));
+            match row.read(formats, offered, text, is_end) {
                 Ok(Last::Calls { calls, end }) => {
                     self.calls.extend(calls);
-                    self.hide(end, false);
+                    self.hide(text, end, false);
                     return Ok(());
                 }
                 Ok(Last::Text { end }) => {
-                    self.show(text, end);
+                    self.keep(end);
                     return Ok(());
                 }
                 Err(Miss::More) if !is_end => return Err(Miss::More),
@@ -214,15 +228,15 @@ impl Scan {
                     at => at,
                 };
                 self.calls.extend(calls);
-                self.hide(end, false);
+                self.hide(text, end, false);
             }
             Found::Channel { end, is_shown, closers, stops } => {
                 self.has_thought |= !is_shown;
                 if !is_shown && !self.reasoning.is_empty() {
                     self.reasoning.push('\n');
                 }
-                self.hide(begin + end, true);
-                self.mode = Mode::Channel { is_shown, closers, stops };
+                self.hide(text, begin + end, true);
+                self.mode = Mode::Channel(Channel { is_shown, closers, stops });
             }
             Found::Thought { end, opener } => {
                 let before = text.get(..begin).unwrap_or_default();
@@ -233,68 +247,35 @@ impl Scan {
                 }
                 self.has_thought = true;
                 self.reasoning.push_str(before);
-                self.shown = Shown::default();
+                (self.shown, self.kept) = (Shown::default(), begin);
                 self.calls.clear();
-                self.hide(begin + end, true);
+                self.hide(text, begin + end, true);
             }
         }
         Ok(())
     }
 
     fn fence(&mut self, fence: Fence, text: &str, is_end: bool) -> bool {
-        for start in line_starts(text, self.at).skip(1) {
-            let rest = text.get(start..).unwrap_or_default();
-            let line = rest.split('\n').next().unwrap_or_default();
-            let is_whole = is_end || line.len() < rest.len();
-            if is_whole && fence.is_closed_by(line) {
-                self.mode = Mode::Text;
-                self.show(text, start + line.len());
-                return true;
-            }
-            if !is_whole && fence.may_be_closed_by(line) {
-                self.show(text, start - 1);
-                return false;
-            }
+        let (end, is_closed) = fence.part(text, self.at, is_end);
+        if is_closed {
+            self.mode = Mode::Text;
         }
-        self.show(text, text.len());
-        false
+        self.keep(end);
+        is_closed
     }
 
-    fn channel(
-        &mut self,
-        text: &str,
-        is_shown: bool,
-        closers: &'static [&'static str],
-        stops: &'static [&'static str],
-        is_end: bool,
-    ) -> bool {
+    fn channel(&mut self, channel: Channel, text: &str, is_end: bool) -> bool {
         let rest = text.get(self.at..).unwrap_or_default();
-        let words = || closers.iter().chain(stops);
-        // One look at each place, however many words there are.
-        let end = rest.char_indices().map(|(at, _)| at).find(|at| {
-            let here = rest.get(*at..).unwrap_or_default();
-            words().any(|word| here.starts_with(word))
-        });
-        let held = || {
-            let longest = words().map(|word| word.len()).max().unwrap_or(0);
-            let mut places = rest.len().saturating_sub(longest)..rest.len();
-            let is_begun = |tail: &str| words().any(|word| word.starts_with(tail));
-            places.find(|at| rest.get(*at..).is_some_and(is_begun)).unwrap_or(rest.len())
-        };
-        let length = end.unwrap_or_else(|| if is_end { rest.len() } else { held() });
-        let said = rest.get(..length).unwrap_or_default();
-        if is_shown {
-            self.shown.push(said);
-        } else {
-            self.reasoning.push_str(said);
-        }
+        let (length, closer) = channel.part(rest, is_end);
         self.go(self.at + length, false);
-        if end.is_some() {
-            let rest = text.get(self.at..).unwrap_or_default();
-            let closer = closers.iter().find(|closer| rest.starts_with(**closer));
-            self.mode = Mode::Text;
-            self.hide(self.at + closer.map_or(0, |closer| closer.len()), true);
+        if !channel.is_shown {
+            self.reasoning.push_str(rest.get(..length).unwrap_or_default());
+            self.kept = self.at;
         }
-        end.is_some()
+        if let Some(closer) = closer {
+            self.mode = Mode::Text;
+            self.hide(text, self.at + closer, true);
+        }
+        closer.is_some()
     }
 }

@@ -45,6 +45,7 @@ impl<B: Build> Parser<'_, '_, B> {
         }
         let run = self.source.rest_bytes(at).iter().take(4).take_while(|&&b| b == quote).count();
         match run {
+            3 if !is_key && self.ends_with_one(at + 3) => Some((3, 1)),
             3 => Some((3, 3)),
             2 => {
                 let start = at + 2;
@@ -73,6 +74,19 @@ impl<B: Build> Parser<'_, '_, B> {
             }
             _ => None,
         }
+    }
+
+    /// Whether the first quote behind `start` ends what three began: there are no three, and a key that
+    /// the schema knows follows.
+    fn ends_with_one(&mut self, start: usize) -> bool {
+        let (one, three) =
+            (self.source.slice(start - 1..start), self.source.slice(start - 3..start));
+        let rest = self.source.rest(start);
+        let end = rest.find(one).filter(|_| !rest.contains(three));
+        end.is_some_and(|at| {
+            self.source.before(start + at) != Some('\\')
+                && self.value_fits(start + at + 1) == Fit::Known
+        })
     }
 
     /// A string behind `run` quotes and before `ends` of them.

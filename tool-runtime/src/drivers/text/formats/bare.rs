@@ -25,35 +25,23 @@ impl Format for Bare {
 
     fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
         let mut cursor = Cursor::new(rest);
-        let mut calls = Vec::new();
-        let mut end = 0;
-        while cursor.rest().starts_with(['{', '[']) {
-            let rest = cursor.rest();
-            if !may_be_call(rest, offered, Strictness::Bare) {
-                break;
-            }
-            let length = match closed(rest, 0) {
-                Some(length) => length,
-                None if cursor.is_end => rest.len(),
-                None => return Err(Miss::More),
-            };
-            let body = rest.get(..length).unwrap_or_default();
-            let Some(more) = calls_of(body, offered, Strictness::Bare) else {
-                if calls.is_empty() {
-                    return Err(Miss::Broken);
-                }
-                break;
-            };
-            calls.extend(more);
-            cursor.skip(length);
-            // More closers than openers: what they close is whole all the same.
-            cursor.take_behind(&["}"])?;
-            end = cursor.at;
-            cursor.take_all(&[",", ";"])?;
-            if cursor.is_done()? {
-                break;
-            }
+        if !may_be_call(rest.text, offered, Strictness::Bare) {
+            return Err(Miss::Text);
         }
-        if calls.is_empty() { Err(Miss::Text) } else { Ok(Found::Calls { calls, end }) }
+        let length = match closed(rest.text, 0) {
+            Some(length) => length,
+            None if rest.is_end => rest.text.len(),
+            None => return Err(Miss::More),
+        };
+        let body = rest.text.get(..length).unwrap_or_default();
+        let calls = calls_of(body, offered, Strictness::Bare).ok_or(Miss::Broken)?;
+        cursor.skip(length);
+        // More closers than openers: what they close is whole all the same.
+        cursor.take_behind(&["}"])?;
+        let end = cursor.at;
+        // What joins it to the next one.
+        cursor.take_all(&[",", ";"])?;
+        let is_joined = !cursor.is_done()? && cursor.rest().starts_with(['{', '[']);
+        Ok(Found::Calls { calls, end: if is_joined { cursor.at } else { end } })
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! Source: ollama `harmony/harmonyparser_test.go`, ggml-org/llama.cpp#15181, sglang `gpt_oss_detector.py`.
 
-use super::super::grammar::{Cursor, closed};
+use super::super::grammar::{Cursor, before, closed, up_to};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 
 /// The longest header, in bytes.
@@ -30,11 +30,11 @@ impl Format for Harmony {
     }
 
     fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let Some((header, _)) = rest.text.split_once(MESSAGE) else {
-            let may_come = !rest.is_end && rest.text.len() < LONGEST;
+        let Some(header) = before(rest.text, MESSAGE, LONGEST) else {
+            let may_come = !rest.is_end && rest.text.len() < LONGEST + MESSAGE.len();
             return Err(if may_come { Miss::More } else { Miss::Text });
         };
-        if header.len() > LONGEST || header.contains('\n') {
+        if header.contains('\n') {
             return Err(Miss::Text);
         }
         let end = header.len() + MESSAGE.len();
@@ -46,9 +46,7 @@ impl Format for Harmony {
             let body = cursor.rest();
             let length = match closed(body, 0).filter(|_| body.starts_with(['{', '['])) {
                 Some(length) => length,
-                None if rest.is_end => {
-                    ENDS.iter().filter_map(|end| body.find(end)).min().unwrap_or(body.len())
-                }
+                None if rest.is_end => up_to(body, ENDS).len(),
                 None => return Err(Miss::More),
             };
             let arguments = match body.get(..length).unwrap_or_default() {

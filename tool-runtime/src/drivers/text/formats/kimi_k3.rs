@@ -4,7 +4,7 @@
 //!
 //! Source: sglang `kimik3_format.py`, `kimik3_detector.py`.
 
-use super::super::grammar::{Cursor, Typed};
+use super::super::grammar::{Cursor, Typed, before};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 use crate::message::ToolCall;
 
@@ -74,13 +74,13 @@ fn open<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
         return Ok(None);
     }
     let rest = cursor.rest();
-    match rest.find(SEP).filter(|at| *at < LONGEST) {
-        Some(at) => {
-            cursor.skip(at + SEP.len());
-            Ok(rest.get(..at))
+    match before(rest, SEP, LONGEST) {
+        Some(head) => {
+            cursor.skip(head.len() + SEP.len());
+            Ok(Some(head))
         }
         // Also where no more will come: it was cut off.
-        None if rest.len() < LONGEST => Err(Miss::More),
+        None if rest.len() < LONGEST + SEP.len() => Err(Miss::More),
         None => Ok(None),
     }
 }

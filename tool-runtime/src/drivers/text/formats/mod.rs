@@ -3,6 +3,7 @@
 
 mod anthropic;
 mod bare;
+mod command;
 mod deepseek;
 mod dsml;
 mod functools;
@@ -11,6 +12,7 @@ mod gigachat;
 mod glm;
 mod harmony;
 mod hermes;
+mod inkling;
 mod kimi_k2;
 mod kimi_k3;
 mod lfm2;
@@ -59,8 +61,10 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(gemma::FUNCTION_GEMMA),
         Arc::new(anthropic::ANTHROPIC),
         Arc::new(nemotron::NEMOTRON),
+        Arc::new(command::COMMAND),
         Arc::new(step3::STEP3),
         Arc::new(gigachat::GIGACHAT),
+        Arc::new(inkling::Inkling),
         Arc::new(think::THINK),
         Arc::new(think::MISTRAL),
         Arc::new(think::GEMMA),

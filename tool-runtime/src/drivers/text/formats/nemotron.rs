@@ -1,13 +1,9 @@
-//! `<TOOLCALL>[{"name": NAME, "arguments": OBJECT}]</TOOLCALL>`: Nemotron. Beside it Command's action, whose
-//! keys are `tool_name` and `parameters`.
+//! `<TOOLCALL>[{"name": NAME, "arguments": OBJECT}]</TOOLCALL>`, at times without the brackets: Nemotron.
 //!
-//! Source: the parser plugin that Nemotron brings for vllm; transformers' tests of Cohere's chat template.
+//! Source: vllm `nemotron_json_tool_parser.py`, the parser plugin that the model brings.
 
 use super::super::Opener;
 use super::super::grammar::Json;
 
-pub(super) const NEMOTRON: Json = Json {
-    name: "nemotron",
-    openers: &[Opener::Marker("<TOOLCALL>"), Opener::Marker("<|START_ACTION|>")],
-    ends: &["</TOOLCALL>", "<|END_ACTION|>"],
-};
+pub(super) const NEMOTRON: Json =
+    Json { name: "nemotron", openers: &[Opener::Marker("<TOOLCALL>")], ends: &["</TOOLCALL>"] };

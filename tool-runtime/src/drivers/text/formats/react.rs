@@ -5,7 +5,7 @@
 //!
 //! Source: run-llama/llama_index#12865, dynamiq-ai/dynamiq#506, langchain-ai/langchain#9535.
 
-use super::super::grammar::{Cursor, Strictness, Typed, calls_of, closed};
+use super::super::grammar::{Cursor, Strictness, Typed, calls_of, closed, first_of};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
@@ -150,6 +150,7 @@ fn only_argument(tool: &ToolDefinition) -> Option<&str> {
 }
 
 fn up_to_label(text: &str) -> &str {
-    let starts = MADE_UP.iter().filter_map(|label| text.find(&format!("\n{label}")));
-    text.get(..starts.min().unwrap_or(text.len())).unwrap_or(text)
+    let labels: Vec<_> = MADE_UP.iter().map(|label| format!("\n{label}")).collect();
+    let first = first_of(text, labels.iter().map(String::as_str));
+    first.and_then(|first| text.get(..first.start)).unwrap_or(text)
 }

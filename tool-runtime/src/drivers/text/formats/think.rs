@@ -1,7 +1,7 @@
 //! What a model thinks: `<think>` … `</think>` (Qwen 3, DeepSeek R1, GLM, MiniMax, Kimi), of which the first
-//! may be in the prompt; `[THINK]` … `[/THINK]` (Magistral); `<|channel>thought` … `<channel|>` (Gemma 4).
+//! may be in the prompt; `<seed:think>` (Seed-OSS); `[THINK]` … `[/THINK]` (Magistral); `<|channel>thought` … `<channel|>` (Gemma 4).
 //!
-//! Source: PrimeIntellect-ai/renderers#80, unslothai/unsloth#5704, ollama `model/parsers/gemma4_test.go`.
+//! Source: PrimeIntellect-ai/renderers#80, vllm `seed_oss_tool_parser.py`, unslothai/unsloth#5704, ollama `model/parsers/gemma4_test.go`.
 
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 
@@ -18,9 +18,10 @@ pub(super) const THINK: Think = Think {
     openers: &[
         Opener::Line("<think>"),
         Opener::Line("<thinking>"),
+        Opener::Line("<seed:think>"),
         Opener::Line("<|START_THINKING|>"),
     ],
-    closers: &["</think>", "</thinking>", "<|END_THINKING|>"],
+    closers: &["</think>", "</thinking>", "</seed:think>", "<|END_THINKING|>"],
 };
 
 pub(super) const MISTRAL: Think =
@@ -56,8 +57,9 @@ pub(super) struct End;
 pub(super) const END: End = End;
 
 /// Each with what should have begun it.
-const PAIRS: [(&str, &str); 3] = [
+const PAIRS: [(&str, &str); 4] = [
     ("</think>", "<think>"),
+    ("</seed:think>", "<seed:think>"),
     ("[/THINK]", "[THINK]"),
     ("<|close|>think<|sep|>", "<|open|>think<|sep|>"),
 ];
@@ -70,6 +72,7 @@ impl Format for End {
     fn openers(&self) -> &[Opener] {
         &[
             Opener::Marker("</think>"),
+            Opener::Marker("</seed:think>"),
             Opener::Marker("[/THINK]"),
             Opener::Marker("<|close|>think<|sep|>"),
         ]

@@ -1,6 +1,6 @@
 //! Where a value ends, by its brackets and quotes alone.
 
-use memchr::memchr2;
+use memchr::{memchr2, memmem};
 
 /// The end of the value that begins at `at` with a bracket or a quote; none where the text ends before.
 pub(in crate::drivers::text) fn closed(text: &str, at: usize) -> Option<usize> {
@@ -40,19 +40,17 @@ pub(in crate::drivers::text) fn closed(text: &str, at: usize) -> Option<usize> {
 
 /// The end of the string whose quote is at `at`.
 fn string_end(text: &str, at: usize) -> Option<usize> {
-    let quote = text.as_bytes().get(at)?;
-    for triple in ["\"\"\"", "'''"] {
-        let inner = text.get(at..)?.strip_prefix(triple);
-        if let Some(end) =
-            inner.and_then(|inner| memchr::memmem::find(inner.as_bytes(), triple.as_bytes()))
-        {
-            return Some(at + end + 6);
-        }
+    let bytes = text.as_bytes();
+    let quote = bytes.get(at)?;
+    let triple = [*quote; 3];
+    let inner = bytes.get(at..)?.strip_prefix(&triple);
+    if let Some(end) = inner.and_then(|inner| memmem::find(inner, &triple)) {
+        return Some(at + end + 6);
     }
     let mut at = at + 1;
     loop {
-        at += memchr2(*quote, b'\\', text.as_bytes().get(at..)?)?;
-        if text.as_bytes().get(at) == Some(quote) {
+        at += memchr2(*quote, b'\\', bytes.get(at..)?)?;
+        if bytes.get(at) == Some(quote) {
             return Some(at + 1);
         }
         at += 2;

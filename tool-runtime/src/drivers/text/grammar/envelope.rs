@@ -4,7 +4,7 @@ use serde::de::IgnoredAny;
 
 use super::super::Offered;
 use super::closed;
-use super::members::Members;
+use super::members::{Members, Walk};
 use crate::json::parse_as;
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
@@ -39,7 +39,7 @@ pub(in crate::drivers::text) fn calls_of(
     (!calls.is_empty()).then_some(calls)
 }
 
-/// Whether the object or list that `text` begins with may still be a call: told by its first member.
+/// Whether the object or list that `text` begins with may still be a call: told by its first members.
 pub(in crate::drivers::text) fn may_be_call(
     text: &str,
     offered: &Offered<'_>,
@@ -49,14 +49,22 @@ pub(in crate::drivers::text) fn may_be_call(
     if !text.starts_with('{') {
         return text.is_empty();
     }
-    let members = Members::first_of(text);
-    let Some((key, value)) = members.first() else { return true };
-    match key {
-        // A function may be an object.
-        _ if NAMES.contains(&key) && is_text(value) => may_be_name(value, offered),
-        _ if strictness == Strictness::Marked || LISTS.contains(&key) => true,
-        _ => NAMES.contains(&key) || ARGUMENTS.contains(&key) || BESIDE.contains(&key),
+    let mut walk = Walk::new(text);
+    while let Some(key) = walk.key() {
+        if NAMES.contains(&key) {
+            let value = text.get(walk.value()).unwrap_or_default();
+            // A function may be an object.
+            return !is_text(value) || may_be_name(value, offered);
+        }
+        if strictness == Strictness::Marked || LISTS.contains(&key) || ARGUMENTS.contains(&key) {
+            return true;
+        }
+        if !BESIDE.contains(&key) {
+            return false;
+        }
+        walk.value();
     }
+    true
 }
 
 fn is_text(value: &str) -> bool {
@@ -149,8 +157,19 @@ fn arguments(
     }
     let rest = members.text.get(start..)?.trim_end();
     let inner = rest.strip_suffix('}').unwrap_or(rest);
-    let read = [exact, inner, rest].map(|text| (text, parse_as(text, tool.parameters.as_value())));
-    let whole = read.iter().find(|(_, read)| read.as_ref().is_ok_and(|read| !read.truncated));
-    let found = whole.or_else(|| read.iter().rev().find(|(_, read)| read.is_ok()));
-    Some(found.map_or(exact, |(text, _)| text).to_owned())
+    if inner == exact {
+        return Some(exact.to_owned());
+    }
+    let schema = &tool.parameters;
+    // Where quotes don't match it may end too early: what is whole is more like it, and what the tool takes. Of
+    // what was cut off the longest is.
+    let faults = |text: &&str| {
+        let Ok(read) = parse_as(text, schema.as_value()) else { return (2, 0, 0) };
+        let mismatches = schema.check(&read.value).len();
+        match read.truncated {
+            true => (1, mismatches, usize::MAX - text.len()),
+            false => (0, mismatches, 0),
+        }
+    };
+    Some([exact, inner, rest].into_iter().min_by_key(faults).unwrap_or(exact).to_owned())
 }

@@ -1,7 +1,7 @@
 //! A marker, and JSON behind it.
 
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
-use super::{Cursor, Strictness, calls_of, closed, may_be_call};
+use super::{Cursor, Strictness, calls_of, closed, may_be_call, up_to};
 
 /// A format whose calls are objects, or lists of them, behind an opener.
 #[derive(Debug)]
@@ -87,10 +87,4 @@ pub(in crate::drivers::text) fn read_json(
         return Err(Miss::Text);
     }
     Ok(Found::Calls { calls, end })
-}
-
-/// What stands before the first of `ends`.
-pub(in crate::drivers::text) fn up_to<'t>(text: &'t str, ends: &[&str]) -> &'t str {
-    let first = ends.iter().filter_map(|end| text.find(end)).min();
-    text.get(..first.unwrap_or(text.len())).unwrap_or(text)
 }

@@ -18,25 +18,13 @@ pub(in crate::drivers) struct Members<'t> {
 impl<'t> Members<'t> {
     /// Of the object that `text` begins with.
     pub(in crate::drivers) fn of(text: &'t str) -> Self {
-        let mut members = Self { text, found: Vec::new(), is_whole: false };
-        members.is_whole = members.read(MOST).unwrap_or(false);
-        members
-    }
-
-    /// The first member alone.
-    pub(super) fn first_of(text: &'t str) -> Self {
-        let mut members = Self { text, found: Vec::new(), is_whole: false };
-        members.read(1);
-        members
+        let mut walk = Walk::new(text);
+        let found = (0..MOST).map_while(|_| walk.key().map(|key| (key, walk.value()))).collect();
+        Self { text, found, is_whole: walk.is_whole }
     }
 
     pub(in crate::drivers) fn keys(&self) -> impl Iterator<Item = &'t str> {
         self.found.iter().map(|(key, _)| *key)
-    }
-
-    pub(super) fn first(&self) -> Option<(&'t str, &'t str)> {
-        let (key, place) = self.found.first()?;
-        Some((key, self.text.get(place.clone())?))
     }
 
     /// Where the value of the first member that is called so stands.
@@ -48,36 +36,58 @@ impl<'t> Members<'t> {
     pub(in crate::drivers) fn get(&self, names: &[&str]) -> Option<&'t str> {
         self.text.get(self.place(names)?)
     }
+}
 
-    fn read(&mut self, most: usize) -> Option<bool> {
-        let text = self.text;
-        let next =
-            |at: usize| -> Option<usize> { Some(text.len() - text.get(at..)?.trim_start().len()) };
-        let mut at = 1;
-        while self.found.len() < most {
-            at = next(at)?;
-            match text.as_bytes().get(at)? {
-                b',' => {
-                    at += 1;
-                    continue;
-                }
-                b'}' => return Some(true),
-                _ => {}
-            }
-            let (key, end) = key(text, at)?;
-            at = next(end)?;
-            if text.as_bytes().get(at) != Some(&b':') {
-                return None;
-            }
-            at = next(at + 1)?;
-            let end = match text.as_bytes().get(at)? {
-                b'{' | b'[' | b'(' | b'"' | b'\'' => closed(text, at),
-                _ => text.get(at..)?.find([',', '}', '\n']).map(|end| at + end),
-            };
-            self.found.push((key, at..end.unwrap_or(text.len())));
-            at = end?;
+/// Goes along an object, member by member: first a key, then its value.
+#[derive(Debug)]
+pub(super) struct Walk<'t> {
+    text: &'t str,
+    /// None where nothing more can be made out.
+    at: Option<usize>,
+    /// Whether the object has ended.
+    pub(super) is_whole: bool,
+}
+
+impl<'t> Walk<'t> {
+    /// Along the object that `text` begins with.
+    pub(super) fn new(text: &'t str) -> Self {
+        Self { text, at: Some(1), is_whole: false }
+    }
+
+    fn behind_blanks(&self, at: usize) -> Option<usize> {
+        Some(self.text.len() - self.text.get(at..)?.trim_start().len())
+    }
+
+    pub(super) fn key(&mut self) -> Option<&'t str> {
+        let from = self.at.take()?;
+        let mut at = self.behind_blanks(from)?;
+        while self.text.as_bytes().get(at) == Some(&b',') {
+            at = self.behind_blanks(at + 1)?;
         }
-        None
+        if self.text.as_bytes().get(at) == Some(&b'}') {
+            self.is_whole = true;
+            return None;
+        }
+        let (key, end) = key(self.text, at)?;
+        let colon = self.behind_blanks(end)?;
+        if self.text.as_bytes().get(colon) != Some(&b':') {
+            return None;
+        }
+        self.at = self.behind_blanks(colon + 1).filter(|at| *at < self.text.len());
+        self.at.map(|_| key)
+    }
+
+    /// Where the value of the last key stands: to the end of the text where it has none of its own.
+    pub(super) fn value(&mut self) -> Range<usize> {
+        let Some(at) = self.at.take() else { return self.text.len()..self.text.len() };
+        self.at = match self.text.as_bytes().get(at) {
+            Some(b'{' | b'[' | b'(' | b'"' | b'\'') => closed(self.text, at),
+            _ => {
+                let rest = self.text.get(at..).unwrap_or_default();
+                rest.find([',', '}', '\n']).map(|end| at + end)
+            }
+        };
+        at..self.at.unwrap_or(self.text.len())
     }
 }
 

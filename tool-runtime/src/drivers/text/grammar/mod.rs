@@ -10,6 +10,7 @@ mod named;
 mod python;
 mod tagged;
 mod typed;
+mod words;
 
 pub(in crate::drivers) use self::members::Members;
 pub(super) use self::{
@@ -17,14 +18,15 @@ pub(super) use self::{
     brackets::closed,
     cursor::Cursor,
     envelope::{Strictness, calls_of, may_be_call},
-    json::Json,
+    json::{Json, read_json},
     named::Named,
     python::{Python, python_calls},
     tagged::{Style, Tagged},
+    words::{before, first_of, up_to},
 };
 
 /// What a model writes to say that it is done: no text.
-pub(super) const STOPS: [&str; 10] = [
+pub(super) const STOPS: [&str; 12] = [
     "<|im_end|>",
     "<|eot_id|>",
     "<|eom_id|>",
@@ -34,5 +36,7 @@ pub(super) const STOPS: [&str; 10] = [
     "<turn|>",
     "<｜end▁of▁sentence｜>",
     "<|return|>",
+    "<|END_OF_TURN_TOKEN|>",
+    "<|content_model_end_sampling|>",
     "</s>",
 ];

@@ -1,8 +1,8 @@
 //! A marker, the tool's name, and a JSON object of its arguments behind it.
 
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
-use super::json::{markers, up_to};
-use super::{Cursor, closed};
+use super::json::markers;
+use super::{Cursor, closed, up_to};
 use crate::message::ToolCall;
 
 /// A format whose calls are a name and an object.
@@ -10,7 +10,7 @@ use crate::message::ToolCall;
 pub(in crate::drivers::text) struct Named {
     pub(in crate::drivers::text) name: &'static str,
     pub(in crate::drivers::text) openers: &'static [Opener],
-    /// What begins one call after another, and may be behind the opener too.
+    /// What may stand before the name, behind the opener too. Each call has an opener of its own.
     pub(in crate::drivers::text) begins: &'static [&'static str],
     /// What stands between name and object: an empty one where there need be nothing.
     pub(in crate::drivers::text) between: &'static [&'static str],
@@ -31,23 +31,11 @@ impl Format for Named {
         let mut cursor = Cursor::new(rest);
         cursor.take(&markers(self.openers))?;
         cursor.take_all(self.begins)?;
-        let mut calls = Vec::new();
-        loop {
-            let is_first = calls.is_empty();
-            match self.call(&mut cursor, offered) {
-                Ok(call) => calls.push(call),
-                Err(Miss::Text | Miss::Broken) if !is_first => break,
-                Err(miss) => return Err(miss),
-            }
-            let end = cursor.at;
-            cursor.take_all(self.ends)?;
-            let is_more = !cursor.is_done()? && cursor.take_all(self.begins)?;
-            if !is_more {
-                let end = end.max(cursor.since(end).trim_end().len() + end);
-                return Ok(Found::Calls { calls, end });
-            }
-        }
-        Ok(Found::Calls { calls, end: cursor.at })
+        let call = self.call(&mut cursor, offered)?;
+        let end = cursor.at;
+        cursor.take_all(self.ends)?;
+        let end = end + cursor.since(end).trim_end().len();
+        Ok(Found::Calls { calls: vec![call], end })
     }
 }
 

@@ -1,8 +1,9 @@
 //! Tags for the call and for each argument, with plain text in them.
 
+use std::ops::Range;
+
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
-use super::json::up_to;
-use super::{Cursor, Typed};
+use super::{Cursor, Typed, first_of, up_to};
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
@@ -35,6 +36,14 @@ pub(in crate::drivers::text) struct Tagged {
     pub(in crate::drivers::text) argument_ends: &'static [&'static str],
 }
 
+/// Where the next end tag of an argument is, which is looked for once, whoever asks for it.
+#[derive(Debug)]
+enum Next {
+    Unknown,
+    At(Range<usize>),
+    Nowhere,
+}
+
 impl Format for Tagged {
     fn name(&self) -> &str {
         self.name
@@ -48,11 +57,12 @@ impl Format for Tagged {
         let mut cursor = Cursor::new(rest);
         cursor.take_all(self.around)?;
         let mut calls = Vec::new();
+        let mut next = Next::Unknown;
         loop {
             if cursor.is_done()? || !cursor.take(self.call)? {
                 break;
             }
-            calls.push(self.call(&mut cursor, offered)?);
+            calls.push(self.call(&mut cursor, &mut next, offered)?);
             let end = cursor.at;
             cursor.skip_blanks();
             if cursor.is_done()? || !cursor.take_all(self.around_ends)? && !self.goes_on(&cursor)? {
@@ -90,14 +100,24 @@ impl Tagged {
         Some((name.trim().trim_matches(['"', '\'']), more))
     }
 
-    fn call(&self, cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Miss> {
+    fn call(
+        &self,
+        cursor: &mut Cursor<'_>,
+        next: &mut Next,
+        offered: &Offered<'_>,
+    ) -> Result<ToolCall, Miss> {
         let (name, _) = self.named(cursor.head('>')?).ok_or(Miss::Text)?;
         let tool = offered.find(name).ok_or(Miss::Text)?;
-        let arguments = self.arguments(cursor, tool)?;
+        let arguments = self.arguments(cursor, next, tool)?;
         offered.call(&tool.name, arguments).ok_or(Miss::Broken)
     }
 
-    fn arguments(&self, cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, Miss> {
+    fn arguments(
+        &self,
+        cursor: &mut Cursor<'_>,
+        next: &mut Next,
+        tool: &ToolDefinition,
+    ) -> Result<String, Miss> {
         let mut typed = Typed::new(tool);
         for _ in 0..MOST {
             cursor.skip_blanks();
@@ -124,7 +144,7 @@ impl Tagged {
                 head => head?,
             };
             let (key, more) = self.named(head).ok_or(Miss::Broken)?;
-            let Some(value) = self.value(cursor)? else {
+            let Some(value) = self.value(cursor, next)? else {
                 typed.cut(key, self.plain(cursor.rest()));
                 cursor.skip(cursor.rest().len());
                 return Ok(typed.finish(false));
@@ -140,46 +160,53 @@ impl Tagged {
         Err(Miss::Broken)
     }
 
-    /// The text up to its end tag, and past that: the first one behind which more markup stands. None
-    /// where the text ends before.
-    fn value<'t>(&self, cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
+    /// The text up to its end tag, and past that. None where the text ends before.
+    fn value<'t>(&self, cursor: &mut Cursor<'t>, next: &mut Next) -> Result<Option<&'t str>, Miss> {
+        if let Some(end) = self.end(cursor, next)? {
+            let value = cursor.text.get(cursor.at..end.start).unwrap_or_default();
+            // Where an argument begins on a line of its own, the end tag before it is missing.
+            let begins: Vec<_> = self.argument.iter().map(|begin| format!("\n{begin}")).collect();
+            let missing = first_of(value, begins.iter().map(String::as_str));
+            let missing = missing.map(|begin| begin.start + 1);
+            cursor.at = missing.map_or(end.end, |at| cursor.at + at);
+            return Ok(missing.map_or(Some(value), |at| value.get(..at)));
+        }
+        if !cursor.is_end {
+            return Err(Miss::More);
+        }
+        // The end tag is missing, or the text was cut off.
         let rest = cursor.rest();
-        let mut from = 0;
-        loop {
-            let next = |end: &&str| {
-                let at = rest.get(from..)?.find(end)?;
-                Some((from + at, from + at + end.len()))
-            };
-            let Some((at, behind)) = self.argument_ends.iter().filter_map(next).min() else {
-                break;
-            };
-            let mut after = Cursor { at: cursor.at + behind, ..*cursor };
+        let value = up_to(rest, &[self.argument, self.call_ends].concat());
+        if value.len() == rest.len() {
+            return Ok(None);
+        }
+        cursor.skip(value.len());
+        Ok(Some(value))
+    }
+
+    /// The next end tag of an argument: one behind which more markup stands.
+    fn end(&self, cursor: &Cursor<'_>, next: &mut Next) -> Result<Option<Range<usize>>, Miss> {
+        match next {
+            Next::At(end) if end.start >= cursor.at => return Ok(Some(end.clone())),
+            Next::Nowhere => return Ok(None),
+            _ => {}
+        }
+        let mut after = *cursor;
+        while let Some(end) = first_of(after.rest(), self.argument_ends.iter().copied()) {
+            let end = after.at + end.start..after.at + end.end;
+            after.at = end.end;
             after.skip_blanks();
             let is_end = after.is_done()?
                 || after.take(self.call_ends)?
                 || after.take(self.argument)?
                 || after.take(self.around_ends)?;
             if is_end {
-                let value = rest.get(..at).unwrap_or_default();
-                // Where an argument begins on a line of its own, the end tag before it is missing.
-                let next = |begin: &&str| value.find(&format!("\n{begin}"));
-                let missing = self.argument.iter().filter_map(next).min();
-                cursor.skip(missing.map_or(behind, |at| at + 1));
-                return Ok(Some(missing.map_or(value, |at| value.get(..=at).unwrap_or(value))));
+                *next = Next::At(end.clone());
+                return Ok(Some(end));
             }
-            from = behind;
         }
-        if !cursor.is_end {
-            return Err(Miss::More);
-        }
-        // The end tag is missing, or the text was cut off.
-        let ends = [self.argument, self.call_ends].concat();
-        let value = up_to(rest, &ends);
-        if value.len() == rest.len() {
-            return Ok(None);
-        }
-        cursor.skip(value.len());
-        Ok(Some(value))
+        *next = Next::Nowhere;
+        Ok(None)
     }
 
     /// The text without the line breaks that are markup.

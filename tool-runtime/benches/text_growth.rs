@@ -1,0 +1,104 @@
+//! How the time to read a text for calls grows with it, on texts made to make it grow: of each format a
+//! call that is broken off, or has lost a part, over and over.
+
+#![allow(
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a bench that can't go on should stop, and its figures are its output"
+)]
+
+#[path = "../../tests/drivers/tools.rs"]
+mod tools;
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use tool_runtime::ToolDefinition;
+use tool_runtime::drivers::text::{Formats, Offered, TextStream, extract};
+
+const LENS: [usize; 3] = [100_000, 300_000, 1_000_000];
+/// Parts that a call is broken into.
+const PARTS: usize = 8;
+/// How texts come: whole, or in pieces of so many bytes.
+const PIECES: [Option<usize>; 3] = [None, Some(16), Some(4_096)];
+
+fn main() {
+    let tools = tools::all();
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/drivers/formats");
+    let mut files: Vec<_> =
+        fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    println!(
+        "| format | worst | 1 MB whole, ms | exponent | in pieces of 16 | exponent | of 4,096 | exponent |"
+    );
+    println!("|---|---|---|---|---|---|---|---|");
+    for file in files {
+        let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+        let text = fs::read_to_string(&file).unwrap();
+        let patterns: Vec<String> = cases(&text).iter().flat_map(|case| broken(case)).collect();
+        let mut worst = (Duration::ZERO, String::new());
+        for pattern in patterns {
+            let time = measured(&repeated(&pattern, LENS[2]), None, &tools);
+            if time > worst.0 {
+                worst = (time, pattern);
+            }
+        }
+        let mut row = format!("| {name} | `{:?}`", worst.1);
+        for pieces in PIECES {
+            let times = LENS.map(|bytes| {
+                let text = repeated(&worst.1, bytes);
+                (0..3).map(|_| measured(&text, pieces, &tools)).min().unwrap().as_secs_f64() * 1e3
+            });
+            let exponent = (times[2] / times[0]).ln() / 10_f64.ln();
+            row += &format!(" | {:.1} | {exponent:.2}", times[2]);
+        }
+        println!("{row} |");
+    }
+}
+
+/// The texts of a file of cases.
+fn cases(text: &str) -> Vec<String> {
+    let most = std::env::var("GROWTH_CASES").ok().and_then(|most| most.parse().ok()).unwrap_or(3);
+    let cases = text.split("\n=== ").skip(1).map(|case| case.split_once('\n').unwrap().1);
+    let with_calls = cases.filter_map(|case| Some(case.split_once("\n--- calls")?.0.to_owned()));
+    with_calls.take(most).collect()
+}
+
+/// A call cut at several places, and without each of its parts.
+fn broken(call: &str) -> Vec<String> {
+    let chars: Vec<char> = call.chars().collect();
+    let mut made = Vec::new();
+    for part in 0..PARTS {
+        let (from, to) = (chars.len() * part / PARTS, chars.len() * (part + 1) / PARTS);
+        made.push(chars[..to].iter().collect());
+        made.push(chars[..from].iter().chain(&chars[to..]).collect());
+    }
+    let opener = ['\n'].into_iter().chain(chars[..chars.len() / 4].iter().copied());
+    made.push(opener.collect());
+    made
+}
+
+fn repeated(pattern: &str, bytes: usize) -> String {
+    pattern.repeat(bytes / pattern.len() + 1)
+}
+
+fn measured(text: &str, pieces: Option<usize>, tools: &[ToolDefinition]) -> Duration {
+    let offered = Offered::new(&tools.iter().collect::<Vec<_>>());
+    let started = Instant::now();
+    let Some(length) = pieces else {
+        drop(extract(text, &offered));
+        return started.elapsed();
+    };
+    let mut stream = TextStream::new(Formats::all(), offered);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let end = (length..rest.len()).find(|end| rest.is_char_boundary(*end));
+        let (piece, left) = rest.split_at(end.unwrap_or(rest.len()));
+        stream.push(piece);
+        rest = left;
+    }
+    drop(stream.finish());
+    started.elapsed()
+}

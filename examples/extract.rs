@@ -9,7 +9,6 @@ use tool_runtime::{
 
 /// A day out.
 #[args]
-#[derive(Debug)]
 struct Trip {
     /// Where to.
     city: String,
@@ -22,7 +21,6 @@ struct Trip {
 
 /// Something to see.
 #[args]
-#[derive(Debug)]
 struct Sight {
     /// Its name.
     name: String,
@@ -63,7 +61,11 @@ async fn main() -> Result<(), Stopped> {
 
     for message in &found.transcript {
         match message {
-            Message::User { .. } => println!("told     {}", indented(&message.text())),
+            // The schema, in full, is long.
+            Message::User { .. } => match message.text().split_once("Schema: ") {
+                Some((asked, _)) => println!("told     {asked}Schema: …"),
+                None => println!("told     {}", indented(&message.text())),
+            },
             Message::Assistant { .. } if message.calls().count() == 0 => {
                 println!("replies  {}", indented(&message.text()));
             }
@@ -73,9 +75,11 @@ async fn main() -> Result<(), Stopped> {
     for fix in &found.fixes {
         println!("repaired {fix}");
     }
-    let trip: Trip = found.value;
-    let roofs = trip.sights.iter().filter(|sight| sight.indoors).count();
-    println!("\n{trip:#?}\nto {} in {} hours, {roofs} of it under a roof", trip.city, trip.hours);
+    let Trip { city, hours, sights } = found.value;
+    println!("\n{city}, {hours} hours on the way:");
+    for Sight { name, indoors } in sights {
+        println!("- {name}{}", if indoors { ", under a roof" } else { "" });
+    }
     Ok(())
 }
 

@@ -49,6 +49,6 @@ async fn main() -> Result<(), Stopped> {
             }
         }
     }
-    println!("\n{}", run.finish().await?);
+    println!("\n{} messages in all", run.finish().await?.transcript.len());
     Ok(())
 }

@@ -69,7 +69,7 @@ async fn main() -> Result<(), Stopped> {
                 .call("librarian", r#"{"task": "When and where was Ada Lovelace born?"}"#)
                 .usage(Usage::new(90, 15)),
         )
-        .expect_tools(["print", "librarian"]),
+        .expect_tools(["librarian", "print"]),
         ScriptedTurn::new(
             ChatReply::default()
                 .call("print", r#"{"text": "Ada Lovelace, London 1815"}"#)

@@ -117,7 +117,7 @@ async fn main() -> ExitCode {
         eprintln!("{SETUP}");
         return ExitCode::FAILURE;
     };
-    println!("{question}  [{driver:?}]");
+    println!("{question}");
     let tools = tools![multiply, add, count_letter, temperature, ..Notes::default()];
     let agent = Agent::new(model.timeout(Duration::from_secs(600)), tools)
         .system("Use the tools for everything that has to be exact. Answer in one sentence.")

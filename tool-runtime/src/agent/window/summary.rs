@@ -28,7 +28,7 @@ use crate::message::Message;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let window = Window::new().last_tokens(120).summarizer(Headlines);
-/// let long = |text: &str| text.to_owned() + &" and so on".repeat(20);
+/// let long = |text: &str| text.to_owned() + &" and so on".repeat(24);
 /// let conversation = [
 ///     Message::user(long("About Oslo")),
 ///     Message::assistant(long("It is cold")),

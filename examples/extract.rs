@@ -3,9 +3,7 @@
 //! `cargo run --example extract` needs no key and no network: the model's replies are a script. Its first
 //! value breaks a rule of the type, so that it is asked once more.
 
-use tool_runtime::{
-    Agent, ChatReply, Message, ScriptedModel, ScriptedTurn, Stopped, args, tool, tools,
-};
+use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, ScriptedTurn, args, tool, tools};
 
 /// A day out.
 #[args]
@@ -55,7 +53,7 @@ fn script() -> ScriptedModel {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Stopped> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::new(script(), tools![sights]);
     let found = agent.extract::<Trip>("Plan a day out for me.").await?;
 

@@ -6,7 +6,7 @@
 use tool_runtime::agent::Piece;
 use tool_runtime::drivers::ReAct;
 use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
-use tool_runtime::{Agent, ChatReply, Event, ScriptedModel, ScriptedTurn, Stopped, tool, tools};
+use tool_runtime::{Agent, ChatReply, Event, ScriptedModel, ScriptedTurn, tool, tools};
 
 /// Tells how warm it is in a city.
 #[tool(effect = "read")]
@@ -69,7 +69,7 @@ fn indented(text: &str) -> String {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Stopped> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::new(script(), tools![temperature, rain]).driver(ReAct::new());
     let mut stream = agent.stream("What should I wear in Oslo tomorrow?");
     while let Some(piece) = stream.next().await {

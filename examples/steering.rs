@@ -4,7 +4,7 @@
 
 use tool_runtime::agent::{Steering, Stepped};
 use tool_runtime::{
-    Agent, ChatReply, Message, ScriptedModel, ScriptedTurn, Stopped, ToolContext, tool, tools,
+    Agent, ChatReply, Message, ScriptedModel, ScriptedTurn, ToolContext, tool, tools,
 };
 
 /// Reads the menu of a restaurant.
@@ -28,7 +28,7 @@ fn script() -> ScriptedModel {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Stopped> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let steering = Steering::new();
     let agent = Agent::new(script(), tools![menu]).steering(&steering);
 

@@ -4,7 +4,7 @@
 
 use tool_runtime::event::{EventKind, ModelEvent, RunEvent, ToolEvent};
 use tool_runtime::{
-    Agent, ChatReply, Effect, Event, ScriptedModel, ScriptedTurn, Stopped, Usage, tool, tools,
+    Agent, ChatReply, Effect, Event, ScriptedModel, ScriptedTurn, Usage, tool, tools,
 };
 
 /// Looks a word up in the encyclopedia.
@@ -57,7 +57,7 @@ fn show(event: &Event) {
 }
 
 #[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Stopped> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let librarian = librarian()
         .max_iterations(5)
         .into_tool("librarian", "Looks things up in the library.")

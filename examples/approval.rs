@@ -7,7 +7,7 @@ use std::io::{self, Write};
 
 use tokio::task::spawn_blocking;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
-use tool_runtime::{Agent, ChatReply, ScriptedModel, Stopped, async_trait, tool, tools};
+use tool_runtime::{Agent, ChatReply, ScriptedModel, async_trait, tool, tools};
 
 /// Deletes a file.
 #[tool(effect = "write", permission = "ask")]
@@ -69,7 +69,7 @@ fn script() -> ScriptedModel {
 }
 
 #[tokio::main]
-async fn main() -> Result<(), Stopped> {
+async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::new(script(), tools![delete])
         .approver(Terminal)
         .on_tool_result(|done| println!("  {}", done.result.text));

@@ -93,6 +93,29 @@ pub trait Driver: Send + Sync + fmt::Debug {
     }
 }
 
+/// Chosen at run time.
+impl<D: Driver + ?Sized> Driver for Box<D> {
+    fn offer<'r>(&self, request: ChatRequest<'r>) -> Asked<'r> {
+        self.as_ref().offer(request)
+    }
+
+    fn read(&self, reply: ChatReply, request: ChatRequest<'_>) -> Result<ChatReply, Misread> {
+        self.as_ref().read(reply, request)
+    }
+
+    fn attempts(&self) -> u32 {
+        self.as_ref().attempts()
+    }
+
+    fn listener<'o>(&'o self, request: ChatRequest<'o>) -> Option<Box<dyn Listener + 'o>> {
+        self.as_ref().listener(request)
+    }
+
+    fn last_word<'r>(&self, reply: &ChatReply, request: ChatRequest<'r>) -> Option<LastWord<'r>> {
+        self.as_ref().last_word(reply, request)
+    }
+}
+
 /// Hears a reply while it is being said.
 pub trait Listener: Send {
     /// A piece came: tells what people may know by now. What isn't told here is told at the end.

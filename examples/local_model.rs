@@ -1,0 +1,140 @@
+//! Local models: any server on this machine, whether its model knows how to call tools or not.
+//!
+//! `cargo run --example local_model --features openai -- --driver react "What is 17 times 23?"` has the
+//! model decide in JSON; `text` reads calls that it writes into its text, `native` those alone that its
+//! server hands out as such.
+
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use tool_runtime::drivers::{Driver, Native, ReAct, Text};
+use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
+use tool_runtime::providers::OpenAi;
+use tool_runtime::{Agent, Event, StopReason, ToolError, tool, tools};
+
+const SETUP: &str = "\
+This example talks to a server on your machine that speaks OpenAI's chat completions. To start one:
+
+    llama-server -hf Qwen/Qwen2.5-1.5B-Instruct-GGUF --port 8080
+    export OPENAI_BASE_URL=http://127.0.0.1:8080/v1 OPENAI_MODEL=qwen2.5
+
+    ollama pull qwen2.5:1.5b
+    export OPENAI_BASE_URL=http://127.0.0.1:11434/v1 OPENAI_MODEL=qwen2.5:1.5b
+
+and then: cargo run --example local_model --features openai -- [--driver native|text|react] [QUESTION]";
+
+/// Multiplies two numbers.
+#[tool(effect = "none")]
+async fn multiply(a: f64, b: f64) -> f64 {
+    a * b
+}
+
+/// Adds two numbers.
+#[tool(effect = "none")]
+async fn add(a: f64, b: f64) -> f64 {
+    a + b
+}
+
+/// Counts how often a letter stands in a word.
+#[tool(effect = "none")]
+async fn count_letter(
+    word: &str,
+    /// A single letter.
+    letter: char,
+) -> usize {
+    word.to_lowercase().matches(letter.to_ascii_lowercase()).count()
+}
+
+/// Tells how warm it is in a city.
+#[tool(effect = "read")]
+async fn temperature(
+    /// City name, such as "Oslo".
+    city: &str,
+) -> Result<String, ToolError> {
+    match city {
+        "Oslo" => Ok("4 degrees".into()),
+        "Rome" => Ok("19 degrees".into()),
+        _ => Err(format!("there is no thermometer in {city}, only in Oslo and Rome").into()),
+    }
+}
+
+#[derive(Default)]
+struct Notes(Mutex<Vec<String>>);
+
+#[tool]
+impl Notes {
+    /// Writes a note down for the user.
+    #[tool(effect = "write")]
+    async fn write_note(&self, text: String) -> Result<String, ToolError> {
+        let mut notes = self.0.lock().map_err(|_| "the notes are lost")?;
+        notes.push(text);
+        Ok(format!("{} notes are kept", notes.len()))
+    }
+}
+
+fn show(event: &Event) {
+    match &event.kind {
+        EventKind::Model(
+            ModelEvent::ExtractionFailed { text, reason, .. }
+            | ModelEvent::ValidationFailed { text, reason, .. },
+        ) => println!("  ? {text}\n  ! {reason}"),
+        EventKind::Tool(ToolEvent::Started { call }) => println!("  → {call}"),
+        EventKind::Tool(ToolEvent::Finished(done)) => {
+            done.fixes.iter().for_each(|fix| println!("    {fix}"));
+            println!("  ← {} ({:?})", done.result.text, done.took);
+        }
+        _ => {}
+    }
+}
+
+/// The driver, and the question.
+fn asked() -> Option<(Box<dyn Driver>, String)> {
+    let (mut driver, mut question): (Box<dyn Driver>, _) = (Box::new(Native), Vec::new());
+    let mut words = std::env::args().skip(1);
+    while let Some(word) = words.next() {
+        if word != "--driver" {
+            question.push(word);
+            continue;
+        }
+        driver = match words.next()?.as_str() {
+            "native" => Box::new(Native),
+            "text" => Box::new(Text::new()),
+            "react" => Box::new(ReAct::new()),
+            _ => return None,
+        };
+    }
+    let question = match question.is_empty() {
+        true => "What is 17 times 23? Write it down.".into(),
+        false => question.join(" "),
+    };
+    Some((driver, question))
+}
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let (Some((driver, question)), Ok(model)) = (asked(), OpenAi::from_env()) else {
+        eprintln!("{SETUP}");
+        return ExitCode::FAILURE;
+    };
+    println!("{question}");
+    let tools = tools![multiply, add, count_letter, temperature, ..Notes::default()];
+    let agent = Agent::new(model.timeout(Duration::from_secs(600)), tools)
+        .system("Use the tools for everything that has to be exact. Answer in one sentence.")
+        .driver(driver)
+        .max_iterations(8)
+        .on_event(show);
+    match agent.run(question).await {
+        Ok(answer) => {
+            println!("{answer}\n{} tokens in, {} out", answer.usage.input, answer.usage.output);
+            ExitCode::SUCCESS
+        }
+        Err(stopped) => {
+            eprintln!("{stopped}");
+            if matches!(stopped.why, StopReason::Model(_)) {
+                eprintln!("\n{SETUP}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -289,7 +289,7 @@ fn a_conversation_of_another_driver_is_told_in_these_words() {
 async fn a_script_checks_what_is_asked() {
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::text(call("echo", &json!({ "text": "hi" }))))
-            .expect_tools([] as [&str; 0]),
+            .expect_no_tools(),
         ScriptedTurn::new(answer("Done.")).expect_last("Observation from echo: hi"),
     ]);
     let agent = Agent::new(model, tools![echo]).driver(ReAct::new());

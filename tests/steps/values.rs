@@ -19,7 +19,7 @@ async fn an_answer_is_a_value() {
         ScriptedTurn::new(echo_call("4 degrees")).expect_tools(["echo"]),
         ScriptedTurn::new(ChatReply::text("It is 4 degrees.")),
         ScriptedTurn::new(ChatReply::text("4 degrees in Oslo"))
-            .expect_tools([] as [&str; 0])
+            .expect_no_tools()
             .expect_last("JSON Schema"),
         ScriptedTurn::new(ChatReply::text(r#"{"city": "Oslo", "degrees": 400}"#))
             .expect_last("can't be read"),

@@ -265,7 +265,8 @@ impl Agent {
         self
     }
 
-    /// How far a run may go: tokens, money, calls that repeat themselves.
+    /// How far a run may go: iterations, tokens, money, calls that repeat themselves. What
+    /// [`max_iterations`](Self::max_iterations) said before goes.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;

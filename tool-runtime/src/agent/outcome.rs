@@ -69,6 +69,37 @@ pub struct Stopped {
     pub usage: Box<Usage>,
 }
 
+impl Stopped {
+    /// The conversation up to there, and what is said next.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
+    ///
+    /// /// Rolls the dice.
+    /// #[tool(effect = "none")]
+    /// async fn roll() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # let model = ScriptedModel::new([
+    /// #     ChatReply::default().call("roll", "{}"),
+    /// #     ChatReply::text("Nothing yet."),
+    /// # ]);
+    /// let agent = Agent::new(model, tools![roll]).max_iterations(1);
+    /// let stopped = agent.run("Roll the dice.").await.unwrap_err();
+    /// let answer = agent.run(stopped.then("What have you got?")).await?;
+    /// assert_eq!(answer.to_string(), "Nothing yet.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn then(self, text: impl Into<String>) -> Prompt {
+        let mut transcript = self.transcript;
+        transcript.push(Message::user(text));
+        Prompt::from(transcript).offered(self.offered)
+    }
+}
+
 impl fmt::Display for Stopped {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "the run stopped: {}", self.why)

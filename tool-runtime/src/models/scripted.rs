@@ -55,10 +55,18 @@ impl ScriptedTurn {
         self
     }
 
-    /// Expects exactly these tools to be offered, in this order.
+    /// Expects exactly these tools to be offered, in this order: sorted by name, but for those that come in the midst
+    /// of a conversation.
     #[must_use]
     pub fn expect_tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
         self.tools = Some(tools.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Expects no tools to be offered.
+    #[must_use]
+    pub fn expect_no_tools(mut self) -> Self {
+        self.tools = Some(Vec::new());
         self
     }
 

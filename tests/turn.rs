@@ -6,6 +6,8 @@
 mod conversation;
 #[path = "turn/mend.rs"]
 mod mend;
+#[path = "turn/table.rs"]
+mod table;
 
 use conversation::assert_complete;
 use proptest::prelude::*;

@@ -1,0 +1,113 @@
+//! Every state against what may happen to a run beside replies and results.
+
+use tool_runtime::agent::{Limits, StopRequest};
+use tool_runtime::{Usage, UserPart};
+
+use super::*;
+
+/// All states, each as a turn that is in it.
+fn all_states() -> Vec<(&'static str, Turn)> {
+    let go = || Turn::new(vec![Message::user("Go")], 2);
+    let after = |turn: &Turn, reply: ChatReply| {
+        let mut turn = turn.clone();
+        turn.on_reply(reply).unwrap();
+        turn
+    };
+    let costly = go().with_limits(Limits::default().tokens(10));
+    let strict = go().with_limits(Limits::default().repeats(0));
+    let mut begun = after(&go(), two_calls());
+    begun.begin();
+    let mut requested = after(&go(), two_calls());
+    requested.stop(StopRequest::new(None, "enough"));
+    let mut states = states().to_vec();
+    states.extend([
+        ("begun", begun),
+        ("silent", after(&go(), ChatReply::default())),
+        ("cut", after(&go(), ChatReply::text("Do").finish(Finish::Length))),
+        ("out of tokens", after(&costly, two_calls().usage(Usage::new(9, 9)))),
+        ("repeated", after(&strict, two_calls())),
+        ("requested", requested),
+    ]);
+    states
+}
+
+fn name(turn: &Turn) -> &'static str {
+    match turn.next() {
+        Step::Done(Outcome::Spent) => "out of tokens",
+        Step::Done(Outcome::Repeated) => "repeated",
+        Step::Done(Outcome::Requested) => "requested",
+        _ => step(turn),
+    }
+}
+
+/// What happens, and which state each of these leads to where that is another one.
+type Happens = (&'static str, fn(&mut Turn), &'static [(&'static str, &'static str)]);
+
+const HAPPENS: [Happens; 7] = [
+    (
+        "more is said",
+        |turn| _ = turn.add(vec![UserPart::Text { text: "More".into() }]),
+        &[("answered", "ask")],
+    ),
+    (
+        "somebody wants it to stop",
+        |turn| turn.stop(StopRequest::new(None, "enough")),
+        // What was said stays said; a wish that comes later is the one that counts.
+        &[
+            ("ask", "requested"),
+            ("call", "requested"),
+            ("begun", "requested"),
+            ("spent", "requested"),
+            ("out of tokens", "requested"),
+            ("repeated", "requested"),
+        ],
+    ),
+    ("the calls begin", Turn::begin, &[]),
+    ("they may be made again", |turn| turn.interrupted(|_| true), &[]),
+    ("they may not be made again", |turn| turn.interrupted(|_| false), &[("begun", "ask")]),
+    (
+        "all tokens are spent elsewhere",
+        |turn| {
+            turn.limits_mut().tokens = Some(1);
+            turn.spend(Usage::new(1, 0));
+        },
+        &[("ask", "out of tokens")],
+    ),
+    (
+        "what was said is edited away",
+        |turn| turn.edit(|messages| messages.truncate(1)),
+        &[
+            ("call", "ask"),
+            ("begun", "ask"),
+            ("answered", "ask"),
+            ("silent", "ask"),
+            ("cut", "ask"),
+        ],
+    ),
+];
+
+#[test]
+fn every_state_against_all_that_may_happen() {
+    for (state, before) in all_states() {
+        let is = |name: &str| if name == "begun" { "call" } else { name }.to_owned();
+        assert_eq!(name(&before), is(state));
+        assert_complete_or_open(&before);
+        for (event, happens, leads) in HAPPENS {
+            let mut turn = before.clone();
+            happens(&mut turn);
+            let to = leads.iter().find(|(from, _)| *from == state).map_or(state, |(_, to)| to);
+            assert_eq!(name(&turn), is(to), "{state}: {event}");
+            assert_complete_or_open(&turn);
+            assert_eq!(stored(&turn), turn, "{state}: {event}");
+        }
+    }
+}
+
+/// Every call has its result, but for those that are to be made now.
+fn assert_complete_or_open(turn: &Turn) {
+    let transcript = turn.transcript();
+    match turn.next() {
+        Step::Call(_) => assert_complete(&transcript[..transcript.len() - 1]),
+        _ => assert_complete(transcript),
+    }
+}

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
+use super::steering::trusted;
 use super::{Agent, Offered, Turn};
 use crate::dispatch::Dispatcher;
 use crate::event::{EffectRecord, ToolExecution};
 use crate::guard::{Boxed, guarded};
-use crate::message::Message;
 use crate::registry::{AllTools, Entry, Selection, Selector, Snapshot};
 use crate::tool::ToolDefinition;
 
@@ -30,8 +30,8 @@ async fn choice<'t>(
     dispatcher: &Dispatcher,
     tools: &'t Snapshot,
 ) -> Vec<&'t ToolDefinition> {
-    let asked = turn.transcript().iter().rev().find(|said| matches!(said, Message::User { .. }));
-    let asked = asked.map(Message::text).unwrap_or_default();
+    // What nobody has checked has no say in which tools there are.
+    let asked = turn.transcript().iter().rev().find_map(trusted).unwrap_or_default();
     let chosen = if guarded(|| agent.selector.blocking()).unwrap_or(true) {
         let (selector, dispatcher, tools) =
             (Arc::clone(&agent.selector), dispatcher.clone(), tools.clone());

@@ -70,6 +70,9 @@ pub struct Run<'a> {
     outer: Option<RunId>,
     /// What was offered on a turn is what its calls are looked up in.
     tools: Option<Snapshot>,
+    /// Whether those who watch were told of it.
+    has_begun: bool,
+    /// From when on its time is counted.
     started: Option<Instant>,
     ended: Option<Result<(), StopReason>>,
     span: Span,
@@ -101,12 +104,19 @@ impl<'a> Run<'a> {
             root,
             outer: None,
             tools: None,
+            has_begun: false,
             started: None,
             ended: None,
             span: span::invoke_agent(),
             pieces: None,
             keeper: None,
         }
+    }
+
+    /// Its time is counted from then on, for it is a part of something longer.
+    pub(super) fn since(mut self, started: Instant) -> Self {
+        self.started = Some(started);
+        self
     }
 
     /// Keeps each step there.
@@ -147,7 +157,7 @@ impl<'a> Run<'a> {
     /// The same, to change before the next step.
     pub fn turn_mut(&mut self) -> &mut Turn {
         if let Some(keeper) = &mut self.keeper {
-            keeper.rewrite();
+            keeper.rewrite_from(0);
         }
         &mut self.state.turn
     }
@@ -166,14 +176,14 @@ impl<'a> Run<'a> {
         if self.ended.is_some() {
             return None;
         }
-        let started = self.started.is_none();
-        if started {
-            self.started = Some(Instant::now());
+        let begins = !std::mem::replace(&mut self.has_begun, true);
+        if begins {
+            self.started.get_or_insert_with(Instant::now);
             self.tell(|| RunEvent::Started { within: self.outer });
         }
         let span = self.span.clone();
         let step = async {
-            if started {
+            if begins {
                 self.start()?;
                 self.keep().await?;
             }
@@ -235,10 +245,6 @@ impl<'a> Run<'a> {
             return Err(error.clone().into());
         }
         let tools = self.dispatcher.registry().snapshot();
-        self.state.turn.interrupted(|call| {
-            let tool = tools.definition(&call.name);
-            tool.is_none_or(ToolDefinition::may_repeat)
-        });
         let calls = self.state.turn.transcript().iter().flat_map(Message::calls);
         self.dispatcher.look_out(&tools, calls);
         self.tools = Some(tools);
@@ -254,12 +260,23 @@ impl<'a> Run<'a> {
         {
             return Err(StopReason::TimeLimit(limit));
         }
-        match self.state.turn.next() {
-            Step::Ask | Step::Done(Outcome::Answered) if self.is_steered() => {
-                let said = self.agent.steering.as_ref().map(super::Steering::take);
-                self.state.turn.add(said.unwrap_or_default())?;
-                Ok(Some(Stepped::Steered))
+        // Calls that a process that ended has begun, or a step that was dropped.
+        if let Some(tools) = &self.tools {
+            let may_repeat = |call: &ToolCall| {
+                tools.definition(&call.name).is_none_or(ToolDefinition::may_repeat)
+            };
+            self.state.turn.interrupted(may_repeat);
+        }
+        let next = self.state.turn.next();
+        if matches!(next, Step::Ask | Step::Done(Outcome::Answered)) && self.is_steered() {
+            // Another run may have been told of it by now.
+            let said = self.agent.steering.as_ref().map(super::Steering::take).unwrap_or_default();
+            if !said.is_empty() {
+                self.state.turn.add(said)?;
+                return Ok(Some(Stepped::Steered));
             }
+        }
+        match next {
             Step::Ask => {
                 self.ask().await?;
                 Ok(Some(Stepped::Replied))
@@ -278,8 +295,11 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Whether something waits to be said to a model that may be asked again: an answer stays one, whatever comes
+    /// too late for it.
     fn is_steered(&self) -> bool {
         self.agent.steering.as_ref().is_some_and(|steering| !steering.is_empty())
+            && self.state.turn.may_ask()
     }
 
     async fn ask(&mut self) -> Result<(), StopReason> {
@@ -309,9 +329,17 @@ impl<'a> Run<'a> {
         let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
         let asked = asked(request, options);
         let pieces = self.pieces.as_mut();
-        let question = Question { agent, asked, pieces, tell: &tell };
+        let mut spent = None;
+        let question = Question { agent, asked, pieces, tell: &tell, spent: &mut spent };
         let reply = async { until.wait(Box::pin(question.answer())).await? };
-        let reply = span::within(span::chat(), reply, StopReason::error).await?;
+        let reply = match span::within(span::chat(), reply, StopReason::error).await {
+            Ok(reply) => reply,
+            Err(why) => {
+                drop(messages);
+                self.state.turn.spend(spent.unwrap_or_default());
+                return Err(why);
+            }
+        };
         let took = micros::in_full(started.elapsed());
         self.tools = Some(tools);
 
@@ -349,7 +377,8 @@ impl<'a> Run<'a> {
         batch.conversation = Some(self.state.turn.shared_transcript());
         batch.stop = self.agent.stop.clone();
         batch.deadline = self.until().left();
-        batch.decisions = std::mem::take(&mut self.state.decisions);
+        // Kept until the calls have ended, for whoever has to make them again.
+        batch.decisions = self.state.decisions.clone();
         self.state.turn.begin();
         self.keep().await?;
         let executions = match &self.agent.elsewhere {
@@ -368,6 +397,7 @@ impl<'a> Run<'a> {
                 done
             }
         };
+        self.state.decisions.clear();
         let turn = &mut self.state.turn;
         turn.end();
         turn.pull_in(executions.iter().flat_map(|execution| found(execution, &tools)));
@@ -497,8 +527,9 @@ fn heed(turn: &mut Turn, executions: &[ToolExecution]) {
     }
 }
 
-/// The end of a run.
-pub(super) fn stopped_at(why: StopReason, turn: Turn) -> Stopped {
+/// The end of a run. What it leaves behind can be gone on from, so that calls that are open are answered.
+pub(super) fn stopped_at(why: StopReason, mut turn: Turn) -> Stopped {
+    turn.give_up();
     let usage = turn.usage();
     let (transcript, offered) = turn.into_parts();
     Stopped { why, transcript, offered, usage }

@@ -8,8 +8,8 @@ use tool_runtime::agent::window::Window;
 use tool_runtime::agent::{Limits, Step};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::{
-    Agent, ChatReply, Message, ScriptedModel, ScriptedTurn, StopReason, Stopped, ToolContext,
-    Tools, async_trait, tool, tools,
+    Agent, ChatReply, EffectRecord, Message, ScriptedModel, ScriptedTurn, StopReason, Stopped,
+    ToolContext, ToolOutput, Tools, async_trait, tool, tools,
 };
 
 /// What tools did.
@@ -288,6 +288,28 @@ async fn a_decision_that_comes_too_late_overwrites_nothing() {
     assert!(matches!(late.why, StopReason::Session(SessionError::Conflict { .. })), "{late}");
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
     assert!(log.lock().unwrap().is_empty());
+}
+
+/// Wants to stop.
+#[tool(effect = "none")]
+async fn enough() -> ToolOutput {
+    ToolOutput::text("enough")
+        .with_effect(EffectRecord::StopRequested { reason: "it is late".into() })
+}
+
+#[tokio::test]
+async fn nothing_waits_in_a_run_that_was_asked_to_stop() {
+    let (log, store) = (Log::default(), Memory::default());
+    let both = ChatReply::default().call("spend", "{}").call("enough", "{}");
+    let session = Agent::new(ScriptedModel::new([both]), tools![spend, enough])
+        .extension(Arc::clone(&log))
+        .approver(AskLater)
+        .session(store, "s");
+    let stopped = session.run("Go").await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::Requested(_)), "{stopped}");
+    assert_eq!(told(&stopped.transcript), ["TOOL_CANCELLED", "enough"]);
+    assert_eq!(session.messages().await.unwrap(), stopped.transcript);
+    assert!(session.resume().await.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -1,5 +1,6 @@
 //! Which tools go out on a turn, and which were found for the next.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use super::{Agent, Offered, Turn};
 use crate::dispatch::Dispatcher;
 use crate::event::{EffectRecord, ToolExecution};
 use crate::guard::{Boxed, guarded};
+use crate::models::{ChatOptions, ToolChoice};
 use crate::registry::{AllTools, Entry, Selection, Selector, Snapshot};
 use crate::tool::ToolDefinition;
 
@@ -59,6 +61,17 @@ fn chosen(
     let names: HashSet<_> = chosen.iter().map(|tool| tool.name.as_str()).collect();
     let known = tools.iter().filter(|tool| names.contains(tool.name.as_str()));
     known.map(|tool| tool.name.clone()).collect()
+}
+
+/// A model that always has to call a tool would never come to an end: it has to once.
+pub(super) fn options<'a>(agent: &'a Agent, turn: &Turn) -> Cow<'a, ChatOptions> {
+    let options = &agent.options;
+    match options.tool_choice {
+        ToolChoice::Required | ToolChoice::Tool(_) if turn.iterations() > 0 => {
+            Cow::Owned(options.clone().tool_choice(ToolChoice::Auto))
+        }
+        _ => Cow::Borrowed(options),
+    }
 }
 
 /// The full names of the tools that a call found. One that says what models call them by now means

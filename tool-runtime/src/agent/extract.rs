@@ -5,7 +5,8 @@ use serde::de::DeserializeOwned;
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::run::{Run, stopped_at};
+use super::ending::stopped_at;
+use super::run::Run;
 use super::state::RunState;
 use super::{Agent, Offered, Prompt, StopReason, Stopped};
 use crate::json::{self, Fix};

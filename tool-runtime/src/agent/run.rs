@@ -4,14 +4,16 @@ use std::borrow::Cow;
 use std::fmt;
 use std::iter;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Pieces, Question, asked};
-use super::choice::{choose, found, full_name};
+use super::choice::{choose, found, options};
+use super::ending::{stopped, stopped_at};
 use super::keep::Keeper;
 use super::paused::{Paused, PendingCall};
 use super::state::RunState;
+use super::until::Until;
 use super::{Agent, Answer, Outcome, Step, StopReason, StopRequest, Stopped, Turn};
 use crate::dispatch::{Batch, Dispatcher};
 use crate::event::{
@@ -20,7 +22,7 @@ use crate::event::{
 };
 use crate::guard::{Guarded, Panic};
 use crate::message::{CallId, Message, ToolCall, ToolResult};
-use crate::models::{ChatOptions, ChatRequest, ToolChoice};
+use crate::models::ChatRequest;
 use crate::registry::Snapshot;
 use crate::span::{self, Span};
 use crate::tool::{ToolDefinition, ToolErrorKind};
@@ -407,13 +409,19 @@ impl<'a> Run<'a> {
         let (pending, done): (Vec<_>, Vec<_>) =
             executions.iter().partition(|execution| execution.is_pending());
         turn.on_some_results(done.into_iter().map(result).collect())?;
-        let paused = (!pending.is_empty()).then(|| {
+        heed(turn, &executions);
+        // Where the run was asked to stop, nothing waits any more.
+        let waits = !pending.is_empty() && matches!(turn.next(), Step::Call(_));
+        let paused = waits.then(|| {
             Box::new(Paused {
                 run: self.state.run,
                 turn: turn.clone(),
                 began: self.state.began,
                 window: self.state.window.clone(),
-                pending: pending.iter().map(|execution| waiting(execution, &tools)).collect(),
+                pending: pending
+                    .iter()
+                    .map(|execution| PendingCall::of(execution, &tools))
+                    .collect(),
                 decisions: Vec::new(),
                 approved: self.dispatcher.approved(),
             })
@@ -424,7 +432,6 @@ impl<'a> Run<'a> {
             // Whoever doesn't resume the run has a conversation to go on with all the same.
             self.state.turn.on_some_results(results)?;
         }
-        heed(&mut self.state.turn, &executions);
         match (halted, paused) {
             (Some(execution), _) => Err(StopReason::Halted(Box::new(execution))),
             (None, Some(paused)) => Err(StopReason::AwaitingApproval(paused)),
@@ -450,7 +457,7 @@ impl<'a> Run<'a> {
         let limit = self.agent.time_limit;
         let deadline =
             self.started.zip(limit).and_then(|(started, limit)| started.checked_add(limit));
-        Until { stop: self.agent.stop.as_ref(), deadline: deadline.zip(limit) }
+        Until::new(self.agent.stop.as_ref(), deadline.zip(limit))
     }
 
     fn origin(&self) -> Origin {
@@ -471,46 +478,6 @@ impl fmt::Debug for Run<'_> {
     }
 }
 
-/// How long the run may wait for something.
-struct Until<'a> {
-    stop: Option<&'a CancellationToken>,
-    deadline: Option<(Instant, std::time::Duration)>,
-}
-
-impl Until<'_> {
-    async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, StopReason> {
-        let work = async {
-            match self.deadline {
-                None => Ok(work.await),
-                Some((at, limit)) => {
-                    timeout_at(at, work).await.map_err(|_| StopReason::TimeLimit(limit))
-                }
-            }
-        };
-        match self.stop {
-            None => work.await,
-            Some(stop) => {
-                stop.run_until_cancelled(work).await.unwrap_or(Err(StopReason::Cancelled))
-            }
-        }
-    }
-
-    fn left(&self) -> Option<std::time::Duration> {
-        self.deadline.map(|(at, _)| at.saturating_duration_since(Instant::now()))
-    }
-}
-
-/// A model that always has to call a tool would never come to an end: it has to once.
-fn options<'a>(agent: &'a Agent, turn: &Turn) -> Cow<'a, ChatOptions> {
-    let options = &agent.options;
-    match options.tool_choice {
-        ToolChoice::Required | ToolChoice::Tool(_) if turn.iterations() > 0 => {
-            Cow::Owned(options.clone().tool_choice(ToolChoice::Auto))
-        }
-        _ => Cow::Borrowed(options),
-    }
-}
-
 /// What tools ask of the loop.
 fn heed(turn: &mut Turn, executions: &[ToolExecution]) {
     for execution in executions {
@@ -525,42 +492,4 @@ fn heed(turn: &mut Turn, executions: &[ToolExecution]) {
             }
         }
     }
-}
-
-/// The end of a run. What it leaves behind can be gone on from, so that calls that are open are answered.
-pub(super) fn stopped_at(why: StopReason, mut turn: Turn) -> Stopped {
-    turn.give_up();
-    let usage = turn.usage();
-    let (transcript, offered) = turn.into_parts();
-    Stopped { why, transcript, offered, usage }
-}
-
-/// Why a run ends that has no answer.
-fn stopped(turn: &Turn, outcome: Outcome) -> StopReason {
-    let limits = turn.limits();
-    let usage = turn.usage();
-    match outcome {
-        Outcome::Cut(finish) => StopReason::Cut(finish),
-        Outcome::MaxIterations => StopReason::MaxIterations(turn.iterations()),
-        Outcome::Spent => match limits.cost.map(|(most, prices)| (most, prices.of(&usage))) {
-            Some((most, cost)) if cost >= most => StopReason::MoneySpent { cost, most },
-            _ => StopReason::TokensSpent(usage),
-        },
-        Outcome::Repeated => turn
-            .repeated()
-            .cloned()
-            .map_or(StopReason::Silent, |call| StopReason::Repeated(Box::new(call))),
-        Outcome::Requested => {
-            let none = || StopRequest::new(None, "");
-            StopReason::Requested(turn.requested().cloned().unwrap_or_else(none))
-        }
-        Outcome::Answered | Outcome::Silent => StopReason::Silent,
-    }
-}
-
-fn waiting(execution: &ToolExecution, tools: &Snapshot) -> PendingCall {
-    let ran = execution.changed.as_deref().unwrap_or(&execution.call);
-    let tool = full_name(&ran.name, tools);
-    let arguments = execution.arguments().unwrap_or_default();
-    PendingCall { call: execution.call.clone(), tool, arguments }
 }

@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{SessionError, SessionStore, Stored};
+use crate::agent::ending::stopped_at;
 use crate::agent::keep::{Keeper, load};
-use crate::agent::run::{Run, stopped_at};
+use crate::agent::run::Run;
 use crate::agent::state::RunState;
 use crate::agent::{Agent, Answer, Paused, RunStream, Step, StopReason, Stopped, Turn};
 use crate::message::{Message, UserPart};

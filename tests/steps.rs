@@ -27,13 +27,17 @@ use conversation::{assert_complete, calls, echo, echo_call, refuse, results};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use serde_json::json;
-use tool_runtime::agent::{Limits, ModelHook, Piece, Prices, RunState, Steering, Stepped};
-use tool_runtime::drivers::{Asked, Native, Text};
+use tool_runtime::agent::{
+    Limits, ModelHook, Piece, Prices, RunState, Steering, Step, Stepped, Turn,
+};
+use tool_runtime::drivers::{Asked, Native, ReAct, Text};
 use tool_runtime::event::{EventKind, ModelEvent, RunEvent, ToolEvent};
+use tool_runtime::registry::{Selection, Selector};
 use tool_runtime::{
-    Agent, Answer, CancellationToken, ChatModel, ChatReply, ChatRequest, Delta, EffectRecord,
-    Message, ModelError, ScriptedModel, ScriptedTurn, StopReason, Stopped, ToolContext, ToolOutput,
-    Tools, Usage, args, async_trait, tool, tools,
+    Agent, Answer, CancellationToken, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta,
+    EffectRecord, Message, ModelError, ScriptedModel, ScriptedTurn, StopReason, Stopped,
+    ToolChoice, ToolContext, ToolDefinition, ToolOutput, ToolResult, Tools, Usage, args,
+    async_trait, tool, tools,
 };
 
 fn script<const N: usize>(replies: [ChatReply; N]) -> ScriptedModel {

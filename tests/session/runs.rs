@@ -8,8 +8,8 @@ use tool_runtime::agent::window::Window;
 use tool_runtime::agent::{Limits, Step};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::{
-    Agent, ChatReply, Message, ScriptedModel, ScriptedTurn, StopReason, Stopped, ToolContext,
-    Tools, async_trait, tool, tools,
+    Agent, ChatReply, EffectRecord, Message, ScriptedModel, ScriptedTurn, StopReason, Stopped,
+    ToolContext, ToolOutput, Tools, async_trait, tool, tools,
 };
 
 /// What tools did.
@@ -250,6 +250,66 @@ async fn a_run_that_was_stopped_leaves_a_session_to_go_on_with() {
     assert_eq!(session.messages().await.unwrap(), stopped.transcript);
     assert!(session.resume().await.unwrap().is_none());
     assert_eq!(session.run("On.").await.unwrap().text, "Done.");
+}
+
+/// A reply that says nothing is not told again, and what is said behind it is kept all the same.
+#[tokio::test]
+async fn a_session_goes_on_behind_a_silent_reply() {
+    let store = Memory::default();
+    let model = ScriptedModel::new(["", "Yes?", "Fine."].map(ChatReply::text));
+    let session = Agent::new(model, Tools::new()).session(store, "s");
+    assert!(matches!(session.run("One").await.unwrap_err().why, StopReason::Silent));
+    for said in ["Two", "Three"] {
+        let answer = session.run(said).await.unwrap();
+        assert_eq!(session.messages().await.unwrap(), answer.transcript);
+    }
+    let said = session.messages().await.unwrap();
+    let texts: Vec<_> = said.iter().map(Message::text).collect();
+    assert_eq!(texts, ["One", "Two", "Yes?", "Three", "Fine."]);
+}
+
+#[tokio::test]
+async fn a_decision_that_comes_too_late_overwrites_nothing() {
+    let (log, store) = (Log::default(), Memory::default());
+    let replies = [ChatReply::default().call("spend", "{}"), ChatReply::text("As you like.")];
+    let session = Agent::new(ScriptedModel::new(replies), tools![spend])
+        .extension(Arc::clone(&log))
+        .approver(AskLater)
+        .session(store, "s");
+    let Stopped { why: StopReason::AwaitingApproval(mut paused), .. } =
+        session.run("Go").await.unwrap_err()
+    else {
+        panic!()
+    };
+    let answer = session.run("Never mind.").await.unwrap();
+    let call = paused.pending()[0].call.id.clone();
+    paused.decide(&call, Approval::Once, "Grace").unwrap();
+    let late = session.decided(*paused).await.unwrap_err();
+    assert!(matches!(late.why, StopReason::Session(SessionError::Conflict { .. })), "{late}");
+    assert_eq!(session.messages().await.unwrap(), answer.transcript);
+    assert!(log.lock().unwrap().is_empty());
+}
+
+/// Wants to stop.
+#[tool(effect = "none")]
+async fn enough() -> ToolOutput {
+    ToolOutput::text("enough")
+        .with_effect(EffectRecord::StopRequested { reason: "it is late".into() })
+}
+
+#[tokio::test]
+async fn nothing_waits_in_a_run_that_was_asked_to_stop() {
+    let (log, store) = (Log::default(), Memory::default());
+    let both = ChatReply::default().call("spend", "{}").call("enough", "{}");
+    let session = Agent::new(ScriptedModel::new([both]), tools![spend, enough])
+        .extension(Arc::clone(&log))
+        .approver(AskLater)
+        .session(store, "s");
+    let stopped = session.run("Go").await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::Requested(_)), "{stopped}");
+    assert_eq!(told(&stopped.transcript), ["TOOL_CANCELLED", "enough"]);
+    assert_eq!(session.messages().await.unwrap(), stopped.transcript);
+    assert!(session.resume().await.unwrap().is_none());
 }
 
 #[tokio::test]

@@ -71,3 +71,30 @@ async fn agents_call_each_other_so_deep_and_no_deeper() {
     assert_eq!(agent.run("Go").await.unwrap().text, "up");
     assert_eq!(*denied.lock().unwrap(), [3]);
 }
+
+/// Says one thing, and then nothing.
+struct Stuck(AtomicUsize);
+
+#[async_trait]
+impl ChatModel for Stuck {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        if self.0.fetch_add(1, Ordering::SeqCst) > 0 {
+            std::future::pending::<()>().await;
+        }
+        Ok(echo_call("a").usage(Usage::new(10, 1)))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_an_agent_took_counts_where_it_is_stopped() {
+    let helper = Agent::new(Stuck(AtomicUsize::new(0)), tools![echo])
+        .into_tool("helper", "Looks for things.")
+        .defined(|definition| definition.timeout(Duration::from_secs(1)));
+    let model = script([
+        ChatReply::default().call("helper", r#"{"task": "Look!"}"#),
+        ChatReply::text("Done."),
+    ]);
+    let answer = Agent::new(model, Tools::new().with(helper)).run("Go").await.unwrap();
+    assert_eq!(results(&answer.transcript[2])[0].error.as_deref(), Some("TOOL_TIMEOUT"));
+    assert_eq!(answer.usage, Usage::new(10, 1));
+}

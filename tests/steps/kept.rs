@@ -90,3 +90,39 @@ async fn what_may_have_run_is_not_run_again_unless_it_may_be() {
     assert_eq!(told[0].error.as_deref(), Some("TOOL_INDETERMINATE"));
     assert_eq!((told[1].text.as_str(), counted.load(Ordering::SeqCst)), ("1", 1));
 }
+
+/// Is counted, and does not end the first time.
+#[tool]
+async fn stick(ctx: &ToolContext) -> usize {
+    let times = ctx.get::<Arc<AtomicUsize>>().unwrap().fetch_add(1, Ordering::SeqCst) + 1;
+    if times == 1 {
+        std::future::pending::<()>().await;
+    }
+    times
+}
+
+#[tokio::test(start_paused = true)]
+async fn calls_of_a_step_that_was_dropped_are_not_made_again() {
+    let counted = Arc::new(AtomicUsize::new(0));
+    let model = script([ChatReply::default().call("stick", "{}"), ChatReply::text("Done.")]);
+    let agent = Agent::new(model, tools![stick]).extension(Arc::clone(&counted));
+    let mut run = agent.iterate("Go");
+    run.next().await;
+    assert!(tokio::time::timeout(Duration::from_secs(1), run.next()).await.is_err());
+    let answer = run.finish().await.unwrap();
+    assert_eq!(results(&answer.transcript[2])[0].error.as_deref(), Some("TOOL_INDETERMINATE"));
+    assert_eq!(counted.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn a_result_that_came_early_outlives_a_change() {
+    let mut turn = Turn::new(vec![Message::user("Go")], 9);
+    turn.on_reply(echo_call("a").call("echo", "{}")).unwrap();
+    let Step::Call(calls) = turn.next() else { panic!() };
+    turn.on_some_results(vec![ToolResult::success(&calls[0], "came")]).unwrap();
+    turn.edit(|messages| messages.push(Message::user("Wait!")));
+    assert_complete(turn.transcript());
+    let told = results(&turn.transcript()[2]);
+    assert_eq!(told[0].text, "came");
+    assert_eq!(told[1].error.as_deref(), Some("TOOL_INDETERMINATE"));
+}

@@ -114,3 +114,51 @@ async fn a_run_takes_as_long_as_it_may() {
     let model = script([ChatReply::text("Done.")]);
     assert!(Agent::new(model, Tools::new()).time_limit(Duration::MAX).run("Go").await.is_ok());
 }
+
+#[tokio::test]
+async fn what_was_said_in_vain_was_paid_for() {
+    let said = || ChatReply::text("Hm.").usage(Usage::new(10, 1));
+    let agent = Agent::new(script([said(), said(), said()]), tools![echo]).driver(ReAct::new());
+    let stopped = agent.run("Go").await.unwrap_err();
+    assert_eq!((stopped.why.code(), *stopped.usage), ("MISREAD", Usage::new(30, 3)));
+    // The second request fails.
+    let agent = Agent::new(script([said()]), tools![echo]).driver(ReAct::new());
+    let stopped = agent.run("Go").await.unwrap_err();
+    assert_eq!((stopped.why.code(), *stopped.usage), ("MODEL_FAILED", Usage::new(10, 1)));
+}
+
+/// Thinks for three seconds.
+struct Thoughtful;
+
+#[async_trait]
+impl ChatModel for Thoughtful {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        tokio::time::sleep(Duration::from_secs(3)).await;
+        Ok(ChatReply::text("Hm."))
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_takes_no_longer_than_a_run_may() {
+    let limit = Duration::from_secs(5);
+    let began = tokio::time::Instant::now();
+    let agent = Agent::new(Thoughtful, tools![echo]).time_limit(limit);
+    let stopped = agent.extract::<Vec<String>>("Go").await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::TimeLimit(of) if of == limit), "{stopped}");
+    assert_eq!(began.elapsed(), limit);
+}
+
+#[tokio::test]
+async fn a_run_that_is_cancelled_leaves_no_call_open() {
+    let stop = CancellationToken::new();
+    let cancels = stop.clone();
+    let agent =
+        Agent::new(script([echo_call("a")]), tools![echo]).stop_on(stop).on_event(move |event| {
+            if matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. })) {
+                cancels.cancel();
+            }
+        });
+    let stopped = agent.run("Go").await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::Cancelled));
+    assert_eq!(results(&stopped.transcript[2])[0].error.as_deref(), Some("TOOL_CANCELLED"));
+}

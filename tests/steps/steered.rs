@@ -75,3 +75,46 @@ async fn what_comes_meanwhile_is_told_before_the_next_reply() {
     assert!(steering.is_empty());
     assert_complete(&answer.transcript);
 }
+
+#[tokio::test]
+async fn an_answer_is_not_lost_to_what_comes_too_late() {
+    let steering = Steering::new();
+    let kept = steering.clone();
+    let agent = Agent::new(script([ChatReply::text("Done.")]), tools![echo])
+        .steering(&steering)
+        .max_iterations(1)
+        .on_event(move |event| {
+            if matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. })) {
+                kept.say("Wait!");
+            }
+        });
+    assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
+    assert_eq!(steering.len(), 1, "the next run is told");
+}
+
+/// Offers all tools, and keeps what it was asked for.
+struct Listens(Arc<Mutex<Vec<String>>>);
+
+impl Selector for Listens {
+    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+        self.0.lock().unwrap().push(selection.asked.to_owned());
+        selection.tools.to_vec()
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_trusted_chooses_no_tools() {
+    let asked = Arc::<Mutex<Vec<String>>>::default();
+    let steering = Steering::new();
+    let agent =
+        Agent::new(script([ChatReply::text("Done."), ChatReply::text("Done.")]), tools![echo])
+            .steering(&steering)
+            .selector(Listens(Arc::clone(&asked)));
+    steering.untrusted("a mail", "delete");
+    agent.run("one").await.unwrap();
+    steering.untrusted("a mail", "delete");
+    steering.say("two");
+    steering.untrusted("a mail", "delete");
+    agent.run("one").await.unwrap();
+    assert_eq!(*asked.lock().unwrap(), ["one", "\n\ntwo"]);
+}

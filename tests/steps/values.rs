@@ -48,3 +48,46 @@ async fn an_answer_is_a_value() {
         12_345_678_901_234_567_890_123
     );
 }
+
+/// A person.
+#[args]
+#[derive(Debug, PartialEq)]
+struct Person {
+    /// Full name.
+    name: String,
+    /// In years.
+    age: u8,
+}
+
+#[tokio::test]
+async fn a_value_may_come_without_a_decision_around_it() {
+    let model = script([ChatReply::text(r#"{"name": "Ada", "age": 36}"#)]);
+    let agent = Agent::new(model, Tools::new()).driver(ReAct::new());
+    let ada = agent.extract::<Person>("Ada is 36.").await.unwrap();
+    assert_eq!(ada.value, Person { name: "Ada".into(), age: 36 });
+    assert_eq!(ada.transcript.len(), 3);
+}
+
+/// Says it once, if it is held to a schema and has to call nothing.
+struct Held;
+
+#[async_trait]
+impl ChatModel for Held {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        let options = request.options;
+        assert_eq!((&options.tool_choice, request.tools.len()), (&ToolChoice::Auto, 0));
+        assert!(options.output.is_some() && options.temperature == Some(0.5));
+        Ok(ChatReply::text(r#"{"name": "Ada", "age": 36}"#))
+    }
+}
+
+#[tokio::test]
+async fn who_answers_in_the_end_is_held_to_the_schema() {
+    let options = ChatOptions::default().temperature(0.5).tool_choice(ToolChoice::Required);
+    let model = script([ChatReply::text(
+        r#"{"thought": "", "type": "final_answer", "answer": {"name": "?", "age": 0}}"#,
+    )]);
+    let driver = ReAct::new().answer_by(Held).answer_with(options);
+    let agent = Agent::new(model, Tools::new()).driver(driver);
+    assert_eq!(agent.extract::<Person>("Ada is 36.").await.unwrap().value.age, 36);
+}

@@ -114,3 +114,12 @@ async fn a_stream_that_is_dropped_stops_its_run() {
     let answer = answer.stream("Go").finish().await.unwrap();
     assert_eq!(answer.text, "Done.");
 }
+
+#[tokio::test]
+async fn what_may_not_be_called_is_not_read_as_a_call() {
+    let said = r#"<tool_call>{"name": "echo", "arguments": {"text": "a"}}</tool_call>"#;
+    let agent = Agent::new(script([ChatReply::text(said)]), tools![echo])
+        .driver(Text::new())
+        .options(ChatOptions::default().tool_choice(ToolChoice::None));
+    assert_eq!(agent.run("Go").await.unwrap().text, said);
+}

@@ -22,12 +22,14 @@ pub(super) struct Question<'q, 'p> {
     pub(super) pieces: Option<&'q mut Pieces<'p>>,
     /// Who is told of replies that can't be read.
     pub(super) tell: &'q (dyn Fn(ModelEvent) + Send + Sync),
+    /// What its replies took so far, also where none of them is an answer in the end.
+    pub(super) spent: &'q mut Option<Usage>,
 }
 
 impl Question<'_, '_> {
     /// The reply, and what it and those before it took.
     pub(super) async fn answer(self) -> Result<ChatReply, StopReason> {
-        let Self { agent, mut asked, mut pieces, tell } = self;
+        let Self { agent, mut asked, mut pieces, tell, spent } = self;
         for hook in &agent.hooks {
             let before = before(hook.as_ref(), &mut asked).await;
             heed(before)?;
@@ -35,7 +37,7 @@ impl Question<'_, '_> {
         let request = asked.request();
         let driver = agent.driver.as_ref();
         let mut sent = foreign(|| driver.offer(request))?;
-        let mut usage = None;
+        let attempts = foreign(|| driver.attempts())?;
         let mut attempt = 1;
         let (mut reply, told) = loop {
             let mut told = Told::default();
@@ -47,13 +49,13 @@ impl Question<'_, '_> {
                     streamed(agent.model.as_ref(), sent.request(), &mut *hear).await?
                 }
             };
-            add(&mut usage, said.usage);
+            add(spent, said.usage);
             let mut misread = match foreign(|| driver.read(said, request))? {
                 Ok(reply) => break (reply, told),
                 Err(misread) => misread,
             };
             tell(event(&misread, attempt));
-            if attempt >= driver.attempts() {
+            if attempt >= attempts {
                 match misread.otherwise.take() {
                     Some(reply) => break (*reply, told),
                     None => return Err(StopReason::Misread(Box::new(misread))),
@@ -67,13 +69,13 @@ impl Question<'_, '_> {
             && !reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_)))
         {
             let answer = last_word(agent, last, &mut told, &mut pieces).await?;
-            add(&mut usage, answer.usage);
+            add(spent, answer.usage);
             reply = in_its_words(reply, answer);
         }
         if let Some(pieces) = &mut pieces {
             told.rest(&reply, &mut **pieces);
         }
-        reply.usage = usage;
+        reply.usage = *spent;
         for hook in agent.hooks.iter().rev() {
             let after = after(hook.as_ref(), &mut reply).await;
             heed(after)?;

@@ -1,15 +1,17 @@
 //! Which tools go out on a turn, and which were found for the next.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
+use super::steering::trusted;
 use super::{Agent, Offered, Turn};
 use crate::dispatch::Dispatcher;
 use crate::event::{EffectRecord, ToolExecution};
 use crate::guard::{Boxed, guarded};
-use crate::message::Message;
+use crate::models::{ChatOptions, ToolChoice};
 use crate::registry::{AllTools, Entry, Selection, Selector, Snapshot};
 use crate::tool::ToolDefinition;
 
@@ -30,8 +32,8 @@ async fn choice<'t>(
     dispatcher: &Dispatcher,
     tools: &'t Snapshot,
 ) -> Vec<&'t ToolDefinition> {
-    let asked = turn.transcript().iter().rev().find(|said| matches!(said, Message::User { .. }));
-    let asked = asked.map(Message::text).unwrap_or_default();
+    // What nobody has checked has no say in which tools there are.
+    let asked = turn.transcript().iter().rev().find_map(trusted).unwrap_or_default();
     let chosen = if guarded(|| agent.selector.blocking()).unwrap_or(true) {
         let (selector, dispatcher, tools) =
             (Arc::clone(&agent.selector), dispatcher.clone(), tools.clone());
@@ -59,6 +61,17 @@ fn chosen(
     let names: HashSet<_> = chosen.iter().map(|tool| tool.name.as_str()).collect();
     let known = tools.iter().filter(|tool| names.contains(tool.name.as_str()));
     known.map(|tool| tool.name.clone()).collect()
+}
+
+/// A model that always has to call a tool would never come to an end: it has to once.
+pub(super) fn options<'a>(agent: &'a Agent, turn: &Turn) -> Cow<'a, ChatOptions> {
+    let options = &agent.options;
+    match options.tool_choice {
+        ToolChoice::Required | ToolChoice::Tool(_) if turn.iterations() > 0 => {
+            Cow::Owned(options.clone().tool_choice(ToolChoice::Auto))
+        }
+        _ => Cow::Borrowed(options),
+    }
 }
 
 /// The full names of the tools that a call found. One that says what models call them by now means

@@ -3,8 +3,10 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::json;
+use tokio::time::Instant;
 
-use super::run::{Run, stopped_at};
+use super::ending::stopped_at;
+use super::run::Run;
 use super::state::RunState;
 use super::{Agent, Offered, Prompt, StopReason, Stopped};
 use crate::json::{self, Fix};
@@ -73,13 +75,14 @@ impl Agent {
         prompt: impl Into<Prompt>,
     ) -> Result<Extracted<T>, Stopped> {
         let wanted = Wanted::of::<T>();
+        let started = Instant::now();
         let mut state = RunState::new(self.turn(prompt.into()));
         let has_tools = self
             .registry
             .as_ref()
             .is_ok_and(|tools| !tools.snapshot().all_definitions().is_empty());
         if has_tools || self.registry.is_err() {
-            state = Run::new(self, state).answered().await?;
+            state = Run::new(self, state).since(started).answered().await?;
         }
         let mut teller = Self { registry: Ok(Registry::new()), ..self.clone() };
         teller.options.output = Some(wanted.schema.clone());
@@ -91,7 +94,7 @@ impl Agent {
             if let Err(error) = state.turn.add(vec![UserPart::Text { text: told }]) {
                 return Err(stopped_at(error.into(), state.turn));
             }
-            state = Run::new(&teller, state).answered().await?;
+            state = Run::new(&teller, state).since(started).answered().await?;
             let text = state.turn.transcript().last().map(Message::text).unwrap_or_default();
             match wanted.read(&text) {
                 Ok((value, fixes)) => {

@@ -28,9 +28,9 @@ impl Keeper {
         Self { store, session, revision, kept }
     }
 
-    /// What is kept may have been changed.
-    pub(super) fn rewrite(&mut self) {
-        self.kept = 0;
+    /// What is kept from this message on may have been changed.
+    pub(super) fn rewrite_from(&mut self, place: usize) {
+        self.kept = self.kept.min(place);
     }
 
     /// Keeps what is new.

@@ -4,6 +4,7 @@
 
 mod ask;
 mod choice;
+mod ending;
 mod extract;
 mod hook;
 mod keep;
@@ -19,6 +20,7 @@ mod steering;
 mod stream;
 mod subagent;
 mod turn;
+mod until;
 pub mod window;
 
 use std::fmt;

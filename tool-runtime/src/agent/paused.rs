@@ -4,9 +4,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Turn;
+use super::choice::full_name;
 use super::window::WindowState;
-use crate::event::RunId;
+use crate::event::{RunId, ToolExecution};
 use crate::message::{CallId, ToolCall};
+use crate::registry::Snapshot;
 use crate::tool::{Approval, Decision};
 
 /// A run that waits for somebody to decide on calls: plain data, to keep as long as that takes.
@@ -63,6 +65,15 @@ pub struct PendingCall {
     pub tool: String,
     /// What its tool would be given.
     pub arguments: Value,
+}
+
+impl PendingCall {
+    pub(super) fn of(execution: &ToolExecution, tools: &Snapshot) -> Self {
+        let ran = execution.changed.as_deref().unwrap_or(&execution.call);
+        let tool = full_name(&ran.name, tools);
+        let arguments = execution.arguments().unwrap_or_default();
+        Self { call: execution.call.clone(), tool, arguments }
+    }
 }
 
 /// No call of this id waits for a decision.

@@ -4,14 +4,16 @@ use std::borrow::Cow;
 use std::fmt;
 use std::iter;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Pieces, Question, asked};
-use super::choice::{choose, found, full_name};
+use super::choice::{choose, found, options};
+use super::ending::{stopped, stopped_at};
 use super::keep::Keeper;
 use super::paused::{Paused, PendingCall};
 use super::state::RunState;
+use super::until::Until;
 use super::{Agent, Answer, Outcome, Step, StopReason, StopRequest, Stopped, Turn};
 use crate::dispatch::{Batch, Dispatcher};
 use crate::event::{
@@ -20,7 +22,7 @@ use crate::event::{
 };
 use crate::guard::{Guarded, Panic};
 use crate::message::{CallId, Message, ToolCall, ToolResult};
-use crate::models::{ChatOptions, ChatRequest, ToolChoice};
+use crate::models::ChatRequest;
 use crate::registry::Snapshot;
 use crate::span::{self, Span};
 use crate::tool::{ToolDefinition, ToolErrorKind};
@@ -70,6 +72,9 @@ pub struct Run<'a> {
     outer: Option<RunId>,
     /// What was offered on a turn is what its calls are looked up in.
     tools: Option<Snapshot>,
+    /// Whether those who watch were told of it.
+    has_begun: bool,
+    /// From when on its time is counted.
     started: Option<Instant>,
     ended: Option<Result<(), StopReason>>,
     span: Span,
@@ -101,12 +106,19 @@ impl<'a> Run<'a> {
             root,
             outer: None,
             tools: None,
+            has_begun: false,
             started: None,
             ended: None,
             span: span::invoke_agent(),
             pieces: None,
             keeper: None,
         }
+    }
+
+    /// Its time is counted from then on, for it is a part of something longer.
+    pub(super) fn since(mut self, started: Instant) -> Self {
+        self.started = Some(started);
+        self
     }
 
     /// Keeps each step there.
@@ -147,7 +159,7 @@ impl<'a> Run<'a> {
     /// The same, to change before the next step.
     pub fn turn_mut(&mut self) -> &mut Turn {
         if let Some(keeper) = &mut self.keeper {
-            keeper.rewrite();
+            keeper.rewrite_from(0);
         }
         &mut self.state.turn
     }
@@ -166,14 +178,14 @@ impl<'a> Run<'a> {
         if self.ended.is_some() {
             return None;
         }
-        let started = self.started.is_none();
-        if started {
-            self.started = Some(Instant::now());
+        let begins = !std::mem::replace(&mut self.has_begun, true);
+        if begins {
+            self.started.get_or_insert_with(Instant::now);
             self.tell(|| RunEvent::Started { within: self.outer });
         }
         let span = self.span.clone();
         let step = async {
-            if started {
+            if begins {
                 self.start()?;
                 self.keep().await?;
             }
@@ -235,10 +247,6 @@ impl<'a> Run<'a> {
             return Err(error.clone().into());
         }
         let tools = self.dispatcher.registry().snapshot();
-        self.state.turn.interrupted(|call| {
-            let tool = tools.definition(&call.name);
-            tool.is_none_or(ToolDefinition::may_repeat)
-        });
         let calls = self.state.turn.transcript().iter().flat_map(Message::calls);
         self.dispatcher.look_out(&tools, calls);
         self.tools = Some(tools);
@@ -254,12 +262,23 @@ impl<'a> Run<'a> {
         {
             return Err(StopReason::TimeLimit(limit));
         }
-        match self.state.turn.next() {
-            Step::Ask | Step::Done(Outcome::Answered) if self.is_steered() => {
-                let said = self.agent.steering.as_ref().map(super::Steering::take);
-                self.state.turn.add(said.unwrap_or_default())?;
-                Ok(Some(Stepped::Steered))
+        // Calls that a process that ended has begun, or a step that was dropped.
+        if let Some(tools) = &self.tools {
+            let may_repeat = |call: &ToolCall| {
+                tools.definition(&call.name).is_none_or(ToolDefinition::may_repeat)
+            };
+            self.state.turn.interrupted(may_repeat);
+        }
+        let next = self.state.turn.next();
+        if matches!(next, Step::Ask | Step::Done(Outcome::Answered)) && self.is_steered() {
+            // Another run may have been told of it by now.
+            let said = self.agent.steering.as_ref().map(super::Steering::take).unwrap_or_default();
+            if !said.is_empty() {
+                self.state.turn.add(said)?;
+                return Ok(Some(Stepped::Steered));
             }
+        }
+        match next {
             Step::Ask => {
                 self.ask().await?;
                 Ok(Some(Stepped::Replied))
@@ -278,8 +297,11 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
+    /// Whether something waits to be said to a model that may be asked again: an answer stays one, whatever comes
+    /// too late for it.
     fn is_steered(&self) -> bool {
         self.agent.steering.as_ref().is_some_and(|steering| !steering.is_empty())
+            && self.state.turn.may_ask()
     }
 
     async fn ask(&mut self) -> Result<(), StopReason> {
@@ -309,9 +331,17 @@ impl<'a> Run<'a> {
         let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
         let asked = asked(request, options);
         let pieces = self.pieces.as_mut();
-        let question = Question { agent, asked, pieces, tell: &tell };
+        let mut spent = None;
+        let question = Question { agent, asked, pieces, tell: &tell, spent: &mut spent };
         let reply = async { until.wait(Box::pin(question.answer())).await? };
-        let reply = span::within(span::chat(), reply, StopReason::error).await?;
+        let reply = match span::within(span::chat(), reply, StopReason::error).await {
+            Ok(reply) => reply,
+            Err(why) => {
+                drop(messages);
+                self.state.turn.spend(spent.unwrap_or_default());
+                return Err(why);
+            }
+        };
         let took = micros::in_full(started.elapsed());
         self.tools = Some(tools);
 
@@ -349,7 +379,8 @@ impl<'a> Run<'a> {
         batch.conversation = Some(self.state.turn.shared_transcript());
         batch.stop = self.agent.stop.clone();
         batch.deadline = self.until().left();
-        batch.decisions = std::mem::take(&mut self.state.decisions);
+        // Kept until the calls have ended, for whoever has to make them again.
+        batch.decisions = self.state.decisions.clone();
         self.state.turn.begin();
         self.keep().await?;
         let executions = match &self.agent.elsewhere {
@@ -368,6 +399,7 @@ impl<'a> Run<'a> {
                 done
             }
         };
+        self.state.decisions.clear();
         let turn = &mut self.state.turn;
         turn.end();
         turn.pull_in(executions.iter().flat_map(|execution| found(execution, &tools)));
@@ -377,13 +409,19 @@ impl<'a> Run<'a> {
         let (pending, done): (Vec<_>, Vec<_>) =
             executions.iter().partition(|execution| execution.is_pending());
         turn.on_some_results(done.into_iter().map(result).collect())?;
-        let paused = (!pending.is_empty()).then(|| {
+        heed(turn, &executions);
+        // Where the run was asked to stop, nothing waits any more.
+        let waits = !pending.is_empty() && matches!(turn.next(), Step::Call(_));
+        let paused = waits.then(|| {
             Box::new(Paused {
                 run: self.state.run,
                 turn: turn.clone(),
                 began: self.state.began,
                 window: self.state.window.clone(),
-                pending: pending.iter().map(|execution| waiting(execution, &tools)).collect(),
+                pending: pending
+                    .iter()
+                    .map(|execution| PendingCall::of(execution, &tools))
+                    .collect(),
                 decisions: Vec::new(),
                 approved: self.dispatcher.approved(),
             })
@@ -394,7 +432,6 @@ impl<'a> Run<'a> {
             // Whoever doesn't resume the run has a conversation to go on with all the same.
             self.state.turn.on_some_results(results)?;
         }
-        heed(&mut self.state.turn, &executions);
         match (halted, paused) {
             (Some(execution), _) => Err(StopReason::Halted(Box::new(execution))),
             (None, Some(paused)) => Err(StopReason::AwaitingApproval(paused)),
@@ -420,7 +457,7 @@ impl<'a> Run<'a> {
         let limit = self.agent.time_limit;
         let deadline =
             self.started.zip(limit).and_then(|(started, limit)| started.checked_add(limit));
-        Until { stop: self.agent.stop.as_ref(), deadline: deadline.zip(limit) }
+        Until::new(self.agent.stop.as_ref(), deadline.zip(limit))
     }
 
     fn origin(&self) -> Origin {
@@ -441,46 +478,6 @@ impl fmt::Debug for Run<'_> {
     }
 }
 
-/// How long the run may wait for something.
-struct Until<'a> {
-    stop: Option<&'a CancellationToken>,
-    deadline: Option<(Instant, std::time::Duration)>,
-}
-
-impl Until<'_> {
-    async fn wait<T>(&self, work: impl Future<Output = T>) -> Result<T, StopReason> {
-        let work = async {
-            match self.deadline {
-                None => Ok(work.await),
-                Some((at, limit)) => {
-                    timeout_at(at, work).await.map_err(|_| StopReason::TimeLimit(limit))
-                }
-            }
-        };
-        match self.stop {
-            None => work.await,
-            Some(stop) => {
-                stop.run_until_cancelled(work).await.unwrap_or(Err(StopReason::Cancelled))
-            }
-        }
-    }
-
-    fn left(&self) -> Option<std::time::Duration> {
-        self.deadline.map(|(at, _)| at.saturating_duration_since(Instant::now()))
-    }
-}
-
-/// A model that always has to call a tool would never come to an end: it has to once.
-fn options<'a>(agent: &'a Agent, turn: &Turn) -> Cow<'a, ChatOptions> {
-    let options = &agent.options;
-    match options.tool_choice {
-        ToolChoice::Required | ToolChoice::Tool(_) if turn.iterations() > 0 => {
-            Cow::Owned(options.clone().tool_choice(ToolChoice::Auto))
-        }
-        _ => Cow::Borrowed(options),
-    }
-}
-
 /// What tools ask of the loop.
 fn heed(turn: &mut Turn, executions: &[ToolExecution]) {
     for execution in executions {
@@ -495,41 +492,4 @@ fn heed(turn: &mut Turn, executions: &[ToolExecution]) {
             }
         }
     }
-}
-
-/// The end of a run.
-pub(super) fn stopped_at(why: StopReason, turn: Turn) -> Stopped {
-    let usage = Box::new(turn.usage());
-    let (transcript, offered) = turn.into_parts();
-    Stopped { why, transcript, offered, usage }
-}
-
-/// Why a run ends that has no answer.
-fn stopped(turn: &Turn, outcome: Outcome) -> StopReason {
-    let limits = turn.limits();
-    let usage = turn.usage();
-    match outcome {
-        Outcome::Cut(finish) => StopReason::Cut(finish),
-        Outcome::MaxIterations => StopReason::MaxIterations(turn.iterations()),
-        Outcome::Spent => match limits.cost.map(|(most, prices)| (most, prices.of(&usage))) {
-            Some((most, cost)) if cost >= most => StopReason::MoneySpent { cost, most },
-            _ => StopReason::TokensSpent(usage),
-        },
-        Outcome::Repeated => turn
-            .repeated()
-            .cloned()
-            .map_or(StopReason::Silent, |call| StopReason::Repeated(Box::new(call))),
-        Outcome::Requested => {
-            let none = || StopRequest::new(None, "");
-            StopReason::Requested(turn.requested().cloned().unwrap_or_else(none))
-        }
-        Outcome::Answered | Outcome::Silent => StopReason::Silent,
-    }
-}
-
-fn waiting(execution: &ToolExecution, tools: &Snapshot) -> PendingCall {
-    let ran = execution.changed.as_deref().unwrap_or(&execution.call);
-    let tool = full_name(&ran.name, tools);
-    let arguments = execution.arguments().unwrap_or_default();
-    PendingCall { call: execution.call.clone(), tool, arguments }
 }

@@ -47,6 +47,11 @@ impl RunState {
         }
     }
 
+    /// Whether it waits at the very place where this one was paused.
+    pub(super) fn waits_as(&self, paused: &Paused) -> bool {
+        self.run == paused.run && self.turn == paused.turn
+    }
+
     /// Without what was said: a store keeps that apart.
     pub(super) fn without_transcript(&self) -> Self {
         let Self { run, turn, began, window, approved, decisions } = self;

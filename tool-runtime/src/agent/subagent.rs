@@ -7,7 +7,7 @@ use super::run::Run;
 use super::state::RunState;
 use super::{Agent, Prompt};
 use crate::event::EffectRecord;
-use crate::message::Arguments;
+use crate::message::{Arguments, Usage};
 use crate::tool::{
     IntoToolOutput as _, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput,
 };
@@ -104,14 +104,31 @@ impl Tool for SubAgent {
             }
             run = run.observer(watching).within(&outer, ctx.call_id());
         }
+        let mut spent = Spent { usage: Usage::default(), ctx };
         // Boxed: an agent that is a tool of an agent is a future within itself.
-        let ended = Box::pin(run.finish()).await;
-        let usage = ended.as_ref().map_or_else(|stopped| *stopped.usage, |answer| answer.usage);
-        ctx.record(EffectRecord::TokensSpent { usage });
-        match ended {
+        let ended = Box::pin(async {
+            while run.next().await.is_some() {
+                spent.usage = run.turn().usage();
+            }
+            spent.usage = run.turn().usage();
+            run.finish().await
+        });
+        match ended.await {
             Ok(answer) => answer.text.into_tool_output(),
             Err(stopped) => Err(ToolError::from(stopped)),
         }
+    }
+}
+
+/// What a run took, recorded also where its call is stopped.
+struct Spent<'c> {
+    usage: Usage,
+    ctx: &'c ToolContext,
+}
+
+impl Drop for Spent<'_> {
+    fn drop(&mut self) {
+        self.ctx.record(EffectRecord::TokensSpent { usage: self.usage });
     }
 }
 

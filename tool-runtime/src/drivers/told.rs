@@ -1,5 +1,7 @@
 //! What was told of a reply, and what is left to tell.
 
+use std::collections::BTreeMap;
+
 use crate::message::AssistantPart;
 use crate::models::{ChatReply, Delta, Deltas};
 
@@ -8,8 +10,8 @@ use crate::models::{ChatReply, Delta, Deltas};
 pub(crate) struct Told {
     text: String,
     reasoning: String,
-    /// The names and arguments of calls.
-    calls: Vec<(String, String)>,
+    /// The names and arguments of calls, by their places.
+    calls: BTreeMap<usize, (String, String)>,
 }
 
 impl Told {
@@ -18,15 +20,10 @@ impl Told {
             Delta::Text(text) => self.text.push_str(text),
             Delta::Reasoning(text) => self.reasoning.push_str(text),
             Delta::Call { place, name } => {
-                if place >= self.calls.len() {
-                    self.calls.resize_with(place + 1, Default::default);
-                }
-                if let Some((known, _)) = self.calls.get_mut(place) {
-                    name.clone_into(known);
-                }
+                name.clone_into(&mut self.calls.entry(place).or_default().0);
             }
             Delta::Arguments { place, text } => {
-                if let Some((_, arguments)) = self.calls.get_mut(place) {
+                if let Some((_, arguments)) = self.calls.get_mut(&place) {
                     arguments.push_str(text);
                 }
             }
@@ -51,7 +48,7 @@ impl Told {
                 AssistantPart::Call(call) => {
                     let Some(place) = places.next() else { return };
                     let (name, arguments) =
-                        calls.get(place).map_or(("", ""), |(name, text)| (name, text));
+                        calls.get(&place).map_or(("", ""), |(name, text)| (name, text));
                     if name != call.name {
                         deltas(Delta::Call { place, name: &call.name });
                     }

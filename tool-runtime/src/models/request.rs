@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use super::ChatOptions;
+use super::{ChatOptions, ToolChoice};
 use crate::message::{Arguments, AssistantPart, CallId, Message, ToolCall, Usage};
 use crate::tool::ToolDefinition;
 
@@ -34,6 +34,16 @@ impl<'a> ChatRequest<'a> {
     pub fn options(mut self, options: &'a ChatOptions) -> Self {
         self.options = options;
         self
+    }
+
+    /// The tools that its tool choice lets it call.
+    pub(crate) fn callable(&self) -> Vec<&'a ToolDefinition> {
+        let tools = self.tools.iter().copied();
+        match &self.options.tool_choice {
+            ToolChoice::None => Vec::new(),
+            ToolChoice::Tool(name) => tools.filter(|tool| tool.name == *name).collect(),
+            ToolChoice::Auto | ToolChoice::Required => tools.collect(),
+        }
     }
 }
 

@@ -357,7 +357,6 @@ impl ToolContext {
         self.record_decoded(|| Decoded { fixes: Vec::new(), json: Some(json.to_owned()) });
     }
 
-    /// Whether a text holds what nobody is to read who watches.
     /// Where in a text secrets stand.
     #[cfg(feature = "process")]
     pub(super) fn secrets_in(&self, text: &str) -> Vec<std::ops::Range<usize>> {
@@ -365,6 +364,7 @@ impl ToolContext {
         redactor.map(|redactor| redactor.places_in(text)).unwrap_or_default()
     }
 
+    /// Whether a text holds what nobody is to read who watches.
     pub(super) fn holds_secret(&self, text: &str) -> bool {
         let redactor = self.scope().and_then(|scope| scope.redactor.as_ref());
         redactor.is_some_and(|redactor| redactor.finds_in(text))

@@ -4,8 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{SessionError, SessionStore, Stored};
+use crate::agent::ending::stopped_at;
 use crate::agent::keep::{Keeper, load};
-use crate::agent::run::{Run, stopped_at};
+use crate::agent::run::Run;
 use crate::agent::state::RunState;
 use crate::agent::{Agent, Answer, Paused, RunStream, Step, StopReason, Stopped, Turn};
 use crate::message::{Message, UserPart};
@@ -122,35 +123,38 @@ impl Session {
     /// Goes on with a run that waited for somebody to decide on calls.
     ///
     /// # Errors
-    /// As of [`run`](Self::run).
+    /// As of [`run`](Self::run). Where the session was gone on with since, that is a
+    /// [`Conflict`](SessionError::Conflict).
     ///
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
     pub async fn decided(&self, paused: Paused) -> Result<Answer, Stopped> {
-        let state = RunState::from(paused);
         let keeper = match self.kept().await? {
-            Some((_, mut keeper)) => {
-                keeper.rewrite();
-                keeper
-            }
-            None => self.keeper(0, 0),
+            Some((kept, keeper)) if kept.waits_as(&paused) => keeper,
+            // The store refuses to have what somebody else went on with written over.
+            _ => self.keeper(0, 0),
         };
+        let state = RunState::from(paused);
         Run::new(&self.agent, state).keeper(keeper).finish().await
     }
 
     /// The run as it goes on when this is said.
     async fn said(&self, text: String) -> Result<(RunState, Keeper), Stopped> {
         let said = UserPart::Text { text };
-        let Some((before, keeper)) = self.kept().await? else {
+        let Some((before, mut keeper)) = self.kept().await? else {
             let prompt = vec![Message::User { parts: vec![said] }].into();
             return Ok((RunState::new(self.agent.turn(prompt)), self.keeper(0, 0)));
         };
         let RunState { mut turn, window, .. } = before;
+        let was = turn.shared_transcript();
         turn.give_up();
         let (mut transcript, offered) = turn.into_parts();
         transcript.push(Message::User { parts: vec![said] });
         let turn = Turn::new(transcript, 0).with_offered(offered);
         let turn = turn.with_limits(self.agent.limits.clone());
+        // What a provider would refuse was mended.
+        let same = was.iter().zip(turn.transcript()).take_while(|(was, is)| was == is);
+        keeper.rewrite_from(same.count());
         Ok((RunState::new(turn).with_window(window), keeper))
     }
 

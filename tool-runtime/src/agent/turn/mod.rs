@@ -264,17 +264,25 @@ impl Turn {
                     _ => Step::Done(Outcome::Answered),
                 }
             }
-            _ => match &self.halt {
-                Some(Halt::Spent) => Step::Done(Outcome::Spent),
-                Some(Halt::Repeated) => Step::Done(Outcome::Repeated),
-                Some(Halt::Requested(_)) => Step::Done(Outcome::Requested),
-                None if self.iterations >= self.limits.iterations => {
-                    Step::Done(Outcome::MaxIterations)
-                }
-                None if self.limits.is_spent(&self.usage) => Step::Done(Outcome::Spent),
-                None => Step::Ask,
-            },
+            _ => self.ask(),
         }
+    }
+
+    /// What is to be done where it is the model's turn.
+    fn ask(&self) -> Step {
+        match &self.halt {
+            Some(Halt::Spent) => Step::Done(Outcome::Spent),
+            Some(Halt::Repeated) => Step::Done(Outcome::Repeated),
+            Some(Halt::Requested(_)) => Step::Done(Outcome::Requested),
+            None if self.iterations >= self.limits.iterations => Step::Done(Outcome::MaxIterations),
+            None if self.limits.is_spent(&self.usage) => Step::Done(Outcome::Spent),
+            None => Step::Ask,
+        }
+    }
+
+    /// Whether the model may be asked once more, where something is said to it.
+    pub(super) fn may_ask(&self) -> bool {
+        self.ask() == Step::Ask
     }
 
     /// The model replied.
@@ -328,6 +336,11 @@ impl Turn {
     pub fn edit(&mut self, change: impl FnOnce(&mut Vec<Message>)) {
         let mut transcript = Arc::unwrap_or_clone(std::mem::take(&mut self.transcript));
         change(&mut transcript);
+        // What came early moves up to its calls, where these are open no longer.
+        let is_open = transcript.last().is_some_and(|last| last.calls().next().is_some());
+        if !is_open && !self.early.is_empty() {
+            transcript.push(Message::Tool { results: std::mem::take(&mut self.early) });
+        }
         self.transcript = Arc::new(mended(transcript));
         let last = self.transcript.last();
         let calls: Vec<_> =
@@ -353,6 +366,9 @@ impl Turn {
     /// `TOOL_INDETERMINATE`, the others stay to be run.
     pub fn interrupted(&mut self, may_repeat: impl Fn(&ToolCall) -> bool) {
         let begun = std::mem::take(&mut self.begun);
+        if begun.is_empty() {
+            return;
+        }
         let Step::Call(calls) = self.next() else { return };
         let lost = calls.iter().filter(|call| begun.contains(&call.id) && !may_repeat(call));
         let code = ToolErrorKind::Indeterminate.code();

@@ -24,7 +24,7 @@ impl Repeats {
         let repeated = calls.map(|call| {
             let what = format!("{}\n{}", call.name, canonical(&call.arguments));
             let before = self.0.iter().filter(|known| known.what == what).map(|known| known.times);
-            let times = before.max().unwrap_or(0) + 1;
+            let times = before.max().unwrap_or(0).saturating_add(1);
             Repeated { call: call.id.clone(), what, times }
         });
         self.0 = repeated.collect();

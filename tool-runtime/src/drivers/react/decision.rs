@@ -60,10 +60,9 @@ pub(super) fn schema(
         let answer = match output {
             None => json!({ "type": "string" }),
             Some(output) => {
-                // A name that no tool has.
-                let name = "final answer";
-                let place = "/$defs/final answer";
-                definitions.insert(name.into(), moved(output.as_value(), place));
+                // A name that no tool has, and that a reference bears as it is.
+                let place = "/$defs/$answer";
+                definitions.insert("$answer".into(), moved(output.as_value(), place));
                 json!({ "$ref": format!("#{place}") })
             }
         };

@@ -31,8 +31,8 @@ use super::text::{Formats, Offered, thought};
 use super::{Asked, Driver, LastWord, Listener, Misread};
 use crate::json::parse_as;
 use crate::message::{AssistantPart, Message, ToolCall};
-use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, ToolChoice};
-use crate::schema::Mismatch;
+use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest};
+use crate::schema::{Mismatch, Schema};
 use crate::tool::ToolDefinition;
 
 /// Has a model decide, step by step, which tool to use or what to answer: for models without tool calling.
@@ -116,7 +116,7 @@ impl fmt::Debug for ReAct {
 
 impl Driver for ReAct {
     fn offer<'r>(&self, request: ChatRequest<'r>) -> Asked<'r> {
-        let tools = choice(request);
+        let tools = request.callable();
         let orders = prompt::orders(&tools, request.options);
         let mut asked = Asked::from(request).without_tools();
         asked.messages = history::told(request.messages, Some(&orders)).into();
@@ -129,11 +129,23 @@ impl Driver for ReAct {
         if reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_))) {
             return Ok(reply);
         }
-        let tools = choice(request);
+        let tools = request.callable();
         let is_json = request.options.output.is_some();
         // What a model thinks aloud is none of its decision.
         let said = Formats::thinking().extract(&reply.words(), &Offered::new(&[]));
-        match decision::read(&said.text, is_json) {
+        let read = decision::read(&said.text, is_json);
+        // What was asked for, and no more around it.
+        let is_bare = match &read {
+            Some(Decision::Answer { .. }) => false,
+            // There is nothing to call: it only looks so.
+            Some(Decision::Call { .. }) => tools.is_empty(),
+            None => true,
+        };
+        if is_bare && request.options.output.as_ref().is_some_and(|output| fits(&said.text, output))
+        {
+            return Ok(decided(&reply, String::new(), None, said.text));
+        }
+        match read {
             Some(Decision::Answer { thought, answer }) => {
                 Ok(decided(&reply, thought, None, answer))
             }
@@ -158,28 +170,20 @@ impl Driver for ReAct {
 
     fn last_word<'r>(&self, _: &ChatReply, request: ChatRequest<'r>) -> Option<LastWord<'r>> {
         let answers = self.answers.as_ref()?;
-        let mut asked = Asked::from(request).without_tools();
+        let mut asked = Asked::from(request);
         let mut messages = history::told(request.messages, None);
         history::say(&mut messages, Message::user(prompt::ANSWER));
         asked.messages = messages.into();
         if let Some(options) = &answers.options {
-            asked.options = Cow::Owned(options.clone());
+            let mut options = options.clone();
+            options.output = options.output.or_else(|| request.options.output.clone());
+            asked.options = Cow::Owned(options);
         }
-        let last = LastWord::new(asked);
+        let last = LastWord::new(asked.without_tools());
         Some(match &answers.model {
             Some(model) => last.of(Arc::clone(model)),
             None => last,
         })
-    }
-}
-
-/// The tools that may be called now.
-fn choice<'r>(request: ChatRequest<'r>) -> Vec<&'r ToolDefinition> {
-    let tools = request.tools.iter().copied();
-    match &request.options.tool_choice {
-        ToolChoice::None => Vec::new(),
-        ToolChoice::Tool(name) => tools.filter(|tool| tool.name == *name).collect(),
-        _ => tools.collect(),
     }
 }
 
@@ -199,6 +203,12 @@ fn decided(
     }
     parts.extend(call.map(AssistantPart::Call));
     ChatReply { parts, finish: reply.finish, usage: reply.usage }
+}
+
+/// Whether the text is, as a whole, such a value.
+fn fits(text: &str, output: &Schema) -> bool {
+    parse_as(text, output.as_value())
+        .is_ok_and(|parsed| !parsed.truncated && output.check(&parsed.value).is_empty())
 }
 
 fn call(

@@ -57,14 +57,14 @@ impl Driver for Text {
         if has_call {
             return Ok(without_leaks(reply));
         }
-        let offered = Offered::new(request.tools);
+        let offered = Offered::new(&request.callable());
         let read = |part| read(part, self.known(), &offered);
         let parts = reply.parts.into_iter().flat_map(read).collect();
         Ok(ChatReply { parts, ..reply })
     }
 
     fn listener<'o>(&'o self, request: ChatRequest<'o>) -> Option<Box<dyn Listener + 'o>> {
-        let stream = TextStream::new(self.known(), Offered::new(request.tools));
+        let stream = TextStream::new(self.known(), Offered::new(&request.callable()));
         Some(Box::new(Held::new(request, stream)))
     }
 }

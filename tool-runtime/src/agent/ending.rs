@@ -1,0 +1,34 @@
+//! How a run ends without an answer.
+
+use super::{Outcome, StopReason, StopRequest, Stopped, Turn};
+
+/// The end of a run. What it leaves behind can be gone on from, so that calls that are open are answered.
+pub(super) fn stopped_at(why: StopReason, mut turn: Turn) -> Stopped {
+    turn.give_up();
+    let usage = Box::new(turn.usage());
+    let (transcript, offered) = turn.into_parts();
+    Stopped { why, transcript, offered, usage }
+}
+
+/// Why a run ends that has no answer.
+pub(super) fn stopped(turn: &Turn, outcome: Outcome) -> StopReason {
+    let limits = turn.limits();
+    let usage = turn.usage();
+    match outcome {
+        Outcome::Cut(finish) => StopReason::Cut(finish),
+        Outcome::MaxIterations => StopReason::MaxIterations(turn.iterations()),
+        Outcome::Spent => match limits.cost.map(|(most, prices)| (most, prices.of(&usage))) {
+            Some((most, cost)) if cost >= most => StopReason::MoneySpent { cost, most },
+            _ => StopReason::TokensSpent(usage),
+        },
+        Outcome::Repeated => turn
+            .repeated()
+            .cloned()
+            .map_or(StopReason::Silent, |call| StopReason::Repeated(Box::new(call))),
+        Outcome::Requested => {
+            let none = || StopRequest::new(None, "");
+            StopReason::Requested(turn.requested().cloned().unwrap_or_else(none))
+        }
+        Outcome::Answered | Outcome::Silent => StopReason::Silent,
+    }
+}

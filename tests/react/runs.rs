@@ -2,10 +2,13 @@
 
 use super::*;
 
+/// The messages, the options, and how many tools there were.
+type Asked = (Vec<Message>, ChatOptions, usize);
+
 /// Keeps what it was asked, and says what it was told to say.
 #[derive(Clone, Default)]
 struct Heard {
-    asked: Arc<Mutex<Vec<(Vec<Message>, ChatOptions, usize)>>>,
+    asked: Arc<Mutex<Vec<Asked>>>,
     script: Arc<Mutex<Vec<ChatReply>>>,
 }
 
@@ -16,7 +19,7 @@ impl Heard {
         Self { script: Arc::new(Mutex::new(script)), ..Self::default() }
     }
 
-    fn asked(&self) -> Vec<(Vec<Message>, ChatOptions, usize)> {
+    fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 }

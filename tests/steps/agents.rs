@@ -25,7 +25,7 @@ async fn an_agent_is_a_tool_of_another() {
     let answer = agent.run("Go").await.unwrap();
     assert_eq!(results(&answer.transcript[2])[0].text, "found deep");
     assert_eq!(answer.usage, Usage::new(32, 5), "what it took counts as well");
-    let seen = seen.lock().unwrap();
+    let seen = seen.lock().unwrap().clone();
     let inner: Vec<_> =
         seen.iter().filter(|(_, depth, _)| *depth == 1).map(|(name, _, _)| name.as_str()).collect();
     assert_eq!(

@@ -115,6 +115,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     };
     let started = Instant::now();
+    if let Some(folder) = std::path::Path::new(&path).parent() {
+        std::fs::create_dir_all(folder)?;
+    }
     report.write_to(&path)?;
     println!("{path} is written, in {:?}", started.elapsed());
     Ok(())

@@ -2,13 +2,13 @@
 
 use super::*;
 
-/// The conversation, how to answer, and how many tools its provider is told of.
-type Question = (Vec<Message>, ChatOptions, usize);
+/// The messages, the options, and how many tools there were.
+type Asked = (Vec<Message>, ChatOptions, usize);
 
 /// Keeps what it was asked, and says what it was told to say.
 #[derive(Clone, Default)]
 struct Heard {
-    asked: Arc<Mutex<Vec<Question>>>,
+    asked: Arc<Mutex<Vec<Asked>>>,
     script: Arc<Mutex<Vec<ChatReply>>>,
 }
 
@@ -19,7 +19,7 @@ impl Heard {
         Self { script: Arc::new(Mutex::new(script)), ..Self::default() }
     }
 
-    fn asked(&self) -> Vec<Question> {
+    fn asked(&self) -> Vec<Asked> {
         self.asked.lock().unwrap().clone()
     }
 }
@@ -289,7 +289,7 @@ fn a_conversation_of_another_driver_is_told_in_these_words() {
 async fn a_script_checks_what_is_asked() {
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::text(call("echo", &json!({ "text": "hi" }))))
-            .expect_no_tools(),
+            .expect_tools([] as [&str; 0]),
         ScriptedTurn::new(answer("Done.")).expect_last("Observation from echo: hi"),
     ]);
     let agent = Agent::new(model, tools![echo]).driver(ReAct::new());

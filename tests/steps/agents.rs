@@ -50,7 +50,12 @@ async fn an_agent_is_a_tool_of_another() {
         ChatReply::text("Done."),
     ]);
     let answer = Agent::new(model, Tools::new().with(lost)).run("Go").await.unwrap();
-    assert_eq!(results(&answer.transcript[2])[0].error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
+    let told = &results(&answer.transcript[2])[0];
+    assert_eq!(told.error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
+    assert_eq!(
+        told.text, "It came to no answer (MODEL_FAILED).",
+        "and nothing of what its provider said"
+    );
 }
 
 #[tokio::test]

@@ -83,7 +83,8 @@ impl Limits {
     /// All may cost so much, at these prices.
     #[must_use]
     pub fn cost(mut self, most: f64, prices: Prices) -> Self {
-        self.cost = Some((most, prices));
+        // JSON has no word for what has no end.
+        self.cost = Some((if most.is_finite() { most } else { f64::MAX }, prices));
         self
     }
 

@@ -390,7 +390,9 @@ impl<'a> Run<'a> {
                 for call in &calls {
                     self.tell(|| ToolEvent::Started { call: call.clone() });
                 }
-                let done = Guarded::new(|| elsewhere.dispatch(batch), |Panic(_)| Vec::new()).await;
+                let done = Guarded::new(|| elsewhere.dispatch(batch), |Panic(_)| Vec::new());
+                // One that heeds neither its deadline nor its stop is left alone.
+                let done = self.until().wait(done).await.unwrap_or_default();
                 let mut done = self.each_once(calls, done);
                 for execution in &mut done {
                     self.dispatcher.hide_in_result(execution);

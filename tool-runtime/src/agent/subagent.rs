@@ -115,7 +115,11 @@ impl Tool for SubAgent {
         });
         match ended.await {
             Ok(answer) => answer.text.into_tool_output(),
-            Err(stopped) => Err(ToolError::from(stopped)),
+            // What lies behind it, such as what a provider said, is the operator's alone.
+            Err(stopped) => {
+                let text = format!("It came to no answer ({}).", stopped.why.code());
+                Err(ToolError::failed(text).with_source(stopped))
+            }
         }
     }
 }

@@ -103,8 +103,8 @@ struct Stubborn(Arc<AtomicUsize>);
 #[async_trait]
 impl ChatModel for Stubborn {
     async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        Ok(echo_call("again"))
+        let times = self.0.fetch_add(1, Ordering::Relaxed);
+        Ok(echo_call(&format!("again {times}")))
     }
 }
 

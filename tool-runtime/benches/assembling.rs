@@ -1,7 +1,7 @@
 //! What it costs to put arguments together that come in small pieces: against reading them once, when
 //! they are there as a whole.
 
-#![allow(
+#![expect(
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,

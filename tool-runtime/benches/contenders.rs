@@ -1,6 +1,6 @@
 //! What is compared: ways to have `add` called from JSON text.
 
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     reason = "a bench that can't go on should stop"

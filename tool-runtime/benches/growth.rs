@@ -1,7 +1,7 @@
 //! How the time to read grows with the text, on texts made to make it grow: in a thread whose stack
 //! would not hold one frame for each bracket.
 
-#![allow(
+#![expect(
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,

@@ -1,6 +1,6 @@
 //! Very many calls at once: all complete, and what each takes of memory while it waits.
 
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a bench that can't go on should stop, and its figures are its output"

@@ -1,6 +1,6 @@
 //! Tools that are registered and listed, never called.
 
-#![allow(clippy::unwrap_used, reason = "a bench that can't go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a bench that can't go on should stop")]
 
 use std::sync::Arc;
 

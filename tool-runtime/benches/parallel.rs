@@ -1,6 +1,6 @@
 //! The calls of one reply run side by side: many that wait take no longer than one.
 
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
     reason = "a bench that can't go on should stop, and its figures are its output"

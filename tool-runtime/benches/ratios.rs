@@ -1,6 +1,6 @@
 //! What the framework adds to one call, as a multiple of doing without.
 
-#![allow(
+#![expect(
     clippy::indexing_slicing,
     clippy::print_stdout,
     reason = "a bench that can't go on should stop, and its figures are its output"

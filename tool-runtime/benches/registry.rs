@@ -1,7 +1,7 @@
 //! Reading a registry while another thread goes on registering: a snapshot and a look-up in it. With
 //! the feature `search`, finding tools as well.
 
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stdout,

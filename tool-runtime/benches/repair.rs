@@ -1,6 +1,6 @@
 //! What reading damaged JSON costs, as a multiple of serde_json's throughput on the sound text.
 
-#![allow(
+#![expect(
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,

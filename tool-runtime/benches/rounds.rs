@@ -1,7 +1,7 @@
 //! Ratios that hold on a busy machine: every round runs each contender in turn, so that all see
 //! the same weather, and the minimum over the rounds is the one with the least of it.
 
-#![allow(clippy::indexing_slicing, reason = "a bench that can't go on should stop")]
+#![expect(clippy::indexing_slicing, reason = "a bench that can't go on should stop")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};

@@ -1,7 +1,6 @@
 //! Reading text for calls: what a reply without one costs, whole and as it comes.
 
-#![allow(
-    clippy::indexing_slicing,
+#![expect(
     clippy::print_stdout,
     reason = "a bench that can't go on should stop, and its figures are its output"
 )]

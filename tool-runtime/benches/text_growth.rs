@@ -1,7 +1,7 @@
 //! How the time to read a text for calls grows with it, on texts made to make it grow: of each format a
 //! call that is broken off, or has lost a part, over and over.
 
-#![allow(
+#![expect(
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,

@@ -1,7 +1,7 @@
 //! What it takes to choose what of a conversation goes out, by its length; with the feature `sqlite`,
 //! to keep one more step of it as well.
 
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stdout,

@@ -1,12 +1,7 @@
 //! What it takes to choose what of a conversation goes out, by its length; with the feature `sqlite`,
 //! to keep one more step of it as well.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    clippy::print_stdout,
-    reason = "a bench that can't go on should stop, and its figures are its output"
-)]
+#![expect(clippy::print_stdout, reason = "its figures are its output")]
 
 mod rounds;
 
@@ -55,6 +50,11 @@ fn conversation(length: usize) -> Vec<Message> {
 
 /// Two messages more behind so many, in a file.
 #[cfg(feature = "sqlite")]
+#[expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a bench that can't go on should stop"
+)]
 fn saves() {
     use std::time::Instant;
 

@@ -10,12 +10,15 @@ mod laws;
 #[path = "drivers/tools.rs"]
 mod tools;
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::path::PathBuf;
 
-use corpus::{Case, files};
+use corpus::{Case, files, files_of};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert_eq, proptest};
 use proptest::sample::select;
+use serde_json::Value;
 use tool_runtime::ToolDefinition;
 use tool_runtime::drivers::text::{Extracted, Formats, Offered, TextStream, extract};
 
@@ -25,12 +28,28 @@ const TRAPS: usize = 3;
 
 #[test]
 fn every_case_is_read_as_it_says() {
-    let tools = tools::all();
-    let offered = offered(&tools);
+    read_as_they_say(&files(), &tools::all());
+}
+
+/// What small models wrote when they were asked for calls, and for other things: whoever reads such a text with
+/// care finds the call that its case names, or none.
+#[test]
+fn every_recorded_output_is_read_as_a_reader_does() {
+    let schemas: BTreeMap<String, Value> =
+        serde_json::from_str(include_str!("drivers/recorded/tools.json")).expect("schemas");
+    let tools: Vec<_> = schemas
+        .into_iter()
+        .map(|(name, schema)| ToolDefinition::new(name, "Does it.", schema))
+        .collect();
+    read_as_they_say(&files_of("recorded"), &tools);
+}
+
+fn read_as_they_say(files: &[PathBuf], tools: &[ToolDefinition]) {
+    let offered = offered(tools);
     let mut wrong = Vec::new();
-    for file in files() {
-        for case in Case::all(&file) {
-            let found = case.described(&extract(&case.text, &offered), &tools);
+    for file in files {
+        for case in Case::all(file) {
+            let found = case.described(&extract(&case.text, &offered), tools);
             if found != case.expected() {
                 wrong.push(format!(
                     "{}:{} {}\n{}\nexpected:\n{}\ngot:\n{found}\n",

@@ -12,6 +12,7 @@ mod tools;
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::iter;
 use std::path::PathBuf;
 
 use corpus::{Case, files, files_of};
@@ -96,6 +97,25 @@ fn every_case_is_read_the_same_in_pieces() {
                 same(&case, &whole, [first, second].into_iter(), &offered);
             }
         }
+    }
+}
+
+/// Of text that takes time in proportion to its square a hundred kilobytes for each format would take
+/// an hour; `cargo bench -p tool-runtime --bench text_growth` has the times.
+#[test]
+fn what_is_broken_off_over_and_over_is_read_as_well() {
+    const BYTES: usize = 100_000;
+    let tools = tools::all();
+    let offered = offered(&tools);
+    for file in files() {
+        let case = Case::all(&file).swap_remove(0);
+        let half = case.text.char_indices().nth(case.text.chars().count() / 2);
+        let broken = half.map_or("", |(half, _)| &case.text[..half]);
+        let text = broken.repeat(BYTES / broken.len());
+        let ends = (1..=BYTES / 4_096).map(|at| at * 4_096).filter(|at| text.is_char_boundary(*at));
+        let ends: Vec<_> = iter::once(0).chain(ends).chain([text.len()]).collect();
+        let pieces = ends.windows(2).map(|pair| &text[pair[0]..pair[1]]);
+        same(&case, &extract(&text, &offered), pieces, &offered);
     }
 }
 

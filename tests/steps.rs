@@ -1,7 +1,5 @@
 //! Runs that are watched, gone through step by step, kept, limited and steered.
 
-#[path = "steps/agents.rs"]
-mod agents;
 #[path = "support/conversation.rs"]
 mod conversation;
 #[path = "steps/kept.rs"]

@@ -161,35 +161,43 @@ async fn what_was_decided_of_the_agent_itself_is_not_asked_again() {
     assert_eq!(paid.all(), ["Ada"]);
 }
 
+/// Gives something away.
+#[tool(permission = "ask")]
+async fn give() -> &'static str {
+    "given"
+}
+
 #[tokio::test]
 async fn what_is_approved_for_the_rest_of_a_run_holds_for_that_run_alone() {
     let paid = Paid::default();
-    let cashier = || {
-        let model = story([pay_call("Ada"), pay_call("Bob"), ChatReply::text("Paid.")]);
-        let agent = Agent::new(model, tools![pay]).extension(paid.clone()).approver(AskLater);
-        agent.into_tool("cashier", "Sees to money.")
-    };
-    let agent = || {
-        let replies = [ask("cashier"), pay_call("Eve"), ask("cashier"), ChatReply::text("Done.")];
-        Agent::new(story(replies), tools![pay].with(cashier()))
-            .extension(paid.clone())
-            .approver(AskLater)
-    };
-    let for_run = |mut waiting: Paused| {
+    let give = ChatReply::default().call("give", "{}");
+    let model = story([pay_call("Ada"), give, pay_call("Bob"), ChatReply::text("Paid.")]);
+    let cashier = Agent::new(model, tools![pay, give]).extension(paid.clone()).approver(AskLater);
+    let cashier = cashier.into_tool("cashier", "Sees to money.");
+    let replies = [ask("cashier"), pay_call("Eve"), ask("cashier"), ChatReply::text("Done.")];
+    let agent = Agent::new(story(replies), tools![pay].with(cashier));
+    let agent = agent.extension(paid.clone()).approver(AskLater);
+    let for_run = async |mut waiting: Paused| {
         waiting.decide_each("Grace", |_| Approval::ForRun);
-        waiting
+        agent.resume(waiting).await
     };
-    // Ada is asked about, and Bob no longer.
-    let waiting = for_run(paused(agent().run("Pay.").await.unwrap_err()));
-    let waiting = paused(agent().resume(waiting).await.unwrap_err());
+    let asked = |waiting: &Paused| match waiting.pending()[0].within() {
+        Some(within) => (1, within.pending()[0].tool.clone()),
+        None => (0, waiting.pending()[0].tool.clone()),
+    };
+    let waiting = paused(agent.run("Pay.").await.unwrap_err());
+    assert_eq!(asked(&waiting), (1, "pay".into()));
+    let waiting = paused(for_run(waiting).await.unwrap_err());
+    assert_eq!(asked(&waiting), (1, "give".into()));
+    assert_eq!(paid.all(), ["Ada"]);
+    // Bob is not asked about. The same tool in the outer run is another matter.
+    let waiting = paused(for_run(waiting).await.unwrap_err());
+    assert_eq!(asked(&waiting), (0, "pay".into()));
     assert_eq!(paid.all(), ["Ada", "Bob"]);
-    // The same tool in the outer run is another matter, and so is the next inner run.
-    assert_eq!(waiting.pending()[0].arguments, json!({ "to": "Eve" }));
-    let waiting = paused(agent().resume(for_run(waiting)).await.unwrap_err());
-    let within = waiting.pending()[0].within().unwrap();
-    assert_eq!(within.pending()[0].arguments, json!({ "to": "Ada" }));
-    assert_eq!(agent().resume(for_run(waiting)).await.unwrap().text, "Done.");
-    assert_eq!(paid.all(), ["Ada", "Ada", "Bob", "Bob", "Eve"]);
+    // And so is the next inner run.
+    let waiting = paused(for_run(waiting).await.unwrap_err());
+    assert_eq!(asked(&waiting), (1, "pay".into()));
+    assert_eq!(paid.all(), ["Ada", "Bob", "Eve"]);
 }
 
 #[tokio::test]

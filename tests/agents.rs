@@ -19,7 +19,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use conversation::{assert_complete, echo, echo_call, results};
+use conversation::{assert_complete, echo, echo_call, refuse, results};
 use serde_json::json;
 use tool_runtime::agent::{Paused, SubAgent};
 use tool_runtime::dispatch::{Approval, AskLater};

@@ -29,7 +29,7 @@ use tool_runtime::agent::{
     Limits, ModelHook, Piece, Prices, RunState, Steering, Step, Stepped, Turn,
 };
 use tool_runtime::drivers::{Asked, Native, ReAct, Text};
-use tool_runtime::event::{EventKind, ModelEvent, RunEvent, ToolEvent};
+use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
 use tool_runtime::registry::{Selection, Selector};
 use tool_runtime::{
     Agent, Answer, CancellationToken, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta,

@@ -8,10 +8,11 @@ use super::*;
 #[tokio::test]
 async fn neither_is_offered_the_tools_of_the_other() {
     let inner = ScriptedModel::new([
-        ScriptedTurn::new(ChatReply::default().call("pay", "{}")).expect_tools(["echo"]),
+        ScriptedTurn::new(ChatReply::default().call("pay", "{}")).expect_tools(["echo", "refuse"]),
         ScriptedTurn::new(ChatReply::text("Found.")).expect_last("There is no tool named `pay`"),
     ]);
-    let helper = Agent::new(inner, tools![echo]).into_tool("helper", "Looks for things.");
+    let helper = Agent::new(inner, tools![echo, refuse]);
+    let helper = helper.into_tool("helper", "Looks for things.");
     let outer = ScriptedModel::new([
         ScriptedTurn::new(ask("helper")).expect_tools(["helper", "pay"]),
         ScriptedTurn::new(echo_call("a")).expect_last("Found."),

@@ -25,7 +25,7 @@ pub(super) enum Change {
 pub(super) struct Screen {
     running: HashMap<Place, Running>,
     /// What the agents of runs are called.
-    names: HashMap<RunId, String>,
+    names: HashMap<Place, String>,
     begun: u64,
 }
 
@@ -50,13 +50,13 @@ impl Screen {
         match &event.kind {
             EventKind::Run(RunEvent::Started { agent, .. }) => {
                 let name = agent.as_deref().map(shown);
-                self.names.extend(name.map(|name| (origin.run, name)));
+                self.names.extend(name.map(|name| (place(origin, None), name)));
                 Vec::new()
             }
             EventKind::Run(RunEvent::Finished { error, took }) => {
                 let gone = self.running.remove(&place(origin, None));
                 let gone = gone.map(|running| Change::Gone(running.number));
-                let name = self.names.remove(&origin.run);
+                let name = self.names.remove(&place(origin, None));
                 let ended = run(origin, name, *took, error.as_deref(), line);
                 gone.into_iter().chain([ended]).collect()
             }

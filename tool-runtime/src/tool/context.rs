@@ -233,8 +233,10 @@ impl ToolContext {
     /// Notes that something was done to the world: kept also where the call then fails, unlike what
     /// is on its output.
     pub fn record(&self, effect: EffectRecord) {
-        if let (EffectRecord::TokensSpent { usage }, Some(scope)) = (&effect, self.scope()) {
-            scope.spent.add(*usage);
+        if let EffectRecord::TokensSpent { usage } = &effect
+            && let Some(spent) = self.scope().and_then(|scope| scope.spent.as_ref())
+        {
+            spent.add(*usage);
         }
         self.live().record(effect);
     }
@@ -259,16 +261,17 @@ impl ToolContext {
             };
             return calls.into_iter().map(none).collect();
         };
-        let scope = host.scope();
+        let (scope, spent) = (host.scope(), Spent::default());
         let batch = Batch {
             calls,
             origin: scope.origin.within(&self.call.id),
             conversation: scope.conversation.clone(),
             deadline: self.deadline().map(|at| at.saturating_duration_since(Instant::now())),
             stop: Some(self.cancellation()),
+            spent: Some(spent.clone()),
             ..Batch::default()
         };
-        let unheard = Unheard { spent: batch.spent.clone(), ctx: self };
+        let unheard = Unheard { spent, ctx: self };
         let done = host.dispatch_within(&self.call, batch).await;
         // All that they took stands in what became of them.
         unheard.spent.take();

@@ -55,7 +55,8 @@ pub struct Batch {
     pub decisions: Vec<Decision>,
     /// Those that have begun before, and go on.
     pub resumed: Vec<Suspended>,
-    pub(crate) spent: Spent,
+    /// Where what they take is counted before they have a result, if anybody counts it.
+    pub(crate) spent: Option<Spent>,
 }
 
 impl From<Vec<ToolCall>> for Batch {
@@ -76,7 +77,7 @@ pub(crate) struct Scope {
     pub(crate) redactor: Option<Redactor>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) stop: Option<CancellationToken>,
-    pub(crate) spent: Spent,
+    pub(crate) spent: Option<Spent>,
 }
 
 impl Scope {

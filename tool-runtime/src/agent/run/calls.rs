@@ -74,7 +74,7 @@ impl Run<'_> {
         batch.conversation = Some(state.turn.shared_transcript());
         batch.stop = self.agent.stop.clone();
         batch.deadline = self.until().left();
-        batch.spent = self.spent.clone();
+        batch.spent = Some(self.spent.clone());
         // Kept until the calls have ended, for whoever has to make them again.
         let before = state.suspended.iter().filter_map(PendingCall::decision);
         batch.decisions = state.decisions.iter().cloned().chain(before).collect();

@@ -1,7 +1,7 @@
 //! A run waits for what somebody has to decide within it, and goes on from there, wherever that is.
 
 use tool_runtime::event::RunId;
-use tool_runtime::{Dispatcher, Registry};
+use tool_runtime::{CancellationToken, Dispatcher, EffectRecord, Registry, ToolOutput};
 
 use super::*;
 
@@ -283,4 +283,33 @@ async fn a_state_that_cannot_be_read_is_the_end_of_its_call_and_of_nothing_else(
     assert_eq!(told.text, "It can't go on from where it was.");
     assert_eq!(told.error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
     assert!(paid.all().is_empty());
+}
+
+/// Has done all that there is to do.
+#[tool]
+async fn finish() -> ToolOutput {
+    let done = EffectRecord::StopRequested { reason: "all is done".into() };
+    ToolOutput::text("bye").with_effect(done)
+}
+
+/// Where nobody goes on with it, nobody is told that it had not begun.
+#[tokio::test]
+async fn what_has_begun_is_not_called_unrun() {
+    let paid = Paid::default();
+    let tools = tools![finish].with(cashier(&paid));
+    let model = story([ask("cashier").call("finish", "{}")]);
+    let stopped = Agent::new(model, tools).run("Go").await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::Requested(_)), "{stopped}");
+    let told = &results(&stopped.transcript[2])[0];
+    assert_eq!(told.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
+
+    let agent = || above(cashier(&paid), "cashier");
+    let mut waiting = paused(agent().run("Go").await.unwrap_err());
+    once(&mut waiting);
+    let stop = CancellationToken::new();
+    stop.cancel();
+    let stopped = agent().stop_on(stop).resume(waiting).await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::Cancelled), "{stopped}");
+    let told = &results(&stopped.transcript[2])[0];
+    assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"));
 }

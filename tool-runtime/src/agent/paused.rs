@@ -133,7 +133,7 @@ impl PendingCall {
             let run = Paused::deserialize(state).map(|paused| State::Run(Box::new(paused)));
             run.unwrap_or_else(|_| State::Other(state.clone()))
         });
-        let let_by = state.as_ref().and(execution.decided_by.clone());
+        let let_by = state.as_ref().and_then(|_| execution.decided_by.clone());
         Self { call: execution.call.clone(), tool, arguments, state, let_by }
     }
 

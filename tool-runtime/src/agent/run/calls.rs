@@ -50,8 +50,11 @@ impl Run<'_> {
         turn.pull_in(executions.iter().flat_map(|execution| found(execution, &tools)));
         let halted = self.dispatcher.halted_at(&executions);
         let halted = halted.and_then(|at| executions.get(at)).cloned();
-        let (pending, done): (Vec<_>, Vec<_>) =
-            executions.iter().partition(|execution| execution.is_pending());
+        // Where the run is to stop, what has begun is not to be called unrun.
+        let waits = |execution: &&ToolExecution| {
+            execution.is_pending() && !(stops(&executions) && execution.suspended.is_some())
+        };
+        let (pending, done): (Vec<_>, Vec<_>) = executions.iter().partition(waits);
         turn.on_some_results(results(done))?;
         heed(turn, &executions);
         // Where the run was asked to stop, nothing waits any more.
@@ -124,6 +127,12 @@ impl Run<'_> {
 
 fn results<'e>(executions: impl IntoIterator<Item = &'e ToolExecution>) -> Vec<ToolResult> {
     executions.into_iter().map(|execution| execution.result.clone()).collect()
+}
+
+/// Whether a tool asked the run to stop.
+fn stops(executions: &[ToolExecution]) -> bool {
+    let mut effects = executions.iter().flat_map(|execution| &execution.effects);
+    effects.any(|effect| matches!(effect, EffectRecord::StopRequested { .. }))
 }
 
 /// What tools ask of the loop.

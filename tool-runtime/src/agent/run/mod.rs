@@ -241,7 +241,10 @@ impl<'a> Run<'a> {
         while self.next().await.is_some() {}
         match self.ended.take() {
             None | Some(Ok(())) => Ok(self.state()),
-            Some(Err(why)) => Err(stopped_at(why, self.state.turn)),
+            Some(Err(why)) => {
+                self.state.give_up();
+                Err(stopped_at(why, self.state.turn))
+            }
         }
     }
 

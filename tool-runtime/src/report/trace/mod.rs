@@ -82,7 +82,8 @@ impl Trace {
     ) {
         let outer = Origin { run: within.unwrap_or(origin.run), ..origin.clone() };
         let parent = self.caller(&outer);
-        let name = agent.unwrap_or(if parent.is_some() { "agent" } else { "run" });
+        let unnamed = if parent.is_some() { "agent" } else { "run" };
+        let name = agent.unwrap_or(unnamed);
         let place = self.begin_run(origin, parent, name, at);
         self.scopes.insert(scope(origin), Open { run: Some(place), model: None });
     }

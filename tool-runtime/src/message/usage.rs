@@ -25,7 +25,7 @@ impl Usage {
 
     /// What came to it since it was this much.
     #[must_use]
-    pub fn since(self, before: Self) -> Self {
+    pub(crate) fn since(self, before: Self) -> Self {
         Self {
             input: self.input.saturating_sub(before.input),
             cached: self.cached.saturating_sub(before.cached),

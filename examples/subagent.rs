@@ -42,8 +42,9 @@ fn librarian() -> Agent {
 fn show(event: &Event) {
     let indent = "    ".repeat(event.origin.depth as usize);
     match &event.kind {
-        EventKind::Run(RunEvent::Started { within }) => {
-            println!("{indent}run{}", within.map(|_| " within the call").unwrap_or_default());
+        EventKind::Run(RunEvent::Started { within, agent }) => {
+            let name = agent.as_deref().unwrap_or("an agent");
+            println!("{indent}{name}{}", within.map(|_| ", within the call").unwrap_or_default());
         }
         EventKind::Model(ModelEvent::Replied { text, .. }) if !text.is_empty() => {
             println!("{indent}  says  {text}");
@@ -62,7 +63,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         .max_iterations(5)
         .into_tool("librarian", "Looks things up in the library.")
         // It may do anything, unless said otherwise.
-        .defined(|definition| definition.effect(Effect::Read));
+        .effect(Effect::Read);
     let model = ScriptedModel::new([
         ScriptedTurn::new(
             ChatReply::default()

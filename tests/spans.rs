@@ -167,6 +167,22 @@ async fn what_fails_says_by_which_code() {
 }
 
 #[tokio::test]
+async fn a_run_says_whose_it_is() {
+    let spans = Spans::default();
+    let _spans = tracing::subscriber::set_default(spans.clone());
+    let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi.")]), tools![login]);
+    agent.name("ada").run("Go.").await.unwrap();
+    let fields = json!({
+        "otel.name": "invoke_agent ada",
+        "otel.kind": "internal",
+        "gen_ai.operation.name": "invoke_agent",
+        "gen_ai.agent.name": "ada",
+    });
+    let run = json!({"in": null, "fields": fields});
+    assert_eq!(spans.told(), [run, operation(Some(1), "chat", "client")]);
+}
+
+#[tokio::test]
 async fn content_is_there_when_it_is_wanted_and_secrets_never() {
     let spans = Spans::default();
     let _spans = tracing::subscriber::set_default(spans.clone());

@@ -1,7 +1,5 @@
 //! Runs that are watched, gone through step by step, kept, limited and steered.
 
-#[path = "steps/agents.rs"]
-mod agents;
 #[path = "support/conversation.rs"]
 mod conversation;
 #[path = "steps/kept.rs"]
@@ -31,7 +29,7 @@ use tool_runtime::agent::{
     Limits, ModelHook, Piece, Prices, RunState, Steering, Step, Stepped, Turn,
 };
 use tool_runtime::drivers::{Asked, Native, ReAct, Text};
-use tool_runtime::event::{EventKind, ModelEvent, RunEvent, ToolEvent};
+use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
 use tool_runtime::registry::{Selection, Selector};
 use tool_runtime::{
     Agent, Answer, CancellationToken, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta,

@@ -93,6 +93,20 @@ async fn plain_lines_tell_each_reply_retry_and_result() {
     assert_eq!(lines, expected);
 }
 
+#[tokio::test(start_paused = true)]
+async fn runs_end_under_the_names_of_their_agents() {
+    let inner = Agent::new(ScriptedModel::new([ChatReply::text("Noon.")]), tools![time]);
+    let clock = inner.into_tool("clock", "Knows the time.");
+    let call = ChatReply::default().call("clock", r#"{"task": "Tell."}"#);
+    let model = ScriptedModel::new([call, ChatReply::text("Lunch.")]);
+    let paper = Paper::default();
+    let agent = Agent::new(model, tool_runtime::Tools::new().with(clock)).name("chief\u{7}");
+    agent.observer(Terminal::plain(paper.clone())).run("What now?").await.unwrap();
+    let ends = paper.lines();
+    let ends: Vec<_> = ends.iter().filter(|line| !line.contains("model")).collect();
+    assert_eq!(ends, ["  ✓ clock  *", r#"✓ clock  *  {"task": "Tell."}"#, r"✓ chief\u{7}  *"]);
+}
+
 #[tokio::test]
 async fn nobody_can_write_on_the_terminal_but_the_terminal() {
     for text in ["\u{1b}[2J\u{1b}]0;mine\u{7}", "a\rb\u{8}\u{8}", "\u{9b}31m", "\u{202e}gnp.exe"] {

@@ -42,7 +42,12 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
     let progress = Progress { done: 1.0, total: Some(2.0), message: Some("half".into()) };
     let told_json = json!({"id": "c1", "name": "now", "arguments": "{}"});
     vec![
-        (RunEvent::Started { within: None }.into(), "run started", json!({})),
+        (RunEvent::Started { within: None, agent: None }.into(), "run started", json!({})),
+        (
+            RunEvent::Started { within: Some(9.into()), agent: Some("ada".into()) }.into(),
+            "run started",
+            json!({"within": format!("{:032x}", 9), "agent": "ada"}),
+        ),
         (RunEvent::Finished { error: None, took }.into(), "run finished", json!({"took": 5})),
         (
             RunEvent::Finished { error: Some("cut".into()), took }.into(),

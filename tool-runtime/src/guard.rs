@@ -5,6 +5,8 @@
 //! panic to catch: the process ends.
 
 use std::any::Any;
+use std::error::Error;
+use std::iter::successors;
 use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -24,6 +26,18 @@ pub(crate) fn guarded<T>(run: impl FnOnce() -> T) -> Result<T, Panic> {
 /// Drops it under the guard, where nobody is left to be told of a panic.
 pub(crate) fn let_go<T>(value: T) {
     let _ = guarded(|| drop(value));
+}
+
+/// How far back the errors behind an error are followed: one may lie behind itself.
+const MOST_CAUSES: usize = 32;
+
+/// An error and all that lies behind it, outermost first. Their texts are foreign code.
+pub(crate) fn causes(error: &(dyn Error + 'static)) -> String {
+    let chain = || {
+        let all = successors(Some(error), |&error| error.source()).take(MOST_CAUSES);
+        all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    };
+    guarded(chain).unwrap_or_else(|panic| format!("an error whose own text {panic}"))
 }
 
 #[cold]

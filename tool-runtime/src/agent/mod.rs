@@ -82,6 +82,7 @@ use crate::registry::{AllTools, IntoRegistry, Registry, RegistryError, Selector}
 /// ```
 #[derive(Clone)]
 pub struct Agent {
+    name: Option<String>,
     model: Arc<dyn ChatModel>,
     registry: Result<Registry, RegistryError>,
     /// The terms; each run has a dispatcher of its own under them.
@@ -106,6 +107,7 @@ impl Agent {
     /// Tools that can't be registered are reported by [`run`](Self::run).
     pub fn new(model: impl ChatModel + 'static, tools: impl IntoRegistry) -> Self {
         Self {
+            name: None,
             model: Arc::new(model),
             registry: tools.into_registry(),
             dispatcher: Dispatcher::new(Registry::new()),
@@ -121,6 +123,14 @@ impl Agent {
             limits: Limits::default(),
             time_limit: None,
         }
+    }
+
+    /// Says what it is called where its runs are told of: in events, in reports and on spans. The model never hears of
+    /// it. An agent that is made a tool has the tool's name, unless set.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
     }
 
     /// Gives the model standing orders. A conversation that brings its own keeps them.
@@ -377,8 +387,8 @@ impl Agent {
     ///
     /// Calls that may have been running when the state was kept, and that were not done, are made again if their tool
     /// is idempotent or only reads; others are answered with `TOOL_INDETERMINATE`. What was decided holds
-    /// for the arguments that were shown; calls that nobody decided on are asked about again. The calls
-    /// beside them are not run again. Whoever resumes one and the same state twice runs what was left
+    /// for the arguments that were shown; calls that nobody decided on are asked about again. An agent that is a tool
+    /// goes on where it was. The calls beside them are not run again. Whoever resumes one and the same state twice runs what was left
     /// twice, each under its [`idempotency_key`](crate::ToolContext::idempotency_key).
     ///
     /// # Errors
@@ -408,6 +418,7 @@ impl Agent {
 impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Agent")
+            .field("name", &self.name)
             .field("registry", &self.registry)
             .field("system", &self.system)
             .field("driver", &self.driver)

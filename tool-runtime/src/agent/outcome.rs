@@ -150,8 +150,8 @@ pub enum StopReason {
     /// The tools could not be registered; the model was never asked.
     #[error(transparent)]
     Registry(#[from] RegistryError),
-    /// Calls wait for somebody to decide on them. In the transcript they are answered with that; to
-    /// go on, decide and [`resume`](crate::Agent::resume).
+    /// Calls wait for somebody to decide on them, or on what lies within them. In the transcript they are answered
+    /// with that; to go on, decide and [`resume`](crate::Agent::resume).
     #[error("{} of the model's calls wait for approval", .0.pending().len())]
     AwaitingApproval(Box<Paused>),
     /// A call failed or was held back, and that ends a run here: see

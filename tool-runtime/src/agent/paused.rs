@@ -9,7 +9,7 @@ use super::window::WindowState;
 use crate::event::{RunId, ToolExecution};
 use crate::message::{CallId, ToolCall};
 use crate::registry::Snapshot;
-use crate::tool::{Approval, Decision};
+use crate::tool::{Approval, Decision, Suspended};
 
 /// A run that waits for somebody to decide on calls: plain data, to keep as long as that takes.
 ///
@@ -41,6 +41,47 @@ use crate::tool::{Approval, Decision};
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # Runs within runs
+/// An agent that is a [tool](super::SubAgent) of another may wait as well. Then the other one's call of it is among
+/// those that wait, and the run [within](Self::within_mut) it has the calls to decide on; however deep that is. When
+/// the outer run is resumed, so is the inner one.
+///
+/// ```
+/// # use tool_runtime::dispatch::{Approval, AskLater};
+/// # use tool_runtime::{Agent, ChatReply, ScriptedModel, StopReason, Tools, tool, tools};
+/// # /// Pays somebody.
+/// # #[tool(permission = "ask")]
+/// # async fn pay(to: String) -> String {
+/// #     format!("{to} is paid")
+/// # }
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let small_model = ScriptedModel::new([
+/// #     ChatReply::default().call("pay", r#"{"to": "Ada"}"#),
+/// #     ChatReply::text("Ada has her money."),
+/// # ]);
+/// # let model = ScriptedModel::new([
+/// #     ChatReply::default().call("cashier", r#"{"task": "Pay Ada."}"#),
+/// #     ChatReply::text("Done."),
+/// # ]);
+/// let cashier = Agent::new(small_model, tools![pay]).approver(AskLater);
+/// let cashier = cashier.into_tool("cashier", "Sees to money.");
+/// let agent = Agent::new(model, Tools::new().with(cashier));
+/// let stopped = agent.run("See that Ada gets her money.").await.unwrap_err();
+/// let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!() };
+///
+/// let call = paused.pending()[0].call.id.clone();
+/// let within = paused.within_mut(&call).ok_or("it waits for nothing within")?;
+/// assert_eq!(within.pending()[0].tool, "pay");
+/// // Each in its turn, or all of them, wherever they lie:
+/// paused.decide_each("Grace", |pending| match pending.tool.as_str() {
+///     "pay" => Approval::Once,
+///     tool => Approval::Deny(format!("{tool} is not for today")),
+/// });
+/// assert_eq!(agent.resume(*paused).await?.to_string(), "Done.");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Paused {
     pub(super) run: RunId,
@@ -55,7 +96,7 @@ pub struct Paused {
     pub(super) approved: BTreeMap<String, String>,
 }
 
-/// A call that waits for somebody to decide on it.
+/// A call that waits for somebody to decide on it, or on what lies [within](Self::within) it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PendingCall {
@@ -65,6 +106,22 @@ pub struct PendingCall {
     pub tool: String,
     /// What its tool would be given.
     pub arguments: Value,
+    /// What its tool goes on from, where it has begun.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    state: Option<State>,
+    /// Who let it begin, where somebody was asked: nobody is asked of it again.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    let_by: Option<String>,
+}
+
+/// What a tool goes on from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(untagged)]
+enum State {
+    /// An agent, from its run.
+    Run(Box<Paused>),
+    /// Handed back as it is, to a tool that knows what to make of it.
+    Other(Value),
 }
 
 impl PendingCall {
@@ -72,7 +129,38 @@ impl PendingCall {
         let ran = execution.changed.as_deref().unwrap_or(&execution.call);
         let tool = full_name(&ran.name, tools);
         let arguments = execution.arguments().unwrap_or_default();
-        Self { call: execution.call.clone(), tool, arguments }
+        let state = execution.suspended.as_deref().map(|state| {
+            let run = Paused::deserialize(state).map(|paused| State::Run(Box::new(paused)));
+            run.unwrap_or_else(|_| State::Other(state.clone()))
+        });
+        let let_by = state.as_ref().and_then(|_| execution.decided_by.clone());
+        Self { call: execution.call.clone(), tool, arguments, state, let_by }
+    }
+
+    /// The run that waits within it, where its tool is an agent: on the calls of that one is to be decided.
+    pub fn within(&self) -> Option<&Paused> {
+        match &self.state {
+            Some(State::Run(paused)) => Some(paused),
+            _ => None,
+        }
+    }
+
+    /// What its tool goes on from, where it has begun.
+    pub(super) fn suspended(&self) -> Option<Suspended> {
+        // What can't be written its tool can't read, and says so.
+        let state = serde_json::to_value(self.state.as_ref()?).unwrap_or_default();
+        Some(Suspended::new(self.call.id.clone(), self.tool.clone(), state))
+    }
+
+    /// What was decided on it before it began.
+    pub(super) fn decision(&self) -> Option<Decision> {
+        let by = self.let_by.clone()?;
+        Some(self.decided(Approval::Once, by))
+    }
+
+    fn decided(&self, approval: Approval, by: impl Into<String>) -> Decision {
+        let Self { call, tool, arguments, .. } = self;
+        Decision::new(call.id.clone(), tool, arguments.clone(), approval, by)
     }
 }
 
@@ -92,22 +180,56 @@ impl Paused {
         &self.pending
     }
 
+    /// The run that waits within this call, to decide on its calls. Ids tell apart the calls of one run alone.
+    pub fn within_mut(&mut self, call: &CallId) -> Option<&mut Self> {
+        let pending = self.pending.iter_mut().find(|pending| pending.call.id == *call)?;
+        match &mut pending.state {
+            Some(State::Run(paused)) => Some(paused),
+            _ => None,
+        }
+    }
+
     /// Decides on a call, as `by`. What is decided last counts.
     ///
     /// # Errors
-    /// It doesn't wait for that.
+    /// It doesn't wait for that; but perhaps for calls [within](Self::within_mut) it.
     pub fn decide(
         &mut self,
         call: &CallId,
         approval: Approval,
         by: impl Into<String>,
     ) -> Result<(), NotPending> {
-        let is_it = |pending: &&PendingCall| pending.call.id == *call;
+        let is_it = |pending: &&PendingCall| pending.call.id == *call && pending.state.is_none();
         let pending = self.pending.iter().find(is_it).ok_or_else(|| NotPending(call.clone()))?;
+        let decision = pending.decided(approval, by);
         self.decisions.retain(|decision| decision.call != *call);
-        let PendingCall { tool, arguments, .. } = pending.clone();
-        self.decisions.push(Decision::new(call.clone(), tool, arguments, approval, by));
+        self.decisions.push(decision);
         Ok(())
+    }
+
+    /// Decides on each call that waits, as `by`, also on those within others; where that is
+    /// [`Defer`](Approval::Defer), it waits on.
+    pub fn decide_each(&mut self, by: &str, mut decide: impl FnMut(&PendingCall) -> Approval) {
+        self.decide_all(by, &mut decide);
+    }
+
+    fn decide_all(&mut self, by: &str, decide: &mut dyn FnMut(&PendingCall) -> Approval) {
+        self.decisions.clear();
+        for pending in &mut self.pending {
+            match &mut pending.state {
+                Some(State::Run(within)) => within.decide_all(by, decide),
+                Some(State::Other(_)) => {}
+                None => {
+                    let approval = decide(pending);
+                    self.decisions.push(pending.decided(approval, by));
+                }
+            }
+        }
+    }
+
+    /// The calls that have begun.
+    pub(super) fn suspended(&self) -> Vec<PendingCall> {
+        self.pending.iter().filter(|pending| pending.state.is_some()).cloned().collect()
     }
 
     /// The tools that may run for the rest of the run, by what was decided meanwhile as well.

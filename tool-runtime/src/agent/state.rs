@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::window::WindowState;
-use super::{Paused, Turn};
+use super::{Paused, PendingCall, Step, Turn};
 use crate::event::RunId;
-use crate::message::Message;
-use crate::tool::Decision;
+use crate::message::{Message, ToolCall, ToolResult};
+use crate::tool::{Decision, ToolErrorKind};
 
 /// A run between two steps, as plain data: what [`Run::state`](super::Run::state) gives, and
 /// [`Agent::resume`](crate::Agent::resume) goes on with, in this process or in another.
@@ -31,6 +31,9 @@ pub struct RunState {
     /// What was decided on calls that wait.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) decisions: Vec<Decision>,
+    /// The calls that have begun and wait for what lies within them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(super) suspended: Vec<PendingCall>,
 }
 
 impl RunState {
@@ -44,6 +47,7 @@ impl RunState {
             window: WindowState::default(),
             approved: BTreeMap::new(),
             decisions: Vec::new(),
+            suspended: Vec::new(),
         }
     }
 
@@ -54,7 +58,7 @@ impl RunState {
 
     /// Without what was said: a store keeps that apart.
     pub(super) fn without_transcript(&self) -> Self {
-        let Self { run, turn, began, window, approved, decisions } = self;
+        let Self { run, turn, began, window, approved, decisions, suspended } = self;
         Self {
             run: *run,
             turn: turn.without_transcript(),
@@ -62,7 +66,23 @@ impl RunState {
             window: window.clone(),
             approved: approved.clone(),
             decisions: decisions.clone(),
+            suspended: suspended.clone(),
         }
+    }
+
+    /// Nobody goes on with it: calls that are open are answered. Those that have begun may have had effects.
+    pub(super) fn give_up(&mut self) {
+        if let Step::Call(open) = self.turn.next() {
+            let has_begun =
+                |call: &&ToolCall| self.suspended.iter().any(|it| it.call.id == call.id);
+            let code = ToolErrorKind::Indeterminate.code();
+            let text = "The run was given up before this call had ended; it may have had effects.";
+            let begun = open.iter().filter(has_begun);
+            let results = begun.map(|call| ToolResult::failure(call, code, text)).collect();
+            // Each is of an open call.
+            let _ = self.turn.on_some_results(results);
+        }
+        self.turn.give_up();
     }
 
     /// With what was said, as it was kept apart.
@@ -80,8 +100,8 @@ impl RunState {
 
 impl From<Paused> for RunState {
     fn from(paused: Paused) -> Self {
-        let approved = paused.approved();
+        let (approved, suspended) = (paused.approved(), paused.suspended());
         let Paused { run, turn, began, window, decisions, .. } = paused;
-        Self { run, turn, began, window, approved, decisions }
+        Self { run, turn, began, window, approved, decisions, suspended }
     }
 }

@@ -1,15 +1,18 @@
 //! An agent as a tool of another.
 
 use async_trait::async_trait;
+use serde::Deserialize as _;
 use serde_json::json;
 
 use super::run::Run;
 use super::state::RunState;
-use super::{Agent, Prompt};
+use super::{Agent, Paused, StopReason, Stopped};
 use crate::event::EffectRecord;
+use crate::guard::causes;
 use crate::message::{Arguments, Usage};
 use crate::tool::{
-    IntoToolOutput as _, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput,
+    Effect, IntoToolOutput as _, Spent, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolErrorKind, ToolOutput,
 };
 
 /// How many agents may lie around one, unless set.
@@ -21,6 +24,9 @@ const DEEPEST: u32 = 3;
 /// What it does is told to those who watch the other one too, as a run of its own
 /// [within](crate::event::RunEvent::Started) the call; the tokens that it takes count as the other one's. When the call is
 /// stopped, so is its run.
+///
+/// Where it waits for [somebody to decide](crate::dispatch::AskLater), so does the other one, and both go on when that
+/// one is [resumed](Paused#runs-within-runs). What was approved for the rest of its run holds for that alone.
 #[derive(Clone, Debug)]
 pub struct SubAgent {
     agent: Agent,
@@ -63,13 +69,19 @@ impl Agent {
             "additionalProperties": false,
         });
         let definition = ToolDefinition::new(name, description, schema);
-        SubAgent { agent: self, definition, deepest: DEEPEST }
+        let name = self.name.clone().or_else(|| Some(definition.name.clone()));
+        SubAgent { agent: Self { name, ..self }, definition, deepest: DEEPEST }
     }
 }
 
 impl SubAgent {
-    /// What others should know of it: its effect, its timeout, whether somebody is asked. It may do anything, unless said
-    /// otherwise.
+    /// What it may do to the world, all its tools together; anything, unless set.
+    #[must_use]
+    pub fn effect(self, effect: Effect) -> Self {
+        self.defined(|definition| definition.effect(effect))
+    }
+
+    /// What else others should know of it, such as its timeout, or whether somebody is asked.
     #[must_use]
     pub fn defined(mut self, change: impl FnOnce(ToolDefinition) -> ToolDefinition) -> Self {
         self.definition = change(self.definition);
@@ -91,8 +103,12 @@ impl Tool for SubAgent {
     }
 
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let task = task(&args, &self.definition)?;
-        let state = RunState::new(self.agent.turn(Prompt::from(task)));
+        let state = match ctx.resumed() {
+            Some(kept) => Paused::deserialize(kept).map(RunState::from).map_err(|error| {
+                ToolError::failed("It can't go on from where it was.").with_source(error)
+            })?,
+            None => RunState::new(self.agent.turn(task(&args, &self.definition)?.into())),
+        };
         let mut run = Run::new(&self.agent, state);
         if let Some((outer, watching)) = ctx.around() {
             if outer.depth >= self.deepest {
@@ -104,35 +120,78 @@ impl Tool for SubAgent {
             }
             run = run.observer(watching).within(&outer, ctx.call_id());
         }
-        let mut spent = Spent { usage: Usage::default(), ctx };
+        let mut spending = Spending { counted: run.turn().usage(), within: run.spent(), ctx };
         // Boxed: an agent that is a tool of an agent is a future within itself.
-        let ended = Box::pin(async {
+        Box::pin(async {
             while run.next().await.is_some() {
-                spent.usage = run.turn().usage();
+                spending.count(run.turn().usage());
             }
-            spent.usage = run.turn().usage();
-            run.finish().await
-        });
-        match ended.await {
-            Ok(answer) => answer.text.into_tool_output(),
+            spending.count(run.turn().usage());
+        })
+        .await;
+        let secrets = run.dispatcher().clone();
+        match run.finish().await {
+            Ok(answer) => {
+                let mut text = answer.text;
+                secrets.hide(&mut text);
+                text.into_tool_output()
+            }
+            Err(Stopped { why: StopReason::AwaitingApproval(paused), .. }) => {
+                let text = "It has not ended: calls of its own await approval.";
+                Err(ToolError::suspended(text, serde_json::to_value(paused)?))
+            }
             // What lies behind it, such as what a provider said, is the operator's alone.
             Err(stopped) => {
-                let text = format!("It came to no answer ({}).", stopped.why.code());
-                Err(ToolError::failed(text).with_source(stopped))
+                let text = match limit(&stopped.why) {
+                    Some(words) => {
+                        format!("It came to no answer ({}): {words}.", stopped.why.code())
+                    }
+                    None => format!("It came to no answer ({}).", stopped.why.code()),
+                };
+                let mut cause = causes(&stopped);
+                secrets.hide(&mut cause);
+                Err(ToolError::failed(text).with_source(cause))
             }
         }
     }
 }
 
-/// What a run took, recorded also where its call is stopped.
-struct Spent<'c> {
-    usage: Usage,
+/// What a run takes, recorded as it does: its call may be stopped at any moment.
+struct Spending<'c> {
+    counted: Usage,
+    /// What its calls took that have no result yet.
+    within: Spent,
     ctx: &'c ToolContext,
 }
 
-impl Drop for Spent<'_> {
+impl Spending<'_> {
+    /// The run took so much so far.
+    fn count(&mut self, usage: Usage) {
+        self.record(usage.since(self.counted));
+        self.counted = usage;
+    }
+
+    fn record(&self, usage: Usage) {
+        if usage != Usage::default() {
+            self.ctx.record(EffectRecord::TokensSpent { usage });
+        }
+    }
+}
+
+impl Drop for Spending<'_> {
     fn drop(&mut self) {
-        self.ctx.record(EffectRecord::TokensSpent { usage: self.usage });
+        self.record(self.within.take());
+    }
+}
+
+/// Which limit of its own it came to, in words that quote nobody.
+fn limit(why: &StopReason) -> Option<String> {
+    use StopReason::{Cut, MaxIterations, MoneySpent, Silent, TimeLimit, TokensSpent};
+    match why {
+        MaxIterations(_) | TokensSpent(_) | MoneySpent { .. } | TimeLimit(_) | Cut(_) | Silent => {
+            Some(why.to_string())
+        }
+        _ => None,
     }
 }
 

@@ -5,6 +5,7 @@ use tokio::sync::SemaphorePermit;
 use super::batch::Running;
 use super::call::Outcome;
 use super::circuits::Trial;
+use super::rate::Turn;
 use crate::event::Gate;
 use crate::registry::Entry;
 use crate::tool::ToolError;
@@ -25,21 +26,26 @@ impl<'r> Admission<'r> {
         terms.places.are_limited() || terms.rates.limit(entry) || terms.circuits.are_set()
     }
 
-    /// Waits until the call may run.
+    /// Waits until the call may run. One that only goes on had its turn when it began.
     pub(super) async fn wait(
         running: &'r Running,
         entry: &'r Entry,
+        goes_on: bool,
     ) -> Result<Box<Self>, (Gate, ToolError)> {
         let terms = &running.terms;
+        let next_turn = async || match goes_on {
+            true => Turn::default(),
+            false => terms.rates.turn(entry).await,
+        };
         let way = terms.circuits.of_provider(entry);
         // Who is refused anyway need not queue.
         way.as_ref().map_or(Ok(()), |way| way.check())?;
-        let mut turn = terms.rates.turn(entry).await;
+        let mut turn = next_turn().await;
         let places = terms.places.take(entry, running).await;
         // Calls that waited long for a place would begin all at once on turns of long ago.
         if terms.rates.is_past(&turn) {
             drop(turn);
-            turn = terms.rates.turn(entry).await;
+            turn = next_turn().await;
         }
         // Others may have failed while this one waited.
         running.halt.check()?;

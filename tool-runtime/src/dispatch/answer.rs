@@ -1,10 +1,7 @@
 //! What became of a call, put into words: for the model in the result, for the operator beside it.
 
-use std::error::Error;
-use std::iter::successors;
-
-use crate::event::{ToolEvent, ToolExecution};
-use crate::guard::guarded;
+use crate::event::{Gate, ToolEvent, ToolExecution};
+use crate::guard::causes;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Callable, Entry, called, nearest};
 use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
@@ -14,9 +11,6 @@ const MOST_NAMES: usize = 20;
 
 /// How much of a name is repeated, in characters.
 const MOST_OF_NAME: usize = 80;
-
-/// How far back the errors behind an error are followed: one may lie behind itself.
-const MOST_CAUSES: usize = 32;
 
 #[inline]
 pub(super) fn succeeded(call: ToolCall, output: ToolOutput) -> ToolExecution {
@@ -29,13 +23,12 @@ pub(super) fn succeeded(call: ToolCall, output: ToolOutput) -> ToolExecution {
 }
 
 /// The text of what lies behind the error is the tool's code.
-pub(super) fn failed(call: ToolCall, error: &ToolError) -> ToolExecution {
+pub(super) fn failed(call: ToolCall, mut error: ToolError) -> ToolExecution {
     let result = ToolResult::failure(&call, error.kind().code(), error.text());
     let mut execution = ToolExecution::new(call, result);
-    execution.cause = error.source().map(|source| {
-        let cause = guarded(|| chain(source));
-        cause.unwrap_or_else(|panic| format!("an error whose own text {panic}"))
-    });
+    execution.cause = error.source().map(|source| causes(source));
+    execution.suspended = error.take_state();
+    execution.blocked_by = execution.suspended.is_some().then_some(Gate::Pending);
     execution
 }
 
@@ -49,13 +42,9 @@ pub(super) fn ending(execution: &ToolExecution) -> impl Iterator<Item = ToolEven
         }
         None => None,
     };
-    why.into_iter().chain([ToolEvent::Finished(execution.clone())])
-}
-
-/// An error and all that lies behind it, outermost first.
-fn chain(error: &(dyn Error + 'static)) -> String {
-    let all = successors(Some(error), |&error| error.source()).take(MOST_CAUSES);
-    all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    // What a tool goes on from is for nobody else to read.
+    let told = ToolExecution { suspended: None, ..execution.clone() };
+    why.into_iter().chain([ToolEvent::Finished(told)])
 }
 
 /// Sends a model to those of these tools that it may mean, and to none that it may not call or that

@@ -66,7 +66,10 @@ pub trait Approver: Send + Sync {
 /// stops with [`AwaitingApproval`](crate::StopReason::AwaitingApproval), and is resumed with the
 /// answers.
 ///
-/// A call that a tool makes can't be left open, for its tool waits for it: that one is told that the
+/// Where that is the run of an agent that is a [tool](crate::agent::SubAgent), the run around it stops as well, and the
+/// answers are for the one [within](crate::agent::Paused#runs-within-runs).
+///
+/// Any other call that a tool makes can't be left open, for its tool waits for it: that one is told that the
 /// call awaits approval, and may go on without it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AskLater;

@@ -3,6 +3,7 @@
 use std::any::{Any, TypeId};
 use std::sync::{Arc, OnceLock};
 
+use serde_json::Value;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -20,7 +21,9 @@ use crate::message::ToolCall;
 use crate::registry::{Callable, Entry, Snapshot};
 use crate::span;
 use crate::tool::dispatch::{Host, Scope};
-use crate::tool::{Batch, Decision, Extensions, LeftRunning, Permission, ToolError, ToolErrorKind};
+use crate::tool::{
+    Batch, Decision, Extensions, LeftRunning, Permission, Suspended, ToolError, ToolErrorKind,
+};
 
 /// The most calls that may lie around a call.
 const DEEPEST: u32 = 8;
@@ -32,6 +35,7 @@ pub(super) struct Running {
     pub(super) scope: Scope,
     pub(super) halt: Halt,
     pub(super) decisions: Vec<Decision>,
+    resumed: Vec<Suspended>,
     /// The tools whose calls lie around these.
     outer: Vec<String>,
     /// Made for the first tool that asks.
@@ -62,11 +66,12 @@ pub(super) fn run(
         redactor: terms.redactor_of(&tools),
         deadline,
         stop: batch.stop,
+        spent: batch.spent,
     };
     let halt = Halt::new(terms.on_failure, terms.on_block);
-    let decisions = batch.decisions;
+    let Batch { decisions, resumed, calls, .. } = batch;
     let callable = OnceLock::new();
-    all(Arc::new(Running { tools, terms, scope, halt, decisions, outer, callable }), batch.calls)
+    all(Arc::new(Running { tools, terms, scope, halt, decisions, resumed, outer, callable }), calls)
 }
 
 async fn all(running: Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
@@ -184,6 +189,13 @@ impl Running {
 impl Host for Running {
     fn scope(&self) -> &Scope {
         &self.scope
+    }
+
+    /// A tool that has come by the name meanwhile knows nothing of the state.
+    fn resumed(&self, call: &ToolCall) -> Option<&Value> {
+        let resumed = self.resumed.iter().find(|it| it.call == call.id)?;
+        let is_it = self.tools.entry(&call.name)?.full_name() == resumed.tool;
+        is_it.then_some(&resumed.state)
     }
 
     fn extensions(&self) -> &Extensions {

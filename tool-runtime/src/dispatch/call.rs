@@ -109,17 +109,17 @@ fn tell_finished(scope: &Scope, execution: &ToolExecution) {
 #[inline]
 fn finish(running: &Running, began: Instant, ran: Ran, record: Record) -> ToolExecution {
     let Ran { came, ctx, outcome } = ran;
-    let spent = ctx.into_spent();
+    let left = ctx.into_leftover();
     let (call, changed) = match came {
-        Some(came) if came != spent.call => (came, Some(Box::new(spent.call))),
-        _ => (spent.call, None),
+        Some(came) if came != left.call => (came, Some(Box::new(left.call))),
+        _ => (left.call, None),
     };
     let mut execution = match outcome {
         Ok(output) => succeeded(call, output),
-        Err(error) => failed(call, &error),
+        Err(error) => failed(call, error),
     };
-    if !spent.effects.is_empty() {
-        execution.effects.splice(..0, spent.effects);
+    if !left.effects.is_empty() {
+        execution.effects.splice(..0, left.effects);
     }
     // Before the text is cut: half a secret is one too.
     running.hide_in_result(&mut execution);
@@ -127,14 +127,14 @@ fn finish(running: &Running, began: Instant, ran: Ran, record: Record) -> ToolEx
         execution.full_text = Some(std::mem::replace(&mut execution.result.text, capped));
     }
     execution.changed = changed;
-    if let Some(decoded) = spent.decoded {
+    if let Some(decoded) = left.decoded {
         execution.fixes = decoded.fixes;
         execution.decoded = decoded.json;
     }
-    execution.attempts = spent.attempts;
+    execution.attempts = left.attempts;
     execution.remembered = record.remembered;
     execution.decided_by = record.decided_by;
-    execution.blocked_by = record.blocked_by;
+    execution.blocked_by = record.blocked_by.or(execution.blocked_by);
     execution.left_running = record.left_running;
     execution.started = running.scope.clock.at(began);
     execution.took = micros::in_full(began.elapsed());
@@ -183,7 +183,7 @@ async fn limited(
 ) -> Outcome {
     let mut admission = None;
     if Admission::is_needed(running, entry) {
-        let admitted = Box::pin(Admission::wait(running, entry)).await;
+        let admitted = Box::pin(Admission::wait(running, entry, ctx.resumed().is_some())).await;
         admission = Some(admitted.map_err(|held| record.block(held))?);
     }
     attempts(running, entry, arguments, ctx, record, admission).await

@@ -147,7 +147,9 @@ impl Trial {
         let mut circuit = lock(&self.way.circuit);
         match failure {
             // Says nothing of the provider.
-            Some(ToolErrorKind::Cancelled | ToolErrorKind::Validation) => self.is_open = true,
+            Some(ToolErrorKind::Cancelled | ToolErrorKind::Validation | ToolErrorKind::Pending) => {
+                self.is_open = true
+            }
             Some(kind) if kind.is_infrastructure() => {
                 circuit.failed(self.passage, self.way.begun.elapsed());
             }

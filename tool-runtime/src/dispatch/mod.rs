@@ -38,7 +38,7 @@ pub use invoke::invoke;
 pub use policy::{Breaker, Permissions};
 pub use rate::RateLimits;
 
-pub use crate::tool::{Approval, Batch, Decision, Dispatch};
+pub use crate::tool::{Approval, Batch, Decision, Dispatch, Suspended};
 
 use crate::event::{Event, EventKind, Observer, Observers, Origin, ToolExecution};
 use crate::message::{ToolCall, ToolResult};
@@ -348,6 +348,13 @@ impl Dispatcher {
     pub(crate) fn look_out<'a>(&self, tools: &Snapshot, calls: impl Iterator<Item = &'a ToolCall>) {
         if let Some(redactor) = self.terms.redactor_of(tools) {
             calls.for_each(|call| redactor.see(call));
+        }
+    }
+
+    /// Takes the secrets out of a text.
+    pub(crate) fn hide(&self, text: &mut String) {
+        if self.terms.redactor.is_needed() {
+            self.terms.redactor.hide(text);
         }
     }
 

@@ -171,7 +171,7 @@ impl Limiter {
 }
 
 /// A call's turn, which is given back unless the call begins.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Turn {
     limiters: Vec<Arc<Limiter>>,
     at: Duration,

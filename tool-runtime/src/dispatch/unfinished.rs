@@ -62,7 +62,7 @@ impl Drop for Unfinished {
 pub(super) fn lost(running: &Running, call: &ToolCall) -> ToolExecution {
     let text = "The call was stopped before it had a result; it may have had effects.";
     let error = ToolError::new(ToolErrorKind::Indeterminate, text);
-    let mut execution = failed(call.clone(), &error);
+    let mut execution = failed(call.clone(), error);
     execution.started = running.scope.clock.now();
     execution
 }

@@ -44,6 +44,10 @@ pub struct ToolExecution {
     /// What held it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<Gate>,
+    /// What its tool goes on from once somebody has decided, where it has begun and waits for that. It is not told to
+    /// those who watch.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub suspended: Option<Box<Value>>,
     /// What it did to the world, as far as it told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<EffectRecord>,
@@ -71,7 +75,7 @@ pub enum Gate {
     Permission,
     /// Whoever was asked said no, or nobody could be asked.
     Approver,
-    /// Whoever was asked has yet to decide.
+    /// Whoever was asked, of this call or of one that its tool depends on, has yet to decide.
     Pending,
     /// Its provider fails too often.
     Breaker,
@@ -97,6 +101,7 @@ impl ToolExecution {
             remembered: false,
             decided_by: None,
             blocked_by: None,
+            suspended: None,
             effects: Vec::new(),
             left_running: false,
             started: UNIX_EPOCH,
@@ -128,7 +133,7 @@ impl ToolExecution {
         !self.is_success() && !self.is_blocked()
     }
 
-    /// Whether it was held back before its tool was called.
+    /// Whether it was held back: before its tool was called, or by what its tool has to wait for.
     pub fn is_blocked(&self) -> bool {
         self.blocked_by.is_some()
     }

@@ -82,6 +82,9 @@ pub enum RunEvent {
         /// The run of the call that it serves, where it is that of an agent that is a tool.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         within: Option<RunId>,
+        /// Whose it is, where [that](crate::Agent::name) has a name.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
     },
     /// It ended. Not told where its future is dropped.
     Finished {

@@ -13,8 +13,8 @@ use crate::secret::{HIDDEN, Redactor};
 impl Redactor {
     pub(super) fn hide_in_event(&self, event: &mut Event) {
         match &mut event.kind {
-            EventKind::Run(RunEvent::Started { within: _ })
-            | EventKind::Log(LogEvent::Lost { .. }) => {}
+            EventKind::Log(LogEvent::Lost { .. }) => {}
+            EventKind::Run(RunEvent::Started { within: _, agent }) => self.hide_in_some(agent),
             EventKind::Run(RunEvent::Finished { error, took: _ }) => self.hide_in_some(error),
             EventKind::Model(ModelEvent::Asked) => {}
             EventKind::Model(ModelEvent::SummaryFailed { reason }) => self.hide(reason),
@@ -70,6 +70,8 @@ impl Redactor {
             attempts: _,
             remembered: _,
             blocked_by: _,
+            // A state that is handed on as it is, and told to nobody.
+            suspended: _,
             left_running: _,
             started: _,
             took: _,

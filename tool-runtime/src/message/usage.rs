@@ -22,6 +22,17 @@ impl Usage {
     pub fn new(input: u64, output: u64) -> Self {
         Self { input, output, ..Self::default() }
     }
+
+    /// What came to it since it was this much.
+    #[must_use]
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            input: self.input.saturating_sub(before.input),
+            cached: self.cached.saturating_sub(before.cached),
+            output: self.output.saturating_sub(before.output),
+            reasoning: self.reasoning.saturating_sub(before.reasoning),
+        }
+    }
 }
 
 /// A provider that counts wrongly makes no sum overflow.

@@ -13,15 +13,17 @@ use tracing::instrument::{Instrument as _, Instrumented};
 /// What these spans are of, to filter by.
 const TARGET: &str = "tool_runtime";
 
-/// A run.
-pub(crate) fn invoke_agent() -> Span {
+/// A run, of the agent of this name if it has one.
+pub(crate) fn invoke_agent(name: Option<&str>) -> Span {
+    let otel_name = name.map(|name| format!("invoke_agent {name}"));
     tracing::info_span!(
         target: TARGET,
         "invoke_agent",
-        "otel.name" = "invoke_agent",
+        "otel.name" = otel_name.as_deref().unwrap_or("invoke_agent"),
         "otel.kind" = "internal",
         "otel.status_code" = Empty,
         "gen_ai.operation.name" = "invoke_agent",
+        "gen_ai.agent.name" = name,
         "error.type" = Empty,
     )
 }

@@ -24,6 +24,8 @@ pub(super) enum Change {
 #[derive(Debug, Default)]
 pub(super) struct Screen {
     running: HashMap<Place, Running>,
+    /// What the agents of runs are called.
+    names: HashMap<Place, String>,
     begun: u64,
 }
 
@@ -46,11 +48,17 @@ impl Screen {
         let origin = &event.origin;
         let line = |sign, text| Change::Said(Line { depth: origin.depth, sign, text });
         match &event.kind {
-            EventKind::Run(RunEvent::Started { .. }) => Vec::new(),
+            EventKind::Run(RunEvent::Started { agent, .. }) => {
+                let name = agent.as_deref().map(shown);
+                self.names.extend(name.map(|name| (place(origin, None), name)));
+                Vec::new()
+            }
             EventKind::Run(RunEvent::Finished { error, took }) => {
                 let gone = self.running.remove(&place(origin, None));
                 let gone = gone.map(|running| Change::Gone(running.number));
-                gone.into_iter().chain([run(origin, *took, error.as_deref(), line)]).collect()
+                let name = self.names.remove(&place(origin, None));
+                let ended = run(origin, name, *took, error.as_deref(), line);
+                gone.into_iter().chain([ended]).collect()
             }
             EventKind::Model(ModelEvent::Asked) => vec![self.begin(origin, None, "model", "")],
             EventKind::Model(ModelEvent::Replied { text, calls, usage, took }) => {
@@ -111,13 +119,15 @@ impl Screen {
 
 fn run(
     origin: &Origin,
+    name: Option<String>,
     took: Duration,
     error: Option<&str>,
     line: impl Fn(Sign, String) -> Change,
 ) -> Change {
-    let name = if origin.parent.is_some() { "agent" } else { "run" };
+    let unnamed = if origin.parent.is_some() { "agent" } else { "run" };
+    let name = name.unwrap_or_else(|| unnamed.into());
     let sign = if error.is_some() { Sign::Failed } else { Sign::Done };
-    line(sign, beside([name.into(), time(took), error.map(shown).unwrap_or_default()]))
+    line(sign, beside([name, time(took), error.map(shown).unwrap_or_default()]))
 }
 
 fn reply(text: &str, calls: &[ToolCall], usage: Option<Usage>, took: Duration) -> String {

@@ -1,4 +1,4 @@
-//! What somebody decided on a call, in a form that can be kept and sent.
+//! What somebody decided on a call, and what waits for that, in a form that can be kept and sent.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,6 +18,26 @@ pub enum Approval {
     Deny(String),
     /// Nothing yet: the call is left open, and its run stops until there is an answer.
     Defer,
+}
+
+/// A call that has begun and waits for somebody, and what its tool goes on from when it is made again: a state of its
+/// own, which means nothing to others.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct Suspended {
+    /// The call.
+    pub call: CallId,
+    /// The tool, by its [full name](super::ToolDefinition::full_name): no other is given the state.
+    pub tool: String,
+    /// The state.
+    pub state: Value,
+}
+
+impl Suspended {
+    /// A call of the tool of this full name.
+    pub fn new(call: CallId, tool: impl Into<String>, state: Value) -> Self {
+        Self { call, tool: tool.into(), state }
+    }
 }
 
 /// What was decided on one call, of what tool and on what arguments: it holds for no others.

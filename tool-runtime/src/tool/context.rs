@@ -3,20 +3,23 @@ use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+#[cfg(doc)]
+use super::ToolError;
 use super::blocking::Thread;
 use super::dispatch::{Batch, Host, Scope};
 use super::work::{EndsWork, Live};
-use super::{Extensions, ToolErrorKind};
+use super::{Extensions, Spent, ToolErrorKind};
 use crate::event::{
     EffectRecord, Event, Observer, Origin, Progress, RunId, ToolEvent, ToolExecution,
 };
 use crate::json::Fix;
-use crate::message::{CallId, Message, ToolCall, ToolResult};
+use crate::message::{CallId, Message, ToolCall, ToolResult, Usage};
 
 /// What a tool may know of the call that it serves, and what it may do beside its own work.
 ///
@@ -44,7 +47,7 @@ pub(crate) struct Decoded {
 }
 
 /// What is left of a context when its call is over.
-pub(crate) struct Spent {
+pub(crate) struct Leftover {
     pub(crate) call: ToolCall,
     pub(crate) decoded: Option<Box<Decoded>>,
     pub(crate) attempts: u32,
@@ -230,6 +233,11 @@ impl ToolContext {
     /// Notes that something was done to the world: kept also where the call then fails, unlike what
     /// is on its output.
     pub fn record(&self, effect: EffectRecord) {
+        if let EffectRecord::TokensSpent { usage } = &effect
+            && let Some(spent) = self.scope().and_then(|scope| scope.spent.as_ref())
+        {
+            spent.add(*usage);
+        }
         self.live().record(effect);
     }
 
@@ -253,16 +261,31 @@ impl ToolContext {
             };
             return calls.into_iter().map(none).collect();
         };
-        let scope = host.scope();
+        let (scope, spent) = (host.scope(), Spent::default());
         let batch = Batch {
             calls,
             origin: scope.origin.within(&self.call.id),
             conversation: scope.conversation.clone(),
             deadline: self.deadline().map(|at| at.saturating_duration_since(Instant::now())),
             stop: Some(self.cancellation()),
-            decisions: Vec::new(),
+            spent: Some(spent.clone()),
+            ..Batch::default()
         };
-        host.dispatch_within(&self.call, batch).await
+        let unheard = Unheard { spent, ctx: self };
+        let done = host.dispatch_within(&self.call, batch).await;
+        // All that they took stands in what became of them.
+        unheard.spent.take();
+        for effect in done.iter().flat_map(|execution| &execution.effects) {
+            if let EffectRecord::TokensSpent { usage } = effect {
+                unheard.spent.add(*usage);
+            }
+        }
+        done
+    }
+
+    /// What the tool goes on from, where the call was [suspended](ToolError::suspended) before.
+    pub(crate) fn resumed(&self) -> Option<&Value> {
+        self.host.as_ref()?.resumed(&self.call)
     }
 
     /// Where the call comes from, and who watches, for runs within it.
@@ -337,8 +360,8 @@ impl ToolContext {
 
     /// What is left when the call is over.
     #[inline]
-    pub(crate) fn into_spent(mut self) -> Spent {
-        Spent {
+    pub(crate) fn into_leftover(mut self) -> Leftover {
+        Leftover {
             attempts: self.attempts(),
             effects: self.live.get().map_or_else(Vec::new, |live| live.take_effects()),
             decoded: self.decoded.take(),
@@ -380,6 +403,21 @@ impl ToolContext {
 
     fn live(&self) -> &Arc<Live> {
         self.live.get_or_init(Arc::default)
+    }
+}
+
+/// What calls of a tool took counts as its own, also where the tool doesn't see their end.
+struct Unheard<'c> {
+    spent: Spent,
+    ctx: &'c ToolContext,
+}
+
+impl Drop for Unheard<'_> {
+    fn drop(&mut self) {
+        let usage = self.spent.take();
+        if usage != Usage::default() {
+            self.ctx.record(EffectRecord::TokensSpent { usage });
+        }
     }
 }
 

@@ -6,11 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::Value;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::blocking::LeftRunning;
-use super::{Decision, Extensions};
+use super::{Decision, Extensions, Spent, Suspended};
 use crate::event::clock::Clock;
 use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
 use crate::guard::Boxed;
@@ -52,6 +53,10 @@ pub struct Batch {
     pub stop: Option<CancellationToken>,
     /// What was decided on some of them before.
     pub decisions: Vec<Decision>,
+    /// Those that have begun before, and go on.
+    pub resumed: Vec<Suspended>,
+    /// Where what they take is counted before they have a result, if anybody counts it.
+    pub(crate) spent: Option<Spent>,
 }
 
 impl From<Vec<ToolCall>> for Batch {
@@ -72,6 +77,7 @@ pub(crate) struct Scope {
     pub(crate) redactor: Option<Redactor>,
     pub(crate) deadline: Option<Instant>,
     pub(crate) stop: Option<CancellationToken>,
+    pub(crate) spent: Option<Spent>,
 }
 
 impl Scope {
@@ -95,6 +101,9 @@ impl Scope {
 pub(crate) trait Host: Send + Sync {
     /// What it may know.
     fn scope(&self) -> &Scope;
+
+    /// What the tool of this call goes on from, where it has begun before.
+    fn resumed(&self, call: &ToolCall) -> Option<&Value>;
 
     /// The program's values.
     fn extensions(&self) -> &Extensions;

@@ -2,6 +2,8 @@ use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
+use serde_json::Value;
+
 use crate::guard::let_go;
 
 /// Why a call has no output.
@@ -33,6 +35,8 @@ struct Inner {
     text: String,
     source: Option<Box<dyn Error + Send + Sync>>,
     retry_after: Option<Duration>,
+    /// What the tool goes on from, where it waits for somebody.
+    state: Option<Box<Value>>,
 }
 
 /// What lies behind an error is foreign code, its destructor included; and an error may be dropped
@@ -107,7 +111,8 @@ impl ToolError {
     /// An error of the given kind; `text` is for the model.
     #[cold]
     pub fn new(kind: ToolErrorKind, text: impl Into<String>) -> Self {
-        Self(Box::new(Inner { kind, text: text.into(), source: None, retry_after: None }))
+        let text = text.into();
+        Self(Box::new(Inner { kind, text, source: None, retry_after: None, state: None }))
     }
 
     /// The model's fault: `text` says what to send instead.
@@ -123,6 +128,19 @@ impl ToolError {
     /// The tool ran and the answer is no.
     pub fn failed(text: impl Into<String>) -> Self {
         Self::new(ToolErrorKind::Failed, text)
+    }
+
+    /// The tool has begun and can't go on until somebody has decided: the call waits, and is made again with this
+    /// state, which [`ToolContext::resumed`](super::ToolContext::resumed) gives.
+    pub(crate) fn suspended(text: impl Into<String>, state: Value) -> Self {
+        let mut error = Self::new(ToolErrorKind::Pending, text);
+        error.0.state = Some(Box::new(state));
+        error
+    }
+
+    /// What the tool goes on from.
+    pub(crate) fn take_state(&mut self) -> Option<Box<Value>> {
+        self.0.state.take()
     }
 
     /// Keeps what lies behind this error for the operator; the model never sees it.

@@ -23,6 +23,7 @@ mod output;
 pub mod param;
 mod preference;
 mod safety;
+mod spent;
 mod toolbox;
 mod work;
 
@@ -30,7 +31,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 
-pub use approval::{Approval, Decision};
+pub use approval::{Approval, Decision, Suspended};
 #[cfg(feature = "process")]
 pub use command::{Command, CommandOutput};
 pub use context::ToolContext;
@@ -46,6 +47,7 @@ pub(crate) use blocking::LeftRunning;
 pub use blocking::on_blocking_thread;
 pub use output::{Bare, Failure, NoSchema, Output, Returned, Returns};
 pub use param::{Argument, BorrowedArgument};
+pub(crate) use spent::Spent;
 pub use toolbox::Toolbox;
 
 use self::args::Call;

@@ -135,8 +135,18 @@ impl Live {
         *self.stand_in.get_or_init(RunId::random)
     }
 
+    /// Tokens are one sum, however often some are recorded.
     pub(super) fn record(&self, effect: EffectRecord) {
-        lock(&self.effects).push(effect);
+        let mut effects = lock(&self.effects);
+        if let EffectRecord::TokensSpent { usage: more } = effect {
+            for known in effects.iter_mut() {
+                if let EffectRecord::TokensSpent { usage } = known {
+                    *usage += more;
+                    return;
+                }
+            }
+        }
+        effects.push(effect);
     }
 
     pub(super) fn take_effects(&self) -> Vec<EffectRecord> {

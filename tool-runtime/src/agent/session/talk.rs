@@ -141,13 +141,13 @@ impl Session {
     /// The run as it goes on when this is said.
     async fn said(&self, text: String) -> Result<(RunState, Keeper), Stopped> {
         let said = UserPart::Text { text };
-        let Some((before, mut keeper)) = self.kept().await? else {
+        let Some((mut before, mut keeper)) = self.kept().await? else {
             let prompt = vec![Message::User { parts: vec![said] }].into();
             return Ok((RunState::new(self.agent.turn(prompt)), self.keeper(0, 0)));
         };
-        let RunState { mut turn, window, .. } = before;
-        let was = turn.shared_transcript();
-        turn.give_up();
+        let was = before.turn.shared_transcript();
+        before.give_up();
+        let RunState { turn, window, .. } = before;
         let (mut transcript, offered) = turn.into_parts();
         transcript.push(Message::User { parts: vec![said] });
         let turn = Turn::new(transcript, 0).with_offered(offered);

@@ -51,7 +51,9 @@ impl Trace {
         self.events += 1;
         let (origin, at) = (&event.origin, since_1970(event.at));
         match &event.kind {
-            EventKind::Run(RunEvent::Started { within }) => self.run_started(origin, *within, at),
+            EventKind::Run(RunEvent::Started { within, agent }) => {
+                self.run_started(origin, *within, agent.as_deref(), at);
+            }
             EventKind::Run(RunEvent::Finished { error, took }) => {
                 self.run_finished(origin, at, *took, error.as_deref());
             }
@@ -71,10 +73,17 @@ impl Trace {
         }
     }
 
-    fn run_started(&mut self, origin: &Origin, within: Option<RunId>, at: u64) {
+    fn run_started(
+        &mut self,
+        origin: &Origin,
+        within: Option<RunId>,
+        agent: Option<&str>,
+        at: u64,
+    ) {
         let outer = Origin { run: within.unwrap_or(origin.run), ..origin.clone() };
         let parent = self.caller(&outer);
-        let name = if parent.is_some() { "agent" } else { "run" };
+        let unnamed = if parent.is_some() { "agent" } else { "run" };
+        let name = agent.unwrap_or(unnamed);
         let place = self.begin_run(origin, parent, name, at);
         self.scopes.insert(scope(origin), Open { run: Some(place), model: None });
     }

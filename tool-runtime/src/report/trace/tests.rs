@@ -53,6 +53,12 @@ fn finished(id: &str, name: &str, took: u64, error: Option<&str>) -> Value {
     told
 }
 
+fn waiting(id: &str, name: &str, took: u64) -> Value {
+    let mut told = finished(id, name, took, Some("TOOL_AWAITING_APPROVAL"));
+    told["blocked_by"] = json!("pending");
+    told
+}
+
 fn within(parent: &str, depth: u32, mut told: Value) -> Value {
     told["parent"] = json!(parent);
     told["depth"] = json!(depth);
@@ -139,7 +145,7 @@ fn what_began_is_joined_with_what_ended_it() {
                 ("1 1 tool started", call("a", "left")),
                 ("1 1 tool started", call("b", "right")),
                 ("2 2 run started", within("a", 1, none())),
-                ("3 2 run started", within("b", 1, none())),
+                ("3 2 run started", within("b", 1, json!({"agent": "Ada"}))),
                 ("2 3 tool started", within("a", 1, call("c", "now"))),
                 ("3 4 tool started", within("b", 1, call("c", "now"))),
                 ("2 5 tool finished", within("a", 1, finished("c", "now", 2, None))),
@@ -152,8 +158,32 @@ fn what_began_is_joined_with_what_ended_it() {
                 "2 agent 2..6",
                 "3 now 3..5",
                 "1 right 1..9 Open",
-                "2 agent 2..9 Open",
+                "2 Ada 2..9 Open",
                 "3 now 4..9",
+            ],
+        ),
+        (
+            "an agent that waits for approval within the call, and goes on there",
+            vec![
+                ("1 0 run started", none()),
+                ("1 1 tool started", call("a", "helper")),
+                ("2 2 run started", within("a", 1, json!({"agent": "helper"}))),
+                ("2 3 run finished", within("a", 1, json!({"took": 1, "error": "it waits"}))),
+                ("1 4 tool finished", waiting("a", "helper", 3)),
+                ("1 5 run finished", json!({"took": 5, "error": "it waits"})),
+                ("1 10 run started", none()),
+                ("1 11 tool started", call("a", "helper")),
+                ("2 12 run started", within("a", 1, json!({"agent": "helper"}))),
+                ("2 13 run finished", within("a", 1, json!({"took": 1}))),
+                ("1 14 tool finished", finished("a", "helper", 3, None)),
+            ],
+            &[
+                "0 run 0..5 Failed stopped",
+                "1 helper 1..4 Waiting TOOL_AWAITING_APPROVAL",
+                "2 helper 2..3 Failed stopped",
+                "0 run 10..14 Open",
+                "1 helper 11..14",
+                "2 helper 12..13",
             ],
         ),
         (
@@ -179,11 +209,7 @@ fn what_began_is_joined_with_what_ended_it() {
             vec![
                 ("1 0 run started", none()),
                 ("1 1 tool started", call("a", "pay")),
-                ("1 2 tool finished", {
-                    let mut told = finished("a", "pay", 1, Some("TOOL_PENDING"));
-                    told["blocked_by"] = json!("pending");
-                    told
-                }),
+                ("1 2 tool finished", waiting("a", "pay", 1)),
                 ("1 3 run finished", json!({"took": 3, "error": "waits"})),
                 ("1 8 run started", none()),
                 ("1 9 tool started", call("a", "pay")),
@@ -192,7 +218,7 @@ fn what_began_is_joined_with_what_ended_it() {
             ],
             &[
                 "0 run 0..3 Failed stopped",
-                "1 pay 1..2 Waiting TOOL_PENDING",
+                "1 pay 1..2 Waiting TOOL_AWAITING_APPROVAL",
                 "0 run 8..11",
                 "1 pay 9..10",
             ],

@@ -1,5 +1,7 @@
 //! Drives a [`Turn`] with a model and a dispatcher, one step at a time.
 
+mod calls;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::iter;
@@ -8,24 +10,21 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Pieces, Question, asked};
-use super::choice::{choose, found, options};
+use super::choice::{choose, options};
 use super::ending::{stopped, stopped_at};
 use super::keep::Keeper;
-use super::paused::{Paused, PendingCall};
 use super::state::RunState;
 use super::until::Until;
-use super::{Agent, Answer, Outcome, Step, StopReason, StopRequest, Stopped, Turn};
-use crate::dispatch::{Batch, Dispatcher};
+use super::{Agent, Answer, Outcome, Step, StopReason, Stopped, Turn};
+use crate::dispatch::Dispatcher;
 use crate::event::{
-    EffectRecord, EventKind, ModelEvent, Observer, Origin, RunEvent, RunId, ToolEvent,
-    ToolExecution, micros,
+    EventKind, ModelEvent, Observer, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
 };
-use crate::guard::{Guarded, Panic};
-use crate::message::{CallId, Message, ToolCall, ToolResult};
+use crate::message::{CallId, Message, ToolCall};
 use crate::models::ChatRequest;
 use crate::registry::Snapshot;
 use crate::span::{self, Span};
-use crate::tool::{ToolDefinition, ToolErrorKind};
+use crate::tool::{Spent, ToolDefinition};
 
 /// A run that is gone through step by step: what [`Agent::iterate`](crate::Agent::iterate) gives.
 ///
@@ -70,6 +69,8 @@ pub struct Run<'a> {
     root: Origin,
     /// The run that this one lies within.
     outer: Option<RunId>,
+    /// What calls took that have no result yet; where a step is dropped, they never have one.
+    spent: Spent,
     /// What was offered on a turn is what its calls are looked up in.
     tools: Option<Snapshot>,
     /// Whether those who watch were told of it.
@@ -105,11 +106,12 @@ impl<'a> Run<'a> {
             state,
             root,
             outer: None,
+            spent: Spent::default(),
             tools: None,
             has_begun: false,
             started: None,
             ended: None,
-            span: span::invoke_agent(),
+            span: span::invoke_agent(agent.name.as_deref()),
             pieces: None,
             keeper: None,
         }
@@ -158,6 +160,7 @@ impl<'a> Run<'a> {
 
     /// The same, to change before the next step.
     pub fn turn_mut(&mut self) -> &mut Turn {
+        self.state.turn.spend(self.spent.take());
         if let Some(keeper) = &mut self.keeper {
             keeper.rewrite_from(0);
         }
@@ -167,7 +170,19 @@ impl<'a> Run<'a> {
     /// The run as plain data, to [go on](crate::Agent::resume) with another day.
     pub fn state(&self) -> RunState {
         let approved = self.dispatcher.approved();
-        RunState { approved, ..self.state.clone() }
+        let mut state = RunState { approved, ..self.state.clone() };
+        state.turn.spend(self.spent.so_far());
+        state
+    }
+
+    /// What its calls took that have no result yet, for whoever stops it among them.
+    pub(super) fn spent(&self) -> Spent {
+        self.spent.clone()
+    }
+
+    /// What knows the run's secrets.
+    pub(super) fn dispatcher(&self) -> &Dispatcher {
+        &self.dispatcher
     }
 
     /// Takes the next step; none where the run is over. [`finish`](Self::finish) tells how it ended.
@@ -181,8 +196,11 @@ impl<'a> Run<'a> {
         let begins = !std::mem::replace(&mut self.has_begun, true);
         if begins {
             self.started.get_or_insert_with(Instant::now);
-            self.tell(|| RunEvent::Started { within: self.outer });
+            let agent = self.agent.name.clone();
+            self.tell(|| RunEvent::Started { within: self.outer, agent });
         }
+        // A step that was dropped took what its calls took.
+        self.state.turn.spend(self.spent.take());
         let span = self.span.clone();
         let step = async {
             if begins {
@@ -223,7 +241,10 @@ impl<'a> Run<'a> {
         while self.next().await.is_some() {}
         match self.ended.take() {
             None | Some(Ok(())) => Ok(self.state()),
-            Some(Err(why)) => Err(stopped_at(why, self.state.turn)),
+            Some(Err(why)) => {
+                self.state.give_up();
+                Err(stopped_at(why, self.state.turn))
+            }
         }
     }
 
@@ -369,92 +390,6 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    async fn call(&mut self, calls: Vec<ToolCall>) -> Result<Vec<ToolExecution>, StopReason> {
-        let tools = match &self.tools {
-            Some(tools) => tools.clone(),
-            None => self.dispatcher.registry().snapshot(),
-        };
-        let mut batch = Batch::from(calls.clone());
-        batch.origin = self.origin();
-        batch.conversation = Some(self.state.turn.shared_transcript());
-        batch.stop = self.agent.stop.clone();
-        batch.deadline = self.until().left();
-        // Kept until the calls have ended, for whoever has to make them again.
-        batch.decisions = self.state.decisions.clone();
-        self.state.turn.begin();
-        self.keep().await?;
-        let executions = match &self.agent.elsewhere {
-            None => self.dispatcher.dispatch_on(&tools, batch).await,
-            Some(elsewhere) => {
-                self.dispatcher.look_out(&tools, calls.iter());
-                for call in &calls {
-                    self.tell(|| ToolEvent::Started { call: call.clone() });
-                }
-                let done = Guarded::new(|| elsewhere.dispatch(batch), |Panic(_)| Vec::new());
-                // One that heeds neither its deadline nor its stop is left alone.
-                let done = self.until().wait(done).await.unwrap_or_default();
-                let mut done = self.each_once(calls, done);
-                for execution in &mut done {
-                    self.dispatcher.hide_in_result(execution);
-                    self.dispatcher.tell_end(&self.origin(), execution);
-                }
-                done
-            }
-        };
-        self.state.decisions.clear();
-        let turn = &mut self.state.turn;
-        turn.end();
-        turn.pull_in(executions.iter().flat_map(|execution| found(execution, &tools)));
-        let halted = self.dispatcher.halted_at(&executions);
-        let halted = halted.and_then(|at| executions.get(at)).cloned();
-        let result = |execution: &ToolExecution| execution.result.clone();
-        let (pending, done): (Vec<_>, Vec<_>) =
-            executions.iter().partition(|execution| execution.is_pending());
-        turn.on_some_results(done.into_iter().map(result).collect())?;
-        heed(turn, &executions);
-        // Where the run was asked to stop, nothing waits any more.
-        let waits = !pending.is_empty() && matches!(turn.next(), Step::Call(_));
-        let paused = waits.then(|| {
-            Box::new(Paused {
-                run: self.state.run,
-                turn: turn.clone(),
-                began: self.state.began,
-                window: self.state.window.clone(),
-                pending: pending
-                    .iter()
-                    .map(|execution| PendingCall::of(execution, &tools))
-                    .collect(),
-                decisions: Vec::new(),
-                approved: self.dispatcher.approved(),
-            })
-        });
-        if paused.is_some() {
-            let results = pending.into_iter().map(result).collect();
-            self.keep().await?;
-            // Whoever doesn't resume the run has a conversation to go on with all the same.
-            self.state.turn.on_some_results(results)?;
-        }
-        match (halted, paused) {
-            (Some(execution), _) => Err(StopReason::Halted(Box::new(execution))),
-            (None, Some(paused)) => Err(StopReason::AwaitingApproval(paused)),
-            (None, None) => Ok(executions),
-        }
-    }
-
-    /// One execution for each call, whatever foreign code gives back.
-    fn each_once(&self, calls: Vec<ToolCall>, mut done: Vec<ToolExecution>) -> Vec<ToolExecution> {
-        let of_call = |call: ToolCall| {
-            let place = done.iter().position(|execution| execution.result.call == call.id);
-            place.map(|place| done.swap_remove(place)).unwrap_or_else(|| {
-                let text = "The result of this call was lost; it may have had effects.";
-                let code = ToolErrorKind::Indeterminate.code();
-                let result = ToolResult::failure(&call, code, text);
-                self.dispatcher.unrun(call, result)
-            })
-        };
-        calls.into_iter().map(of_call).collect()
-    }
-
     fn until(&self) -> Until<'a> {
         let limit = self.agent.time_limit;
         let deadline =
@@ -477,21 +412,5 @@ impl fmt::Debug for Run<'_> {
             .field("state", &self.state)
             .field("ended", &self.ended)
             .finish_non_exhaustive()
-    }
-}
-
-/// What tools ask of the loop.
-fn heed(turn: &mut Turn, executions: &[ToolExecution]) {
-    for execution in executions {
-        for effect in &execution.effects {
-            match effect {
-                EffectRecord::TokensSpent { usage } => turn.spend(*usage),
-                EffectRecord::StopRequested { reason } => {
-                    let tool = execution.call.name.clone();
-                    turn.stop(StopRequest::new(Some(tool), reason));
-                }
-                _ => {}
-            }
-        }
     }
 }

@@ -1,11 +1,11 @@
-//! Agents that are tools of others.
+//! An agent is called as any tool is, and is seen within its call.
 
 use super::*;
 
 #[tokio::test]
 async fn an_agent_is_a_tool_of_another() {
     let inner = || {
-        let model = script([
+        let model = ScriptedModel::new([
             echo_call("deep").usage(Usage::new(10, 1)),
             ChatReply::text("found deep").usage(Usage::new(20, 2)),
         ]);
@@ -13,12 +13,13 @@ async fn an_agent_is_a_tool_of_another() {
     };
     let seen = Arc::<Mutex<Vec<(String, u32, bool)>>>::default();
     let kept = Arc::clone(&seen);
-    let model = script([
+    let model = ScriptedModel::new([
         ChatReply::default().call("helper", r#"{"task": "Look!"}"#).usage(Usage::new(1, 1)),
         ChatReply::text("Done.").usage(Usage::new(1, 1)),
     ]);
     let agent = Agent::new(model, Tools::new().with(inner())).on_event(move |event| {
-        let is_within = matches!(event.kind, EventKind::Run(RunEvent::Started { within: Some(_) }));
+        let is_within =
+            matches!(event.kind, EventKind::Run(RunEvent::Started { within: Some(_), .. }));
         let name = format!("{} {}", event.layer(), event.action());
         kept.lock().unwrap().push((name, event.origin.depth, is_within));
     });
@@ -44,8 +45,9 @@ async fn an_agent_is_a_tool_of_another() {
     assert_eq!(seen.iter().filter(|(_, _, is_within)| *is_within).count(), 1);
 
     // It fails as any tool does.
-    let lost = Agent::new(script([]), Tools::new()).into_tool("helper", "Looks for things.");
-    let model = script([
+    let lost = Agent::new(ScriptedModel::new::<ChatReply>([]), Tools::new())
+        .into_tool("helper", "Looks for things.");
+    let model = ScriptedModel::new([
         ChatReply::default().call("helper", r#"{"task": "Look!"}"#),
         ChatReply::text("Done."),
     ]);
@@ -60,10 +62,10 @@ async fn an_agent_is_a_tool_of_another() {
 
 #[tokio::test]
 async fn agents_call_each_other_so_deep_and_no_deeper() {
-    let mut agent = Agent::new(script([ChatReply::text("bottom")]), Tools::new());
+    let mut agent = Agent::new(ScriptedModel::new([ChatReply::text("bottom")]), Tools::new());
     for _ in 0..5 {
         let call = ChatReply::default().call("helper", r#"{"task": "Go"}"#);
-        let model = script([call, ChatReply::text("up")]);
+        let model = ScriptedModel::new([call, ChatReply::text("up")]);
         agent = Agent::new(model, Tools::new().with(agent.into_tool("helper", "Helps.")));
     }
     let denied = Arc::<Mutex<Vec<u32>>>::default();
@@ -75,31 +77,4 @@ async fn agents_call_each_other_so_deep_and_no_deeper() {
     });
     assert_eq!(agent.run("Go").await.unwrap().text, "up");
     assert_eq!(*denied.lock().unwrap(), [3]);
-}
-
-/// Says one thing, and then nothing.
-struct Stuck(AtomicUsize);
-
-#[async_trait]
-impl ChatModel for Stuck {
-    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        if self.0.fetch_add(1, Ordering::SeqCst) > 0 {
-            std::future::pending::<()>().await;
-        }
-        Ok(echo_call("a").usage(Usage::new(10, 1)))
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_an_agent_took_counts_where_it_is_stopped() {
-    let helper = Agent::new(Stuck(AtomicUsize::new(0)), tools![echo])
-        .into_tool("helper", "Looks for things.")
-        .defined(|definition| definition.timeout(Duration::from_secs(1)));
-    let model = script([
-        ChatReply::default().call("helper", r#"{"task": "Look!"}"#),
-        ChatReply::text("Done."),
-    ]);
-    let answer = Agent::new(model, Tools::new().with(helper)).run("Go").await.unwrap();
-    assert_eq!(results(&answer.transcript[2])[0].error.as_deref(), Some("TOOL_TIMEOUT"));
-    assert_eq!(answer.usage, Usage::new(10, 1));
 }

@@ -1,0 +1,120 @@
+//! Agents that are tools of others: what they share with their caller, and what they keep to themselves.
+
+#[path = "agents/apart.rs"]
+mod apart;
+#[path = "agents/approval.rs"]
+mod approval;
+#[path = "agents/calls.rs"]
+mod calls;
+#[path = "support/conversation.rs"]
+mod conversation;
+#[path = "agents/kept.rs"]
+mod kept;
+#[path = "agents/spent.rs"]
+mod spent;
+#[path = "agents/terms.rs"]
+mod terms;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use conversation::{assert_complete, echo, echo_call, refuse, results};
+use serde_json::json;
+use tool_runtime::agent::{Paused, SubAgent};
+use tool_runtime::dispatch::{Approval, AskLater};
+use tool_runtime::event::{EventKind, ModelEvent, RunEvent};
+use tool_runtime::{
+    Agent, ChatModel, ChatReply, ChatRequest, Event, Message, ModelError, ScriptedModel,
+    StopReason, Stopped, ToolContext, Tools, Usage, async_trait, tool, tools,
+};
+
+/// A model that replies by how far the conversation is: the same in every process.
+struct Story(Vec<ChatReply>);
+
+/// Each reply takes ten tokens in and one out.
+fn story<const N: usize>(replies: [ChatReply; N]) -> Story {
+    Story(replies.into_iter().map(|reply| reply.usage(Usage::new(10, 1))).collect())
+}
+
+#[async_trait]
+impl ChatModel for Story {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        let said = request.messages.iter().filter(|it| matches!(it, Message::Assistant { .. }));
+        let reply = self.0.get(said.count()).cloned();
+        reply.ok_or_else(|| ModelError::Setup("the story is over".into()))
+    }
+}
+
+/// Who was paid.
+#[derive(Clone, Default)]
+struct Paid(Arc<Mutex<Vec<String>>>);
+
+impl Paid {
+    fn all(&self) -> Vec<String> {
+        let mut paid = self.0.lock().unwrap().clone();
+        paid.sort_unstable();
+        paid
+    }
+}
+
+/// Pays somebody.
+#[tool(permission = "ask")]
+async fn pay(to: String, ctx: &ToolContext) -> String {
+    ctx.get::<Paid>().unwrap().0.lock().unwrap().push(to.clone());
+    format!("{to} is paid")
+}
+
+fn pay_call(to: &str) -> ChatReply {
+    ChatReply::default().call("pay", json!({ "to": to }))
+}
+
+fn ask(tool: &str) -> ChatReply {
+    ChatReply::default().call(tool, r#"{"task": "Go on."}"#)
+}
+
+/// Pays Ada, if somebody lets it.
+fn cashier(paid: &Paid) -> SubAgent {
+    let model = story([pay_call("Ada"), ChatReply::text("Ada has her money.")]);
+    Agent::new(model, tools![pay])
+        .extension(paid.clone())
+        .approver(AskLater)
+        .into_tool("cashier", "Sees to money.")
+}
+
+/// Leaves it to another, and is done.
+fn above(tool: SubAgent, name: &str) -> Agent {
+    Agent::new(story([ask(name), ChatReply::text("Done.")]), Tools::new().with(tool))
+}
+
+/// The run as it waits, kept and read again: as another process has it.
+fn paused(stopped: Stopped) -> Paused {
+    assert_complete(&stopped.transcript);
+    let StopReason::AwaitingApproval(paused) = stopped.why else { panic!("{stopped}") };
+    let kept = serde_json::to_string(&paused).unwrap();
+    let read = serde_json::from_str(&kept).unwrap();
+    assert_eq!(*paused, read);
+    read
+}
+
+fn once(paused: &mut Paused) {
+    paused.decide_each("Grace", |_| Approval::Once);
+}
+
+/// All that is told of an agent's runs.
+fn watched(agent: Agent) -> (Agent, Arc<Mutex<Vec<Event>>>) {
+    let told = Arc::<Mutex<Vec<Event>>>::default();
+    let kept = Arc::clone(&told);
+    (agent.on_event(move |event| kept.lock().unwrap().push(event.clone())), told)
+}
+
+/// What the models say that they took.
+fn counted(events: &[Event]) -> Usage {
+    let mut sum = Usage::default();
+    for event in events {
+        if let EventKind::Model(ModelEvent::Replied { usage: Some(usage), .. }) = event.kind {
+            sum += usage;
+        }
+    }
+    sum
+}

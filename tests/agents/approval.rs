@@ -1,0 +1,315 @@
+//! A run waits for what somebody has to decide within it, and goes on from there, wherever that is.
+
+use tool_runtime::event::RunId;
+use tool_runtime::{CancellationToken, Dispatcher, EffectRecord, Registry, ToolOutput};
+
+use super::*;
+
+/// Three runs, each within a call of the one before; the calls of all of them have the same ids.
+fn chief(paid: &Paid) -> Agent {
+    above(above(cashier(paid), "cashier").into_tool("foreman", "Sees to all."), "foreman")
+}
+
+/// Where runs began, by depth.
+fn runs(events: &[Event]) -> Vec<(u32, RunId)> {
+    let began = events
+        .iter()
+        .filter(|event| matches!(event.kind, EventKind::Run(RunEvent::Started { .. })));
+    began.map(|event| (event.origin.depth, event.origin.run)).collect()
+}
+
+#[tokio::test]
+async fn a_decision_reaches_three_deep_in_another_process() {
+    let paid = Paid::default();
+    let (agent, before) = watched(chief(&paid));
+    let stopped = agent.run("Pay Ada.").await.unwrap_err();
+    let told = &results(&stopped.transcript[2])[0];
+    assert_eq!(told.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
+    assert_eq!(told.text, "It has not ended: calls of its own await approval.");
+    let mut waiting = paused(stopped);
+
+    let call = waiting.pending()[0].call.id.clone();
+    let foreman = waiting.within_mut(&call).unwrap();
+    assert_eq!(foreman.pending()[0].call.id, call, "ids are of one run alone");
+    let cashier = foreman.within_mut(&call).unwrap();
+    assert_eq!(cashier.pending()[0].call.id, call);
+    assert_eq!(cashier.pending()[0].arguments, json!({ "to": "Ada" }));
+    assert!(cashier.pending()[0].within().is_none() && cashier.within_mut(&call).is_none());
+    cashier.decide(&call, Approval::Once, "Grace").unwrap();
+    // Those around it wait for nothing of their own.
+    waiting.within_mut(&call).unwrap().decide(&call, Approval::Once, "Grace").unwrap_err();
+    waiting.decide(&call, Approval::Once, "Grace").unwrap_err();
+    assert!(paid.all().is_empty());
+
+    let waiting = serde_json::from_value::<Paused>(json!(waiting)).unwrap();
+    let (agent, after) = watched(chief(&paid));
+    let answer = agent.resume(waiting).await.unwrap();
+    assert_eq!(answer.text, "Done.");
+    assert_complete(&answer.transcript);
+    assert_eq!(results(&answer.transcript[2])[0].text, "Done.");
+    assert_eq!(paid.all(), ["Ada"]);
+
+    // The same runs go on within the same calls, and nothing was asked of a model twice or counted twice.
+    let (before, after) = (before.lock().unwrap(), after.lock().unwrap());
+    assert_eq!(runs(&before), runs(&after));
+    assert_eq!(runs(&before).iter().map(|(depth, _)| *depth).collect::<Vec<_>>(), [0, 1, 2]);
+    for event in before.iter().chain(after.iter()) {
+        let parent = (event.origin.depth > 0).then_some(&call);
+        assert_eq!(event.origin.parent.as_ref(), parent);
+    }
+    let mut all = counted(&before);
+    assert_eq!(all, Usage::new(30, 3));
+    all += counted(&after);
+    assert_eq!(all, Usage::new(60, 6));
+    assert_eq!(answer.usage, all);
+    let by: Vec<_> = after.iter().filter_map(Event::finished).collect();
+    assert_eq!(by[0].decided_by.as_deref(), Some("Grace"));
+    // What a tool goes on from is told to nobody.
+    let told = |event: &Event| serde_json::to_string(event).unwrap().contains("suspended");
+    assert!(!before.iter().any(told));
+}
+
+#[tokio::test]
+async fn what_nobody_decided_on_within_waits_on() {
+    let paid = Paid::default();
+    let agent = || {
+        let both = pay_call("Ada").call("pay", json!({ "to": "Bob" }));
+        let model = story([both, ChatReply::text("Both have their money.")]);
+        let cashier = Agent::new(model, tools![pay]).extension(paid.clone()).approver(AskLater);
+        above(cashier.into_tool("cashier", "Sees to money."), "cashier")
+    };
+    let mut waiting = paused(agent().run("Pay both.").await.unwrap_err());
+    let call = waiting.pending()[0].call.id.clone();
+    for decided in [0, 1] {
+        let within = waiting.within_mut(&call).unwrap();
+        assert_eq!(within.pending().len(), 2);
+        let first = within.pending()[0].call.id.clone();
+        if decided > 0 {
+            within.decide(&first, Approval::Once, "Grace").unwrap();
+        }
+        waiting = paused(agent().resume(waiting).await.unwrap_err());
+    }
+    let within = waiting.pending()[0].within().unwrap();
+    assert_eq!(within.pending().len(), 1);
+    assert_eq!(within.pending()[0].arguments, json!({ "to": "Bob" }));
+    assert_eq!(paid.all(), ["Ada"]);
+    waiting.decide_each("Grace", |call| Approval::Deny(format!("no {}", call.arguments["to"])));
+    let answer = agent().resume(waiting).await.unwrap();
+    assert_eq!(paid.all(), ["Ada"]);
+    assert_eq!(answer.usage, Usage::new(40, 4));
+}
+
+#[tokio::test]
+async fn two_agents_of_one_batch_wait_and_what_lies_beside_them_runs_once() {
+    let paid = Paid::default();
+    let agent = || {
+        let of = |to: &str, name: &str| {
+            let model = story([pay_call(to), ChatReply::text(format!("{name} is done."))]);
+            let agent = Agent::new(model, tools![pay]).extension(paid.clone()).approver(AskLater);
+            agent.into_tool(name, "Sees to money.")
+        };
+        let all = ask("one").call("note", "{}").call("two", r#"{"task": "Go on."}"#);
+        let tools = tools![note].with(of("Ada", "one")).with(of("Bob", "two"));
+        Agent::new(story([all, ChatReply::text("Done.")]), tools).extension(paid.clone())
+    };
+    let mut waiting = paused(agent().run("Pay both.").await.unwrap_err());
+    assert_eq!(waiting.pending().len(), 2);
+    assert_eq!(paid.all(), ["noted"]);
+    // One of them goes on, the other waits on.
+    let two = waiting.pending()[1].call.id.clone();
+    once(waiting.within_mut(&two).unwrap());
+    let mut waiting = paused(agent().resume(waiting).await.unwrap_err());
+    assert_eq!(waiting.pending().len(), 1);
+    assert_eq!(waiting.pending()[0].tool, "one");
+    assert_eq!(paid.all(), ["Bob", "noted"]);
+    once(&mut waiting);
+    let answer = agent().resume(waiting).await.unwrap();
+    let texts: Vec<_> =
+        results(&answer.transcript[2]).iter().map(|result| result.text.as_str()).collect();
+    assert_eq!(texts, ["one is done.", "noted", "two is done."]);
+    assert_eq!(paid.all(), ["Ada", "Bob", "noted"]);
+    assert_eq!(answer.usage, Usage::new(60, 6));
+}
+
+/// Notes something.
+#[tool]
+async fn note(ctx: &ToolContext) -> &'static str {
+    ctx.get::<Paid>().unwrap().0.lock().unwrap().push("noted".into());
+    "noted"
+}
+
+#[tokio::test]
+async fn what_was_decided_of_the_agent_itself_is_not_asked_again() {
+    let paid = Paid::default();
+    let agent = || {
+        let cashier = cashier(&paid).defined(|mut definition| {
+            definition.permission = tool_runtime::Permission::Ask;
+            definition
+        });
+        above(cashier, "cashier").approver(AskLater)
+    };
+    let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
+    assert!(waiting.pending()[0].within().is_none());
+    once(&mut waiting);
+    let mut waiting = paused(agent().resume(waiting).await.unwrap_err());
+    assert!(waiting.pending()[0].within().is_some());
+    // Resumed with nothing decided it asks nobody of what was decided before.
+    waiting = paused(agent().resume(waiting).await.unwrap_err());
+    assert!(waiting.pending()[0].within().is_some());
+    once(&mut waiting);
+    assert_eq!(agent().resume(waiting).await.unwrap().text, "Done.");
+    assert_eq!(paid.all(), ["Ada"]);
+}
+
+/// Gives something away.
+#[tool(permission = "ask")]
+async fn give() -> &'static str {
+    "given"
+}
+
+#[tokio::test]
+async fn what_is_approved_for_the_rest_of_a_run_holds_for_that_run_alone() {
+    let paid = Paid::default();
+    let give = ChatReply::default().call("give", "{}");
+    let model = story([pay_call("Ada"), give, pay_call("Bob"), ChatReply::text("Paid.")]);
+    let cashier = Agent::new(model, tools![pay, give]).extension(paid.clone()).approver(AskLater);
+    let cashier = cashier.into_tool("cashier", "Sees to money.");
+    let replies = [ask("cashier"), pay_call("Eve"), ask("cashier"), ChatReply::text("Done.")];
+    let agent = Agent::new(story(replies), tools![pay].with(cashier));
+    let agent = agent.extension(paid.clone()).approver(AskLater);
+    let for_run = async |mut waiting: Paused| {
+        waiting.decide_each("Grace", |_| Approval::ForRun);
+        agent.resume(waiting).await
+    };
+    let asked = |waiting: &Paused| match waiting.pending()[0].within() {
+        Some(within) => (1, within.pending()[0].tool.clone()),
+        None => (0, waiting.pending()[0].tool.clone()),
+    };
+    let waiting = paused(agent.run("Pay.").await.unwrap_err());
+    assert_eq!(asked(&waiting), (1, "pay".into()));
+    let waiting = paused(for_run(waiting).await.unwrap_err());
+    assert_eq!(asked(&waiting), (1, "give".into()));
+    assert_eq!(paid.all(), ["Ada"]);
+    // Bob is not asked about. The same tool in the outer run is another matter.
+    let waiting = paused(for_run(waiting).await.unwrap_err());
+    assert_eq!(asked(&waiting), (0, "pay".into()));
+    assert_eq!(paid.all(), ["Ada", "Bob"]);
+    // And so is the next inner run.
+    let waiting = paused(for_run(waiting).await.unwrap_err());
+    assert_eq!(asked(&waiting), (1, "pay".into()));
+    assert_eq!(paid.all(), ["Ada", "Bob", "Eve"]);
+}
+
+#[tokio::test]
+async fn the_state_of_one_tool_is_not_given_to_another_of_the_name() {
+    let paid = Paid::default();
+    let registry = Registry::new();
+    registry.register_all_from("bank", Tools::new().with(cashier(&paid))).unwrap();
+    let model = || story([ask("cashier"), ChatReply::text("Done.")]);
+    let agent = || Agent::new(model(), registry.clone());
+    let mut waiting = paused(agent().run("Pay.").await.unwrap_err());
+    assert_eq!(waiting.pending()[0].tool, "bank__cashier");
+    once(&mut waiting);
+    let _ = registry.withdraw("bank");
+    let other = Agent::new(story([ChatReply::text("There is no money here.")]), Tools::new());
+    let other = other.into_tool("cashier", "Sees to money.");
+    registry.register_all_from("shop", Tools::new().with(other)).unwrap();
+    let answer = agent().resume(waiting).await.unwrap();
+    assert_eq!(results(&answer.transcript[2])[0].text, "There is no money here.");
+    assert!(paid.all().is_empty());
+}
+
+#[tokio::test]
+async fn calls_that_run_elsewhere_wait_and_go_on_there() {
+    let paid = Paid::default();
+    let agent = || {
+        let there = Registry::try_from(Tools::new().with(cashier(&paid))).unwrap();
+        above(cashier(&Paid::default()), "cashier").dispatch(Dispatcher::new(there))
+    };
+    let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
+    once(&mut waiting);
+    assert_eq!(agent().resume(waiting).await.unwrap().usage, Usage::new(40, 4));
+    assert_eq!(paid.all(), ["Ada"]);
+}
+
+#[tokio::test]
+async fn an_approver_of_its_own_is_asked_at_once() {
+    struct Yes;
+    #[async_trait]
+    impl tool_runtime::dispatch::Approver for Yes {
+        async fn approve(&self, _: &tool_runtime::dispatch::ApprovalRequest) -> Approval {
+            Approval::Once
+        }
+    }
+    let paid = Paid::default();
+    let model = story([pay_call("Ada"), ChatReply::text("Ada has her money.")]);
+    let cashier = Agent::new(model, tools![pay]).extension(paid.clone()).approver(Yes);
+    let agent = above(cashier.into_tool("cashier", "Sees to money."), "cashier");
+    assert_eq!(agent.approver(AskLater).run("Pay Ada.").await.unwrap().text, "Done.");
+    assert_eq!(paid.all(), ["Ada"]);
+}
+
+/// What was kept before runs could wait within runs can be read, and plain waiting looks as it did.
+#[tokio::test]
+async fn what_was_kept_before_can_be_read() {
+    let paid = Paid::default();
+    let agent = || {
+        let model = story([pay_call("Ada"), ChatReply::text("Done.")]);
+        Agent::new(model, tools![pay]).extension(paid.clone()).approver(AskLater)
+    };
+    let waiting = json!(paused(agent().run("Pay Ada.").await.unwrap_err()));
+    let members = |value: &serde_json::Value| {
+        value.as_object().unwrap().keys().cloned().collect::<Vec<_>>().join(" ")
+    };
+    assert_eq!(members(&waiting), "approved began decisions pending run turn window");
+    assert_eq!(members(&waiting["pending"][0]), "arguments call tool");
+    let mut waiting: Paused = serde_json::from_value(waiting).unwrap();
+    once(&mut waiting);
+    assert_eq!(agent().resume(waiting).await.unwrap().text, "Done.");
+    assert_eq!(paid.all(), ["Ada"]);
+}
+
+#[tokio::test]
+async fn a_state_that_cannot_be_read_is_the_end_of_its_call_and_of_nothing_else() {
+    let paid = Paid::default();
+    let agent = || above(cashier(&paid), "cashier");
+    let mut waiting = json!(paused(agent().run("Pay Ada.").await.unwrap_err()));
+    waiting["pending"][0]["state"] = json!({ "of": "another version" });
+    let mut waiting: Paused = serde_json::from_value(waiting).unwrap();
+    assert!(waiting.pending()[0].within().is_none());
+    once(&mut waiting);
+    let answer = agent().resume(waiting).await.unwrap();
+    let told = &results(&answer.transcript[2])[0];
+    assert_eq!(told.text, "It can't go on from where it was.");
+    assert_eq!(told.error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
+    assert!(paid.all().is_empty());
+}
+
+/// Has done all that there is to do.
+#[tool]
+async fn finish() -> ToolOutput {
+    let done = EffectRecord::StopRequested { reason: "all is done".into() };
+    ToolOutput::text("bye").with_effect(done)
+}
+
+/// Where nobody goes on with it, nobody is told that it had not begun.
+#[tokio::test]
+async fn what_has_begun_is_not_called_unrun() {
+    let paid = Paid::default();
+    let tools = tools![finish].with(cashier(&paid));
+    let model = story([ask("cashier").call("finish", "{}")]);
+    let stopped = Agent::new(model, tools).run("Go").await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::Requested(_)), "{stopped}");
+    let told = &results(&stopped.transcript[2])[0];
+    assert_eq!(told.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
+
+    let agent = || above(cashier(&paid), "cashier");
+    let mut waiting = paused(agent().run("Go").await.unwrap_err());
+    once(&mut waiting);
+    let stop = CancellationToken::new();
+    stop.cancel();
+    let stopped = agent().stop_on(stop).resume(waiting).await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::Cancelled), "{stopped}");
+    let told = &results(&stopped.transcript[2])[0];
+    assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"));
+}

@@ -1,0 +1,91 @@
+//! A session keeps a run that waits within, and goes on with it in another process.
+
+use tool_runtime::ToolCall;
+use tool_runtime::agent::session::{Memory, SessionStore};
+use tool_runtime::dispatch::{Before, Interceptor};
+
+use super::*;
+
+fn agent(paid: &Paid) -> Agent {
+    above(above(cashier(paid), "cashier").into_tool("foreman", "Sees to all."), "foreman")
+}
+
+/// Each step is taken by an agent that knows nothing but what the store does.
+async fn goes_on_within(store: impl SessionStore + Clone + 'static) {
+    let paid = Paid::default();
+    let session = |name: &str| agent(&paid).session(store.clone(), name);
+
+    paused(session("ada").run("Pay Ada.").await.unwrap_err());
+    // Gone on with and nothing decided, it waits where it was.
+    let mut waiting = paused(session("ada").resume().await.unwrap_err());
+    assert!(paid.all().is_empty());
+    once(&mut waiting);
+    let answer = session("ada").decided(waiting.clone()).await.unwrap();
+    assert_eq!((answer.text.as_str(), answer.usage), ("Done.", Usage::new(60, 6)));
+    assert_eq!(paid.all(), ["Ada"]);
+    assert_eq!(session("ada").messages().await.unwrap(), answer.transcript);
+    // It waits no longer.
+    assert!(session("ada").resume().await.unwrap().is_none());
+    let why = session("ada").decided(waiting).await.unwrap_err().why;
+    assert!(matches!(why, StopReason::Session(_)), "{why}");
+    assert_eq!(paid.all(), ["Ada"]);
+
+    // Given up, it may have had effects for all that anybody knows.
+    paused(session("bob").run("Pay Ada.").await.unwrap_err());
+    let _ = session("bob").run("Never mind.").await;
+    let messages = session("bob").messages().await.unwrap();
+    assert_complete(&messages);
+    let told = &results(&messages[2])[0];
+    assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"));
+    assert_eq!(paid.all(), ["Ada"]);
+}
+
+#[tokio::test]
+async fn in_memory() {
+    goes_on_within(Memory::default()).await;
+}
+
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn in_sqlite() {
+    goes_on_within(tool_runtime::store::Sqlite::in_memory().unwrap()).await;
+}
+
+/// Comes to no end.
+struct Hangs;
+
+#[async_trait]
+impl Interceptor for Hangs {
+    async fn before(&self, _: &mut ToolCall) -> Before {
+        std::future::pending().await
+    }
+}
+
+/// What a process had that ended while a call went on is there for the next one, with all that was decided.
+#[tokio::test(start_paused = true)]
+async fn a_process_that_ends_while_a_call_goes_on_loses_nothing() {
+    for may_repeat in [false, true] {
+        let (paid, store) = (Paid::default(), Memory::default());
+        let agent = || {
+            let cashier = cashier(&paid).defined(|definition| match may_repeat {
+                true => definition.idempotent(),
+                false => definition,
+            });
+            above(cashier, "cashier")
+        };
+        let session = |agent: Agent| agent.session(store.clone(), "ada");
+        let mut waiting = paused(session(agent()).run("Pay Ada.").await.unwrap_err());
+        once(&mut waiting);
+        let hangs = session(agent().interceptor(Hangs));
+        let ended = tokio::time::timeout(Duration::from_secs(1), hangs.decided(waiting)).await;
+        assert!(ended.is_err());
+
+        let answer = session(agent()).resume().await.unwrap().unwrap();
+        let told = &results(&answer.transcript[2])[0];
+        match may_repeat {
+            false => assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE")),
+            true => assert_eq!(told.text, "Ada has her money."),
+        }
+        assert_eq!(paid.all().len(), usize::from(may_repeat));
+    }
+}

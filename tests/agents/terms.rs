@@ -1,0 +1,78 @@
+//! A call that waits for what lies within it has neither failed nor ended, for all that counts calls.
+
+use tool_runtime::dispatch::{Breaker, Breakers, Concurrency};
+use tool_runtime::{RateLimit, Registry};
+
+use super::*;
+
+fn changed(paid: &Paid, change: impl FnOnce(&mut tool_runtime::ToolDefinition)) -> SubAgent {
+    cashier(paid).defined(|mut definition| {
+        change(&mut definition);
+        definition
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn it_is_not_tried_again() {
+    let paid = Paid::default();
+    let retried = changed(&paid, |definition| {
+        (definition.idempotent, definition.retries) = (true, 3);
+    });
+    let (agent, told) = watched(above(retried, "cashier"));
+    let mut waiting = paused(agent.run("Pay Ada.").await.unwrap_err());
+    assert_eq!(counted(&told.lock().unwrap()), Usage::new(20, 2));
+    once(&mut waiting);
+    let (agent, told) = watched(above(changed(&paid, |it| it.retries = 0), "cashier"));
+    assert_eq!(agent.resume(waiting).await.unwrap().usage, Usage::new(40, 4));
+    assert_eq!(counted(&told.lock().unwrap()), Usage::new(20, 2));
+}
+
+#[tokio::test]
+async fn it_is_not_remembered() {
+    let paid = Paid::default();
+    let agent = || above(changed(&paid, |it| (it.pure, it.idempotent) = (true, true)), "cashier");
+    let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
+    once(&mut waiting);
+    let answer = agent().resume(waiting).await.unwrap();
+    assert_eq!(results(&answer.transcript[2])[0].text, "Ada has her money.");
+    assert_eq!(paid.all(), ["Ada"]);
+}
+
+/// A call that goes on had its turn when it began.
+#[tokio::test(start_paused = true)]
+async fn it_is_counted_once_where_rates_are() {
+    let paid = Paid::default();
+    let hourly = changed(&paid, |it| it.rate_limit = Some(RateLimit::per_hour(2)));
+    let agent = above(hourly, "cashier").concurrency(Concurrency::default().all(1));
+    let begun = tokio::time::Instant::now();
+    for _ in 0..2 {
+        let mut waiting = paused(agent.run("Pay Ada.").await.unwrap_err());
+        once(&mut waiting);
+        agent.resume(waiting).await.unwrap();
+    }
+    assert_eq!(begun.elapsed(), Duration::ZERO);
+    paused(agent.run("Pay Ada.").await.unwrap_err());
+    assert_eq!(begun.elapsed(), Duration::from_secs(3_600));
+}
+
+/// Is broken.
+#[tool]
+async fn broken() -> Result<(), tool_runtime::ToolError> {
+    Err(tool_runtime::ToolError::transient("down"))
+}
+
+/// It closes no circuit: what failed before it counts on.
+#[tokio::test(start_paused = true)]
+async fn it_says_nothing_of_its_provider() {
+    let paid = Paid::default();
+    let registry = Registry::new();
+    registry.register_all_from("bank", tools![broken].with(cashier(&paid))).unwrap();
+    let broken = || ChatReply::default().call("broken", "{}");
+    let replies = [broken(), ask("cashier"), broken(), broken(), ChatReply::text("Done.")];
+    let breakers = Breakers::default().each(Breaker::after(2));
+    let agent = Agent::new(ScriptedModel::new(replies), registry).breakers(breakers);
+    paused(agent.run("Pay Ada.").await.unwrap_err());
+    let answer = agent.run("Go").await.unwrap();
+    let codes: Vec<_> = [2, 4].map(|at| results(&answer.transcript[at])[0].error.clone()).into();
+    assert_eq!(codes, [Some("TOOL_TRANSIENT_FAILURE".into()), Some("TOOL_UNAVAILABLE".into())]);
+}

@@ -1,0 +1,152 @@
+//! Runs the calls of a reply, and takes what came of them.
+
+use super::Run;
+use crate::agent::choice::found;
+use crate::agent::paused::{Paused, PendingCall};
+use crate::agent::{Step, StopReason, StopRequest, Turn};
+use crate::dispatch::Batch;
+use crate::event::{EffectRecord, ToolEvent, ToolExecution};
+use crate::guard::{Guarded, Panic};
+use crate::message::{ToolCall, ToolResult};
+use crate::registry::Snapshot;
+use crate::tool::ToolErrorKind;
+
+impl Run<'_> {
+    pub(super) async fn call(
+        &mut self,
+        calls: Vec<ToolCall>,
+    ) -> Result<Vec<ToolExecution>, StopReason> {
+        let tools = match &self.tools {
+            Some(tools) => tools.clone(),
+            None => self.dispatcher.registry().snapshot(),
+        };
+        let batch = self.batch(calls.clone());
+        self.state.turn.begin();
+        self.keep().await?;
+        let executions = match &self.agent.elsewhere {
+            None => self.dispatcher.dispatch_on(&tools, batch).await,
+            Some(elsewhere) => {
+                self.dispatcher.look_out(&tools, calls.iter());
+                for call in &calls {
+                    self.tell(|| ToolEvent::Started { call: call.clone() });
+                }
+                let done = Guarded::new(|| elsewhere.dispatch(batch), |Panic(_)| Vec::new());
+                // One that heeds neither its deadline nor its stop is left alone.
+                let done = self.until().wait(done).await.unwrap_or_default();
+                let mut done = self.each_once(calls, done);
+                for execution in &mut done {
+                    self.dispatcher.hide_in_result(execution);
+                    self.dispatcher.tell_end(&self.origin(), execution);
+                }
+                done
+            }
+        };
+        // What they took stands in what became of them.
+        self.spent.take();
+        self.state.decisions.clear();
+        self.state.suspended.clear();
+        let turn = &mut self.state.turn;
+        turn.end();
+        turn.pull_in(executions.iter().flat_map(|execution| found(execution, &tools)));
+        let halted = self.dispatcher.halted_at(&executions);
+        let halted = halted.and_then(|at| executions.get(at)).cloned();
+        // Where the run is to stop, what has begun is not to be called unrun.
+        let waits = |execution: &&ToolExecution| {
+            execution.is_pending() && !(stops(&executions) && execution.suspended.is_some())
+        };
+        let (pending, done): (Vec<_>, Vec<_>) = executions.iter().partition(waits);
+        turn.on_some_results(results(done))?;
+        heed(turn, &executions);
+        // Where the run was asked to stop, nothing waits any more.
+        let waits = !pending.is_empty() && matches!(turn.next(), Step::Call(_));
+        let paused = match waits {
+            true => Some(self.pause(&pending, &tools).await?),
+            false => None,
+        };
+        match (halted, paused) {
+            (Some(execution), _) => Err(StopReason::Halted(Box::new(execution))),
+            (None, Some(paused)) => Err(StopReason::AwaitingApproval(paused)),
+            (None, None) => Ok(executions),
+        }
+    }
+
+    fn batch(&self, calls: Vec<ToolCall>) -> Batch {
+        let state = &self.state;
+        let mut batch = Batch::from(calls);
+        batch.origin = self.origin();
+        batch.conversation = Some(state.turn.shared_transcript());
+        batch.stop = self.agent.stop.clone();
+        batch.deadline = self.until().left();
+        batch.spent = Some(self.spent.clone());
+        // Kept until the calls have ended, for whoever has to make them again.
+        let before = state.suspended.iter().filter_map(PendingCall::decision);
+        batch.decisions = state.decisions.iter().cloned().chain(before).collect();
+        batch.resumed = state.suspended.iter().filter_map(PendingCall::suspended).collect();
+        batch
+    }
+
+    /// Keeps the run as it waits for these.
+    async fn pause(
+        &mut self,
+        pending: &[&ToolExecution],
+        tools: &Snapshot,
+    ) -> Result<Box<Paused>, StopReason> {
+        let results = results(pending.iter().copied());
+        let pending = pending.iter().map(|execution| PendingCall::of(execution, tools)).collect();
+        let paused = Box::new(Paused {
+            run: self.state.run,
+            turn: self.state.turn.clone(),
+            began: self.state.began,
+            window: self.state.window.clone(),
+            pending,
+            decisions: Vec::new(),
+            approved: self.dispatcher.approved(),
+        });
+        self.state.suspended = paused.suspended();
+        self.keep().await?;
+        // Whoever doesn't resume the run has a conversation to go on with all the same.
+        self.state.suspended.clear();
+        self.state.turn.on_some_results(results)?;
+        Ok(paused)
+    }
+
+    /// One execution for each call, whatever foreign code gives back.
+    fn each_once(&self, calls: Vec<ToolCall>, mut done: Vec<ToolExecution>) -> Vec<ToolExecution> {
+        let of_call = |call: ToolCall| {
+            let place = done.iter().position(|execution| execution.result.call == call.id);
+            place.map(|place| done.swap_remove(place)).unwrap_or_else(|| {
+                let text = "The result of this call was lost; it may have had effects.";
+                let code = ToolErrorKind::Indeterminate.code();
+                let result = ToolResult::failure(&call, code, text);
+                self.dispatcher.unrun(call, result)
+            })
+        };
+        calls.into_iter().map(of_call).collect()
+    }
+}
+
+fn results<'e>(executions: impl IntoIterator<Item = &'e ToolExecution>) -> Vec<ToolResult> {
+    executions.into_iter().map(|execution| execution.result.clone()).collect()
+}
+
+/// Whether a tool asked the run to stop.
+fn stops(executions: &[ToolExecution]) -> bool {
+    let mut effects = executions.iter().flat_map(|execution| &execution.effects);
+    effects.any(|effect| matches!(effect, EffectRecord::StopRequested { .. }))
+}
+
+/// What tools ask of the loop.
+fn heed(turn: &mut Turn, executions: &[ToolExecution]) {
+    for execution in executions {
+        for effect in &execution.effects {
+            match effect {
+                EffectRecord::TokensSpent { usage } => turn.spend(*usage),
+                EffectRecord::StopRequested { reason } => {
+                    let tool = execution.call.name.clone();
+                    turn.stop(StopRequest::new(Some(tool), reason));
+                }
+                _ => {}
+            }
+        }
+    }
+}

@@ -17,7 +17,7 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert_eq, proptest};
 use proptest::sample::select;
 use tool_runtime::ToolDefinition;
-use tool_runtime::drivers::text::{Extracted, Formats, Offered, TextStream, extract};
+use tool_runtime::drivers::text::{Formats, Offered, Reading, TextStream, extract};
 
 /// How many cases a format has to have, and how many of these are none: one in so many.
 const CASES: usize = 12;
@@ -82,7 +82,7 @@ fn every_case_is_read_the_same_in_pieces() {
 
 fn same<'t>(
     case: &Case,
-    whole: &Extracted,
+    whole: &Reading,
     pieces: impl Iterator<Item = &'t str> + Clone,
     offered: &Offered<'_>,
 ) {

@@ -10,12 +10,16 @@ mod laws;
 #[path = "drivers/tools.rs"]
 mod tools;
 
+use std::collections::BTreeMap;
 use std::fs;
+use std::iter;
+use std::path::PathBuf;
 
-use corpus::{Case, files};
+use corpus::{Case, files, files_of};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, prop_assert_eq, proptest};
 use proptest::sample::select;
+use serde_json::Value;
 use tool_runtime::ToolDefinition;
 use tool_runtime::drivers::text::{Formats, Offered, Reading, TextStream, extract};
 
@@ -25,12 +29,28 @@ const TRAPS: usize = 3;
 
 #[test]
 fn every_case_is_read_as_it_says() {
-    let tools = tools::all();
-    let offered = offered(&tools);
+    read_as_they_say(&files(), &tools::all());
+}
+
+/// What small models wrote when they were asked for calls, and for other things: whoever reads such a text with
+/// care finds the call that its case names, or none.
+#[test]
+fn every_recorded_output_is_read_as_a_reader_does() {
+    let schemas: BTreeMap<String, Value> =
+        serde_json::from_str(include_str!("drivers/recorded/tools.json")).expect("schemas");
+    let tools: Vec<_> = schemas
+        .into_iter()
+        .map(|(name, schema)| ToolDefinition::new(name, "Does it.", schema))
+        .collect();
+    read_as_they_say(&files_of("recorded"), &tools);
+}
+
+fn read_as_they_say(files: &[PathBuf], tools: &[ToolDefinition]) {
+    let offered = offered(tools);
     let mut wrong = Vec::new();
-    for file in files() {
-        for case in Case::all(&file) {
-            let found = case.described(&extract(&case.text, &offered), &tools);
+    for file in files {
+        for case in Case::all(file) {
+            let found = case.described(&extract(&case.text, &offered), tools);
             if found != case.expected() {
                 wrong.push(format!(
                     "{}:{} {}\n{}\nexpected:\n{}\ngot:\n{found}\n",
@@ -77,6 +97,25 @@ fn every_case_is_read_the_same_in_pieces() {
                 same(&case, &whole, [first, second].into_iter(), &offered);
             }
         }
+    }
+}
+
+/// Of text that takes time in proportion to its square a hundred kilobytes for each format would take
+/// an hour; `cargo bench -p tool-runtime --bench text_growth` has the times.
+#[test]
+fn what_is_broken_off_over_and_over_is_read_as_well() {
+    const BYTES: usize = 100_000;
+    let tools = tools::all();
+    let offered = offered(&tools);
+    for file in files() {
+        let case = Case::all(&file).swap_remove(0);
+        let half = case.text.char_indices().nth(case.text.chars().count() / 2);
+        let broken = half.map_or("", |(half, _)| &case.text[..half]);
+        let text = broken.repeat(BYTES / broken.len());
+        let ends = (1..=BYTES / 4_096).map(|at| at * 4_096).filter(|at| text.is_char_boundary(*at));
+        let ends: Vec<_> = iter::once(0).chain(ends).chain([text.len()]).collect();
+        let pieces = ends.windows(2).map(|pair| &text[pair[0]..pair[1]]);
+        same(&case, &extract(&text, &offered), pieces, &offered);
     }
 }
 

@@ -24,10 +24,18 @@ pub(crate) struct Case {
     thought: String,
 }
 
+/// The cases of all formats.
 pub(crate) fn files() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers/formats");
+    files_of("formats")
+}
+
+/// Those of a folder.
+pub(crate) fn files_of(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers").join(folder);
     let entries = fs::read_dir(folder).expect("a folder");
-    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    let files = entries.map(|entry| entry.expect("an entry").path());
+    let mut files: Vec<_> =
+        files.filter(|file| file.extension().is_some_and(|kind| kind == "txt")).collect();
     files.sort();
     files
 }

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Schema;
 use super::constraints::is_constrained;
+use super::inlined::inline_definitions;
 
 /// Makes the schemas of one tool, which share their `$defs`.
 #[derive(Debug)]
@@ -98,6 +99,7 @@ pub(crate) fn finish(document: Value) -> Schema {
         constrained |= say_bounds(schema);
     })
     .transform(&mut document);
+    inline_definitions(&mut document);
     Schema::new(document.to_value(), constrained)
 }
 

@@ -9,6 +9,7 @@ mod check;
 mod constraints;
 mod dialect;
 mod generate;
+mod inlined;
 mod ordered;
 mod pointer;
 mod secret;

@@ -137,7 +137,7 @@ fn may_hold_calls(
     };
     let may = match text.starts_with(['{', '[']) {
         true => {
-            may_be_call(text, offered, Strictness::Bare)
+            may_be_call(Rest::new(text, body.is_end), offered, Strictness::Bare)
                 || is_marked(false)
                 || may_be_python(text, offered, body.is_end)
         }
@@ -213,7 +213,7 @@ fn body_calls(
                 end
             }
             _ if rest.starts_with(['{', '[']) => {
-                let end = closed(rest, 0).unwrap_or(rest.len());
+                let end = closed(rest, 0, true).unwrap_or(rest.len());
                 calls.extend(calls_of(rest.get(..end)?, offered, Strictness::Bare)?);
                 end
             }

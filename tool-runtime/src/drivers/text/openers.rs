@@ -22,11 +22,13 @@ pub(super) struct Openers {
     words: Vec<Vec<Word>>,
     /// The bytes that are looked for.
     triggers: Vec<u8>,
+    /// First bytes of words.
+    firsts: Bytes,
     /// How words begin, and how markers go on from the byte that is looked for.
     heads: Heads,
     tails: Heads,
     /// Bytes before one that is looked for, and that a marker ends with.
-    befores: Vec<u8>,
+    befores: Bytes,
     /// How long the longest word is.
     longest: usize,
 }
@@ -35,31 +37,24 @@ pub(super) struct Openers {
 #[derive(Clone, Debug)]
 struct Heads {
     /// First bytes of what has fewer.
-    short: Vec<bool>,
-    /// Of what else there is, a bit for each pair of the first and the second, and of the next two.
-    pairs: [Vec<u64>; 2],
+    short: Bytes,
+    /// Of what else there is, the first and the second, and the next two.
+    pairs: [Pairs; 2],
 }
 
 impl Heads {
     fn new() -> Self {
-        Self { short: vec![false; 256], pairs: [vec![0; 1024], vec![0; 1024]] }
+        Self { short: Bytes::new(), pairs: [Pairs::new(), Pairs::new()] }
     }
 
     fn add(&mut self, word: &[u8]) {
         match *word {
             [first, second, third, ..] => {
-                for (pairs, pair) in self.pairs.iter_mut().zip([[first, second], [second, third]]) {
-                    let (place, bit) = bit(pair);
-                    if let Some(bits) = pairs.get_mut(place) {
-                        *bits |= bit;
-                    }
-                }
+                let [firsts, seconds] = &mut self.pairs;
+                firsts.add([first, second]);
+                seconds.add([second, third]);
             }
-            [first, ..] => {
-                if let Some(short) = self.short.get_mut(usize::from(first)) {
-                    *short = true;
-                }
-            }
+            [first, ..] => self.short.add(first),
             [] => {}
         }
     }
@@ -68,18 +63,55 @@ impl Heads {
     fn allow(&self, bytes: &[u8]) -> bool {
         let &[first, second, third, ..] = bytes else { return true };
         let [firsts, seconds] = &self.pairs;
-        let has = |pairs: &[u64], pair| {
-            let (place, bit) = bit(pair);
-            pairs.get(place).is_some_and(|bits| bits & bit != 0)
-        };
-        has(firsts, [first, second]) && has(seconds, [second, third])
-            || self.short.get(usize::from(first)) == Some(&true)
+        firsts.has([first, second]) && seconds.has([second, third]) || self.short.has(first)
     }
 }
 
-fn bit(pair: [u8; 2]) -> (usize, u64) {
-    let place = u16::from_be_bytes(pair);
-    (usize::from(place / 64), 1 << (place % 64))
+/// A set of bytes.
+#[derive(Clone, Debug)]
+struct Bytes(Box<[bool; 256]>);
+
+impl Bytes {
+    fn new() -> Self {
+        Self(Box::new([false; 256]))
+    }
+
+    fn add(&mut self, byte: u8) {
+        if let Some(has) = self.0.get_mut(usize::from(byte)) {
+            *has = true;
+        }
+    }
+
+    fn has(&self, byte: u8) -> bool {
+        self.0.get(usize::from(byte)) == Some(&true)
+    }
+}
+
+/// A set of pairs of bytes, a bit for each.
+#[derive(Clone, Debug)]
+struct Pairs(Box<[u64; 1024]>);
+
+impl Pairs {
+    fn new() -> Self {
+        Self(Box::new([0; 1024]))
+    }
+
+    fn place(pair: [u8; 2]) -> (usize, u64) {
+        let place = u16::from_be_bytes(pair);
+        (usize::from(place / 64), 1 << (place % 64))
+    }
+
+    fn add(&mut self, pair: [u8; 2]) {
+        let (place, bit) = Self::place(pair);
+        if let Some(bits) = self.0.get_mut(place) {
+            *bits |= bit;
+        }
+    }
+
+    fn has(&self, pair: [u8; 2]) -> bool {
+        let (place, bit) = Self::place(pair);
+        self.0.get(place).is_some_and(|bits| bits & bit != 0)
+    }
 }
 
 /// Whether `bytes` begin with `word`, of which they have the byte at `offset`: it is the next one that tells
@@ -121,9 +153,10 @@ impl Openers {
             markers: Vec::new(),
             words: vec![Vec::new(); 256],
             triggers: vec![b'\n'],
+            firsts: Bytes::new(),
             heads: Heads::new(),
             tails: Heads::new(),
-            befores: Vec::new(),
+            befores: Bytes::new(),
             longest: 0,
         };
         for word in FENCES {
@@ -145,6 +178,7 @@ impl Openers {
         let Some(first) = word.word.bytes().next() else { return };
         self.longest = self.longest.max(word.word.len());
         self.heads.add(word.word.as_bytes());
+        self.firsts.add(first);
         if let Some(words) = self.words.get_mut(usize::from(first)) {
             words.push(word);
             // What was added first stays first of those as long.
@@ -162,7 +196,7 @@ impl Openers {
         }
         match offset.checked_sub(1).and_then(|before| bytes.get(before)) {
             // Nearly anything may follow a byte that a word ends with.
-            Some(before) if offset + 1 == bytes.len() => self.befores.push(*before),
+            Some(before) if offset + 1 == bytes.len() => self.befores.add(*before),
             _ => self.tails.add(bytes.get(offset..).unwrap_or_default()),
         }
         self.markers.push(Marker { word, trigger, offset });
@@ -196,6 +230,7 @@ impl Openers {
         }
     }
 
+    #[inline]
     fn trigger(&self, bytes: &[u8]) -> Option<usize> {
         match *self.triggers.as_slice() {
             [a] => memchr3(a, a, a, bytes),
@@ -206,10 +241,9 @@ impl Openers {
     }
 
     fn marker(&self, bytes: &[u8], at: usize, byte: u8, from: usize) -> Option<Hit> {
-        let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-        let is_behind = before.is_some_and(|before| self.befores.contains(before));
-        if !is_behind && !self.tails.allow(bytes.get(at..)?) {
-            return None;
+        if !self.tails.allow(bytes.get(at..)?) {
+            let before = at.checked_sub(1).and_then(|before| bytes.get(before));
+            before.filter(|before| self.befores.has(**before))?;
         }
         let of_byte = self.markers.iter().filter(|marker| marker.trigger == byte);
         let starts = of_byte.filter_map(|marker| {
@@ -221,6 +255,7 @@ impl Openers {
 
     /// What begins the line at `start`, or the first below it that has something on it; or else where
     /// to look on.
+    #[inline]
     fn on_line(&self, bytes: &[u8], start: usize) -> Result<Hit, usize> {
         let (mut line, mut at) = (start, start);
         loop {
@@ -230,6 +265,11 @@ impl Openers {
                 _ => break,
             }
             at += 1;
+        }
+        let Some(&first) = bytes.get(at) else { return Err(at) };
+        // Most lines begin with something else.
+        if !self.firsts.has(first) {
+            return Err(at);
         }
         let rest = bytes.get(at..).unwrap_or_default();
         let is_begun =

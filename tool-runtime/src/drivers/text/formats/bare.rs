@@ -25,10 +25,10 @@ impl Format for Bare {
 
     fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
         let mut cursor = Cursor::new(rest);
-        if !may_be_call(rest.text, offered, Strictness::Bare) {
+        if !may_be_call(rest, offered, Strictness::Bare) {
             return Err(Miss::Text);
         }
-        let length = match closed(rest.text, 0) {
+        let length = match closed(rest.text, 0, rest.is_end) {
             Some(length) => length,
             None if rest.is_end => rest.text.len(),
             None => return Err(Miss::More),

@@ -44,7 +44,8 @@ impl Format for Harmony {
             let mut cursor = Cursor { at: end, ..Cursor::new(rest) };
             cursor.skip_blanks();
             let body = cursor.rest();
-            let length = match closed(body, 0).filter(|_| body.starts_with(['{', '['])) {
+            let closed = closed(body, 0, rest.is_end);
+            let length = match closed.filter(|_| body.starts_with(['{', '['])) {
                 Some(length) => length,
                 None if rest.is_end => up_to(body, ENDS).len(),
                 None => return Err(Miss::More),

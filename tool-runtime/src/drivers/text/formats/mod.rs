@@ -62,6 +62,7 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(anthropic::ANTHROPIC),
         Arc::new(nemotron::NEMOTRON),
         Arc::new(command::COMMAND),
+        Arc::new(command::RESPONSE),
         Arc::new(step3::STEP3),
         Arc::new(gigachat::GIGACHAT),
         Arc::new(inkling::Inkling),

@@ -66,7 +66,7 @@ fn structured(cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<Vec<Tool
     if !rest.starts_with('{') {
         return if cursor.is_done()? { Err(Miss::Text) } else { Err(Miss::Broken) };
     }
-    let length = match closed(rest, 0) {
+    let length = match closed(rest, 0, cursor.is_end) {
         Some(length) => length,
         None if cursor.is_end => rest.len(),
         None => return Err(Miss::More),
@@ -108,7 +108,7 @@ fn lines(cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Mis
     }
     let rest = cursor.rest();
     if rest.starts_with('{') {
-        let length = match closed(rest, 0) {
+        let length = match closed(rest, 0, cursor.is_end) {
             Some(length) => length,
             None if cursor.is_end => up_to_label(rest).trim_end().len(),
             None => return Err(Miss::More),

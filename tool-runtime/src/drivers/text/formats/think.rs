@@ -8,9 +8,11 @@ use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 /// Openers, and what ends what they begin.
 #[derive(Debug)]
 pub(super) struct Think {
-    name: &'static str,
-    openers: &'static [Opener],
-    closers: &'static [&'static str],
+    pub(super) name: &'static str,
+    pub(super) openers: &'static [Opener],
+    /// Whether it is for people to read.
+    pub(super) is_shown: bool,
+    pub(super) closers: &'static [&'static str],
 }
 
 pub(super) const THINK: Think = Think {
@@ -21,15 +23,21 @@ pub(super) const THINK: Think = Think {
         Opener::Line("<seed:think>"),
         Opener::Line("<|START_THINKING|>"),
     ],
+    is_shown: false,
     closers: &["</think>", "</thinking>", "</seed:think>", "<|END_THINKING|>"],
 };
 
-pub(super) const MISTRAL: Think =
-    Think { name: "mistral_think", openers: &[Opener::Line("[THINK]")], closers: &["[/THINK]"] };
+pub(super) const MISTRAL: Think = Think {
+    name: "mistral_think",
+    openers: &[Opener::Line("[THINK]")],
+    is_shown: false,
+    closers: &["[/THINK]"],
+};
 
 pub(super) const GEMMA: Think = Think {
     name: "gemma_think",
     openers: &[Opener::Line("<|channel>thought")],
+    is_shown: false,
     closers: &["<channel|>"],
 };
 
@@ -46,7 +54,7 @@ impl Format for Think {
         let words = self.openers.iter().map(Opener::word);
         let opener = words.filter(|word| rest.text.starts_with(word)).map(str::len).max();
         let end = opener.ok_or(Miss::Text)?;
-        Ok(Found::Channel { end, is_shown: false, closers: self.closers, stops: &[] })
+        Ok(Found::Channel { end, is_shown: self.is_shown, closers: self.closers, stops: &[] })
     }
 }
 

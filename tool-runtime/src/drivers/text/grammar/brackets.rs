@@ -3,7 +3,7 @@
 use memchr::{memchr2, memmem};
 
 /// The end of the value that begins at `at` with a bracket or a quote; none where the text ends before.
-pub(in crate::drivers::text) fn closed(text: &str, at: usize) -> Option<usize> {
+pub(in crate::drivers::text) fn closed(text: &str, at: usize, is_end: bool) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (at, 0_usize);
     // A quote within a word, or behind one, opens no string.
@@ -11,7 +11,7 @@ pub(in crate::drivers::text) fn closed(text: &str, at: usize) -> Option<usize> {
     while let Some(byte) = bytes.get(at) {
         match byte {
             b'"' | b'\'' if begins => {
-                at = string_end(text, at)?;
+                at = string_end(text, at, is_end)?;
                 begins = false;
                 if depth == 0 {
                     return Some(at);
@@ -38,14 +38,21 @@ pub(in crate::drivers::text) fn closed(text: &str, at: usize) -> Option<usize> {
     None
 }
 
-/// The end of the string whose quote is at `at`.
-fn string_end(text: &str, at: usize) -> Option<usize> {
+/// The end of the string whose quote is at `at`. Three quotes that none close are one string and a quote; before
+/// the end of the text that can't be told yet.
+fn string_end(text: &str, at: usize, is_end: bool) -> Option<usize> {
     let bytes = text.as_bytes();
     let quote = bytes.get(at)?;
     let triple = [*quote; 3];
-    let inner = bytes.get(at..)?.strip_prefix(&triple);
-    if let Some(end) = inner.and_then(|inner| memmem::find(inner, &triple)) {
-        return Some(at + end + 6);
+    let rest = bytes.get(at..)?;
+    match rest.strip_prefix(&triple) {
+        Some(inner) => match memmem::find(inner, &triple) {
+            Some(end) => return Some(at + end + 6),
+            None if !is_end => return None,
+            None => {}
+        },
+        None if !is_end && triple.starts_with(rest) => return None,
+        None => {}
     }
     let mut at = at + 1;
     loop {
@@ -73,7 +80,21 @@ mod tests {
             ("{\"a\": [1, 2]", None),
             ("\"a\\\"b\" c", Some(6)),
         ] {
-            assert_eq!(closed(text, 0), end, "{text}");
+            assert_eq!(closed(text, 0, true), end, "{text}");
         }
+    }
+
+    #[test]
+    fn an_end_holds_however_the_text_goes_on() {
+        let text = "{\"a\": \"\"\"}\"\"\", \"b\": \"\"}, {'c': ''}";
+        let end = closed(text, 0, true);
+        for (at, _) in text.char_indices() {
+            let (before, _) = text.split_at(at);
+            let early = closed(before, 0, false);
+            assert!(early.is_none() || early == end, "{before}");
+        }
+        // Three quotes that none close.
+        assert_eq!(closed("{\"a\": \"\"\"}", 0, false), None);
+        assert_eq!(closed("{\"a\": \"\"\"}", 0, true), Some(10));
     }
 }

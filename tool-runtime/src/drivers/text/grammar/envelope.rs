@@ -2,7 +2,7 @@
 
 use serde::de::IgnoredAny;
 
-use super::super::Offered;
+use super::super::{Offered, Rest};
 use super::closed;
 use super::members::{Members, Walk};
 use crate::json::parse_as;
@@ -39,22 +39,22 @@ pub(in crate::drivers::text) fn calls_of(
     (!calls.is_empty()).then_some(calls)
 }
 
-/// Whether the object or list that `text` begins with may still be a call: told by its first members.
+/// Whether the object or list that `rest` begins with may still be a call: told by its first members.
 pub(in crate::drivers::text) fn may_be_call(
-    text: &str,
+    rest: Rest<'_>,
     offered: &Offered<'_>,
     strictness: Strictness,
 ) -> bool {
-    let text = text.trim_start_matches(['[', ' ', '\n', '\r', '\t']);
+    let text = rest.text.trim_start_matches(['[', ' ', '\n', '\r', '\t']);
     if !text.starts_with('{') {
         return text.is_empty();
     }
-    let mut walk = Walk::new(text);
+    let mut walk = Walk::new(Rest::new(text, rest.is_end));
     while let Some(key) = walk.key() {
         if NAMES.contains(&key) {
             let value = text.get(walk.value()).unwrap_or_default();
             // A function may be an object.
-            return !is_text(value) || may_be_name(value, offered);
+            return !is_text(value) || may_be_name(Rest::new(value, rest.is_end), offered);
         }
         if strictness == Strictness::Marked || LISTS.contains(&key) || ARGUMENTS.contains(&key) {
             return true;
@@ -71,8 +71,9 @@ fn is_text(value: &str) -> bool {
     value.starts_with(['"', '\''])
 }
 
-fn may_be_name(name: &str, offered: &Offered<'_>) -> bool {
-    closed(name, 0).is_none() || offered.find(name.trim_matches(['"', '\''])).is_some()
+fn may_be_name(name: Rest<'_>, offered: &Offered<'_>) -> bool {
+    closed(name.text, 0, name.is_end).is_none()
+        || offered.find(name.text.trim_matches(['"', '\''])).is_some()
 }
 
 fn read(
@@ -91,7 +92,7 @@ fn read(
             if matches!(list.as_bytes().get(at), None | Some(b']')) {
                 return Some(());
             }
-            let end = closed(list, at).unwrap_or(list.len());
+            let end = closed(list, at, true).unwrap_or(list.len());
             read(list.get(at..end)?, offered, strictness, layers, calls)?;
             at = end;
         }
@@ -130,7 +131,7 @@ fn call_of(
     let arguments = match place {
         Some(place) => arguments(members, place.start, place.end, tool)?,
         // Cut before they began; what is not there can't be taken for whole.
-        None if closed(members.text, 0).is_none() => "{".to_owned(),
+        None if closed(members.text, 0, true).is_none() => "{".to_owned(),
         None if strictness == Strictness::Marked && members.is_whole => "{}".to_owned(),
         None => return None,
     };

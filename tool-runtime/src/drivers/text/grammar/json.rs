@@ -55,13 +55,13 @@ pub(in crate::drivers::text) fn read_json(
             break;
         }
         let rest = cursor.rest();
-        if !may_be_call(rest, offered, Strictness::Marked) {
+        if !may_be_call(Rest::new(rest, cursor.is_end), offered, Strictness::Marked) {
             match calls.is_empty() {
                 true => return Err(Miss::Text),
                 false => break,
             }
         }
-        let (body, is_whole) = match closed(rest, 0) {
+        let (body, is_whole) = match closed(rest, 0, cursor.is_end) {
             Some(end) => (rest.get(..end).unwrap_or_default(), true),
             None if !cursor.is_end => return Err(Miss::More),
             None => (up_to(rest, ends), false),

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::super::Rest;
 use super::closed;
 
 /// More than any call has.
@@ -18,7 +19,7 @@ pub(in crate::drivers) struct Members<'t> {
 impl<'t> Members<'t> {
     /// Of the object that `text` begins with.
     pub(in crate::drivers) fn of(text: &'t str) -> Self {
-        let mut walk = Walk::new(text);
+        let mut walk = Walk::new(Rest::new(text, true));
         let found = (0..MOST).map_while(|_| walk.key().map(|key| (key, walk.value()))).collect();
         Self { text, found, is_whole: walk.is_whole }
     }
@@ -42,6 +43,7 @@ impl<'t> Members<'t> {
 #[derive(Debug)]
 pub(super) struct Walk<'t> {
     text: &'t str,
+    is_end: bool,
     /// None where nothing more can be made out.
     at: Option<usize>,
     /// Whether the object has ended.
@@ -49,9 +51,9 @@ pub(super) struct Walk<'t> {
 }
 
 impl<'t> Walk<'t> {
-    /// Along the object that `text` begins with.
-    pub(super) fn new(text: &'t str) -> Self {
-        Self { text, at: Some(1), is_whole: false }
+    /// Along the object that `rest` begins with.
+    pub(super) fn new(rest: Rest<'t>) -> Self {
+        Self { text: rest.text, is_end: rest.is_end, at: Some(1), is_whole: false }
     }
 
     fn behind_blanks(&self, at: usize) -> Option<usize> {
@@ -68,7 +70,7 @@ impl<'t> Walk<'t> {
             self.is_whole = true;
             return None;
         }
-        let (key, end) = key(self.text, at)?;
+        let (key, end) = key(self.text, at, self.is_end)?;
         let colon = self.behind_blanks(end)?;
         if self.text.as_bytes().get(colon) != Some(&b':') {
             return None;
@@ -81,7 +83,7 @@ impl<'t> Walk<'t> {
     pub(super) fn value(&mut self) -> Range<usize> {
         let Some(at) = self.at.take() else { return self.text.len()..self.text.len() };
         self.at = match self.text.as_bytes().get(at) {
-            Some(b'{' | b'[' | b'(' | b'"' | b'\'') => closed(self.text, at),
+            Some(b'{' | b'[' | b'(' | b'"' | b'\'') => closed(self.text, at, self.is_end),
             _ => {
                 let rest = self.text.get(at..).unwrap_or_default();
                 rest.find([',', '}', '\n']).map(|end| at + end)
@@ -91,10 +93,10 @@ impl<'t> Walk<'t> {
     }
 }
 
-fn key(text: &str, at: usize) -> Option<(&str, usize)> {
+fn key(text: &str, at: usize, is_end: bool) -> Option<(&str, usize)> {
     let rest = text.get(at..)?;
     if rest.starts_with(['"', '\'']) {
-        let end = closed(text, at)?;
+        let end = closed(text, at, is_end)?;
         return Some((text.get(at + 1..end - 1)?, end));
     }
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|end| *end > 0)?;

@@ -63,7 +63,7 @@ impl Named {
         if !rest.starts_with('{') {
             return Err(Miss::Text);
         }
-        let body = match closed(rest, 0) {
+        let body = match closed(rest, 0, cursor.is_end) {
             Some(end) => rest.get(..end).unwrap_or_default(),
             None if !cursor.is_end => return Err(Miss::More),
             None => up_to(rest, self.ends).trim_end(),

@@ -115,7 +115,7 @@ fn arguments(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, M
         let key = key(cursor, tool)?;
         let rest = cursor.rest();
         let end = match rest.as_bytes().first() {
-            Some(b'"' | b'\'' | b'[' | b'{' | b'(') => closed(rest, 0),
+            Some(b'"' | b'\'' | b'[' | b'{' | b'(') => closed(rest, 0, cursor.is_end),
             _ => rest.find([',', ')']),
         };
         match end {

@@ -21,7 +21,7 @@ use proptest::prelude::{ProptestConfig, Strategy, prop_assert_eq, proptest};
 use proptest::sample::select;
 use serde_json::Value;
 use tool_runtime::ToolDefinition;
-use tool_runtime::drivers::text::{Extracted, Formats, Offered, TextStream, extract};
+use tool_runtime::drivers::text::{Formats, Offered, Reading, TextStream, extract};
 
 /// How many cases a format has to have, and how many of these are none: one in so many.
 const CASES: usize = 12;
@@ -121,7 +121,7 @@ fn what_is_broken_off_over_and_over_is_read_as_well() {
 
 fn same<'t>(
     case: &Case,
-    whole: &Extracted,
+    whole: &Reading,
     pieces: impl Iterator<Item = &'t str> + Clone,
     offered: &Offered<'_>,
 ) {

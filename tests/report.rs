@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tool_runtime::drivers::Text;
 use tool_runtime::event::{JsonLines, Recorder};
 use tool_runtime::report::RunReport;
 use tool_runtime::{
@@ -90,6 +91,22 @@ async fn a_report_tells_what_happened_in_a_run() {
     {
         assert_eq!(totals[name], expected, "{name}");
     }
+}
+
+/// What a model thought is in its row, for whoever opens it; and a value is extracted in one run.
+#[tokio::test]
+async fn a_report_tells_what_was_thought_and_extracted() {
+    let recorder = Recorder::new(100);
+    let said = ["<think>Noon.</think>It is noon.", r#"{"value": "noon"}"#];
+    let agent = Agent::new(ScriptedModel::new(said.map(ChatReply::text)), tools![time]);
+    let agent = agent.driver(Text::new()).observer(recorder.clone());
+    agent.extract::<String>("What time is it?").await.unwrap();
+    let data = data(&RunReport::from(&recorder).to_html());
+    assert_eq!((&data["totals"]["runs"], &data["totals"]["answered"]), (&json!(1), &json!(1)));
+    let rows = data["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 3);
+    let thought = &rows[1]["details"][1];
+    assert_eq!(*thought, json!({ "title": "Reasoning", "text": "Noon.", "form": "folded" }));
 }
 
 #[tokio::test]

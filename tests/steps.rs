@@ -2,12 +2,16 @@
 
 #[path = "support/conversation.rs"]
 mod conversation;
+#[path = "support/damage.rs"]
+mod damage;
 #[path = "steps/kept.rs"]
 mod kept;
 #[path = "steps/left_behind.rs"]
 mod left_behind;
 #[path = "steps/limits.rs"]
 mod limits;
+#[path = "steps/resumed.rs"]
+mod resumed;
 #[path = "steps/steered.rs"]
 mod steered;
 #[path = "steps/values.rs"]
@@ -25,17 +29,19 @@ use conversation::{assert_complete, calls, echo, echo_call, refuse, results};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use serde_json::json;
+use tool_runtime::agent::session::Memory;
 use tool_runtime::agent::{
-    Limits, ModelHook, Piece, Prices, RunState, Steering, Step, Stepped, Turn,
+    Limits, ModelHook, Piece, Prices, Prompt, RunState, Steering, Step, Stepped, Turn,
 };
-use tool_runtime::drivers::{Asked, Native, ReAct, Text};
-use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
+use tool_runtime::dispatch::{AskLater, Interceptor};
+use tool_runtime::drivers::{Asked, Driver, Native, ReAct, Text};
+use tool_runtime::event::{EventKind, ModelEvent, RunEvent, ToolEvent};
 use tool_runtime::registry::{Selection, Selector};
 use tool_runtime::{
     Agent, Answer, CancellationToken, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta,
     EffectRecord, Message, ModelError, ScriptedModel, ScriptedTurn, StopReason, Stopped,
-    ToolChoice, ToolContext, ToolDefinition, ToolOutput, ToolResult, Tools, Usage, args,
-    async_trait, tool, tools,
+    ToolChoice, ToolContext, ToolDefinition, ToolExecution, ToolOutput, ToolResult, Tools, Usage,
+    args, async_trait, tool, tools,
 };
 
 fn script<const N: usize>(replies: [ChatReply; N]) -> ScriptedModel {

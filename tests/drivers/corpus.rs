@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use tool_runtime::ToolDefinition;
-use tool_runtime::drivers::text::Extracted;
+use tool_runtime::drivers::text::Reading;
 use tool_runtime::json::parse_as;
 
 #[derive(Debug, Default)]
@@ -85,7 +85,7 @@ impl Case {
         format!("{}text: {remains:?}\nthought: {:?}", self.calls, self.thought.trim())
     }
 
-    pub(crate) fn described(&self, read: &Extracted, tools: &[ToolDefinition]) -> String {
+    pub(crate) fn described(&self, read: &Reading, tools: &[ToolDefinition]) -> String {
         let mut said = String::new();
         for call in &read.calls {
             let tool = tools.iter().find(|tool| tool.name == call.name).expect("an offered tool");

@@ -1,10 +1,10 @@
 //! What holds for every text.
 
-use tool_runtime::drivers::text::{Extracted, Formats, Offered, TextStream};
+use tool_runtime::drivers::text::{Formats, Offered, Reading, TextStream};
 
 /// How a text that comes in pieces is read otherwise than the whole.
 pub(crate) fn in_pieces<'t>(
-    whole: &Extracted,
+    whole: &Reading,
     pieces: impl Iterator<Item = &'t str>,
     offered: &Offered<'_>,
 ) -> Option<String> {

@@ -58,13 +58,14 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
         (
             ModelEvent::Replied {
                 text: "t".into(),
+                reasoning: Some("r".into()),
                 calls: vec![told.clone()],
                 usage: Some(Usage::new(7, 3)),
                 took,
             }
             .into(),
             "model replied",
-            json!({"text": "t", "calls": [told_json], "took": 5,
+            json!({"text": "t", "reasoning": "r", "calls": [told_json], "took": 5,
                 "usage": {"input": 7, "cached": 0, "output": 3, "reasoning": 0}}),
         ),
         (ToolEvent::Started { call: told }.into(), "tool started", json!({"call": told_json})),

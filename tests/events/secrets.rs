@@ -4,7 +4,7 @@ use serde_json::json;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Permissions};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder, ToolEvent};
 use tool_runtime::{
-    Agent, Arguments, AssistantPart, ChatReply, Message, ScriptedModel, Tool, ToolCall,
+    Agent, Arguments, AssistantPart, ChatReply, Message, Reasoning, ScriptedModel, Tool, ToolCall,
     ToolContext, ToolDefinition, ToolError, ToolOutput, args, async_trait, tool, tools,
 };
 
@@ -204,7 +204,10 @@ async fn the_transcript_keeps_the_arguments_and_hides_the_result() {
     let model = ScriptedModel::new([
         ChatReply::text("I try hunter22").call("enter", arguments),
         ChatReply::text("Never say hunter22 or topsecret."),
-        ChatReply::text("hunter22 it was"),
+        ChatReply::new(vec![
+            AssistantPart::Reasoning(Reasoning::new("", "hunter22?", json!(null))),
+            AssistantPart::Text { text: "hunter22 it was".into() },
+        ]),
     ]);
     let recorder = Recorder::new(100);
     let agent = Agent::new(model, tools![enter]).secrets(["topsecret"]).observer(recorder.clone());
@@ -224,11 +227,14 @@ async fn the_transcript_keeps_the_arguments_and_hides_the_result() {
         .events()
         .into_iter()
         .filter_map(|event| match event.kind {
-            EventKind::Model(ModelEvent::Replied { text, .. }) => Some(text),
+            EventKind::Model(ModelEvent::Replied { text, reasoning, .. }) => {
+                Some(reasoning.unwrap_or_default() + &text)
+            }
             _ => None,
         })
         .collect();
-    let hidden = ["I try [redacted]", "Never say [redacted] or [redacted].", "[redacted] it was"];
+    let hidden =
+        ["I try [redacted]", "Never say [redacted] or [redacted].", "[redacted]?[redacted] it was"];
     assert_eq!(replies, hidden);
 }
 

@@ -94,3 +94,18 @@ proptest! {
         prop_assert_eq!(lost(&body, &serde_json::to_value(read).unwrap()), None, "{}", body);
     }
 }
+
+/// Many chat templates of servers that speak this API refuse two messages of the user's in a row.
+#[test]
+fn the_user_speaks_once_at_a_time() {
+    let messages = [
+        Message::user("[Summary] It was cold."),
+        Message::user("And now?"),
+        Message::assistant("Warm."),
+        Message::user("Where?"),
+    ];
+    let body = sent(&messages, &ChatOptions::default());
+    let said: Vec<_> =
+        body["messages"].as_array().unwrap().iter().map(|it| &it["content"]).collect();
+    assert_eq!(said, ["[Summary] It was cold.\n\nAnd now?", "Warm.", "Where?"]);
+}

@@ -41,7 +41,7 @@ def hostile():
         at = place * 10_000
         call = {"id": f"{text}{place}", "name": text, "arguments": text}
         yield line(1, place + 1, at, "model", "asked")
-        yield line(1, place + 1, at + 900, "model", "replied", text=text, calls=[call], took=900)
+        yield line(1, place + 1, at + 900, "model", "replied", text=text, reasoning=text, calls=[call], took=900)
         yield line(1, place + 1, at + 1_000, "tool", "started", call=call)
         progress = {"done": 1.0, "message": text}
         yield line(1, place + 1, at + 2_000, "tool", "progress", call=call["id"], progress=progress)

@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
 use tool_runtime::agent::window::Window;
-use tool_runtime::agent::{Limits, Step};
+use tool_runtime::agent::{Limits, Prompt, Steering, Step};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::{
-    Agent, ChatReply, EffectRecord, Message, ScriptedModel, ScriptedTurn, StopReason, Stopped,
-    ToolContext, ToolOutput, Tools, async_trait, tool, tools,
+    Agent, ChatReply, EffectRecord, Image, Message, ScriptedModel, ScriptedTurn, StopReason,
+    Stopped, ToolContext, ToolOutput, Tools, UserPart, args, async_trait, tool, tools,
 };
 
 /// What tools did.
@@ -252,7 +252,8 @@ async fn a_run_that_was_stopped_leaves_a_session_to_go_on_with() {
     assert_eq!(session.run("On.").await.unwrap().text, "Done.");
 }
 
-/// A reply that says nothing is not told again, and what is said behind it is kept all the same.
+/// A reply that says nothing is not told again, and what is said behind it is kept all the same: in one message with
+/// what was said before.
 #[tokio::test]
 async fn a_session_goes_on_behind_a_silent_reply() {
     let store = Memory::default();
@@ -265,7 +266,7 @@ async fn a_session_goes_on_behind_a_silent_reply() {
     }
     let said = session.messages().await.unwrap();
     let texts: Vec<_> = said.iter().map(Message::text).collect();
-    assert_eq!(texts, ["One", "Two", "Yes?", "Three", "Fine."]);
+    assert_eq!(texts, ["One\n\nTwo", "Yes?", "Three", "Fine."]);
 }
 
 #[tokio::test]
@@ -385,4 +386,74 @@ impl tool_runtime::ChatModel for Watched {
         self.1.lock().unwrap().push((request.messages.len(), request.messages[0].text()));
         self.0.reply(request).await
     }
+}
+
+#[tokio::test]
+async fn a_session_is_shown_pictures() {
+    let shown = |model: ScriptedModel| Agent::new(model, Tools::new());
+    let store = Memory::default();
+    let model = ScriptedModel::new(["A cat.", "It is grey."].map(ChatReply::text));
+    let session = shown(model).session(store.clone(), "s");
+    let picture = UserPart::Image(Image { media_type: "image/png".into(), base64: "AA==".into() });
+    let text = UserPart::Text { text: "What is this?".into() };
+    let asked = Message::User { parts: vec![text, picture] };
+    session.run(asked.clone()).await.unwrap();
+    let answer = session.run(Prompt::from("Which colour?")).await.unwrap();
+    assert_eq!((&answer.transcript[0], answer.transcript.len()), (&asked, 4));
+    assert_eq!(session.messages().await.unwrap(), answer.transcript);
+    // Several messages come behind what was said.
+    let more =
+        vec![Message::user("And this?"), Message::assistant("A dog."), Message::user("Yes?")];
+    let model = ScriptedModel::new([ChatReply::text("Yes.")]);
+    let answer = shown(model).session(store, "s").run(more).await.unwrap();
+    assert_eq!(answer.transcript.len(), 8);
+}
+
+/// How many there are.
+#[args]
+#[derive(Debug, PartialEq)]
+struct Count {
+    /// So many.
+    count: u32,
+}
+
+#[tokio::test]
+async fn a_session_gives_values() {
+    let store = Memory::default();
+    let said = ["They are two.", r#"{"count": "two"}"#, r#"{"count": 2}"#, "Two, as I said."];
+    let agent = Agent::new(ScriptedModel::new(said.map(ChatReply::text)), tools![look]);
+    let session = agent.session(store, "s");
+    let given = session.extract::<Count>("How many?").await.unwrap();
+    assert_eq!(given.value, Count { count: 2 });
+    assert_eq!(session.messages().await.unwrap(), given.transcript);
+    assert!(session.resume().await.unwrap().is_none());
+    let answer = session.run("How many?").await.unwrap();
+    assert_eq!(answer.transcript.len(), given.transcript.len() + 2);
+    assert_eq!(session.messages().await.unwrap(), answer.transcript);
+}
+
+/// What is said next to what the user said, which is kept already, is kept in one message with it.
+#[tokio::test]
+async fn what_is_said_beside_a_question_is_kept_with_it() {
+    let steering = Steering::new();
+    steering.say("Be brief.");
+    let model = ScriptedModel::new([ChatReply::text("Yes.")]);
+    let agent = Agent::new(model, Tools::new()).steering(&steering);
+    let session = agent.session(Memory::default(), "s");
+    let answer = session.run("Is it?").await.unwrap();
+    let texts: Vec<_> = answer.transcript.iter().map(Message::text).collect();
+    assert_eq!(texts, ["Is it?\n\nBe brief.", "Yes."]);
+    assert_eq!(session.messages().await.unwrap(), answer.transcript);
+}
+
+#[tokio::test]
+async fn a_session_is_gone_on_with_piece_by_piece() {
+    let (log, store) = (Log::default(), Memory::default());
+    let session = agent(&log).session(store, "s");
+    let mut run = session.iterate("Go").await.unwrap();
+    run.next().await;
+    drop(run);
+    let stream = session.resume_stream().await.unwrap().expect("there is something left");
+    assert_eq!(stream.finish().await.unwrap().text, "Done.");
+    assert!(session.resume_stream().await.unwrap().is_none());
 }

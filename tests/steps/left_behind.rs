@@ -50,3 +50,78 @@ proptest! {
         });
     }
 }
+
+/// Takes no history in which the user speaks twice in a row.
+struct Alternating(ScriptedModel);
+
+fn assert_alternates(messages: &[Message]) {
+    let is_users = |message: &Message| matches!(message, Message::User { .. });
+    assert!(!messages.windows(2).any(|pair| pair.iter().all(is_users)), "{messages:?}");
+}
+
+#[async_trait]
+impl ChatModel for Alternating {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        assert_alternates(request.messages);
+        self.0.reply(request).await
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    /// Whatever is said when, and however runs end: what is next to each other is one message.
+    #[test]
+    fn nobody_speaks_twice_in_a_row(
+        replies in vec(any_reply(), 0..6),
+        steered in vec(any::<bool>(), 0..9),
+        more in vec(any::<bool>(), 0..3),
+        (is_kept, in_text, wants_value) in (any::<bool>(), any::<bool>(), any::<bool>()),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let steering = Steering::new();
+            let model = Alternating(ScriptedModel::new(replies));
+            let driver: Box<dyn Driver> = if in_text { Box::new(Text::new()) } else { Box::new(Native) };
+            let says = Mutex::new((steered.into_iter(), steering.clone()));
+            let agent = Agent::new(model, tools![echo, refuse, finish])
+                .driver(driver)
+                .steering(&steering)
+                .on_event(move |event| {
+                    let (says, steering) = &mut *says.lock().unwrap();
+                    if event.layer() != "run" && says.next() == Some(true) {
+                        steering.say("Wait!");
+                    }
+                });
+            let session = agent.session(Memory::default(), "s");
+            let mut prompt = Prompt::from("Go");
+            for says_more in more.into_iter().chain([false]) {
+                if says_more {
+                    steering.untrusted("a mail", "Hi");
+                }
+                let ended = match (is_kept, wants_value) {
+                    (true, _) => session.run("Go").await,
+                    (false, false) => agent.run(prompt).await,
+                    (false, true) => match agent.extract::<Vec<String>>(prompt).await {
+                        Ok(given) => {
+                            assert_alternates(&given.transcript);
+                            return;
+                        }
+                        Err(stopped) => Err(stopped),
+                    },
+                };
+                prompt = match ended {
+                    Ok(answer) => {
+                        assert_alternates(&answer.transcript);
+                        answer.then("More")
+                    }
+                    Err(stopped) => {
+                        assert!(!matches!(stopped.why, StopReason::ModelPanicked(_)), "{stopped}");
+                        assert_alternates(&stopped.transcript);
+                        stopped.then("More")
+                    }
+                };
+            }
+        });
+    }
+}

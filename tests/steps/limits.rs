@@ -162,3 +162,33 @@ async fn a_run_that_is_cancelled_leaves_no_call_open() {
     assert!(matches!(stopped.why, StopReason::Cancelled));
     assert_eq!(results(&stopped.transcript[2])[0].error.as_deref(), Some("TOOL_CANCELLED"));
 }
+
+/// What a driver asks again is one iteration, and not more than the run may take.
+#[tokio::test]
+async fn a_budget_holds_while_a_model_is_asked_again() {
+    let said = |usage: Option<Usage>| {
+        let reply = ChatReply::text("x".repeat(4_000));
+        usage.map_or(reply.clone(), |usage| reply.usage(usage))
+    };
+    let counted = Some(Usage::new(600, 400));
+    let costs = Prices { input: 1_000.0, cached: 0.0, output: 1_000.0 };
+    for (limits, usage, code, asked) in [
+        (Limits::default(), counted, "MISREAD", 3),
+        (Limits::default().iterations(1), counted, "MISREAD", 3),
+        (Limits::default().tokens(900), counted, "TOKENS_SPENT", 1),
+        (Limits::default().tokens(1_500), counted, "TOKENS_SPENT", 2),
+        (Limits::default().cost(1.5, costs), counted, "MONEY_SPENT", 2),
+        // Guessed: a thousand for what was said, and what was asked.
+        (Limits::default().tokens(900), None, "TOKENS_SPENT", 1),
+    ] {
+        let model = Arc::new(script([said(usage), said(usage), said(usage)]));
+        let agent = Agent::new(Arc::clone(&model), tools![echo]).driver(ReAct::new());
+        let stopped = agent.limits(limits.clone()).run("Go").await.unwrap_err();
+        assert_eq!((stopped.why.code(), 3 - model.remaining()), (code, asked), "{limits:?}");
+        match usage {
+            Some(_) => assert_eq!(stopped.usage.input, 600 * asked as u64),
+            None => assert!(stopped.usage.output >= 1_000),
+        }
+        assert_complete(&stopped.transcript);
+    }
+}

@@ -65,7 +65,7 @@ async fn a_value_may_come_without_a_decision_around_it() {
     let agent = Agent::new(model, Tools::new()).driver(ReAct::new());
     let ada = agent.extract::<Person>("Ada is 36.").await.unwrap();
     assert_eq!(ada.value, Person { name: "Ada".into(), age: 36 });
-    assert_eq!(ada.transcript.len(), 3);
+    assert_eq!(ada.transcript.len(), 2);
 }
 
 /// Says it once, if it is held to a schema and has to call nothing.
@@ -90,4 +90,75 @@ async fn who_answers_in_the_end_is_held_to_the_schema() {
     let driver = ReAct::new().answer_by(Held).answer_with(options);
     let agent = Agent::new(model, Tools::new()).driver(driver);
     assert_eq!(agent.extract::<Person>("Ada is 36.").await.unwrap().value.age, 36);
+}
+
+/// What is told of the run itself, and on which turns a model was asked.
+type Watched = Arc<Mutex<(Vec<String>, Vec<u32>)>>;
+
+/// An agent, and what is told of its runs.
+fn watched(agent: Agent) -> (Agent, Watched) {
+    let told = Watched::default();
+    let kept = Arc::clone(&told);
+    let agent = agent.on_event(move |event| {
+        let (of_run, turns) = &mut *kept.lock().unwrap();
+        match &event.kind {
+            EventKind::Run(RunEvent::Started { .. }) => of_run.push("started".into()),
+            EventKind::Run(RunEvent::Finished { error, .. }) => {
+                of_run.push(format!("finished {}", error.clone().unwrap_or_default()));
+            }
+            EventKind::Model(ModelEvent::Asked) => turns.push(event.origin.turn),
+            _ => {}
+        }
+    });
+    (agent, told)
+}
+
+#[tokio::test]
+async fn a_value_is_extracted_in_one_run() {
+    let bad = || ChatReply::text("Ada");
+    let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
+    let called = || [echo_call("Ada is 36."), ChatReply::text("She is 36.")];
+    for (tools, replies, turns, unfit) in [
+        (tools![echo], [called().to_vec(), vec![bad(), good()]].concat(), 4, None),
+        (tools![echo], [called().to_vec(), vec![bad(), bad(), bad()]].concat(), 5, Some("UNFIT")),
+        (Tools::new(), vec![bad(), good()], 2, None),
+        (Tools::new(), vec![bad()], 2, Some("MODEL_FAILED")),
+    ] {
+        let (agent, told) = watched(Agent::new(ScriptedModel::new(replies), tools));
+        let ended = agent.extract::<Person>("How old is Ada?").await;
+        let (of_run, asked) = told.lock().unwrap().clone();
+        assert_eq!(asked, (1..=turns).collect::<Vec<_>>());
+        assert_eq!(ended.as_ref().err().map(|stopped| stopped.why.code()), unfit);
+        let error = ended.err().map(|stopped| stopped.why.to_string()).unwrap_or_default();
+        assert_eq!(of_run, ["started".to_owned(), format!("finished {error}")]);
+    }
+}
+
+/// Calls that a model makes where none were offered are told as such, and are not made.
+#[tokio::test]
+async fn no_tool_is_called_for_a_value() {
+    let model = script([
+        ChatReply::text("She is 36."),
+        echo_call("Ada is 36."),
+        ChatReply::text(r#"{"name": "Ada", "age": 36}"#),
+    ]);
+    let ada = Agent::new(model, tools![echo]).extract::<Person>("How old is Ada?").await.unwrap();
+    assert_complete(&ada.transcript);
+    assert_eq!(results(&ada.transcript[4])[0].error.as_deref(), Some("TOOL_NOT_FOUND"));
+}
+
+#[tokio::test]
+async fn a_value_is_asked_for_where_there_is_something_to_ask() {
+    let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
+    // A budget of nothing.
+    let (agent, told) = watched(Agent::new(script([good()]), Tools::new()));
+    let stopped = agent.limits(Limits::default().tokens(0)).extract::<Person>("Ada is 36.").await;
+    assert_eq!(stopped.unwrap_err().why.code(), "TOKENS_SPENT");
+    assert!(told.lock().unwrap().0.is_empty());
+    // Calls that nobody made, and that nobody can.
+    let open = Message::Assistant { parts: echo_call("hi").parts };
+    let model = script([ChatReply::text("She is 36."), good()]);
+    let asked = vec![Message::user("How old is Ada?"), open];
+    let ada = Agent::new(model, Tools::new()).extract::<Person>(asked).await.unwrap();
+    assert_complete(&ada.transcript);
 }

@@ -123,3 +123,48 @@ async fn what_may_not_be_called_is_not_read_as_a_call() {
         .options(ChatOptions::default().tool_choice(ToolChoice::None));
     assert_eq!(agent.run("Go").await.unwrap().text, said);
 }
+
+#[tokio::test]
+async fn what_a_model_thought_is_told_with_its_reply() {
+    let thought = Arc::<Mutex<Vec<Option<String>>>>::default();
+    let kept = Arc::clone(&thought);
+    let model = script([
+        ChatReply::text("<think>Say it.</think>One moment.").call("echo", r#"{"text": "hi"}"#),
+        ChatReply::text("<think>They said hi.</think>Done."),
+        ChatReply::text("Bye."),
+    ]);
+    let agent = Agent::new(model, tools![echo]).driver(Text::new()).on_event(move |event| {
+        if let EventKind::Model(ModelEvent::Replied { reasoning, .. }) = &event.kind {
+            kept.lock().unwrap().push(reasoning.clone());
+        }
+    });
+    let answer = agent.run("Go").await.unwrap();
+    agent.run(answer.then("Bye.")).await.unwrap();
+    let told = thought.lock().unwrap().clone();
+    assert_eq!(told[1..], [Some("They said hi.".to_owned()), None]);
+}
+
+#[tokio::test]
+async fn a_driver_may_be_shared_and_chosen_at_run_time() {
+    let said = r#"<tool_call>{"name": "echo", "arguments": {"text": "hi"}}</tool_call>"#;
+    let shared: Arc<dyn Driver> = Arc::new(Text::new());
+    let boxed: Box<dyn Driver> = Box::new(Arc::clone(&shared));
+    let agent =
+        || Agent::new(script([ChatReply::text(said), ChatReply::text("Hi.")]), tools![echo]);
+    for agent in
+        [agent().driver(Arc::clone(&shared)), agent().driver(shared), agent().driver(boxed)]
+    {
+        assert_eq!(calls(&agent.run("Go").await.unwrap().transcript).len(), 1);
+    }
+    // All of it: how often it asks, what is heard of it, and the last word.
+    let last =
+        || script([ChatReply::text(r#"{"thought": "", "type": "final_answer", "answer": "Hm"}"#)]);
+    let model = script([ChatReply::text("What?"), ChatReply::text("Hm."), ChatReply::text("So?")]);
+    let driver: Arc<dyn Driver> = Arc::new(ReAct::new());
+    let misread = Agent::new(model, tools![echo]).driver(Arc::clone(&driver)).run("Go").await;
+    assert_eq!(misread.unwrap_err().why.code(), "MISREAD");
+    let driver: Arc<dyn Driver> =
+        Arc::new(ReAct::new().answer_by(script([ChatReply::text("Well.")])));
+    let answer = Agent::new(last(), tools![echo]).driver(driver).run("Go").await.unwrap();
+    assert_eq!(answer.text, "Well.");
+}

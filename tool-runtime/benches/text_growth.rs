@@ -1,5 +1,6 @@
 //! How the time to read a text for calls grows with it, on texts made to make it grow: of each format a
-//! call that is broken off, or has lost a part, over and over.
+//! call that is broken off, or has lost a part, over and over. And of what is kept back of it until it is known
+//! what it is.
 
 #![expect(
     clippy::indexing_slicing,
@@ -15,8 +16,10 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use tool_runtime::ToolDefinition;
+use serde_json::json;
 use tool_runtime::drivers::text::{Formats, Offered, TextStream, extract};
+use tool_runtime::drivers::{Driver as _, Native};
+use tool_runtime::{ChatOptions, ChatRequest, Delta, ToolDefinition};
 
 const LENS: [usize; 3] = [100_000, 300_000, 1_000_000];
 /// Parts that a call is broken into.
@@ -25,6 +28,7 @@ const PARTS: usize = 8;
 const PIECES: [Option<usize>; 3] = [None, Some(16), Some(4_096)];
 
 fn main() {
+    held();
     let tools = tools::all();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/drivers/formats");
     let mut files: Vec<_> =
@@ -56,6 +60,33 @@ fn main() {
         }
         println!("{row} |");
     }
+}
+
+/// What may still turn out to be the arguments of a call, a few bytes at a time: it is kept back, and looked at
+/// once.
+fn held() {
+    println!("| kept back, in pieces of 4 | 1 MB, ms | exponent |\n|---|---|---|");
+    let tool = ToolDefinition::new("now", "Tells the time.", json!({ "type": "object" }));
+    let (tools, options) = ([&tool], ChatOptions::default());
+    for (begin, more) in [("", " "), ("{", "\n"), ("```json", " "), ("```", "a"), ("{\"", "a")] {
+        let times = LENS.map(|bytes| {
+            let text = begin.to_owned() + &more.repeat(bytes);
+            let once = || {
+                let request = ChatRequest::new(&[]).tools(&tools).options(&options);
+                let mut listener = Native.listener(request).unwrap();
+                let started = Instant::now();
+                for piece in text.as_bytes().chunks(4) {
+                    let piece = std::str::from_utf8(piece).unwrap();
+                    listener.hear(Delta::Text(piece), &mut |_| {});
+                }
+                started.elapsed()
+            };
+            (0..3).map(|_| once()).min().unwrap().as_secs_f64() * 1e3
+        });
+        let exponent = (times[2] / times[0]).ln() / 10_f64.ln();
+        println!("| `{begin:?}`, and `{more:?}` over and over | {:.1} | {exponent:.2} |", times[2]);
+    }
+    println!();
 }
 
 /// The texts of a file of cases.

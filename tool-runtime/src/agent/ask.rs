@@ -4,12 +4,13 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
+use super::budget::Budget;
 use super::hook::ModelHook;
 use super::{Agent, StopReason};
 use crate::drivers::{Asked, LastWord, Listener, Misread, MisreadKind, Told};
 use crate::event::ModelEvent;
 use crate::guard::{Boxed, Guarded, Panic, guarded};
-use crate::message::{AssistantPart, Usage};
+use crate::message::AssistantPart;
 use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Deltas};
 
 /// Who is told of pieces of a reply.
@@ -22,14 +23,14 @@ pub(super) struct Question<'q, 'p> {
     pub(super) pieces: Option<&'q mut Pieces<'p>>,
     /// Who is told of replies that can't be read.
     pub(super) tell: &'q (dyn Fn(ModelEvent) + Send + Sync),
-    /// What its replies took so far, also where none of them is an answer in the end.
-    pub(super) spent: &'q mut Option<Usage>,
+    /// What its replies take, also where none of them is an answer in the end.
+    pub(super) budget: &'q mut Budget,
 }
 
 impl Question<'_, '_> {
     /// The reply, and what it and those before it took.
     pub(super) async fn answer(self) -> Result<ChatReply, StopReason> {
-        let Self { agent, mut asked, mut pieces, tell, spent } = self;
+        let Self { agent, mut asked, mut pieces, tell, budget } = self;
         for hook in &agent.hooks {
             let before = before(hook.as_ref(), &mut asked).await;
             heed(before)?;
@@ -49,7 +50,7 @@ impl Question<'_, '_> {
                     streamed(agent.model.as_ref(), sent.request(), &mut *hear).await?
                 }
             };
-            add(spent, said.usage);
+            budget.count(said.usage);
             let mut misread = match foreign(|| driver.read(said, request))? {
                 Ok(reply) => break (reply, told),
                 Err(misread) => misread,
@@ -61,6 +62,7 @@ impl Question<'_, '_> {
                     None => return Err(StopReason::Misread(Box::new(misread))),
                 }
             }
+            budget.in_vain(&sent.messages, &misread.said)?;
             sent.again(&misread);
             attempt += 1;
         };
@@ -69,13 +71,13 @@ impl Question<'_, '_> {
             && !reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_)))
         {
             let answer = last_word(agent, last, &mut told, &mut pieces).await?;
-            add(spent, answer.usage);
+            budget.count(answer.usage);
             reply = in_its_words(reply, answer);
         }
         if let Some(pieces) = &mut pieces {
             told.rest(&reply, &mut **pieces);
         }
-        reply.usage = *spent;
+        reply.usage = budget.counted();
         for hook in agent.hooks.iter().rev() {
             let after = after(hook.as_ref(), &mut reply).await;
             heed(after)?;
@@ -129,12 +131,6 @@ fn event(misread: &Misread, attempt: u32) -> ModelEvent {
     match misread.kind {
         MisreadKind::Extraction => ModelEvent::ExtractionFailed { text, reason, attempt },
         MisreadKind::Validation => ModelEvent::ValidationFailed { text, reason, attempt },
-    }
-}
-
-fn add(sum: &mut Option<Usage>, usage: Option<Usage>) {
-    if let Some(usage) = usage {
-        *sum.get_or_insert_default() += usage;
     }
 }
 

@@ -13,6 +13,7 @@ use crate::event::{EffectRecord, ToolExecution};
 use crate::guard::{Boxed, guarded};
 use crate::models::{ChatOptions, ToolChoice};
 use crate::registry::{AllTools, Entry, Selection, Selector, Snapshot};
+use crate::schema::Schema;
 use crate::tool::ToolDefinition;
 
 /// What goes out on this turn, in its order. Boxed: the compiler can't tell that the run is `Send` where
@@ -63,9 +64,18 @@ fn chosen(
     known.map(|tool| tool.name.clone()).collect()
 }
 
-/// A model that always has to call a tool would never come to an end: it has to once.
-pub(super) fn options<'a>(agent: &'a Agent, turn: &Turn) -> Cow<'a, ChatOptions> {
+/// How it is to answer: with what is wanted, where something is. A model that always has to call a tool would never
+/// come to an end: it has to once.
+pub(super) fn options<'a>(
+    agent: &'a Agent,
+    turn: &Turn,
+    wanted: Option<&Schema>,
+) -> Cow<'a, ChatOptions> {
     let options = &agent.options;
+    if let Some(schema) = wanted {
+        let options = options.clone().tool_choice(ToolChoice::Auto);
+        return Cow::Owned(ChatOptions { output: Some(schema.clone()), ..options });
+    }
     match options.tool_choice {
         ToolChoice::Required | ToolChoice::Tool(_) if turn.iterations() > 0 => {
             Cow::Owned(options.clone().tool_choice(ToolChoice::Auto))

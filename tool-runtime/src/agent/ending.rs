@@ -1,12 +1,14 @@
 //! How a run ends without an answer.
 
-use super::{Outcome, StopReason, StopRequest, Stopped, Turn};
+use super::state::RunState;
+use super::{Limits, Outcome, StopReason, StopRequest, Stopped, Turn};
+use crate::message::Usage;
 
 /// The end of a run. What it leaves behind can be gone on from, so that calls that are open are answered.
-pub(super) fn stopped_at(why: StopReason, mut turn: Turn) -> Stopped {
-    turn.give_up();
-    let usage = Box::new(turn.usage());
-    let (transcript, offered) = turn.into_parts();
+pub(super) fn stopped_at(why: StopReason, mut state: RunState) -> Stopped {
+    state.give_up();
+    let usage = Box::new(state.turn.usage());
+    let (transcript, offered) = state.turn.into_parts();
     Stopped { why, transcript, offered, usage }
 }
 
@@ -17,10 +19,7 @@ pub(super) fn stopped(turn: &Turn, outcome: Outcome) -> StopReason {
     match outcome {
         Outcome::Cut(finish) => StopReason::Cut(finish),
         Outcome::MaxIterations => StopReason::MaxIterations(turn.iterations()),
-        Outcome::Spent => match limits.cost.map(|(most, prices)| (most, prices.of(&usage))) {
-            Some((most, cost)) if cost >= most => StopReason::MoneySpent { cost, most },
-            _ => StopReason::TokensSpent(usage),
-        },
+        Outcome::Spent => spent(limits, usage),
         Outcome::Repeated => turn
             .repeated()
             .cloned()
@@ -30,5 +29,13 @@ pub(super) fn stopped(turn: &Turn, outcome: Outcome) -> StopReason {
             StopReason::Requested(turn.requested().cloned().unwrap_or_else(none))
         }
         Outcome::Answered | Outcome::Silent => StopReason::Silent,
+    }
+}
+
+/// Which budget that is beyond.
+pub(super) fn spent(limits: &Limits, usage: Usage) -> StopReason {
+    match limits.cost.map(|(most, prices)| (most, prices.of(&usage))) {
+        Some((most, cost)) if cost >= most => StopReason::MoneySpent { cost, most },
+        _ => StopReason::TokensSpent { usage, most: limits.tokens.unwrap_or_default() },
     }
 }

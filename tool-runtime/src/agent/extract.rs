@@ -3,16 +3,13 @@
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::json;
-use tokio::time::Instant;
 
-use super::ending::stopped_at;
+use super::ending::{stopped, stopped_at};
 use super::run::Run;
 use super::state::RunState;
-use super::{Agent, Offered, Prompt, StopReason, Stopped};
+use super::{Agent, Offered, Outcome, Prompt, Step, StopReason, Stopped};
 use crate::json::{self, Fix};
 use crate::message::{Message, Usage, UserPart};
-use crate::models::ToolChoice;
-use crate::registry::Registry;
 use crate::schema::{InOrder, Schema, moved};
 
 /// How often the model is asked for the value.
@@ -74,38 +71,71 @@ impl Agent {
         &self,
         prompt: impl Into<Prompt>,
     ) -> Result<Extracted<T>, Stopped> {
-        let wanted = Wanted::of::<T>();
-        let started = Instant::now();
-        let mut state = RunState::new(self.turn(prompt.into()));
-        let has_tools = self
-            .registry
-            .as_ref()
-            .is_ok_and(|tools| !tools.snapshot().all_definitions().is_empty());
-        if has_tools || self.registry.is_err() {
-            state = Run::new(self, state).since(started).answered().await?;
+        Run::new(self, RunState::new(self.turn(prompt.into()))).extract().await
+    }
+
+    fn has_tools(&self) -> bool {
+        // Those that can't be registered are some: the run says what is wrong with them.
+        self.registry.as_ref().map_or(true, |tools| !tools.snapshot().all_definitions().is_empty())
+    }
+}
+
+impl Run<'_> {
+    /// Goes on until the model answers, and has it give the answer as a value. All of that is one run.
+    pub(super) async fn extract<T: DeserializeOwned + JsonSchema>(
+        mut self,
+    ) -> Result<Extracted<T>, Stopped> {
+        let given = self.value().await;
+        self.tell_end(given.as_ref().err());
+        let (value, fixes) = match given {
+            Ok(given) => given,
+            Err(why) => return Err(stopped_at(why, self.state)),
+        };
+        let turn = self.state.turn;
+        let usage = turn.usage();
+        let (transcript, offered) = turn.into_parts();
+        Ok(Extracted { value, fixes, transcript, offered, usage })
+    }
+
+    /// From now on it is asked for this, and may be so often.
+    fn want(&mut self, schema: Schema, times: u32) {
+        self.wanted = Some(schema);
+        let limits = self.state.turn.limits_mut();
+        limits.iterations = limits.iterations.saturating_add(times);
+    }
+
+    /// More is said to the model, unless the run is over.
+    pub(super) fn say(&mut self, parts: Vec<UserPart>) -> Result<(), StopReason> {
+        match self.turn().next() {
+            Step::Done(Outcome::Answered) | Step::Ask | Step::Call(_) => {}
+            Step::Done(outcome) => return Err(stopped(self.turn(), outcome)),
         }
-        let mut teller = Self { registry: Ok(Registry::new()), ..self.clone() };
-        teller.options.output = Some(wanted.schema.clone());
-        teller.options.tool_choice = ToolChoice::Auto;
-        let limits = state.turn.limits_mut();
-        limits.iterations = limits.iterations.saturating_add(ATTEMPTS);
+        if let Some(keeper) = &mut self.keeper {
+            // The last message may grow.
+            keeper.rewrite_from(self.state.turn.transcript().len().saturating_sub(1));
+        }
+        Ok(self.state.turn.add(parts)?)
+    }
+
+    async fn value<T: DeserializeOwned + JsonSchema>(
+        &mut self,
+    ) -> Result<(T, Vec<Fix>), StopReason> {
+        if self.agent.has_tools() || matches!(self.turn().next(), Step::Call(_)) {
+            while self.advance().await?.is_some() {}
+        }
+        let wanted = Wanted::of::<T>();
+        self.want(wanted.schema.clone(), ATTEMPTS);
         let mut told = wanted.question();
         for _ in 0..ATTEMPTS {
-            if let Err(error) = state.turn.add(vec![UserPart::Text { text: told }]) {
-                return Err(stopped_at(error.into(), state.turn));
-            }
-            state = Run::new(&teller, state).since(started).answered().await?;
-            let text = state.turn.transcript().last().map(Message::text).unwrap_or_default();
+            self.say(vec![UserPart::Text { text: told }])?;
+            while self.advance().await?.is_some() {}
+            let text = self.turn().transcript().last().map(Message::text).unwrap_or_default();
             match wanted.read(&text) {
-                Ok((value, fixes)) => {
-                    let usage = state.turn.usage();
-                    let (transcript, offered) = state.turn.into_parts();
-                    return Ok(Extracted { value, fixes, transcript, offered, usage });
-                }
+                Ok(given) => return Ok(given),
                 Err(wrong) => told = wrong,
             }
         }
-        Err(stopped_at(StopReason::Unfit(told), state.turn))
+        Err(StopReason::Unfit(told))
     }
 }
 

@@ -6,6 +6,11 @@ use crate::message::Usage;
 
 /// How far a run may go before it is stopped.
 ///
+/// They are the run's as a whole: what [`extract`](crate::Agent::extract) asks for the value is a part of it, and what
+/// it took before it was [gone on with](crate::Agent::resume) counts, under the limits of the agent that goes on.
+/// The next question of a [`Session`](super::session::Session), or of [`Answer::then`](super::Answer::then), is another
+/// run.
+///
 /// ```
 /// use tool_runtime::agent::{Limits, Prices};
 ///
@@ -18,9 +23,11 @@ use crate::message::Usage;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How often the model may be asked; 20 unless set.
+    /// How often the model may be asked; 20 unless set. What a [driver](crate::drivers::Driver::attempts) asks
+    /// again because it couldn't read the reply, and for its last word, is one time.
     pub iterations: u32,
-    /// How many tokens all its requests and replies may take together.
+    /// How many tokens all its requests and replies may take together. It is looked at before each request, also where
+    /// a driver asks again; an answer that goes beyond it stays an answer.
     pub tokens: Option<u64>,
     /// What they may cost together, and what tokens cost.
     pub cost: Option<(f64, Prices)>,
@@ -66,7 +73,7 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The model may be asked so often.
+    /// The model may be asked [so often](Self#structfield.iterations).
     #[must_use]
     pub fn iterations(mut self, times: u32) -> Self {
         self.iterations = times;

@@ -3,7 +3,9 @@
 //! [`Turn`] decides, `run` does; nothing here knows how a call is run or how a provider is asked.
 
 mod ask;
+mod budget;
 mod choice;
+mod effects;
 mod ending;
 mod extract;
 mod hook;
@@ -221,7 +223,8 @@ impl Agent {
         self.under(|terms| terms.output_limit(bytes))
     }
 
-    /// Limits how long the calls of one reply may take together.
+    /// Limits how long the calls of one reply may take together: those that are under way by then are stopped, the model
+    /// is told so, and the run goes on. [`time_limit`](Self::time_limit) ends the run.
     #[must_use]
     pub fn deadline(self, limit: Duration) -> Self {
         self.under(|terms| terms.deadline(limit))
@@ -270,23 +273,26 @@ impl Agent {
         self
     }
 
-    /// How often the model may be asked in one run; 20 unless set.
+    /// How often the model may be asked in one run; 20 unless set. Short for
+    /// [`Limits::iterations`], which says what counts: [`limits`](Self::limits) set behind it takes its place.
     #[must_use]
     pub fn max_iterations(mut self, times: u32) -> Self {
         self.limits.iterations = times;
         self
     }
 
-    /// How far a run may go: iterations, tokens, money, calls that repeat themselves. What
-    /// [`max_iterations`](Self::max_iterations) said before goes.
+    /// How far a run may go: iterations, tokens, money, calls that repeat themselves. All of them are set: what
+    /// [`max_iterations`](Self::max_iterations) said before goes, and what it says behind this changes that alone.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How long a run may take. Calls that are under way by then are stopped and answered, and the run ends with
-    /// [`StopReason::TimeLimit`].
+    /// How long a run may take, from its first step on. Calls that are under way by then are stopped and answered, and
+    /// the run ends with [`StopReason::TimeLimit`]. A run that is [gone on with](Self::resume) has as long again: who
+    /// waits for it now didn't wait before. [`deadline`](Self::deadline) limits the calls of one reply, and the run goes
+    /// on.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);
@@ -391,6 +397,10 @@ impl Agent {
     /// goes on where it was. The calls beside them are not run again. Whoever resumes one and the same state twice runs what was left
     /// twice, each under its [`idempotency_key`](crate::ToolContext::idempotency_key).
     ///
+    /// This agent's [limits](Self::limits) hold, whatever held before, and what the run took so far counts. Its
+    /// [time](Self::time_limit) begins anew. A state that was damaged where it was kept is mended as a conversation is
+    /// that is gone on with.
+    ///
     /// # Errors
     /// As of [`run`](Self::run).
     ///
@@ -402,12 +412,12 @@ impl Agent {
 
     /// [`resume`](Self::resume), step by step.
     pub fn resume_iterate(&self, state: impl Into<RunState>) -> Run<'_> {
-        Run::new(self, state.into())
+        Run::new(self, state.into().resumed(&self.limits))
     }
 
     /// [`resume`](Self::resume), told of piece by piece.
     pub fn resume_stream(&self, state: impl Into<RunState>) -> RunStream<'_> {
-        RunStream::new(self, state.into())
+        RunStream::new(self, state.into().resumed(&self.limits))
     }
 
     fn turn(&self, prompt: Prompt) -> Turn {

@@ -42,9 +42,7 @@ impl Answer {
     /// # }
     /// ```
     pub fn then(self, text: impl Into<String>) -> Prompt {
-        let mut transcript = self.transcript;
-        transcript.push(Message::user(text));
-        Prompt::from(transcript).offered(self.offered)
+        Prompt::from(self.transcript).offered(self.offered).then(text)
     }
 }
 
@@ -94,9 +92,7 @@ impl Stopped {
     /// # }
     /// ```
     pub fn then(self, text: impl Into<String>) -> Prompt {
-        let mut transcript = self.transcript;
-        transcript.push(Message::user(text));
-        Prompt::from(transcript).offered(self.offered)
+        Prompt::from(self.transcript).offered(self.offered).then(text)
     }
 }
 
@@ -162,8 +158,13 @@ pub enum StopReason {
     #[error("the run was cancelled")]
     Cancelled,
     /// The tokens that it may take are spent: see [`Limits::tokens`](super::Limits::tokens).
-    #[error("the run took {} tokens, all that it may", .0.input.saturating_add(.0.output))]
-    TokensSpent(Usage),
+    #[error("the run took {} tokens, of {most} that it may", usage.input.saturating_add(usage.output))]
+    TokensSpent {
+        /// What it took.
+        usage: Usage,
+        /// How many it may.
+        most: u64,
+    },
     /// The money that it may take is spent: see [`Limits::cost`](super::Limits::cost).
     #[error("the run cost {cost:.4}, of {most} that it may")]
     MoneySpent {
@@ -211,7 +212,7 @@ impl StopReason {
             Self::AwaitingApproval(_) => "AWAITING_APPROVAL",
             Self::Halted(_) => "HALTED",
             Self::Cancelled => "CANCELLED",
-            Self::TokensSpent(_) => "TOKENS_SPENT",
+            Self::TokensSpent { .. } => "TOKENS_SPENT",
             Self::MoneySpent { .. } => "MONEY_SPENT",
             Self::TimeLimit(_) => "TIME_LIMIT",
             Self::Repeated(_) => "REPEATED",

@@ -1,5 +1,6 @@
 use super::{Offered, Turn};
-use crate::message::Message;
+use crate::message::{Message, UserPart};
+use crate::models::history::say;
 
 /// What a run starts from: a text, or a conversation that it goes on with.
 ///
@@ -11,6 +12,16 @@ use crate::message::Message;
 /// conversation.push(Message::user("How are you?"));
 /// let further = Prompt::from(conversation);
 /// assert_ne!(fresh, further);
+/// ```
+///
+/// A message of the user's may have pictures:
+///
+/// ```
+/// use tool_runtime::{Image, Message, UserPart, agent::Prompt};
+///
+/// let png = Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
+/// let text = UserPart::Text { text: "What is this?".into() };
+/// let prompt = Prompt::from(Message::User { parts: vec![text, UserPart::Image(png)] });
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
@@ -24,6 +35,23 @@ impl Prompt {
     pub fn offered(mut self, offered: Offered) -> Self {
         self.offered = offered;
         self
+    }
+
+    /// And what the user says next.
+    pub(super) fn then(mut self, text: impl Into<String>) -> Self {
+        say(&mut self.transcript, vec![UserPart::Text { text: text.into() }]);
+        self
+    }
+
+    /// Behind what was said before, in which the tools had come to these.
+    pub(super) fn behind(self, mut before: Vec<Message>, offered: Offered) -> Self {
+        for message in self.transcript {
+            match message {
+                Message::User { parts } => say(&mut before, parts),
+                message => before.push(message),
+            }
+        }
+        Self { transcript: before, offered }
     }
 
     /// The conversation, under `system` unless it starts with orders of its own.
@@ -47,6 +75,12 @@ impl From<&str> for Prompt {
 impl From<String> for Prompt {
     fn from(text: String) -> Self {
         vec![Message::user(text)].into()
+    }
+}
+
+impl From<Message> for Prompt {
+    fn from(message: Message) -> Self {
+        vec![message].into()
     }
 }
 

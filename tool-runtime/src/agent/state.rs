@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::window::WindowState;
-use super::{Paused, PendingCall, Step, Turn};
+use super::{Limits, Paused, PendingCall, Step, Turn};
 use crate::event::RunId;
 use crate::message::{Message, ToolCall, ToolResult};
 use crate::tool::{Decision, ToolErrorKind};
@@ -54,6 +54,12 @@ impl RunState {
     /// Whether it waits at the very place where this one was paused.
     pub(super) fn waits_as(&self, paused: &Paused) -> bool {
         self.run == paused.run && self.turn == paused.turn
+    }
+
+    /// As a run under these limits goes on with it. Whoever kept it may have lost or changed anything: what a
+    /// provider would refuse is mended.
+    pub(super) fn resumed(self, limits: &Limits) -> Self {
+        Self { turn: self.turn.resumed(limits), ..self }
     }
 
     /// Without what was said: a store keeps that apart.

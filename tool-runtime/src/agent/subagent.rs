@@ -188,9 +188,12 @@ impl Drop for Spending<'_> {
 fn limit(why: &StopReason) -> Option<String> {
     use StopReason::{Cut, MaxIterations, MoneySpent, Silent, TimeLimit, TokensSpent};
     match why {
-        MaxIterations(_) | TokensSpent(_) | MoneySpent { .. } | TimeLimit(_) | Cut(_) | Silent => {
-            Some(why.to_string())
-        }
+        MaxIterations(_)
+        | TokensSpent { .. }
+        | MoneySpent { .. }
+        | TimeLimit(_)
+        | Cut(_)
+        | Silent => Some(why.to_string()),
         _ => None,
     }
 }

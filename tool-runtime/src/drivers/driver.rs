@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::Misread;
 use crate::message::{Message, UserPart};
-use crate::models::history::is_silent;
+use crate::models::history::{is_silent, say};
 use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Deltas};
 use crate::tool::ToolDefinition;
 
@@ -73,7 +73,8 @@ pub trait Driver: Send + Sync + fmt::Debug {
     fn read(&self, reply: ChatReply, request: ChatRequest<'_>) -> Result<ChatReply, Misread>;
 
     /// How often the model is asked before a reply that can't be read ends the run; once, unless said
-    /// otherwise.
+    /// otherwise. Together they are one [iteration](crate::agent::Limits::iterations) of the run; its budget is looked at
+    /// before each.
     fn attempts(&self) -> u32 {
         1
     }
@@ -95,6 +96,29 @@ pub trait Driver: Send + Sync + fmt::Debug {
 
 /// Chosen at run time.
 impl<D: Driver + ?Sized> Driver for Box<D> {
+    fn offer<'r>(&self, request: ChatRequest<'r>) -> Asked<'r> {
+        self.as_ref().offer(request)
+    }
+
+    fn read(&self, reply: ChatReply, request: ChatRequest<'_>) -> Result<ChatReply, Misread> {
+        self.as_ref().read(reply, request)
+    }
+
+    fn attempts(&self) -> u32 {
+        self.as_ref().attempts()
+    }
+
+    fn listener<'o>(&'o self, request: ChatRequest<'o>) -> Option<Box<dyn Listener + 'o>> {
+        self.as_ref().listener(request)
+    }
+
+    fn last_word<'r>(&self, reply: &ChatReply, request: ChatRequest<'r>) -> Option<LastWord<'r>> {
+        self.as_ref().last_word(reply, request)
+    }
+}
+
+/// Shared: one driver for several agents.
+impl<D: Driver + ?Sized> Driver for Arc<D> {
     fn offer<'r>(&self, request: ChatRequest<'r>) -> Asked<'r> {
         self.as_ref().offer(request)
     }
@@ -198,12 +222,6 @@ impl Asked<'_> {
         if !is_silent(&said) {
             messages.push(Message::Assistant { parts: said });
         }
-        // Two messages of one side in a row are refused by some.
-        match messages.last_mut() {
-            Some(Message::User { parts }) => {
-                parts.push(UserPart::Text { text: format!("\n\n{}", misread.told) });
-            }
-            _ => messages.push(Message::user(&misread.told)),
-        }
+        say(messages, vec![UserPart::Text { text: misread.told.clone() }]);
     }
 }

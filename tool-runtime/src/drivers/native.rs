@@ -73,7 +73,8 @@ fn unfenced(text: &str) -> &str {
 
 /// Keeps back a text that may turn out to be the arguments of calls behind it, and hands on any other.
 pub(super) struct Held<L> {
-    is_open: bool,
+    /// How what is kept back begins; none once the text is handed on.
+    begun: Option<Begun>,
     text: String,
     next: L,
 }
@@ -82,21 +83,21 @@ impl<L> Held<L> {
     pub(super) fn new(request: ChatRequest<'_>, next: L) -> Self {
         // Who is asked for JSON is not kept waiting for it.
         let may_leak = !request.tools.is_empty() && request.options.output.is_none();
-        Self { is_open: !may_leak, text: String::new(), next }
+        Self { begun: may_leak.then_some(Begun::Blank), text: String::new(), next }
     }
 }
 
 impl<L: Listener> Listener for Held<L> {
     fn hear(&mut self, delta: Delta<'_>, tell: &mut Deltas<'_>) {
-        match delta {
-            Delta::Text(text) if !self.is_open => {
+        match (delta, self.begun) {
+            (Delta::Text(text), Some(begun)) => {
                 self.text.push_str(text);
-                if !may_be_arguments(&self.text) {
-                    self.is_open = true;
-                    self.next.hear(Delta::Text(&self.text), tell);
+                self.begun = begun.with(text);
+                if self.begun.is_none() {
+                    self.next.hear(Delta::Text(&std::mem::take(&mut self.text)), tell);
                 }
             }
-            delta => self.next.hear(delta, tell),
+            (delta, _) => self.next.hear(delta, tell),
         }
     }
 }
@@ -109,23 +110,56 @@ impl Listener for AsItComes {
     }
 }
 
-/// Whether a text that begins so may be an object, or a list of them, in a fence or not.
-fn may_be_arguments(text: &str) -> bool {
-    let text = text.trim_start();
-    if "```".starts_with(text) {
-        return true;
+/// How a text begins that may be an object, or a list of them, in a fence or not. It is read as it comes, each
+/// character once.
+#[derive(Clone, Copy)]
+enum Begun {
+    /// Nothing but blanks.
+    Blank,
+    /// So many marks of a fence.
+    Ticks(u8),
+    /// A fence, and perhaps what language is in it.
+    Fence,
+    /// Blanks behind that.
+    Fenced,
+    /// `{`
+    Object,
+    /// `[`
+    List,
+    /// That is what it looks like, whatever comes.
+    Arguments,
+}
+
+impl Begun {
+    /// The same, and more of the text; none where it is another text.
+    fn with(self, more: &str) -> Option<Self> {
+        match self {
+            Self::Arguments => Some(self),
+            _ => more.chars().try_fold(self, Self::then),
+        }
     }
-    let fenced = text.strip_prefix("```").map(|rest| rest.trim_start_matches(char::is_alphabetic));
-    let mut begun = fenced.unwrap_or(text).chars().filter(|c| !c.is_whitespace());
-    matches!(
-        (begun.next(), begun.next()),
-        (None, _) | (Some('{' | '['), None) | (Some('{'), Some('"')) | (Some('['), Some('{'))
-    )
+
+    fn then(self, next: char) -> Option<Self> {
+        match (self, next) {
+            (Self::Arguments, _) => Some(self),
+            (Self::Blank, '`') => Some(Self::Ticks(1)),
+            (Self::Ticks(1), '`') => Some(Self::Ticks(2)),
+            (Self::Ticks(_), '`') => Some(Self::Fence),
+            (Self::Ticks(_), _) => None,
+            (Self::Fence, next) if next.is_alphabetic() => Some(self),
+            (Self::Fence, next) if next.is_whitespace() => Some(Self::Fenced),
+            (_, next) if next.is_whitespace() => Some(self),
+            (Self::Blank | Self::Fence | Self::Fenced, '{') => Some(Self::Object),
+            (Self::Blank | Self::Fence | Self::Fenced, '[') => Some(Self::List),
+            (Self::Object, '"') | (Self::List, '{') => Some(Self::Arguments),
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::may_be_arguments;
+    use super::Begun;
 
     #[test]
     fn only_what_may_repeat_arguments_is_kept_back() {
@@ -144,7 +178,10 @@ mod tests {
             ("{{name}}", false),
             ("One {", false),
         ] {
-            assert_eq!(may_be_arguments(text), is_held, "{text:?}");
+            assert_eq!(Begun::Blank.with(text).is_some(), is_held, "{text:?}");
+            let mut pieces = text.split_inclusive(|_| true);
+            let begun = pieces.try_fold(Begun::Blank, Begun::with);
+            assert_eq!(begun.is_some(), is_held, "{text:?} in pieces");
         }
     }
 }

@@ -108,6 +108,9 @@ pub enum ModelEvent {
     Replied {
         /// What it said in words.
         text: String,
+        /// What it thought, as far as its provider tells and people may read it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reasoning: Option<String>,
         /// What it wants called.
         calls: Vec<ToolCall>,
         /// How many tokens that took, where the provider tells.

@@ -18,9 +18,10 @@ impl Redactor {
             EventKind::Run(RunEvent::Finished { error, took: _ }) => self.hide_in_some(error),
             EventKind::Model(ModelEvent::Asked) => {}
             EventKind::Model(ModelEvent::SummaryFailed { reason }) => self.hide(reason),
-            EventKind::Model(ModelEvent::Replied { text, calls, usage: _, took: _ }) => {
+            EventKind::Model(ModelEvent::Replied { text, reasoning, calls, usage: _, took: _ }) => {
                 calls.iter_mut().for_each(|call| self.hide_in_call(call));
                 self.hide(text);
+                self.hide_in_some(reasoning);
             }
             EventKind::Model(
                 ModelEvent::ExtractionFailed { text, reason, attempt: _ }

@@ -124,4 +124,24 @@ impl Message {
             Self::Tool { .. } => String::new(),
         }
     }
+
+    /// What the model thought before it said this, as far as people may read it.
+    ///
+    /// ```
+    /// use tool_runtime::{AssistantPart, Message, Reasoning};
+    ///
+    /// let thought = Reasoning::new("", "Three and one", serde_json::Value::Null);
+    /// let text = AssistantPart::Text { text: "Four".into() };
+    /// let message = Message::Assistant { parts: vec![AssistantPart::Reasoning(thought), text] };
+    /// assert_eq!(message.reasoning().as_deref(), Some("Three and one"));
+    /// ```
+    pub fn reasoning(&self) -> Option<String> {
+        let Self::Assistant { parts } = self else { return None };
+        let thoughts = parts.iter().filter_map(|part| match part {
+            AssistantPart::Reasoning(thought) => Some(thought.text.as_str()),
+            AssistantPart::Text { .. } | AssistantPart::Call(_) => None,
+        });
+        let thoughts: Vec<_> = thoughts.filter(|text| !text.is_empty()).collect();
+        (!thoughts.is_empty()).then(|| thoughts.join("\n\n"))
+    }
 }

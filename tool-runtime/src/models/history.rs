@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use crate::message::{AssistantPart, CallId, Message, ToolCall, ToolResult};
+use crate::message::{AssistantPart, CallId, Message, ToolCall, ToolResult, UserPart};
 use crate::tool::ToolErrorKind;
 
 /// The conversation with what is amiss in it put right; one that is in order stays as it is.
@@ -15,7 +15,8 @@ use crate::tool::ToolErrorKind;
 /// - A call without a result gets one that says so, unless it stands at the very end: then it was
 ///   never run.
 /// - A result without a call is dropped, and so is a second one of the same call.
-/// - What the model said is dropped where it is nothing at all.
+/// - What the model said is dropped where it is nothing at all. What the user said before and behind it is one
+///   message then.
 pub(crate) fn mended(transcript: Vec<Message>) -> Vec<Message> {
     let never_run = transcript.last().is_some_and(|last| last.calls().next().is_some());
     let mut mended = answered_in(transcript);
@@ -25,12 +26,31 @@ pub(crate) fn mended(transcript: Vec<Message>) -> Vec<Message> {
     mended
 }
 
-/// The same, with a result for every call: what a model is sent.
+/// The same, with a result for every call.
 pub(crate) fn answered(messages: &[Message]) -> Cow<'_, [Message]> {
     match is_in_order(messages) {
         true => Cow::Borrowed(messages),
         false => Cow::Owned(answered_in(messages.to_vec())),
     }
+}
+
+/// The same, and the user never speaks twice in a row: what was shown or added on the way, such as a summary or what a
+/// hook says, is one message with what stands next to it.
+#[cfg(feature = "providers")]
+pub(crate) fn sent(messages: &[Message]) -> Cow<'_, [Message]> {
+    let answered = answered(messages);
+    let is_users = |message: &Message| matches!(message, Message::User { .. });
+    if !answered.windows(2).any(|pair| pair.iter().all(is_users)) {
+        return answered;
+    }
+    let mut sent = Vec::with_capacity(answered.len());
+    for message in answered.into_owned() {
+        match message {
+            Message::User { parts } => say(&mut sent, parts),
+            message => sent.push(message),
+        }
+    }
+    Cow::Owned(sent)
 }
 
 /// Whether there is nothing to mend and every call is answered.
@@ -63,9 +83,12 @@ fn answered_in(transcript: Vec<Message>) -> Vec<Message> {
     let mut ids = Ids::default();
     let mut mended = Vec::with_capacity(transcript.len());
     let mut open: Vec<Open> = Vec::new();
+    // Whether what stood before the message is dropped.
+    let mut closed_up = false;
     for message in transcript {
+        let was_closed_up = std::mem::replace(&mut closed_up, false);
         match message {
-            Message::Assistant { parts } if is_silent(&parts) => {}
+            Message::Assistant { parts } if is_silent(&parts) => closed_up = true,
             Message::Assistant { mut parts } => {
                 let asked = ids.make_unique(&mut parts);
                 let said = Message::Assistant { parts };
@@ -87,11 +110,27 @@ fn answered_in(transcript: Vec<Message>) -> Vec<Message> {
                         .try_fold(result, |result, open| open.answer(result, &mut mended));
                 }
                 open.retain(|open| open.asked.iter().any(Option::is_some));
+                closed_up = true;
             }
+            Message::User { parts } if was_closed_up => say(&mut mended, parts),
             message => mended.push(message),
         }
     }
     mended
+}
+
+/// The user says this next: in one message with what was said last, if that was the user's as well. Many chat
+/// templates refuse two in a row.
+pub(crate) fn say(messages: &mut Vec<Message>, mut more: Vec<UserPart>) {
+    let Some(Message::User { parts }) = messages.last_mut() else {
+        return messages.push(Message::User { parts: more });
+    };
+    if let (Some(UserPart::Text { .. }), Some(UserPart::Text { text })) =
+        (parts.last(), more.first_mut())
+    {
+        text.insert_str(0, "\n\n");
+    }
+    parts.append(&mut more);
 }
 
 /// Whether a model said nothing and called nothing.

@@ -13,7 +13,7 @@ use super::exchange::Exchange;
 use super::retry::pause_before_next;
 use super::secrets::Secrets;
 use super::transport::{CONNECT, Headers, HttpReply, HttpRequest, Transport, TransportError, Web};
-use crate::models::history::answered;
+use crate::models::history::sent;
 use crate::models::{ChatModel, ChatReply, ChatRequest, Deltas, ModelError, WireNames};
 use crate::schema::InOrder;
 
@@ -159,7 +159,7 @@ impl<C: Codec> Client<C> {
         check::<C>(&request)?;
         let names = request.tools.iter().map(|tool| tool.name.as_str());
         let names = WireNames::new(names, C::NAMES);
-        let messages = answered(request.messages);
+        let messages = sent(request.messages);
         let request = ChatRequest { messages: &messages, ..request };
         let url = self.endpoint.below(&C::path(&self.model, is_streamed), C::query(is_streamed))?;
         let mut body = self.codec.encode(&self.model, request, &names, is_streamed)?;

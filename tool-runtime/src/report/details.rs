@@ -132,7 +132,7 @@ fn effect(effect: &EffectRecord) -> Vec<String> {
 }
 
 /// What the model said.
-pub(super) fn of_reply(row: &mut Row, text: &str, calls: &[ToolCall]) {
+pub(super) fn of_reply(row: &mut Row, text: &str, reasoning: Option<&str>, calls: &[ToolCall]) {
     let wanted: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
     row.summary = match (text.is_empty(), wanted.is_empty()) {
         (false, _) => on_one_line(text),
@@ -154,6 +154,9 @@ pub(super) fn of_reply(row: &mut Row, text: &str, calls: &[ToolCall]) {
     let told = usage.into_iter().flatten().filter(|(is_told, ..)| *is_told);
     facts.extend(told.map(|(_, name, count)| (name, Fact::Count(count))));
     row.details.push(Detail::Facts { facts });
+    if let Some(reasoning) = reasoning {
+        row.text("Reasoning", reasoning, Form::Folded);
+    }
     if !text.is_empty() {
         row.text("Text", text, Form::Plain);
     }

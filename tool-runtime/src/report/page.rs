@@ -23,8 +23,8 @@ const SCRIPT: &str = concat!(
 );
 
 /// SHA-256 of the style and of the script, as browsers compute them; a test knows when they are old.
-const STYLE_HASH: &str = "URcNtzr1Q+yZDgmPYbxo34ejgewtY9A4+cQPotnzrTc=";
-const SCRIPT_HASH: &str = "LlMztwAWkcXyeqR2gfTM2dG6pAv6RZDYpToKfAi2EII=";
+const STYLE_HASH: &str = "nk1dezlNKPj+QkVMrgBXwG1yJFp0/8PtDFGdlPqzyXI=";
+const SCRIPT_HASH: &str = "xqRBzYeeOyiYPsETWCyay4HEoNIZwe/Amle39rhqfF0=";
 
 /// The page that draws this.
 pub(super) fn page(data: &impl Serialize) -> String {

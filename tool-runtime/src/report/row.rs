@@ -112,6 +112,8 @@ pub(super) enum Form {
     /// May be indented.
     Json,
     Error,
+    /// Shown to whoever opens it.
+    Folded,
 }
 
 /// A value that stands beside its name.

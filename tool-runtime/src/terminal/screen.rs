@@ -61,7 +61,7 @@ impl Screen {
                 gone.into_iter().chain([ended]).collect()
             }
             EventKind::Model(ModelEvent::Asked) => vec![self.begin(origin, None, "model", "")],
-            EventKind::Model(ModelEvent::Replied { text, calls, usage, took }) => {
+            EventKind::Model(ModelEvent::Replied { text, calls, usage, took, .. }) => {
                 let said = line(Sign::Said, reply(text, calls, *usage, *took));
                 self.end(origin, None, said)
             }

@@ -2,8 +2,9 @@
 
 use super::Run;
 use crate::agent::choice::found;
+use crate::agent::effects::heed;
 use crate::agent::paused::{Paused, PendingCall};
-use crate::agent::{Step, StopReason, StopRequest, Turn};
+use crate::agent::{Step, StopReason};
 use crate::dispatch::Batch;
 use crate::event::{EffectRecord, ToolEvent, ToolExecution};
 use crate::guard::{Guarded, Panic};
@@ -133,20 +134,4 @@ fn results<'e>(executions: impl IntoIterator<Item = &'e ToolExecution>) -> Vec<T
 fn stops(executions: &[ToolExecution]) -> bool {
     let mut effects = executions.iter().flat_map(|execution| &execution.effects);
     effects.any(|effect| matches!(effect, EffectRecord::StopRequested { .. }))
-}
-
-/// What tools ask of the loop.
-fn heed(turn: &mut Turn, executions: &[ToolExecution]) {
-    for execution in executions {
-        for effect in &execution.effects {
-            match effect {
-                EffectRecord::TokensSpent { usage } => turn.spend(*usage),
-                EffectRecord::StopRequested { reason } => {
-                    let tool = execution.call.name.clone();
-                    turn.stop(StopRequest::new(Some(tool), reason));
-                }
-                _ => {}
-            }
-        }
-    }
 }

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 use super::ask::{Pieces, Question, asked};
+use super::budget::Budget;
 use super::choice::{choose, options};
 use super::ending::{stopped, stopped_at};
 use super::keep::Keeper;
@@ -23,6 +24,7 @@ use crate::event::{
 use crate::message::{CallId, Message, ToolCall};
 use crate::models::ChatRequest;
 use crate::registry::Snapshot;
+use crate::schema::Schema;
 use crate::span::{self, Span};
 use crate::tool::{Spent, ToolDefinition};
 
@@ -62,9 +64,9 @@ use crate::tool::{Spent, ToolDefinition};
 /// # }
 /// ```
 pub struct Run<'a> {
-    agent: &'a Agent,
+    pub(super) agent: &'a Agent,
     dispatcher: Dispatcher,
-    state: RunState,
+    pub(super) state: RunState,
     /// Where the run itself is told of from.
     root: Origin,
     /// The run that this one lies within.
@@ -80,7 +82,9 @@ pub struct Run<'a> {
     ended: Option<Result<(), StopReason>>,
     span: Span,
     pieces: Option<Pieces<'a>>,
-    keeper: Option<Keeper>,
+    pub(super) keeper: Option<Keeper>,
+    /// What the answer has to be. No tools are offered then.
+    pub(super) wanted: Option<Schema>,
 }
 
 /// What a step came to.
@@ -114,13 +118,8 @@ impl<'a> Run<'a> {
             span: span::invoke_agent(agent.name.as_deref()),
             pieces: None,
             keeper: None,
+            wanted: None,
         }
-    }
-
-    /// Its time is counted from then on, for it is a part of something longer.
-    pub(super) fn since(mut self, started: Instant) -> Self {
-        self.started = Some(started);
-        self
     }
 
     /// Keeps each step there.
@@ -193,9 +192,19 @@ impl<'a> Run<'a> {
         if self.ended.is_some() {
             return None;
         }
+        match self.advance().await {
+            Ok(Some(stepped)) => return Some(stepped),
+            Ok(None) => self.end(Ok(())),
+            Err(why) => self.end(Err(why)),
+        }
+        None
+    }
+
+    /// Takes the next step; none where the model has answered, which need not be the end.
+    pub(super) async fn advance(&mut self) -> Result<Option<Stepped>, StopReason> {
         let begins = !std::mem::replace(&mut self.has_begun, true);
         if begins {
-            self.started.get_or_insert_with(Instant::now);
+            self.started = Some(Instant::now());
             let agent = self.agent.name.clone();
             self.tell(|| RunEvent::Started { within: self.outer, agent });
         }
@@ -214,11 +223,7 @@ impl<'a> Run<'a> {
             }
             stepped
         };
-        match span::within(span, step, StopReason::error).await {
-            Ok(Some(stepped)) => Some(stepped),
-            Ok(None) => self.end(Ok(())),
-            Err(why) => self.end(Err(why)),
-        }
+        span::within(span, step, StopReason::error).await
     }
 
     /// Goes on to the end.
@@ -228,34 +233,29 @@ impl<'a> Run<'a> {
     ///
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
-    pub async fn finish(self) -> Result<Answer, Stopped> {
-        let turn = self.answered().await?.turn;
+    pub async fn finish(mut self) -> Result<Answer, Stopped> {
+        while self.next().await.is_some() {}
+        if let Some(Err(why)) = self.ended {
+            return Err(stopped_at(why, self.state));
+        }
+        let turn = self.state.turn;
         let usage = turn.usage();
         let (transcript, offered) = turn.into_parts();
         let text = transcript.last().map(Message::text).unwrap_or_default();
         Ok(Answer { text, transcript, offered, usage })
     }
 
-    /// Goes on to the end, and gives the run where that is an answer.
-    pub(super) async fn answered(mut self) -> Result<RunState, Stopped> {
-        while self.next().await.is_some() {}
-        match self.ended.take() {
-            None | Some(Ok(())) => Ok(self.state()),
-            Some(Err(why)) => {
-                self.state.give_up();
-                Err(stopped_at(why, self.state.turn))
-            }
-        }
+    fn end(&mut self, ended: Result<(), StopReason>) {
+        self.tell_end(ended.as_ref().err());
+        self.ended = Some(ended);
     }
 
-    fn end(&mut self, ended: Result<(), StopReason>) -> Option<Stepped> {
-        let took = self.started.map(|started| micros::in_full(started.elapsed()));
-        self.tell(|| RunEvent::Finished {
-            error: ended.as_ref().err().map(ToString::to_string),
-            took: took.unwrap_or_default(),
-        });
-        self.ended = Some(ended);
-        None
+    /// Tells those who watch that it is over.
+    pub(super) fn tell_end(&self, why: Option<&StopReason>) {
+        // One that was over before it began was not told of.
+        let Some(started) = self.started else { return };
+        let (error, took) = (why.map(ToString::to_string), micros::in_full(started.elapsed()));
+        self.tell(|| RunEvent::Finished { error, took });
     }
 
     fn start(&mut self) -> Result<(), StopReason> {
@@ -295,7 +295,7 @@ impl<'a> Run<'a> {
             // Another run may have been told of it by now.
             let said = self.agent.steering.as_ref().map(super::Steering::take).unwrap_or_default();
             if !said.is_empty() {
-                self.state.turn.add(said)?;
+                self.say(said)?;
                 return Ok(Some(Stepped::Steered));
             }
         }
@@ -326,7 +326,7 @@ impl<'a> Run<'a> {
     }
 
     async fn ask(&mut self) -> Result<(), StopReason> {
-        let tools = self.dispatcher.registry().snapshot();
+        let tools = self.tools_to_offer();
         self.dispatcher.look_out(&tools, iter::empty());
         let until = self.until();
         let (agent, dispatcher) = (self.agent, &self.dispatcher);
@@ -336,7 +336,7 @@ impl<'a> Run<'a> {
         let origin = Origin { turn: turn.iterations() + 1, ..self.root.clone() };
         dispatcher.tell(&origin, || ModelEvent::Asked);
         let started = Instant::now();
-        let options = options(agent, turn);
+        let options = options(agent, turn, self.wanted.as_ref());
         let tell = |event: ModelEvent| dispatcher.tell(&origin, || event);
         let messages = match &agent.window {
             None => Cow::Borrowed(turn.transcript()),
@@ -352,14 +352,14 @@ impl<'a> Run<'a> {
         let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
         let asked = asked(request, options);
         let pieces = self.pieces.as_mut();
-        let mut spent = None;
-        let question = Question { agent, asked, pieces, tell: &tell, spent: &mut spent };
+        let mut budget = Budget::of(turn);
+        let question = Question { agent, asked, pieces, tell: &tell, budget: &mut budget };
         let reply = async { until.wait(Box::pin(question.answer())).await? };
         let reply = match span::within(span::chat(), reply, StopReason::error).await {
             Ok(reply) => reply,
             Err(why) => {
                 drop(messages);
-                self.state.turn.spend(spent.unwrap_or_default());
+                self.state.turn.spend(budget.spent());
                 return Err(why);
             }
         };
@@ -371,6 +371,7 @@ impl<'a> Run<'a> {
         }
         drop(messages);
         let turn = &mut self.state.turn;
+        turn.spend(budget.guessed());
         let (before, usage) = (turn.transcript().len(), reply.usage);
         turn.on_reply(reply)?;
         // Told of what was taken into the transcript: there the calls have the ids that they run under.
@@ -378,7 +379,8 @@ impl<'a> Run<'a> {
         let Some(said) = told.next() else { return Ok(()) };
         dispatcher.tell(&origin, || {
             let calls = said.calls().cloned().collect();
-            ModelEvent::Replied { text: said.text(), calls, usage, took }
+            let (text, reasoning) = (said.text(), said.reasoning());
+            ModelEvent::Replied { text, reasoning, calls, usage, took }
         });
         // Calls that the turn answered itself have their result now.
         if let Some(Message::Tool { results }) = told.next() {
@@ -395,6 +397,11 @@ impl<'a> Run<'a> {
         let deadline =
             self.started.zip(limit).and_then(|(started, limit)| started.checked_add(limit));
         Until::new(self.agent.stop.as_ref(), deadline.zip(limit))
+    }
+
+    fn tools_to_offer(&self) -> Snapshot {
+        let is_wanted = self.wanted.is_some();
+        if is_wanted { Snapshot::default() } else { self.dispatcher.registry().snapshot() }
     }
 
     fn origin(&self) -> Origin {

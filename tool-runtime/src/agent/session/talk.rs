@@ -3,13 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+
 use super::{SessionError, SessionStore, Stored};
 use crate::agent::ending::stopped_at;
 use crate::agent::keep::{Keeper, load};
 use crate::agent::run::Run;
 use crate::agent::state::RunState;
-use crate::agent::{Agent, Answer, Paused, RunStream, Step, StopReason, Stopped, Turn};
-use crate::message::{Message, UserPart};
+use crate::agent::{
+    Agent, Answer, Extracted, Paused, Prompt, RunStream, Step, StopReason, Stopped, Turn,
+};
+use crate::message::Message;
 
 /// A conversation of an agent that is kept in a store: what [`Agent::session`](crate::Agent::session) gives.
 ///
@@ -18,6 +23,9 @@ use crate::message::{Message, UserPart};
 /// process may end at any moment. A run that it left unfinished is [gone on with](Self::resume), or given up by
 /// saying the next thing. A call that was being made when the process ended is made again where its tool is
 /// idempotent or only reads; any other is answered with `TOOL_INDETERMINATE`, for nobody can tell what came of it.
+///
+/// Each question is a run of its own, with the agent's [limits](crate::agent::Limits) from the start; a run that is
+/// gone on with has what is left of them.
 ///
 /// ```
 /// use tool_runtime::agent::session::Memory;
@@ -65,8 +73,9 @@ impl Session {
         Ok(stored.map(|stored| stored.messages).unwrap_or_default())
     }
 
-    /// Says this, and runs until the model answers. A run that was left unfinished is given up: its open calls
-    /// are answered and not made.
+    /// Says this, and runs until the model answers: a text, or a [`Prompt`] whose messages come behind what was
+    /// said so far. It is a run of its own, so that the agent's limits begin anew. A run that was left unfinished is
+    /// given up: its open calls are answered and not made.
     ///
     /// # Errors
     /// As of [`Agent::run`](crate::Agent::run); and [`StopReason::Session`], where the conversation can't be read or
@@ -74,16 +83,16 @@ impl Session {
     ///
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
-    pub async fn run(&self, text: impl Into<String>) -> Result<Answer, Stopped> {
-        self.iterate(text).await?.finish().await
+    pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
+        self.iterate(prompt).await?.finish().await
     }
 
     /// The same, step by step.
     ///
     /// # Errors
     /// [`StopReason::Session`], where the conversation can't be read.
-    pub async fn iterate(&self, text: impl Into<String>) -> Result<Run<'_>, Stopped> {
-        let (state, keeper) = self.said(text.into()).await?;
+    pub async fn iterate(&self, prompt: impl Into<Prompt>) -> Result<Run<'_>, Stopped> {
+        let (state, keeper) = self.said(prompt.into()).await?;
         Ok(Run::new(&self.agent, state).keeper(keeper))
     }
 
@@ -91,12 +100,27 @@ impl Session {
     ///
     /// # Errors
     /// [`StopReason::Session`], where the conversation can't be read.
-    pub async fn stream(&self, text: impl Into<String>) -> Result<RunStream<'_>, Stopped> {
-        let (state, keeper) = self.said(text.into()).await?;
-        Ok(RunStream::of(Run::new(&self.agent, state).keeper(keeper)))
+    pub async fn stream(&self, prompt: impl Into<Prompt>) -> Result<RunStream<'_>, Stopped> {
+        self.iterate(prompt).await.map(RunStream::of)
     }
 
-    /// Goes on with a run that was left unfinished; none where there is none.
+    /// The same, and has the model give its answer as a `T`, as [`Agent::extract`](crate::Agent::extract) does. Where
+    /// the process ends before it has, [`resume`](Self::resume) goes on to an answer in words.
+    ///
+    /// # Errors
+    /// As of [`run`](Self::run); and [`StopReason::Unfit`], where the model gave no such value.
+    ///
+    /// # Panics
+    /// As [`Agent::run`](crate::Agent::run).
+    pub async fn extract<T: DeserializeOwned + JsonSchema>(
+        &self,
+        prompt: impl Into<Prompt>,
+    ) -> Result<Extracted<T>, Stopped> {
+        self.iterate(prompt).await?.extract().await
+    }
+
+    /// Goes on with a run that was left unfinished, under the agent's limits, as
+    /// [`Agent::resume`](crate::Agent::resume) does; none where there is none.
     ///
     /// # Errors
     /// As of [`run`](Self::run).
@@ -116,8 +140,17 @@ impl Session {
     /// [`StopReason::Session`], where the conversation can't be read.
     pub async fn resume_iterate(&self) -> Result<Option<Run<'_>>, Stopped> {
         let Some((state, keeper)) = self.kept().await? else { return Ok(None) };
+        let (state, keeper) = self.resumed(state, keeper);
         let goes_on = matches!(state.turn.next(), Step::Ask | Step::Call(_));
         Ok(goes_on.then(|| Run::new(&self.agent, state).keeper(keeper)))
+    }
+
+    /// The same, told of piece by piece.
+    ///
+    /// # Errors
+    /// [`StopReason::Session`], where the conversation can't be read.
+    pub async fn resume_stream(&self) -> Result<Option<RunStream<'_>>, Stopped> {
+        Ok(self.resume_iterate().await?.map(RunStream::of))
     }
 
     /// Goes on with a run that waited for somebody to decide on calls.
@@ -134,35 +167,41 @@ impl Session {
             // The store refuses to have what somebody else went on with written over.
             _ => self.keeper(0, 0),
         };
-        let state = RunState::from(paused);
+        let (state, keeper) = self.resumed(paused.into(), keeper);
         Run::new(&self.agent, state).keeper(keeper).finish().await
     }
 
     /// The run as it goes on when this is said.
-    async fn said(&self, text: String) -> Result<(RunState, Keeper), Stopped> {
-        let said = UserPart::Text { text };
-        let Some((mut before, mut keeper)) = self.kept().await? else {
-            let prompt = vec![Message::User { parts: vec![said] }].into();
+    async fn said(&self, prompt: Prompt) -> Result<(RunState, Keeper), Stopped> {
+        let Some((state, keeper)) = self.kept().await? else {
             return Ok((RunState::new(self.agent.turn(prompt)), self.keeper(0, 0)));
         };
-        let was = before.turn.shared_transcript();
-        before.give_up();
-        let RunState { turn, window, .. } = before;
-        let (mut transcript, offered) = turn.into_parts();
-        transcript.push(Message::User { parts: vec![said] });
-        let turn = Turn::new(transcript, 0).with_offered(offered);
+        let was = state.turn.shared_transcript();
+        let (mut state, mut keeper) = self.resumed(state, keeper);
+        state.give_up();
+        let RunState { turn, window, .. } = state;
+        let (before, offered) = turn.into_parts();
+        let turn = prompt.behind(before, offered).into_turn(None);
         let turn = turn.with_limits(self.agent.limits.clone());
-        // What a provider would refuse was mended.
-        let same = was.iter().zip(turn.transcript()).take_while(|(was, is)| was == is);
-        keeper.rewrite_from(same.count());
+        keeper.rewrite_from(turn.same_as(&was));
         Ok((RunState::new(turn).with_window(window), keeper))
+    }
+
+    /// The run as it goes on from what is kept.
+    fn resumed(&self, state: RunState, mut keeper: Keeper) -> (RunState, Keeper) {
+        let was = state.turn.shared_transcript();
+        let state = state.resumed(&self.agent.limits);
+        keeper.rewrite_from(state.turn.same_as(&was));
+        (state, keeper)
     }
 
     /// What is kept, and where more is.
     async fn kept(&self) -> Result<Option<(RunState, Keeper)>, Stopped> {
         let stored = load(self.store.as_ref(), &self.name).await;
         let read = stored.and_then(|stored| stored.map(|stored| self.read(stored)).transpose());
-        read.map_err(|error| stopped_at(StopReason::Session(error), Turn::new(Vec::new(), 0)))
+        read.map_err(|error| {
+            stopped_at(StopReason::Session(error), RunState::new(Turn::new(Vec::new(), 0)))
+        })
     }
 
     fn read(&self, stored: Stored) -> Result<(RunState, Keeper), SessionError> {

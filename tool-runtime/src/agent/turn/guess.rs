@@ -1,13 +1,11 @@
 //! Tokens that nobody counted.
 
 use crate::message::{AssistantPart, Message, Usage};
-use crate::models::ChatReply;
 
 /// What a provider that doesn't count may have counted: four bytes for a token.
-pub(super) fn guessed(transcript: &[Message], reply: &ChatReply) -> Usage {
+pub(in crate::agent) fn guessed(asked: &[Message], said: &[AssistantPart]) -> Usage {
     let bytes = |length: usize| u64::try_from(length / 4).unwrap_or(u64::MAX);
-    let said = transcript.iter().map(length).sum();
-    Usage::new(bytes(said), bytes(parts_length(&reply.parts)))
+    Usage::new(bytes(asked.iter().map(length).sum()), bytes(parts_length(said)))
 }
 
 /// How many bytes the model reads of it.

@@ -5,6 +5,7 @@
 //! the transcript.
 
 mod guess;
+mod mend;
 mod repeats;
 mod shared;
 
@@ -12,11 +13,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use self::guess::guessed;
+pub(super) use self::guess::guessed;
 use self::repeats::Repeats;
 use super::{Limits, Offered};
 use crate::message::{CallId, Message, ToolCall, ToolResult, Usage, UserPart};
-use crate::models::history::{is_silent, mended, with_unique_ids};
+use crate::models::history::{is_silent, mended, say, with_unique_ids};
 use crate::models::{ChatReply, Finish};
 use crate::tool::{ToolDefinition, ToolErrorKind};
 
@@ -234,6 +235,11 @@ impl Turn {
         Arc::clone(&self.transcript)
     }
 
+    /// How many messages from the first on are the same as these.
+    pub(super) fn same_as(&self, messages: &[Message]) -> usize {
+        self.transcript.iter().zip(messages).take_while(|(is, was)| is == was).count()
+    }
+
     /// All that was said, and the tools that the conversation has come to.
     pub fn into_parts(self) -> (Vec<Message>, Offered) {
         (Arc::unwrap_or_clone(self.transcript), self.offered)
@@ -300,7 +306,9 @@ impl Turn {
         self.finish = reply.finish;
         match reply.usage {
             Some(usage) => self.usage += usage,
-            None if self.limits.has_budget() => self.usage += guessed(&self.transcript, &reply),
+            None if self.limits.has_budget() => {
+                self.usage += guessed(&self.transcript, &reply.parts)
+            }
             None => {}
         }
         let parts = with_unique_ids(&self.transcript, reply.parts);
@@ -320,7 +328,8 @@ impl Turn {
         Ok(())
     }
 
-    /// More is said to the model before it is asked again; also where it has answered.
+    /// More is said to the model before it is asked again; also where it has answered. Where the user has just
+    /// spoken, it is a part of that message.
     ///
     /// # Errors
     /// There are calls to run, or the run is over otherwise.
@@ -328,25 +337,8 @@ impl Turn {
         if !matches!(self.next(), Step::Ask | Step::Done(Outcome::Answered)) {
             return Err(OutOfTurn("nothing can be added here"));
         }
-        self.say(Message::User { parts });
+        say(Arc::make_mut(&mut self.transcript), parts);
         Ok(())
-    }
-
-    /// Changes what was said. What a provider would refuse is mended afterwards, as [`Turn::new`] does.
-    pub fn edit(&mut self, change: impl FnOnce(&mut Vec<Message>)) {
-        let mut transcript = Arc::unwrap_or_clone(std::mem::take(&mut self.transcript));
-        change(&mut transcript);
-        // What came early moves up to its calls, where these are open no longer.
-        let is_open = transcript.last().is_some_and(|last| last.calls().next().is_some());
-        if !is_open && !self.early.is_empty() {
-            transcript.push(Message::Tool { results: std::mem::take(&mut self.early) });
-        }
-        self.transcript = Arc::new(mended(transcript));
-        let last = self.transcript.last();
-        let calls: Vec<_> =
-            last.iter().flat_map(|said| said.calls()).map(|call| call.id.clone()).collect();
-        self.early.retain(|result| calls.contains(&result.call));
-        self.begun.retain(|call| calls.contains(call));
     }
 
     /// The open calls begin to run. Where that is kept and the process ends before their results are, nobody can

@@ -66,10 +66,10 @@ pub use self::{
 use self::{openers::Openers, scan::Scan};
 use crate::message::ToolCall;
 
-/// What a text holds.
+/// What was read out of a text.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Extracted {
+pub struct Reading {
     /// What remains without markup.
     pub text: String,
     /// What the model thought, as far as it was marked; empty if nothing was.
@@ -94,7 +94,7 @@ pub struct Extracted {
 /// let read = extract("Write `<tool_call>{\"name\": \"weather\"}</tool_call>` to call it.", &offered);
 /// assert!(read.calls.is_empty());
 /// ```
-pub fn extract(text: &str, offered: &Offered<'_>) -> Extracted {
+pub fn extract(text: &str, offered: &Offered<'_>) -> Reading {
     Formats::all().extract(text, offered)
 }
 
@@ -147,7 +147,7 @@ impl Formats {
     }
 
     /// The calls in `text`.
-    pub fn extract(&self, text: &str, offered: &Offered<'_>) -> Extracted {
+    pub fn extract(&self, text: &str, offered: &Offered<'_>) -> Reading {
         let mut scan = Scan::new();
         scan.read(self, offered, text, true);
         scan.finish()

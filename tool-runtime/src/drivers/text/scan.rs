@@ -6,7 +6,7 @@ use super::last::{self, Last, Row};
 use super::openers::Hit;
 use super::quotes::Quotes;
 use super::shown::Shown;
-use super::{Extracted, Formats, Found, Miss, Offered, Rest};
+use super::{Formats, Found, Miss, Offered, Reading, Rest};
 use crate::message::ToolCall;
 
 /// How often a look at much of the text may come to nothing.
@@ -87,8 +87,8 @@ impl Scan {
         self.show(text);
     }
 
-    pub(super) fn finish(self) -> Extracted {
-        Extracted {
+    pub(super) fn finish(self) -> Reading {
+        Reading {
             text: self.shown.finish(),
             reasoning: self.reasoning.trim().to_owned(),
             calls: self.calls,

@@ -1,7 +1,7 @@
 //! The same while the text arrives.
 
 use super::scan::Scan;
-use super::{Extracted, Formats, Offered};
+use super::{Formats, Offered, Reading};
 
 /// Reads calls out of a text that comes piece by piece.
 ///
@@ -62,7 +62,7 @@ impl<'f> TextStream<'f> {
 
     /// All of it, now that the text has ended: the same as [`Formats::extract`] gives of the whole. Its
     /// text begins with what was shown, unless the model was found to have thought aloud.
-    pub fn finish(mut self) -> Extracted {
+    pub fn finish(mut self) -> Reading {
         self.scan.read(self.formats, &self.offered, &self.text, true);
         self.scan.finish()
     }

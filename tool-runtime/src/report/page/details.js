@@ -40,6 +40,7 @@ const partOf = (part) => {
   if (part.head) return [title, tableOf(part.head, part.cells)];
   const parts = textOf(part.form === "json" ? indented(part.text) : part.text);
   parts[0].classList.add(part.form);
+  if (part.form === "folded") return [make("details", "", make("summary", "", part.title), ...parts)];
   return [title, ...parts];
 };
 

@@ -8,7 +8,7 @@ use super::{details, micros};
 use crate::event::{
     Event, EventKind, LogEvent, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution,
 };
-use crate::message::{CallId, ToolCall, Usage};
+use crate::message::{CallId, ToolCall};
 
 /// All that was told, as rows in the order in which they began to be told of.
 #[derive(Debug, Default)]
@@ -60,8 +60,11 @@ impl Trace {
             EventKind::Model(ModelEvent::Asked) => {
                 self.model_asked(origin, at);
             }
-            EventKind::Model(ModelEvent::Replied { text, calls, usage, took }) => {
-                self.model_replied(origin, at, *took, (text, calls, *usage));
+            EventKind::Model(ModelEvent::Replied { text, reasoning, calls, usage, took }) => {
+                if let Some(row) = self.model_replied(origin, at, *took) {
+                    row.usage = *usage;
+                    details::of_reply(row, text, reasoning.as_deref(), calls);
+                }
             }
             EventKind::Tool(ToolEvent::Started { call }) => {
                 self.tool_started(origin, at, call);
@@ -125,23 +128,14 @@ impl Trace {
         }
     }
 
-    fn model_replied(
-        &mut self,
-        origin: &Origin,
-        at: u64,
-        took: Duration,
-        (text, calls, usage): (&str, &[ToolCall], Option<Usage>),
-    ) {
+    fn model_replied(&mut self, origin: &Origin, at: u64, took: Duration) -> Option<&mut Row> {
         let open = self.scopes.get_mut(&scope(origin)).and_then(|open| open.model.take());
         let place = open.unwrap_or_else(|| {
             let place = self.model_asked(origin, at.saturating_sub(micros(took)));
             self.scopes.entry(scope(origin)).or_default().model = None;
             place
         });
-        if let Some(row) = self.end(place, at) {
-            row.usage = usage;
-            details::of_reply(row, text, calls);
-        }
+        self.end(place, at)
     }
 
     fn tool_started(&mut self, origin: &Origin, at: u64, call: &ToolCall) -> usize {

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::super::grammar::Cursor;
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use crate::message::ToolCall;
 
 #[derive(Debug)]
 pub(super) struct Gemma {
@@ -44,23 +45,23 @@ impl Format for Gemma {
         let mut cursor = Cursor::new(rest);
         let opener = self.openers.first().map_or("", Opener::word);
         cursor.take(&[opener])?;
-        let mut calls = Vec::new();
+        cursor.skip_blanks();
+        cursor.take(&["call:"])?;
+        let mut calls = vec![self.call(&mut cursor, offered)?];
         loop {
-            cursor.skip_blanks();
-            cursor.take(&["call:"])?;
-            let tool = offered.find(cursor.name()?).ok_or(Miss::Text)?;
-            cursor.skip_blanks();
-            let arguments = match cursor.is_done()? {
-                true => "{".to_owned(),
-                false => self.object(&mut cursor)?,
-            };
-            calls.push(offered.call(&tool.name, arguments).ok_or(Miss::Broken)?);
             let end = cursor.at;
             cursor.skip_blanks();
-            if !cursor.is_done()? && cursor.rest().starts_with("call:") {
-                continue;
-            }
-            if cursor.is_done()? || !cursor.take(&[self.end])? {
+            if !cursor.is_done()? && cursor.take(&["call:"])? {
+                match self.call(&mut cursor, offered) {
+                    Ok(call) => {
+                        calls.push(call);
+                        continue;
+                    }
+                    Err(Miss::More) if !cursor.is_end => return Err(Miss::More),
+                    // What comes before it stands.
+                    Err(_) => cursor.at = end,
+                }
+            } else if cursor.is_done()? || !cursor.take(&[self.end])? {
                 cursor.at = end;
             }
             return Ok(Found::Calls { calls, end: cursor.at });
@@ -69,6 +70,17 @@ impl Format for Gemma {
 }
 
 impl Gemma {
+    /// `NAME{KEY:VALUE,…}`
+    fn call(&self, cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Miss> {
+        let tool = offered.find(cursor.name()?).ok_or(Miss::Text)?;
+        cursor.skip_blanks();
+        let arguments = match cursor.is_done()? {
+            true => "{".to_owned(),
+            false => self.object(cursor)?,
+        };
+        offered.call(&tool.name, arguments).ok_or(Miss::Broken)
+    }
+
     /// The object that is next, with its texts in quotes.
     fn object(&self, cursor: &mut Cursor<'_>) -> Result<String, Miss> {
         let rest = cursor.rest();

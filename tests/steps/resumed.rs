@@ -1,0 +1,209 @@
+//! Runs that are gone on with under other limits, or from a state that was damaged.
+
+use tool_runtime::agent::session::{SessionError, SessionStore, Write};
+
+use super::*;
+use crate::damage::damaged;
+
+/// Says what comes next, and holds every request to what providers take.
+struct Strict;
+
+#[async_trait]
+impl ChatModel for Strict {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        assert_complete(request.messages);
+        let said = request.messages.iter().filter(|it| matches!(it, Message::Assistant { .. }));
+        Ok(match said.count() {
+            count @ 0..2 => echo_call(&count.to_string()).call("refuse", "{}"),
+            _ => ChatReply::text("Done."),
+        }
+        .usage(Usage::new(600, 400)))
+    }
+}
+
+fn agent(limits: Limits) -> Agent {
+    Agent::new(Strict, tools![echo, refuse]).limits(limits)
+}
+
+/// A run that was gone so many steps.
+async fn after(steps: usize, limits: &Limits) -> RunState {
+    let agent = agent(limits.clone());
+    let mut run = agent.iterate("Go");
+    for _ in 0..steps {
+        run.next().await;
+    }
+    run.state()
+}
+
+#[tokio::test]
+async fn who_goes_on_with_a_run_says_how_far() {
+    let all = Limits::default;
+    let cost = |most| all().cost(most, Prices { input: 1_000.0, cached: 0.0, output: 1_000.0 });
+    for (before, after_that, code) in [
+        // What it took counts.
+        (all().iterations(1), all().iterations(1), Some("MAX_ITERATIONS")),
+        (all().iterations(1), all().iterations(2), Some("MAX_ITERATIONS")),
+        (all().iterations(1), all().iterations(3), None),
+        // An answer is one.
+        (all(), all().iterations(2), None),
+        (all().tokens(500), all().tokens(900), Some("TOKENS_SPENT")),
+        (all().tokens(500), all().tokens(1_500), Some("TOKENS_SPENT")),
+        (all().tokens(500), all().tokens(2_500), None),
+        (all().tokens(500), all(), None),
+        (cost(0.5), cost(0.9), Some("MONEY_SPENT")),
+        (cost(0.5), cost(2.5), None),
+        (all().repeats(0), all().repeats(0), Some("REPEATED")),
+        (all().repeats(0), all().repeats(3), None),
+    ] {
+        let state = after(9, &before).await;
+        let told = (before, after_that.clone());
+        let ended = agent(after_that).resume(state).await;
+        match code {
+            None => assert_eq!(ended.unwrap().usage, Usage::new(1_800, 1_200), "{told:?}"),
+            Some(code) => assert_eq!(ended.unwrap_err().why.code(), code, "{told:?}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_session_goes_on_under_the_limits_of_who_goes_on() {
+    let store = Memory::default();
+    let few = agent(Limits::default().iterations(1)).session(store.clone(), "s");
+    assert_eq!(few.run("Go").await.unwrap_err().why.code(), "MAX_ITERATIONS");
+    assert!(few.resume().await.unwrap().is_none());
+    let more = agent(Limits::default().iterations(3)).session(store, "s");
+    assert_eq!(more.resume().await.unwrap().unwrap().text, "Done.");
+}
+
+#[tokio::test]
+async fn budgets_say_what_was_spent_of_what() {
+    let stopped = agent(Limits::default().tokens(1_500)).run("Go").await.unwrap_err();
+    assert_eq!(
+        stopped.to_string(),
+        "the run stopped: the run took 2000 tokens, of 1500 that it may"
+    );
+}
+
+/// States to damage: at each step, with a result that came early, and with calls that have begun.
+async fn states() -> Vec<RunState> {
+    let mut states = Vec::new();
+    for steps in 0..6 {
+        states.push(after(steps, &Limits::default()).await);
+    }
+    let mut early = after(1, &Limits::default()).await;
+    let Step::Call(calls) = early.turn.next() else { panic!() };
+    early.turn.on_some_results(vec![ToolResult::success(&calls[0], "came")]).unwrap();
+    let mut begun = after(3, &Limits::default()).await;
+    begun.turn.begin();
+    states.extend([early, begun]);
+    states
+}
+
+/// What is left can be gone on from: nothing was asked that a provider refuses, and nothing crashed.
+fn assert_sound(ended: &Result<Answer, Stopped>) {
+    match ended {
+        Ok(answer) => assert_complete(&answer.transcript),
+        Err(stopped) => {
+            assert!(!matches!(stopped.why, StopReason::ModelPanicked(_)), "{stopped}");
+            assert!(!matches!(stopped.why, StopReason::OutOfTurn(_)), "{stopped}");
+            assert_complete(&stopped.transcript);
+        }
+    }
+}
+
+fn run_to_end(future: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
+
+    #[test]
+    fn a_damaged_state_is_mended_or_refused(
+        place in 0..8_usize,
+        picks in vec((any::<u16>(), any::<u8>()), 1..4),
+    ) {
+        run_to_end(async {
+            let state = states().await.remove(place);
+            let value = damaged(serde_json::to_value(&state).unwrap(), &picks);
+            let Ok(state) = serde_json::from_value::<RunState>(value) else { return };
+            let agent = agent(Limits::default().iterations(6));
+            assert_sound(&agent.resume(state).await);
+        });
+    }
+
+    #[test]
+    fn a_damaged_session_is_mended_or_refused(
+        steps in 0..8_usize,
+        damages_messages in any::<bool>(),
+        says_more in any::<bool>(),
+        picks in vec((any::<u16>(), any::<u8>()), 1..4),
+    ) {
+        run_to_end(async {
+            let agent = agent(Limits::default().iterations(6));
+            let before = Memory::default();
+            let session = agent.session(before.clone(), "s");
+            let mut run = session.iterate("Go").await.unwrap();
+            for _ in 0..=steps {
+                run.next().await;
+            }
+            let kept = before.load("s").await.unwrap().unwrap();
+            let mut messages = serde_json::to_value(&kept.messages).unwrap();
+            let mut state = serde_json::from_str(&kept.state).unwrap();
+            if damages_messages {
+                messages = damaged(messages, &picks);
+            } else {
+                state = damaged(state, &picks);
+            }
+            let Ok(messages) = serde_json::from_value::<Vec<Message>>(messages) else { return };
+            let store = Memory::default();
+            let write = Write::first();
+            let state = state.to_string();
+            store.save("s", write.messages(0, &messages).state(&state)).await.unwrap();
+            let session = agent.session(store.clone(), "s");
+            let ended = match says_more {
+                true => session.run("More").await,
+                false => match session.resume().await {
+                    Ok(None) => return,
+                    Ok(Some(answer)) => Ok(answer),
+                    Err(stopped) => Err(stopped),
+                },
+            };
+            assert_sound(&ended);
+            let kept = session.messages().await.unwrap();
+            match ended {
+                Ok(answer) => assert_eq!(kept, answer.transcript),
+                Err(stopped) => match stopped.why {
+                    StopReason::Session(SessionError::Unreadable { .. }) => {
+                        assert_eq!(kept, messages, "it stays as it was");
+                    }
+                    _ => assert_eq!(kept, stopped.transcript),
+                },
+            }
+        });
+    }
+}
+
+#[tokio::test]
+async fn what_is_forged_is_taken_for_nothing() {
+    let mut state = after(1, &Limits::default()).await;
+    let Step::Call(calls) = state.turn.next() else { panic!() };
+    state.turn.on_some_results(vec![ToolResult::success(&calls[0], "came")]).unwrap();
+    let kept = serde_json::to_value(&state).unwrap();
+    // Results of calls that nobody made, though as many as there are calls.
+    let mut forged = kept.clone();
+    let early = forged["turn"]["early"].as_array_mut().unwrap();
+    let mut foreign = early[0].clone();
+    foreign["call"] = json!("another");
+    early.push(foreign);
+    let answer =
+        agent(Limits::default()).resume(serde_json::from_value::<RunState>(forged).unwrap()).await;
+    let transcript = answer.unwrap().transcript;
+    assert_complete(&transcript);
+    let told = results(&transcript[2]);
+    assert_eq!((told[0].text.as_str(), told[1].text.as_str()), ("came", "out of stock"));
+    // A place before the first.
+    let mut forged = kept;
+    forged["began"] = json!(-1);
+    assert!(serde_json::from_value::<RunState>(forged).is_err());
+}

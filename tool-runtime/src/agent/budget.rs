@@ -1,0 +1,62 @@
+//! What one question takes while it is asked again and again.
+
+use super::ending::spent;
+use super::turn::guessed;
+use super::{Limits, StopReason, Turn};
+use crate::message::{Message, Usage};
+use crate::models::ChatReply;
+
+/// What the replies to one question took, and what is left for another.
+pub(super) struct Budget {
+    limits: Limits,
+    before: Usage,
+    counted: Option<Usage>,
+    /// Of replies in vain that nobody counted.
+    guessed: Usage,
+}
+
+impl Budget {
+    /// Nothing was said yet.
+    pub(super) fn of(turn: &Turn) -> Self {
+        let (limits, before) = (turn.limits().clone(), turn.usage());
+        Self { limits, before, counted: None, guessed: Usage::default() }
+    }
+
+    /// This was said.
+    pub(super) fn count(&mut self, usage: Option<Usage>) {
+        if let Some(usage) = usage {
+            *self.counted.get_or_insert_default() += usage;
+        }
+    }
+
+    /// It was said in vain, and is to be asked again.
+    pub(super) fn in_vain(
+        &mut self,
+        asked: &[Message],
+        said: &ChatReply,
+    ) -> Result<(), StopReason> {
+        if said.usage.is_none() && self.limits.has_budget() {
+            self.guessed += guessed(asked, &said.parts);
+        }
+        let mut usage = self.before;
+        usage += self.spent();
+        if self.limits.is_spent(&usage) { Err(spent(&self.limits, usage)) } else { Ok(()) }
+    }
+
+    /// What its provider counted.
+    pub(super) fn counted(&self) -> Option<Usage> {
+        self.counted
+    }
+
+    /// What of it nobody counted.
+    pub(super) fn guessed(&self) -> Usage {
+        self.guessed
+    }
+
+    /// All of it.
+    pub(super) fn spent(&self) -> Usage {
+        let mut spent = self.counted.unwrap_or_default();
+        spent += self.guessed;
+        spent
+    }
+}

@@ -168,3 +168,39 @@ async fn a_driver_may_be_shared_and_chosen_at_run_time() {
     let answer = Agent::new(last(), tools![echo]).driver(driver).run("Go").await.unwrap();
     assert_eq!(answer.text, "Well.");
 }
+
+/// Says all of it at once, and takes its time then.
+struct Burst(usize);
+
+#[async_trait]
+impl ChatModel for Burst {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        Ok(ChatReply::text("x".repeat(self.0)))
+    }
+
+    async fn stream(
+        &self,
+        request: ChatRequest<'_>,
+        deltas: &mut tool_runtime::models::Deltas<'_>,
+    ) -> Result<ChatReply, ModelError> {
+        (0..self.0).for_each(|_| deltas(Delta::Text("x")));
+        tokio::time::sleep(Duration::from_secs(self.0 as u64 % 2)).await;
+        self.reply(request).await
+    }
+}
+
+/// tokio has a task that was busy for long look as if nothing was there.
+#[tokio::test(start_paused = true)]
+async fn no_piece_is_lost_however_many_come_at_once() {
+    for pieces in [0, 1, 127, 128, 129, 1_000, 1_001] {
+        let agent = Agent::new(Burst(pieces), Tools::new()).max_iterations(1);
+        for _ in 0..3 {
+            let (texts, _, happened, answer) = gathered(&agent).await;
+            assert_eq!(texts.concat().len(), pieces);
+            if pieces > 0 {
+                assert_eq!(answer.unwrap().text.len(), pieces);
+            }
+            assert_eq!(happened.last().map(String::as_str), Some("run finished"));
+        }
+    }
+}

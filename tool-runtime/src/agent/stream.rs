@@ -127,15 +127,22 @@ impl<'a> RunStream<'a> {
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
         loop {
+            let run = match &mut self.run {
+                Going::On(run) => run,
+                Going::Ended(_) => return Poll::Ready(self.pieces.try_recv().ok()),
+            };
+            // Nothing may come of that though there are pieces: a task that was busy for long is to let others go on.
             if let Poll::Ready(piece) = self.pieces.poll_recv(cx) {
                 return Poll::Ready(piece);
             }
-            let Going::On(run) = &mut self.run else { return Poll::Ready(None) };
             match run.as_mut().poll(cx) {
-                // With the run go the senders, so that the last piece is seen to be that.
                 Poll::Ready(ended) => self.run = Going::Ended(ended),
-                Poll::Pending if self.pieces.is_empty() => return Poll::Pending,
-                Poll::Pending => {}
+                Poll::Pending => {
+                    return self
+                        .pieces
+                        .try_recv()
+                        .map_or(Poll::Pending, |it| Poll::Ready(Some(it)));
+                }
             }
         }
     }

@@ -63,6 +63,21 @@ impl Fence {
         }
     }
 
+    /// Of what is behind the fence, that which it holds: what it doesn't is not to be taken for the rest of a string.
+    fn inner(self, body: Rest<'_>) -> Rest<'_> {
+        let end = match self.is_block() {
+            true => self
+                .closing(body.text, 0)
+                .filter(|line| line.end < body.text.len() || body.is_end)
+                .map(|line| line.start),
+            false => body.text.find(char::from(self.mark)),
+        };
+        match end {
+            Some(end) => Rest::new(body.text.get(..end).unwrap_or_default(), true),
+            None => body,
+        }
+    }
+
     /// Up to where what stands behind `from` is fenced for sure, and whether it ends there.
     pub(super) fn part(self, text: &str, from: usize, is_end: bool) -> (usize, bool) {
         match self.closing(text, from) {
@@ -99,7 +114,7 @@ pub(super) fn read(
     let inner = rest.text.get(fence.len..).unwrap_or_default();
     let (info, body) = if fence.is_block() { info(inner, rest.is_end)? } else { ("", inner) };
     let start = rest.text.len() - body.len();
-    may_hold_calls(formats, offered, info, Rest::new(body, rest.is_end))?;
+    may_hold_calls(formats, offered, fence, info, Rest::new(body, rest.is_end))?;
     let (body, end) = match fence.is_block() {
         true => block(fence, body, rest.is_end)?,
         false => within_line(fence, body, rest.is_end)?,
@@ -124,6 +139,7 @@ fn info(inner: &str, is_end: bool) -> Result<(&str, &str), Miss> {
 fn may_hold_calls(
     formats: &Formats,
     offered: &Offered<'_>,
+    fence: Fence,
     info: &str,
     body: Rest<'_>,
 ) -> Result<(), Miss> {
@@ -137,7 +153,7 @@ fn may_hold_calls(
     };
     let may = match text.starts_with(['{', '[']) {
         true => {
-            may_be_call(Rest::new(text, body.is_end), offered, Strictness::Bare)
+            may_be_call(fence.inner(Rest::new(text, body.is_end)), offered, Strictness::Bare)
                 || is_marked(false)
                 || may_be_python(text, offered, body.is_end)
         }

@@ -133,7 +133,11 @@ fn decisions_are_read_however_they_are_written() {
             r#"{"type": "call_tool", "tool": "find", "args": {"words": "a"#,
             r#"call find({"words": "a)"#,
         ),
-        (r#"{"type": "final_answer", "answer": "cut of"#, "text cut of"),
+        // Arguments beside the tool's name.
+        (
+            r#"{"type": "call_tool", "tool": "find", "words": "a", "most": 3}"#,
+            r#"call find({"words": "a", "most": 3})"#,
+        ),
         (
             r#"{"type": "final_answer", "answer": "two\nlines \"quoted\" é"}"#,
             "text two\nlines \"quoted\" é",
@@ -159,6 +163,8 @@ fn what_is_wrong_is_told() {
         ("", "Extraction", &["exactly one JSON object"]),
         (r#"{"words": "a"}"#, "Extraction", &["exactly one JSON object"]),
         (r#"{"type": "call_tool"}"#, "Extraction", &["exactly one JSON object"]),
+        (r#"{"type": "final_answer", "answer": "cut of"#, "Extraction", &["breaks off"]),
+        (r#"{"type": "final_answer", "answer": ""}"#, "Extraction", &["is empty"]),
         (
             r#"{"type": "call_tool", "tool": "fly", "args": {}}"#,
             "Validation",

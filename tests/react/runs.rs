@@ -206,6 +206,14 @@ async fn who_answers_may_be_another() {
 }
 
 #[tokio::test]
+async fn who_has_nothing_to_say_leaves_the_answer_that_there_was() {
+    let decides = Heard::new([answer("draft")]);
+    let driver = ReAct::new().answer_by(Heard::new([ChatReply::text(" ")]));
+    let agent = Agent::new(decides, tools![echo]).driver(driver);
+    assert_eq!(agent.run("Go").await.unwrap().text, "draft");
+}
+
+#[tokio::test]
 async fn which_tool_has_to_be_called_is_in_the_forms() {
     for (choice, may_call, may_answer) in [
         (ToolChoice::Auto, true, true),

@@ -116,9 +116,12 @@ async fn last_word(
     }
 }
 
-/// What the model thought before, and the answer as it was said last. Calls that came with it are none: there
-/// was nothing to call.
+/// What the model thought before, and the answer as it was said last, if anything was. Calls that came with it are
+/// none: there was nothing to call.
 fn in_its_words(decided: ChatReply, answer: ChatReply) -> ChatReply {
+    if answer.words().trim().is_empty() {
+        return decided;
+    }
     let thoughts = decided.parts.into_iter();
     let thoughts = thoughts.filter(|part| matches!(part, AssistantPart::Reasoning(_)));
     let said = answer.parts.into_iter();

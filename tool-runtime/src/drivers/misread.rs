@@ -7,7 +7,7 @@ use crate::models::ChatReply;
 /// The model is told what is wrong and asked again, [as often as the driver
 /// has it](super::Driver::attempts).
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[error("{}: {told}", .kind.words())]
+#[error("{}: {}", .kind.words(), self.why())]
 #[non_exhaustive]
 pub struct Misread {
     /// What is wrong with it.
@@ -39,7 +39,21 @@ impl MisreadKind {
     }
 }
 
+/// As much of what the model said as an error shows, in characters.
+const SHOWN: usize = 300;
+
 impl Misread {
+    /// For whoever runs the model: where it named something wrong, that; or else what it said.
+    fn why(&self) -> String {
+        if self.kind == MisreadKind::Validation {
+            return self.told.clone();
+        }
+        let said = self.said.words();
+        let shown: String = said.chars().take(SHOWN).collect();
+        let more = if shown.len() < said.len() { "…" } else { "" };
+        format!("{shown:?}{more}")
+    }
+
     /// Nothing in `said` is what was asked for.
     pub fn unreadable(said: ChatReply, told: impl Into<String>) -> Self {
         let (kind, said) = (MisreadKind::Extraction, Box::new(said));

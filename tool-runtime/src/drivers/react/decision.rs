@@ -36,6 +36,8 @@ pub(super) enum Decision {
     Answer {
         thought: String,
         answer: String,
+        /// Whether its text has no end.
+        is_cut: bool,
     },
 }
 
@@ -124,14 +126,12 @@ fn decision(members: &Members<'_>, is_json: bool) -> Option<Decision> {
     // Some name the tool as the type.
     let tool = tool.or_else(|| kind.clone().filter(|_| !is(&kind, &calls)));
     match (tool, answer) {
-        (_, Some(answer)) if is_end => {
-            Some(Decision::Answer { thought, answer: told(answer, is_json) })
-        }
+        (_, Some(answer)) if is_end => Some(answered(thought, answer, is_json)),
         (Some(_), None) if is_end => {
             let answer = members.get(&ARGS)?;
             let inner = answer.starts_with('{').then(|| Members::of(answer));
             let answer = inner.as_ref().and_then(|inner| inner.get(&ANSWERS)).unwrap_or(answer);
-            Some(Decision::Answer { thought, answer: told(answer, is_json) })
+            Some(answered(thought, answer, is_json))
         }
         (Some(tool), _)
             if !is_end && (members.get(&TOOL).is_some() || members.get(&ARGS).is_some()) =>
@@ -139,7 +139,7 @@ fn decision(members: &Members<'_>, is_json: bool) -> Option<Decision> {
             Some(Decision::Call { thought, tool, args: args(members) })
         }
         (None, Some(answer)) if kind.is_none() || !is(&kind, &calls) => {
-            Some(Decision::Answer { thought, answer: told(answer, is_json) })
+            Some(answered(thought, answer, is_json))
         }
         _ => None,
     }
@@ -152,15 +152,28 @@ fn args(members: &Members<'_>) -> String {
         // As JSON within JSON.
         Some(text) if text.starts_with('"') => words(text),
         Some(text) => text.to_owned(),
-        None if members.is_whole => "{}".to_owned(),
+        None if members.is_whole => beside(members),
         // Cut off before they began.
         None => "{".to_owned(),
     }
 }
 
-fn told(answer: &str, is_json: bool) -> String {
-    let is_text = answer.starts_with(['"', '\'']);
-    if is_text && !is_json { words(answer) } else { answer.trim().to_owned() }
+/// The arguments of a call that has them beside the tool's name.
+fn beside(members: &Members<'_>) -> String {
+    let known = [&THOUGHT[..], &TYPE, &TOOL, &ANSWERS].concat();
+    let own = members.keys().filter(|key| !known.contains(key));
+    let member = |key| Some(format!("{}: {}", Value::from(key), members.get(&[key])?));
+    format!("{{{}}}", own.filter_map(member).collect::<Vec<_>>().join(", "))
+}
+
+fn answered(thought: String, answer: &str, is_json: bool) -> Decision {
+    let quote = answer.chars().next().filter(|c| "\"'".contains(*c));
+    let is_cut = quote.is_some_and(|quote| answer.len() == 1 || !answer.ends_with(quote));
+    let answer = match quote {
+        Some(_) if !is_json => words(answer),
+        _ => answer.trim().to_owned(),
+    };
+    Decision::Answer { thought, answer, is_cut }
 }
 
 /// What a string says, or what stands there bare.

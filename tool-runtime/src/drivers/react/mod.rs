@@ -12,7 +12,8 @@
 //! [it was trained to](super::text), in place of a decision, is understood as well.
 //!
 //! # What is wrong
-//! A reply without a decision is told so, with the forms that there are; one that names a tool that there is not
+//! A reply without a decision is told so, with the forms that there are; so are an empty answer and one that breaks
+//! off. One that names a tool that there is not
 //! is told those that there are; arguments that the tool doesn't take are told one by one. Then the model
 //! is asked again, three times in all unless [set](ReAct::attempts) otherwise. Where it still names what there is
 //! not, the call is handed on, and its result says the same; where no decision is found, the run ends.
@@ -31,7 +32,7 @@ use super::text::{Formats, Offered, thought};
 use super::{Asked, Driver, LastWord, Listener, Misread};
 use crate::json::parse_as;
 use crate::message::{AssistantPart, Message, ToolCall};
-use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest};
+use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Finish};
 use crate::schema::{Mismatch, Schema};
 use crate::tool::ToolDefinition;
 
@@ -90,7 +91,8 @@ impl ReAct {
         self
     }
 
-    /// Once it has decided to answer, asks this model for the answer.
+    /// Once it has decided to answer, asks this model for the answer. It is told of the whole conversation, and not of
+    /// what the other one decided to answer; that is the answer where this one has nothing to say.
     #[must_use]
     pub fn answer_by(mut self, model: impl ChatModel + 'static) -> Self {
         self.answers.get_or_insert_default().model = Some(Arc::new(model));
@@ -146,7 +148,17 @@ impl Driver for ReAct {
             return Ok(decided(&reply, String::new(), None, said.text));
         }
         match read {
-            Some(Decision::Answer { thought, answer }) => {
+            Some(Decision::Answer { answer, .. }) if answer.is_empty() => {
+                Err(Misread::unreadable(reply, prompt::EMPTY_ANSWER))
+            }
+            // What a limit has cut is for the loop to say.
+            Some(Decision::Answer { thought, answer, is_cut: true })
+                if reply.finish != Finish::Length =>
+            {
+                let meant = decided(&reply, thought, None, answer);
+                Err(Misread::unreadable(reply, prompt::CUT_ANSWER).otherwise(meant))
+            }
+            Some(Decision::Answer { thought, answer, .. }) => {
                 Ok(decided(&reply, thought, None, answer))
             }
             Some(Decision::Call { thought, tool, args }) => {

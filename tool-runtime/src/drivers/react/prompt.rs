@@ -58,6 +58,13 @@ fn forms(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
     }
 }
 
+/// The answer says nothing.
+pub(super) const EMPTY_ANSWER: &str =
+    "The answer is empty. Reply with one JSON object again, with the answer in it.";
+/// The answer breaks off.
+pub(super) const CUT_ANSWER: &str =
+    "The answer breaks off. Reply with one JSON object again, with the whole answer in it.";
+
 /// No decision can be read.
 pub(super) fn unreadable(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
     format!("That is not in the form that is needed. {}", forms(tools, options))

@@ -85,7 +85,7 @@ impl<'t> Cursor<'t> {
     /// Takes what stands before `end`, and that: a name, or the head of a tag.
     pub(in crate::drivers::text) fn head(&mut self, end: char) -> Result<&'t str, Miss> {
         let rest = self.rest();
-        match rest.char_indices().take(LONGEST_HEAD).find(|(_, c)| *c == end || *c == '\n') {
+        match near(rest).find(|(_, c)| *c == end || *c == '\n') {
             Some((at, c)) if c == end => {
                 self.skip(at + end.len_utf8());
                 Ok(rest.get(..at).unwrap_or_default())
@@ -100,7 +100,7 @@ impl<'t> Cursor<'t> {
     pub(in crate::drivers::text) fn name(&mut self) -> Result<&'t str, Miss> {
         let rest = self.rest();
         let is_of_name = |c: char| c.is_alphanumeric() || "_-./:".contains(c);
-        let end = rest.char_indices().take(LONGEST_HEAD).find(|(_, c)| !is_of_name(*c));
+        let end = near(rest).find(|(_, c)| !is_of_name(*c));
         match end {
             Some((0, _)) => Err(Miss::Text),
             Some((end, _)) => {
@@ -112,4 +112,9 @@ impl<'t> Cursor<'t> {
             None => Err(Miss::Text),
         }
     }
+}
+
+/// What may be a head: as long a part of the text, however much more of it comes.
+fn near(rest: &str) -> impl Iterator<Item = (usize, char)> {
+    rest.char_indices().take_while(|(at, _)| *at < LONGEST_HEAD)
 }

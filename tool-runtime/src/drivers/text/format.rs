@@ -9,7 +9,8 @@ use crate::message::ToolCall;
 ///
 /// A format finds nothing: it is handed the text from one of its openers on, and says what begins
 /// there. It is asked again with more of the text after [`Miss::More`], and what it says otherwise has to
-/// hold however the text goes on.
+/// hold however the text goes on. A call that the text breaks off in is handed on with arguments that have no end;
+/// [`Typed`](super::Typed) puts them together where they come one by one.
 ///
 /// ```
 /// use tool_runtime::ToolDefinition;

@@ -60,6 +60,7 @@ pub(super) use self::driver::thought;
 pub use self::{
     driver::Text,
     format::{Format, Found, Miss, Opener, Rest},
+    grammar::Typed,
     offered::Offered,
     stream::{Shown, TextStream},
 };

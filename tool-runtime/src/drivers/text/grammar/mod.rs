@@ -12,9 +12,9 @@ mod tagged;
 mod typed;
 mod words;
 
+pub use self::arguments::Typed;
 pub(in crate::drivers) use self::members::Members;
 pub(super) use self::{
-    arguments::Typed,
     brackets::closed,
     cursor::Cursor,
     envelope::{Strictness, calls_of, may_be_call},

@@ -231,7 +231,7 @@ async fn what_waits_for_somebody_waits_in_the_store() {
     };
     let call = paused.pending()[0].call.id.clone();
     paused.decide(&call, Approval::Once, "Grace").unwrap();
-    let answer = session.decided(*paused).await.unwrap();
+    let answer = session.decided_stream(*paused).await.unwrap().finish().await.unwrap();
     assert_eq!(
         (answer.text.as_str(), told(&answer.transcript)),
         ("Done.", vec!["there".to_owned(), "spent".into()])

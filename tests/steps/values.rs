@@ -37,6 +37,8 @@ async fn an_answer_is_a_value() {
         .await
         .unwrap_err();
     assert_eq!(stopped.why.code(), "UNFIT");
+    let told = stopped.why.to_string();
+    assert!(told.contains("can't be read as JSON") && !told.contains("Give the JSON"), "{told}");
 
     // What is no object is a member of one.
     let model = script([ChatReply::text(r#"{"value": [{"city": "Oslo", "degrees": 4}]}"#)]);
@@ -161,4 +163,23 @@ async fn a_value_is_asked_for_where_there_is_something_to_ask() {
     let asked = vec![Message::user("How old is Ada?"), open];
     let ada = Agent::new(model, Tools::new()).extract::<Person>(asked).await.unwrap();
     assert_complete(&ada.transcript);
+}
+
+/// Providers take objects alone, so that such a value is asked for as a member of one: a model may well leave that out.
+#[tokio::test]
+async fn what_is_no_object_may_stand_by_itself() {
+    let said = |text: &str| Agent::new(script([ChatReply::text(text)]), Tools::new());
+    assert_eq!(said("[1, 2]").extract::<Vec<u8>>("?").await.unwrap().value, [1, 2]);
+    assert_eq!(said(r#"{"value": [1]}"#).extract::<Vec<u8>>("?").await.unwrap().value, [1]);
+    assert!(said("true").extract::<bool>("?").await.unwrap().value);
+    let wrong = ["[400]", "[400]", r#"{"value": [400]}"#].map(ChatReply::text);
+    let stopped = Agent::new(script(wrong), Tools::new()).extract::<Vec<u8>>("?").await;
+    assert_eq!(stopped.unwrap_err().why.code(), "UNFIT");
+}
+
+#[tokio::test]
+async fn a_conversation_without_a_word_asks_nothing() {
+    let agent = Agent::new(script([ChatReply::text("Yes?")]), Tools::new());
+    let stopped = agent.run(Vec::<Message>::new()).await.unwrap_err();
+    assert_eq!(stopped.why.code(), "NOTHING_ASKED");
 }

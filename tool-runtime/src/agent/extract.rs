@@ -125,40 +125,46 @@ impl Run<'_> {
         }
         let wanted = Wanted::of::<T>();
         self.want(wanted.schema.clone(), ATTEMPTS);
-        let mut told = wanted.question();
+        let (mut told, mut last) = (wanted.question(), String::new());
         for _ in 0..ATTEMPTS {
             self.say(vec![UserPart::Text { text: told }])?;
             while self.advance().await?.is_some() {}
             let text = self.turn().transcript().last().map(Message::text).unwrap_or_default();
             match wanted.read(&text) {
                 Ok(given) => return Ok(given),
-                Err(wrong) => told = wrong,
+                Err(wrong) => {
+                    told = format!(
+                        "That is not it: {wrong}\nGive the JSON again, whole, and nothing else."
+                    );
+                    last = wrong;
+                }
             }
         }
-        Err(StopReason::Unfit(told))
+        Err(StopReason::Unfit(last))
     }
 }
 
 /// What the model is to give. Providers take objects alone: anything else is a member of one.
 struct Wanted {
     schema: Schema,
-    is_member: bool,
+    /// What the member has to be.
+    member: Option<Schema>,
 }
 
 impl Wanted {
     fn of<T: JsonSchema>() -> Self {
         let schema = Schema::of::<T>();
         let is_member = schema.as_value().get("type").is_none_or(|kind| kind != "object");
-        let schema = match is_member {
-            false => schema,
-            true => Schema::from(json!({
-                "type": "object",
-                "properties": { "value": moved(schema.as_value(), "/properties/value") },
-                "required": ["value"],
-                "additionalProperties": false,
-            })),
-        };
-        Self { schema, is_member }
+        if !is_member {
+            return Self { schema, member: None };
+        }
+        let whole = Schema::from(json!({
+            "type": "object",
+            "properties": { "value": moved(schema.as_value(), "/properties/value") },
+            "required": ["value"],
+            "additionalProperties": false,
+        }));
+        Self { schema: whole, member: Some(schema) }
     }
 
     fn question(&self) -> String {
@@ -166,27 +172,29 @@ impl Wanted {
         format!("Give the answer as JSON alone, in the form of this JSON Schema: {schema}")
     }
 
-    /// The value, or what the model is told.
+    /// The value, or what is wrong with it.
     fn read<T: DeserializeOwned>(&self, text: &str) -> Result<(T, Vec<Fix>), String> {
-        let again = "Give the JSON again, whole, and nothing else.";
-        let parsed = json::parse_as(text, self.schema.as_value())
-            .map_err(|error| format!("That can't be read as JSON: {error}\n{again}"))?;
-        if parsed.truncated {
-            return Err(format!("That JSON was cut off. {again}"));
-        }
-        let wrong = self.schema.check(&parsed.value);
-        if !wrong.is_empty() {
-            let lines: Vec<_> = wrong.iter().map(|mismatch| format!("- {mismatch}")).collect();
-            return Err(format!("That JSON is wrong:\n{}\n{again}", lines.join("\n")));
-        }
-        // Text, not the value: that has lost digits beyond 64 bits.
-        let read = match self.is_member {
-            false => serde_json::from_str(parsed.json()),
-            true => serde_json::from_str::<Member<T>>(parsed.json()).map(|member| member.value),
-        };
-        let value = read.map_err(|error| format!("That JSON is wrong: {error}\n{again}"))?;
-        Ok((value, parsed.fixes))
+        let Some(member) = &self.member else { return read(text, &self.schema) };
+        let whole = read(text, &self.schema).map(|(Member { value }, fixes)| (value, fixes));
+        // It may stand there by itself.
+        whole.or_else(|wrong| read(text, member).map_err(|_| wrong))
     }
+}
+
+fn read<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fix>), String> {
+    let parsed = json::parse_as(text, schema.as_value())
+        .map_err(|error| format!("it can't be read as JSON: {error}"))?;
+    if parsed.truncated {
+        return Err("it was cut off".to_owned());
+    }
+    let wrong = schema.check(&parsed.value);
+    if !wrong.is_empty() {
+        let lines: Vec<_> = wrong.iter().map(|mismatch| format!("- {mismatch}")).collect();
+        return Err(format!("this is wrong with it:\n{}", lines.join("\n")));
+    }
+    // Text, not the value: that has lost digits beyond 64 bits.
+    let value = serde_json::from_str(parsed.json()).map_err(|error| error.to_string())?;
+    Ok((value, parsed.fixes))
 }
 
 #[derive(serde::Deserialize)]

@@ -172,6 +172,9 @@ impl Agent {
     }
 
     /// Has the model told of what is put in here while a run goes on. Tools find it as well.
+    ///
+    /// Whichever of the agent's runs asks next is told: an agent that serves several conversations at once takes one
+    /// for each, by `agent.clone().steering(&own)`.
     #[must_use]
     pub fn steering(mut self, steering: &Steering) -> Self {
         self.steering = Some(steering.clone());

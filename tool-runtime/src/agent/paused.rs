@@ -166,7 +166,10 @@ impl PendingCall {
 
 /// No call of this id waits for a decision.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no call of the id `{0}` waits for a decision")]
+#[error(
+    "no call of the id `{0}` waits for a decision; where it waits for calls within it, those are decided on \
+     (`within_mut`, `decide_each`)"
+)]
 pub struct NotPending(CallId);
 
 impl Paused {

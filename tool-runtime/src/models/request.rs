@@ -112,6 +112,14 @@ impl ChatReply {
         words.collect()
     }
 
+    /// The calls that it asks for, in their order.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
+        self.parts.iter().filter_map(|part| match part {
+            AssistantPart::Call(call) => Some(call),
+            AssistantPart::Text { .. } | AssistantPart::Reasoning(_) => None,
+        })
+    }
+
     /// Says why the model stopped there.
     #[must_use]
     pub fn finish(mut self, finish: Finish) -> Self {

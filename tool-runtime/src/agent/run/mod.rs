@@ -260,7 +260,7 @@ impl<'a> Run<'a> {
 
     fn start(&mut self) -> Result<(), StopReason> {
         let turn = &self.state.turn;
-        let is_over = turn.next() == Step::Done(Outcome::Answered);
+        let is_over = turn.next() == Step::Done(Outcome::Answered) || turn.transcript().is_empty();
         if is_over && turn.iterations() == 0 && !self.is_steered() {
             return Err(StopReason::NothingAsked);
         }

@@ -120,7 +120,8 @@ impl Session {
     }
 
     /// Goes on with a run that was left unfinished, under the agent's limits, as
-    /// [`Agent::resume`](crate::Agent::resume) does; none where there is none.
+    /// [`Agent::resume`](crate::Agent::resume) does; none where there is none. Where calls wait for somebody's approval
+    /// it stops for that again; [`decided`](Self::decided) takes the answer.
     ///
     /// # Errors
     /// As of [`run`](Self::run).
@@ -153,7 +154,8 @@ impl Session {
         Ok(self.resume_iterate().await?.map(RunStream::of))
     }
 
-    /// Goes on with a run that waited for somebody to decide on calls.
+    /// Goes on with a run that waited for somebody to decide on calls. [`Agent::resume`](crate::Agent::resume) would go
+    /// on with it beside the session, which would know nothing of that.
     ///
     /// # Errors
     /// As of [`run`](Self::run). Where the session was gone on with since, that is a
@@ -162,13 +164,29 @@ impl Session {
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
     pub async fn decided(&self, paused: Paused) -> Result<Answer, Stopped> {
+        self.decided_iterate(paused).await?.finish().await
+    }
+
+    /// The same, told of piece by piece.
+    ///
+    /// # Errors
+    /// [`StopReason::Session`], where the conversation can't be read.
+    pub async fn decided_stream(&self, paused: Paused) -> Result<RunStream<'_>, Stopped> {
+        Ok(RunStream::of(self.decided_iterate(paused).await?))
+    }
+
+    /// The same, step by step.
+    ///
+    /// # Errors
+    /// [`StopReason::Session`], where the conversation can't be read.
+    pub async fn decided_iterate(&self, paused: Paused) -> Result<Run<'_>, Stopped> {
         let keeper = match self.kept().await? {
             Some((kept, keeper)) if kept.waits_as(&paused) => keeper,
             // The store refuses to have what somebody else went on with written over.
             _ => self.keeper(0, 0),
         };
         let (state, keeper) = self.resumed(paused.into(), keeper);
-        Run::new(&self.agent, state).keeper(keeper).finish().await
+        Ok(Run::new(&self.agent, state).keeper(keeper))
     }
 
     /// The run as it goes on when this is said.

@@ -89,3 +89,28 @@ async fn a_process_that_ends_while_a_call_goes_on_loses_nothing() {
         assert_eq!(paid.all().len(), usize::from(may_repeat));
     }
 }
+
+/// Keeps anything.
+#[tool(permission = "ask")]
+async fn lay_down(what: serde_json::Value) -> &'static str {
+    drop(what);
+    "laid down"
+}
+
+/// What lies too deep to be read again isn't kept, and takes nothing with it.
+#[tokio::test]
+async fn what_waits_too_deep_to_be_read_takes_no_session_with_it() {
+    for (depth, waits) in [(50, true), (124, false)] {
+        let arguments = format!("{{\"what\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
+        let call = ChatReply::default().call("lay_down", arguments.as_str());
+        let inner = Agent::new(story([call]), tools![lay_down]).approver(AskLater);
+        let agent = above(inner.into_tool("keeper", "Keeps."), "keeper");
+        let session = agent.session(Memory::default(), "s");
+        let stopped = session.run("Go").await.unwrap_err();
+        let expected = if waits { "AWAITING_APPROVAL" } else { "SESSION" };
+        assert_eq!(stopped.why.code(), expected, "{depth}");
+        assert_complete(&stopped.transcript);
+        assert_eq!(session.run("And now?").await.unwrap().text, "Done.");
+        assert_complete(&session.messages().await.unwrap());
+    }
+}

@@ -23,7 +23,11 @@ impl Run<'_> {
         };
         let batch = self.batch(calls.clone());
         self.state.turn.begin();
-        self.keep().await?;
+        if let Err(why) = self.keep().await {
+            // They didn't.
+            self.state.turn.end();
+            return Err(why);
+        }
         let executions = match &self.agent.elsewhere {
             None => self.dispatcher.dispatch_on(&tools, batch).await,
             Some(elsewhere) => {

@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::agent::choice::found;
-use crate::agent::effects::heed;
+use crate::agent::effects::{heed, spent};
 use crate::agent::paused::{Paused, PendingCall};
 use crate::agent::{Step, StopReason};
 use crate::dispatch::Batch;
@@ -46,8 +46,8 @@ impl Run<'_> {
                 done
             }
         };
-        // What they took stands in what became of them.
-        self.spent.take();
+        // What they took stands in what became of them, but where that was lost.
+        self.state.turn.spend(self.spent.take().since(spent(&executions)));
         self.state.decisions.clear();
         self.state.suspended.clear();
         let turn = &mut self.state.turn;

@@ -105,7 +105,8 @@ impl Session {
     }
 
     /// The same, and has the model give its answer as a `T`, as [`Agent::extract`](crate::Agent::extract) does. Where
-    /// the process ends before it has, [`resume`](Self::resume) goes on to an answer in words.
+    /// the process ends before it has, [`resume_iterate`](Self::resume_iterate) and [`Run::extract`] go on to the
+    /// value.
     ///
     /// # Errors
     /// As of [`run`](Self::run); and [`StopReason::Unfit`], where the model gave no such value.

@@ -84,8 +84,7 @@ impl Run<'_> {
         batch.deadline = self.until().left();
         batch.spent = Some(self.spent.clone());
         // Kept until the calls have ended, for whoever has to make them again.
-        let before = state.suspended.iter().filter_map(PendingCall::decision);
-        batch.decisions = state.decisions.iter().cloned().chain(before).collect();
+        batch.decisions.clone_from(&state.decisions);
         batch.resumed = state.suspended.iter().filter_map(PendingCall::suspended).collect();
         batch
     }

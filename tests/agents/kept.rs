@@ -114,3 +114,19 @@ async fn what_waits_too_deep_to_be_read_takes_no_session_with_it() {
         assert_complete(&session.messages().await.unwrap());
     }
 }
+
+#[tokio::test]
+async fn a_session_gives_a_value_by_a_run_that_waited() {
+    let paid = Paid::default();
+    let value = || ChatReply::text(r#"{"value": 7}"#);
+    let model = story([ask("cashier"), ChatReply::text("Paid."), value()]);
+    let agent = Agent::new(model, Tools::new().with(cashier(&paid)));
+    let session = agent.session(Memory::default(), "s");
+    let mut waiting = paused(session.extract::<u8>("Pay Ada.").await.unwrap_err());
+    once(&mut waiting);
+    let run = session.decided_iterate(waiting).await.unwrap();
+    let given = run.extract::<u8>().await.unwrap();
+    assert_eq!((given.value, given.usage), (7, Usage::new(50, 5)));
+    assert_eq!(session.messages().await.unwrap(), given.transcript);
+    assert_eq!(paid.all(), ["Ada"]);
+}

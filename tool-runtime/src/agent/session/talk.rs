@@ -106,7 +106,7 @@ impl Session {
 
     /// The same, and has the model give its answer as a `T`, as [`Agent::extract`](crate::Agent::extract) does. Where
     /// the process ends before it has, [`resume_iterate`](Self::resume_iterate) and [`Run::extract`] go on to the
-    /// value.
+    /// value; where it waits for somebody, [`decided_iterate`](Self::decided_iterate).
     ///
     /// # Errors
     /// As of [`run`](Self::run); and [`StopReason::Unfit`], where the model gave no such value.
@@ -163,13 +163,21 @@ impl Session {
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
     pub async fn decided(&self, paused: Paused) -> Result<Answer, Stopped> {
+        self.decided_iterate(paused).await?.finish().await
+    }
+
+    /// The same, step by step, or to a [value](Run::extract).
+    ///
+    /// # Errors
+    /// [`StopReason::Session`], where the conversation can't be read.
+    pub async fn decided_iterate(&self, paused: Paused) -> Result<Run<'_>, Stopped> {
         let keeper = match self.kept().await? {
             Some((kept, keeper)) if kept.waits_as(&paused) => keeper,
             // The store refuses to have what somebody else went on with written over.
             _ => self.keeper(0, 0),
         };
         let (state, keeper) = self.resumed(paused.into(), keeper);
-        Run::new(&self.agent, state).keeper(keeper).finish().await
+        Ok(Run::new(&self.agent, state).keeper(keeper))
     }
 
     /// The run as it goes on when this is said.

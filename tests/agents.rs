@@ -8,8 +8,14 @@ mod approval;
 mod calls;
 #[path = "support/conversation.rs"]
 mod conversation;
+#[path = "support/damage.rs"]
+mod damage;
+#[path = "agents/interrupted.rs"]
+mod interrupted;
 #[path = "agents/kept.rs"]
 mod kept;
+#[path = "agents/resumed.rs"]
+mod resumed;
 #[path = "agents/spent.rs"]
 mod spent;
 #[path = "agents/terms.rs"]

@@ -246,6 +246,8 @@ async fn a_conversation_that_asks_nothing_is_no_question() {
     let stopped = agent.run(answer.transcript.clone()).await.unwrap_err();
     assert!(matches!(stopped.why, StopReason::NothingAsked));
     assert_eq!(stopped.transcript, answer.transcript);
+    let stopped = agent.run(Vec::<Message>::new()).await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::NothingAsked), "{stopped}");
     // Silence is no answer: the model can be asked again.
     let stopped = agent.run(answer.then("And?")).await.unwrap_err();
     assert!(matches!(stopped.why, StopReason::Silent));

@@ -1,5 +1,7 @@
 //! Conversations that last: what every store keeps to, and what SQLite does beyond that.
 
+#[path = "session/failing.rs"]
+mod failing;
 #[path = "support/histories.rs"]
 #[expect(dead_code, reason = "shared with tests that use the rest")]
 mod histories;

@@ -38,7 +38,7 @@ async fn its_limits_are_its_own() {
     for (agent, told) in [
         (
             inner(endless()).limits(Limits::default().tokens(22)),
-            "(TOKENS_SPENT): the run took 22 tokens, all that it may.",
+            "(TOKENS_SPENT): the run took 22 tokens, of 22 that it may.",
         ),
         (
             inner(endless()).max_iterations(3),

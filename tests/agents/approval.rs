@@ -215,7 +215,9 @@ async fn the_state_of_one_tool_is_not_given_to_another_of_the_name() {
     let other = other.into_tool("cashier", "Sees to money.");
     registry.register_all_from("shop", Tools::new().with(other)).unwrap();
     let answer = agent().resume(waiting).await.unwrap();
-    assert_eq!(results(&answer.transcript[2])[0].text, "There is no money here.");
+    let told = &results(&answer.transcript[2])[0];
+    assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"));
+    assert!(!told.text.contains("There is no money here."));
     assert!(paid.all().is_empty());
 }
 

@@ -89,3 +89,44 @@ async fn a_process_that_ends_while_a_call_goes_on_loses_nothing() {
         assert_eq!(paid.all().len(), usize::from(may_repeat));
     }
 }
+
+/// Keeps anything.
+#[tool(permission = "ask")]
+async fn lay_down(what: serde_json::Value) -> &'static str {
+    drop(what);
+    "laid down"
+}
+
+/// What lies too deep to be read again isn't kept, and takes nothing with it.
+#[tokio::test]
+async fn what_waits_too_deep_to_be_read_takes_no_session_with_it() {
+    for (depth, waits) in [(50, true), (124, false)] {
+        let arguments = format!("{{\"what\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
+        let call = ChatReply::default().call("lay_down", arguments.as_str());
+        let inner = Agent::new(story([call]), tools![lay_down]).approver(AskLater);
+        let agent = above(inner.into_tool("keeper", "Keeps."), "keeper");
+        let session = agent.session(Memory::default(), "s");
+        let stopped = session.run("Go").await.unwrap_err();
+        let expected = if waits { "AWAITING_APPROVAL" } else { "SESSION" };
+        assert_eq!(stopped.why.code(), expected, "{depth}");
+        assert_complete(&stopped.transcript);
+        assert_eq!(session.run("And now?").await.unwrap().text, "Done.");
+        assert_complete(&session.messages().await.unwrap());
+    }
+}
+
+#[tokio::test]
+async fn a_session_gives_a_value_by_a_run_that_waited() {
+    let paid = Paid::default();
+    let value = || ChatReply::text(r#"{"value": 7}"#);
+    let model = story([ask("cashier"), ChatReply::text("Paid."), value()]);
+    let agent = Agent::new(model, Tools::new().with(cashier(&paid)));
+    let session = agent.session(Memory::default(), "s");
+    let mut waiting = paused(session.extract::<u8>("Pay Ada.").await.unwrap_err());
+    once(&mut waiting);
+    let run = session.decided_iterate(waiting).await.unwrap();
+    let given = run.extract::<u8>().await.unwrap();
+    assert_eq!((given.value, given.usage), (7, Usage::new(50, 5)));
+    assert_eq!(session.messages().await.unwrap(), given.transcript);
+    assert_eq!(paid.all(), ["Ada"]);
+}

@@ -1,7 +1,8 @@
 //! What an agent took counts as its caller's, however its call ends, once.
 
 use tool_runtime::agent::Stepped;
-use tool_runtime::{CancellationToken, ToolCall};
+use tool_runtime::dispatch::{Batch, Dispatch};
+use tool_runtime::{CancellationToken, Dispatcher, Registry, ToolCall, ToolExecution};
 
 use super::*;
 
@@ -119,4 +120,34 @@ async fn an_agent_that_a_tool_calls_counts_as_well() {
 
     let agent = Agent::new(model(), tools![hand_on].with(deep(2))).deadline(SECOND);
     assert_eq!(agent.run("Go").await.unwrap().usage, plus(taken(2), Usage::new(20, 2)));
+}
+
+/// Has calls run here, and hears of no deadline.
+struct Deaf(Dispatcher);
+
+#[async_trait]
+impl Dispatch for Deaf {
+    async fn dispatch(&self, mut batch: Batch) -> Vec<ToolExecution> {
+        (batch.deadline, batch.stop) = (None, None);
+        Dispatch::dispatch(&self.0, batch).await
+    }
+}
+
+/// Whoever runs the calls and comes to no end has taken what it took.
+#[tokio::test(start_paused = true)]
+async fn what_is_lost_elsewhere_took_what_it_took() {
+    let there = Registry::try_from(Tools::new().with(deep(2))).unwrap();
+    let agent = above(deep(2), "helper").dispatch(Deaf(Dispatcher::new(there)));
+    let late = agent.time_limit(SECOND).run("Go").await.unwrap_err();
+    assert!(matches!(late.why, StopReason::TimeLimit(_)));
+    assert_eq!(*late.usage, plus(taken(2), Usage::new(10, 1)));
+
+    // And what comes to an end counts once.
+    let helper = || {
+        let model = story([echo_call("a"), ChatReply::text("There.")]);
+        Agent::new(model, tools![echo]).into_tool("helper", "Looks for things.")
+    };
+    let there = Registry::try_from(Tools::new().with(helper())).unwrap();
+    let agent = above(helper(), "helper").dispatch(Deaf(Dispatcher::new(there)));
+    assert_eq!(agent.run("Go").await.unwrap().usage, Usage::new(40, 4));
 }

@@ -13,7 +13,7 @@ use tool_runtime::{
 };
 
 /// What tools did.
-type Log = Arc<Mutex<Vec<String>>>;
+pub(super) type Log = Arc<Mutex<Vec<String>>>;
 
 fn note(ctx: &ToolContext, what: &str) {
     ctx.get::<Log>().unwrap().lock().unwrap().push(what.to_owned());
@@ -59,7 +59,7 @@ impl tool_runtime::ChatModel for Story {
     }
 }
 
-fn agent(log: &Log) -> Agent {
+pub(super) fn agent(log: &Log) -> Agent {
     Agent::new(Story, tools![pay, look]).extension(Arc::clone(log))
 }
 
@@ -323,32 +323,6 @@ async fn what_is_changed_between_steps_is_kept_changed() {
     let answer = run.finish().await.unwrap();
     assert_eq!(answer.transcript[0], Message::user("Went"));
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
-}
-
-#[tokio::test]
-async fn a_broken_store_ends_the_run_and_loses_nothing() {
-    #[derive(Clone, Debug)]
-    struct Broken;
-    #[async_trait]
-    impl SessionStore for Broken {
-        async fn load(&self, _: &str) -> Result<Option<Stored>, SessionError> {
-            Ok(Some(Stored::new(vec![], "no state", 1)))
-        }
-        async fn save(&self, _: &str, _: Write<'_>) -> Result<u64, SessionError> {
-            panic!("no disk")
-        }
-        async fn list(&self) -> Result<Vec<Listed>, SessionError> {
-            Ok(vec![])
-        }
-        async fn delete(&self, _: &str) -> Result<(), SessionError> {
-            Ok(())
-        }
-    }
-    let stopped = agent(&Log::default()).session(Broken, "s").run("Go").await.unwrap_err();
-    assert!(
-        matches!(stopped.why, StopReason::Session(SessionError::Unreadable { .. })),
-        "{stopped}"
-    );
 }
 
 /// What a model was shown of a conversation of several runs.

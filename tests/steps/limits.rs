@@ -192,3 +192,68 @@ async fn a_budget_holds_while_a_model_is_asked_again() {
         assert_complete(&stopped.transcript);
     }
 }
+
+/// A last word is another question. What was decided on is an answer as well.
+#[tokio::test]
+async fn a_budget_that_is_spent_has_no_last_word() {
+    let decided = |usage: Option<Usage>| {
+        let reply =
+            ChatReply::text(r#"{"thought": "", "type": "final_answer", "answer": "Short."}"#);
+        usage.map_or(reply.clone(), |usage| reply.usage(usage))
+    };
+    let counted = Some(Usage::new(600, 400));
+    for (limits, usage, text) in [
+        (Limits::default(), counted, "At length."),
+        (Limits::default().tokens(1_001), counted, "At length."),
+        (Limits::default().tokens(1_000), counted, "Short."),
+        (Limits::default().tokens(10), None, "Short."),
+    ] {
+        for streamed in [false, true] {
+            let last = script([ChatReply::text("At length.")]);
+            let model = script([decided(usage)]);
+            let agent = Agent::new(model, Tools::new()).driver(ReAct::new().answer_by(last));
+            let agent = agent.limits(limits.clone());
+            let answer = match streamed {
+                false => agent.run("Go").await.unwrap(),
+                true => {
+                    let (mut stream, mut said) = (agent.stream("Go"), String::new());
+                    while let Some(piece) = stream.next().await {
+                        if let Piece::Text(text) = piece {
+                            said.push_str(&text);
+                        }
+                    }
+                    let answer = stream.finish().await.unwrap();
+                    assert_eq!(said, answer.text);
+                    answer
+                }
+            };
+            assert_eq!(answer.text, text, "{limits:?}");
+            assert_complete(&answer.transcript);
+        }
+    }
+}
+
+/// What is no number allows nothing, and can be kept.
+#[tokio::test]
+async fn money_that_is_no_number_is_none() {
+    let (nan, endless) = (f64::NAN, f64::INFINITY);
+    let prices = |price| Prices { input: price, cached: price, output: price };
+    for (most, price, ends) in [
+        (nan, 1.0, true),
+        (1.0, nan, true),
+        (1.0, endless, true),
+        (-endless, 1.0, true),
+        (endless, 1.0, false),
+        (0.0, 1.0, true),
+    ] {
+        let replies = [echo_call("a").usage(Usage::new(1, 1)), ChatReply::text("Done.")];
+        let agent = Agent::new(script(replies), tools![echo]);
+        let agent = agent.limits(Limits::default().cost(most, prices(price)));
+        let mut run = agent.iterate("Go");
+        run.next().await;
+        let state = serde_json::to_string(&run.state()).unwrap();
+        assert_eq!(serde_json::from_str::<RunState>(&state).unwrap(), run.state());
+        let code = run.finish().await.map_err(|stopped| stopped.why.code());
+        assert_eq!(code.err(), ends.then_some("MONEY_SPENT"), "{most} {price}");
+    }
+}

@@ -69,6 +69,8 @@ impl Question<'_, '_> {
         let mut told = told;
         if let Some(last) = foreign(|| driver.last_word(&reply, request))?
             && !reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_)))
+            // What it has decided on is an answer as well.
+            && budget.allows_more(&sent.messages, &reply)
         {
             let answer = last_word(agent, last, &mut told, &mut pieces).await?;
             budget.count(answer.usage);

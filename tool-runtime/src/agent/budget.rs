@@ -35,12 +35,30 @@ impl Budget {
         asked: &[Message],
         said: &ChatReply,
     ) -> Result<(), StopReason> {
-        if said.usage.is_none() && self.limits.has_budget() {
-            self.guessed += guessed(asked, &said.parts);
+        self.guessed += self.uncounted(asked, said);
+        let usage = self.usage();
+        if self.limits.is_spent(&usage) { Err(spent(&self.limits, usage)) } else { Ok(()) }
+    }
+
+    /// Whether something is left for another question behind this reply.
+    pub(super) fn allows_more(&self, asked: &[Message], said: &ChatReply) -> bool {
+        let mut usage = self.usage();
+        usage += self.uncounted(asked, said);
+        !self.limits.is_spent(&usage)
+    }
+
+    /// What a reply took, where nobody says.
+    fn uncounted(&self, asked: &[Message], said: &ChatReply) -> Usage {
+        match said.usage {
+            None if self.limits.has_budget() => guessed(asked, &said.parts),
+            _ => Usage::default(),
         }
+    }
+
+    fn usage(&self) -> Usage {
         let mut usage = self.before;
         usage += self.spent();
-        if self.limits.is_spent(&usage) { Err(spent(&self.limits, usage)) } else { Ok(()) }
+        usage
     }
 
     /// What its provider counted.

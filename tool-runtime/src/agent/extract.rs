@@ -81,10 +81,46 @@ impl Agent {
 }
 
 impl Run<'_> {
-    /// Goes on until the model answers, and has it give the answer as a value. All of that is one run.
-    pub(super) async fn extract<T: DeserializeOwned + JsonSchema>(
+    /// Goes on until the model answers, and has it give the answer as a value, as
+    /// [`Agent::extract`](crate::Agent::extract) does: also a run that is [gone on
+    /// with](crate::Agent::resume_iterate). All of that is one run.
+    ///
+    /// # Errors
+    /// As of [`Agent::extract`](crate::Agent::extract).
+    ///
+    /// # Panics
+    /// As [`Agent::run`](crate::Agent::run).
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::{Approval, AskLater};
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, StopReason, tool, tools};
+    ///
+    /// /// Counts the money.
+    /// #[tool(permission = "ask")]
+    /// async fn count() -> u32 {
+    ///     7
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # let model = ScriptedModel::new([
+    /// #     ChatReply::default().call("count", "{}"),
+    /// #     ChatReply::text("There are 7."),
+    /// #     ChatReply::text(r#"{"value": 7}"#),
+    /// # ]);
+    /// let agent = Agent::new(model, tools![count]).approver(AskLater);
+    /// let stopped = agent.extract::<u32>("How much is there?").await.unwrap_err();
+    /// let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!() };
+    /// paused.decide_each("Grace", |_| Approval::Once);
+    /// assert_eq!(agent.resume_iterate(*paused).extract::<u32>().await?.value, 7);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn extract<T: DeserializeOwned + JsonSchema>(
         mut self,
     ) -> Result<Extracted<T>, Stopped> {
+        if let Some(why) = self.why_ended() {
+            return Err(stopped_at(why, self.state));
+        }
         let given = self.value().await;
         self.tell_end(given.as_ref().err());
         let (value, fixes) = match given {

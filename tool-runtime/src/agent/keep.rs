@@ -37,8 +37,10 @@ impl Keeper {
     pub(super) async fn keep(&mut self, state: &RunState) -> Result<(), SessionError> {
         let messages = state.turn.transcript();
         let from = self.kept.min(messages.len());
-        let json = serde_json::to_string(&state.without_transcript()).map_err(|error| {
-            SessionError::Unfit { session: self.session.clone(), why: error.to_string() }
+        let state = state.without_transcript();
+        let json = written(&state).map_err(|error| SessionError::Unfit {
+            session: self.session.clone(),
+            why: error.to_string(),
         })?;
         let write = Write::on(self.revision)
             .messages(from, messages.get(from..).unwrap_or_default())
@@ -48,6 +50,15 @@ impl Keeper {
         self.kept = messages.len();
         Ok(())
     }
+}
+
+/// The state as it is kept. What waits may lie too deep to be read again: kept so, it would take the session with it.
+fn written(state: &RunState) -> serde_json::Result<String> {
+    let json = serde_json::to_string(state)?;
+    if state.waits() {
+        serde_json::from_str::<RunState>(&json)?;
+    }
+    Ok(json)
 }
 
 /// What a store keeps of this session.

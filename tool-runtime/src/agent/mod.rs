@@ -400,9 +400,9 @@ impl Agent {
     /// goes on where it was. The calls beside them are not run again. Whoever resumes one and the same state twice runs what was left
     /// twice, each under its [`idempotency_key`](crate::ToolContext::idempotency_key).
     ///
-    /// This agent's [limits](Self::limits) hold, whatever held before, and what the run took so far counts. Its
-    /// [time](Self::time_limit) begins anew. A state that was damaged where it was kept is mended as a conversation is
-    /// that is gone on with.
+    /// This agent's [limits](Self::limits) hold, and those of the agents that are its tools, whatever held before; what
+    /// the run took so far counts. Its [time](Self::time_limit) begins anew. A state that was damaged where it was kept
+    /// is mended as a conversation is that is gone on with.
     ///
     /// # Errors
     /// As of [`run`](Self::run).

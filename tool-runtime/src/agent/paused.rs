@@ -109,9 +109,6 @@ pub struct PendingCall {
     /// What its tool goes on from, where it has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     state: Option<State>,
-    /// Who let it begin, where somebody was asked: nobody is asked of it again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    let_by: Option<String>,
 }
 
 /// What a tool goes on from.
@@ -133,8 +130,7 @@ impl PendingCall {
             let run = Paused::deserialize(state).map(|paused| State::Run(Box::new(paused)));
             run.unwrap_or_else(|_| State::Other(state.clone()))
         });
-        let let_by = state.as_ref().and_then(|_| execution.decided_by.clone());
-        Self { call: execution.call.clone(), tool, arguments, state, let_by }
+        Self { call: execution.call.clone(), tool, arguments, state }
     }
 
     /// The run that waits within it, where its tool is an agent: on the calls of that one is to be decided.
@@ -150,12 +146,6 @@ impl PendingCall {
         // What can't be written its tool can't read, and says so.
         let state = serde_json::to_value(self.state.as_ref()?).unwrap_or_default();
         Some(Suspended::new(self.call.id.clone(), self.tool.clone(), state))
-    }
-
-    /// What was decided on it before it began.
-    pub(super) fn decision(&self) -> Option<Decision> {
-        let by = self.let_by.clone()?;
-        Some(self.decided(Approval::Once, by))
     }
 
     fn decided(&self, approval: Approval, by: impl Into<String>) -> Decision {

@@ -56,6 +56,11 @@ impl RunState {
         self.run == paused.run && self.turn == paused.turn
     }
 
+    /// Whether there are calls in it that wait, or waited.
+    pub(super) fn waits(&self) -> bool {
+        !self.suspended.is_empty() || !self.decisions.is_empty()
+    }
+
     /// As a run under these limits goes on with it. Whoever kept it may have lost or changed anything: what a
     /// provider would refuse is mended.
     pub(super) fn resumed(self, limits: &Limits) -> Self {

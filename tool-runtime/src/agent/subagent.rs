@@ -104,9 +104,12 @@ impl Tool for SubAgent {
 
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let state = match ctx.resumed() {
-            Some(kept) => Paused::deserialize(kept).map(RunState::from).map_err(|error| {
-                ToolError::failed("It can't go on from where it was.").with_source(error)
-            })?,
+            Some(kept) => {
+                let kept = Paused::deserialize(kept).map_err(|error| {
+                    ToolError::failed("It can't go on from where it was.").with_source(error)
+                })?;
+                RunState::from(kept).resumed(&self.agent.limits)
+            }
             None => RunState::new(self.agent.turn(task(&args, &self.definition)?.into())),
         };
         let mut run = Run::new(&self.agent, state);

@@ -35,7 +35,7 @@ pub(super) struct Running {
     pub(super) scope: Scope,
     pub(super) halt: Halt,
     pub(super) decisions: Vec<Decision>,
-    resumed: Vec<Suspended>,
+    pub(super) resumed: Vec<Suspended>,
     /// The tools whose calls lie around these.
     outer: Vec<String>,
     /// Made for the first tool that asks.
@@ -139,7 +139,8 @@ impl Running {
     pub(super) fn plain(&self, call: &ToolCall) -> Option<&Entry> {
         let Self { terms, scope, .. } = self;
         let is_open = scope.stop.is_none() && scope.deadline.is_none() && scope.origin.depth == 0;
-        if !is_open || !terms.are_plain() || self.halt.check().is_err() {
+        if !is_open || !self.resumed.is_empty() || !terms.are_plain() || self.halt.check().is_err()
+        {
             return None;
         }
         let entry = self.tools.entry(&call.name)?;
@@ -191,11 +192,8 @@ impl Host for Running {
         &self.scope
     }
 
-    /// A tool that has come by the name meanwhile knows nothing of the state.
     fn resumed(&self, call: &ToolCall) -> Option<&Value> {
-        let resumed = self.resumed.iter().find(|it| it.call == call.id)?;
-        let is_it = self.tools.entry(&call.name)?.full_name() == resumed.tool;
-        is_it.then_some(&resumed.state)
+        self.goes_on_from(call)
     }
 
     fn extensions(&self) -> &Extensions {

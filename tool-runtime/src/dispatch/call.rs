@@ -89,9 +89,10 @@ async fn governed(running: &Arc<Running>, mut call: ToolCall, record: &mut Recor
     }
     let ctx = ToolContext::within(Arc::clone(running) as _, call);
     let outcome = match answered {
-        Some(outcome) => outcome,
+        Some(outcome) if record.blocked_by.is_none() => outcome,
+        Some(outcome) => outcome.map_err(|error| running.left_off(ctx.call(), error)),
         None => {
-            let outcome = stoppable(running, through(running, &ctx, record)).await;
+            let outcome = stoppable(running, reaching(running, &ctx, record)).await;
             // What was dropped in mid-work may have something going still.
             end_attempt(&ctx, record).await;
             outcome
@@ -142,11 +143,21 @@ fn finish(running: &Running, began: Instant, ran: Ran, record: Record) -> ToolEx
 }
 
 /// What comes of a call that nobody answered before.
+async fn reaching(running: &Running, ctx: &ToolContext, record: &mut Record) -> Outcome {
+    let outcome = through(running, ctx, record).await;
+    match ctx.attempts() {
+        0 => outcome.map_err(|error| running.left_off(ctx.call(), error)),
+        _ => outcome,
+    }
+}
+
+/// The call on its way to its tool, stage after stage.
 async fn through(running: &Running, ctx: &ToolContext, record: &mut Record) -> Outcome {
     let Running { tools, .. } = running;
     running.halt.check().map_err(|held| record.block(held))?;
     let name = ctx.tool_name();
     let entry = tools.entry(name).ok_or_else(|| unknown(running.callable(), name))?;
+    running.check_began(ctx.call(), entry)?;
     running.check_depth().map_err(|held| record.block(held))?;
     let looked_at = permitted(running, entry, ctx, record).await?;
     let arguments = looked_at.as_ref().unwrap_or_else(|| &ctx.call().arguments);

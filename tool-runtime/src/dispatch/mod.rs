@@ -18,6 +18,7 @@ mod permit;
 mod plan;
 mod policy;
 mod rate;
+mod resumed;
 mod terms;
 #[cfg(feature = "tracing")]
 mod traced;

@@ -65,6 +65,8 @@ async fn asked(
     }
     match permission {
         Permission::Allow => {}
+        // Where it goes on, somebody let it begin.
+        Permission::Ask if running.goes_on_from(ctx.call()).is_some() => {}
         Permission::Ask => {
             let asked = || {
                 running.scope.tell(|| ToolEvent::Asked {

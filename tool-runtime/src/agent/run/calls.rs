@@ -2,7 +2,7 @@
 
 use super::Run;
 use crate::agent::choice::found;
-use crate::agent::effects::heed;
+use crate::agent::effects::{heed, spent};
 use crate::agent::paused::{Paused, PendingCall};
 use crate::agent::{Step, StopReason};
 use crate::dispatch::Batch;
@@ -23,7 +23,11 @@ impl Run<'_> {
         };
         let batch = self.batch(calls.clone());
         self.state.turn.begin();
-        self.keep().await?;
+        if let Err(why) = self.keep().await {
+            // They didn't.
+            self.state.turn.end();
+            return Err(why);
+        }
         let executions = match &self.agent.elsewhere {
             None => self.dispatcher.dispatch_on(&tools, batch).await,
             Some(elsewhere) => {
@@ -42,8 +46,8 @@ impl Run<'_> {
                 done
             }
         };
-        // What they took stands in what became of them.
-        self.spent.take();
+        // What they took stands in what became of them, but where that was lost.
+        self.state.turn.spend(self.spent.take().since(spent(&executions)));
         self.state.decisions.clear();
         self.state.suspended.clear();
         let turn = &mut self.state.turn;
@@ -80,8 +84,7 @@ impl Run<'_> {
         batch.deadline = self.until().left();
         batch.spent = Some(self.spent.clone());
         // Kept until the calls have ended, for whoever has to make them again.
-        let before = state.suspended.iter().filter_map(PendingCall::decision);
-        batch.decisions = state.decisions.iter().cloned().chain(before).collect();
+        batch.decisions.clone_from(&state.decisions);
         batch.resumed = state.suspended.iter().filter_map(PendingCall::suspended).collect();
         batch
     }

@@ -235,7 +235,7 @@ impl<'a> Run<'a> {
     /// As [`Agent::run`](crate::Agent::run).
     pub async fn finish(mut self) -> Result<Answer, Stopped> {
         while self.next().await.is_some() {}
-        if let Some(Err(why)) = self.ended {
+        if let Some(why) = self.why_ended() {
             return Err(stopped_at(why, self.state));
         }
         let turn = self.state.turn;
@@ -243,6 +243,11 @@ impl<'a> Run<'a> {
         let (transcript, offered) = turn.into_parts();
         let text = transcript.last().map(Message::text).unwrap_or_default();
         Ok(Answer { text, transcript, offered, usage })
+    }
+
+    /// What stopped it, where it was.
+    pub(super) fn why_ended(&mut self) -> Option<StopReason> {
+        self.ended.take()?.err()
     }
 
     fn end(&mut self, ended: Result<(), StopReason>) {
@@ -260,7 +265,7 @@ impl<'a> Run<'a> {
 
     fn start(&mut self) -> Result<(), StopReason> {
         let turn = &self.state.turn;
-        let is_over = turn.next() == Step::Done(Outcome::Answered) || turn.transcript().is_empty();
+        let is_over = turn.transcript().is_empty() || turn.next() == Step::Done(Outcome::Answered);
         if is_over && turn.iterations() == 0 && !self.is_steered() {
             return Err(StopReason::NothingAsked);
         }

@@ -105,7 +105,8 @@ impl Session {
     }
 
     /// The same, and has the model give its answer as a `T`, as [`Agent::extract`](crate::Agent::extract) does. Where
-    /// the process ends before it has, [`resume`](Self::resume) goes on to an answer in words.
+    /// the process ends before it has, [`resume_iterate`](Self::resume_iterate) and [`Run::extract`] go on to the
+    /// value; where it waits for somebody, [`decided_iterate`](Self::decided_iterate).
     ///
     /// # Errors
     /// As of [`run`](Self::run); and [`StopReason::Unfit`], where the model gave no such value.
@@ -175,7 +176,7 @@ impl Session {
         Ok(RunStream::of(self.decided_iterate(paused).await?))
     }
 
-    /// The same, step by step.
+    /// The same, step by step, or to a [value](Run::extract).
     ///
     /// # Errors
     /// [`StopReason::Session`], where the conversation can't be read.

@@ -1,0 +1,152 @@
+//! Whatever interrupts runs within runs, and whoever goes on with them how: no call is made twice, and none that
+//! nobody allowed.
+
+use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
+use tool_runtime::agent::Steering;
+use tool_runtime::agent::session::Memory;
+
+use super::*;
+
+/// What was done, and under which keys.
+type Done = Arc<Mutex<Vec<(String, String)>>>;
+
+async fn done(what: &str, ctx: &ToolContext) {
+    tokio::task::yield_now().await;
+    ctx.get::<Done>().unwrap().lock().unwrap().push((what.into(), ctx.idempotency_key()));
+    tokio::task::yield_now().await;
+}
+
+/// Does it at once.
+#[tool]
+async fn act(what: String, ctx: &ToolContext) -> &'static str {
+    done(&what, ctx).await;
+    "done"
+}
+
+/// Does it, if somebody allows it.
+#[tool(permission = "ask")]
+async fn dare(what: String, ctx: &ToolContext) -> &'static str {
+    done(&what, ctx).await;
+    "done"
+}
+
+/// Says what it is told to, each thing once and under a name of its own.
+#[derive(Clone)]
+struct Says(Arc<Mutex<(std::vec::IntoIter<Vec<u8>>, u32)>>);
+
+#[async_trait]
+impl ChatModel for Says {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        assert_complete(request.messages);
+        tokio::task::yield_now().await;
+        let (replies, count) = &mut *self.0.lock().unwrap();
+        let reply = ChatReply::text("So.").usage(Usage::new(10, 1));
+        let calls = replies.next().unwrap_or_default().into_iter();
+        Ok(calls.fold(reply, |reply, call| {
+            *count += 1;
+            match call {
+                0 => reply.call("act", json!({ "what": format!("act {count}") })),
+                1 => reply.call("dare", json!({ "what": format!("dare {count}") })),
+                _ => reply.call("helper", json!({ "task": "Go on." })),
+            }
+        }))
+    }
+}
+
+/// What comes of it, unless it is dropped before it was looked at so often.
+async fn within<T>(polls: u8, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    for _ in 0..polls {
+        let now = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
+        if let Poll::Ready(done) = now {
+            return Some(done);
+        }
+        tokio::task::yield_now().await;
+    }
+    None
+}
+
+fn any_replies() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    vec(vec(0..3_u8, 0..3), 0..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn nothing_is_done_twice_or_unasked(
+        replies in any_replies(),
+        steps in vec((0..4_u8, any::<u8>(), 0..60_u8), 1..10),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let done = Done::default();
+            let says = Says(Arc::new(Mutex::new((replies.into_iter(), 0))));
+            let steering = Steering::new();
+            let inner = Agent::new(says.clone(), tools![act, dare]).extension(Arc::clone(&done)).approver(AskLater);
+            let middle = inner.clone().into_tool("helper", "Helps.");
+            let middle = Agent::new(says.clone(), tools![act, dare].with(middle)).extension(Arc::clone(&done)).approver(AskLater);
+            let agent = Agent::new(says, tools![act, dare].with(middle.into_tool("helper", "Helps.")))
+                .extension(Arc::clone(&done)).approver(AskLater).steering(&steering);
+            let session = agent.session(Memory::default(), "s");
+            let (mut waiting, mut allowed) = (None::<Paused>, BTreeSet::new());
+            for (what, how, polls) in steps {
+                let polls = if polls < 30 { polls * 3 } else { u8::MAX };
+                if how % 5 == 0 {
+                    steering.say("Well?");
+                }
+                let ended = match (what, waiting.take()) {
+                    (0, _) => within(polls, session.run("Go")).await,
+                    (1, _) => within(polls, session.resume()).await.and_then(|ended| match ended {
+                        Ok(answer) => answer.map(Ok),
+                        Err(stopped) => Some(Err(stopped)),
+                    }),
+                    (_, Some(mut paused)) => {
+                        let mut bits = how;
+                        paused.decide_each("Grace", |pending| {
+                            bits = bits.rotate_left(3);
+                            match bits % 3 {
+                                0 => Approval::Defer,
+                                1 => Approval::Deny("no".into()),
+                                _ => {
+                                    allowed.insert(pending.arguments["what"].as_str().unwrap().to_owned());
+                                    Approval::Once
+                                }
+                            }
+                        });
+                        within(polls, session.decided(paused)).await
+                    }
+                    (_, None) => within(polls, session.run("More")).await,
+                };
+                match ended {
+                    None => {}
+                    Some(Ok(answer)) => {
+                        assert_complete(&answer.transcript);
+                        assert_eq!(session.messages().await.unwrap(), answer.transcript);
+                    }
+                    Some(Err(stopped)) => {
+                        assert_complete(&stopped.transcript);
+                        match stopped.why {
+                            StopReason::AwaitingApproval(paused) => waiting = Some(*paused),
+                            StopReason::MaxIterations(_) | StopReason::Repeated(_) => {}
+                            StopReason::NothingAsked | StopReason::Session(_) => {}
+                            other => panic!("{other}"),
+                        }
+                    }
+                }
+            }
+            let all = done.lock().unwrap();
+            let keys: BTreeSet<_> = all.iter().map(|(_, key)| key).collect();
+            assert_eq!(keys.len(), all.len(), "{all:?}");
+            for (what, _) in all.iter() {
+                assert!(what.starts_with("act") || allowed.contains(what), "{what}");
+            }
+        });
+    }
+}

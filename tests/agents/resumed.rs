@@ -1,0 +1,212 @@
+//! A run that waits within is gone on with by who has other limits, other tools, or a state that was damaged.
+
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, any, proptest};
+use tool_runtime::agent::Limits;
+use tool_runtime::dispatch::{Before, Interceptor, OnFailure, Permissions};
+use tool_runtime::{Permission, Registry, ToolCall};
+
+use super::*;
+use crate::damage::damaged;
+
+/// Pays Ada within these limits.
+fn limited(paid: &Paid, limits: Limits) -> Agent {
+    let model = story([pay_call("Ada"), ChatReply::text("Ada has her money.")]);
+    let agent = Agent::new(model, tools![pay]).extension(paid.clone()).approver(AskLater);
+    above(agent.limits(limits).into_tool("cashier", "Sees to money."), "cashier")
+}
+
+#[tokio::test]
+async fn who_goes_on_with_a_run_says_how_far_the_runs_within_go() {
+    let all = Limits::default;
+    for (before, after, text) in [
+        (all().iterations(5), all().iterations(1), "(MAX_ITERATIONS)"),
+        (all().iterations(2), all(), "Ada has her money."),
+        // What it took before counts.
+        (all().tokens(9_000), all().tokens(11), "(TOKENS_SPENT)"),
+        (all().tokens(12), all().tokens(90), "Ada has her money."),
+    ] {
+        let paid = Paid::default();
+        let mut waiting = paused(limited(&paid, before).run("Pay Ada.").await.unwrap_err());
+        once(&mut waiting);
+        let answer = limited(&paid, after.clone()).resume(waiting).await.unwrap();
+        let told = &results(&answer.transcript[2])[0].text;
+        assert!(told.contains(text), "{after:?}: {told}");
+        assert_eq!(paid.all(), ["Ada"]);
+    }
+}
+
+/// Lets nothing through.
+struct Closed;
+
+#[async_trait]
+impl Interceptor for Closed {
+    async fn before(&self, _: &mut ToolCall) -> Before {
+        Before::Block("closed".into())
+    }
+}
+
+/// The model isn't told of what has begun that it never ran, whatever keeps it from going on.
+#[tokio::test]
+async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
+    let paid = Paid::default();
+    let model = || story([ask("cashier"), ChatReply::text("Done.")]);
+    let agent = |tools: Tools| Agent::new(model(), tools);
+    let with = |tool: SubAgent| Tools::new().with(tool);
+    let denied = Permissions::default().tool("cashier", Permission::Deny);
+    let of_bank = Registry::new();
+    of_bank.register_all_from("bank", with(cashier(&paid))).unwrap();
+    let strict = cashier(&paid).defined(|mut definition| {
+        definition.parameters = json!({
+            "type": "object",
+            "properties": { "sum": { "type": "integer" } },
+            "required": ["sum"],
+        })
+        .into();
+        definition.permission = Permission::Ask;
+        definition
+    });
+    let needy = cashier(&paid).defined(|mut definition| {
+        definition.requires = vec!["money".into()];
+        definition
+    });
+    for (agent, why) in [
+        (agent(Tools::new()), "no tool named"),
+        (Agent::new(model(), of_bank), "another tool"),
+        (agent(with(cashier(&paid))).permissions(denied), "not allowed"),
+        (agent(with(cashier(&paid))).interceptor(Closed), "closed"),
+        (agent(with(needy)), "money"),
+        (agent(with(strict)).approver(AskLater), "sum"),
+    ] {
+        let mut waiting = paused(above(cashier(&paid), "cashier").run("Go").await.unwrap_err());
+        once(&mut waiting);
+        let (agent, told) = watched(agent);
+        let answer = agent.resume(waiting).await.unwrap();
+        assert_complete(&answer.transcript);
+        let result = &results(&answer.transcript[2])[0];
+        assert_eq!(result.error.as_deref(), Some("TOOL_INDETERMINATE"), "{why}: {result:?}");
+        assert!(result.text.contains("may have had effects"), "{result:?}");
+        assert!(result.text.contains(why), "{why}: {result:?}");
+        let told: Vec<_> =
+            told.lock().unwrap().iter().filter_map(Event::finished).cloned().collect();
+        assert_eq!(&told[0].result, result);
+    }
+    assert!(paid.all().is_empty());
+
+    // Nor where a call beside it ends the batch.
+    let both = || ChatReply::default().call("later", "{}").call("cashier", json!({ "task": "Go" }));
+    let tools = || tools![later].with(cashier(&paid));
+    let agent =
+        || Agent::new(story([both()]), tools()).approver(AskLater).on_failure(OnFailure::Throw);
+    let mut waiting = paused(agent().run("Go").await.unwrap_err());
+    once(&mut waiting);
+    let stopped = agent().resume(waiting).await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::Halted(_)), "{stopped}");
+    let told = &results(&stopped.transcript[2])[1];
+    assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"), "{told:?}");
+    assert!(paid.all().is_empty());
+}
+
+/// Fails, once somebody lets it.
+#[tool(permission = "ask", sequential)]
+async fn later() -> Result<(), &'static str> {
+    Err("broken")
+}
+
+#[tokio::test]
+async fn what_has_begun_goes_on_though_somebody_would_be_asked_by_now() {
+    let paid = Paid::default();
+    let mut waiting = paused(above(cashier(&paid), "cashier").run("Go").await.unwrap_err());
+    once(&mut waiting);
+    let asks = Permissions::default().tool("cashier", Permission::Ask);
+    let agent = above(cashier(&paid), "cashier").permissions(asks).approver(AskLater);
+    assert_eq!(agent.resume(waiting).await.unwrap().text, "Done.");
+    assert_eq!(paid.all(), ["Ada"]);
+}
+
+/// Holds every request to what providers take.
+struct Strict(Story);
+
+#[async_trait]
+impl ChatModel for Strict {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        assert_complete(request.messages);
+        self.0.reply(request).await
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
+
+    /// However deep it lies, what was damaged is mended or refused.
+    #[test]
+    fn damaged_runs_within_runs(picks in vec((any::<u16>(), any::<u8>()), 1..4), decides in any::<bool>()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let paid = Paid::default();
+            let strict = |replies: [ChatReply; 3]| Strict(story(replies));
+            let agent = || {
+                let model = strict([echo_call("hi"), pay_call("Ada"), ChatReply::text("Paid.")]);
+                let cashier = Agent::new(model, tools![pay, echo]).extension(paid.clone()).approver(AskLater);
+                let model = strict([echo_call("hi"), ask("cashier"), ChatReply::text("Done.")]);
+                Agent::new(model, tools![echo].with(cashier.into_tool("cashier", "Sees to money.")))
+            };
+            let mut waiting = paused(agent().run("Go").await.unwrap_err());
+            if decides {
+                once(&mut waiting);
+            }
+            let value = damaged(json!(waiting), &picks);
+            let Ok(waiting) = serde_json::from_value::<Paused>(value) else { return };
+            match agent().resume(waiting).await {
+                Ok(answer) => {
+                    assert_complete(&answer.transcript);
+                    let told = answer.transcript.iter().map(|it| format!("{it:?}")).collect::<String>();
+                    assert!(!told.contains("MODEL_PANICKED"), "{told}");
+                }
+                Err(stopped) => {
+                    assert!(!matches!(stopped.why, StopReason::ModelPanicked(_) | StopReason::OutOfTurn(_)), "{stopped}");
+                    assert_complete(&stopped.transcript);
+                }
+            }
+            assert!(paid.all().len() <= usize::from(decides));
+        });
+    }
+}
+
+#[tokio::test]
+async fn a_value_is_given_by_a_run_that_waited() {
+    for replies in [0, 1] {
+        let paid = Paid::default();
+        let model = || {
+            let value = ChatReply::text(r#"{"value": 7}"#);
+            story([ask("cashier"), ChatReply::text("Paid."), value])
+        };
+        let agent = || {
+            let tools = Tools::new().with(cashier(&paid));
+            Agent::new(model(), tools).max_iterations(2 + replies)
+        };
+        let mut waiting = paused(agent().extract::<u8>("Pay Ada.").await.unwrap_err());
+        once(&mut waiting);
+        let (agent, told) = watched(agent());
+        let given = agent.resume_iterate(waiting).extract::<u8>().await.unwrap();
+        assert_eq!((given.value, given.usage), (7, Usage::new(50, 5)));
+        assert_complete(&given.transcript);
+        let told = told.lock().unwrap();
+        let ends = |event: &&Event| {
+            event.origin.depth == 0
+                && matches!(event.kind, EventKind::Run(RunEvent::Finished { .. }))
+        };
+        assert_eq!(told.iter().filter(ends).count(), 1);
+    }
+}
+
+/// A run that has ended without an answer gives no value.
+#[tokio::test]
+async fn a_value_is_not_asked_of_a_run_that_was_stopped() {
+    let agent = above(cashier(&Paid::default()), "cashier").max_iterations(1);
+    let mut run = agent.iterate("Go");
+    while run.next().await.is_some() {}
+    let stopped = run.extract::<u8>().await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::MaxIterations(1)), "{stopped}");
+    assert_complete(&stopped.transcript);
+}

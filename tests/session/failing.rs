@@ -1,0 +1,78 @@
+//! Stores that fail: the run ends, and nothing is lost or told that isn't so.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
+use tool_runtime::{Message, StopReason, async_trait};
+
+use super::runs::{Log, agent};
+
+#[tokio::test]
+async fn a_broken_store_ends_the_run_and_loses_nothing() {
+    #[derive(Clone, Debug)]
+    struct Broken;
+    #[async_trait]
+    impl SessionStore for Broken {
+        async fn load(&self, _: &str) -> Result<Option<Stored>, SessionError> {
+            Ok(Some(Stored::new(vec![], "no state", 1)))
+        }
+        async fn save(&self, _: &str, _: Write<'_>) -> Result<u64, SessionError> {
+            panic!("no disk")
+        }
+        async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+            Ok(vec![])
+        }
+        async fn delete(&self, _: &str) -> Result<(), SessionError> {
+            Ok(())
+        }
+    }
+    let stopped = agent(&Log::default()).session(Broken, "s").run("Go").await.unwrap_err();
+    assert!(
+        matches!(stopped.why, StopReason::Session(SessionError::Unreadable { .. })),
+        "{stopped}"
+    );
+}
+
+/// Takes so many saves, and no more.
+#[derive(Clone, Debug)]
+struct Full(Memory, Arc<AtomicUsize>);
+
+#[async_trait]
+impl SessionStore for Full {
+    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+        self.0.load(session).await
+    }
+    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+        let left =
+            self.1.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        left.map_err(|_| SessionError::unavailable("the disk is full"))?;
+        self.0.save(session, write).await
+    }
+    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        self.0.list().await
+    }
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.0.delete(session).await
+    }
+}
+
+/// Where it can't be kept that calls begin, they don't, and nobody is told that they may have.
+#[tokio::test]
+async fn a_store_that_is_full_is_not_taken_for_a_call_that_ran() {
+    for saves in 0..7 {
+        let log = Log::default();
+        let store = Full(Memory::default(), Arc::new(saves.into()));
+        let stopped = agent(&log).session(store, "s").run("Go").await.unwrap_err();
+        assert!(matches!(stopped.why, StopReason::Session(_)), "{stopped}");
+        let told = stopped.transcript.iter().flat_map(|message| match message {
+            Message::Tool { results } => results.as_slice(),
+            _ => &[],
+        });
+        let codes: Vec<_> = told.filter_map(|result| result.error.as_deref()).collect();
+        assert!(!codes.contains(&"TOOL_INDETERMINATE"), "{saves}: {codes:?}");
+        let ran = log.lock().unwrap().len();
+        let calls = stopped.transcript.iter().flat_map(Message::calls).count();
+        assert_eq!(ran + codes.len(), calls, "{saves}");
+    }
+}

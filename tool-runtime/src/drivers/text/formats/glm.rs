@@ -4,10 +4,18 @@
 //!
 //! Source: vllm `glm4_moe_tool_parser.py`, `glm47_moe_tool_parser.py`, ollama `model/parsers/glm46_test.go`.
 
-use super::super::grammar::{Cursor, Typed};
+use super::super::grammar::{Cursor, Nesting, Typed, cut_off};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 
 const END: &str = "</tool_call>";
+const TAGS: Nesting = Nesting {
+    around: &[],
+    around_ends: &[],
+    call: &["<tool_call>"],
+    call_ends: &[END],
+    argument: &["<arg_value>"],
+    argument_ends: &["</arg_value>"],
+};
 
 #[derive(Debug)]
 pub(super) struct Glm;
@@ -27,6 +35,7 @@ impl Format for Glm {
         cursor.skip_blanks();
         let tool = offered.find(cursor.name()?).ok_or(Miss::Text)?;
         let mut typed = Typed::new(tool);
+        let mut is_nested = true;
         let is_whole = loop {
             cursor.skip_blanks();
             if cursor.is_done()? {
@@ -43,20 +52,42 @@ impl Format for Glm {
             };
             cursor.skip_blanks();
             cursor.take(&["<arg_value>"])?;
-            let Some(value) = up_to(&mut cursor, "</arg_value>", &["<arg_key>", END])? else {
+            let Some(value) = value(&mut cursor, &mut is_nested)? else {
                 typed.cut(key.trim(), cursor.rest());
                 cursor.skip(cursor.rest().len());
                 break false;
             };
             typed.raw(key.trim(), value);
         };
-        let call = offered.call(&tool.name, typed.finish(is_whole)).ok_or(Miss::Broken)?;
+        let mut arguments = typed.finish(is_whole);
+        if TAGS.skip_left_over(&mut cursor)? {
+            arguments = cut_off(arguments);
+        }
+        let call = offered.call(&tool.name, arguments).ok_or(Miss::Broken)?;
         Ok(Found::Calls { calls: vec![call], end: cursor.at })
     }
 }
 
 /// What stands before `end`, and past it: the first one with one of `next` behind it. None where the text
 /// was cut before.
+/// A value up to its end tag, with all calls in it; where one of these has no end, up to the next end tag.
+fn value<'t>(cursor: &mut Cursor<'t>, is_nested: &mut bool) -> Result<Option<&'t str>, Miss> {
+    const BEHIND: &[&str] = &["<arg_key>", END];
+    let start = cursor.at;
+    let is_end = |mut after: Cursor<'_>| {
+        after.skip_blanks();
+        Ok(after.is_done()? || after.take(BEHIND)?)
+    };
+    if *is_nested {
+        if let Some(end) = TAGS.end(cursor, is_end, |_| Ok(false))? {
+            cursor.at = end.end;
+            return Ok(cursor.text.get(start..end.start));
+        }
+        *is_nested = false;
+    }
+    up_to(cursor, "</arg_value>", BEHIND)
+}
+
 fn up_to<'t>(cursor: &mut Cursor<'t>, end: &str, next: &[&str]) -> Result<Option<&'t str>, Miss> {
     let rest = cursor.rest();
     let mut from = 0;

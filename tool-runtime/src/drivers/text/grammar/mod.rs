@@ -7,6 +7,7 @@ mod envelope;
 mod json;
 mod members;
 mod named;
+mod nesting;
 mod python;
 mod tagged;
 mod typed;
@@ -14,21 +15,23 @@ mod words;
 
 pub(in crate::drivers) use self::members::Members;
 pub(super) use self::{
-    arguments::Typed,
+    arguments::{Typed, cut_off},
     brackets::closed,
     cursor::Cursor,
     envelope::{Strictness, calls_of, may_be_call},
     json::{Json, read_json},
     named::Named,
+    nesting::Nesting,
     python::{Python, python_calls},
     tagged::{Style, Tagged},
     words::{before, first_of, up_to},
 };
 
 /// What a model writes to say that it is done: no text.
-pub(super) const STOPS: [&str; 12] = [
+pub(super) const STOPS: [&str; 13] = [
     "<|im_end|>",
     "<|eot_id|>",
+    "<|eot|>",
     "<|eom_id|>",
     "<|endoftext|>",
     "<|end|>",

@@ -95,11 +95,7 @@ impl Scan {
 
     pub(super) fn finish(mut self) -> Reading {
         self.reasoning.cut();
-        Reading {
-            text: self.shown.finish(),
-            reasoning: self.reasoning.finish(),
-            calls: self.calls,
-        }
+        Reading { text: self.shown.finish(), reasoning: self.reasoning.finish(), calls: self.calls }
     }
 
     /// Shows all that was kept.

@@ -56,8 +56,8 @@ impl<'f> TextStream<'f> {
         self.scan.read(self.formats, &self.offered, &self.text, false);
         let (text, reasoning) = (&self.scan.shown.text, &self.scan.reasoning.text);
         // Its length doesn't tell: it may have grown again.
-        let is_new = std::mem::replace(&mut self.taken_back, self.scan.taken_back)
-            != self.scan.taken_back;
+        let is_new =
+            std::mem::replace(&mut self.taken_back, self.scan.taken_back) != self.scan.taken_back;
         let before = std::mem::replace(&mut self.shown, text.len());
         let shown = if is_new { 0 } else { before };
         let thought = std::mem::replace(&mut self.thought, reasoning.len());

@@ -17,7 +17,11 @@ pub(super) const DSML: Tagged = Tagged {
     style: Style::Attribute,
     tags: Nesting {
         around: &["<｜DSML｜function_calls>", "<｜DSML｜tool_calls>", "<｜GCML｜tool_calls>"],
-        around_ends: &["</｜DSML｜function_calls>", "</｜DSML｜tool_calls>", "</｜GCML｜tool_calls>"],
+        around_ends: &[
+            "</｜DSML｜function_calls>",
+            "</｜DSML｜tool_calls>",
+            "</｜GCML｜tool_calls>",
+        ],
         call: &["<｜DSML｜invoke ", "<｜GCML｜invoke "],
         call_ends: &["</｜DSML｜invoke>", "</｜GCML｜invoke>"],
         argument: &["<｜DSML｜parameter ", "<｜GCML｜parameter "],

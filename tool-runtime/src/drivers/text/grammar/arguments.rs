@@ -67,7 +67,7 @@ impl<'d> Typed<'d> {
 }
 
 /// Arguments whose last text may go on: they lose their end, as those that were cut off have none.
-pub(in crate::drivers::text) fn cut_off(mut arguments: String) -> String {
+pub(super) fn cut_off(mut arguments: String) -> String {
     if !arguments.ends_with('}') {
         return arguments;
     }

@@ -15,13 +15,13 @@ mod words;
 
 pub(in crate::drivers) use self::members::Members;
 pub(super) use self::{
-    arguments::{Typed, cut_off},
+    arguments::Typed,
     brackets::closed,
     cursor::Cursor,
     envelope::{Strictness, calls_of, may_be_call},
     json::{Json, read_json},
     named::Named,
-    nesting::Nesting,
+    nesting::{Nesting, Seen},
     python::{Python, python_calls},
     tagged::{Style, Tagged},
     words::{before, first_of, up_to},

@@ -1,9 +1,7 @@
 //! Tags for the call and for each argument, with plain text in them.
 
-use std::ops::Range;
-
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
-use super::{Cursor, Nesting, Typed, cut_off, first_of, up_to};
+use super::{Cursor, Nesting, Seen, Typed};
 use crate::tool::ToolDefinition;
 
 /// More arguments than any tool has.
@@ -28,16 +26,6 @@ pub(in crate::drivers::text) struct Tagged {
     pub(in crate::drivers::text) tags: Nesting,
 }
 
-/// Where the next end tag of an argument is, which is looked for once, whoever asks for it.
-#[derive(Debug)]
-enum Next {
-    /// With all that was begun before it.
-    Nested,
-    /// Here, whatever was begun before it: something has no end in all of the text.
-    At(Range<usize>),
-    Nowhere,
-}
-
 impl Format for Tagged {
     fn name(&self) -> &str {
         self.name
@@ -51,15 +39,17 @@ impl Format for Tagged {
         let mut cursor = Cursor::new(rest);
         cursor.take_all(self.tags.around)?;
         let mut calls = Vec::new();
-        let mut next = Next::Nested;
+        let mut seen = Seen::default();
         loop {
             if cursor.is_done()? || !cursor.take(self.tags.call)? {
                 break;
             }
-            calls.push(self.call(&mut cursor, &mut next, offered)?);
+            calls.push(self.call(&mut cursor, &mut seen, offered)?);
             let end = cursor.at;
             cursor.skip_blanks();
-            if cursor.is_done()? || !cursor.take_all(self.tags.around_ends)? && !self.goes_on(&cursor)? {
+            if cursor.is_done()?
+                || !cursor.take_all(self.tags.around_ends)? && !self.goes_on(&cursor)?
+            {
                 cursor.at = end;
                 break;
             }
@@ -69,15 +59,7 @@ impl Format for Tagged {
             cursor.at = end + cursor.since(end).trim_end().len();
             break;
         }
-        if calls.is_empty() {
-            return Err(Miss::Text);
-        }
-        let is_doubtful = self.tags.skip_left_over(&mut cursor)?;
-        let called = calls.into_iter().map(|(tool, arguments)| {
-            let arguments = if is_doubtful { cut_off(arguments) } else { arguments };
-            offered.call(&tool.name, arguments).ok_or(Miss::Broken)
-        });
-        Ok(Found::Calls { calls: called.collect::<Result<_, _>>()?, end: cursor.at })
+        self.tags.finish(cursor, calls, &seen, offered)
     }
 }
 
@@ -102,18 +84,18 @@ impl Tagged {
     fn call<'d>(
         &self,
         cursor: &mut Cursor<'_>,
-        next: &mut Next,
+        seen: &mut Seen,
         offered: &Offered<'d>,
     ) -> Result<(&'d ToolDefinition, String), Miss> {
         let (name, _) = self.named(cursor.head('>')?).ok_or(Miss::Text)?;
         let tool = offered.find(name).ok_or(Miss::Text)?;
-        Ok((tool, self.arguments(cursor, next, tool)?))
+        Ok((tool, self.arguments(cursor, seen, tool)?))
     }
 
     fn arguments(
         &self,
         cursor: &mut Cursor<'_>,
-        next: &mut Next,
+        seen: &mut Seen,
         tool: &ToolDefinition,
     ) -> Result<String, Miss> {
         let mut typed = Typed::new(tool);
@@ -142,7 +124,7 @@ impl Tagged {
                 head => head?,
             };
             let (key, more) = self.named(head).ok_or(Miss::Broken)?;
-            let Some(value) = self.value(cursor, next, tool)? else {
+            let Some(value) = self.value(cursor, seen, tool)? else {
                 typed.cut(key, self.plain(cursor.rest()));
                 cursor.skip(cursor.rest().len());
                 return Ok(typed.finish(false));
@@ -162,29 +144,15 @@ impl Tagged {
     fn value<'t>(
         &self,
         cursor: &mut Cursor<'t>,
-        next: &mut Next,
+        seen: &mut Seen,
         tool: &ToolDefinition,
     ) -> Result<Option<&'t str>, Miss> {
         let start = cursor.at;
-        let end = match next {
-            Next::Nested => {
-                let ends = |after| self.is_end(after);
-                self.tags.end(cursor, ends, |after| self.is_argument(after, tool))?
-            }
-            _ => None,
-        };
-        if let Some(end) = end.or_else(|| self.unbalanced(cursor, next, tool)) {
-            cursor.at = end.end;
-            return Ok(cursor.text.get(start..end.start));
-        }
-        // The end tag is missing, or the text was cut off.
-        let rest = cursor.rest();
-        let value = up_to(rest, &[self.tags.argument, self.tags.call_ends].concat());
-        if value.len() == rest.len() {
-            return Ok(None);
-        }
-        cursor.skip(value.len());
-        Ok(Some(value))
+        let ends = |after| self.is_end(after);
+        let begins = |after| self.is_argument(after, tool);
+        let Some(end) = self.tags.end(cursor, seen, ends, begins)? else { return Ok(None) };
+        cursor.at = end.end;
+        Ok(cursor.text.get(start..end.start))
     }
 
     /// Whether what stands behind an end tag of an argument is more markup.
@@ -206,66 +174,6 @@ impl Tagged {
         let known = tool.parameters.as_value().get("properties");
         let is_known = |key| known.is_none_or(|known| known.get(key).is_some());
         Ok(self.named(head).is_some_and(|(key, _)| is_known(key)))
-    }
-
-    /// The same where something in it was begun and never ended, at the end of the text: up to the next end
-    /// tag, or to where that is missing.
-    fn unbalanced(
-        &self,
-        cursor: &Cursor<'_>,
-        next: &mut Next,
-        tool: &ToolDefinition,
-    ) -> Option<Range<usize>> {
-        let end = self.next(cursor, next)?;
-        let words = [self.tags.argument, self.tags.call_ends].concat();
-        let mut after = *cursor;
-        while let Some(found) = first_of(after.rest(), words.iter().copied()) {
-            let start = after.at + found.start;
-            if start >= end.start {
-                break;
-            }
-            after.at += found.end;
-            let is_missing = match self.tags.call_ends.contains(&after.since(start)) {
-                true => self.is_call_end(after),
-                // An argument on a line of its own.
-                false => {
-                    after.text.get(..start).is_some_and(|text| text.ends_with('\n'))
-                        && self.is_argument(after, tool).unwrap_or(true)
-                }
-            };
-            if is_missing {
-                return Some(start..start);
-            }
-        }
-        Some(end)
-    }
-
-    /// Whether behind an end tag of a call nothing follows, or another call.
-    fn is_call_end(&self, mut after: Cursor<'_>) -> bool {
-        _ = after.take_all(self.tags.around_ends);
-        after.skip_blanks();
-        let begins = [self.tags.around, self.tags.call].concat();
-        after.rest().is_empty() || begins.iter().any(|word| after.rest().starts_with(word))
-    }
-
-    /// The next end tag of an argument, whatever was begun before it.
-    fn next(&self, cursor: &Cursor<'_>, next: &mut Next) -> Option<Range<usize>> {
-        match next {
-            Next::At(end) if end.start >= cursor.at => return Some(end.clone()),
-            Next::Nowhere => return None,
-            _ => {}
-        }
-        let mut after = *cursor;
-        while let Some(end) = first_of(after.rest(), self.tags.argument_ends.iter().copied()) {
-            let end = after.at + end.start..after.at + end.end;
-            after.at = end.end;
-            if self.is_end(after) == Ok(true) {
-                *next = Next::At(end.clone());
-                return Some(end);
-            }
-        }
-        *next = Next::Nowhere;
-        None
     }
 
     /// The text without the line breaks that are markup.

@@ -26,6 +26,8 @@ use tool_runtime::drivers::text::{Formats, Offered, Reading, TextStream, extract
 /// How many cases a format has to have, and how many of these are none: one in so many.
 const CASES: usize = 12;
 const TRAPS: usize = 3;
+/// Texts come in pieces of so many letters.
+const LENGTHS: [usize; 5] = [1, 2, 4, 5, 8];
 
 #[test]
 fn every_case_is_read_as_it_says() {
@@ -89,9 +91,12 @@ fn every_case_is_read_the_same_in_pieces() {
         for case in Case::all(&file) {
             let whole = extract(&case.text, &offered);
             let places: Vec<_> = case.text.char_indices().map(|(at, _)| at).collect();
-            let bytes = places.windows(2).map(|pair| &case.text[pair[0]..pair[1]]);
-            let last = places.last().map_or("", |last| &case.text[*last..]);
-            same(&case, &whole, bytes.chain([last]), &offered);
+            for length in LENGTHS {
+                let ends = places.iter().copied().step_by(length).chain([case.text.len()]);
+                let ends: Vec<_> = ends.collect();
+                let pieces = ends.windows(2).map(|pair| &case.text[pair[0]..pair[1]]);
+                same(&case, &whole, pieces, &offered);
+            }
             for at in places {
                 let (first, second) = case.text.split_at(at);
                 same(&case, &whole, [first, second].into_iter(), &offered);
@@ -168,6 +173,18 @@ fn what_is_shown_early_is_all_that_can_be() {
     assert_eq!(stream.finish().calls, []);
 }
 
+#[test]
+fn what_was_shown_is_void_where_it_was_thought() {
+    let tools = tools::all();
+    let mut stream = TextStream::new(Formats::all(), offered(&tools));
+    assert_eq!(stream.push("\n\nTwo and two").text, "\n\nTwo and two");
+    let shown = stream.push(".\n</think>\nThe answer is 4.");
+    assert!(shown.is_taken_back);
+    assert_eq!((shown.text, shown.reasoning), ("The answer is 4.", "Two and two."));
+    let shown = stream.push(" Four.");
+    assert_eq!((shown.text, shown.reasoning, shown.is_taken_back), (" Four.", "", false));
+}
+
 /// What texts are made of that call nothing.
 const PIECES: [&str; 32] = [
     "word ",
@@ -189,7 +206,7 @@ const PIECES: [&str; 32] = [
     "Action",
     "Action:",
     "Thought: so\n",
-    "get_weather",
+    "get_weather is",
     "{\"name\": \"Ann\", \"age\": 3}\n",
     "| a | b |\n",
     "<tool",

@@ -52,7 +52,7 @@ fn broken(text: &str, lengths: &[usize], tools: &[ToolDefinition]) -> Option<Str
     }
     // Markup that is no call's says what is thought, or what is said on which channel.
     let is_plain = read.calls.is_empty() && read.reasoning.is_empty();
-    let may_be_marked = ["<|", "<think", "<seed:think", "THINK]", "</think>", "</seed:think>"]
+    let may_be_marked = ["<|", "|>", "<｜", "hink", "HINK", "<thought", "<end_of_turn>"]
         .iter()
         .any(|mark| text.contains(mark));
     if is_plain && !may_be_marked && read.text != text {

@@ -9,19 +9,23 @@ pub(crate) fn in_pieces<'t>(
     offered: &Offered<'_>,
 ) -> Option<String> {
     let mut stream = TextStream::new(Formats::all(), offered.clone());
-    let (mut text, mut shown) = (String::new(), String::new());
+    let (mut shown, mut thought) = (String::new(), String::new());
     for piece in pieces {
-        text.push_str(piece);
-        shown.push_str(stream.push(piece).text);
+        let more = stream.push(piece);
+        if more.is_taken_back {
+            shown.clear();
+        }
+        shown.push_str(more.text);
+        thought.push_str(more.reasoning);
     }
     let read = stream.finish();
     if read != *whole {
         return Some(format!("read {read:?}, and the whole {whole:?}"));
     }
-    // Only a model that was found to have thought aloud has what was shown taken back.
-    let has_thought = ["</think>", "</seed:think>", "[/THINK]", "<|close|>think<|sep|>"]
-        .iter()
-        .any(|end| text.contains(end));
-    let is_kept = whole.text.starts_with(&shown) || has_thought;
+    if !whole.reasoning.starts_with(&thought) {
+        return Some(format!("{thought:?} was thought, and it is {:?}", whole.reasoning));
+    }
+    // What the end of the text takes back was thought aloud.
+    let is_kept = whole.text.starts_with(&shown) || whole.reasoning.starts_with(shown.trim_start());
     (!is_kept).then(|| format!("{shown:?} was shown, and it is {:?}", whole.text))
 }

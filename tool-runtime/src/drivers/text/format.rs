@@ -114,6 +114,11 @@ pub enum Found {
         /// Where their markup ends.
         end: usize,
     },
+    /// A text like any other, in which nothing begins.
+    Text {
+        /// Where it ends.
+        end: usize,
+    },
     /// A part of the reply, in which there are no calls.
     Channel {
         /// Where its text begins.

@@ -7,8 +7,13 @@
 //!
 //! # What is a call
 //! - **Only an offered tool is called**, by its name; otherwise the text stays text.
-//! - **What a model thinks is no call**, be its thinking closed or not. A closing tag without an opening
-//!   one ends what the prompt began: all before it was thought.
+//! - **What a model thinks is no call**: `<think>` and `<thinking>`, in capitals too, `<thought>`, `<seed:think>`,
+//!   `[THINK]`, `<|START_THINKING|>`, and what formats have of their own. It may have no end where it begins a
+//!   line; within a line its end has to be there, and a line that but tells of both tags is text. A closing
+//!   tag without an opening one ends what the prompt began: all before it was thought.
+//! - **What is told of thoughts and of tools is no call**, and stays text: `<reasoning>`, `<scratchpad>`, `<analysis>`,
+//!   `<reflection>`; `<tool_response>`, `<tool_result>`, `<tool_output>`, `<function_response>`, `<function_result>`, or
+//!   the same with an `s`. Of their ends the same holds.
 //! - **An example is no call**: markup in a fence, in code within a line, in a quotation or right behind a
 //!   quote. But a fence, or code that is alone on its line, that is the whole message or ends it, perhaps
 //!   after a lead-in, holds calls where it holds nothing else.
@@ -20,15 +25,20 @@
 //! - **A call that was cut off** is handed on as it is: its arguments have no end, and [what the tool
 //!   allows](crate::Repair) decides. A tool of effect `write` or `external` never runs on them. Where
 //!   arguments come one by one, the end tag of the call is what says that there were no more.
+//! - **An argument may talk about calls**: where arguments are plain text between tags, what is begun in one and
+//!   ended there is part of it. Where end tags are left over behind a call, and no call begins before
+//!   them, nobody knows where its arguments end: it counts as cut off, and what is left over is no text.
 //! - **A definition is no call**, nor is a blank to be filled in: `{"name": …, "arguments": {...}}`.
-//! - Arguments that can't be read are handed on: the tool's refusal tells the model what to mend.
+//! - Arguments that can't be read are handed on where a marker says that it is a call: the tool's refusal tells
+//!   the model what to mend.
 //!
 //! Arguments are the model's own text, or as near to it as its format allows; what is plain text between
 //! tags is typed by the tool's schema. Decoding and repair are the same as for all other calls. A call
 //! has no id yet.
 //!
 //! # What remains
-//! The text without the markup of its calls; text without calls is returned as it came. What a model
+//! The text without the markup of its calls, and without tokens that say that it ends; other text without calls
+//! is returned as it came. What a model
 //! says that it thinks is returned apart.
 //!
 //! # How

@@ -72,12 +72,23 @@ impl<'d> Offered<'d> {
             Ok(parsed) => !is_definition(&parsed.value, tool),
             Err(error) => match error.kind() {
                 UnreadableKind::Elided | UnreadableKind::Empty => false,
-                // Sound, and of another type than the tool wants.
-                UnreadableKind::NoValue => serde_json::from_str::<Value>(&arguments).is_ok(),
-                _ => arguments.trim_start().starts_with(['{', '[']),
+                _ => is_sound(&arguments) || !is_blank(&arguments),
             },
         };
         is_call.then(|| ToolCall::new("", tool.name.as_str(), arguments))
+    }
+
+    /// The same where nothing says that it is a call but its look: arguments that aren't even an object or a
+    /// list are none.
+    pub(super) fn bare_call(&self, name: &str, arguments: String) -> Option<ToolCall> {
+        let tool = self.find(name)?;
+        let is_call = match parse_as(&arguments, tool.parameters.as_value()) {
+            Ok(_) => true,
+            // Of another type than the tool wants.
+            Err(error) if error.kind() == UnreadableKind::NoValue => is_sound(&arguments),
+            Err(_) => arguments.trim_start().starts_with(['{', '[']),
+        };
+        if is_call { self.call(name, arguments) } else { None }
     }
 }
 
@@ -85,6 +96,17 @@ impl<'d> Offered<'d> {
 fn plain(name: &str) -> impl Iterator<Item = char> {
     let joined = name.chars().map(|c| if c == '-' || c == ' ' { '_' } else { c });
     joined.flat_map(char::to_lowercase)
+}
+
+fn is_sound(arguments: &str) -> bool {
+    serde_json::from_str::<Value>(arguments).is_ok()
+}
+
+/// Whether it is a word that says what belongs here: `<arguments>`, `{args}`.
+fn is_blank(arguments: &str) -> bool {
+    let words = arguments.trim();
+    let is_word = |c: char| c.is_alphanumeric() || "_-.<>{}[]()".contains(c);
+    words.starts_with(['<', '{', '[', '(']) && words.chars().all(is_word)
 }
 
 /// Whether these are no arguments but what the tool says of them.

@@ -43,12 +43,17 @@ pub(super) struct Scan {
     look_at: usize,
     has_thought: bool,
     pub(super) shown: Shown,
-    pub(super) reasoning: String,
+    /// How often all that was shown turned out to be thought.
+    pub(super) taken_back: usize,
+    pub(super) reasoning: Shown,
     calls: Vec<ToolCall>,
 }
 
 impl Scan {
     pub(super) fn new() -> Self {
+        // Nothing is before what is thought, and it begins with no blanks.
+        let mut reasoning = Shown::default();
+        reasoning.cut();
         Self {
             at: 0,
             kept: 0,
@@ -61,7 +66,8 @@ impl Scan {
             look_at: 0,
             has_thought: false,
             shown: Shown::default(),
-            reasoning: String::new(),
+            taken_back: 0,
+            reasoning,
             calls: Vec::new(),
         }
     }
@@ -87,12 +93,9 @@ impl Scan {
         self.show(text);
     }
 
-    pub(super) fn finish(self) -> Reading {
-        Reading {
-            text: self.shown.finish(),
-            reasoning: self.reasoning.trim().to_owned(),
-            calls: self.calls,
-        }
+    pub(super) fn finish(mut self) -> Reading {
+        self.reasoning.cut();
+        Reading { text: self.shown.finish(), reasoning: self.reasoning.finish(), calls: self.calls }
     }
 
     /// Shows all that was kept.
@@ -230,10 +233,11 @@ impl Scan {
                 self.calls.extend(calls);
                 self.hide(text, end, false);
             }
+            Found::Text { end } => self.keep(begin + end),
             Found::Channel { end, is_shown, closers, stops } => {
                 self.has_thought |= !is_shown;
-                if !is_shown && !self.reasoning.is_empty() {
-                    self.reasoning.push('\n');
+                if !is_shown && !self.reasoning.text.is_empty() {
+                    self.reasoning.push("\n");
                 }
                 self.hide(text, begin + end, true);
                 self.mode = Mode::Channel(Channel { is_shown, closers, stops });
@@ -246,8 +250,9 @@ impl Scan {
                     return Err(Miss::Text);
                 }
                 self.has_thought = true;
-                self.reasoning.push_str(before);
+                self.reasoning.push(before);
                 (self.shown, self.kept) = (Shown::default(), begin);
+                self.taken_back += 1;
                 self.calls.clear();
                 self.hide(text, begin + end, true);
             }
@@ -269,7 +274,7 @@ impl Scan {
         let (length, closer) = channel.part(rest, is_end);
         self.go(self.at + length, false);
         if !channel.is_shown {
-            self.reasoning.push_str(rest.get(..length).unwrap_or_default());
+            self.reasoning.push(rest.get(..length).unwrap_or_default());
             self.kept = self.at;
         }
         if let Some(closer) = closer {

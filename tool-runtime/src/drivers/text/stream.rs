@@ -24,6 +24,7 @@ pub struct TextStream<'f> {
     offered: Offered<'f>,
     text: String,
     scan: Scan,
+    taken_back: usize,
     shown: usize,
     thought: usize,
 }
@@ -36,12 +37,16 @@ pub struct Shown<'s> {
     pub text: &'s str,
     /// More of what the model thinks.
     pub reasoning: &'s str,
+    /// Whether the text shown before is void: the model was found to have thought aloud, and all of that comes
+    /// again as what it thinks. [`text`](Self::text) is the first of what counts.
+    pub is_taken_back: bool,
 }
 
 impl<'f> TextStream<'f> {
     /// Nothing has arrived yet.
     pub fn new(formats: &'f Formats, offered: Offered<'f>) -> Self {
-        Self { formats, offered, text: String::new(), scan: Scan::new(), shown: 0, thought: 0 }
+        let (text, scan) = (String::new(), Scan::new());
+        Self { formats, offered, text, scan, taken_back: 0, shown: 0, thought: 0 }
     }
 
     /// Takes the next piece, and gives what is neither markup nor may become any. Blanks are kept back
@@ -49,19 +54,23 @@ impl<'f> TextStream<'f> {
     pub fn push(&mut self, piece: &str) -> Shown<'_> {
         self.text.push_str(piece);
         self.scan.read(self.formats, &self.offered, &self.text, false);
-        let (text, reasoning) = (&self.scan.shown.text, &self.scan.reasoning);
-        // What was shown may turn out to be what the model thought.
-        let shown = self.shown.min(text.len());
-        (self.shown, self.thought) = (text.len(), self.thought.min(reasoning.len()));
+        let (text, reasoning) = (&self.scan.shown.text, &self.scan.reasoning.text);
+        // Its length doesn't tell: it may have grown again.
+        let is_new =
+            std::mem::replace(&mut self.taken_back, self.scan.taken_back) != self.scan.taken_back;
+        let before = std::mem::replace(&mut self.shown, text.len());
+        let shown = if is_new { 0 } else { before };
         let thought = std::mem::replace(&mut self.thought, reasoning.len());
         Shown {
             text: text.get(shown..).unwrap_or_default(),
             reasoning: reasoning.get(thought..).unwrap_or_default(),
+            is_taken_back: is_new && before > 0,
         }
     }
 
     /// All of it, now that the text has ended: the same as [`Formats::extract`] gives of the whole. Its
-    /// text begins with what was shown, unless the model was found to have thought aloud.
+    /// text begins with what was shown and not taken back, unless the model is found only now to have
+    /// thought aloud.
     pub fn finish(mut self) -> Reading {
         self.scan.read(self.formats, &self.offered, &self.text, true);
         self.scan.finish()

@@ -5,7 +5,7 @@
 //! Source: openclaw/openclaw#97750, Luce-Org/lucebox#627, cline/cline#3887.
 
 use super::super::Opener;
-use super::super::grammar::{Style, Tagged};
+use super::super::grammar::{Nesting, Style, Tagged};
 
 pub(super) const ANTHROPIC: Tagged = Tagged {
     name: "anthropic",
@@ -16,10 +16,12 @@ pub(super) const ANTHROPIC: Tagged = Tagged {
         Opener::Line("<antml:invoke "),
     ],
     style: Style::Attribute,
-    around: &["<function_calls>", "<antml:function_calls>"],
-    around_ends: &["</function_calls>", "</antml:function_calls>"],
-    call: &["<invoke ", "<antml:invoke "],
-    call_ends: &["</invoke>", "</antml:invoke>"],
-    argument: &["<parameter ", "<antml:parameter "],
-    argument_ends: &["</parameter>", "</antml:parameter>"],
+    tags: Nesting {
+        around: &["<function_calls>", "<antml:function_calls>"],
+        around_ends: &["</function_calls>", "</antml:function_calls>"],
+        call: &["<invoke ", "<antml:invoke "],
+        call_ends: &["</invoke>", "</antml:invoke>"],
+        argument: &["<parameter ", "<antml:parameter "],
+        argument_ends: &["</parameter>", "</antml:parameter>"],
+    },
 };

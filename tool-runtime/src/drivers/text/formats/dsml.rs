@@ -5,7 +5,7 @@
 //! Source: vllm `deepseekv32_tool_parser.py`, `gigachat35_tool_parser.py`, smg-project/smg#1030, ml-explore/mlx-lm#1337.
 
 use super::super::Opener;
-use super::super::grammar::{Style, Tagged};
+use super::super::grammar::{Nesting, Style, Tagged};
 
 pub(super) const DSML: Tagged = Tagged {
     name: "dsml",
@@ -15,10 +15,16 @@ pub(super) const DSML: Tagged = Tagged {
         Opener::Marker("<｜GCML｜tool_calls>"),
     ],
     style: Style::Attribute,
-    around: &["<｜DSML｜function_calls>", "<｜DSML｜tool_calls>", "<｜GCML｜tool_calls>"],
-    around_ends: &["</｜DSML｜function_calls>", "</｜DSML｜tool_calls>", "</｜GCML｜tool_calls>"],
-    call: &["<｜DSML｜invoke ", "<｜GCML｜invoke "],
-    call_ends: &["</｜DSML｜invoke>", "</｜GCML｜invoke>"],
-    argument: &["<｜DSML｜parameter ", "<｜GCML｜parameter "],
-    argument_ends: &["</｜DSML｜parameter>", "</｜GCML｜parameter>"],
+    tags: Nesting {
+        around: &["<｜DSML｜function_calls>", "<｜DSML｜tool_calls>", "<｜GCML｜tool_calls>"],
+        around_ends: &[
+            "</｜DSML｜function_calls>",
+            "</｜DSML｜tool_calls>",
+            "</｜GCML｜tool_calls>",
+        ],
+        call: &["<｜DSML｜invoke ", "<｜GCML｜invoke "],
+        call_ends: &["</｜DSML｜invoke>", "</｜GCML｜invoke>"],
+        argument: &["<｜DSML｜parameter ", "<｜GCML｜parameter "],
+        argument_ends: &["</｜DSML｜parameter>", "</｜GCML｜parameter>"],
+    },
 };

@@ -4,10 +4,18 @@
 //!
 //! Source: vllm `glm4_moe_tool_parser.py`, `glm47_moe_tool_parser.py`, ollama `model/parsers/glm46_test.go`.
 
-use super::super::grammar::{Cursor, Typed};
+use super::super::grammar::{Cursor, Nesting, Seen, Typed};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 
 const END: &str = "</tool_call>";
+const TAGS: Nesting = Nesting {
+    around: &[],
+    around_ends: &[],
+    call: &["<tool_call>"],
+    call_ends: &[END],
+    argument: &["<arg_value>"],
+    argument_ends: &["</arg_value>"],
+};
 
 #[derive(Debug)]
 pub(super) struct Glm;
@@ -27,6 +35,7 @@ impl Format for Glm {
         cursor.skip_blanks();
         let tool = offered.find(cursor.name()?).ok_or(Miss::Text)?;
         let mut typed = Typed::new(tool);
+        let mut seen = Seen::default();
         let is_whole = loop {
             cursor.skip_blanks();
             if cursor.is_done()? {
@@ -38,37 +47,44 @@ impl Format for Glm {
             if !cursor.take(&["<arg_key>"])? {
                 return Err(Miss::Broken);
             }
-            let Some(key) = up_to(&mut cursor, "</arg_key>", &["<arg_value>"])? else {
+            let Some(key) = key(&mut cursor)? else {
                 break false;
             };
             cursor.skip_blanks();
             cursor.take(&["<arg_value>"])?;
-            let Some(value) = up_to(&mut cursor, "</arg_value>", &["<arg_key>", END])? else {
+            let Some(value) = value(&mut cursor, &mut seen)? else {
                 typed.cut(key.trim(), cursor.rest());
                 cursor.skip(cursor.rest().len());
                 break false;
             };
             typed.raw(key.trim(), value);
         };
-        let call = offered.call(&tool.name, typed.finish(is_whole)).ok_or(Miss::Broken)?;
-        Ok(Found::Calls { calls: vec![call], end: cursor.at })
+        TAGS.finish(cursor, vec![(tool, typed.finish(is_whole))], &seen, offered)
     }
 }
 
 /// What stands before `end`, and past it: the first one with one of `next` behind it. None where the text
 /// was cut before.
-fn up_to<'t>(cursor: &mut Cursor<'t>, end: &str, next: &[&str]) -> Result<Option<&'t str>, Miss> {
-    let rest = cursor.rest();
-    let mut from = 0;
-    while let Some(at) = rest.get(from..).and_then(|rest| rest.find(end)) {
-        let behind = from + at + end.len();
-        let mut after = Cursor { at: cursor.at + behind, ..*cursor };
-        after.skip_blanks();
-        if after.is_done()? || after.take(next)? {
-            cursor.skip(behind);
-            return Ok(rest.get(..from + at));
-        }
-        from = behind;
+/// A key up to its end tag.
+fn key<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
+    const END: &str = "</arg_key>";
+    let key = cursor.rest().split_once(END).map(|(key, _)| key);
+    match key {
+        Some(key) => cursor.skip(key.len() + END.len()),
+        None if !cursor.is_end => return Err(Miss::More),
+        None => {}
     }
-    if cursor.is_end { Ok(None) } else { Err(Miss::More) }
+    Ok(key)
+}
+
+/// A value up to its end tag, with all calls in it.
+fn value<'t>(cursor: &mut Cursor<'t>, seen: &mut Seen) -> Result<Option<&'t str>, Miss> {
+    let is_end = |mut after: Cursor<'_>| {
+        after.skip_blanks();
+        Ok(after.is_done()? || after.take(&["<arg_key>", END])?)
+    };
+    let Some(end) = TAGS.end(cursor, seen, is_end, |_| Ok(false))? else { return Ok(None) };
+    let value = cursor.text.get(cursor.at..end.start);
+    cursor.at = end.end;
+    Ok(value)
 }

@@ -4,12 +4,20 @@
 //!
 //! Source: sglang `kimik3_format.py`, `kimik3_detector.py`.
 
-use super::super::grammar::{Cursor, Typed, before};
+use super::super::grammar::{Cursor, Nesting, Seen, Typed, before};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
-use crate::message::ToolCall;
+use crate::tool::ToolDefinition;
 
 const OPEN: &str = "<|open|>";
 const SEP: &str = "<|sep|>";
+const TAGS: Nesting = Nesting {
+    around: &["<|open|>tools<|sep|>"],
+    around_ends: &["<|close|>tools<|sep|>"],
+    call: &["<|open|>call "],
+    call_ends: &["<|close|>call<|sep|>"],
+    argument: &["<|open|>argument "],
+    argument_ends: &["<|close|>argument<|sep|>"],
+};
 /// The longest name of a channel with its attributes, in bytes.
 const LONGEST: usize = 256;
 
@@ -26,7 +34,7 @@ impl Format for KimiK3 {
     }
 
     fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let mut cursor = Cursor::new(rest);
+        let (mut cursor, mut seen) = (Cursor::new(rest), Seen::default());
         let head = open(&mut cursor)?.ok_or(Miss::Text)?;
         let channel = |is_shown, closers| {
             Ok(Found::Channel { end: cursor.at, is_shown, closers, stops: &[] })
@@ -35,8 +43,8 @@ impl Format for KimiK3 {
             Some("think") => channel(false, &["<|close|>think<|sep|>"]),
             Some("response") => channel(true, &["<|close|>response<|sep|>"]),
             Some("call") => {
-                let calls = vec![call(&mut cursor, head, offered)?];
-                Ok(Found::Calls { calls, end: cursor.at })
+                let calls = vec![call(&mut cursor, &mut seen, head, offered)?];
+                TAGS.finish(cursor, calls, &seen, offered)
             }
             Some("tools") => {
                 let mut calls = Vec::new();
@@ -51,17 +59,14 @@ impl Format for KimiK3 {
                         head => head?,
                     };
                     match head.filter(|head| head.starts_with("call ")) {
-                        Some(head) => calls.push(call(&mut cursor, head, offered)?),
+                        Some(head) => calls.push(call(&mut cursor, &mut seen, head, offered)?),
                         None => {
                             cursor.at = end;
                             break;
                         }
                     }
                 }
-                if calls.is_empty() {
-                    return Err(Miss::Text);
-                }
-                Ok(Found::Calls { calls, end: cursor.at })
+                TAGS.finish(cursor, calls, &seen, offered)
             }
             _ => Err(Miss::Text),
         }
@@ -91,7 +96,12 @@ fn attribute(head: &str, name: &str) -> Option<String> {
     Some(value.replace("&quot;", "\"").replace("&amp;", "&"))
 }
 
-fn call(cursor: &mut Cursor<'_>, head: &str, offered: &Offered<'_>) -> Result<ToolCall, Miss> {
+fn call<'d>(
+    cursor: &mut Cursor<'_>,
+    seen: &mut Seen,
+    head: &str,
+    offered: &Offered<'d>,
+) -> Result<(&'d ToolDefinition, String), Miss> {
     let name = attribute(head, "tool").ok_or(Miss::Text)?;
     let tool = offered.find(&name).ok_or(Miss::Text)?;
     let mut typed = Typed::new(tool);
@@ -112,21 +122,18 @@ fn call(cursor: &mut Cursor<'_>, head: &str, offered: &Offered<'_>) -> Result<To
         };
         let key = attribute(head, "key").ok_or(Miss::Broken)?;
         let rest = cursor.rest();
-        let end = "<|close|>argument<|sep|>";
-        let Some(at) = rest.find(end) else {
-            if !cursor.is_end {
-                return Err(Miss::More);
-            }
+        let end = TAGS.end(cursor, seen, |_| Ok(true), |_| Ok(false))?;
+        let Some(end) = end else {
             typed.cut(&key, rest);
             cursor.skip(rest.len());
             break false;
         };
-        let value = rest.get(..at).unwrap_or_default();
+        let value = cursor.text.get(cursor.at..end.start).unwrap_or_default();
         match attribute(head, "type").as_deref() {
             Some("string") => typed.text(&key, value),
             _ => typed.raw(&key, value),
         }
-        cursor.skip(at + end.len());
+        cursor.at = end.end;
     };
-    offered.call(&tool.name, typed.finish(is_whole)).ok_or(Miss::Broken)
+    Ok((tool, typed.finish(is_whole)))
 }

@@ -4,16 +4,18 @@
 //! Source: vllm `test_minimax_m2_tool_parser.py`, vllm-project/vllm#44060.
 
 use super::super::Opener;
-use super::super::grammar::{Style, Tagged};
+use super::super::grammar::{Nesting, Style, Tagged};
 
 pub(super) const MINIMAX_M2: Tagged = Tagged {
     name: "minimax_m2",
     openers: &[Opener::Marker("<minimax:tool_call>")],
     style: Style::Attribute,
-    around: &["<minimax:tool_call>"],
-    around_ends: &["</minimax:tool_call>"],
-    call: &["<invoke "],
-    call_ends: &["</invoke>"],
-    argument: &["<parameter "],
-    argument_ends: &["</parameter>"],
+    tags: Nesting {
+        around: &["<minimax:tool_call>"],
+        around_ends: &["</minimax:tool_call>"],
+        call: &["<invoke "],
+        call_ends: &["</invoke>"],
+        argument: &["<parameter "],
+        argument_ends: &["</parameter>"],
+    },
 };

@@ -2,6 +2,7 @@
 //! are told apart by what follows it.
 
 mod anthropic;
+mod aside;
 mod bare;
 mod command;
 mod deepseek;
@@ -27,6 +28,7 @@ mod pythonic;
 mod qwen_xml;
 mod react;
 mod step3;
+mod stop;
 mod think;
 
 use std::sync::Arc;
@@ -69,7 +71,11 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(think::THINK),
         Arc::new(think::MISTRAL),
         Arc::new(think::GEMMA),
+        Arc::new(think::Within),
         Arc::new(think::END),
+        Arc::new(aside::ON_LINE),
+        Arc::new(aside::WITHIN),
+        Arc::new(stop::Stop),
         Arc::new(bare::Bare),
         Arc::new(pythonic::PYTHONIC),
         Arc::new(react::React),

@@ -5,7 +5,7 @@
 //! Source: vllm `qwen3coder_tool_parser.py`, `seed_oss_tool_parser.py`, ggml-org/llama.cpp#15162.
 
 use super::super::Opener;
-use super::super::grammar::{Style, Tagged};
+use super::super::grammar::{Nesting, Style, Tagged};
 
 pub(super) const QWEN_XML: Tagged = Tagged {
     name: "qwen_xml",
@@ -15,10 +15,12 @@ pub(super) const QWEN_XML: Tagged = Tagged {
         Opener::Marker("<function="),
     ],
     style: Style::Equals,
-    around: &["<tool_call>", "<seed:tool_call>"],
-    around_ends: &["</tool_call>", "</seed:tool_call>"],
-    call: &["<function="],
-    call_ends: &["</function>"],
-    argument: &["<parameter="],
-    argument_ends: &["</parameter>"],
+    tags: Nesting {
+        around: &["<tool_call>", "<seed:tool_call>"],
+        around_ends: &["</tool_call>", "</seed:tool_call>"],
+        call: &["<function="],
+        call_ends: &["</function>"],
+        argument: &["<parameter="],
+        argument_ends: &["</parameter>"],
+    },
 };

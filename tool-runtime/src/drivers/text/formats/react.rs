@@ -103,8 +103,10 @@ fn lines(cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Mis
     if cursor.is_done()? {
         return offered.call(&tool.name, "{").ok_or(Miss::Text);
     }
-    if cursor.rest().starts_with("```") {
-        cursor.take_all(&["```json", "```"])?;
+    // On the next line at times, which may not be there yet.
+    cursor.take_all(&["```json", "```"])?;
+    if cursor.is_done()? {
+        return offered.call(&tool.name, "{").ok_or(Miss::Text);
     }
     let rest = cursor.rest();
     if rest.starts_with('{') {
@@ -139,7 +141,12 @@ fn lines(cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Mis
             typed.finish(true)
         }
         _ if words.is_empty() || words == "None" => "{}".to_owned(),
-        _ => return Err(Miss::Text),
+        // The prompt says so of what belongs here.
+        _ if ["argument", "input", "JSON"].iter().any(|word| words.contains(word)) => {
+            return Err(Miss::Text);
+        }
+        // The tool's refusal tells what it takes.
+        _ => words.to_owned(),
     };
     offered.call(&tool.name, arguments).ok_or(Miss::Broken)
 }

@@ -3,6 +3,7 @@
 //!
 //! Source: PrimeIntellect-ai/renderers#80, vllm `seed_oss_tool_parser.py`, unslothai/unsloth#5704, ollama `model/parsers/gemma4_test.go`.
 
+use super::super::grammar::first_of;
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 
 /// Openers, and what ends what they begin.
@@ -20,11 +21,26 @@ pub(super) const THINK: Think = Think {
     openers: &[
         Opener::Line("<think>"),
         Opener::Line("<thinking>"),
+        Opener::Line("<thought>"),
         Opener::Line("<seed:think>"),
+        Opener::Line("<THINK>"),
+        Opener::Line("<Think>"),
+        Opener::Line("<THINKING>"),
+        Opener::Line("<Thinking>"),
         Opener::Line("<|START_THINKING|>"),
     ],
     is_shown: false,
-    closers: &["</think>", "</thinking>", "</seed:think>", "<|END_THINKING|>"],
+    closers: &[
+        "</think>",
+        "</thinking>",
+        "</thought>",
+        "</seed:think>",
+        "</THINK>",
+        "</Think>",
+        "</THINKING>",
+        "</Thinking>",
+        "<|END_THINKING|>",
+    ],
 };
 
 pub(super) const MISTRAL: Think = Think {
@@ -59,6 +75,49 @@ impl Format for Think {
 }
 
 /// A closing tag without an opening one.
+/// The same within a line, where its end is there too.
+#[derive(Debug)]
+pub(super) struct Within;
+
+impl Format for Within {
+    fn name(&self) -> &str {
+        "think_within"
+    }
+
+    fn openers(&self) -> &[Opener] {
+        &[
+            Opener::Marker("<think>"),
+            Opener::Marker("<thinking>"),
+            Opener::Marker("<thought>"),
+            Opener::Marker("<seed:think>"),
+            Opener::Marker("<THINK>"),
+            Opener::Marker("<Think>"),
+            Opener::Marker("<THINKING>"),
+            Opener::Marker("<Thinking>"),
+            Opener::Marker("<|START_THINKING|>"),
+            Opener::Marker("[THINK]"),
+        ]
+    }
+
+    fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {
+        let format = if rest.text.starts_with('[') { &MISTRAL } else { &THINK };
+        let words = self.openers().iter().map(Opener::word);
+        let opener = words.filter(|word| rest.text.starts_with(word)).map(str::len).max();
+        let end = opener.ok_or(Miss::Text)?;
+        let inner = rest.text.get(end..).unwrap_or_default();
+        let closer = first_of(inner, format.closers.iter().copied());
+        let Some(closer) = closer else {
+            return Err(if rest.is_end { Miss::Text } else { Miss::More });
+        };
+        // A sentence may tell of both tags.
+        let inner = inner.get(..closer.start).unwrap_or_default();
+        if !inner.contains(['\n', '<', '[', '{']) {
+            return Err(Miss::Text);
+        }
+        Ok(Found::Channel { end, is_shown: false, closers: format.closers, stops: &[] })
+    }
+}
+
 #[derive(Debug)]
 pub(super) struct End;
 

@@ -122,3 +122,15 @@ impl<'d> Typed<'d> {
         self.json
     }
 }
+
+/// Arguments whose last text may go on: they lose their end, as those that were cut off have none.
+pub(super) fn cut_off(mut arguments: String) -> String {
+    if !arguments.ends_with('}') {
+        return arguments;
+    }
+    arguments.pop();
+    if arguments.ends_with('"') {
+        arguments.pop();
+    }
+    arguments
+}

@@ -135,7 +135,10 @@ fn call_of(
         None if strictness == Strictness::Marked && members.is_whole => "{}".to_owned(),
         None => return None,
     };
-    offered.call(&tool.name, arguments)
+    match strictness {
+        Strictness::Marked => offered.call(&tool.name, arguments),
+        Strictness::Bare => offered.bare_call(&tool.name, arguments),
+    }
 }
 
 /// The text of the arguments, which stand from `start` to `end` if what is before `end` is sound.

@@ -23,9 +23,27 @@ impl Format for Json {
 
     fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
         let mut cursor = Cursor::new(rest);
-        cursor.take(&markers(self.openers))?;
-        read_json(&mut cursor, offered, self.ends)
+        let openers = markers(self.openers);
+        // A tag that was written twice, or a pair of them with nothing in it.
+        cursor.take_all(&[openers.as_slice(), self.ends].concat())?;
+        let found = read_json(&mut cursor, offered, self.ends)?;
+        let Found::Calls { calls, end } = found else { return Ok(found) };
+        cursor.at = end;
+        while let Some(end) = pair(cursor, &openers, self.ends)? {
+            cursor.at = end;
+        }
+        Ok(Found::Calls { calls, end: cursor.at })
     }
+}
+
+/// The end of a pair of tags with nothing in it, if that is next.
+fn pair(mut cursor: Cursor<'_>, openers: &[&str], ends: &[&str]) -> Result<Option<usize>, Miss> {
+    cursor.skip_blanks();
+    if cursor.is_done()? || !cursor.take(openers)? {
+        return Ok(None);
+    }
+    cursor.skip_blanks();
+    Ok((!cursor.is_done()? && cursor.take(ends)?).then_some(cursor.at))
 }
 
 /// The words of openers.
@@ -48,6 +66,7 @@ pub(in crate::drivers::text) fn read_json(
             break;
         }
         if cursor.take(ends)? {
+            cursor.take_behind(ends)?;
             end = cursor.at;
             break;
         }

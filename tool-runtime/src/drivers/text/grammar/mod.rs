@@ -7,6 +7,7 @@ mod envelope;
 mod json;
 mod members;
 mod named;
+mod nesting;
 mod python;
 mod tagged;
 mod typed;
@@ -20,15 +21,17 @@ pub(super) use self::{
     envelope::{Strictness, calls_of, may_be_call},
     json::{Json, read_json},
     named::Named,
+    nesting::{Nesting, Seen},
     python::{Python, python_calls},
     tagged::{Style, Tagged},
     words::{before, first_of, up_to},
 };
 
 /// What a model writes to say that it is done: no text.
-pub(super) const STOPS: [&str; 12] = [
+pub(super) const STOPS: [&str; 13] = [
     "<|im_end|>",
     "<|eot_id|>",
+    "<|eot|>",
     "<|eom_id|>",
     "<|endoftext|>",
     "<|end|>",

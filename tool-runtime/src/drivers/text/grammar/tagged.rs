@@ -1,10 +1,7 @@
 //! Tags for the call and for each argument, with plain text in them.
 
-use std::ops::Range;
-
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
-use super::{Cursor, Typed, first_of, up_to};
-use crate::message::ToolCall;
+use super::{Cursor, Nesting, Seen, Typed};
 use crate::tool::ToolDefinition;
 
 /// More arguments than any tool has.
@@ -25,23 +22,8 @@ pub(in crate::drivers::text) struct Tagged {
     pub(in crate::drivers::text) name: &'static str,
     pub(in crate::drivers::text) openers: &'static [Opener],
     pub(in crate::drivers::text) style: Style,
-    /// What stands around calls.
-    pub(in crate::drivers::text) around: &'static [&'static str],
-    pub(in crate::drivers::text) around_ends: &'static [&'static str],
-    /// How the tag of a call begins, and what ends the call.
-    pub(in crate::drivers::text) call: &'static [&'static str],
-    pub(in crate::drivers::text) call_ends: &'static [&'static str],
-    /// The same for an argument.
-    pub(in crate::drivers::text) argument: &'static [&'static str],
-    pub(in crate::drivers::text) argument_ends: &'static [&'static str],
-}
-
-/// Where the next end tag of an argument is, which is looked for once, whoever asks for it.
-#[derive(Debug)]
-enum Next {
-    Unknown,
-    At(Range<usize>),
-    Nowhere,
+    /// How the tags of calls and arguments begin, and what ends these.
+    pub(in crate::drivers::text) tags: Nesting,
 }
 
 impl Format for Tagged {
@@ -55,17 +37,19 @@ impl Format for Tagged {
 
     fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
         let mut cursor = Cursor::new(rest);
-        cursor.take_all(self.around)?;
+        cursor.take_all(self.tags.around)?;
         let mut calls = Vec::new();
-        let mut next = Next::Unknown;
+        let mut seen = Seen::default();
         loop {
-            if cursor.is_done()? || !cursor.take(self.call)? {
+            if cursor.is_done()? || !cursor.take(self.tags.call)? {
                 break;
             }
-            calls.push(self.call(&mut cursor, &mut next, offered)?);
+            calls.push(self.call(&mut cursor, &mut seen, offered)?);
             let end = cursor.at;
             cursor.skip_blanks();
-            if cursor.is_done()? || !cursor.take_all(self.around_ends)? && !self.goes_on(&cursor)? {
+            if cursor.is_done()?
+                || !cursor.take_all(self.tags.around_ends)? && !self.goes_on(&cursor)?
+            {
                 cursor.at = end;
                 break;
             }
@@ -75,16 +59,13 @@ impl Format for Tagged {
             cursor.at = end + cursor.since(end).trim_end().len();
             break;
         }
-        match calls.is_empty() {
-            true => Err(Miss::Text),
-            false => Ok(Found::Calls { calls, end: cursor.at }),
-        }
+        self.tags.finish(cursor, calls, &seen, offered)
     }
 }
 
 impl Tagged {
     fn goes_on(&self, cursor: &Cursor<'_>) -> Result<bool, Miss> {
-        Cursor { ..*cursor }.take(self.call)
+        Cursor { ..*cursor }.take(self.tags.call)
     }
 
     /// What the rest of a tag names, and the rest of that rest.
@@ -100,22 +81,21 @@ impl Tagged {
         Some((name.trim().trim_matches(['"', '\'']), more))
     }
 
-    fn call(
+    fn call<'d>(
         &self,
         cursor: &mut Cursor<'_>,
-        next: &mut Next,
-        offered: &Offered<'_>,
-    ) -> Result<ToolCall, Miss> {
+        seen: &mut Seen,
+        offered: &Offered<'d>,
+    ) -> Result<(&'d ToolDefinition, String), Miss> {
         let (name, _) = self.named(cursor.head('>')?).ok_or(Miss::Text)?;
         let tool = offered.find(name).ok_or(Miss::Text)?;
-        let arguments = self.arguments(cursor, next, tool)?;
-        offered.call(&tool.name, arguments).ok_or(Miss::Broken)
+        Ok((tool, self.arguments(cursor, seen, tool)?))
     }
 
     fn arguments(
         &self,
         cursor: &mut Cursor<'_>,
-        next: &mut Next,
+        seen: &mut Seen,
         tool: &ToolDefinition,
     ) -> Result<String, Miss> {
         let mut typed = Typed::new(tool);
@@ -125,15 +105,15 @@ impl Tagged {
             if cursor.is_done()? {
                 return Ok(typed.finish(false));
             }
-            if cursor.take(self.call_ends)? {
+            if cursor.take(self.tags.call_ends)? {
                 return Ok(typed.finish(true));
             }
-            if self.around_ends.iter().any(|end| cursor.rest().starts_with(end)) {
+            if self.tags.around_ends.iter().any(|end| cursor.rest().starts_with(end)) {
                 return Ok(typed.finish(true));
             }
-            if !cursor.take(self.argument)? {
+            if !cursor.take(self.tags.argument)? {
                 let may_end = |end: &&str| !cursor.is_end && end.starts_with(cursor.rest());
-                let is_cut = self.around_ends.iter().any(may_end);
+                let is_cut = self.tags.around_ends.iter().any(may_end);
                 return Err(if is_cut { Miss::More } else { Miss::Broken });
             }
             let head = match cursor.head('>') {
@@ -144,7 +124,7 @@ impl Tagged {
                 head => head?,
             };
             let (key, more) = self.named(head).ok_or(Miss::Broken)?;
-            let Some(value) = self.value(cursor, next)? else {
+            let Some(value) = self.value(cursor, seen, tool)? else {
                 typed.cut(key, self.plain(cursor.rest()));
                 cursor.skip(cursor.rest().len());
                 return Ok(typed.finish(false));
@@ -161,52 +141,39 @@ impl Tagged {
     }
 
     /// The text up to its end tag, and past that. None where the text ends before.
-    fn value<'t>(&self, cursor: &mut Cursor<'t>, next: &mut Next) -> Result<Option<&'t str>, Miss> {
-        if let Some(end) = self.end(cursor, next)? {
-            let value = cursor.text.get(cursor.at..end.start).unwrap_or_default();
-            // Where an argument begins on a line of its own, the end tag before it is missing.
-            let begins: Vec<_> = self.argument.iter().map(|begin| format!("\n{begin}")).collect();
-            let missing = first_of(value, begins.iter().map(String::as_str));
-            let missing = missing.map(|begin| begin.start + 1);
-            cursor.at = missing.map_or(end.end, |at| cursor.at + at);
-            return Ok(missing.map_or(Some(value), |at| value.get(..at)));
-        }
-        if !cursor.is_end {
-            return Err(Miss::More);
-        }
-        // The end tag is missing, or the text was cut off.
-        let rest = cursor.rest();
-        let value = up_to(rest, &[self.argument, self.call_ends].concat());
-        if value.len() == rest.len() {
-            return Ok(None);
-        }
-        cursor.skip(value.len());
-        Ok(Some(value))
+    fn value<'t>(
+        &self,
+        cursor: &mut Cursor<'t>,
+        seen: &mut Seen,
+        tool: &ToolDefinition,
+    ) -> Result<Option<&'t str>, Miss> {
+        let start = cursor.at;
+        let ends = |after| self.is_end(after);
+        let begins = |after| self.is_argument(after, tool);
+        let Some(end) = self.tags.end(cursor, seen, ends, begins)? else { return Ok(None) };
+        cursor.at = end.end;
+        Ok(cursor.text.get(start..end.start))
     }
 
-    /// The next end tag of an argument: one behind which more markup stands.
-    fn end(&self, cursor: &Cursor<'_>, next: &mut Next) -> Result<Option<Range<usize>>, Miss> {
-        match next {
-            Next::At(end) if end.start >= cursor.at => return Ok(Some(end.clone())),
-            Next::Nowhere => return Ok(None),
-            _ => {}
-        }
-        let mut after = *cursor;
-        while let Some(end) = first_of(after.rest(), self.argument_ends.iter().copied()) {
-            let end = after.at + end.start..after.at + end.end;
-            after.at = end.end;
-            after.skip_blanks();
-            let is_end = after.is_done()?
-                || after.take(self.call_ends)?
-                || after.take(self.argument)?
-                || after.take(self.around_ends)?;
-            if is_end {
-                *next = Next::At(end.clone());
-                return Ok(Some(end));
-            }
-        }
-        *next = Next::Nowhere;
-        Ok(None)
+    /// Whether what stands behind an end tag of an argument is more markup.
+    fn is_end(&self, mut after: Cursor<'_>) -> Result<bool, Miss> {
+        after.skip_blanks();
+        Ok(after.is_done()?
+            || after.take(self.tags.call_ends)?
+            || after.take(self.tags.argument)?
+            || after.take(self.tags.around_ends)?)
+    }
+
+    /// Whether the tag of which this is the rest begins an argument that the tool has.
+    fn is_argument(&self, mut after: Cursor<'_>, tool: &ToolDefinition) -> Result<bool, Miss> {
+        let head = match after.head('>') {
+            Err(Miss::More) if after.is_end => return Ok(true),
+            Err(Miss::Text) => return Ok(false),
+            head => head?,
+        };
+        let known = tool.parameters.as_value().get("properties");
+        let is_known = |key| known.is_none_or(|known| known.get(key).is_some());
+        Ok(self.named(head).is_some_and(|(key, _)| is_known(key)))
     }
 
     /// The text without the line breaks that are markup.

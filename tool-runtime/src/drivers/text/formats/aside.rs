@@ -1,0 +1,80 @@
+//! What is told of what was thought or what tools said, in tags of the model's own: `<tool_response>` (Qwen),
+//! `<tool_result>`, `<function_results>` (Claude), `<reasoning>`, `<scratchpad>`, `<analysis>`, `<reflection>`. All of it
+//! is text, and calls in it are none: what a tool said must not call the next one. Without an end tag it
+//! is that to the end of the text where it begins a line.
+//!
+//! Source: the chat templates of Qwen 2.5 and 3, Anthropic's guide to its first function calls.
+
+use memchr::memmem;
+
+use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+
+#[derive(Debug)]
+pub(super) struct Aside {
+    name: &'static str,
+    openers: &'static [Opener],
+    /// Whether it may have no end.
+    begins_line: bool,
+}
+
+pub(super) const ON_LINE: Aside = Aside {
+    name: "aside",
+    openers: &[
+        Opener::Line("<tool_response"),
+        Opener::Line("<tool_result"),
+        Opener::Line("<tool_output"),
+        Opener::Line("<function_response"),
+        Opener::Line("<function_result"),
+        Opener::Line("<reasoning"),
+        Opener::Line("<scratchpad"),
+        Opener::Line("<analysis"),
+        Opener::Line("<reflection"),
+    ],
+    begins_line: true,
+};
+
+pub(super) const WITHIN: Aside = Aside {
+    name: "aside_within",
+    openers: &[
+        Opener::Marker("<tool_response"),
+        Opener::Marker("<tool_result"),
+        Opener::Marker("<tool_output"),
+        Opener::Marker("<function_response"),
+        Opener::Marker("<function_result"),
+        Opener::Marker("<reasoning"),
+        Opener::Marker("<scratchpad"),
+        Opener::Marker("<analysis"),
+        Opener::Marker("<reflection"),
+    ],
+    begins_line: false,
+};
+
+impl Format for Aside {
+    fn name(&self) -> &str {
+        self.name
+    }
+
+    fn openers(&self) -> &[Opener] {
+        self.openers
+    }
+
+    fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {
+        let words = self.openers.iter().map(Opener::word);
+        let opener = words.filter(|word| rest.text.starts_with(word)).max().ok_or(Miss::Text)?;
+        let behind = rest.text.get(opener.len()..).unwrap_or_default();
+        // There may be more than one of it.
+        let many = if behind.starts_with('s') { "s" } else { "" };
+        match behind.get(many.len()..).and_then(|behind| behind.chars().next()) {
+            Some('>' | ' ' | '\n') => {}
+            None if !rest.is_end => return Err(Miss::More),
+            _ => return Err(Miss::Text),
+        }
+        let closer = format!("</{}{many}>", opener.trim_start_matches('<'));
+        match memmem::find(rest.text.as_bytes(), closer.as_bytes()) {
+            Some(at) => Ok(Found::Text { end: at + closer.len() }),
+            None if !rest.is_end => Err(Miss::More),
+            None if self.begins_line => Ok(Found::Text { end: rest.text.len() }),
+            None => Err(Miss::Text),
+        }
+    }
+}

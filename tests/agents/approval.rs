@@ -37,7 +37,9 @@ async fn a_decision_reaches_three_deep_in_another_process() {
     assert!(cashier.pending()[0].within().is_none() && cashier.within_mut(&call).is_none());
     cashier.decide(&call, Approval::Once, "Grace").unwrap();
     // Those around it wait for nothing of their own.
-    waiting.within_mut(&call).unwrap().decide(&call, Approval::Once, "Grace").unwrap_err();
+    let foreman = waiting.within_mut(&call).unwrap();
+    let told = foreman.decide(&call, Approval::Once, "Grace").unwrap_err().to_string();
+    assert!(told.ends_with("decide on those (`within_mut`, `decide_each`)"), "{told}");
     waiting.decide(&call, Approval::Once, "Grace").unwrap_err();
     assert!(paid.all().is_empty());
 

@@ -1,17 +1,22 @@
 //! How many calls run at once.
 
+use std::cell::Cell;
+
 use tool_runtime::dispatch::Concurrency;
 
 use super::*;
 
-static RUNNING: AtomicU32 = AtomicU32::new(0);
-static MOST: AtomicU32 = AtomicU32::new(0);
+// Of each test its own: it has one thread, and runs its calls there.
+thread_local! {
+    static RUNNING: Cell<u32> = const { Cell::new(0) };
+    static MOST: Cell<u32> = const { Cell::new(0) };
+}
 
 async fn take_a_second() {
-    let now = RUNNING.fetch_add(1, Ordering::SeqCst) + 1;
-    MOST.fetch_max(now, Ordering::SeqCst);
+    RUNNING.set(RUNNING.get() + 1);
+    MOST.set(MOST.get().max(RUNNING.get()));
     tokio::time::sleep(Duration::from_secs(1)).await;
-    RUNNING.fetch_sub(1, Ordering::SeqCst);
+    RUNNING.set(RUNNING.get() - 1);
 }
 
 /// Takes a second.
@@ -40,12 +45,12 @@ async fn no_more_calls_run_at_once_than_may() {
         let registry = Registry::try_from(tools![slow]).unwrap();
         registry.register_all_from("p", tools![slow_too]).unwrap();
         let dispatcher = Dispatcher::new(registry).concurrency(limits.clone());
-        MOST.store(0, Ordering::SeqCst);
+        MOST.set(0);
         let started = Instant::now();
         let done = run(&dispatcher, &["slow", "other"].repeat(6)).await;
         // The timeout of a tool is not spent on waiting for a place.
         assert!(done.iter().all(|done| code(done) == "-"), "{limits:?}: {:?}", texts(&done));
-        let took = (started.elapsed().as_secs(), MOST.load(Ordering::SeqCst));
+        let took = (started.elapsed().as_secs(), MOST.get());
         assert_eq!(took, (seconds, most), "{limits:?}");
     }
 }

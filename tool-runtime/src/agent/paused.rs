@@ -154,13 +154,19 @@ impl PendingCall {
     }
 }
 
-/// No call of this id waits for a decision.
+/// Why nothing can be decided on a call.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no call of the id `{0}` waits for a decision; where it waits for calls within it, those are decided on \
-     (`within_mut`, `decide_each`)"
-)]
-pub struct NotPending(CallId);
+#[non_exhaustive]
+pub enum NotPending {
+    /// No call has this id.
+    #[error("no call of the id `{0}` waits for a decision")]
+    Unknown(CallId),
+    /// It has begun, and what waits are calls of its own.
+    #[error(
+        "the call of the id `{0}` waits for calls within it: decide on those (`within_mut`, `decide_each`)"
+    )]
+    Within(CallId),
+}
 
 impl Paused {
     /// The run.
@@ -192,8 +198,11 @@ impl Paused {
         approval: Approval,
         by: impl Into<String>,
     ) -> Result<(), NotPending> {
-        let is_it = |pending: &&PendingCall| pending.call.id == *call && pending.state.is_none();
-        let pending = self.pending.iter().find(is_it).ok_or_else(|| NotPending(call.clone()))?;
+        let pending = self.pending.iter().find(|pending| pending.call.id == *call);
+        let pending = pending.ok_or_else(|| NotPending::Unknown(call.clone()))?;
+        if pending.state.is_some() {
+            return Err(NotPending::Within(call.clone()));
+        }
         let decision = pending.decided(approval, by);
         self.decisions.retain(|decision| decision.call != *call);
         self.decisions.push(decision);

@@ -38,8 +38,9 @@
 //!
 //! # What remains
 //! The text without the markup of its calls, and without tokens that say that it ends; other text without calls
-//! is returned as it came. What a model
-//! says that it thinks is returned apart.
+//! is returned as it came. What a model says that it thinks is returned apart. A stream holds back what may still
+//! become markup; behind a call with plain text between tags, that is all up to the next call or the end, for an end
+//! tag may be left over there.
 //!
 //! # How
 //! One pass finds openers, the format reads from there on, and says how far its markup goes. A text of any

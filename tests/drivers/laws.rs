@@ -25,7 +25,9 @@ pub(crate) fn in_pieces<'t>(
     if !whole.reasoning.starts_with(&thought) {
         return Some(format!("{thought:?} was thought, and it is {:?}", whole.reasoning));
     }
-    // What the end of the text takes back was thought aloud.
-    let is_kept = whole.text.starts_with(&shown) || whole.reasoning.starts_with(shown.trim_start());
+    // What the end of the text takes back was thought aloud, with the markup that was in it.
+    let mut thoughts = whole.reasoning.chars();
+    let is_kept = whole.text.starts_with(&shown)
+        || shown.trim().chars().all(|said| thoughts.any(|thought| thought == said));
     (!is_kept).then(|| format!("{shown:?} was shown, and it is {:?}", whole.text))
 }

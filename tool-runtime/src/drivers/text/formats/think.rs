@@ -74,7 +74,6 @@ impl Format for Think {
     }
 }
 
-/// A closing tag without an opening one.
 /// The same within a line, where its end is there too.
 #[derive(Debug)]
 pub(super) struct Within;
@@ -118,6 +117,7 @@ impl Format for Within {
     }
 }
 
+/// A closing tag without an opening one.
 #[derive(Debug)]
 pub(super) struct End;
 

@@ -16,7 +16,10 @@ const BYTES: usize = 10_000;
 /// As much as a provider sends at once, and a large piece.
 const PIECES: [usize; 3] = [16, 1_000, BYTES];
 
-/// What replies are made of.
+/// Text as it is written, with a fence every forty lines or so, and tables.
+const WRITTEN: &str = include_str!("../../README.md");
+
+/// What other replies are made of, over and over: more of one kind than replies have.
 const TEXTS: [(&str, &str); 10] = [
     ("prose", "The weather in Oslo is mild in May, with some rain in the evenings; bring a coat. "),
     (
@@ -59,8 +62,10 @@ fn main() {
     println!("|---|---|---|---|---|");
     // Some of them alone, by a part of their names.
     let wanted = std::env::args().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
-    for (name, piece) in TEXTS.into_iter().filter(|(name, _)| name.contains(&wanted)) {
-        let text = piece.repeat(BYTES / piece.len() + 1);
+    let texts = TEXTS.map(|(name, piece)| (name, piece.repeat(BYTES / piece.len() + 1)));
+    let written = WRITTEN.get(..WRITTEN.floor_char_boundary(BYTES)).unwrap_or_default();
+    let texts = [("a README", written.to_owned())].into_iter().chain(texts);
+    for (name, text) in texts.filter(|(name, _)| name.contains(&wanted)) {
         let mut rounds = Rounds::new(40, 100);
         let whole = text.clone();
         rounds.add(move || extract(&whole, &offered()));

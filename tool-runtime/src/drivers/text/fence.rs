@@ -101,6 +101,18 @@ fn run(mark: u8, bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| **byte == mark).count()
 }
 
+/// Where the lines end that are fenced here, if what follows them says that they hold no calls: most of them, told
+/// without a look at what they hold.
+pub(super) fn example(formats: &Formats, text: &str, hit: Hit) -> Option<usize> {
+    let rest = text.get(hit.at..)?;
+    let fence = Fence::of(rest).filter(|fence| fence.is_block() && fence.is_opened_by(rest))?;
+    let end = fence.closing(text, hit.at + fence.len)?.end;
+    let behind = text.get(end..)?.trim_start();
+    let may_go_on = behind.is_empty() || formats.openers.may_open(behind);
+    let is_opener = || formats.openers.formats(text, hit).next().is_some();
+    if may_go_on || is_opener() { None } else { Some(end) }
+}
+
 /// The calls in the fence that `rest` begins with, which holds nothing else.
 pub(super) fn read(
     formats: &Formats,

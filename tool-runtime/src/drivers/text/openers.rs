@@ -4,8 +4,10 @@
 //! begin a line, so that three bytes are looked for at once. Nearly all places are told from openers by
 //! the bytes next to them, without a look at any word.
 
-use memchr::{memchr3, memrchr};
+use memchr::memrchr;
 
+use super::heads::{Bytes, Heads};
+use super::places::Places;
 use super::{Format, Opener};
 
 /// Rare bytes that openers have, the rarest first.
@@ -22,8 +24,6 @@ pub(super) struct Openers {
     words: Vec<Vec<Word>>,
     /// The bytes that are looked for.
     triggers: Vec<u8>,
-    /// First bytes of words.
-    firsts: Bytes,
     /// How words begin, and how markers go on from the byte that is looked for.
     heads: Heads,
     tails: Heads,
@@ -31,87 +31,6 @@ pub(super) struct Openers {
     befores: Bytes,
     /// How long the longest word is.
     longest: usize,
-}
-
-/// The first three bytes that something may begin with.
-#[derive(Clone, Debug)]
-struct Heads {
-    /// First bytes of what has fewer.
-    short: Bytes,
-    /// Of what else there is, the first and the second, and the next two.
-    pairs: [Pairs; 2],
-}
-
-impl Heads {
-    fn new() -> Self {
-        Self { short: Bytes::new(), pairs: [Pairs::new(), Pairs::new()] }
-    }
-
-    fn add(&mut self, word: &[u8]) {
-        match *word {
-            [first, second, third, ..] => {
-                let [firsts, seconds] = &mut self.pairs;
-                firsts.add([first, second]);
-                seconds.add([second, third]);
-            }
-            [first, ..] => self.short.add(first),
-            [] => {}
-        }
-    }
-
-    /// Whether something may begin here.
-    fn allow(&self, bytes: &[u8]) -> bool {
-        let &[first, second, third, ..] = bytes else { return true };
-        let [firsts, seconds] = &self.pairs;
-        firsts.has([first, second]) && seconds.has([second, third]) || self.short.has(first)
-    }
-}
-
-/// A set of bytes.
-#[derive(Clone, Debug)]
-struct Bytes(Box<[bool; 256]>);
-
-impl Bytes {
-    fn new() -> Self {
-        Self(Box::new([false; 256]))
-    }
-
-    fn add(&mut self, byte: u8) {
-        if let Some(has) = self.0.get_mut(usize::from(byte)) {
-            *has = true;
-        }
-    }
-
-    fn has(&self, byte: u8) -> bool {
-        self.0.get(usize::from(byte)) == Some(&true)
-    }
-}
-
-/// A set of pairs of bytes, a bit for each.
-#[derive(Clone, Debug)]
-struct Pairs(Box<[u64; 1024]>);
-
-impl Pairs {
-    fn new() -> Self {
-        Self(Box::new([0; 1024]))
-    }
-
-    fn place(pair: [u8; 2]) -> (usize, u64) {
-        let place = u16::from_be_bytes(pair);
-        (usize::from(place / 64), 1 << (place % 64))
-    }
-
-    fn add(&mut self, pair: [u8; 2]) {
-        let (place, bit) = Self::place(pair);
-        if let Some(bits) = self.0.get_mut(place) {
-            *bits |= bit;
-        }
-    }
-
-    fn has(&self, pair: [u8; 2]) -> bool {
-        let (place, bit) = Self::place(pair);
-        self.0.get(place).is_some_and(|bits| bits & bit != 0)
-    }
 }
 
 /// Whether `bytes` begin with `word`, of which they have the byte at `offset`: it is the next one that tells
@@ -153,7 +72,6 @@ impl Openers {
             markers: Vec::new(),
             words: vec![Vec::new(); 256],
             triggers: vec![b'\n'],
-            firsts: Bytes::new(),
             heads: Heads::new(),
             tails: Heads::new(),
             befores: Bytes::new(),
@@ -178,7 +96,6 @@ impl Openers {
         let Some(first) = word.word.bytes().next() else { return };
         self.longest = self.longest.max(word.word.len());
         self.heads.add(word.word.as_bytes());
-        self.firsts.add(first);
         if let Some(words) = self.words.get_mut(usize::from(first)) {
             words.push(word);
             // What was added first stays first of those as long.
@@ -205,46 +122,26 @@ impl Openers {
     /// The first place from `from` on; `is_line` if nothing but blanks is before that on its line.
     pub(super) fn next(&self, text: &str, from: usize, is_line: bool) -> Option<Hit> {
         let bytes = text.as_bytes();
-        let mut at = from;
-        if is_line {
-            at = match self.on_line(bytes, from) {
-                Ok(hit) => return Some(hit),
-                Err(at) => at,
-            };
-        }
-        loop {
-            at += self.trigger(bytes.get(at..)?)?;
-            let byte = *bytes.get(at)?;
-            if byte == b'\n' {
-                at = match self.on_line(bytes, at + 1) {
-                    Ok(hit) => return Some(hit),
-                    Err(at) => at,
-                };
-                continue;
-            }
-            let hit = self.marker(bytes, at, byte, from);
-            if hit.is_some() {
-                return hit;
-            }
-            at += 1;
-        }
+        let first = if is_line { self.on_line(bytes, from) } else { None };
+        first.or_else(|| {
+            Places::new(&self.triggers, bytes, from).find_map(|at| match bytes.get(at)? {
+                b'\n' => self.on_line(bytes, at + 1),
+                byte => self.marker(bytes, at, *byte, from),
+            })
+        })
     }
 
+    /// The marker that has its byte at `at`.
     #[inline]
-    fn trigger(&self, bytes: &[u8]) -> Option<usize> {
-        match *self.triggers.as_slice() {
-            [a] => memchr3(a, a, a, bytes),
-            [a, b] => memchr3(a, b, b, bytes),
-            [a, b, c] => memchr3(a, b, c, bytes),
-            _ => bytes.iter().position(|byte| self.triggers.contains(byte)),
-        }
+    fn marker(&self, bytes: &[u8], at: usize, byte: u8, from: usize) -> Option<Hit> {
+        let before = || at.checked_sub(1).and_then(|before| bytes.get(before));
+        let may_be = self.tails.allow(bytes.get(at..)?)
+            || before().is_some_and(|before| self.befores.has(*before));
+        if may_be { self.begun(bytes, at, byte, from) } else { None }
     }
 
-    fn marker(&self, bytes: &[u8], at: usize, byte: u8, from: usize) -> Option<Hit> {
-        if !self.tails.allow(bytes.get(at..)?) {
-            let before = at.checked_sub(1).and_then(|before| bytes.get(before));
-            before.filter(|before| self.befores.has(**before))?;
-        }
+    #[inline(never)]
+    fn begun(&self, bytes: &[u8], at: usize, byte: u8, from: usize) -> Option<Hit> {
         let of_byte = self.markers.iter().filter(|marker| marker.trigger == byte);
         let starts = of_byte.filter_map(|marker| {
             let start = at.checked_sub(marker.offset).filter(|start| *start >= from)?;
@@ -253,28 +150,27 @@ impl Openers {
         Some(Hit { at: starts.min()?, begins_line: false })
     }
 
-    /// What begins the line at `start`, or the first below it that has something on it; or else where
-    /// to look on.
+    /// What begins the line at `start`.
     #[inline]
-    fn on_line(&self, bytes: &[u8], start: usize) -> Result<Hit, usize> {
-        let (mut line, mut at) = (start, start);
-        loop {
-            match bytes.get(at) {
-                Some(b'\n') => line = at + 1,
-                Some(b' ' | b'\t') if at < line + INDENT => {}
-                _ => break,
-            }
+    fn on_line(&self, bytes: &[u8], start: usize) -> Option<Hit> {
+        let mut at = start;
+        while matches!(bytes.get(at)?, b' ' | b'\t') && at < start + INDENT {
             at += 1;
         }
-        let Some(&first) = bytes.get(at) else { return Err(at) };
-        // Most lines begin with something else.
-        if !self.firsts.has(first) {
-            return Err(at);
-        }
-        let rest = bytes.get(at..).unwrap_or_default();
-        let is_begun =
-            self.heads.allow(rest) && self.of(rest).iter().any(|word| begins(rest, word.word, 0));
-        if is_begun { Ok(Hit { at, begins_line: true }) } else { Err(at) }
+        let rest = bytes.get(at..)?;
+        let is_begun = self.heads.allow(rest) && self.begins_word(rest);
+        is_begun.then_some(Hit { at, begins_line: true })
+    }
+
+    /// Whether some word stands here. Not asked of most lines, and not to be a part of what they take.
+    #[inline(never)]
+    fn begins_word(&self, bytes: &[u8]) -> bool {
+        self.of(bytes).iter().any(|word| begins(bytes, word.word, 0))
+    }
+
+    /// Whether something may begin here, or end the text, as far as its first bytes tell.
+    pub(super) fn may_open(&self, rest: &str) -> bool {
+        rest.starts_with(['<', '[']) || self.heads.allow(rest.as_bytes())
     }
 
     /// The words that begin as `bytes` do.

@@ -1,7 +1,9 @@
 //! The one pass over a text.
 
+use memchr::memchr;
+
 use super::channel::Channel;
-use super::fence::Fence;
+use super::fence::{self, Fence};
 use super::last::{self, Last, Row};
 use super::openers::Hit;
 use super::quotes::Quotes;
@@ -181,6 +183,12 @@ impl Scan {
         hit: Hit,
         is_end: bool,
     ) -> Result<(), Miss> {
+        if hit.begins_line
+            && let Some(end) = fence::example(formats, text, hit)
+        {
+            self.keep(end);
+            return Ok(());
+        }
         let rest = Rest::new(text.get(hit.at..).unwrap_or_default(), is_end);
         let is_quoted = !hit.begins_line && self.quotes.hold(text, hit.at);
         let mut miss = Miss::Text;
@@ -214,7 +222,10 @@ impl Scan {
                 Err(_) => {}
             }
             // Whether it is a fence shows at the end of the line.
-            if Fence::of(rest.text).is_some() && !is_end && !rest.text.contains('\n') {
+            if Fence::of(rest.text).is_some()
+                && !is_end
+                && memchr(b'\n', rest.text.as_bytes()).is_none()
+            {
                 return Err(Miss::More);
             }
         }

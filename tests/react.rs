@@ -124,6 +124,11 @@ fn decisions_are_read_however_they_are_written() {
             "<think>{\"type\": \"final_answer\", \"answer\": \"no\"}</think>{\"type\": \"final_answer\", \"answer\": \"yes\"}",
             "text yes",
         ),
+        // What a decision tells of thoughts is a part of it.
+        (
+            r#"{"type": "call_tool", "tool": "find", "args": {"words": "a <think>[b]</think> c"}}"#,
+            r#"call find({"words": "a <think>[b]</think> c"})"#,
+        ),
         // Damaged: the text of the arguments is kept, for the tool to allow what is done about it.
         (
             r#"{"type": "call_tool", "tool": "find", "args": {words: 'a',}}"#,

@@ -63,7 +63,8 @@ fn main() {
     // Some of them alone, by a part of their names.
     let wanted = std::env::args().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
     let texts = TEXTS.map(|(name, piece)| (name, piece.repeat(BYTES / piece.len() + 1)));
-    let written = WRITTEN.get(..WRITTEN.floor_char_boundary(BYTES)).unwrap_or_default();
+    let end = (0..BYTES).rfind(|end| WRITTEN.is_char_boundary(*end)).unwrap_or_default();
+    let (written, _) = WRITTEN.split_at(end);
     let texts = [("a README", written.to_owned())].into_iter().chain(texts);
     for (name, text) in texts.filter(|(name, _)| name.contains(&wanted)) {
         let mut rounds = Rounds::new(40, 100);

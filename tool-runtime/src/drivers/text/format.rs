@@ -94,12 +94,20 @@ pub struct Rest<'t> {
     pub text: &'t str,
     /// Whether that is all there will be.
     pub is_end: bool,
+    /// Whether nothing but blanks is before it on its line.
+    pub begins_line: bool,
 }
 
 impl<'t> Rest<'t> {
-    /// The text from an opener on.
+    /// The text from an opener on, which stands within a line.
     pub const fn new(text: &'t str, is_end: bool) -> Self {
-        Self { text, is_end }
+        Self { text, is_end, begins_line: false }
+    }
+
+    /// The same at the beginning of a line, if it is.
+    #[must_use]
+    pub const fn on_line(self, begins_line: bool) -> Self {
+        Self { begins_line, ..self }
     }
 }
 

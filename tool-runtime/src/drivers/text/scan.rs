@@ -190,6 +190,7 @@ impl Scan {
             return Ok(());
         }
         let rest = Rest::new(text.get(hit.at..).unwrap_or_default(), is_end);
+        let rest = rest.on_line(hit.begins_line);
         let is_quoted = !hit.begins_line && self.quotes.hold(text, hit.at);
         let mut miss = Miss::Text;
         if !is_quoted {

@@ -10,56 +10,33 @@ use memchr::memmem;
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 
 #[derive(Debug)]
-pub(super) struct Aside {
-    name: &'static str,
-    openers: &'static [Opener],
-    /// Whether it may have no end.
-    begins_line: bool,
-}
+pub(super) struct Aside;
 
-pub(super) const ON_LINE: Aside = Aside {
-    name: "aside",
-    openers: &[
-        Opener::Line("<tool_response"),
-        Opener::Line("<tool_result"),
-        Opener::Line("<tool_output"),
-        Opener::Line("<function_response"),
-        Opener::Line("<function_result"),
-        Opener::Line("<reasoning"),
-        Opener::Line("<scratchpad"),
-        Opener::Line("<analysis"),
-        Opener::Line("<reflection"),
-    ],
-    begins_line: true,
-};
+pub(super) const ASIDE: Aside = Aside;
 
-pub(super) const WITHIN: Aside = Aside {
-    name: "aside_within",
-    openers: &[
-        Opener::Marker("<tool_response"),
-        Opener::Marker("<tool_result"),
-        Opener::Marker("<tool_output"),
-        Opener::Marker("<function_response"),
-        Opener::Marker("<function_result"),
-        Opener::Marker("<reasoning"),
-        Opener::Marker("<scratchpad"),
-        Opener::Marker("<analysis"),
-        Opener::Marker("<reflection"),
-    ],
-    begins_line: false,
-};
+const OPENERS: [Opener; 9] = [
+    Opener::Marker("<tool_response"),
+    Opener::Marker("<tool_result"),
+    Opener::Marker("<tool_output"),
+    Opener::Marker("<function_response"),
+    Opener::Marker("<function_result"),
+    Opener::Marker("<reasoning"),
+    Opener::Marker("<scratchpad"),
+    Opener::Marker("<analysis"),
+    Opener::Marker("<reflection"),
+];
 
 impl Format for Aside {
     fn name(&self) -> &str {
-        self.name
+        "aside"
     }
 
     fn openers(&self) -> &[Opener] {
-        self.openers
+        &OPENERS
     }
 
     fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {
-        let words = self.openers.iter().map(Opener::word);
+        let words = OPENERS.iter().map(Opener::word);
         let opener = words.filter(|word| rest.text.starts_with(word)).max().ok_or(Miss::Text)?;
         let behind = rest.text.get(opener.len()..).unwrap_or_default();
         // There may be more than one of it.
@@ -73,7 +50,7 @@ impl Format for Aside {
         match memmem::find(rest.text.as_bytes(), closer.as_bytes()) {
             Some(at) => Ok(Found::Text { end: at + closer.len() }),
             None if !rest.is_end => Err(Miss::More),
-            None if self.begins_line => Ok(Found::Text { end: rest.text.len() }),
+            None if rest.begins_line => Ok(Found::Text { end: rest.text.len() }),
             None => Err(Miss::Text),
         }
     }

@@ -19,5 +19,6 @@ pub(super) const RESPONSE: Think = Think {
     name: "command_response",
     openers: &[Opener::Marker("<|START_RESPONSE|>"), Opener::Marker("<|START_TEXT|>")],
     is_shown: true,
+    is_within: true,
     closers: &["<|END_RESPONSE|>", "<|END_TEXT|>"],
 };

@@ -71,10 +71,8 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(think::THINK),
         Arc::new(think::MISTRAL),
         Arc::new(think::GEMMA),
-        Arc::new(think::Within),
         Arc::new(think::END),
-        Arc::new(aside::ON_LINE),
-        Arc::new(aside::WITHIN),
+        Arc::new(aside::ASIDE),
         Arc::new(stop::Stop),
         Arc::new(bare::Bare),
         Arc::new(pythonic::PYTHONIC),
@@ -82,7 +80,8 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
     ]
 }
 
-/// Those that hold no calls.
+/// Those of what is thought, where it begins a line: decisions in JSON may tell of it.
 pub(super) fn thinking() -> Vec<Arc<dyn Format>> {
-    vec![Arc::new(think::THINK), Arc::new(think::MISTRAL), Arc::new(think::GEMMA)]
+    let all = [think::THINK, think::MISTRAL, think::GEMMA].map(think::Think::on_line);
+    all.into_iter().map(|think| Arc::new(think) as Arc<dyn Format>).collect()
 }

@@ -13,23 +13,26 @@ pub(super) struct Think {
     pub(super) openers: &'static [Opener],
     /// Whether it is for people to read.
     pub(super) is_shown: bool,
+    /// Whether it may begin within a line. What is thought has to have its end then.
+    pub(super) is_within: bool,
     pub(super) closers: &'static [&'static str],
 }
 
 pub(super) const THINK: Think = Think {
     name: "think",
     openers: &[
-        Opener::Line("<think>"),
-        Opener::Line("<thinking>"),
-        Opener::Line("<thought>"),
-        Opener::Line("<seed:think>"),
-        Opener::Line("<THINK>"),
-        Opener::Line("<Think>"),
-        Opener::Line("<THINKING>"),
-        Opener::Line("<Thinking>"),
-        Opener::Line("<|START_THINKING|>"),
+        Opener::Marker("<think>"),
+        Opener::Marker("<thinking>"),
+        Opener::Marker("<thought>"),
+        Opener::Marker("<seed:think>"),
+        Opener::Marker("<THINK>"),
+        Opener::Marker("<Think>"),
+        Opener::Marker("<THINKING>"),
+        Opener::Marker("<Thinking>"),
+        Opener::Marker("<|START_THINKING|>"),
     ],
     is_shown: false,
+    is_within: true,
     closers: &[
         "</think>",
         "</thinking>",
@@ -45,8 +48,9 @@ pub(super) const THINK: Think = Think {
 
 pub(super) const MISTRAL: Think = Think {
     name: "mistral_think",
-    openers: &[Opener::Line("[THINK]")],
+    openers: &[Opener::Marker("[THINK]")],
     is_shown: false,
+    is_within: true,
     closers: &["[/THINK]"],
 };
 
@@ -54,6 +58,7 @@ pub(super) const GEMMA: Think = Think {
     name: "gemma_think",
     openers: &[Opener::Line("<|channel>thought")],
     is_shown: false,
+    is_within: false,
     closers: &["<channel|>"],
 };
 
@@ -70,50 +75,30 @@ impl Format for Think {
         let words = self.openers.iter().map(Opener::word);
         let opener = words.filter(|word| rest.text.starts_with(word)).map(str::len).max();
         let end = opener.ok_or(Miss::Text)?;
+        if !rest.begins_line && !self.is_within {
+            return Err(Miss::Text);
+        }
+        if !rest.begins_line && !self.is_shown {
+            self.closed(rest.text.get(end..).unwrap_or_default(), rest.is_end)?;
+        }
         Ok(Found::Channel { end, is_shown: self.is_shown, closers: self.closers, stops: &[] })
     }
 }
 
-/// The same within a line, where its end is there too.
-#[derive(Debug)]
-pub(super) struct Within;
-
-impl Format for Within {
-    fn name(&self) -> &str {
-        "think_within"
+impl Think {
+    /// The same, at the beginning of a line only.
+    pub(super) const fn on_line(self) -> Self {
+        Self { is_within: false, ..self }
     }
 
-    fn openers(&self) -> &[Opener] {
-        &[
-            Opener::Marker("<think>"),
-            Opener::Marker("<thinking>"),
-            Opener::Marker("<thought>"),
-            Opener::Marker("<seed:think>"),
-            Opener::Marker("<THINK>"),
-            Opener::Marker("<Think>"),
-            Opener::Marker("<THINKING>"),
-            Opener::Marker("<Thinking>"),
-            Opener::Marker("<|START_THINKING|>"),
-            Opener::Marker("[THINK]"),
-        ]
-    }
-
-    fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {
-        let format = if rest.text.starts_with('[') { &MISTRAL } else { &THINK };
-        let words = self.openers().iter().map(Opener::word);
-        let opener = words.filter(|word| rest.text.starts_with(word)).map(str::len).max();
-        let end = opener.ok_or(Miss::Text)?;
-        let inner = rest.text.get(end..).unwrap_or_default();
-        let closer = first_of(inner, format.closers.iter().copied());
-        let Some(closer) = closer else {
-            return Err(if rest.is_end { Miss::Text } else { Miss::More });
+    /// Its end has to be there too.
+    fn closed(&self, inner: &str, is_end: bool) -> Result<(), Miss> {
+        let Some(closer) = first_of(inner, self.closers.iter().copied()) else {
+            return Err(if is_end { Miss::Text } else { Miss::More });
         };
         // A sentence may tell of both tags.
         let inner = inner.get(..closer.start).unwrap_or_default();
-        if !inner.contains(['\n', '<', '[', '{']) {
-            return Err(Miss::Text);
-        }
-        Ok(Found::Channel { end, is_shown: false, closers: format.closers, stops: &[] })
+        if inner.contains(['\n', '<', '[', '{']) { Ok(()) } else { Err(Miss::Text) }
     }
 }
 

@@ -201,10 +201,15 @@ fn within_line(fence: Fence, body: &str, is_end: bool) -> Result<(&str, usize), 
     let mark = char::from(fence.mark).to_string().repeat(fence.len);
     match body.find(&mark) {
         Some(at) if at + mark.len() < body.len() || is_end => {
-            let behind = body.get(at + mark.len()..).unwrap_or_default();
-            let is_alone = behind.split('\n').next().unwrap_or_default().trim().is_empty();
             let inner = body.get(..at).unwrap_or_default();
-            if is_alone { Ok((inner, at + mark.len())) } else { Err(Miss::Text) }
+            let behind = body.get(at + mark.len()..).unwrap_or_default();
+            let line = behind.split('\n').next().unwrap_or_default();
+            match line.trim().is_empty() {
+                // More may follow on it.
+                true if line.len() == behind.len() && !is_end => Err(Miss::More),
+                true => Ok((inner, at + mark.len())),
+                false => Err(Miss::Text),
+            }
         }
         _ if is_end => Err(Miss::Text),
         _ => Err(Miss::More),

@@ -135,11 +135,15 @@ def of_a_run(page, path, pictures):
     for text in [
         "Arguments, as the model wrote them", "removed a code fence around the value", "lossless",
         "attempt 1 failed with TOOL_TRANSIENT_FAILURE", "the weather station did not answer",
-        "Plan my trip from Oslo to Bergen.", "You plan trips.", "Nothing before eight.", "Cost", "Error, as the model reads it", "Grand in Bergen has no rooms left",
+        "Plan my trip from Oslo to Bergen.", "from a mail: Nothing before eight.", "Cost", "Error, as the model reads it", "Grand in Bergen has no rooms left",
         "https://rail.example/seats", "3 of 4: asked 3 railways", "TOOL_NOT_FOUND",
     ]:
         holds(text in told, f"the details don't tell {text!r}")
     contrast(page, "the details")
+    page.open(path, "#q=you%20plan%20trips")
+    holds(page.value(FOUND) == 1, "orders that are folded are found")
+    page.open(path, "#row=0")
+    page.picture(pictures / "asked.png")
     page.open(path, "#row=4")
     page.picture(pictures / "details.png")
     page.sized(420, 900)
@@ -212,14 +216,14 @@ def of_a_run_that_waits(page, path, pictures):
     status = page.value("[...document.querySelectorAll('.row .status')].map((status) => status.textContent)")
     holds(status == ["… waited for a decision", "✓", "… waited for a decision", "✓", "✓", "✓"], f"both parts are there: {status}")
     page.value("(() => { const run = document.getElementById('run'); run.value = ''; run.onchange(); })()")
-    page.open(path, "#q=too")
+    page.open(path, "#q=tell%20her")
     holds(page.value(FOUND) == 1, "what was said meanwhile is found")
-    page.open(path, "#q=number%206")
+    page.open(path, "#q=barbara")
     holds(page.value(FOUND) == 1, "what was asked is found")
     page.open(path)
     page.value(OPEN_ALL)
     told = page.value("document.body.innerText")
-    for text in ["Pay Ada what number 5 says.", "What it was asked", "What it waits for", "said by steering"]:
+    for text in ["Pay Ada what Grace says.", "What it was asked", "What it waits for", "said by steering"]:
         holds(text in told, f"the details don't tell {text!r}")
     page.open(path, "#row=0")
     page.picture(pictures / "waiting.png")

@@ -122,10 +122,10 @@ def waiting():
     pay = {"id": "c1", "name": "pay", "arguments": '{"to": "Ada", "sum": 120}'}
     usage = {"input": 640, "cached": 0, "output": 22, "reasoning": 0}
     stopped = {"code": "AWAITING_APPROVAL", "error": "1 of the model's calls wait for approval", "usage": usage}
-    for run, start in [(5, 0), (6, 4_000_000_000)]:
+    for run, start, by in [(5, 0, "Grace"), (6, 4_000_000_000, "Barbara")]:
         yield line(run, 0, start, "run", "started")
         yield line(run, 0, start, "run", "said", by="system", text="You keep the books.")
-        yield line(run, 0, start, "run", "said", by="user", text=f"Pay Ada what number {run} says.")
+        yield line(run, 0, start, "run", "said", by="user", text=f"Pay Ada what {by} says.")
         yield line(run, 1, start + 100, "model", "asked")
         yield line(run, 1, start + 40_000, "model", "replied", text="", calls=[pay], usage=usage, took=39_900)
         yield line(run, 1, start + 40_100, "tool", "started", call=pay)

@@ -17,8 +17,10 @@ fn said(recorder: &Recorder) -> Vec<String> {
     told
 }
 
-/// What was told of the end: its code, its words, and what the run took.
-fn ended(recorder: &Recorder) -> Vec<(Option<String>, Option<String>, Usage, Option<f64>)> {
+/// An end as it is told: its code, its words, and what the run took.
+type Ended = (Option<String>, Option<String>, Usage, Option<f64>);
+
+fn ended(recorder: &Recorder) -> Vec<Ended> {
     let told = recorder.events().into_iter().filter_map(|event| match event.kind {
         EventKind::Run(RunEvent::Finished { code, error, usage, cost, .. }) => {
             Some((code, error, usage, cost))

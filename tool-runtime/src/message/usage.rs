@@ -24,7 +24,6 @@ impl Usage {
     }
 
     /// Whether nothing was counted.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
     pub(crate) fn is_none(&self) -> bool {
         *self == Self::default()
     }

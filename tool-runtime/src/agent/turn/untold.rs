@@ -61,7 +61,7 @@ fn event(said: &Message, parts_told: usize) -> Option<RunEvent> {
         }
         _ => return None,
     };
-    (!text.is_empty() || images > 0).then(|| RunEvent::Said { by, source: None, text, images })
+    (!text.is_empty() || images > 0).then_some(RunEvent::Said { by, source: None, text, images })
 }
 
 #[cfg(test)]

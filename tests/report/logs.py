@@ -121,7 +121,7 @@ def waiting():
     """A run that waits for somebody, goes on an hour later and answers; and one that still waits."""
     pay = {"id": "c1", "name": "pay", "arguments": '{"to": "Ada", "sum": 120}'}
     usage = {"input": 640, "cached": 0, "output": 22, "reasoning": 0}
-    stopped = {"code": "AWAITING_APPROVAL", "error": "1 of the model's calls wait for approval", "usage": usage}
+    stopped = {"code": "AWAITING_APPROVAL", "error": "one of the model's calls waits for approval", "usage": usage}
     for run, start, by in [(5, 0, "Grace"), (6, 4_000_000_000, "Barbara")]:
         yield line(run, 0, start, "run", "started")
         yield line(run, 0, start, "run", "said", by="system", text="You keep the books.")

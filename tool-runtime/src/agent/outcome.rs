@@ -153,7 +153,7 @@ pub enum StopReason {
     Registry(#[from] RegistryError),
     /// Calls wait for somebody to decide on them, or on what lies within them. In the transcript they are answered
     /// with that; to go on, decide and [`resume`](crate::Agent::resume).
-    #[error("{} of the model's calls wait for approval", .0.pending().len())]
+    #[error("{}", waiting(.0.pending().len()))]
     AwaitingApproval(Box<Paused>),
     /// A call failed or was held back, and that ends a run here: see
     /// [`on_failure`](crate::Agent::on_failure) and [`on_block`](crate::Agent::on_block).
@@ -259,6 +259,13 @@ fn asker(request: &StopRequest) -> Cow<'_, str> {
     match &request.tool {
         Some(tool) => format!("the tool {tool}").into(),
         None => "the program".into(),
+    }
+}
+
+fn waiting(calls: usize) -> String {
+    match calls {
+        1 => "one of the model's calls waits for approval".into(),
+        _ => format!("{calls} of the model's calls wait for approval"),
     }
 }
 

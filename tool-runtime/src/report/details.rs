@@ -182,6 +182,15 @@ pub(super) fn of_start(row: &mut Row, origin: &Origin) {
     row.details.push(Detail::Facts { facts });
 }
 
+/// A run that goes on: from which part of it, and what it was asked then.
+pub(super) fn of_more(row: &mut Row, began: u64, asked: String) {
+    if let Some(Detail::Facts { facts }) = row.details.first_mut() {
+        facts.push(("Goes on from", Fact::At { at: began }));
+    }
+    row.summary.clone_from(&asked);
+    row.asked = asked;
+}
+
 /// What a run came to, or a question that nobody answered.
 pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
     let took = ("Took", Fact::Took { took: row.end.saturating_sub(row.start) });
@@ -219,7 +228,8 @@ pub(super) fn of_said(
     let (name, text) = match (by, source) {
         (Speaker::System, _) if is_early => return row.text("Orders", text, Form::Folded),
         (Speaker::User, _) if is_early => {
-            row.summary = on_one_line(&text);
+            row.asked = on_one_line(&text);
+            row.summary.clone_from(&row.asked);
             return row.text("What it was asked", text, Form::Plain);
         }
         (Speaker::Elsewhere, source) => {

@@ -12,6 +12,9 @@ pub(super) struct Row {
     /// What it was about, on one line.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
+    /// What a run was asked, on one line; its summary unless something stopped it.
+    #[serde(skip)]
+    pub asked: String,
     /// The row that it hangs below, which comes before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<usize>,

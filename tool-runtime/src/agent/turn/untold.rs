@@ -38,8 +38,8 @@ impl Turn {
     pub(in crate::agent) fn all_is_told(&mut self) {
         let parts = match self.transcript.last() {
             Some(Message::User { parts }) => parts.len(),
-            // Nothing can be added to it.
-            _ => usize::MAX,
+            // It is one.
+            _ => 1,
         };
         self.told = Told { messages: self.transcript.len(), parts };
     }

@@ -7,7 +7,7 @@ const heading = () => {
   ].filter(([number]) => number);
   const words = outcome.map(([number, sign, word]) => `${sign} ${totals.runs > 1 ? count(number) + " " : ""}${word}`);
   const only = totals.runs === 1 && rows.findLast((row) => row.kind === "run" && row.parent === undefined);
-  find("outcome").append(words.join("   "), ...shown(only?.summary ? ": " + only.summary : ""));
+  find("outcome").append(words.join(" · "), ...shown(only?.summary ? ": " + only.summary : ""));
 
   const total = (name, value, word, look) => {
     const item = make(word ? "button" : "div", "", make("dt", "", name), make("dd", look ?? "", value));
@@ -42,7 +42,7 @@ const heading = () => {
   const warnings = [
     totals.lost && `${count(totals.lost)} events were lost on their way here.`,
     totals.unreadable && `${count(totals.unreadable)} lines of the log could not be read.`,
-    data.is_apart && "The runs lie far apart: each is shown from its own start.",
+    data.is_apart && "The runs lie far apart: each, and each part of one that waited, is shown from its own start.",
   ].filter(Boolean);
   find("warning").textContent = warnings.join(" ");
   find("warning").hidden = !warnings.length;

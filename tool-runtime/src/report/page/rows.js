@@ -1,7 +1,7 @@
 // Each row as a line of the waterfall.
 
 const STATUS = {
-  done: () => "✓",
+  done: (row) => row.marks?.includes("refused") ? "↻" : "✓",
   failed: (row) => "✗ " + (row.code ?? "failed"),
   blocked: (row) => "⊘ " + (row.code ?? "held back"),
   waiting: (row) => row.goes_on ? "… waited for a decision" : "… waits for a decision",

@@ -284,11 +284,13 @@ impl Trace {
         if origin.run != RunId::default()
             && let Some(before) = self.runs.insert(scope(origin), place)
         {
-            if let Some(row) = self.rows.get_mut(before) {
+            let was = self.rows.get_mut(before).map(|row| {
                 row.goes_on = true;
-            }
-            if let Some(row) = self.rows.get_mut(place) {
+                (row.start, row.asked.clone())
+            });
+            if let (Some(row), Some((began, asked))) = (self.rows.get_mut(place), was) {
                 row.before = Some(before);
+                details::of_more(row, began, asked);
             }
         }
         place

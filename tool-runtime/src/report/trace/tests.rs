@@ -239,7 +239,7 @@ fn what_began_is_joined_with_what_ended_it() {
                 ("2 8 run started", none()),
                 ("2 9 run finished", json!({"took": 1})),
             ],
-            &["0 run 0..3 Failed CUT", "0 run 4..9 Open, goes on", "1 now 5..9 Open", "0 run 8..9"],
+            &["0 run 0..3 Failed CUT", "0 run 4..5 Open, goes on", "1 now 5..5 Open", "0 run 8..9"],
         ),
         (
             "calls of no run, what held one back, and what was lost",

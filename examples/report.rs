@@ -11,6 +11,7 @@ use std::io::BufReader;
 use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
+use tool_runtime::agent::{Limits, Prices, Steering};
 use tool_runtime::event::{Progress, Recorder};
 use tool_runtime::report::RunReport;
 use tool_runtime::{
@@ -106,7 +107,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
         Some(log) => RunReport::from_json_lines(BufReader::new(File::open(log)?))?,
         None => {
             let recorder = Recorder::new(10_000);
+            let (steering, prices) =
+                (Steering::new(), Prices { input: 3.0, cached: 0.3, output: 15.0 });
+            steering.untrusted("a mail", "Nothing before eight.");
             let agent = Agent::new(Slow(script()), tools![forecast, trains, rooms, price, book])
+                .system("You plan trips.")
+                .limits(Limits::default().cost(1.0, prices))
+                .steering(&steering)
                 .observer(recorder.clone());
             #[cfg(feature = "terminal")]
             let agent = agent.observer(tool_runtime::terminal::Terminal::new());

@@ -198,19 +198,19 @@ async fn events_come_in_order_and_survive_serialisation() {
     let name = |event: &Value| word(&event["layer"]) + " " + &word(&event["action"]);
     let names: Vec<_> = written.as_array().unwrap().iter().map(name).collect();
     let turn = ["model asked", "model replied", "tool started", "tool finished"];
-    let (start, end) = (["run started"], ["run finished"]);
+    let (start, end) = (["run started", "run said"], ["run finished"]);
     assert_eq!(names, [&start[..], &turn[..], &turn[..], &turn[..2], &end[..]].concat());
     // One run, its turns in order, and no time that runs backwards.
     assert!(told.iter().all(|event| event.origin.run == told[0].origin.run));
     assert!(told.is_sorted_by_key(|event| event.at));
     let turns: Vec<_> = told.iter().map(|event| event.origin.turn).collect();
-    assert_eq!(turns, [0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3]);
+    assert_eq!(turns, [0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3]);
     assert_eq!(serde_json::from_value::<Vec<Event>>(written).unwrap(), *told);
     let text = serde_json::to_string(&*told).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Event>>(&text).unwrap(), *told);
 
     // The model's damaged text is kept beside what was repaired in it.
-    let done = told[4].finished().unwrap();
+    let done = told[5].finished().unwrap();
     assert_eq!(done.call.arguments.to_text(), "```json\n{\"text\": \"a\"}\n```");
     assert!(done.result.is_success() && !done.fixes.is_empty());
 

@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use tool_runtime::agent::{Limits, Prices, Steering};
 use tool_runtime::drivers::Text;
 use tool_runtime::event::{JsonLines, Recorder};
 use tool_runtime::report::RunReport;
@@ -170,6 +171,18 @@ async fn nothing_that_is_told_is_markup() {
         if ctx.attempt() == 1 { Err(ToolError::failed(text)) } else { Ok(text) }
     }
 
+    /// Is asked, and says what it is told to.
+    async fn asked(text: &str, model: ScriptedModel) -> Recorder {
+        let (recorder, steering) = (Recorder::new(1_000), Steering::new());
+        steering.say(text);
+        steering.untrusted(text, text);
+        let agent = Agent::new(model, tools![echo]).system(text).name(text).steering(&steering);
+        let prices = Prices { input: 1.0, cached: 1.0, output: 1.0 };
+        let agent = agent.limits(Limits::default().cost(1.0, prices)).observer(recorder.clone());
+        agent.extract::<String>(text).await.unwrap();
+        recorder
+    }
+
     let empty = RunReport::of(&[]).to_html();
     let frame = |html: &str| html.replace(between(html, DATA, "</script>"), "");
     for text in HOSTILE {
@@ -177,15 +190,28 @@ async fn nothing_that_is_told_is_markup() {
         let model = ScriptedModel::new([
             ChatReply::text(text).call("echo", call.as_str()).call(text, text),
             ChatReply::text(text),
+            // No such value.
+            ChatReply::text(text),
+            ChatReply::text(json!({ "value": text }).to_string()),
         ]);
-        let html = RunReport::from(&recorded(model, tools![echo]).await).to_html();
+        let recorder = asked(text, model).await;
+        let html = RunReport::from(&recorder).to_html();
         assert_eq!(frame(&html), frame(&empty), "{text:?} is outside of the data");
         let written = between(&html, DATA, "</script>");
         let active =
             |c: char| matches!(c, '<' | '>' | '&' | '\0'..='\u{1f}' | '\u{2028}' | '\u{2029}');
         assert!(!written.contains(active), "{text:?} can be seen by HTML");
         // And it is there, as it was told.
-        assert!(data(&html)["rows"].to_string().contains(&json!(text).to_string()), "{text:?}");
+        let data = data(&html);
+        assert!(data["rows"].to_string().contains(&json!(text).to_string()), "{text:?}");
+        let run = &data["rows"][0];
+        for title in ["Orders", "What it was asked"] {
+            let mut parts = run["details"].as_array().unwrap().iter();
+            assert!(parts.any(|part| part["title"] == title && part["text"] == text), "{title}");
+        }
+        let notes = run["notes"].to_string();
+        let source = json!(format!("from {text}: {text}")).to_string();
+        assert!(notes.contains(&source) && notes.contains("said by steering"), "{notes}");
     }
 }
 

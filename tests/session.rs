@@ -1,5 +1,7 @@
 //! Conversations that last: what every store keeps to, and what SQLite does beyond that.
 
+#[path = "session/ends.rs"]
+mod ends;
 #[path = "session/failing.rs"]
 mod failing;
 #[path = "support/histories.rs"]

@@ -14,6 +14,8 @@ mod limits;
 mod resumed;
 #[path = "steps/steered.rs"]
 mod steered;
+#[path = "steps/told.rs"]
+mod told;
 #[path = "steps/values.rs"]
 mod values;
 #[path = "steps/watched.rs"]
@@ -33,9 +35,9 @@ use tool_runtime::agent::session::Memory;
 use tool_runtime::agent::{
     Limits, ModelHook, Piece, Prices, Prompt, RunState, Steering, Step, Stepped, Turn,
 };
-use tool_runtime::dispatch::{AskLater, Interceptor};
+use tool_runtime::dispatch::{Approval, AskLater, Interceptor};
 use tool_runtime::drivers::{Asked, Driver, Native, ReAct, Text};
-use tool_runtime::event::{EventKind, ModelEvent, RunEvent, ToolEvent};
+use tool_runtime::event::{EventKind, ModelEvent, Recorder, RunEvent, ToolEvent};
 use tool_runtime::registry::{Selection, Selector};
 use tool_runtime::{
     Agent, Answer, CancellationToken, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta,

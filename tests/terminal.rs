@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex};
 use indicatif::{InMemoryTerm, ProgressDrawTarget};
 use serde_json::json;
 use tokio::sync::Notify;
+use tool_runtime::agent::{Limits, Piece, Prices, Steering};
+use tool_runtime::dispatch::AskLater;
 use tool_runtime::event::Progress;
 use tool_runtime::terminal::Terminal;
 use tool_runtime::{
@@ -74,12 +76,14 @@ async fn plain_lines_tell_each_reply_retry_and_result() {
     agent.run("What time is it?").await.unwrap();
 
     let mut lines = paper.lines();
-    let again = lines.remove(1);
+    let again = lines.remove(2);
     assert!(
-        again.starts_with("↻ time  attempt 1 failed with TOOL_TRANSIENT_FAILURE, next in "),
+        again.starts_with("↻ time  attempt 1 failed with TOOL_TRANSIENT_FAILURE, next in ")
+            && again.ends_with("  the line is dead"),
         "{again}"
     );
     let expected = [
+        "» asked  What time is it?",
         "› model  *  7 → 3 tokens  I ask.  → time",
         r#"✓ time  *  {"city": "Bergen"}"#,
         "› model  *  → time",
@@ -88,7 +92,7 @@ async fn plain_lines_tell_each_reply_retry_and_result() {
         r#"  ✓ time  *  {"city":"Oslo"}"#,
         r#"✓ ask  *  {"city": "Oslo"}"#,
         "› model  *  Noon.",
-        "✓ run  *",
+        "✓ run  *  7 → 3 tokens",
     ];
     assert_eq!(lines, expected);
 }
@@ -103,8 +107,56 @@ async fn runs_end_under_the_names_of_their_agents() {
     let agent = Agent::new(model, tool_runtime::Tools::new().with(clock)).name("chief\u{7}");
     agent.observer(Terminal::plain(paper.clone())).run("What now?").await.unwrap();
     let ends = paper.lines();
-    let ends: Vec<_> = ends.iter().filter(|line| !line.contains("model")).collect();
+    let is_end = |line: &&String| !line.contains("model") && !line.contains("asked");
+    let ends: Vec<_> = ends.iter().filter(is_end).collect();
     assert_eq!(ends, ["  ✓ clock  *", r#"✓ clock  *  {"task": "Tell."}"#, r"✓ chief\u{7}  *"]);
+}
+
+/// Pays, if somebody allows it.
+#[tool(permission = "ask")]
+async fn pay() -> &'static str {
+    "paid"
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_has_not_failed_and_what_was_refused_says_why() {
+    let (paper, steering) = (Paper::default(), Steering::new());
+    steering.untrusted("a mail", "Obey!");
+    steering.say("Quick.");
+    let model = ScriptedModel::new([ChatReply::default().call("pay", "{}")]);
+    let agent = Agent::new(model, tools![pay]).approver(AskLater).steering(&steering);
+    let agent = agent.system("Be brief.").observer(Terminal::plain(paper.clone()));
+    agent.run("Pay!").await.unwrap_err();
+    let expected = [
+        "» asked  Pay!",
+        "» from a mail  Obey!",
+        "» steering  Quick.",
+        "› model  *  → pay",
+        "… pay  *  TOOL_AWAITING_APPROVAL  {}",
+        "… run  *  one of the model's calls waits for approval",
+    ];
+    assert_eq!(paper.lines(), expected);
+
+    let paper = Paper::default();
+    let said = ["soon", r#"{"value": 7}"#].map(ChatReply::text);
+    let agent = Agent::new(ScriptedModel::new(said), tool_runtime::Tools::new());
+    let agent = agent.observer(Terminal::plain(paper.clone()));
+    agent.extract::<u32>("When?").await.unwrap();
+    let lines = paper.lines();
+    assert!(lines[1].starts_with("» asked for the value  Give the answer as JSON"), "{lines:?}");
+    assert_eq!(lines[0], "» asked  When?");
+    let refused = "↻ model  attempt 1 is not what was asked for  That is not it: it can't be read";
+    assert!(lines[3].starts_with(refused), "{lines:?}");
+}
+
+#[tokio::test]
+async fn what_a_run_cost_is_told_with_its_end() {
+    let prices = Prices { input: 3.0, cached: 0.3, output: 10.0 };
+    let model = ScriptedModel::new([ChatReply::text("Noon.").usage(Usage::new(7, 3))]);
+    let paper = Paper::default();
+    let agent = Agent::new(model, tools![time]).limits(Limits::default().cost(1.0, prices));
+    agent.observer(Terminal::plain(paper.clone())).run("Now?").await.unwrap();
+    assert_eq!(paper.lines()[2], "✓ run  *  7 → 3 tokens  cost 0.000051");
 }
 
 #[tokio::test]
@@ -179,4 +231,87 @@ async fn a_terminal_shows_what_goes_on_and_then_what_came_of_it() {
     assert!(!seen.contains("more") && !seen.contains("half way"), "{seen}");
     assert!(seen.contains("Done.") && seen.contains("✓ run"), "{seen}");
     terminal.suspend(|| ());
+}
+
+/// What the screen shows, a line each.
+fn seen(screen: &InMemoryTerm) -> Vec<String> {
+    screen.contents().lines().map(|line| without_times(line.trim_end())).collect()
+}
+
+/// Words of a reply, printed as they come, and what goes on beside them don't wipe each other.
+#[tokio::test]
+async fn words_stand_above_what_goes_on() {
+    let screen = InMemoryTerm::new(20, 40);
+    let gate = Arc::new(Notify::new());
+    let terminal = Terminal::on(ProgressDrawTarget::term_like(Box::new(screen.clone())));
+    let model = ScriptedModel::new([
+        ChatReply::default().call("wait", r#"{"number": 1}"#),
+        ChatReply::text("One line.\n\nAnother, which is not over"),
+    ]);
+    let agent = Agent::new(model, tools![wait]).extension(Arc::clone(&gate));
+    let agent = agent.observer(terminal.clone());
+    let mut words = terminal.writer();
+    let run = tokio::spawn(async move {
+        let mut stream = agent.stream("Wait.");
+        while let Some(piece) = stream.next().await {
+            if let Piece::Text(text) = piece {
+                // Byte by byte, as it may come.
+                text.as_bytes().iter().for_each(|byte| words.write_all(&[*byte]).unwrap());
+            }
+        }
+        (stream.finish().await.unwrap(), words)
+    });
+    once_shown(&screen, "half way").await;
+    // While a call goes on, somebody begins a line.
+    let mut other = terminal.writer();
+    other.write_all("Gr\u{fc}\u{df}e, ".as_bytes()).unwrap();
+    once_shown(&screen, "Gr\u{fc}\u{df}e,").await;
+    let told = once_shown(&screen, "half way").await;
+    let place = |text: &str| told.find(text).unwrap_or_else(|| panic!("{text}: {told}"));
+    assert!(place("» asked") < place("Gr\u{fc}\u{df}e,"), "{told}");
+    assert!(place("Gr\u{fc}\u{df}e,") < place("half way"), "{told}");
+    // Half a line more, and its end; a line longer than the screen is wide.
+    other.write_all("Welt\n".as_bytes()).unwrap();
+    other.write_all(format!("{}\n", "0123456789".repeat(6)).as_bytes()).unwrap();
+    while !run.is_finished() {
+        gate.notify_waiters();
+        tokio::task::yield_now().await;
+    }
+    let (_, words) = run.await.unwrap();
+    let before = seen(&screen);
+    assert!(before.contains(&"Another, which is not over".to_owned()), "{before:?}");
+    drop((words, other));
+    let expected = [
+        "» asked  Wait.",
+        "› model  *  → wait",
+        "Grüße, Welt",
+        "0123456789012345678901234567890123456789",
+        "01234567890123456789",
+        r#"✓ wait  *  {"number": 1}"#,
+        "› model  *  One line.  Another, whic",
+        "h is not over",
+        "✓ run  *",
+        "One line.",
+        "",
+        "Another, which is not over",
+    ];
+    assert_eq!(seen(&screen), expected);
+}
+
+/// On paper, what is told does not stand in the midst of a line of somebody else's; and nothing in it is obeyed.
+#[tokio::test]
+async fn words_have_lines_of_their_own_on_paper() {
+    let paper = Paper::default();
+    let terminal = Terminal::plain(paper.clone());
+    let mut words = terminal.writer();
+    write!(words, "Well, \u{1b}[2J").unwrap();
+    let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hm.")]), tools![time]);
+    agent.observer(terminal.clone()).run("Hello").await.unwrap();
+    writeln!(words, "now").unwrap();
+    write!(words, "and").unwrap();
+    drop(words);
+    let expected =
+        [r"Well, \u{1b}[2J", "» asked  Hello", "› model  *  Hm.", "✓ run  *", "now", "and"];
+    assert_eq!(paper.lines(), expected);
+    assert!(paper.0.lock().unwrap().ends_with(b"and\n"));
 }

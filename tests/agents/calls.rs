@@ -33,6 +33,7 @@ async fn an_agent_is_a_tool_of_another() {
         inner,
         [
             "run started",
+            "run said",
             "model asked",
             "model replied",
             "tool started",

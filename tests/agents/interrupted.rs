@@ -134,7 +134,7 @@ proptest! {
                         assert_complete(&stopped.transcript);
                         match stopped.why {
                             StopReason::AwaitingApproval(paused) => waiting = Some(*paused),
-                            StopReason::MaxIterations(_) | StopReason::Repeated(_) => {}
+                            StopReason::MaxIterations(_) | StopReason::Repeated { .. } => {}
                             StopReason::NothingAsked | StopReason::Session(_) => {}
                             other => panic!("{other}"),
                         }

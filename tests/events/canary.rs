@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use proptest::prelude::*;
 use serde_json::json;
-use tool_runtime::agent::Limits;
+use tool_runtime::agent::{Limits, Steering};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::{JsonLines, Progress, Recorder};
 use tool_runtime::{
@@ -151,7 +151,12 @@ async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
     replies.push(ChatReply::text(format!("{word} {key}")));
     let (recorder, paper) = (Recorder::new(10_000), Paper::default());
     let lines = JsonLines::new(paper.clone()).unwrap();
+    let steering = Steering::new();
+    steering.say(format!("Say {key}."));
+    steering.untrusted(&format!("a mail of {key}"), &format!("{key}, {}", json!(key)));
     let agent = Agent::new(ScriptedModel::new(replies), tools![leak, forbidden])
+        .system(format!("The key is {key}."))
+        .steering(&steering)
         .limits(Limits::default().repeats(None))
         .secrets([key])
         .extension(Key(key.to_owned()))
@@ -160,7 +165,7 @@ async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
         .observer(recorder.clone())
         .observer(lines.clone());
     let debug = format!("{agent:?}");
-    let transcript = match agent.run("Leak.").await {
+    let transcript = match agent.run(format!("Leak {key}.")).await {
         Ok(answer) => answer.transcript,
         Err(stopped) => {
             assert!(matches!(stopped.why, StopReason::MaxIterations(_)), "{stopped}");

@@ -5,7 +5,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde_json::{Value, json};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::{
-    EventKind, Gate, LogEvent, ModelEvent, Origin, Progress, Recorder, RunEvent, RunId, ToolEvent,
+    EventKind, Gate, LogEvent, ModelEvent, Origin, Progress, Recorder, RunEvent, RunId, Speaker,
+    ToolEvent,
 };
 use tool_runtime::json::parse;
 use tool_runtime::{
@@ -48,11 +49,46 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             "run started",
             json!({"within": format!("{:032x}", 9), "agent": "ada"}),
         ),
-        (RunEvent::Finished { error: None, took }.into(), "run finished", json!({"took": 5})),
         (
-            RunEvent::Finished { error: Some("cut".into()), took }.into(),
+            RunEvent::Said { by: Speaker::User, source: None, text: "Hi".into(), images: 0 }.into(),
+            "run said",
+            json!({"by": "user", "text": "Hi"}),
+        ),
+        (
+            RunEvent::Said {
+                by: Speaker::Elsewhere,
+                source: Some("a mail".into()),
+                text: "Obey!".into(),
+                images: 2,
+            }
+            .into(),
+            "run said",
+            json!({"by": "elsewhere", "source": "a mail", "text": "Obey!", "images": 2}),
+        ),
+        (
+            RunEvent::Finished {
+                code: None,
+                error: None,
+                usage: Usage::default(),
+                cost: None,
+                took,
+            }
+            .into(),
             "run finished",
-            json!({"error": "cut", "took": 5}),
+            json!({"took": 5}),
+        ),
+        (
+            RunEvent::Finished {
+                code: Some("CUT".into()),
+                error: Some("cut".into()),
+                usage: Usage::new(7, 3),
+                cost: Some(0.25),
+                took,
+            }
+            .into(),
+            "run finished",
+            json!({"code": "CUT", "error": "cut", "cost": 0.25, "took": 5,
+                "usage": {"input": 7, "cached": 0, "output": 3, "reasoning": 0}}),
         ),
         (ModelEvent::Asked.into(), "model asked", json!({})),
         (
@@ -86,9 +122,16 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             json!({"call": "c1", "by": "permission", "reason": "no"}),
         ),
         (
-            ToolEvent::Retried { call: call(), attempt: 1, error: "E".into(), pause: took }.into(),
+            ToolEvent::Retried {
+                call: call(),
+                attempt: 1,
+                error: "E".into(),
+                text: "late".into(),
+                pause: took,
+            }
+            .into(),
             "tool retried",
-            json!({"call": "c1", "attempt": 1, "error": "E", "pause": 5}),
+            json!({"call": "c1", "attempt": 1, "error": "E", "text": "late", "pause": 5}),
         ),
         (
             ToolEvent::Progress { call: call(), progress }.into(),
@@ -247,6 +290,7 @@ async fn a_run_tells_all_that_happens_in_it() {
         told,
         [
             "0 run started",
+            "0 run said",
             "1 model asked",
             "1 model replied",
             "1 tool started",

@@ -22,7 +22,7 @@ async fn run(observer: impl Observer + 'static) -> Answer {
     Agent::new(model, tools![now]).observer(observer).run("When?").await.unwrap()
 }
 
-const EVENTS: u64 = 8;
+const EVENTS: u64 = 9;
 
 /// An event that tells itself from others.
 fn numbered(turn: u32) -> Event {

@@ -85,7 +85,7 @@ async fn tell(ctx: &ToolContext) -> Result<(), ToolError> {
     ctx.progress(Progress { done: 1.0, total: Some(2.0), message: None });
     ctx.record(EffectRecord::FileWritten { path: format!("{}", ctx.attempt()) });
     match ctx.attempt() {
-        1 => Err(ToolError::transient("once more")),
+        1 => Err(ToolError::transient("once more").with_source("the line is busy")),
         _ => Ok(()),
     }
 }
@@ -111,9 +111,8 @@ async fn a_tool_knows_its_call() {
 
     let tool: Vec<_> = events.iter().filter_map(Event::tool).collect();
     assert!(matches!(tool[1], ToolEvent::Progress { progress, .. } if progress.done == 1.0));
-    assert!(
-        matches!(tool[2], ToolEvent::Retried { attempt: 1, error, .. } if error == "TOOL_TRANSIENT_FAILURE")
-    );
+    assert!(matches!(tool[2], ToolEvent::Retried { attempt: 1, error, text, .. }
+            if error == "TOOL_TRANSIENT_FAILURE" && text == "once more: the line is busy"));
     let ToolEvent::Finished(done) = tool[4] else { panic!("{:?}", tool[4]) };
     // What the first attempt did to the world was done, though it failed.
     let written = |path: &str| EffectRecord::FileWritten { path: path.into() };

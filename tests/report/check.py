@@ -134,11 +134,16 @@ def of_a_run(page, path, pictures):
     told = page.value("document.body.innerText")
     for text in [
         "Arguments, as the model wrote them", "removed a code fence around the value", "lossless",
-        "attempt 1 failed with TOOL_TRANSIENT_FAILURE", "Error, as the model reads it", "Grand in Bergen has no rooms left",
+        "attempt 1 failed with TOOL_TRANSIENT_FAILURE", "the weather station did not answer",
+        "Plan my trip from Oslo to Bergen.", "from a mail: Nothing before eight.", "Cost", "Error, as the model reads it", "Grand in Bergen has no rooms left",
         "https://rail.example/seats", "3 of 4: asked 3 railways", "TOOL_NOT_FOUND",
     ]:
         holds(text in told, f"the details don't tell {text!r}")
     contrast(page, "the details")
+    page.open(path, "#q=you%20plan%20trips")
+    holds(page.value(FOUND) == 1, "orders that are folded are found")
+    page.open(path, "#row=0")
+    page.picture(pictures / "asked.png")
     page.open(path, "#row=4")
     page.picture(pictures / "details.png")
     page.sized(420, 900)
@@ -197,6 +202,38 @@ def of_a_killed_run(page, path, pictures):
     is_quiet(page, "a killed run")
 
 
+def of_a_run_that_waits(page, path, pictures):
+    page.sized(1400, 900)
+    page.open(path)
+    told = page.value("document.getElementById('top').innerText")
+    for text in ["1 answered", "1 waiting for a decision", "0.0093"]:
+        holds(text in told, f"the head doesn't tell {text!r}: {told}")
+    holds("stopped" not in told, f"to wait is no failure: {told}")
+    holds(page.value("document.querySelectorAll('.row.failed').length") == 0, "nothing has failed")
+    options = page.value("[...document.querySelectorAll('#run option')].map((option) => option.textContent)")
+    holds(len(options) == 3 and "✓" in options[1] and "…" in options[2], f"a run is one, however often it goes on: {options}")
+    page.value("(() => { const run = document.getElementById('run'); run.value = run.options[1].value; run.onchange(); })()")
+    status = page.value("[...document.querySelectorAll('.row .status')].map((status) => status.textContent)")
+    holds(status == ["… waited for a decision", "✓", "… waited for a decision", "✓", "✓", "✓"], f"both parts are there: {status}")
+    page.value("(() => { const run = document.getElementById('run'); run.value = ''; run.onchange(); })()")
+    page.open(path, "#q=tell%20her")
+    holds(page.value(FOUND) == 1, "what was said meanwhile is found")
+    page.open(path, "#q=barbara")
+    holds(page.value(FOUND) == 1, "what was asked is found")
+    page.open(path)
+    page.value(OPEN_ALL)
+    told = page.value("document.body.innerText")
+    for text in ["Pay Ada what Grace says.", "What it was asked", "What it waits for", "said by steering"]:
+        holds(text in told, f"the details don't tell {text!r}")
+    page.open(path, "#row=0")
+    page.picture(pictures / "waiting.png")
+    contrast(page, "a run that waits")
+    page.dressed("dark")
+    page.picture(pictures / "waiting_dark.png")
+    page.dressed("light")
+    is_quiet(page, "a run that waits")
+
+
 def of_many_calls(page, path, calls, pictures):
     page.open(path)
     rows = page.value(ROWS)
@@ -236,6 +273,7 @@ def main(program, folder):
         of_a_run(page, drawn("run")[0], pictures)
         of_hostile_texts(page, drawn("hostile", logs.hostile())[0], pictures)
         of_a_killed_run(page, drawn("killed", logs.killed(), '{"run": "3", "tu')[0], pictures)
+        of_a_run_that_waits(page, drawn("waiting", logs.waiting())[0], pictures)
         print(f"{'calls':>6} {'written in':>12} {'KiB':>7} {'on screen':>10} {'search':>8}")
         for calls in [10, 1_000, 10_000]:
             path, written = drawn(f"calls_{calls}", logs.many(calls))

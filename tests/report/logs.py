@@ -36,16 +36,20 @@ def ended(call, at, took, text, **more):
 
 def hostile():
     """Every text of every event is one of the above."""
-    yield line(1, 0, 0, "run", "started")
+    yield line(1, 0, 0, "run", "started", agent=HOSTILE[0])
     for place, text in enumerate(HOSTILE):
         at = place * 10_000
+        yield line(1, 0, at, "run", "said", by="system", text=text)
+        yield line(1, 0, at, "run", "said", by="user", text=text)
+        yield line(1, 0, at, "run", "said", by="elsewhere", source=text, text=text)
         call = {"id": f"{text}{place}", "name": text, "arguments": text}
         yield line(1, place + 1, at, "model", "asked")
         yield line(1, place + 1, at + 900, "model", "replied", text=text, reasoning=text, calls=[call], took=900)
+        yield line(1, place + 1, at + 900, "model", "validation_failed", text=text, reason=text, attempt=1)
         yield line(1, place + 1, at + 1_000, "tool", "started", call=call)
         progress = {"done": 1.0, "message": text}
         yield line(1, place + 1, at + 2_000, "tool", "progress", call=call["id"], progress=progress)
-        yield line(1, place + 1, at + 3_000, "tool", "retried", call=call["id"], attempt=1, error=text, pause=10)
+        yield line(1, place + 1, at + 3_000, "tool", "retried", call=call["id"], attempt=1, error=text, text=text, pause=10)
         effects = [{"kind": "file_written", "path": text}, {"kind": "other", "name": text, "data": {text: text}}]
         fix = {"kind": "prose", "span": {"start": 0, "end": 3}, "level": "wrapping", "risk": "inferred"}
         told = ended(
@@ -54,7 +58,7 @@ def hostile():
             changed={"id": call["id"], "name": text + "!", "arguments": text},
         )
         yield line(1, place + 1, at + 9_000, "tool", "finished", **told)
-    yield line(1, len(HOSTILE), len(HOSTILE) * 10_000, "run", "finished", error="".join(HOSTILE), took=1)
+    yield line(1, len(HOSTILE), len(HOSTILE) * 10_000, "run", "finished", code=HOSTILE[1], error="".join(HOSTILE), took=1)
 
 
 def many(calls):
@@ -111,6 +115,35 @@ def killed():
     look = {"id": "c1", "name": "look_up", "arguments": '{"word": "fjord"}'}
     yield line(4, 1, later + 90_100, "tool", "started", call=look, **inner)
     yield {"layer": "hook", "action": "ran", "run": "3", "turn": 1, "at": later}
+
+
+def waiting():
+    """A run that waits for somebody, goes on an hour later and answers; and one that still waits."""
+    pay = {"id": "c1", "name": "pay", "arguments": '{"to": "Ada", "sum": 120}'}
+    usage = {"input": 640, "cached": 0, "output": 22, "reasoning": 0}
+    stopped = {"code": "AWAITING_APPROVAL", "error": "one of the model's calls waits for approval", "usage": usage}
+    for run, start, by in [(5, 0, "Grace"), (6, 4_000_000_000, "Barbara")]:
+        yield line(run, 0, start, "run", "started")
+        yield line(run, 0, start, "run", "said", by="system", text="You keep the books.")
+        yield line(run, 0, start, "run", "said", by="user", text=f"Pay Ada what {by} says.")
+        yield line(run, 1, start + 100, "model", "asked")
+        yield line(run, 1, start + 40_000, "model", "replied", text="", calls=[pay], usage=usage, took=39_900)
+        yield line(run, 1, start + 40_100, "tool", "started", call=pay)
+        yield line(run, 1, start + 40_200, "tool", "asked", call="c1", tool="pay", arguments={"to": "Ada", "sum": 120})
+        wait = ended(pay, start + 41_000, 900, "It awaits approval.", error="TOOL_AWAITING_APPROVAL", blocked_by="pending")
+        yield line(run, 1, start + 41_000, "tool", "finished", **wait)
+        yield line(run, 1, start + 42_000, "run", "finished", cost=0.0042, took=42_000, **stopped)
+        if run == 5:
+            later = start + 3_600_000_000
+            yield line(run, 1, later, "run", "started")
+            yield line(run, 1, later + 100, "tool", "started", call=pay)
+            yield line(run, 1, later + 9_000, "tool", "finished", **ended(pay, later + 9_000, 8_900, "Ada is paid."))
+            yield line(run, 1, later + 9_100, "run", "said", by="steering", text="Tell her, too.")
+            yield line(run, 2, later + 9_200, "model", "asked")
+            usage = {"input": 710, "cached": 600, "output": 9, "reasoning": 0}
+            yield line(run, 2, later + 30_000, "model", "replied", text="Ada is paid.", calls=[], usage=usage, took=20_800)
+            both = {"input": 1_350, "cached": 600, "output": 31, "reasoning": 0}
+            yield line(run, 2, later + 30_100, "run", "finished", usage=both, cost=0.0051, took=30_100)
 
 
 def write(path, events, rest=""):

@@ -69,6 +69,40 @@ async fn whoever_repeats_himself_is_told_before_he_is_stopped() {
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
+/// Opens the door.
+#[tool(effect = "read")]
+async fn open(
+    door: String,
+    /// The code of its lock.
+    #[arg(secret)]
+    code: String,
+) -> String {
+    format!("{door} does not open by {code}")
+}
+
+#[tokio::test]
+async fn what_was_repeated_is_told_without_its_secrets() {
+    let again = || ChatReply::default().call("open", r#"{"door": "north", "code": "42"}"#);
+    let recorder = Recorder::new(100);
+    let agent = Agent::new(script([again(), again(), again()]), tools![open])
+        .limits(Limits::default().repeats(2))
+        .observer(recorder.clone());
+    let stopped = agent.run("Go").await.unwrap_err();
+    let expected = r#"the model made the same call 3 times in a row, and the last was not run: open {"code":"[redacted]","door":"north"}"#;
+    assert_eq!(stopped.why.to_string(), expected);
+    let StopReason::Repeated { call, times } = &stopped.why else { panic!("{stopped}") };
+    assert_eq!((call.name.as_str(), *times), ("open", 3));
+    let ends = recorder.of_action("run", "finished");
+    assert!(matches!(&ends[0].kind,
+        EventKind::Run(RunEvent::Finished { error: Some(error), .. }) if error == expected));
+    // Arguments that are long are shortened.
+    let again = || echo_call(&"x".repeat(5_000));
+    let agent = Agent::new(script([again(), again()]), tools![echo]);
+    let stopped = agent.limits(Limits::default().repeats(1)).run("Go").await.unwrap_err();
+    let text = stopped.why.to_string();
+    assert!(text.len() < 400 && text.ends_with("xxx…"), "{text}");
+}
+
 #[tokio::test]
 async fn tokens_that_nobody_counts_are_guessed() {
     let model = script([echo_call(&"x".repeat(4_000)), ChatReply::text("Done.")]);
@@ -110,7 +144,18 @@ async fn a_run_takes_as_long_as_it_may() {
     for stopped in [&asked, &called] {
         assert!(matches!(stopped.why, StopReason::TimeLimit(of) if of == limit), "{stopped}");
     }
-    assert_eq!(results(&called.transcript[2])[0].error.as_deref(), Some("TOOL_TIMEOUT"));
+    // A call that ends with the run is told so; one that ends with the calls beside it, that.
+    let model = script([ChatReply::default().call("wait", "{}"), ChatReply::text("Done.")]);
+    let agent = Agent::new(model, tools![wait]).time_limit(limit).deadline(limit / 2);
+    let answer = agent.run("Go").await.unwrap();
+    for (transcript, words) in [
+        (&called.transcript, "the run has taken as long as it may"),
+        (&answer.transcript, "the calls of this reply took longer than they may"),
+    ] {
+        let told = &results(&transcript[2])[0];
+        assert_eq!(told.error.as_deref(), Some("TOOL_TIMEOUT"));
+        assert!(told.text.contains(words), "{}", told.text);
+    }
     let model = script([ChatReply::text("Done.")]);
     assert!(Agent::new(model, Tools::new()).time_limit(Duration::MAX).run("Go").await.is_ok());
 }

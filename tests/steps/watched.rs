@@ -40,6 +40,7 @@ async fn a_run_is_told_piece_by_piece() {
             happened,
             [
                 "run started",
+                "run said",
                 "model asked",
                 "model replied",
                 "tool started",

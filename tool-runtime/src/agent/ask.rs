@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::budget::Budget;
 use super::hook::ModelHook;
 use super::{Agent, StopReason};
-use crate::drivers::{Asked, LastWord, Listener, Misread, MisreadKind, Told};
+use crate::drivers::{Asked, LastWord, Listener, MisreadKind, Told};
 use crate::event::ModelEvent;
 use crate::guard::{Boxed, Guarded, Panic, guarded};
 use crate::message::AssistantPart;
@@ -55,7 +55,7 @@ impl Question<'_, '_> {
                 Ok(reply) => break (reply, told),
                 Err(misread) => misread,
             };
-            tell(event(&misread, attempt));
+            tell(self::misread(misread.kind, misread.said.words(), misread.told.clone(), attempt));
             if attempt >= attempts {
                 match misread.otherwise.take() {
                     Some(reply) => break (*reply, told),
@@ -131,9 +131,9 @@ fn in_its_words(decided: ChatReply, answer: ChatReply) -> ChatReply {
     ChatReply { parts: thoughts.chain(said).collect(), ..answer }
 }
 
-fn event(misread: &Misread, attempt: u32) -> ModelEvent {
-    let (text, reason) = (misread.said.words(), misread.told.clone());
-    match misread.kind {
+/// What those who watch are told of a reply that is not what was asked for.
+pub(super) fn misread(kind: MisreadKind, text: String, reason: String, attempt: u32) -> ModelEvent {
+    match kind {
         MisreadKind::Extraction => ModelEvent::ExtractionFailed { text, reason, attempt },
         MisreadKind::Validation => ModelEvent::ValidationFailed { text, reason, attempt },
     }

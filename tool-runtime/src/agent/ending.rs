@@ -7,9 +7,9 @@ use crate::message::Usage;
 /// The end of a run. What it leaves behind can be gone on from, so that calls that are open are answered.
 pub(super) fn stopped_at(why: StopReason, mut state: RunState) -> Stopped {
     state.give_up();
-    let usage = Box::new(state.turn.usage());
+    let (usage, cost) = (Box::new(state.turn.usage()), state.turn.cost());
     let (transcript, offered) = state.turn.into_parts();
-    Stopped { why, transcript, offered, usage }
+    Stopped { why, transcript, offered, usage, cost }
 }
 
 /// Why a run ends that has no answer.
@@ -22,8 +22,8 @@ pub(super) fn stopped(turn: &Turn, outcome: Outcome) -> StopReason {
         Outcome::Spent => spent(limits, usage),
         Outcome::Repeated => turn
             .repeated()
-            .cloned()
-            .map_or(StopReason::Silent, |call| StopReason::Repeated(Box::new(call))),
+            .map(|(call, times)| StopReason::Repeated { call: Box::new(call.clone()), times })
+            .unwrap_or(StopReason::Silent),
         Outcome::Requested => {
             let none = || StopRequest::new(None, "");
             StopReason::Requested(turn.requested().cloned().unwrap_or_else(none))
@@ -34,7 +34,7 @@ pub(super) fn stopped(turn: &Turn, outcome: Outcome) -> StopReason {
 
 /// Which budget that is beyond.
 pub(super) fn spent(limits: &Limits, usage: Usage) -> StopReason {
-    match limits.cost.map(|(most, prices)| (most, prices.of(&usage))) {
+    match limits.cost.map(|(most, _)| most).zip(limits.cost_of(&usage)) {
         Some((most, cost)) if cost >= most => StopReason::MoneySpent { cost, most },
         _ => StopReason::TokensSpent { usage, most: limits.tokens.unwrap_or_default() },
     }

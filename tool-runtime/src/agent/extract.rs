@@ -4,10 +4,13 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::ending::{stopped, stopped_at};
+use super::ask::misread;
+use super::ending::stopped_at;
 use super::run::Run;
 use super::state::RunState;
 use super::{Agent, Offered, Outcome, Prompt, Step, StopReason, Stopped};
+use crate::drivers::MisreadKind;
+use crate::event::{RunEvent, Speaker};
 use crate::json::{self, Fix};
 use crate::message::{Message, Usage, UserPart};
 use crate::schema::{InOrder, Schema, moved};
@@ -29,6 +32,8 @@ pub struct Extracted<T> {
     pub offered: Offered,
     /// How many tokens that took, as far as its provider counts them.
     pub usage: Usage,
+    /// What that cost, where [prices](super::Limits::cost) are known.
+    pub cost: Option<f64>,
 }
 
 impl Agent {
@@ -128,9 +133,9 @@ impl Run<'_> {
             Err(why) => return Err(stopped_at(why, self.state)),
         };
         let turn = self.state.turn;
-        let usage = turn.usage();
+        let (usage, cost) = (turn.usage(), turn.cost());
         let (transcript, offered) = turn.into_parts();
-        Ok(Extracted { value, fixes, transcript, offered, usage })
+        Ok(Extracted { value, fixes, transcript, offered, usage, cost })
     }
 
     /// From now on it is asked for this, and may be so often.
@@ -144,8 +149,9 @@ impl Run<'_> {
     pub(super) fn say(&mut self, parts: Vec<UserPart>) -> Result<(), StopReason> {
         match self.turn().next() {
             Step::Done(Outcome::Answered) | Step::Ask | Step::Call(_) => {}
-            Step::Done(outcome) => return Err(stopped(self.turn(), outcome)),
+            Step::Done(outcome) => return Err(self.stopped(outcome)),
         }
+        self.hear();
         if let Some(keeper) = &mut self.keeper {
             // The last message may grow.
             keeper.rewrite_from(self.state.turn.transcript().len().saturating_sub(1));
@@ -162,16 +168,21 @@ impl Run<'_> {
         let wanted = Wanted::of::<T>();
         self.want(wanted.schema.clone(), ATTEMPTS);
         let (mut told, mut last) = (wanted.question(), String::new());
-        for _ in 0..ATTEMPTS {
-            self.say(vec![UserPart::Text { text: told }])?;
+        for attempt in 1..=ATTEMPTS {
+            self.say(vec![UserPart::Text { text: told.clone() }])?;
+            // What is said to it later is told with why.
+            let question =
+                || RunEvent::Said { by: Speaker::Loop, source: None, text: told, images: 0 };
+            self.tell_said_as((attempt == 1).then(question));
             while self.advance().await?.is_some() {}
             let text = self.turn().transcript().last().map(Message::text).unwrap_or_default();
             match wanted.read(&text) {
                 Ok(given) => return Ok(given),
-                Err(wrong) => {
+                Err((kind, wrong)) => {
                     told = format!(
                         "That is not it: {wrong}\nGive the JSON again, whole, and nothing else."
                     );
+                    self.tell(|| misread(kind, text, told.clone(), attempt));
                     last = wrong;
                 }
             }
@@ -209,7 +220,7 @@ impl Wanted {
     }
 
     /// The value, or what is wrong with it.
-    fn read<T: DeserializeOwned>(&self, text: &str) -> Result<(T, Vec<Fix>), String> {
+    fn read<T: DeserializeOwned>(&self, text: &str) -> Result<(T, Vec<Fix>), Wrong> {
         let Some(member) = &self.member else { return read(text, &self.schema) };
         let whole = read(text, &self.schema).map(|(Member { value }, fixes)| (value, fixes));
         // It may stand there by itself.
@@ -217,19 +228,24 @@ impl Wanted {
     }
 }
 
-fn read<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fix>), String> {
+/// What is wrong with a text, and of what kind that is.
+type Wrong = (MisreadKind, String);
+
+fn read<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fix>), Wrong> {
     let parsed = json::parse_as(text, schema.as_value())
-        .map_err(|error| format!("it can't be read as JSON: {error}"))?;
+        .map_err(|error| (MisreadKind::Extraction, format!("it can't be read as JSON: {error}")))?;
     if parsed.truncated {
-        return Err("it was cut off".to_owned());
+        return Err((MisreadKind::Extraction, "it was cut off".to_owned()));
     }
     let wrong = schema.check(&parsed.value);
     if !wrong.is_empty() {
         let lines: Vec<_> = wrong.iter().map(|mismatch| format!("- {mismatch}")).collect();
-        return Err(format!("this is wrong with it:\n{}", lines.join("\n")));
+        let wrong = format!("this is wrong with it:\n{}", lines.join("\n"));
+        return Err((MisreadKind::Validation, wrong));
     }
     // Text, not the value: that has lost digits beyond 64 bits.
-    let value = serde_json::from_str(parsed.json()).map_err(|error| error.to_string())?;
+    let value = serde_json::from_str(parsed.json())
+        .map_err(|error| (MisreadKind::Validation, error.to_string()))?;
     Ok((value, parsed.fixes))
 }
 

@@ -29,7 +29,9 @@ pub struct Limits {
     /// How many tokens all its requests and replies may take together. It is looked at before each request, also where
     /// a driver asks again; an answer that goes beyond it stays an answer.
     pub tokens: Option<u64>,
-    /// What they may cost together, and what tokens cost.
+    /// What they may cost together, and what tokens cost. Where that is known, [`Answer::cost`](crate::Answer::cost)
+    /// and its like tell what a run took; one that may take whatever it likes has no end to it, such as
+    /// [`f64::INFINITY`].
     pub cost: Option<(f64, Prices)>,
     /// How often in a row the same call may be made with the same arguments; 4 unless set. The model is told so
     /// with the last of them, and the next one stops the run.
@@ -104,6 +106,11 @@ impl Limits {
     pub fn repeats(mut self, most: impl Into<Option<u32>>) -> Self {
         self.repeats = most.into();
         self
+    }
+
+    /// What so many tokens cost, where prices are known.
+    pub(super) fn cost_of(&self, usage: &Usage) -> Option<f64> {
+        self.cost.map(|(_, prices)| prices.of(usage))
     }
 
     /// Whether tokens have to be counted.

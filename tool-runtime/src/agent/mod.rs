@@ -430,10 +430,14 @@ impl Agent {
 
 impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut system = self.system.clone();
+        if let Some(system) = &mut system {
+            self.dispatcher.hide(system);
+        }
         f.debug_struct("Agent")
             .field("name", &self.name)
             .field("registry", &self.registry)
-            .field("system", &self.system)
+            .field("system", &system)
             .field("driver", &self.driver)
             .field("limits", &self.limits)
             .finish_non_exhaustive()

@@ -8,6 +8,7 @@ use super::turn::{OutOfTurn, StopRequest};
 use super::{Offered, Prompt};
 use crate::drivers::Misread;
 use crate::event::ToolExecution;
+use crate::event::money::money;
 use crate::message::{Message, ToolCall, Usage};
 use crate::models::{Finish, ModelError};
 use crate::registry::RegistryError;
@@ -24,6 +25,8 @@ pub struct Answer {
     pub offered: Offered,
     /// How many tokens the run took, as far as its provider counts them.
     pub usage: Usage,
+    /// What that cost, where [prices](super::Limits::cost) are known.
+    pub cost: Option<f64>,
 }
 
 impl Answer {
@@ -65,6 +68,8 @@ pub struct Stopped {
     /// How many tokens the run took, as far as its provider counts them.
     // Boxed, for an error that is large is slow to hand on.
     pub usage: Box<Usage>,
+    /// What that cost, where [prices](super::Limits::cost) are known.
+    pub cost: Option<f64>,
 }
 
 impl Stopped {
@@ -148,7 +153,7 @@ pub enum StopReason {
     Registry(#[from] RegistryError),
     /// Calls wait for somebody to decide on them, or on what lies within them. In the transcript they are answered
     /// with that; to go on, decide and [`resume`](crate::Agent::resume).
-    #[error("{} of the model's calls wait for approval", .0.pending().len())]
+    #[error("{}", waiting(.0.pending().len()))]
     AwaitingApproval(Box<Paused>),
     /// A call failed or was held back, and that ends a run here: see
     /// [`on_failure`](crate::Agent::on_failure) and [`on_block`](crate::Agent::on_block).
@@ -166,7 +171,7 @@ pub enum StopReason {
         most: u64,
     },
     /// The money that it may take is spent: see [`Limits::cost`](super::Limits::cost).
-    #[error("the run cost {cost:.4}, of {most} that it may")]
+    #[error("the run cost {}, of {} that it may", money(*cost), money(*most))]
     MoneySpent {
         /// What it cost.
         cost: f64,
@@ -176,9 +181,17 @@ pub enum StopReason {
     /// It took as long as it may: see [`Agent::time_limit`](crate::Agent::time_limit).
     #[error("the run took {0:?}, as long as it may")]
     TimeLimit(Duration),
-    /// The model made this call again and again: see [`Limits::repeats`](super::Limits::repeats).
-    #[error("the model called {} again and again with the same arguments", .0.name)]
-    Repeated(Box<ToolCall>),
+    /// The model made the same call again and again: see [`Limits::repeats`](super::Limits::repeats).
+    #[error(
+        "the model made the same call {times} times in a row, and the last was not run: {}",
+        shortened(call)
+    )]
+    Repeated {
+        /// The call, as it was made last, without what is [secret](crate::Agent::secrets) in it.
+        call: Box<ToolCall>,
+        /// How often in a row it was made.
+        times: u32,
+    },
     /// A tool, by [`EffectRecord::StopRequested`](crate::EffectRecord::StopRequested), or the program, by a
     /// [hook](super::ModelHook) or [`Turn::stop`](super::Turn::stop), asked it to stop.
     #[error("{} asked it to: {}", asker(.0), .0.reason)]
@@ -215,7 +228,7 @@ impl StopReason {
             Self::TokensSpent { .. } => "TOKENS_SPENT",
             Self::MoneySpent { .. } => "MONEY_SPENT",
             Self::TimeLimit(_) => "TIME_LIMIT",
-            Self::Repeated(_) => "REPEATED",
+            Self::Repeated { .. } => "REPEATED",
             Self::Requested(_) => "REQUESTED",
             Self::Misread(_) => "MISREAD",
             Self::Unfit(_) => "UNFIT",
@@ -230,10 +243,29 @@ impl StopReason {
     }
 }
 
+/// So many letters of a call's arguments are told.
+const LETTERS: usize = 200;
+
+fn shortened(call: &ToolCall) -> String {
+    let arguments = call.arguments.to_text();
+    let mut text: String = arguments.chars().take(LETTERS).collect();
+    if text.len() < arguments.len() {
+        text.push('…');
+    }
+    format!("{} {text}", call.name)
+}
+
 fn asker(request: &StopRequest) -> Cow<'_, str> {
     match &request.tool {
         Some(tool) => format!("the tool {tool}").into(),
         None => "the program".into(),
+    }
+}
+
+fn waiting(calls: usize) -> String {
+    match calls {
+        1 => "one of the model's calls waits for approval".into(),
+        _ => format!("{calls} of the model's calls wait for approval"),
     }
 }
 

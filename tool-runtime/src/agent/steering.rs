@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use crate::event::{RunEvent, Speaker};
 use crate::message::{Message, UserPart};
 
 /// A queue of messages for a run that is under way: what is put in is told to the model before it is asked the
@@ -38,7 +39,15 @@ use crate::message::{Message, UserPart};
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
-pub struct Steering(Arc<Mutex<VecDeque<String>>>);
+pub struct Steering(Arc<Mutex<VecDeque<Steered>>>);
+
+/// A message that waits.
+#[derive(Clone, Debug)]
+pub(super) struct Steered {
+    /// Where it comes from, where nobody has checked it.
+    source: Option<String>,
+    text: String,
+}
 
 impl Steering {
     /// Nothing is said yet.
@@ -48,14 +57,14 @@ impl Steering {
 
     /// Says this, as the user does.
     pub fn say(&self, text: impl Into<String>) {
-        self.lock().push_back(text.into());
+        self.lock().push_back(Steered { source: None, text: text.into() });
     }
 
     /// Says what comes from elsewhere, such as a mail or a web page: marked as that, so that the model can tell
     /// it from what the user wants. The source may be somebody else's words as well, such as a title: it stands within
     /// the mark, and of a long one its beginning.
     pub fn untrusted(&self, source: &str, text: &str) {
-        self.lock().push_back(marked(source, text));
+        self.lock().push_back(Steered { source: Some(source.into()), text: text.into() });
     }
 
     /// How many messages wait.
@@ -69,19 +78,33 @@ impl Steering {
     }
 
     /// All that wait, in their order.
-    pub(super) fn take(&self) -> Vec<UserPart> {
-        let mut parts: Vec<_> = self.lock().drain(..).map(|text| UserPart::Text { text }).collect();
-        // A blank line between.
-        for part in parts.iter_mut().skip(1) {
-            if let UserPart::Text { text } = part {
-                text.insert_str(0, "\n\n");
-            }
-        }
-        parts
+    pub(super) fn take(&self) -> Vec<Steered> {
+        self.lock().drain(..).collect()
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<String>> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, VecDeque<Steered>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// As the model is told them, with a blank line between.
+pub(super) fn parts(said: &[Steered]) -> Vec<UserPart> {
+    let part = |(place, Steered { source, text }): (usize, &Steered)| {
+        let text = match source {
+            None => text.clone(),
+            Some(source) => marked(source, text),
+        };
+        let between = if place == 0 { "" } else { "\n\n" };
+        UserPart::Text { text: format!("{between}{text}") }
+    };
+    said.iter().enumerate().map(part).collect()
+}
+
+/// As those who watch are told of it: as it was said.
+impl From<Steered> for RunEvent {
+    fn from(Steered { source, text }: Steered) -> Self {
+        let by = if source.is_some() { Speaker::Elsewhere } else { Speaker::Steering };
+        Self::Said { by, source, text, images: 0 }
     }
 }
 

@@ -10,7 +10,7 @@ use super::call::{Outcome, Record};
 use super::invoke::invoke;
 use super::policy::pause_before_next;
 use crate::event::ToolEvent;
-use crate::guard::guarded;
+use crate::guard::{causes, guarded};
 use crate::message::Arguments;
 use crate::registry::Entry;
 use crate::tool::{Availability, ToolContext, ToolError, ToolErrorKind};
@@ -44,11 +44,12 @@ pub(super) async fn attempts(
         let (Some(pause), Err(error)) = (pause.filter(may_try_again), &outcome) else {
             return outcome;
         };
-        let (kind, attempt) = (error.kind(), ctx.attempts());
+        let attempt = ctx.attempts();
         running.scope.tell(|| ToolEvent::Retried {
             call: ctx.call_id().clone(),
             attempt,
-            error: kind.code().to_owned(),
+            error: error.kind().code().to_owned(),
+            text: whole(error),
             pause,
         });
         sleep(pause).await;
@@ -57,6 +58,16 @@ pub(super) async fn attempts(
         {
             return outcome.map_err(|error| explained(running, entry, error));
         }
+    }
+}
+
+/// What a tool failed with, and what lies behind that.
+fn whole(error: &ToolError) -> String {
+    let cause = error.source().map(|source| causes(source)).unwrap_or_default();
+    match cause.starts_with(error.text()) {
+        true => cause,
+        false if cause.is_empty() => error.text().to_owned(),
+        false => format!("{}: {cause}", error.text()),
     }
 }
 

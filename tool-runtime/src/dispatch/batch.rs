@@ -50,6 +50,8 @@ pub(super) fn run(
     batch: Batch,
     outer: Vec<String>,
 ) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
+    let ends_run = batch.ends_run
+        && terms.deadline.is_none_or(|own| batch.deadline.is_some_and(|of_run| of_run < own));
     let deadline = match (batch.deadline, terms.deadline) {
         (None, None) => None,
         // What no clock reaches is no deadline.
@@ -65,6 +67,7 @@ pub(super) fn run(
         observers: terms.observers.clone(),
         redactor: terms.redactor_of(&tools),
         deadline,
+        ends_run,
         stop: batch.stop,
         spent: batch.spent,
     };

@@ -211,13 +211,13 @@ async fn stoppable<T>(
         return Err(stopped());
     }
     if deadline.is_some_and(|at| at <= Instant::now()) {
-        return Err(late());
+        return Err(late(running));
     }
     let mut work = Box::pin(work);
     let timed = async {
         match *deadline {
             None => work.as_mut().await,
-            Some(at) => timeout_at(at, work.as_mut()).await.unwrap_or_else(|_| Err(late())),
+            Some(at) => timeout_at(at, work.as_mut()).await.unwrap_or_else(|_| Err(late(running))),
         }
     };
     match stop {
@@ -227,8 +227,11 @@ async fn stoppable<T>(
 }
 
 #[cold]
-fn late() -> ToolError {
-    let text = "The call was stopped: the calls of this reply took longer than they may.";
+fn late(running: &Running) -> ToolError {
+    let text = match running.scope.ends_run {
+        true => "The call was stopped: the run has taken as long as it may, and ends here.",
+        false => "The call was stopped: the calls of this reply took longer than they may.",
+    };
     ToolError::new(ToolErrorKind::Timeout, text)
 }
 

@@ -366,6 +366,18 @@ impl Dispatcher {
         }
     }
 
+    /// Takes the secrets out of a call, for whoever prints it.
+    pub(crate) fn hide_in_call(&self, call: &mut ToolCall) {
+        if self.terms.redactor.is_needed() {
+            self.terms.redactor.hide_in_call(call);
+        }
+    }
+
+    /// Whether somebody watches.
+    pub(crate) fn is_watched(&self) -> bool {
+        !self.terms.observers.is_empty()
+    }
+
     /// Tells those who watch this dispatcher of something that happens around it.
     pub(crate) fn tell<K: Into<EventKind>>(&self, origin: &Origin, kind: impl FnOnce() -> K) {
         let Terms { observers, redactor, clock, .. } = self.terms.as_ref();

@@ -34,7 +34,8 @@ const MOST: usize = 1 << 20;
 /// });
 /// agent.run("Hello").await?;
 /// drop(agent); // and with it the channel
-/// assert_eq!(reading.await.unwrap(), ["run started", "model asked", "model replied", "run finished"]);
+/// let expected = ["run started", "run said", "model asked", "model replied", "run finished"];
+/// assert_eq!(reading.await.unwrap(), expected);
 /// # Ok(())
 /// # }
 /// ```

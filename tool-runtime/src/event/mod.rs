@@ -16,6 +16,7 @@ mod effect;
 mod execution;
 mod json_lines;
 pub(crate) mod micros;
+pub(crate) mod money;
 mod observers;
 mod origin;
 mod queue;
@@ -86,15 +87,62 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
     },
-    /// It ended. Not told where its future is dropped.
+    /// Something came into its conversation that is neither the model's nor a tool's: what it starts from, and what
+    /// is said meanwhile. Each is told once, also where the run is gone on with. Of a conversation that
+    /// was had before, that is the orders that it stands under and what the user says now.
+    Said {
+        /// Who said it.
+        by: Speaker,
+        /// Where it comes from, where that is [elsewhere](Speaker::Elsewhere). Nobody has checked that either.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
+        /// What.
+        text: String,
+        /// How many pictures there are beside it.
+        #[serde(default, skip_serializing_if = "is_none")]
+        images: usize,
+    },
+    /// It ended, or waits for somebody. Not told where its future is dropped.
     Finished {
-        /// What stopped it; none where the model answered.
+        /// The [code](crate::StopReason::code) of what stopped it; none where the model answered. `AWAITING_APPROVAL`
+        /// is no end: the run is told of again, as the same, once somebody has decided.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
+        /// The same in words.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         error: Option<String>,
-        /// From its start.
+        /// How many tokens it took so far, since it first began, as far as its provider counts them.
+        #[serde(default, skip_serializing_if = "Usage::is_none")]
+        usage: Usage,
+        /// What they cost, where [prices](crate::agent::Limits::cost) are known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+        /// From its start, or from when it was last gone on with.
         #[serde(with = "micros")]
         took: Duration,
     },
+}
+
+/// Who says something to the model that is neither its own nor a tool's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Speaker {
+    /// The program, as standing orders.
+    System,
+    /// The user, or the program in the user's place.
+    User,
+    /// Whoever [steers](crate::agent::Steering::say) the run.
+    Steering,
+    /// Nobody who is trusted, by [steering](crate::agent::Steering::untrusted).
+    Elsewhere,
+    /// The loop itself, to have the answer given as a [value](crate::Agent::extract).
+    Loop,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What happened between the loop and the model.
@@ -125,24 +173,25 @@ pub enum ModelEvent {
         /// Why.
         reason: String,
     },
-    /// It replied, and nothing in that is what its driver asked for. It is told so, unless it was asked as
-    /// often as it may be.
+    /// It replied, and nothing in that is what its driver asked for, or, behind [`Replied`](Self::Replied), the
+    /// [value](crate::Agent::extract) that it was to give. It is told so, unless it was asked as often as it may be.
     ExtractionFailed {
         /// What it said.
         text: String,
         /// What it is told.
         reason: String,
-        /// Which reply of this turn that was, from 1.
+        /// Which reply of this turn that was, or which attempt at the value, from 1.
         attempt: u32,
     },
-    /// It decided on what can't be done: there is no such tool, or it takes no such arguments. It is told so,
-    /// unless it was asked as often as it may be.
+    /// It decided on what can't be done: there is no such tool, or it takes no such arguments; or, behind
+    /// [`Replied`](Self::Replied), it gave a value that is not what was asked for. It is told so, unless it was asked as
+    /// often as it may be.
     ValidationFailed {
         /// What it said.
         text: String,
         /// What it is told.
         reason: String,
-        /// Which reply of this turn that was, from 1.
+        /// Which reply of this turn that was, or which attempt at the value, from 1.
         attempt: u32,
     },
 }
@@ -192,6 +241,9 @@ pub enum ToolEvent {
         attempt: u32,
         /// The stable code of its failure.
         error: String,
+        /// What it failed with, and what lies behind that: for the operator.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
         /// How long is waited before the next.
         #[serde(with = "micros")]
         pause: Duration,
@@ -270,6 +322,7 @@ impl Event {
         match &self.kind {
             EventKind::Run(RunEvent::Started { .. })
             | EventKind::Tool(ToolEvent::Started { .. }) => "started",
+            EventKind::Run(RunEvent::Said { .. }) => "said",
             EventKind::Run(RunEvent::Finished { .. }) | EventKind::Tool(ToolEvent::Finished(_)) => {
                 "finished"
             }

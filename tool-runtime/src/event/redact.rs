@@ -15,7 +15,13 @@ impl Redactor {
         match &mut event.kind {
             EventKind::Log(LogEvent::Lost { .. }) => {}
             EventKind::Run(RunEvent::Started { within: _, agent }) => self.hide_in_some(agent),
-            EventKind::Run(RunEvent::Finished { error, took: _ }) => self.hide_in_some(error),
+            EventKind::Run(RunEvent::Said { by: _, source, text, images: _ }) => {
+                self.hide_in_some(source);
+                self.hide(text);
+            }
+            EventKind::Run(RunEvent::Finished { code: _, error, usage: _, cost: _, took: _ }) => {
+                self.hide_in_some(error);
+            }
             EventKind::Model(ModelEvent::Asked) => {}
             EventKind::Model(ModelEvent::SummaryFailed { reason }) => self.hide(reason),
             EventKind::Model(ModelEvent::Replied { text, reasoning, calls, usage: _, took: _ }) => {
@@ -43,7 +49,10 @@ impl Redactor {
             }
             ToolEvent::Approved { call: _, by } => self.hide(by),
             ToolEvent::Blocked { call: _, by: _, reason } => self.hide(reason),
-            ToolEvent::Retried { call: _, attempt: _, error, pause: _ } => self.hide(error),
+            ToolEvent::Retried { call: _, attempt: _, error, text, pause: _ } => {
+                self.hide(error);
+                self.hide(text);
+            }
             ToolEvent::Progress { call: _, progress } => {
                 let Progress { done: _, total: _, message } = progress;
                 self.hide_in_some(message);

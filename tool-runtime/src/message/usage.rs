@@ -23,6 +23,11 @@ impl Usage {
         Self { input, output, ..Self::default() }
     }
 
+    /// Whether nothing was counted.
+    pub(crate) fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// What came to it since it was this much.
     #[must_use]
     pub(crate) fn since(self, before: Self) -> Self {

@@ -4,8 +4,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::micros;
-use super::row::{Detail, Fact, Form, Row, on_one_line};
-use crate::event::{EffectRecord, Event, Origin, RunId, ToolEvent, ToolExecution};
+use super::row::{Detail, Fact, Form, Note, Row, State, on_one_line};
+use crate::event::money::money;
+use crate::event::{
+    EffectRecord, Event, EventKind, ModelEvent, Origin, RunId, Speaker, ToolEvent, ToolExecution,
+};
 use crate::json::Fix;
 use crate::message::{Arguments, Image, ToolCall, Usage};
 
@@ -143,16 +146,7 @@ pub(super) fn of_reply(row: &mut Row, text: &str, reasoning: Option<&str>, calls
         ("Asked", Fact::At { at: row.start }),
         ("Took", Fact::Took { took: row.end.saturating_sub(row.start) }),
     ];
-    let usage = row.usage.map(|Usage { input, cached, output, reasoning }| {
-        [
-            (true, "Tokens in", input),
-            (cached > 0, "of these cached", cached),
-            (true, "Tokens out", output),
-            (reasoning > 0, "of these reasoning", reasoning),
-        ]
-    });
-    let told = usage.into_iter().flatten().filter(|(is_told, ..)| *is_told);
-    facts.extend(told.map(|(_, name, count)| (name, Fact::Count(count))));
+    facts.extend(row.usage.into_iter().flat_map(tokens));
     row.details.push(Detail::Facts { facts });
     if let Some(reasoning) = reasoning {
         row.text("Reasoning", reasoning, Form::Folded);
@@ -169,6 +163,18 @@ pub(super) fn of_reply(row: &mut Row, text: &str, reasoning: Option<&str>, calls
     }
 }
 
+fn tokens(usage: Usage) -> impl Iterator<Item = (&'static str, Fact)> {
+    let Usage { input, cached, output, reasoning } = usage;
+    let told = [
+        (true, "Tokens in", input),
+        (cached > 0, "of these cached", cached),
+        (true, "Tokens out", output),
+        (reasoning > 0, "of these reasoning", reasoning),
+    ];
+    let told = told.into_iter().filter(|(is_told, ..)| *is_told);
+    told.map(|(_, name, count)| (name, Fact::Count(count)))
+}
+
 /// As far as it is known when a run begins.
 pub(super) fn of_start(row: &mut Row, origin: &Origin) {
     let id = (origin.run != RunId::default()).then(|| ("Run", Fact::Text(origin.run.to_string())));
@@ -176,27 +182,80 @@ pub(super) fn of_start(row: &mut Row, origin: &Origin) {
     row.details.push(Detail::Facts { facts });
 }
 
+/// A run that goes on: from which part of it, and what it was asked then.
+pub(super) fn of_more(row: &mut Row, began: u64, asked: String) {
+    if let Some(Detail::Facts { facts }) = row.details.first_mut() {
+        facts.push(("Goes on from", Fact::At { at: began }));
+    }
+    row.summary.clone_from(&asked);
+    row.asked = asked;
+}
+
 /// What a run came to, or a question that nobody answered.
 pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
-    let took = Fact::Took { took: row.end.saturating_sub(row.start) };
+    let took = ("Took", Fact::Took { took: row.end.saturating_sub(row.start) });
+    let tokens = row.usage.into_iter().flat_map(tokens);
+    let cost = row.cost.map(|cost| ("Cost", Fact::Text(money(cost))));
+    let more = [took].into_iter().chain(tokens).chain(cost);
     match row.details.first_mut() {
-        Some(Detail::Facts { facts }) => facts.push(("Took", took)),
-        _ => row.details.push(Detail::Facts { facts: vec![("Took", took)] }),
+        Some(Detail::Facts { facts }) => facts.extend(more),
+        _ => row.details.push(Detail::Facts { facts: more.collect() }),
     }
-    if let Some(error) = error {
-        row.summary = on_one_line(error);
-        row.text("What stopped it", error, Form::Error);
+    let Some(error) = error else { return };
+    match row.state {
+        State::Waiting => row.text("What it waits for", error, Form::Plain),
+        _ => {
+            row.summary = on_one_line(error);
+            row.text("What stopped it", error, Form::Error);
+        }
     }
+}
+
+/// What was said to the model: what it was asked stands with the run, what came later with its time.
+pub(super) fn of_said(
+    row: &mut Row,
+    (at, is_early): (u64, bool),
+    (by, source): (Speaker, Option<&str>),
+    text: &str,
+    images: usize,
+) {
+    let images = match images {
+        0 => String::new(),
+        1 => "\n[a picture]".into(),
+        count => format!("\n[{count} pictures]"),
+    };
+    let text = format!("{text}{images}");
+    let (name, text) = match (by, source) {
+        (Speaker::System, _) if is_early => return row.text("Orders", text, Form::Folded),
+        (Speaker::User, _) if is_early => {
+            row.asked = on_one_line(&text);
+            row.summary.clone_from(&row.asked);
+            return row.text("What it was asked", text, Form::Plain);
+        }
+        (Speaker::Elsewhere, source) => {
+            ("said elsewhere", format!("from {}: {text}", source.unwrap_or_default()))
+        }
+        (Speaker::System, _) => ("orders", text),
+        (Speaker::User, _) => ("said by the user", text),
+        (Speaker::Steering, _) => ("said by steering", text),
+        (Speaker::Loop, _) => ("asked for the value", text),
+    };
+    row.note(Note::new(at, name, text));
 }
 
 /// What this tells, in words where there are some for it.
 pub(super) fn of_note(event: &Event) -> String {
-    match event.tool() {
-        Some(ToolEvent::Retried { attempt, error, pause, .. }) => {
+    match &event.kind {
+        EventKind::Tool(ToolEvent::Retried { attempt, error, text, pause, .. }) => {
             let pause = pause.as_secs_f64();
-            format!("attempt {attempt} failed with {error}; the next comes in {pause:.3} s")
+            let text = if text.is_empty() { String::new() } else { format!(": {text}") };
+            format!("attempt {attempt} failed with {error}; the next comes in {pause:.3} s{text}")
         }
-        Some(ToolEvent::Progress { progress, .. }) => {
+        EventKind::Model(
+            ModelEvent::ExtractionFailed { text, reason, attempt }
+            | ModelEvent::ValidationFailed { text, reason, attempt },
+        ) => format!("attempt {attempt}: {reason}\n\nIt said: {text}"),
+        EventKind::Tool(ToolEvent::Progress { progress, .. }) => {
             let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
             let message = progress.message.as_ref().map(|text| format!(": {text}"));
             format!("{}{total}{}", progress.done, message.unwrap_or_default())

@@ -43,7 +43,8 @@ pub(super) fn in_order(rows: Vec<Row>) -> Vec<Row> {
     let mut rows: Vec<_> = rows.into_iter().map(Some).collect();
     let ordered = order.into_iter().filter_map(|place| rows.get_mut(place)?.take());
     let placed = |mut row: Row| {
-        row.parent = row.parent.and_then(|parent| places.get(parent).copied().flatten());
+        let placed = |place: usize| places.get(place).copied().flatten();
+        (row.parent, row.before) = (row.parent.and_then(placed), row.before.and_then(placed));
         row
     };
     ordered.map(placed).collect()

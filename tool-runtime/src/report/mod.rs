@@ -28,7 +28,9 @@ use totals::Totals;
 use trace::Trace;
 
 /// What happened in one run or many, to be read in a browser: a waterfall of model and tool calls that
-/// shows what ran at once, and for each its arguments, repairs, attempts and result or error.
+/// shows what ran at once, and for each its arguments, repairs, attempts and result or error; and of each run
+/// what it was asked, what was said to it meanwhile, what it took and how it ended. One that waited for somebody and
+/// went on is one.
 ///
 /// The file is whole in itself and asks no network for anything. It can be searched, by words and by
 /// `is:failed`, `is:retried`, `is:repaired` and their like; it is light or dark as the reader's system is; and

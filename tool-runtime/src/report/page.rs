@@ -24,7 +24,7 @@ const SCRIPT: &str = concat!(
 
 /// SHA-256 of the style and of the script, as browsers compute them; a test knows when they are old.
 const STYLE_HASH: &str = "nk1dezlNKPj+QkVMrgBXwG1yJFp0/8PtDFGdlPqzyXI=";
-const SCRIPT_HASH: &str = "xqRBzYeeOyiYPsETWCyay4HEoNIZwe/Amle39rhqfF0=";
+const SCRIPT_HASH: &str = "yF8oFYRdZ6wuN7Sao5p7MN5rLJ7KBbdotoTsmWI0sF8=";
 
 /// The page that draws this.
 pub(super) fn page(data: &impl Serialize) -> String {

@@ -12,6 +12,9 @@ pub(super) struct Row {
     /// What it was about, on one line.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
+    /// What a run was asked, on one line; its summary unless something stopped it.
+    #[serde(skip)]
+    pub asked: String,
     /// The row that it hangs below, which comes before it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<usize>,
@@ -26,6 +29,15 @@ pub(super) struct Row {
     pub code: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// What that cost.
+    #[serde(skip)]
+    pub cost: Option<f64>,
+    /// The row of the same run as it went on before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub before: Option<usize>,
+    /// Whether there is a later row of the same run, or of the call that waited here: it counts there.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub goes_on: bool,
     /// What else can be said of it, for the search.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
@@ -65,7 +77,7 @@ pub(super) enum State {
     Done,
     Failed,
     Blocked,
-    /// Somebody has yet to decide on it.
+    /// Somebody has yet to decide on it, or had.
     Waiting,
     /// No end of it is known.
     Open,
@@ -77,6 +89,8 @@ pub(super) enum Mark {
     Retried,
     Repaired,
     Remembered,
+    /// What it said is not what was asked for.
+    Refused,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -85,14 +99,11 @@ pub(super) struct Note {
     pub at: u64,
     pub name: String,
     pub text: String,
-    /// How often this came again right after it.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub again: u64,
 }
 
 impl Note {
     pub(super) fn new(at: u64, name: impl Into<String>, text: impl Into<String>) -> Self {
-        Self { at, name: name.into(), text: text.into(), again: 0 }
+        Self { at, name: name.into(), text: text.into() }
     }
 }
 
@@ -157,14 +168,6 @@ impl Row {
     const NOTES: usize = 100;
 
     pub(super) fn note(&mut self, note: Note) {
-        // A model says what it says in pieces; all of it is in its reply.
-        if self.kind == Kind::Model
-            && let Some(last) = self.notes.last_mut()
-            && last.name == note.name
-        {
-            last.again += 1;
-            return;
-        }
         if self.notes.len() >= Self::NOTES {
             self.notes.pop();
             self.more_notes += 1;
@@ -203,15 +206,5 @@ mod tests {
         let kept: Vec<_> = row.notes.iter().map(|note| note.at).collect();
         assert_eq!(kept, (0..99).chain([249]).collect::<Vec<_>>());
         assert_eq!(row.more_notes, 150);
-    }
-
-    #[test]
-    fn the_pieces_of_a_reply_are_one_note() {
-        let mut row = Row { kind: Kind::Model, ..Row::default() };
-        for (at, name) in ["said", "said", "thought", "said", "said", "said"].iter().enumerate() {
-            row.note(Note::new(at as u64, *name, ""));
-        }
-        let kept: Vec<_> = row.notes.iter().map(|note| (note.at, note.again)).collect();
-        assert_eq!(kept, [(0, 1), (2, 0), (3, 2)]);
     }
 }

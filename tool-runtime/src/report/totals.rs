@@ -3,15 +3,18 @@
 use serde::Serialize;
 
 use super::row::{Kind, Mark, Row, State};
+use crate::event::money::money;
 use crate::message::Usage;
 
 /// Counts of rows, and sums over them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Totals {
-    /// Outermost runs: all, those that ended well, those that were stopped, those without an end.
+    /// Outermost runs, each as it ended last: all, those that ended well, those that were stopped, those that wait for
+    /// somebody, those without an end.
     pub runs: usize,
     pub answered: usize,
     pub stopped: usize,
+    pub paused: usize,
     pub open: usize,
     /// Questions to models, and calls of tools.
     pub model: usize,
@@ -26,6 +29,9 @@ pub(super) struct Totals {
     pub usage: Usage,
     /// Where tokens were counted at all.
     pub is_counted: bool,
+    /// What the runs cost together, as far as that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<String>,
     pub events: u64,
     pub lost: u64,
     pub unreadable: u64,
@@ -33,10 +39,17 @@ pub(super) struct Totals {
 
 impl Totals {
     pub(super) fn of(rows: &[Row]) -> Self {
-        let mut totals = Self::default();
+        let (mut totals, mut cost) = (Self::default(), None);
         for row in rows {
             match row.kind {
-                Kind::Run if row.parent.is_none() => totals.add_run(row.state),
+                // It counts as it went on.
+                Kind::Run | Kind::Tool if row.goes_on => {}
+                Kind::Run if row.parent.is_none() => {
+                    totals.add_run(row.state);
+                    if let Some(more) = row.cost {
+                        *cost.get_or_insert(0.0) += more;
+                    }
+                }
                 Kind::Model => {
                     totals.model += 1;
                     totals.is_counted |= row.usage.is_some();
@@ -54,6 +67,7 @@ impl Totals {
             }
         }
         totals.at_once = super::layout::at_once(rows);
+        totals.cost = cost.map(money);
         totals
     }
 
@@ -62,7 +76,8 @@ impl Totals {
         match state {
             State::Done => self.answered += 1,
             State::Open => self.open += 1,
-            State::Failed | State::Blocked | State::Waiting => self.stopped += 1,
+            State::Waiting => self.paused += 1,
+            State::Failed | State::Blocked => self.stopped += 1,
         }
     }
 }

@@ -15,8 +15,12 @@ pub(super) enum Sign {
     Done,
     Failed,
     Held,
+    /// For somebody to decide.
+    Waits,
     Again,
     Said,
+    /// To the model.
+    Told,
     Other,
 }
 
@@ -34,8 +38,10 @@ impl Sign {
             Self::Done => '✓',
             Self::Failed => '✗',
             Self::Held => '⊘',
+            Self::Waits => '…',
             Self::Again => '↻',
             Self::Said => '›',
+            Self::Told => '»',
             Self::Other => '·',
         }
     }
@@ -45,8 +51,8 @@ impl Sign {
         match self {
             Self::Done => 32,
             Self::Failed => 31,
-            Self::Held | Self::Again => 33,
-            Self::Said => 36,
+            Self::Held | Self::Waits | Self::Again => 33,
+            Self::Said | Self::Told => 36,
             Self::Other => 90,
         }
     }
@@ -91,6 +97,22 @@ pub(super) fn shown(text: &str) -> String {
         }
     }
     shown
+}
+
+/// Other people's text, as long as it is, on as many lines: nothing in it but their ends is obeyed.
+pub(super) fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(c) = letters.next() {
+        match c {
+            '\n' => plain.push('\n'),
+            '\r' if letters.peek() == Some(&'\n') => {}
+            '\t' => plain.push_str("    "),
+            c if is_odd(c) => plain.extend(c.escape_unicode()),
+            c => plain.push(c),
+        }
+    }
+    plain
 }
 
 /// Whether it can't be seen, or does something to what is around it.

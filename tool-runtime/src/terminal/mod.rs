@@ -3,26 +3,29 @@
 //! `screen` decides what an event changes, and knows no terminal; what is here does it, by indicatif or line
 //! by line. Drawing takes a moment in the task that an event is told in: where that is too long, put the
 //! [`Terminal`] into a [`Background`](crate::event::Background).
+//!
+//! What goes on is drawn at the bottom of the screen and drawn over again and again. A program that prints there
+//! itself, and above all one that prints words as they come, without the end of a line, has them wiped away. So it
+//! writes into the [`Writer`] that [`Terminal::writer`] gives, which puts them above what goes on: whole lines stay
+//! there, and the line that has no end yet is drawn with the rest.
 
+mod bars;
 mod line;
 mod screen;
+mod words;
 
-use std::collections::{BTreeMap, HashMap};
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{env, fmt, thread};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
-
 use crate::event::{Event, Observer};
-use line::Line;
+use bars::Bars;
 use screen::{Change, Screen};
+use words::Words;
 
 pub use indicatif::ProgressDrawTarget;
-
-/// How much that goes on is seen at once; what began first comes first.
-const MOST: usize = 12;
+pub use words::Writer;
 
 /// How often the time of what goes on is drawn anew.
 const TICK: Duration = Duration::from_millis(100);
@@ -31,8 +34,8 @@ const TICK: Duration = Duration::from_millis(100);
 /// of the model, each further attempt and each result.
 ///
 /// It draws on the terminal that is the program's standard error, and writes plain lines, one for each thing
-/// that is over, where that is none or `NO_COLOR` is set. What the program prints itself belongs into
-/// [`suspend`](Self::suspend). Nothing that a model or a tool says can move the cursor or change a colour.
+/// that is over, where that is none or `NO_COLOR` is set. What the program prints itself meanwhile belongs into
+/// its [`writer`](Self::writer), or into [`suspend`](Self::suspend): else the two wipe each other. Nothing that a model or a tool says can move the cursor or change a colour.
 ///
 /// ```
 /// use tool_runtime::terminal::Terminal;
@@ -53,31 +56,32 @@ pub struct Terminal(Arc<Shared>);
 struct Shared {
     screen: Mutex<Screen>,
     drawn: Mutex<Drawn>,
+    /// Whether what the program says is to be seen elsewhere, on its standard output.
+    is_apart: bool,
+}
+
+/// What is drawn.
+struct Drawn {
+    on: On,
+    /// What the program says.
+    words: Words,
 }
 
 /// Where it is drawn.
-enum Drawn {
+enum On {
     Plain(Box<dyn Write + Send>),
     Bars(Bars),
-}
-
-/// What is drawn of what goes on.
-struct Bars {
-    all: MultiProgress,
-    shown: HashMap<u64, ProgressBar>,
-    /// There is no room for these yet; and how many they are, drawn last.
-    waiting: BTreeMap<u64, (String, Instant)>,
-    more: Option<ProgressBar>,
 }
 
 impl Terminal {
     /// On standard error.
     pub fn new() -> Self {
         let no_colour = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        let is_apart = !(io::stderr().is_terminal() && io::stdout().is_terminal());
         if io::stderr().is_terminal() && !no_colour {
-            Self::on(ProgressDrawTarget::stderr())
+            Self::ticking(Bars::on(ProgressDrawTarget::stderr()), is_apart)
         } else {
-            Self::plain(io::stderr())
+            Self::drawn(On::Plain(Box::new(io::stderr())), is_apart)
         }
     }
 
@@ -89,9 +93,11 @@ impl Terminal {
     /// let terminal = Terminal::on(ProgressDrawTarget::stdout());
     /// ```
     pub fn on(target: ProgressDrawTarget) -> Self {
-        let all = MultiProgress::with_draw_target(target);
-        let (shown, waiting) = (HashMap::new(), BTreeMap::new());
-        let terminal = Self::drawn(Drawn::Bars(Bars { all, shown, waiting, more: None }));
+        Self::ticking(Bars::on(target), false)
+    }
+
+    fn ticking(bars: Bars, is_apart: bool) -> Self {
+        let terminal = Self::drawn(On::Bars(bars), is_apart);
         let shared = Arc::downgrade(&terminal.0);
         // Where there can be no more threads, times stand still until something happens.
         let _ = thread::Builder::new().name("terminal".into()).spawn(move || tick(&shared));
@@ -106,19 +112,51 @@ impl Terminal {
     /// let terminal = Terminal::plain(std::io::stdout());
     /// ```
     pub fn plain(writer: impl Write + Send + 'static) -> Self {
-        Self::drawn(Drawn::Plain(Box::new(writer)))
+        Self::drawn(On::Plain(Box::new(writer)), false)
     }
 
-    fn drawn(drawn: Drawn) -> Self {
-        Self(Arc::new(Shared { screen: Mutex::default(), drawn: Mutex::new(drawn) }))
+    fn drawn(on: On, is_apart: bool) -> Self {
+        let drawn = Mutex::new(Drawn { on, words: Words::default() });
+        Self(Arc::new(Shared { screen: Mutex::default(), drawn, is_apart }))
+    }
+
+    /// For what the program says itself, such as words of a reply as they come. It is the program's standard output,
+    /// but above what goes on where both are on one terminal; and beside what is shown, where that was
+    /// put [elsewhere](Self::on). On a terminal, nothing in it is obeyed but the ends of lines.
+    ///
+    /// It ends the line that it is in when it is dropped. Not to be written to within [`suspend`](Self::suspend).
+    ///
+    /// ```
+    /// use std::io::Write;
+    /// use tool_runtime::agent::Piece;
+    /// use tool_runtime::terminal::Terminal;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let model = ScriptedModel::new([ChatReply::text("Hello!")]);
+    /// let terminal = Terminal::new();
+    /// let agent = Agent::new(model, Tools::new()).observer(terminal.clone());
+    /// let mut said = terminal.writer();
+    /// let mut stream = agent.stream("Hello");
+    /// while let Some(piece) = stream.next().await {
+    ///     if let Piece::Text(text) = piece {
+    ///         write!(said, "{text}")?;
+    ///         said.flush()?;
+    ///     }
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn writer(&self) -> Writer {
+        Writer::new(Arc::clone(&self.0), self.0.is_apart.then(io::stdout))
     }
 
     /// Has the screen to oneself for as long as this takes, for instance to print. Whoever has something to
     /// tell meanwhile waits, so that nothing that tells of events itself belongs here.
     pub fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
-        let bars = match &*locked(&self.0.drawn) {
-            Drawn::Plain(_) => None,
-            Drawn::Bars(bars) => Some(bars.all.clone()),
+        let bars = match &locked(&self.0.drawn).on {
+            On::Plain(_) => None,
+            On::Bars(bars) => Some(bars.all.clone()),
         };
         match bars {
             None => work(),
@@ -132,8 +170,8 @@ fn tick(shared: &Weak<Shared>) {
     loop {
         thread::sleep(TICK);
         let Some(shared) = shared.upgrade() else { return };
-        if let Drawn::Bars(bars) = &*locked(&shared.drawn) {
-            bars.shown.values().for_each(ProgressBar::tick);
+        if let On::Bars(bars) = &locked(&shared.drawn).on {
+            bars.tick();
         }
     }
 }
@@ -153,80 +191,58 @@ impl Observer for Terminal {
 
 impl Drawn {
     fn change(&mut self, change: Change) {
-        match (self, change) {
-            // A terminal that is gone is no reason to stop.
-            (Self::Plain(writer), Change::Said(line)) => _ = writeln!(writer, "{line}"),
-            (Self::Plain(_), Change::Shown(..) | Change::Gone(_)) => {}
-            (Self::Bars(bars), Change::Shown(number, text)) => bars.show(number, text),
-            (Self::Bars(bars), Change::Gone(number)) => bars.remove(number),
-            (Self::Bars(bars), Change::Said(line)) => bars.say(&line),
-        }
-    }
-}
-
-impl Bars {
-    fn show(&mut self, number: u64, text: String) {
-        if let Some(bar) = self.shown.get(&number) {
-            bar.set_message(text);
-        } else if let Some((waiting, _)) = self.waiting.get_mut(&number) {
-            *waiting = text;
-        } else if self.shown.len() < MOST {
-            self.add(number, text, Instant::now());
-        } else {
-            self.waiting.insert(number, (text, Instant::now()));
-            self.count();
+        match (&mut self.on, change) {
+            (On::Plain(writer), Change::Said(line)) => {
+                // It does not stand in the midst of another.
+                let between = if self.words.end().is_some() { "\n" } else { "" };
+                // A terminal that is gone is no reason to stop.
+                let _ = writeln!(writer, "{between}{line}");
+            }
+            (On::Plain(_), Change::Shown(..) | Change::Gone(_)) => {}
+            (On::Bars(bars), Change::Shown(number, text)) => bars.show(number, text),
+            (On::Bars(bars), Change::Gone(number)) => bars.remove(number),
+            (On::Bars(bars), Change::Said(line)) => bars.say(&line.in_colour()),
         }
     }
 
-    fn add(&mut self, number: u64, text: String, since: Instant) {
-        let style = ProgressStyle::with_template("{spinner:.cyan} {elapsed:>4} {wide_msg}");
-        let bar = ProgressBar::new_spinner().with_elapsed(since.elapsed());
-        let bar = match &self.more {
-            Some(more) => self.all.insert_before(more, bar),
-            None => self.all.add(bar),
-        };
-        if let Ok(style) = style {
-            bar.set_style(style);
-        }
-        bar.set_message(text);
-        self.shown.insert(number, bar);
-    }
-
-    fn remove(&mut self, number: u64) {
-        self.waiting.remove(&number);
-        if let Some(bar) = self.shown.remove(&number) {
-            bar.finish_and_clear();
-            self.all.remove(&bar);
-            if let Some((number, (text, since))) = self.waiting.pop_first() {
-                self.add(number, text, since);
+    /// The program says this.
+    fn words(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let before = self.words.line().to_owned();
+        let text = self.words.take(bytes);
+        match &mut self.on {
+            On::Plain(writer) => writer.write_all(text.as_bytes()),
+            On::Bars(bars) => {
+                if let Some((whole, _)) = text.rsplit_once('\n') {
+                    bars.begin_line("");
+                    // A line by itself, for one that is empty is a line all the same.
+                    format!("{before}{whole}").split('\n').for_each(|line| bars.say(line));
+                }
+                bars.begin_line(self.words.line());
+                Ok(())
             }
         }
-        self.count();
     }
 
-    /// Says how many there is no room for.
-    fn count(&mut self) {
-        let count = self.waiting.len();
-        if count == 0 {
-            if let Some(more) = self.more.take() {
-                more.finish_and_clear();
-                self.all.remove(&more);
-            }
-            return;
+    /// The line that the program is in ends here.
+    fn end_line(&mut self) -> io::Result<()> {
+        match self.words.end() {
+            None => Ok(()),
+            Some(line) => match &mut self.on {
+                On::Plain(writer) => writeln!(writer),
+                On::Bars(bars) => {
+                    bars.begin_line("");
+                    bars.say(&line);
+                    Ok(())
+                }
+            },
         }
-        let more = self.more.get_or_insert_with(|| {
-            let bar = self.all.add(ProgressBar::new_spinner());
-            if let Ok(style) = ProgressStyle::with_template("  {wide_msg}") {
-                bar.set_style(style);
-            }
-            bar
-        });
-        more.set_message(format!("and {count} more"));
     }
 
-    fn say(&self, line: &Line) {
-        // A terminal that is gone is no reason to stop.
-        let _ = self.all.println(line.in_colour());
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.on {
+            On::Plain(writer) => writer.flush(),
+            On::Bars(_) => Ok(()),
+        }
     }
 }
 
@@ -238,7 +254,7 @@ impl Default for Terminal {
 
 impl fmt::Debug for Terminal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_plain = matches!(&*locked(&self.0.drawn), Drawn::Plain(_));
+        let is_plain = matches!(&locked(&self.0.drawn).on, On::Plain(_));
         f.debug_struct("Terminal").field("is_plain", &is_plain).finish_non_exhaustive()
     }
 }

@@ -4,10 +4,15 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::line::{Line, Sign, beside, indent, shown, time};
+use crate::event::money::money;
 use crate::event::{
-    Event, EventKind, ModelEvent, Origin, Progress, RunEvent, RunId, ToolEvent, ToolExecution,
+    Event, EventKind, ModelEvent, Origin, Progress, RunEvent, RunId, Speaker, ToolEvent,
+    ToolExecution,
 };
 use crate::message::{CallId, ToolCall, Usage};
+
+/// The code of a run that waits for somebody to decide.
+const WAITS: &str = "AWAITING_APPROVAL";
 
 /// A change of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,12 +58,24 @@ impl Screen {
                 self.names.extend(name.map(|name| (place(origin, None), name)));
                 Vec::new()
             }
-            EventKind::Run(RunEvent::Finished { error, took }) => {
+            // Standing orders are the program's own, and long.
+            EventKind::Run(RunEvent::Said { by: Speaker::System, .. }) => Vec::new(),
+            EventKind::Run(RunEvent::Said { by, source, text, .. }) => {
+                let by = match (by, source) {
+                    (Speaker::Loop, _) => "asked for the value".into(),
+                    (Speaker::Steering, _) => "steering".into(),
+                    (_, Some(source)) => format!("from {}", shown(source)),
+                    (_, None) => "asked".into(),
+                };
+                vec![line(Sign::Told, beside([by, shown(text)]))]
+            }
+            EventKind::Run(event @ RunEvent::Finished { .. }) => {
                 let gone = self.running.remove(&place(origin, None));
                 let gone = gone.map(|running| Change::Gone(running.number));
+                let unnamed = if origin.parent.is_some() { "agent" } else { "run" };
                 let name = self.names.remove(&place(origin, None));
-                let ended = run(origin, name, *took, error.as_deref(), line);
-                gone.into_iter().chain([ended]).collect()
+                let (sign, text) = ended(name.unwrap_or_else(|| unnamed.into()), event);
+                gone.into_iter().chain([line(sign, text)]).collect()
             }
             EventKind::Model(ModelEvent::Asked) => vec![self.begin(origin, None, "model", "")],
             EventKind::Model(ModelEvent::Replied { text, calls, usage, took, .. }) => {
@@ -72,13 +89,22 @@ impl Screen {
             EventKind::Tool(ToolEvent::Progress { call, progress }) => {
                 self.show(origin, Some(call), &far(progress)).into_iter().collect()
             }
-            EventKind::Tool(ToolEvent::Retried { call, attempt, error, pause }) => {
+            EventKind::Model(
+                ModelEvent::ExtractionFailed { reason, attempt, .. }
+                | ModelEvent::ValidationFailed { reason, attempt, .. },
+            ) => {
+                let refused = format!("attempt {attempt} is not what was asked for");
+                vec![line(Sign::Again, beside(["model".into(), refused, shown(reason)]))]
+            }
+            EventKind::Model(ModelEvent::SummaryFailed { reason }) => {
+                vec![line(Sign::Failed, beside(["summary".into(), shown(reason)]))]
+            }
+            EventKind::Tool(ToolEvent::Retried { call, attempt, error, text, pause }) => {
                 let name = self.running.get(&place(origin, Some(call)));
                 let name = name.map_or_else(|| shown(call.as_str()), |call| call.name.clone());
                 let (error, pause) = (shown(error), time(*pause));
-                let again =
-                    format!("{name}  attempt {attempt} failed with {error}, next in {pause}");
-                vec![line(Sign::Again, again)]
+                let failed = format!("attempt {attempt} failed with {error}, next in {pause}");
+                vec![line(Sign::Again, beside([name, failed, shown(text)]))]
             }
             EventKind::Tool(ToolEvent::Finished(execution)) => {
                 let (sign, text) = result(execution);
@@ -117,30 +143,37 @@ impl Screen {
     }
 }
 
-fn run(
-    origin: &Origin,
-    name: Option<String>,
-    took: Duration,
-    error: Option<&str>,
-    line: impl Fn(Sign, String) -> Change,
-) -> Change {
-    let unnamed = if origin.parent.is_some() { "agent" } else { "run" };
-    let name = name.unwrap_or_else(|| unnamed.into());
-    let sign = if error.is_some() { Sign::Failed } else { Sign::Done };
-    line(sign, beside([name, time(took), error.map(shown).unwrap_or_default()]))
+fn ended(name: String, event: &RunEvent) -> (Sign, String) {
+    let RunEvent::Finished { code, error, usage, cost, took } = event else {
+        return (Sign::Other, name);
+    };
+    let sign = match (code.as_deref(), error) {
+        (Some(WAITS), _) => Sign::Waits,
+        (None, None) => Sign::Done,
+        _ => Sign::Failed,
+    };
+    let tokens = if usage.is_none() { String::new() } else { tokens(*usage) };
+    let cost = cost.map(|cost| format!("cost {}", money(cost))).unwrap_or_default();
+    let error = error.as_deref().map(shown).unwrap_or_default();
+    (sign, beside([name, time(*took), tokens, cost, error]))
+}
+
+fn tokens(usage: Usage) -> String {
+    format!("{} → {} tokens", usage.input, usage.output)
 }
 
 fn reply(text: &str, calls: &[ToolCall], usage: Option<Usage>, took: Duration) -> String {
     let names: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
     let calls =
         if names.is_empty() { String::new() } else { format!("→ {}", shown(&names.join(", "))) };
-    let tokens = usage.map(|usage| format!("{} → {} tokens", usage.input, usage.output));
-    beside(["model".into(), time(took), tokens.unwrap_or_default(), shown(text), calls])
+    let tokens = usage.map(tokens).unwrap_or_default();
+    beside(["model".into(), time(took), tokens, shown(text), calls])
 }
 
 fn result(execution: &ToolExecution) -> (Sign, String) {
     let sign = match execution {
         _ if execution.is_success() => Sign::Done,
+        _ if execution.is_pending() => Sign::Waits,
         _ if execution.is_blocked() => Sign::Held,
         _ => Sign::Failed,
     };

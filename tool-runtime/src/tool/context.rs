@@ -267,6 +267,7 @@ impl ToolContext {
             origin: scope.origin.within(&self.call.id),
             conversation: scope.conversation.clone(),
             deadline: self.deadline().map(|at| at.saturating_duration_since(Instant::now())),
+            ends_run: scope.ends_run && self.deadline() == scope.deadline,
             stop: Some(self.cancellation()),
             spent: Some(spent.clone()),
             ..Batch::default()

@@ -49,6 +49,8 @@ pub struct Batch {
     pub conversation: Option<Arc<Vec<Message>>>,
     /// How long they may take together.
     pub deadline: Option<Duration>,
+    /// Whether that is when the run ends that they are of.
+    pub(crate) ends_run: bool,
     /// Stops them when it is cancelled.
     pub stop: Option<CancellationToken>,
     /// What was decided on some of them before.
@@ -76,6 +78,8 @@ pub(crate) struct Scope {
     /// Where there is anything to hide.
     pub(crate) redactor: Option<Redactor>,
     pub(crate) deadline: Option<Instant>,
+    /// Whether the run ends then.
+    pub(crate) ends_run: bool,
     pub(crate) stop: Option<CancellationToken>,
     pub(crate) spent: Option<Spent>,
 }

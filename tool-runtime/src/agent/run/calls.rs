@@ -82,6 +82,7 @@ impl Run<'_> {
         batch.conversation = Some(state.turn.shared_transcript());
         batch.stop = self.agent.stop.clone();
         batch.deadline = self.until().left();
+        batch.ends_run = batch.deadline.is_some();
         batch.spent = Some(self.spent.clone());
         // Kept until the calls have ended, for whoever has to make them again.
         batch.decisions.clone_from(&state.decisions);

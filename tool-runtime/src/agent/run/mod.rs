@@ -1,6 +1,7 @@
 //! Drives a [`Turn`] with a model and a dispatcher, one step at a time.
 
 mod calls;
+mod told;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -16,10 +17,10 @@ use super::ending::{stopped, stopped_at};
 use super::keep::Keeper;
 use super::state::RunState;
 use super::until::Until;
-use super::{Agent, Answer, Outcome, Step, StopReason, Stopped, Turn};
+use super::{Agent, Answer, Outcome, Step, StopReason, Stopped, Turn, steering};
 use crate::dispatch::Dispatcher;
 use crate::event::{
-    EventKind, ModelEvent, Observer, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
+    ModelEvent, Observer, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
 };
 use crate::message::{CallId, Message, ToolCall};
 use crate::models::ChatRequest;
@@ -77,6 +78,8 @@ pub struct Run<'a> {
     tools: Option<Snapshot>,
     /// Whether those who watch were told of it.
     has_begun: bool,
+    /// What came into the conversation that they have yet to be told of.
+    heard: Vec<RunEvent>,
     /// From when on its time is counted.
     started: Option<Instant>,
     ended: Option<Result<(), StopReason>>,
@@ -113,6 +116,7 @@ impl<'a> Run<'a> {
             spent: Spent::default(),
             tools: None,
             has_begun: false,
+            heard: Vec::new(),
             started: None,
             ended: None,
             span: span::invoke_agent(agent.name.as_deref()),
@@ -205,15 +209,16 @@ impl<'a> Run<'a> {
         let begins = !std::mem::replace(&mut self.has_begun, true);
         if begins {
             self.started = Some(Instant::now());
-            let agent = self.agent.name.clone();
-            self.tell(|| RunEvent::Started { within: self.outer, agent });
+            self.tell_start();
         }
         // A step that was dropped took what its calls took.
         self.state.turn.spend(self.spent.take());
         let span = self.span.clone();
         let step = async {
+            let started = if begins { self.start() } else { Ok(()) };
+            self.tell_said();
+            started?;
             if begins {
-                self.start()?;
                 self.keep().await?;
             }
             let stepped = self.step().await;
@@ -239,10 +244,10 @@ impl<'a> Run<'a> {
             return Err(stopped_at(why, self.state));
         }
         let turn = self.state.turn;
-        let usage = turn.usage();
+        let (usage, cost) = (turn.usage(), turn.cost());
         let (transcript, offered) = turn.into_parts();
         let text = transcript.last().map(Message::text).unwrap_or_default();
-        Ok(Answer { text, transcript, offered, usage })
+        Ok(Answer { text, transcript, offered, usage, cost })
     }
 
     /// What stopped it, where it was.
@@ -253,14 +258,6 @@ impl<'a> Run<'a> {
     fn end(&mut self, ended: Result<(), StopReason>) {
         self.tell_end(ended.as_ref().err());
         self.ended = Some(ended);
-    }
-
-    /// Tells those who watch that it is over.
-    pub(super) fn tell_end(&self, why: Option<&StopReason>) {
-        // One that was over before it began was not told of.
-        let Some(started) = self.started else { return };
-        let (error, took) = (why.map(ToString::to_string), micros::in_full(started.elapsed()));
-        self.tell(|| RunEvent::Finished { error, took });
     }
 
     fn start(&mut self) -> Result<(), StopReason> {
@@ -298,9 +295,11 @@ impl<'a> Run<'a> {
         let next = self.state.turn.next();
         if matches!(next, Step::Ask | Step::Done(Outcome::Answered)) && self.is_steered() {
             // Another run may have been told of it by now.
-            let said = self.agent.steering.as_ref().map(super::Steering::take).unwrap_or_default();
+            let said =
+                self.agent.steering.as_ref().map(steering::Steering::take).unwrap_or_default();
             if !said.is_empty() {
-                self.say(said)?;
+                self.say(steering::parts(&said))?;
+                self.tell_said_as(said.into_iter().map(RunEvent::from));
                 return Ok(Some(Stepped::Steered));
             }
         }
@@ -311,8 +310,17 @@ impl<'a> Run<'a> {
             }
             Step::Call(calls) => Ok(Some(Stepped::Called(self.call(calls).await?))),
             Step::Done(Outcome::Answered) => Ok(None),
-            Step::Done(outcome) => Err(stopped(&self.state.turn, outcome)),
+            Step::Done(outcome) => Err(self.stopped(outcome)),
         }
+    }
+
+    /// Why it ends here. What is secret in a call is not printed with the reason.
+    pub(super) fn stopped(&self, outcome: Outcome) -> StopReason {
+        let mut why = stopped(&self.state.turn, outcome);
+        if let StopReason::Repeated { call, .. } = &mut why {
+            self.dispatcher.hide_in_call(call);
+        }
+        why
     }
 
     async fn keep(&mut self) -> Result<(), StopReason> {
@@ -407,14 +415,6 @@ impl<'a> Run<'a> {
     fn tools_to_offer(&self) -> Snapshot {
         let is_wanted = self.wanted.is_some();
         if is_wanted { Snapshot::default() } else { self.dispatcher.registry().snapshot() }
-    }
-
-    fn origin(&self) -> Origin {
-        Origin { turn: self.state.turn.iterations(), ..self.root.clone() }
-    }
-
-    fn tell<K: Into<EventKind>>(&self, kind: impl FnOnce() -> K) {
-        self.dispatcher.tell(&self.origin(), kind);
     }
 }
 

@@ -8,6 +8,7 @@ mod guess;
 mod mend;
 mod repeats;
 mod shared;
+mod untold;
 
 use std::sync::Arc;
 
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 pub(super) use self::guess::guessed;
 use self::repeats::Repeats;
+use self::untold::Told;
 use super::{Limits, Offered};
 use crate::message::{CallId, Message, ToolCall, ToolResult, Usage, UserPart};
 use crate::models::history::{is_silent, mended, say, with_unique_ids};
@@ -66,6 +68,9 @@ pub struct Turn {
     /// The tools that the conversation has come to.
     #[serde(default)]
     offered: Offered,
+    /// What those who watch know of it.
+    #[serde(default)]
+    told: Told,
 }
 
 /// What is to be done next.
@@ -150,6 +155,7 @@ impl Turn {
             begun: Vec::new(),
             early: Vec::new(),
             offered: Offered::default(),
+            told: Told::default(),
         }
     }
 
@@ -175,17 +181,23 @@ impl Turn {
         self.usage
     }
 
+    /// What that cost, where the [limits](Limits::cost) know prices.
+    pub fn cost(&self) -> Option<f64> {
+        self.limits.cost_of(&self.usage)
+    }
+
     /// Tokens were spent otherwise, such as by a tool that asks a model.
     pub fn spend(&mut self, usage: Usage) {
         self.usage += usage;
     }
 
-    /// The call that the model made too often in a row.
-    pub fn repeated(&self) -> Option<&ToolCall> {
+    /// The call that the model made too often in a row, and how often.
+    pub fn repeated(&self) -> Option<(&ToolCall, u32)> {
         let most = self.limits.repeats?;
         let mut said = self.transcript.iter().rev();
         let said = said.find(|message| matches!(message, Message::Assistant { .. }))?;
-        said.calls().find(|call| self.repeats.times(&call.id) > most)
+        let mut calls = said.calls().map(|call| (call, self.repeats.times(&call.id)));
+        calls.find(|(_, times)| *times > most)
     }
 
     /// Who wanted the run to end.

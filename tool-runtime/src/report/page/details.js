@@ -47,7 +47,7 @@ const partOf = (part) => {
 const detailOf = (row) => {
   const parts = (row.details ?? []).flatMap(partOf);
   if (row.notes) {
-    const cells = row.notes.map((note) => ["+" + time(note.at - row.start), note.name + (note.again ? ` and ${count(note.again)} more` : ""), note.text]);
+    const cells = row.notes.map((note) => ["+" + time(note.at - row.start), note.name, note.text]);
     if (row.more_notes) cells.splice(-1, 0, ["", "…", `${count(row.more_notes)} more`]);
     parts.push(make("h2", "", "On the way"), tableOf(["When", "What", "Told"], cells));
   }

@@ -2,11 +2,12 @@
 
 const heading = () => {
   const outcome = [
-    [totals.answered, "✓", "answered"], [totals.stopped, "✗", "stopped"], [totals.open, "◌", "without an end"],
+    [totals.answered, "✓", "answered"], [totals.stopped, "✗", "stopped"],
+    [totals.paused, "…", "waiting for a decision"], [totals.open, "◌", "without an end"],
   ].filter(([number]) => number);
   const words = outcome.map(([number, sign, word]) => `${sign} ${totals.runs > 1 ? count(number) + " " : ""}${word}`);
-  const only = totals.runs === 1 && rows.find((row) => row.kind === "run");
-  find("outcome").append(words.join("   "), ...shown(only?.summary ? ": " + only.summary : ""));
+  const only = totals.runs === 1 && rows.findLast((row) => row.kind === "run" && row.parent === undefined);
+  find("outcome").append(words.join(" · "), ...shown(only?.summary ? ": " + only.summary : ""));
 
   const total = (name, value, word, look) => {
     const item = make(word ? "button" : "div", "", make("dt", "", name), make("dd", look ?? "", value));
@@ -37,24 +38,30 @@ const heading = () => {
     total("Tokens in", count(totals.usage.input));
     total("Tokens out", count(totals.usage.output));
   }
+  if (totals.cost) total("Cost", totals.cost);
   const warnings = [
     totals.lost && `${count(totals.lost)} events were lost on their way here.`,
     totals.unreadable && `${count(totals.unreadable)} lines of the log could not be read.`,
-    data.is_apart && "The runs lie far apart: each is shown from its own start.",
+    data.is_apart && "The runs lie far apart: each, and each part of one that waited, is shown from its own start.",
   ].filter(Boolean);
   find("warning").textContent = warnings.join(" ");
   find("warning").hidden = !warnings.length;
 
-  const outermost = rows.filter((row) => row.parent === undefined);
-  if (outermost.length > 1) {
+  // Each as often as it went on; how it ended last is how it ended.
+  const runs = Map.groupBy(rows.filter((row) => row.parent === undefined), (row) => row.root);
+  if (runs.size > 1) {
     const choice = find("run");
     choice.hidden = false;
-    choice.append(new Option(`All ${count(outermost.length)} runs`, ""));
-    outermost.forEach((row, place) => choice.append(
-      new Option(`${place + 1}  ${status(row).slice(0, 60)}  ${time(row.end - row.start)}`, row.place)));
+    choice.append(new Option(`All ${count(runs.size)} runs`, ""));
+    [...runs].forEach(([root, parts], place) => {
+      const took = parts.reduce((sum, row) => sum + row.end - row.start, 0);
+      choice.append(new Option(`${place + 1}  ${status(parts.at(-1)).slice(0, 60)}  ${time(took)}`, root));
+    });
     choice.onchange = () => {
       view.root = choice.value === "" ? undefined : Number(choice.value);
-      if (view.root === undefined) zoom(0, 1); else zoomTo(rows[view.root]);
+      if (view.root === undefined) return zoom(0, 1);
+      const parts = runs.get(view.root);
+      zoomTo({ start: Math.min(...parts.map((row) => row.start)), end: Math.max(...parts.map((row) => row.end)) });
     };
   }
 };

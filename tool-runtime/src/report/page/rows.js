@@ -1,11 +1,11 @@
 // Each row as a line of the waterfall.
 
 const STATUS = {
-  done: () => "✓",
+  done: (row) => row.marks?.includes("refused") ? "↻" : "✓",
   failed: (row) => "✗ " + (row.code ?? "failed"),
   blocked: (row) => "⊘ " + (row.code ?? "held back"),
-  waiting: () => "… waits for a decision",
-  open: () => "◌ no end",
+  waiting: (row) => row.goes_on ? "… waited for a decision" : "… waits for a decision",
+  open: (row) => row.goes_on ? "◌ went on later" : "◌ no end",
 };
 const status = (row) => {
   if (row.kind === "event") return "";
@@ -28,7 +28,9 @@ const cell = (name, ...children) => {
 const join = (row, place) => {
   row.place = place;
   row.depth = row.parent === undefined ? 0 : rows[row.parent].depth + 1;
-  row.root = row.parent === undefined ? place : rows[row.parent].root;
+  // A run that went on later is one with what it was before.
+  const above = row.parent ?? (row.before < place ? row.before : undefined);
+  row.root = above === undefined ? place : rows[above].root;
   if (row.parent !== undefined) rows[row.parent].hasBelow = true;
 };
 
@@ -43,7 +45,7 @@ const elementOf = (row) => {
   const tokens = row.usage ? `${count(row.usage.input)} → ${count(row.usage.output)}` : "";
   const when = cell("when", at(make("i", `bar ${row.kind} ${row.state}`), row.start, row.end));
   for (const note of (row.notes ?? []).slice(0, 20)) {
-    if (row.kind === "tool" && note.name !== "progress") when.append(at(make("i", "mark"), note.at));
+    if (["run", "tool"].includes(row.kind) && note.name !== "progress") when.append(at(make("i", "mark"), note.at));
   }
   const took = row.kind === "event" ? "" : (row.state === "open" ? "≥ " : "") + time(row.end - row.start);
   const element = make("div", `row ${row.kind} ${row.state}`,

@@ -17,6 +17,8 @@ pub(super) struct Trace {
     pub events: u64,
     pub lost: u64,
     scopes: HashMap<Scope, Open>,
+    /// The last row of each run.
+    runs: HashMap<Scope, usize>,
     /// The last call of an id within a scope.
     calls: HashMap<(Scope, CallId), usize>,
     /// The last call of an id at a depth of a run, and of an id at all: whoever is called by it comes
@@ -31,11 +33,16 @@ pub(super) struct Trace {
 /// Where events belong together: in a run, or in what a call of it makes.
 type Scope = (RunId, u32, Option<CallId>);
 
+/// The code of a run that waits for somebody to decide.
+const WAITS: &str = "AWAITING_APPROVAL";
+
 /// What has no end yet.
 #[derive(Debug, Default)]
 struct Open {
     run: Option<usize>,
     model: Option<usize>,
+    /// The model's last reply, which may turn out not to be what was asked for.
+    replied: Option<usize>,
 }
 
 fn scope(origin: &Origin) -> Scope {
@@ -54,8 +61,20 @@ impl Trace {
             EventKind::Run(RunEvent::Started { within, agent }) => {
                 self.run_started(origin, *within, agent.as_deref(), at);
             }
-            EventKind::Run(RunEvent::Finished { error, took }) => {
-                self.run_finished(origin, at, *took, error.as_deref());
+            EventKind::Run(RunEvent::Said { by, source, text, images }) => {
+                let place = self.run(origin, at);
+                if let Some(row) = self.hear(place, at) {
+                    details::of_said(
+                        row,
+                        (at, origin.turn == 0),
+                        (*by, source.as_deref()),
+                        text,
+                        *images,
+                    );
+                }
+            }
+            EventKind::Run(event @ RunEvent::Finished { took, .. }) => {
+                self.run_finished(origin, at, *took, event);
             }
             EventKind::Model(ModelEvent::Asked) => {
                 self.model_asked(origin, at);
@@ -88,26 +107,28 @@ impl Trace {
         let unnamed = if parent.is_some() { "agent" } else { "run" };
         let name = agent.unwrap_or(unnamed);
         let place = self.begin_run(origin, parent, name, at);
-        self.scopes.insert(scope(origin), Open { run: Some(place), model: None });
+        self.scopes.insert(scope(origin), Open { run: Some(place), ..Open::default() });
     }
 
-    fn run_finished(&mut self, origin: &Origin, at: u64, took: Duration, error: Option<&str>) {
+    fn run_finished(&mut self, origin: &Origin, at: u64, took: Duration, event: &RunEvent) {
+        let RunEvent::Finished { code, error, usage, cost, .. } = event else { return };
         let place = self.run(origin, at.saturating_sub(micros(took)));
-        let (state, code) = match error {
-            None => (State::Done, None),
-            Some(_) => (State::Failed, Some("stopped")),
-        };
-        // Nobody answers a run that is over.
         let open = self.scopes.remove(&scope(origin)).unwrap_or_default();
-        for place in [Some(place), open.model].into_iter().flatten() {
-            let is_model = Some(place) == open.model;
-            if let Some(row) = self.end(place, at) {
-                (row.state, row.code) = (state, code.map(Into::into));
-                if is_model {
-                    (row.state, row.code) = (State::Failed, Some("no reply".into()));
-                }
-                details::of_end(row, error);
-            }
+        if let Some(row) = self.end(place, at) {
+            (row.state, row.code) = match (code.as_deref(), error) {
+                (None, None) => (State::Done, None),
+                (Some(WAITS), _) => (State::Waiting, code.clone()),
+                // A log of before there were codes.
+                (None, Some(_)) => (State::Failed, Some("stopped".into())),
+                (Some(_), _) => (State::Failed, code.clone()),
+            };
+            (row.usage, row.cost) = ((!usage.is_none()).then_some(*usage), *cost);
+            details::of_end(row, error.as_deref());
+        }
+        // Nobody answers a run that is over.
+        if let Some(row) = open.model.and_then(|place| self.end(place, at)) {
+            (row.state, row.code) = (State::Failed, Some("no reply".into()));
+            details::of_end(row, error.as_deref());
         }
     }
 
@@ -130,11 +151,10 @@ impl Trace {
 
     fn model_replied(&mut self, origin: &Origin, at: u64, took: Duration) -> Option<&mut Row> {
         let open = self.scopes.get_mut(&scope(origin)).and_then(|open| open.model.take());
-        let place = open.unwrap_or_else(|| {
-            let place = self.model_asked(origin, at.saturating_sub(micros(took)));
-            self.scopes.entry(scope(origin)).or_default().model = None;
-            place
-        });
+        let place =
+            open.unwrap_or_else(|| self.model_asked(origin, at.saturating_sub(micros(took))));
+        let open = self.scopes.entry(scope(origin)).or_default();
+        (open.model, open.replied) = (None, Some(place));
         self.end(place, at)
     }
 
@@ -145,7 +165,10 @@ impl Trace {
         row.summary = on_one_line(&call.arguments.to_text());
         details::of_call(&mut row, call);
         let place = self.begin(origin, Some(parent), row);
-        self.calls.insert((scope(origin), call.id.clone()), place);
+        let before = self.calls.insert((scope(origin), call.id.clone()), place);
+        if let Some(row) = before.and_then(|place| self.rows.get_mut(place)) {
+            row.goes_on |= row.state == State::Waiting;
+        }
         self.callers.insert((origin.run, origin.depth, call.id.clone()), place);
         self.all_callers.insert(call.id.clone(), place);
         place
@@ -190,12 +213,21 @@ impl Trace {
         let place = match (event.call(), &event.kind) {
             (Some(call), _) => self.calls.get(&(scope(origin), call.clone())).copied(),
             (None, EventKind::Model(_)) => {
-                self.scopes.get(&scope(origin)).and_then(|open| open.model)
+                self.scopes.get(&scope(origin)).and_then(|open| open.model.or(open.replied))
             }
             (None, _) => None,
         };
         let text = details::of_note(event);
+        let is_refusal = matches!(
+            event.kind,
+            EventKind::Model(
+                ModelEvent::ExtractionFailed { .. } | ModelEvent::ValidationFailed { .. }
+            )
+        );
         if let Some(row) = place.and_then(|place| self.hear(place, at)) {
+            if is_refusal && !row.marks.contains(&Mark::Refused) {
+                row.marks.push(Mark::Refused);
+            }
             row.note(Note::new(at, event.action(), text));
             return;
         }
@@ -247,7 +279,21 @@ impl Trace {
     fn begin_run(&mut self, origin: &Origin, parent: Option<usize>, name: &str, at: u64) -> usize {
         let mut row = Row { kind: Kind::Run, name: name.into(), start: at, ..Row::default() };
         details::of_start(&mut row, origin);
-        self.begin(origin, parent, row)
+        let place = self.begin(origin, parent, row);
+        // A run that goes on is the same run.
+        if origin.run != RunId::default()
+            && let Some(before) = self.runs.insert(scope(origin), place)
+        {
+            let was = self.rows.get_mut(before).map(|row| {
+                row.goes_on = true;
+                (row.start, row.asked.clone())
+            });
+            if let (Some(row), Some((began, asked))) = (self.rows.get_mut(place), was) {
+                row.before = Some(before);
+                details::of_more(row, began, asked);
+            }
+        }
+        place
     }
 
     fn begin(&mut self, origin: &Origin, parent: Option<usize>, mut row: Row) -> usize {

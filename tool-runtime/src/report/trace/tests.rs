@@ -5,7 +5,8 @@ use serde_json::{Value, json};
 use super::Trace;
 use crate::event::Event;
 use crate::report::layout::in_order;
-use crate::report::row::{Kind, Row, State};
+use crate::report::row::{Detail, Fact, Kind, Mark, Row, State};
+use crate::report::totals::Totals;
 
 /// Events from `run at layer action`, then what is told beside it.
 fn log(lines: &[(&str, Value)]) -> Vec<Row> {
@@ -23,7 +24,7 @@ fn log(lines: &[(&str, Value)]) -> Vec<Row> {
     in_order(trace.into_rows())
 }
 
-/// Each row as `depth name start..end state code`.
+/// Each row as `depth name start..end state code`, and whether it goes on in another.
 fn drawn(rows: &[Row]) -> Vec<String> {
     let mut depths = Vec::new();
     let line = |row: &Row| {
@@ -35,7 +36,8 @@ fn drawn(rows: &[Row]) -> Vec<String> {
             state => &format!(" {state:?}"),
         };
         let code = row.code.as_ref().map(|code| format!(" {code}")).unwrap_or_default();
-        format!("{depth} {name} {start}..{end}{state}{code}")
+        let goes_on = if row.goes_on { ", goes on" } else { "" };
+        format!("{depth} {name} {start}..{end}{state}{code}{goes_on}")
     };
     rows.iter().map(line).collect()
 }
@@ -57,6 +59,10 @@ fn waiting(id: &str, name: &str, took: u64) -> Value {
     let mut told = finished(id, name, took, Some("TOOL_AWAITING_APPROVAL"));
     told["blocked_by"] = json!("pending");
     told
+}
+
+fn waits(took: u64) -> Value {
+    json!({"took": took, "code": "AWAITING_APPROVAL", "error": "it waits"})
 }
 
 fn within(parent: &str, depth: u32, mut told: Value) -> Value {
@@ -168,9 +174,9 @@ fn what_began_is_joined_with_what_ended_it() {
                 ("1 0 run started", none()),
                 ("1 1 tool started", call("a", "helper")),
                 ("2 2 run started", within("a", 1, json!({"agent": "helper"}))),
-                ("2 3 run finished", within("a", 1, json!({"took": 1, "error": "it waits"}))),
+                ("2 3 run finished", within("a", 1, waits(1))),
                 ("1 4 tool finished", waiting("a", "helper", 3)),
-                ("1 5 run finished", json!({"took": 5, "error": "it waits"})),
+                ("1 5 run finished", waits(5)),
                 ("1 10 run started", none()),
                 ("1 11 tool started", call("a", "helper")),
                 ("2 12 run started", within("a", 1, json!({"agent": "helper"}))),
@@ -178,9 +184,9 @@ fn what_began_is_joined_with_what_ended_it() {
                 ("1 14 tool finished", finished("a", "helper", 3, None)),
             ],
             &[
-                "0 run 0..5 Failed stopped",
-                "1 helper 1..4 Waiting TOOL_AWAITING_APPROVAL",
-                "2 helper 2..3 Failed stopped",
+                "0 run 0..5 Waiting AWAITING_APPROVAL, goes on",
+                "1 helper 1..4 Waiting TOOL_AWAITING_APPROVAL, goes on",
+                "2 helper 2..3 Waiting AWAITING_APPROVAL, goes on",
                 "0 run 10..14 Open",
                 "1 helper 11..14",
                 "2 helper 12..13",
@@ -210,18 +216,30 @@ fn what_began_is_joined_with_what_ended_it() {
                 ("1 0 run started", none()),
                 ("1 1 tool started", call("a", "pay")),
                 ("1 2 tool finished", waiting("a", "pay", 1)),
-                ("1 3 run finished", json!({"took": 3, "error": "waits"})),
+                ("1 3 run finished", waits(3)),
                 ("1 8 run started", none()),
                 ("1 9 tool started", call("a", "pay")),
                 ("1 10 tool finished", finished("a", "pay", 1, None)),
                 ("1 11 run finished", json!({"took": 3})),
             ],
             &[
-                "0 run 0..3 Failed stopped",
-                "1 pay 1..2 Waiting TOOL_AWAITING_APPROVAL",
+                "0 run 0..3 Waiting AWAITING_APPROVAL, goes on",
+                "1 pay 1..2 Waiting TOOL_AWAITING_APPROVAL, goes on",
                 "0 run 8..11",
                 "1 pay 9..10",
             ],
+        ),
+        (
+            "a run that was stopped says by what; one that was killed goes on",
+            vec![
+                ("1 0 run started", none()),
+                ("1 3 run finished", json!({"took": 3, "code": "CUT", "error": "cut"})),
+                ("2 4 run started", none()),
+                ("2 5 tool started", call("a", "now")),
+                ("2 8 run started", none()),
+                ("2 9 run finished", json!({"took": 1})),
+            ],
+            &["0 run 0..3 Failed CUT", "0 run 4..5 Open, goes on", "1 now 5..5 Open", "0 run 8..9"],
         ),
         (
             "calls of no run, what held one back, and what was lost",
@@ -252,12 +270,15 @@ fn what_happens_on_the_way_is_told_of_its_call() {
         ("1 0 run started", json!({})),
         ("1 1 tool started", call("a", "pay")),
         ("1 2 tool approved", json!({"call": "a", "by": "Ada"})),
-        ("1 3 tool retried", json!({"call": "a", "attempt": 1, "error": "E", "pause": 1_500})),
+        (
+            "1 3 tool retried",
+            json!({"call": "a", "attempt": 1, "error": "E", "text": "no answer", "pause": 1_500}),
+        ),
         ("1 4 tool progress", json!({"call": "a", "progress": {"done": 1.0, "total": 2.0}})),
         ("1 5 tool blocked", json!({"call": "b", "by": "depth", "reason": "too deep"})),
     ]);
     let notes: Vec<_> = rows[1].notes.iter().map(|note| (note.at, note.text.as_str())).collect();
-    let again = "attempt 1 failed with E; the next comes in 0.002 s";
+    let again = "attempt 1 failed with E; the next comes in 0.002 s: no answer";
     assert_eq!(notes, [(2, "by: Ada"), (3, again), (4, "1 of 2")]);
     // Of a call that isn't known: a row of its own.
     assert_eq!((rows[2].kind, rows[2].name.as_str()), (Kind::Event, "tool blocked"));
@@ -271,4 +292,102 @@ fn times_that_no_clock_shows_do_no_harm() {
             log(&[(&format!("1 {at} run started"), json!({})), ("1 5 model asked", json!({}))]);
         assert!(rows.iter().all(|row| row.end >= row.start));
     }
+}
+
+/// What a row opens to: each text under its title.
+fn texts(row: &Row) -> Vec<(&'static str, &str)> {
+    let text = |part| match part {
+        &Detail::Text { title, ref text, .. } => Some((title, text.as_str())),
+        _ => None,
+    };
+    row.details.iter().filter_map(text).collect()
+}
+
+fn notes(row: &Row) -> Vec<(u64, &str, &str)> {
+    row.notes.iter().map(|note| (note.at, note.name.as_str(), note.text.as_str())).collect()
+}
+
+#[test]
+fn what_was_asked_stands_with_the_run_and_what_came_later_at_its_time() {
+    let said = |by: &str, text: &str| json!({"by": by, "text": text, "turn": 0});
+    let rows = log(&[
+        ("1 0 run started", json!({"turn": 0})),
+        ("1 0 run said", said("system", "Be brief.")),
+        ("1 0 run said", json!({"by": "user", "text": "What\nnow?", "images": 2, "turn": 0})),
+        ("1 1 model asked", json!({})),
+        ("1 2 model replied", replied(1)),
+        ("1 3 run said", json!({"by": "elsewhere", "source": "a mail", "text": "Obey!"})),
+        ("1 4 run said", json!({"by": "steering", "text": "Quick."})),
+        ("1 5 run said", json!({"by": "loop", "text": "As JSON."})),
+        ("1 6 run said", json!({"by": "user", "text": "Hm."})),
+        ("1 7 run finished", json!({"took": 7, "cost": 0.012, "usage": {"input": 7, "output": 3}})),
+    ]);
+    let asked = "What\nnow?\n[2 pictures]";
+    assert_eq!(texts(&rows[0]), [("Orders", "Be brief."), ("What it was asked", asked)]);
+    assert_eq!(rows[0].summary, "What now? [2 pictures]");
+    let expected = [
+        (3, "said elsewhere", "from a mail: Obey!"),
+        (4, "said by steering", "Quick."),
+        (5, "asked for the value", "As JSON."),
+        (6, "said by the user", "Hm."),
+    ];
+    assert_eq!(notes(&rows[0]), expected);
+    let Some(Detail::Facts { facts }) = rows[0].details.first() else { panic!("{rows:?}") };
+    assert!(facts.contains(&("Cost", Fact::Text("0.012".into()))), "{facts:?}");
+    assert!(facts.contains(&("Tokens in", Fact::Count(7))), "{facts:?}");
+}
+
+#[test]
+fn a_reply_that_was_refused_says_why() {
+    let refused = |attempt: u32| json!({"text": "soon", "reason": "a number!", "attempt": attempt});
+    let rows = log(&[
+        ("1 0 run started", json!({})),
+        ("1 1 model asked", json!({})),
+        // By a driver, before the reply; and as a value, behind it.
+        ("1 2 model extraction_failed", refused(1)),
+        ("1 3 model extraction_failed", refused(2)),
+        ("1 4 model replied", replied(3)),
+        ("1 5 model validation_failed", refused(1)),
+        ("1 6 model asked", json!({})),
+        ("1 7 model replied", replied(1)),
+    ]);
+    let told = |attempt: u32| format!("attempt {attempt}: a number!\n\nIt said: soon");
+    let expected = [
+        (2, "extraction_failed", &*told(1)),
+        (3, "extraction_failed", &*told(2)),
+        (5, "validation_failed", &*told(1)),
+    ];
+    assert_eq!(notes(&rows[1]), expected);
+    assert_eq!((&rows[1].marks[..], rows[2].notes.len()), (&[Mark::Refused][..], 0));
+}
+
+/// A run is one, however often it goes on, and how it ended last is how it ended; a call that waited is one with the
+/// same made later.
+#[test]
+fn a_run_that_went_on_is_counted_once() {
+    let none = || json!({});
+    let mut told = vec![
+        ("1 0 run started", none()),
+        ("1 1 tool started", call("a", "pay")),
+        ("1 2 tool finished", waiting("a", "pay", 1)),
+        ("1 3 run finished", waits(3)),
+    ];
+    let totals = Totals::of(&log(&told));
+    assert_eq!((totals.runs, totals.paused, totals.answered, totals.stopped), (1, 1, 0, 0));
+    assert_eq!((totals.tool, totals.waiting), (1, 1));
+    told.extend([
+        ("1 8 run started", none()),
+        ("1 9 tool started", call("a", "pay")),
+        ("1 10 tool finished", finished("a", "pay", 1, None)),
+        ("1 11 run finished", json!({"took": 3, "cost": 0.5})),
+        ("2 12 run started", none()),
+        ("2 13 run finished", json!({"took": 1, "cost": 0.25})),
+    ]);
+    let rows = log(&told);
+    let totals = Totals::of(&rows);
+    assert_eq!((totals.runs, totals.paused, totals.answered, totals.stopped), (2, 0, 2, 0));
+    assert_eq!((totals.tool, totals.waiting), (1, 0));
+    assert_eq!(totals.cost.as_deref(), Some("0.75"));
+    let before: Vec<_> = rows.iter().map(|row| row.before).collect();
+    assert_eq!(before, [None, None, Some(0), None, None]);
 }

@@ -1,0 +1,131 @@
+//! What goes on after which end: the table that readers are given.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use tool_runtime::agent::session::Memory;
+use tool_runtime::agent::{Limits, ModelHook, Prices};
+use tool_runtime::dispatch::{AskLater, OnFailure};
+use tool_runtime::drivers::{Asked, ReAct};
+use tool_runtime::models::Finish;
+use tool_runtime::{
+    Agent, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, ModelError,
+    ScriptedModel, Stopped, ToolError, ToolOutput, Tools, Usage, async_trait, tool, tools,
+};
+
+/// Fails.
+#[tool(effect = "read")]
+async fn fail() -> Result<String, ToolError> {
+    Err(ToolError::failed("no"))
+}
+
+/// Never ends.
+#[tool(effect = "read")]
+async fn wait() -> &'static str {
+    std::future::pending().await
+}
+
+/// Wants no more.
+#[tool(effect = "read")]
+async fn finish() -> ToolOutput {
+    ToolOutput::text("bye").with_effect(EffectRecord::StopRequested { reason: "enough".into() })
+}
+
+/// Asks first.
+#[tool(permission = "ask")]
+async fn pay() -> &'static str {
+    "paid"
+}
+
+/// Calls this each time.
+struct Calls(&'static str);
+
+#[async_trait]
+impl ChatModel for Calls {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        Ok(ChatReply::default().call(self.0, "{}").usage(Usage::new(1_000, 10)))
+    }
+}
+
+/// Is broken.
+struct Broken;
+
+#[async_trait]
+impl ChatModel for Broken {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        panic!("no")
+    }
+}
+
+/// Lets nobody ask.
+struct Never;
+
+#[async_trait]
+impl ModelHook for Never {
+    async fn before(&self, _: &mut Asked<'_>) -> ControlFlow<String> {
+        ControlFlow::Break("never".into())
+    }
+}
+
+fn replies(text: &str, finish: Finish) -> ScriptedModel {
+    let mut reply = ChatReply::text(text);
+    reply.finish = finish;
+    ScriptedModel::new([reply])
+}
+
+/// The agent that is stopped, by this, and whether `resume` goes on after that.
+fn ends() -> Vec<(&'static str, Agent, bool)> {
+    let calls = |name| Agent::new(Calls(name), tools![fail, wait, finish, pay]);
+    let prices = Prices { input: 1.0, cached: 1.0, output: 1.0 };
+    let cancelled = CancellationToken::new();
+    cancelled.cancel();
+    let twice = Tools::new().with(fail {}).with(fail {});
+    vec![
+        ("MAX_ITERATIONS", calls("fail").max_iterations(1), false),
+        ("TOKENS_SPENT", calls("fail").limits(Limits::default().tokens(500)), false),
+        ("MONEY_SPENT", calls("fail").limits(Limits::default().cost(1e-9, prices)), false),
+        ("TIME_LIMIT", calls("wait").time_limit(Duration::from_secs(5)), true),
+        ("REPEATED", calls("fail").limits(Limits::default().repeats(1)), false),
+        ("REQUESTED", calls("finish"), false),
+        ("REQUESTED", calls("fail").model_hook(Never), true),
+        ("HALTED", calls("fail").on_failure(OnFailure::Throw), true),
+        ("AWAITING_APPROVAL", calls("pay").approver(AskLater), true),
+        ("CANCELLED", calls("fail").stop_on(cancelled), true),
+        ("CUT", Agent::new(replies("But", Finish::Length), Tools::new()), false),
+        ("SILENT", Agent::new(replies("", Finish::Stop), Tools::new()), false),
+        ("MODEL_FAILED", Agent::new(ScriptedModel::new::<ChatReply>([]), Tools::new()), true),
+        ("MODEL_PANICKED", Agent::new(Broken, Tools::new()), true),
+        (
+            "MISREAD",
+            Agent::new(replies("Hm.", Finish::Stop), tools![fail]).driver(ReAct::new().attempts(1)),
+            true,
+        ),
+        ("REGISTRY", Agent::new(replies("", Finish::Stop), twice), false),
+    ]
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_goes_on_after_which_end_is_as_the_table_says() {
+    let table = include_str!("../../README.md");
+    // How many rows say so.
+    let says = |code: &str, goes_on: bool| {
+        let rows = table.lines().filter(|line| line.contains(&format!("`{code}`")));
+        let said = rows.filter_map(|row| row.trim_end_matches(" |").rsplit(" | ").next());
+        said.filter(|said| said.starts_with(if goes_on { "yes" } else { "no" })).count()
+    };
+    for (code, agent, goes_on) in ends() {
+        let session = agent.session(Memory::default(), "ada");
+        let stopped: Stopped = session.run("Go").await.unwrap_err();
+        assert_eq!(stopped.why.code(), code, "{stopped}");
+        let resumed = session.resume_iterate().await.unwrap();
+        assert_eq!(resumed.is_some(), goes_on, "{code}");
+        // The next thing can be said after any.
+        assert!(session.iterate("Go on").await.is_ok());
+        assert_eq!(says(code, goes_on), 1, "the table says otherwise of {code}");
+    }
+    let unfit = ScriptedModel::new(["a", "b", "c"].map(ChatReply::text));
+    let session = Agent::new(unfit, Tools::new()).session(Memory::default(), "ada");
+    let stopped = session.extract::<u32>("When?").await.unwrap_err();
+    assert_eq!((stopped.why.code(), says("UNFIT", false)), ("UNFIT", 1));
+    assert!(session.resume_iterate().await.unwrap().is_none());
+}

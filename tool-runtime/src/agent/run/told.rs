@@ -1,0 +1,61 @@
+//! What those who watch are told of a run as a whole.
+
+use super::Run;
+use crate::agent::StopReason;
+use crate::event::{EventKind, Origin, RunEvent, micros};
+
+impl Run<'_> {
+    /// It begins, or goes on.
+    pub(super) fn tell_start(&self) {
+        let agent = self.agent.name.clone();
+        self.tell(|| RunEvent::Started { within: self.outer, agent });
+    }
+
+    /// What came into the conversation since the last time.
+    pub(super) fn tell_said(&mut self) {
+        self.hear();
+        std::mem::take(&mut self.heard).into_iter().for_each(|said| self.tell(|| said));
+    }
+
+    /// What came in just now, by somebody who is known better than from the conversation. What came before it was
+    /// [heard](Self::hear).
+    pub(in crate::agent) fn tell_said_as(&mut self, said: impl IntoIterator<Item = RunEvent>) {
+        self.state.turn.all_is_told();
+        if self.dispatcher.is_watched() {
+            self.heard.extend(said);
+        }
+        if self.has_begun {
+            self.tell_said();
+        }
+    }
+
+    /// Takes note of what came into the conversation: to be told once the run has begun.
+    pub(in crate::agent) fn hear(&mut self) {
+        if self.dispatcher.is_watched() {
+            self.heard.extend(self.state.turn.untold());
+        }
+        self.state.turn.all_is_told();
+    }
+
+    /// It is over, or waits.
+    pub(in crate::agent) fn tell_end(&self, why: Option<&StopReason>) {
+        // One that was over before it began was not told of.
+        let Some(started) = self.started else { return };
+        let (turn, took) = (&self.state.turn, micros::in_full(started.elapsed()));
+        self.tell(|| RunEvent::Finished {
+            code: why.map(|why| why.code().to_owned()),
+            error: why.map(ToString::to_string),
+            usage: turn.usage(),
+            cost: turn.cost(),
+            took,
+        });
+    }
+
+    pub(in crate::agent) fn tell<K: Into<EventKind>>(&self, kind: impl FnOnce() -> K) {
+        self.dispatcher.tell(&self.origin(), kind);
+    }
+
+    pub(super) fn origin(&self) -> Origin {
+        Origin { turn: self.state.turn.iterations(), ..self.root.clone() }
+    }
+}

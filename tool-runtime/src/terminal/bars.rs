@@ -1,0 +1,130 @@
+//! What goes on, drawn at the bottom of a terminal; and above it what stays.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::Instant;
+
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// How much that goes on is seen at once; what began first comes first.
+const MOST: usize = 12;
+
+/// So many letters are shown of a line that has no end yet.
+const LETTERS: usize = 800;
+
+/// What is drawn of what goes on.
+pub(super) struct Bars {
+    pub(super) all: MultiProgress,
+    shown: HashMap<u64, ProgressBar>,
+    /// There is no room for these yet; and how many they are, drawn last.
+    waiting: BTreeMap<u64, (String, Instant)>,
+    more: Option<ProgressBar>,
+    /// What the program says, as far as that is no whole line; drawn first.
+    words: Option<ProgressBar>,
+}
+
+impl Bars {
+    pub(super) fn on(target: ProgressDrawTarget) -> Self {
+        Self {
+            all: MultiProgress::with_draw_target(target),
+            shown: HashMap::new(),
+            waiting: BTreeMap::new(),
+            more: None,
+            words: None,
+        }
+    }
+
+    pub(super) fn show(&mut self, number: u64, text: String) {
+        if let Some(bar) = self.shown.get(&number) {
+            bar.set_message(text);
+        } else if let Some((waiting, _)) = self.waiting.get_mut(&number) {
+            *waiting = text;
+        } else if self.shown.len() < MOST {
+            self.add(number, text, Instant::now());
+        } else {
+            self.waiting.insert(number, (text, Instant::now()));
+            self.count();
+        }
+    }
+
+    fn add(&mut self, number: u64, text: String, since: Instant) {
+        let style = ProgressStyle::with_template("{spinner:.cyan} {elapsed:>4} {wide_msg}");
+        let bar = ProgressBar::new_spinner().with_elapsed(since.elapsed());
+        let bar = match &self.more {
+            Some(more) => self.all.insert_before(more, bar),
+            None => self.all.add(bar),
+        };
+        if let Ok(style) = style {
+            bar.set_style(style);
+        }
+        bar.set_message(text);
+        self.shown.insert(number, bar);
+    }
+
+    pub(super) fn remove(&mut self, number: u64) {
+        self.waiting.remove(&number);
+        if let Some(bar) = self.shown.remove(&number) {
+            bar.finish_and_clear();
+            self.all.remove(&bar);
+            if let Some((number, (text, since))) = self.waiting.pop_first() {
+                self.add(number, text, since);
+            }
+        }
+        self.count();
+    }
+
+    /// Says how many there is no room for.
+    fn count(&mut self) {
+        let count = self.waiting.len();
+        if count == 0 {
+            if let Some(more) = self.more.take() {
+                more.finish_and_clear();
+                self.all.remove(&more);
+            }
+            return;
+        }
+        let more = self.more.get_or_insert_with(|| {
+            let bar = self.all.add(ProgressBar::new_spinner());
+            if let Ok(style) = ProgressStyle::with_template("  {wide_msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        more.set_message(format!("and {count} more"));
+    }
+
+    /// Puts lines that stay above what goes on.
+    pub(super) fn say(&self, lines: &str) {
+        // A terminal that is gone is no reason to stop.
+        let _ = self.all.println(lines);
+    }
+
+    /// Shows the beginning of a line below those that stay; of a long one its end, for what is higher than the
+    /// terminal is not drawn at all.
+    pub(super) fn begin_line(&mut self, text: &str) {
+        if text.is_empty() {
+            if let Some(bar) = self.words.take() {
+                bar.finish_and_clear();
+                self.all.remove(&bar);
+            }
+            return;
+        }
+        let letters = text.chars().count();
+        let shown = match letters.checked_sub(LETTERS).filter(|more| *more > 0) {
+            None => text.to_owned(),
+            Some(more) => format!("…{}", text.chars().skip(more).collect::<String>()),
+        };
+        let words = self.words.get_or_insert_with(|| {
+            let bar = self.all.insert(0, ProgressBar::new_spinner());
+            if let Ok(style) = ProgressStyle::with_template("{msg}") {
+                bar.set_style(style);
+            }
+            bar
+        });
+        words.set_message(shown);
+    }
+
+    /// Draws anew what changes by itself.
+    pub(super) fn tick(&self) {
+        self.shown.values().chain(&self.words).for_each(ProgressBar::tick);
+    }
+}

@@ -1,5 +1,7 @@
 //! Conversations that last: what every store keeps to, and what SQLite does beyond that.
 
+#[path = "session/early.rs"]
+mod early;
 #[path = "session/failing.rs"]
 mod failing;
 #[path = "support/histories.rs"]

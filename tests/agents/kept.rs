@@ -90,6 +90,39 @@ async fn a_process_that_ends_while_a_call_goes_on_loses_nothing() {
     }
 }
 
+/// Does not end.
+#[tool]
+async fn hang() {
+    std::future::pending::<()>().await;
+}
+
+/// What waits is known to wait while another call of its reply still goes on, and the process ends.
+#[tokio::test(start_paused = true)]
+async fn what_waits_beside_a_call_that_goes_on_still_waits() {
+    let (paid, store) = (Paid::default(), Memory::default());
+    let agent = || {
+        let all = ask("cashier").call("pay", json!({ "to": "Bob" })).call("hang", "{}");
+        let model = story([all, ChatReply::text("Done.")]);
+        let tools = tools![pay, hang].with(cashier(&paid));
+        Agent::new(model, tools).extension(paid.clone()).approver(AskLater)
+    };
+    let session = || agent().session(store.clone(), "ada");
+    let first = session();
+    let ended = tokio::time::timeout(Duration::from_secs(1), first.run("Pay Ada and Bob.")).await;
+    assert!(ended.is_err() && paid.all().is_empty());
+    let mut waiting = paused(session().resume().await.unwrap_err());
+    let tools: Vec<_> = waiting.pending().iter().map(|it| it.tool.clone()).collect();
+    assert_eq!(tools, ["cashier", "pay"]);
+    once(&mut waiting);
+    let answer = session().decided(waiting).await.unwrap();
+    let told: Vec<_> = results(&answer.transcript[2]).iter().collect();
+    assert_eq!(told[0].text, "Ada has her money.");
+    assert_eq!(told[1].text, "Bob is paid");
+    assert_eq!(told[2].error.as_deref(), Some("TOOL_INDETERMINATE"));
+    assert_eq!(paid.all(), ["Ada", "Bob"]);
+    assert_eq!(answer.usage, Usage::new(40, 4));
+}
+
 /// Keeps anything.
 #[tool(permission = "ask")]
 async fn lay_down(what: serde_json::Value) -> &'static str {

@@ -1,6 +1,7 @@
 //! Drives a [`Turn`] with a model and a dispatcher, one step at a time.
 
 mod calls;
+mod early;
 
 use std::borrow::Cow;
 use std::fmt;

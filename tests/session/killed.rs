@@ -78,13 +78,15 @@ async fn fall(ctx: &ToolContext) -> std::io::Result<&'static str> {
     let Ok(results) = fs::read_to_string(folder.join("fall")) else { return Ok("stood") };
     fs::remove_file(folder.join("fall"))?;
     let store = Sqlite::open(folder.join("sessions.db")).await.unwrap();
-    loop {
+    // Where they are not kept, it fails.
+    for _ in 0..10_000 {
         let kept = store.load("s").await.unwrap().unwrap().state;
         if kept.matches("\"wrote ").count() >= results.parse::<usize>().unwrap() {
             std::process::abort();
         }
         tokio::task::yield_now().await;
     }
+    Ok("stood")
 }
 
 /// Calls all at once.

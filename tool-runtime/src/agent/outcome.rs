@@ -193,6 +193,13 @@ pub enum StopReason {
     /// The run can't be kept in its [session](super::session).
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The run belongs to the [session](super::session) of this name, and was to be gone on with beside it: a fault of
+    /// the program. The session would know nothing of it, and the next who goes on there would do it all again.
+    #[error(
+        "the run belongs to the session `{0}`: go on with it there, by `session.decided(paused)` where it waits for \
+         somebody, and else by `session.resume()`"
+    )]
+    InSession(String),
     /// A fault of the loop itself.
     #[error(transparent)]
     OutOfTurn(#[from] OutOfTurn),
@@ -220,6 +227,7 @@ impl StopReason {
             Self::Misread(_) => "MISREAD",
             Self::Unfit(_) => "UNFIT",
             Self::Session(_) => "SESSION",
+            Self::InSession(_) => "IN_SESSION",
             Self::OutOfTurn(_) => "OUT_OF_TURN",
         }
     }

@@ -111,6 +111,7 @@ impl Run<'_> {
             pending,
             decisions: Vec::new(),
             approved: self.dispatcher.approved(),
+            session: self.session(),
         });
         self.state.suspended = paused.suspended();
         self.keep().await?;

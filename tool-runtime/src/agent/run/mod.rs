@@ -22,7 +22,7 @@ use crate::dispatch::Dispatcher;
 use crate::event::{
     EventKind, ModelEvent, Observer, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
 };
-use crate::message::{CallId, Message, ToolCall};
+use crate::message::{CallId, Message, ToolCall, Usage};
 use crate::models::ChatRequest;
 use crate::registry::Snapshot;
 use crate::schema::Schema;
@@ -81,6 +81,8 @@ pub struct Run<'a> {
     /// From when on its time is counted.
     started: Option<Instant>,
     ended: Option<Result<(), StopReason>>,
+    /// Whether those who watch were told of its end.
+    is_told: bool,
     span: Span,
     pieces: Option<Pieces<'a>>,
     pub(super) keeper: Option<Keeper>,
@@ -116,6 +118,7 @@ impl<'a> Run<'a> {
             has_begun: false,
             started: None,
             ended: None,
+            is_told: false,
             span: span::invoke_agent(agent.name.as_deref()),
             pieces: None,
             keeper: None,
@@ -167,12 +170,18 @@ impl<'a> Run<'a> {
         &mut self.state.turn
     }
 
-    /// The run as plain data, to [go on](crate::Agent::resume) with another day.
+    /// The run as plain data, to [go on](crate::Agent::resume) with another day. Of a run that is kept in a session, to
+    /// look at: the session [goes on](super::session::Session::resume) with it.
     pub fn state(&self) -> RunState {
-        let approved = self.dispatcher.approved();
-        let mut state = RunState { approved, ..self.state.clone() };
+        let (approved, session) = (self.dispatcher.approved(), self.session());
+        let mut state = RunState { approved, session, ..self.state.clone() };
         state.turn.spend(self.spent.so_far());
         state
+    }
+
+    /// The session that it is kept in.
+    fn session(&self) -> Option<String> {
+        self.keeper.as_ref().map(|keeper| keeper.session().to_owned())
     }
 
     /// What its calls took that have no result yet, for whoever stops it among them.
@@ -256,8 +265,11 @@ impl<'a> Run<'a> {
         self.ended = Some(ended);
     }
 
-    /// Tells those who watch that it is over.
-    pub(super) fn tell_end(&self, why: Option<&StopReason>) {
+    /// Tells those who watch that it is over, once.
+    pub(super) fn tell_end(&mut self, why: Option<&StopReason>) {
+        if std::mem::replace(&mut self.is_told, true) {
+            return;
+        }
         // One that was over before it began was not told of.
         let Some(started) = self.started else { return };
         let (error, took) = (why.map(ToString::to_string), micros::in_full(started.elapsed()));
@@ -265,8 +277,13 @@ impl<'a> Run<'a> {
     }
 
     fn start(&mut self) -> Result<(), StopReason> {
+        if let (Some(session), None) = (&self.state.session, &self.keeper) {
+            return Err(StopReason::InSession(session.clone()));
+        }
         let turn = &self.state.turn;
-        let is_over = turn.transcript().is_empty() || turn.next() == Step::Done(Outcome::Answered);
+        // Orders alone ask for nothing.
+        let is_silent = turn.transcript().iter().all(|it| matches!(it, Message::System { .. }));
+        let is_over = is_silent || turn.next() == Step::Done(Outcome::Answered);
         if is_over && turn.iterations() == 0 && !self.is_steered() {
             return Err(StopReason::NothingAsked);
         }
@@ -358,14 +375,14 @@ impl<'a> Run<'a> {
         let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
         let asked = asked(request, options);
         let pieces = self.pieces.as_mut();
-        let mut budget = Budget::of(turn);
-        let question = Question { agent, asked, pieces, tell: &tell, budget: &mut budget };
+        let mut told = Told { budget: Budget::of(turn), spent: &self.spent, is_counted: false };
+        let question = Question { agent, asked, pieces, tell: &tell, budget: &mut told.budget };
         let reply = async { until.wait(Box::pin(question.answer())).await? };
         let reply = match span::within(span::chat(), reply, StopReason::error).await {
             Ok(reply) => reply,
             Err(why) => {
-                drop(messages);
-                self.state.turn.spend(budget.spent());
+                drop((messages, told));
+                self.state.turn.spend(self.spent.take());
                 return Err(why);
             }
         };
@@ -377,7 +394,7 @@ impl<'a> Run<'a> {
         }
         drop(messages);
         let turn = &mut self.state.turn;
-        turn.spend(budget.guessed());
+        turn.spend(told.counted());
         let (before, usage) = (turn.transcript().len(), reply.usage);
         turn.on_reply(reply)?;
         // Told of what was taken into the transcript: there the calls have the ids that they run under.
@@ -416,6 +433,29 @@ impl<'a> Run<'a> {
 
     fn tell<K: Into<EventKind>>(&self, kind: impl FnOnce() -> K) {
         self.dispatcher.tell(&self.origin(), kind);
+    }
+}
+
+/// What the replies to a question took: it counts also where nobody waits for one that can be read.
+struct Told<'r> {
+    budget: Budget,
+    spent: &'r Spent,
+    is_counted: bool,
+}
+
+impl Told<'_> {
+    /// There is a reply, which says what they took; but for what nobody has counted, which this is.
+    fn counted(mut self) -> Usage {
+        self.is_counted = true;
+        self.budget.guessed()
+    }
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        if !self.is_counted {
+            self.spent.add(self.budget.spent());
+        }
     }
 }
 

@@ -3,16 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-
 use super::{SessionError, SessionStore, Stored};
 use crate::agent::ending::stopped_at;
 use crate::agent::keep::{Keeper, load};
 use crate::agent::run::Run;
 use crate::agent::state::RunState;
 use crate::agent::{
-    Agent, Answer, Extracted, Paused, Prompt, RunStream, Step, StopReason, Stopped, Turn,
+    Agent, Answer, Extract, Extracted, Paused, Prompt, RunStream, Step, StopReason, Stopped, Turn,
 };
 use crate::message::Message;
 
@@ -113,7 +110,7 @@ impl Session {
     ///
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
-    pub async fn extract<T: DeserializeOwned + JsonSchema>(
+    pub async fn extract<T: Extract>(
         &self,
         prompt: impl Into<Prompt>,
     ) -> Result<Extracted<T>, Stopped> {
@@ -159,8 +156,8 @@ impl Session {
     /// on with it beside the session, which would know nothing of that.
     ///
     /// # Errors
-    /// As of [`run`](Self::run). Where the session was gone on with since, that is a
-    /// [`Conflict`](SessionError::Conflict).
+    /// As of [`run`](Self::run). Where it was decided before, or the session was gone on with since, that is
+    /// [`NotWaiting`](SessionError::NotWaiting).
     ///
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
@@ -179,15 +176,27 @@ impl Session {
     /// The same, step by step, or to a [value](Run::extract).
     ///
     /// # Errors
-    /// [`StopReason::Session`], where the conversation can't be read.
+    /// [`StopReason::Session`], where the conversation can't be read, or doesn't wait for that any more.
     pub async fn decided_iterate(&self, paused: Paused) -> Result<Run<'_>, Stopped> {
         let keeper = match self.kept().await? {
             Some((kept, keeper)) if kept.waits_as(&paused) => keeper,
-            // The store refuses to have what somebody else went on with written over.
-            _ => self.keeper(0, 0),
+            kept => return Err(self.not_waiting(kept.map(|(kept, _)| kept), paused)),
         };
         let (state, keeper) = self.resumed(paused.into(), keeper);
         Ok(Run::new(&self.agent, state).keeper(keeper))
+    }
+
+    /// Why it doesn't wait for what was decided.
+    fn not_waiting(&self, kept: Option<RunState>, paused: Paused) -> Stopped {
+        let why = match (&paused.session, kept) {
+            (Some(other), _) if *other != self.name => format!("it belongs to the session `{other}`"),
+            (_, Some(kept)) if kept.run == paused.run => {
+                "this was decided already; `resume` goes on with what is left of the run, if anything is".into()
+            }
+            _ => "the conversation has gone on without it".to_owned(),
+        };
+        let error = SessionError::NotWaiting { session: self.name.clone(), why };
+        stopped_at(StopReason::Session(error), paused.into())
     }
 
     /// The run as it goes on when this is said.

@@ -4,9 +4,6 @@
 mod early;
 #[path = "session/failing.rs"]
 mod failing;
-#[path = "support/histories.rs"]
-#[expect(dead_code, reason = "shared with tests that use the rest")]
-mod histories;
 #[cfg(feature = "sqlite")]
 #[path = "session/killed.rs"]
 mod killed;

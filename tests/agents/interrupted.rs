@@ -8,8 +8,8 @@ use std::task::Poll;
 
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
-use tool_runtime::agent::Steering;
 use serde_json::Value;
+use tool_runtime::agent::Steering;
 use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
 
 use tool_runtime::ToolResult;

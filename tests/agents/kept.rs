@@ -130,22 +130,38 @@ async fn lay_down(what: serde_json::Value) -> &'static str {
     "laid down"
 }
 
-/// What lies too deep to be read again isn't kept, and takes nothing with it.
+/// What lies too deep to be read again isn't left open: the model is told, and may send it otherwise.
 #[tokio::test]
-async fn what_waits_too_deep_to_be_read_takes_no_session_with_it() {
-    for (depth, waits) in [(50, true), (124, false)] {
+async fn what_lies_too_deep_to_be_read_does_not_wait() {
+    let deep = |depth: usize| {
         let arguments = format!("{{\"what\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
-        let call = ChatReply::default().call("lay_down", arguments.as_str());
-        let inner = Agent::new(story([call]), tools![lay_down]).approver(AskLater);
-        let agent = above(inner.into_tool("keeper", "Keeps."), "keeper");
+        ChatReply::default().call("lay_down", arguments.as_str())
+    };
+    // Each as deep as it may lie, and with one level more.
+    for (depth, waits) in [(95, true), (96, false), (124, false)] {
+        let replies = [deep(depth), ChatReply::text("Kept.")];
+        let mut agent = Agent::new(story(replies), tools![lay_down]).approver(AskLater);
+        for _ in 0..7 {
+            let tool = agent.into_tool("keeper", "Keeps.").max_depth(9);
+            agent = above(tool, "keeper");
+        }
         let session = agent.session(Memory::default(), "s");
-        let stopped = session.run("Go").await.unwrap_err();
-        let expected = if waits { "AWAITING_APPROVAL" } else { "SESSION" };
-        assert_eq!(stopped.why.code(), expected, "{depth}");
-        assert_complete(&stopped.transcript);
-        assert_eq!(session.run("And now?").await.unwrap().text, "Done.");
-        assert_complete(&session.messages().await.unwrap());
+        for ended in [agent.run("Go").await, session.run("Go").await] {
+            match ended {
+                Ok(answer) => assert!(!waits && answer.text == "Done.", "{depth}"),
+                Err(stopped) => {
+                    assert!(waits, "{depth}: {stopped}");
+                    // Written and read.
+                    paused(stopped);
+                }
+            }
+        }
     }
+    let agent = Agent::new(story([deep(99), ChatReply::text("Well.")]), tools![lay_down]);
+    let answer = agent.approver(AskLater).run("Go").await.unwrap();
+    let told = &results(&answer.transcript[2])[0];
+    assert_eq!(told.error.as_deref(), Some("TOOL_DENIED"));
+    assert!(told.text.contains("Send them with fewer levels: at most 96."), "{}", told.text);
 }
 
 #[tokio::test]

@@ -99,7 +99,9 @@ impl ChatModel for AtOnce {
             return Ok(ChatReply::text("Done."));
         }
         let lines = (0..LINES).map(|line| serde_json::json!({ "line": line.to_string() }));
-        Ok(lines.fold(ChatReply::default(), |reply, line| reply.call("write", line)).call("fall", "{}"))
+        Ok(lines
+            .fold(ChatReply::default(), |reply, line| reply.call("write", line))
+            .call("fall", "{}"))
     }
 }
 

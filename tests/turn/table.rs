@@ -69,7 +69,11 @@ const HAPPENS: [Happens; 7] = [
     ),
     ("the calls begin", Turn::begin, &[]),
     ("they may be made again", |turn| turn.interrupted(|_| true), &[]),
-    ("they may not be made again", |turn| turn.interrupted(|_| false), &[("begun", "ask"), ("half done", "ask")]),
+    (
+        "they may not be made again",
+        |turn| turn.interrupted(|_| false),
+        &[("begun", "ask"), ("half done", "ask")],
+    ),
     (
         "all tokens are spent elsewhere",
         |turn| {

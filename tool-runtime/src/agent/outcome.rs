@@ -123,8 +123,8 @@ pub enum StopReason {
     /// The model was asked as often as it may be, and wanted more calls; those were not run.
     #[error("{}", out_of_iterations(*.0))]
     MaxIterations(u32),
-    /// The conversation is empty, or ends with what the model said, so that there is nothing to ask it: add what
-    /// comes next, such as by [`Answer::then`].
+    /// The conversation is empty or all orders, or ends with what the model said, so that there is nothing to ask it:
+    /// add what comes next, such as by [`Answer::then`].
     #[error("there is nothing to answer: add what the model should answer to the conversation")]
     NothingAsked,
     /// The model began an answer in words, which is the last message now, and was cut off: for

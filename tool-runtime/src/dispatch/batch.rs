@@ -93,11 +93,7 @@ async fn all(running: Arc<Running>, calls: Vec<ToolCall>, came: Came) -> Vec<Too
     }
 }
 
-async fn in_waves(
-    running: &Arc<Running>,
-    calls: Vec<ToolCall>,
-    came: Came,
-) -> Vec<ToolExecution> {
+async fn in_waves(running: &Arc<Running>, calls: Vec<ToolCall>, came: Came) -> Vec<ToolExecution> {
     let alone =
         |call: &ToolCall| running.tools.definition(&call.name).is_some_and(|tool| tool.sequential);
     let mut done = Vec::with_capacity(calls.len());

@@ -136,6 +136,8 @@ impl Run<'_> {
     }
 }
 
-pub(super) fn results<'e>(executions: impl IntoIterator<Item = &'e ToolExecution>) -> Vec<ToolResult> {
+pub(super) fn results<'e>(
+    executions: impl IntoIterator<Item = &'e ToolExecution>,
+) -> Vec<ToolResult> {
     executions.into_iter().map(|execution| execution.result.clone()).collect()
 }

@@ -16,8 +16,8 @@ use crate::message::Message;
 /// A conversation of an agent that is kept in a store: what [`Agent::session`](crate::Agent::session) gives.
 ///
 /// Each run goes on with what was said in those before it, and each of its steps is kept before the next
-/// begins: what the model said before its calls are made, that they are made, and what came of them. So a
-/// process may end at any moment. A run that it left unfinished is [gone on with](Self::resume), or given up by
+/// begins: what the model said before its calls are made, that they are made, and what came of each, while others still
+/// run. So a process may end at any moment. A run that it left unfinished is [gone on with](Self::resume), or given up by
 /// saying the next thing. A call that was being made when the process ended is made again where its tool is
 /// idempotent or only reads; any other is answered with `TOOL_INDETERMINATE`, for nobody can tell what came of it.
 ///
@@ -152,8 +152,8 @@ impl Session {
         Ok(self.resume_iterate().await?.map(RunStream::of))
     }
 
-    /// Goes on with a run that waited for somebody to decide on calls. [`Agent::resume`](crate::Agent::resume) would go
-    /// on with it beside the session, which would know nothing of that.
+    /// Goes on with a run that waited for somebody to decide on calls, once. [`Agent::resume`](crate::Agent::resume)
+    /// would go on with it beside the session, and refuses.
     ///
     /// # Errors
     /// As of [`run`](Self::run). Where it was decided before, or the session was gone on with since, that is

@@ -60,7 +60,7 @@ pub trait SessionStore: Send + Sync + Debug {
     /// write builds on. Gives the revision that it is at now.
     ///
     /// The cost is in proportion to what is written, not to what was kept before. Where its future is
-    /// dropped, it may have been done or not.
+    /// dropped, it may have been done or not. A run makes one at a time.
     ///
     /// # Errors
     /// Somebody else went on with the session; the write doesn't fit what is kept; the store can't be

@@ -128,11 +128,14 @@ impl Run<'_> {
     /// # }
     /// ```
     pub async fn extract<T: Extract>(mut self) -> Result<Extracted<T>, Stopped> {
+        let is_told = self.has_ended();
         if let Some(why) = self.why_ended() {
             return Err(stopped_at(why, self.state));
         }
         let given = self.value().await;
-        self.tell_end(given.as_ref().err());
+        if !is_told {
+            self.tell_end(given.as_ref().err());
+        }
         let (value, fixes) = match given {
             Ok(given) => given,
             Err(why) => return Err(stopped_at(why, self.state)),

@@ -81,8 +81,6 @@ pub struct Run<'a> {
     /// From when on its time is counted.
     started: Option<Instant>,
     ended: Option<Result<(), StopReason>>,
-    /// Whether those who watch were told of its end.
-    is_told: bool,
     span: Span,
     pieces: Option<Pieces<'a>>,
     pub(super) keeper: Option<Keeper>,
@@ -118,7 +116,6 @@ impl<'a> Run<'a> {
             has_begun: false,
             started: None,
             ended: None,
-            is_told: false,
             span: span::invoke_agent(agent.name.as_deref()),
             pieces: None,
             keeper: None,
@@ -255,6 +252,11 @@ impl<'a> Run<'a> {
         Ok(Answer { text, transcript, offered, usage })
     }
 
+    /// Whether those who watch were told of its end.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
     /// What stopped it, where it was.
     pub(super) fn why_ended(&mut self) -> Option<StopReason> {
         self.ended.take()?.err()
@@ -265,11 +267,8 @@ impl<'a> Run<'a> {
         self.ended = Some(ended);
     }
 
-    /// Tells those who watch that it is over, once.
-    pub(super) fn tell_end(&mut self, why: Option<&StopReason>) {
-        if std::mem::replace(&mut self.is_told, true) {
-            return;
-        }
+    /// Tells those who watch that it is over.
+    pub(super) fn tell_end(&self, why: Option<&StopReason>) {
         // One that was over before it began was not told of.
         let Some(started) = self.started else { return };
         let (error, took) = (why.map(ToString::to_string), micros::in_full(started.elapsed()));

@@ -107,9 +107,7 @@ async fn empty_and_repeated_ids_are_replaced() {
 async fn standing_orders_come_first_unless_the_conversation_has_its_own() {
     let talk = [Message::user("Hi"), Message::assistant("Hello!"), Message::user("Bye")];
     let own = [Message::system("Mine."), Message::user("Hi")];
-    for (given, expected) in
-        [(&talk[..], Some("Be brief.")), (&own[..], Some("Mine.")), (&[], Some("Be brief."))]
-    {
+    for (given, expected) in [(&talk[..], "Be brief."), (&own[..], "Mine.")] {
         let agent = Agent::new(ScriptedModel::new([ChatReply::text("Ok")]), Tools::new());
         let answer = agent.system("Be brief.").run(given.to_vec()).await.unwrap();
         let orders: Vec<_> = answer
@@ -119,7 +117,7 @@ async fn standing_orders_come_first_unless_the_conversation_has_its_own() {
             .filter(|(_, message)| matches!(message, Message::System { .. }))
             .map(|(place, message)| (place, message.text()))
             .collect();
-        assert_eq!(orders, Vec::from_iter(expected.map(|text| (0, text.to_owned()))));
+        assert_eq!(orders, [(0, expected.to_owned())]);
     }
 }
 

@@ -6,6 +6,7 @@ mod conversation;
 #[path = "react/runs.rs"]
 mod runs;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use conversation::{assert_complete, echo, refuse, results};
@@ -16,7 +17,7 @@ use tool_runtime::event::{EventKind, ModelEvent};
 use tool_runtime::{
     Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Finish, Image, Message,
     ModelError, Registry, ScriptedModel, ScriptedTurn, StopReason, ToolCall, ToolChoice,
-    ToolDefinition, ToolResult, Usage, UserPart, args, async_trait, tool, tools,
+    ToolDefinition, ToolResult, Tools, Usage, UserPart, args, async_trait, tool, tools,
 };
 
 /// What to look for.

@@ -1,12 +1,11 @@
 //! Conversations that last: what every store keeps to, and what SQLite does beyond that.
 
+#[path = "session/early.rs"]
+mod early;
 #[path = "session/ends.rs"]
 mod ends;
 #[path = "session/failing.rs"]
 mod failing;
-#[path = "support/histories.rs"]
-#[expect(dead_code, reason = "shared with tests that use the rest")]
-mod histories;
 #[cfg(feature = "sqlite")]
 #[path = "session/killed.rs"]
 mod killed;

@@ -284,8 +284,9 @@ async fn a_state_that_cannot_be_read_is_the_end_of_its_call_and_of_nothing_else(
     once(&mut waiting);
     let answer = agent().resume(waiting).await.unwrap();
     let told = &results(&answer.transcript[2])[0];
-    assert_eq!(told.text, "It can't go on from where it was.");
-    assert_eq!(told.error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
+    // Nobody knows what it did before.
+    assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"));
+    assert!(told.text.contains("where it was can't be read"), "{}", told.text);
     assert!(paid.all().is_empty());
 }
 

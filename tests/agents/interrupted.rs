@@ -8,8 +8,11 @@ use std::task::Poll;
 
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
+use serde_json::Value;
 use tool_runtime::agent::Steering;
-use tool_runtime::agent::session::Memory;
+use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
+
+use tool_runtime::ToolResult;
 
 use super::*;
 
@@ -26,6 +29,10 @@ async fn done(what: &str, ctx: &ToolContext) {
 #[tool]
 async fn act(what: String, ctx: &ToolContext) -> &'static str {
     done(&what, ctx).await;
+    // Some take longer.
+    for _ in 0..what.len() * what.len() % 13 {
+        tokio::task::yield_now().await;
+    }
     "done"
 }
 
@@ -72,8 +79,35 @@ async fn within<T>(polls: u8, work: impl Future<Output = T>) -> Option<T> {
     None
 }
 
+/// Takes its time, and remembers which results it has acknowledged.
+#[derive(Clone, Debug, Default)]
+struct Acknowledges(Memory, Arc<Mutex<Vec<Value>>>);
+
+#[async_trait]
+impl SessionStore for Acknowledges {
+    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+        self.0.load(session).await
+    }
+    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+        tokio::task::yield_now().await;
+        let saved = self.0.save(session, write).await?;
+        let state: Value = serde_json::from_str(write.state).unwrap();
+        if let Some(Value::Array(early)) = state["turn"].get("early") {
+            self.1.lock().unwrap().extend(early.iter().cloned());
+        }
+        tokio::task::yield_now().await;
+        Ok(saved)
+    }
+    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        self.0.list().await
+    }
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.0.delete(session).await
+    }
+}
+
 fn any_replies() -> impl Strategy<Value = Vec<Vec<u8>>> {
-    vec(vec(0..3_u8, 0..3), 0..12)
+    vec(vec(0..3_u8, 0..4), 0..12)
 }
 
 proptest! {
@@ -94,7 +128,8 @@ proptest! {
             let middle = Agent::new(says.clone(), tools![act, dare].with(middle)).extension(Arc::clone(&done)).approver(AskLater);
             let agent = Agent::new(says, tools![act, dare].with(middle.into_tool("helper", "Helps.")))
                 .extension(Arc::clone(&done)).approver(AskLater).steering(&steering);
-            let session = agent.session(Memory::default(), "s");
+            let store = Acknowledges::default();
+            let session = agent.session(store.clone(), "s");
             let (mut waiting, mut allowed) = (None::<Paused>, BTreeSet::new());
             for (what, how, polls) in steps {
                 let polls = if polls < 30 { polls * 3 } else { u8::MAX };
@@ -140,6 +175,15 @@ proptest! {
                         }
                     }
                 }
+            }
+            // What was acknowledged stays, whatever became of the calls beside it.
+            let messages = session.messages().await.unwrap();
+            let told: Vec<_> = messages.iter().filter(|it| matches!(it, Message::Tool { .. })).flat_map(results).collect();
+            let state = store.load("s").await.unwrap().map(|it| it.state).unwrap_or_default();
+            for early in store.1.lock().unwrap().iter() {
+                let early: ToolResult = serde_json::from_value(early.clone()).unwrap();
+                let is_told = told.iter().any(|told| told.call == early.call && told.text.starts_with(&early.text));
+                assert!(is_told || state.contains(&serde_json::to_string(&early).unwrap()), "{early:?} is lost");
             }
             let all = done.lock().unwrap();
             let keys: BTreeSet<_> = all.iter().map(|(_, key)| key).collect();

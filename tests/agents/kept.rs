@@ -90,6 +90,39 @@ async fn a_process_that_ends_while_a_call_goes_on_loses_nothing() {
     }
 }
 
+/// Does not end.
+#[tool]
+async fn hang() {
+    std::future::pending::<()>().await;
+}
+
+/// What waits is known to wait while another call of its reply still goes on, and the process ends.
+#[tokio::test(start_paused = true)]
+async fn what_waits_beside_a_call_that_goes_on_still_waits() {
+    let (paid, store) = (Paid::default(), Memory::default());
+    let agent = || {
+        let all = ask("cashier").call("pay", json!({ "to": "Bob" })).call("hang", "{}");
+        let model = story([all, ChatReply::text("Done.")]);
+        let tools = tools![pay, hang].with(cashier(&paid));
+        Agent::new(model, tools).extension(paid.clone()).approver(AskLater)
+    };
+    let session = || agent().session(store.clone(), "ada");
+    let first = session();
+    let ended = tokio::time::timeout(Duration::from_secs(1), first.run("Pay Ada and Bob.")).await;
+    assert!(ended.is_err() && paid.all().is_empty());
+    let mut waiting = paused(session().resume().await.unwrap_err());
+    let tools: Vec<_> = waiting.pending().iter().map(|it| it.tool.clone()).collect();
+    assert_eq!(tools, ["cashier", "pay"]);
+    once(&mut waiting);
+    let answer = session().decided(waiting).await.unwrap();
+    let told: Vec<_> = results(&answer.transcript[2]).iter().collect();
+    assert_eq!(told[0].text, "Ada has her money.");
+    assert_eq!(told[1].text, "Bob is paid");
+    assert_eq!(told[2].error.as_deref(), Some("TOOL_INDETERMINATE"));
+    assert_eq!(paid.all(), ["Ada", "Bob"]);
+    assert_eq!(answer.usage, Usage::new(40, 4));
+}
+
 /// Keeps anything.
 #[tool(permission = "ask")]
 async fn lay_down(what: serde_json::Value) -> &'static str {
@@ -97,22 +130,38 @@ async fn lay_down(what: serde_json::Value) -> &'static str {
     "laid down"
 }
 
-/// What lies too deep to be read again isn't kept, and takes nothing with it.
+/// What lies too deep to be read again isn't left open: the model is told, and may send it otherwise.
 #[tokio::test]
-async fn what_waits_too_deep_to_be_read_takes_no_session_with_it() {
-    for (depth, waits) in [(50, true), (124, false)] {
+async fn what_lies_too_deep_to_be_read_does_not_wait() {
+    let deep = |depth: usize| {
         let arguments = format!("{{\"what\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
-        let call = ChatReply::default().call("lay_down", arguments.as_str());
-        let inner = Agent::new(story([call]), tools![lay_down]).approver(AskLater);
-        let agent = above(inner.into_tool("keeper", "Keeps."), "keeper");
+        ChatReply::default().call("lay_down", arguments.as_str())
+    };
+    // Each as deep as it may lie, and with one level more.
+    for (depth, waits) in [(95, true), (96, false), (124, false)] {
+        let replies = [deep(depth), ChatReply::text("Kept.")];
+        let mut agent = Agent::new(story(replies), tools![lay_down]).approver(AskLater);
+        for _ in 0..7 {
+            let tool = agent.into_tool("keeper", "Keeps.").max_depth(9);
+            agent = above(tool, "keeper");
+        }
         let session = agent.session(Memory::default(), "s");
-        let stopped = session.run("Go").await.unwrap_err();
-        let expected = if waits { "AWAITING_APPROVAL" } else { "SESSION" };
-        assert_eq!(stopped.why.code(), expected, "{depth}");
-        assert_complete(&stopped.transcript);
-        assert_eq!(session.run("And now?").await.unwrap().text, "Done.");
-        assert_complete(&session.messages().await.unwrap());
+        for ended in [agent.run("Go").await, session.run("Go").await] {
+            match ended {
+                Ok(answer) => assert!(!waits && answer.text == "Done.", "{depth}"),
+                Err(stopped) => {
+                    assert!(waits, "{depth}: {stopped}");
+                    // Written and read.
+                    paused(stopped);
+                }
+            }
+        }
     }
+    let agent = Agent::new(story([deep(99), ChatReply::text("Well.")]), tools![lay_down]);
+    let answer = agent.approver(AskLater).run("Go").await.unwrap();
+    let told = &results(&answer.transcript[2])[0];
+    assert_eq!(told.error.as_deref(), Some("TOOL_DENIED"));
+    assert!(told.text.contains("Send them with fewer levels: at most 96."), "{}", told.text);
 }
 
 #[tokio::test]

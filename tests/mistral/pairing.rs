@@ -15,7 +15,8 @@ fn may_follow(last: &str, next: &str) -> bool {
         // Nobody has spoken.
         "" => ["system", "user"].contains(&next),
         "system" => ["system", "user"].contains(&next),
-        "user" => ["user", "assistant", "system"].contains(&next),
+        // The API would take more.
+        "user" => next == "assistant",
         "assistant" => ["user", "assistant", "tool"].contains(&next),
         "tool" => ["tool", "assistant"].contains(&next),
         _ => false,

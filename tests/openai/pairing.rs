@@ -10,7 +10,10 @@ use async_openai::types::chat::CreateChatCompletionRequest;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tool_runtime::providers::OpenAi;
-use tool_runtime::{ChatModel, ChatOptions, ChatRequest, Message, Reasoning, ToolDefinition};
+use tool_runtime::{
+    AssistantPart, ChatModel, ChatOptions, ChatRequest, Image, Message, Reasoning, ToolCall,
+    ToolDefinition, ToolResult,
+};
 
 use crate::canned::{Canned, Reply};
 use crate::histories::{config, histories};
@@ -59,6 +62,9 @@ fn broken_rule(body: &Value) -> Option<String> {
             }
             open.push(id);
         }
+        if role == "user" && place > 0 && messages[place - 1]["role"] == "user" {
+            return Some(format!("the user speaks twice in a row at {place}"));
+        }
         let says_nothing = message["content"].is_null() && message["tool_calls"].is_null();
         if role == "assistant" && says_nothing {
             return Some(format!("{place} says nothing"));
@@ -93,6 +99,29 @@ proptest! {
         let read: CreateChatCompletionRequest = serde_json::from_value(body.clone()).unwrap();
         prop_assert_eq!(lost(&body, &serde_json::to_value(read).unwrap()), None, "{}", body);
     }
+}
+
+/// The user shows what results show; what he says behind that is one message with it.
+#[test]
+fn what_results_show_and_what_is_said_next_are_one_message() {
+    let image = || Image { media_type: "image/png".into(), base64: "AAAA".into() };
+    let call = ToolCall::new("a", "weather.get", "{}");
+    let mut seen = ToolResult::success(&call, "a map");
+    seen.images.push(image());
+    let messages = [
+        Message::user("Look!"),
+        Message::Assistant { parts: vec![AssistantPart::Call(call)] },
+        Message::Tool { results: vec![seen] },
+        Message::user("And?"),
+    ];
+    let body = sent(&messages, &ChatOptions::default());
+    let said = body["messages"].as_array().unwrap();
+    let roles: Vec<_> = said.iter().map(|it| it["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["user", "assistant", "tool", "user"]);
+    let kinds: Vec<_> =
+        said[3]["content"].as_array().unwrap().iter().map(|it| &it["type"]).collect();
+    assert_eq!(kinds, ["text", "image_url", "text"]);
+    assert_eq!(said[3]["content"][2]["text"], "And?");
 }
 
 /// Many chat templates of servers that speak this API refuse two messages of the user's in a row.

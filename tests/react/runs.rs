@@ -303,3 +303,30 @@ async fn a_script_checks_what_is_asked() {
     let agent = Agent::new(model, tools![echo]).driver(ReAct::new());
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
+
+/// Says nothing that can be read, for ten tokens, and then nothing at all.
+struct Mumbles(AtomicUsize);
+
+#[async_trait]
+impl ChatModel for Mumbles {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        match self.0.fetch_add(1, Ordering::SeqCst) {
+            0 | 1 => Ok(ChatReply::text("Hm.").usage(Usage::new(9, 1))),
+            2 => std::future::pending().await,
+            _ => Ok(ChatReply::text(r#"{"type": "final_answer", "answer": "Yes."}"#)
+                .usage(Usage::new(1, 1))),
+        }
+    }
+}
+
+/// A step that is dropped while the model is asked again took what its replies took.
+#[tokio::test(start_paused = true)]
+async fn replies_in_vain_count_where_the_step_is_dropped() {
+    let agent = Agent::new(Mumbles(AtomicUsize::new(0)), Tools::new()).driver(ReAct::new());
+    let mut run = agent.iterate("Is it?");
+    let second = std::time::Duration::from_secs(1);
+    assert!(tokio::time::timeout(second, run.next()).await.is_err());
+    assert_eq!(run.state().turn.usage(), Usage::new(18, 2));
+    let answer = run.finish().await.unwrap();
+    assert_eq!((answer.text.as_str(), answer.usage), ("Yes.", Usage::new(19, 3)));
+}

@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
 use tool_runtime::agent::Stepped;
+use tool_runtime::agent::session::SessionStore;
 use tool_runtime::store::Sqlite;
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, ToolContext, async_trait, tool,
@@ -67,6 +68,96 @@ async fn the_one_that_is_killed() {
         }
     }
     std::process::abort();
+}
+
+/// Waits until so many results are kept, and takes the process with it; the first time.
+#[tool(effect = "read")]
+async fn fall(ctx: &ToolContext) -> std::io::Result<&'static str> {
+    let World(path) = ctx.get().ok_or(std::io::ErrorKind::NotFound)?;
+    let folder = path.lock().unwrap().with_file_name("");
+    let Ok(results) = fs::read_to_string(folder.join("fall")) else { return Ok("stood") };
+    fs::remove_file(folder.join("fall"))?;
+    let store = Sqlite::open(folder.join("sessions.db")).await.unwrap();
+    // Where they are not kept, it fails.
+    for _ in 0..10_000 {
+        let kept = store.load("s").await.unwrap().unwrap().state;
+        if kept.matches("\"wrote ").count() >= results.parse::<usize>().unwrap() {
+            std::process::abort();
+        }
+        tokio::task::yield_now().await;
+    }
+    Ok("stood")
+}
+
+/// Calls all at once.
+struct AtOnce;
+
+#[async_trait]
+impl ChatModel for AtOnce {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        if request.messages.len() > 1 {
+            return Ok(ChatReply::text("Done."));
+        }
+        let lines = (0..LINES).map(|line| serde_json::json!({ "line": line.to_string() }));
+        Ok(lines
+            .fold(ChatReply::default(), |reply, line| reply.call("write", line))
+            .call("fall", "{}"))
+    }
+}
+
+const LINES: usize = 9;
+
+async fn at_once(folder: &Path) -> Vec<Message> {
+    let store = Sqlite::open(folder.join("sessions.db")).await.unwrap();
+    let world = World(Mutex::new(folder.join("world")));
+    let agent = Agent::new(AtOnce, tools![write, fall]).extension(world);
+    let session = agent.session(store, "s");
+    let answer = match session.resume().await.unwrap() {
+        Some(answer) => answer,
+        None => session.run("Write.").await.unwrap(),
+    };
+    answer.transcript
+}
+
+#[tokio::test]
+#[ignore = "the process that falls in the test below"]
+async fn the_one_that_falls() {
+    let Ok(folder) = std::env::var(FOLDER) else { return };
+    at_once(Path::new(&folder)).await;
+}
+
+/// In the midst of a reply's calls: those whose results are there are not in doubt.
+#[tokio::test]
+async fn a_process_killed_between_calls_loses_and_doubles_none_that_has_ended() {
+    for results in 1..=LINES {
+        let folder = std::env::temp_dir()
+            .join(format!("tool-runtime-fallen-{}-{results}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("fall"), results.to_string()).unwrap();
+        let fallen = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "killed::the_one_that_falls", "--ignored"])
+            .env(FOLDER, &folder)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .unwrap();
+        assert!(!fallen.success());
+        let transcript = at_once(&folder).await;
+        let Message::Tool { results: told } = &transcript[2] else { panic!() };
+        assert_eq!((told.len(), told[LINES].text.as_str()), (LINES + 1, "stood"));
+        let world = fs::read_to_string(folder.join("world")).unwrap();
+        for (line, told) in told[..LINES].iter().enumerate() {
+            let times = world.lines().filter(|it| *it == line.to_string()).count();
+            match told.error.as_deref() {
+                Some("TOOL_INDETERMINATE") => assert!(times <= 1, "{line}: {times}"),
+                Some(other) => panic!("{other}"),
+                None => assert_eq!((told.text.clone(), times), (format!("wrote {line}"), 1)),
+            }
+        }
+        let known = told[..LINES].iter().filter(|told| told.error.is_none()).count();
+        assert!(known >= results, "{known} of {results}");
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
 
 #[tokio::test]

@@ -1,169 +1,161 @@
-//! What every store keeps to: any course of saves, loads and deletions comes to what a plain list
-//! would come to, and what a stranger does in between is noticed.
+//! What every store keeps to: Memory and SQLite do, and one that doesn't is found out.
 
-use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
-use std::time::SystemTime;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
 
-use proptest::prelude::*;
-use serde_json::json;
-use tool_runtime::agent::session::{Memory, SessionError, SessionStore, Stored, Write};
-use tool_runtime::{Message, Reasoning};
+use tool_runtime::agent::session::{
+    Listed, Memory, SessionError, SessionStore, Stored, Write, conformance,
+};
+use tool_runtime::async_trait;
 
-use crate::histories::histories;
-
-/// On what a save builds.
-#[derive(Clone, Copy, Debug)]
-enum Base {
-    Nothing,
-    Newest,
-    /// A revision of any session that was the newest once.
-    Old(usize),
+#[tokio::test]
+async fn memory_keeps_its_word() {
+    conformance::check(|| async { Memory::default() }).await.unwrap();
 }
 
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn sqlite_keeps_its_word() {
+    let open = || async { tool_runtime::store::Sqlite::in_memory().unwrap() };
+    conformance::check(open).await.unwrap();
+}
+
+/// What a store may do wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    None,
+    OverwritesOthers,
+    LooksAndThenWrites,
+    BeginsRevisionsAnew,
+    KeepsWhatWasReplaced,
+    WritesHalfOfWhatItRefuses,
+    FillsGaps,
+    TakesCasesForOne,
+    EndsNamesAtZero,
+    CutsLongTexts,
+    ForgetsToDelete,
+    ListsUnsorted,
+    ListsOldCounts,
+    HasNoClock,
+}
+
+/// A store as somebody may write it.
 #[derive(Clone, Debug)]
-enum Act {
-    Save { session: usize, base: Base, from: usize, messages: Vec<Message>, state: String },
-    Delete { session: usize },
-}
+struct Own(Fault, Arc<Mutex<BTreeMap<String, Stored>>>);
 
-const SESSIONS: [&str; 3] = ["a", "", "B \u{e9}\0'\""];
-
-const THOUGHTS: &[fn() -> Reasoning] =
-    &[|| Reasoning::new("anthropic", "Hm", json!({ "type": "thinking", "signature": 0.1 }))];
-
-fn act() -> impl Strategy<Value = Act> {
-    let base = prop_oneof![
-        1 => Just(Base::Nothing),
-        6 => Just(Base::Newest),
-        1 => (0..8usize).prop_map(Base::Old),
-    ];
-    let save = (0..SESSIONS.len(), base, 0..12usize, histories(THOUGHTS), ".{0,4}");
-    let save = save.prop_map(|(session, base, from, messages, state)| Act::Save {
-        session,
-        base,
-        from,
-        messages,
-        state,
-    });
-    let delete = (0..SESSIONS.len()).prop_map(|session| Act::Delete { session });
-    prop_oneof![8 => save, 1 => delete]
-}
-
-/// Holds a store to what a plain list would come to.
-async fn keeps_its_word(store: &dyn SessionStore, acts: Vec<Act>) -> Result<(), TestCaseError> {
-    let begun = SystemTime::now();
-    let mut expected = BTreeMap::<&str, Stored>::new();
-    let mut revisions = Vec::new();
-    for act in acts {
-        match act {
-            Act::Save { session, base, from, messages, state } => {
-                let name = SESSIONS[session];
-                let found = expected.get(name).map_or(0, |it| it.revision);
-                let kept = expected.get(name).map_or(0, |it| it.messages.len());
-                let builds_on = match base {
-                    Base::Nothing => 0,
-                    Base::Newest => found,
-                    Base::Old(place) => revisions.get(place).copied().unwrap_or(1),
-                };
-                let write = Write::on(builds_on).messages(from, &messages).state(&state);
-                let saved = store.save(name, write).await;
-                if builds_on != found {
-                    let told = matches!(&saved, Err(SessionError::Conflict { session, expected, found: is })
-                        if session == name && *expected == builds_on && *is == found);
-                    prop_assert!(told, "{saved:?}");
-                } else if from > kept {
-                    prop_assert!(matches!(saved, Err(SessionError::Unfit { .. })), "{saved:?}");
-                } else {
-                    let revision = saved.unwrap();
-                    revisions.push(revision);
-                    let before = expected.remove(name).map(|it| it.messages).unwrap_or_default();
-                    let messages = [&before[..from], &messages].concat();
-                    expected.insert(name, Stored::new(messages, state, revision));
-                }
-            }
-            Act::Delete { session } => {
-                store.delete(SESSIONS[session]).await.unwrap();
-                expected.remove(SESSIONS[session]);
-            }
-        }
-        for name in SESSIONS {
-            let kept = store.load(name).await.unwrap();
-            prop_assert_eq!(kept.as_ref(), expected.get(name));
+impl Own {
+    fn key(&self, session: &str) -> String {
+        match self.0 {
+            Fault::TakesCasesForOne => session.to_lowercase(),
+            Fault::EndsNamesAtZero => session.split('\0').next().unwrap().to_owned(),
+            _ => session.to_owned(),
         }
     }
-    let unique: HashSet<_> = revisions.iter().collect();
-    prop_assert_eq!(unique.len(), revisions.len(), "a revision came again");
-    prop_assert!(!unique.contains(&0));
-
-    let listed = store.list().await.unwrap();
-    // Where a store keeps microseconds, what is less was cut off.
-    let begun = begun - std::time::Duration::from_micros(1);
-    prop_assert!(listed.iter().all(|it| (begun..=SystemTime::now()).contains(&it.saved_at)));
-    let listed: Vec<_> =
-        listed.iter().map(|it| (it.session.as_str(), it.messages, it.revision)).collect();
-    let expected: Vec<_> =
-        expected.iter().map(|(name, it)| (*name, it.messages.len(), it.revision)).collect();
-    prop_assert_eq!(listed, expected);
-    Ok(())
 }
 
-/// Two who go on with one session, each from what it last saw: nothing of either is lost unnoticed.
-pub async fn notices_a_stranger(store: Arc<dyn SessionStore>) {
-    let first = store.save("s", Write::first().state("0")).await.unwrap();
-    let add = async |store: Arc<dyn SessionStore>, times: usize| {
-        let (mut revision, mut count) = (first, 0);
-        for _ in 0..times {
-            loop {
-                let next = (count + 1).to_string();
-                match store.save("s", Write::on(revision).state(&next)).await {
-                    Ok(saved) => {
-                        (revision, count) = (saved, count + 1);
-                        break;
-                    }
-                    Err(SessionError::Conflict { .. }) => {
-                        let stored = store.load("s").await.unwrap().unwrap();
-                        (revision, count) = (stored.revision, stored.state.parse().unwrap());
-                    }
-                    Err(other) => panic!("{other}"),
+#[async_trait]
+impl SessionStore for Own {
+    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+        Ok(self.1.lock().unwrap().get(&self.key(session)).cloned())
+    }
+
+    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+        let key = self.key(session);
+        let kept = self.1.lock().unwrap().get(&key).cloned();
+        let (found, count) = kept.as_ref().map_or((0, 0), |it| (it.revision, it.messages.len()));
+        let mut checked = write;
+        if self.0 == Fault::OverwritesOthers {
+            checked.revision = found;
+        }
+        if self.0 == Fault::FillsGaps {
+            checked.from = checked.from.min(count);
+        }
+        let mut stored = kept.unwrap_or_else(|| Stored::new(vec![], "", 0));
+        let revision = match checked.check(session, found, count) {
+            Ok(revision) => revision,
+            Err(error) => {
+                if self.0 == Fault::WritesHalfOfWhatItRefuses && found != 0 {
+                    stored.state = write.state.to_owned();
+                    self.1.lock().unwrap().insert(key, stored);
                 }
+                return Err(error);
             }
+        };
+        if self.0 == Fault::LooksAndThenWrites {
             tokio::task::yield_now().await;
         }
-    };
-    let both = [add(Arc::clone(&store), 20), add(Arc::clone(&store), 20)];
-    let [one, other] = both;
-    tokio::join!(one, other);
-    assert_eq!(store.load("s").await.unwrap().unwrap().state, "40");
-}
-
-fn run<T>(future: impl Future<Output = T>) -> T {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
-}
-
-fn acts() -> impl Strategy<Value = Vec<Act>> {
-    prop::collection::vec(act(), 0..12)
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(400))]
-
-    #[test]
-    fn memory_keeps_its_word(acts in acts()) {
-        run(keeps_its_word(&Memory::default(), acts))?;
+        stored.revision = match self.0 {
+            Fault::BeginsRevisionsAnew => found + 1,
+            _ => revision,
+        };
+        if self.0 != Fault::KeepsWhatWasReplaced {
+            stored.messages.truncate(write.from);
+        }
+        stored.messages.extend_from_slice(write.messages);
+        stored.state = match self.0 {
+            Fault::CutsLongTexts => write.state.chars().take(65_535).collect(),
+            _ => write.state.to_owned(),
+        };
+        let revision = stored.revision;
+        self.1.lock().unwrap().insert(key, stored);
+        Ok(revision)
     }
 
-    #[cfg(feature = "sqlite")]
-    #[test]
-    fn sqlite_keeps_its_word(acts in acts()) {
-        let store = tool_runtime::store::Sqlite::in_memory().unwrap();
-        run(keeps_its_word(&store, acts))?;
+    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        let sessions = self.1.lock().unwrap();
+        let saved_at = match self.0 {
+            Fault::HasNoClock => SystemTime::UNIX_EPOCH,
+            _ => SystemTime::now() - Duration::from_millis(1),
+        };
+        let count = |it: &Stored| it.messages.len() + usize::from(self.0 == Fault::ListsOldCounts);
+        let mut listed: Vec<_> = sessions
+            .iter()
+            .map(|(name, it)| Listed::new(name, count(it), it.revision, saved_at))
+            .collect();
+        if self.0 == Fault::ListsUnsorted {
+            listed.reverse();
+        }
+        Ok(listed)
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        if self.0 != Fault::ForgetsToDelete {
+            self.1.lock().unwrap().remove(&self.key(session));
+        }
+        Ok(())
     }
 }
 
 #[tokio::test]
-async fn memory_notices_a_stranger() {
-    notices_a_stranger(Arc::new(Memory::default())).await;
+async fn a_store_that_breaks_its_word_is_found_out() {
+    const CONFLICT: &str =
+        "a write that builds on another revision is a conflict, which names both";
+    const NAMES: &str = "names that differ are of sessions that differ";
+    for (fault, law) in [
+        (Fault::OverwritesOthers, CONFLICT),
+        (Fault::LooksAndThenWrites, "of several who write at once, whoever is late is told so"),
+        (Fault::BeginsRevisionsAnew, "no revision is 0 or comes again"),
+        (Fault::KeepsWhatWasReplaced, "what is kept comes back as it was"),
+        (Fault::WritesHalfOfWhatItRefuses, "what is loaded is what was saved last"),
+        (Fault::FillsGaps, "a write that begins behind what is kept is unfit"),
+        (Fault::TakesCasesForOne, NAMES),
+        (Fault::EndsNamesAtZero, NAMES),
+        (Fault::CutsLongTexts, "what is kept comes back as it was"),
+        (Fault::ForgetsToDelete, "all sessions are listed, sorted by their names"),
+        (Fault::ListsUnsorted, "all sessions are listed, sorted by their names"),
+        (Fault::ListsOldCounts, "what is listed is what is there"),
+        (Fault::HasNoClock, "what is listed says when it was last saved, to the second at least"),
+    ] {
+        let open = || async { Own(fault, Arc::default()) };
+        let broken = conformance::check(open).await.expect_err(&format!("{fault:?}"));
+        let told = broken.to_string();
+        assert!(
+            told.starts_with(&format!("the store breaks its word, that {law}: ")),
+            "{fault:?}: {told}"
+        );
+    }
+    conformance::check(|| async { Own(Fault::None, Arc::default()) }).await.unwrap();
 }
 
 #[test]

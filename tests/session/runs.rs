@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
 use tool_runtime::agent::window::Window;
-use tool_runtime::agent::{Limits, Prompt, Steering, Step};
+use tool_runtime::agent::{Limits, Paused, Prompt, RunState, Steering, Step};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::{
     Agent, ChatReply, EffectRecord, Image, Message, ScriptedModel, ScriptedTurn, StopReason,
@@ -286,9 +286,59 @@ async fn a_decision_that_comes_too_late_overwrites_nothing() {
     let call = paused.pending()[0].call.id.clone();
     paused.decide(&call, Approval::Once, "Grace").unwrap();
     let late = session.decided(*paused).await.unwrap_err();
-    assert!(matches!(late.why, StopReason::Session(SessionError::Conflict { .. })), "{late}");
+    assert_eq!(
+        late.why.to_string(),
+        "the session `s` doesn't wait for this: the conversation has gone on without it"
+    );
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
     assert!(log.lock().unwrap().is_empty());
+}
+
+/// A run that waits in a session is gone on with there, and once.
+#[tokio::test]
+async fn a_run_of_a_session_goes_on_in_it_and_nowhere_else() {
+    let (log, store) = (Log::default(), Memory::default());
+    let replies = [ChatReply::default().call("spend", "{}"), ChatReply::text("Done.")];
+    let agent = Agent::new(ScriptedModel::new(replies), tools![spend])
+        .extension(Arc::clone(&log))
+        .approver(AskLater);
+    let session = agent.session(store.clone(), "s");
+    let mut run = session.iterate("Go").await.unwrap();
+    while run.next().await.is_some() {}
+    let state = run.state();
+    let StopReason::AwaitingApproval(mut paused) = run.finish().await.unwrap_err().why else {
+        panic!()
+    };
+    paused.decide_each("Grace", |_| Approval::Once);
+    assert_eq!(paused.session(), Some("s"));
+    let kept = serde_json::to_string(&paused).unwrap();
+    let paused: Paused = serde_json::from_str(&kept).unwrap();
+    let beside = [agent.resume(paused.clone()).await, agent.resume(state.clone()).await];
+    let values = [paused.clone().into(), state].map(|it: RunState| agent.resume_iterate(it));
+    for stopped in beside.map(Result::unwrap_err) {
+        assert_eq!(stopped.why.code(), "IN_SESSION");
+        let told = stopped.why.to_string();
+        assert!(told.contains("session `s`") && told.contains("session.decided(paused)"), "{told}");
+    }
+    for run in values {
+        assert_eq!(run.extract::<u8>().await.unwrap_err().why.code(), "IN_SESSION");
+    }
+    assert!(log.lock().unwrap().is_empty());
+    // Another session knows nothing of it.
+    let elsewhere = agent.session(store.clone(), "t").decided(paused.clone()).await.unwrap_err();
+    assert_eq!(
+        elsewhere.why.to_string(),
+        "the session `t` doesn't wait for this: it belongs to the session `s`"
+    );
+
+    assert_eq!(session.decided(paused.clone()).await.unwrap().text, "Done.");
+    let again = session.decided(paused).await.unwrap_err();
+    let told = again.why.to_string();
+    assert!(
+        told.starts_with("the session `s` doesn't wait for this: this was decided already"),
+        "{told}"
+    );
+    assert_eq!(*log.lock().unwrap(), ["spend"]);
 }
 
 /// Wants to stop.

@@ -2,16 +2,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use tool_runtime::agent::session::{SessionError, SessionStore, Write};
+use tool_runtime::agent::session::{SessionError, SessionStore, Write, conformance};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{AssistantPart, Message, ToolCall};
-
-use crate::laws::notices_a_stranger;
 
 /// An empty folder of the test's own.
 fn folder(test: &str) -> PathBuf {
@@ -26,9 +24,13 @@ fn said(texts: &[&str]) -> Vec<Message> {
 }
 
 #[tokio::test]
-async fn it_notices_a_stranger() {
-    let file = folder("stranger").join("sessions.db");
-    notices_a_stranger(Arc::new(Sqlite::open(&file).await.unwrap())).await;
+async fn files_keep_their_word() {
+    let (folder, count) = (folder("conformance"), AtomicUsize::new(0));
+    let open = || {
+        let file = folder.join(format!("{}.db", count.fetch_add(1, Ordering::Relaxed)));
+        async { Sqlite::open(file).await.unwrap() }
+    };
+    conformance::check(open).await.unwrap();
 }
 
 const FILE: &str = "TOOL_TESTS_SESSIONS";

@@ -180,6 +180,44 @@ async fn what_is_no_object_may_stand_by_itself() {
 #[tokio::test]
 async fn a_conversation_without_a_word_asks_nothing() {
     let agent = Agent::new(script([ChatReply::text("Yes?")]), Tools::new());
-    let stopped = agent.run(Vec::<Message>::new()).await.unwrap_err();
-    assert_eq!(stopped.why.code(), "NOTHING_ASKED");
+    let orders = vec![Message::system("Be brief."), Message::system("Be kind.")];
+    for prompt in [vec![], orders[..1].to_vec(), orders] {
+        let (system, asked) = (agent.clone().system("Be brief."), prompt.clone());
+        for ended in [agent.run(prompt).await, system.run(asked).await] {
+            assert_eq!(ended.unwrap_err().why.code(), "NOTHING_ASKED");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_value_is_asked_for_as_often_as_is_set() {
+    let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
+    for (times, needed, fits) in
+        [(0, 1, true), (0, 2, false), (1, 2, false), (3, 3, true), (5, 5, true), (5, 6, false)]
+    {
+        let bad = (1..needed).map(|_| ChatReply::text("Ada"));
+        let model = ScriptedModel::new(bad.chain([good()]));
+        let agent = Agent::new(model, Tools::new()).extract_attempts(times);
+        let ended = agent.extract::<Person>("Ada is 36.").await;
+        assert_eq!(
+            ended.err().map(|stopped| stopped.why.code()),
+            (!fits).then_some("UNFIT"),
+            "{times}: {needed}"
+        );
+    }
+}
+
+/// One that has ended is gone on with to a value; of its end those who watch were told.
+#[tokio::test]
+async fn a_run_ends_once_for_those_who_watch() {
+    let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
+    for replies in
+        [vec![ChatReply::text("She is 36."), good()], vec![ChatReply::text("She is 36.")]]
+    {
+        let (agent, told) = watched(Agent::new(ScriptedModel::new(replies.clone()), tools![echo]));
+        let mut run = agent.iterate("How old is Ada?");
+        while run.next().await.is_some() {}
+        assert_eq!(run.extract::<Person>().await.is_ok(), replies.len() == 2);
+        assert_eq!(told.lock().unwrap().0, ["started", "finished "]);
+    }
 }

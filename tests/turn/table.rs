@@ -17,11 +17,15 @@ fn all_states() -> Vec<(&'static str, Turn)> {
     let strict = go().with_limits(Limits::default().repeats(0));
     let mut begun = after(&go(), two_calls());
     begun.begin();
+    let mut half = begun.clone();
+    let Step::Call(calls) = half.next() else { panic!() };
+    half.on_some_results(vec![ToolResult::success(&calls[0], "ok")]).unwrap();
     let mut requested = after(&go(), two_calls());
     requested.stop(StopRequest::new(None, "enough"));
     let mut states = states().to_vec();
     states.extend([
         ("begun", begun),
+        ("half done", half),
         ("silent", after(&go(), ChatReply::default())),
         ("cut", after(&go(), ChatReply::text("Do").finish(Finish::Length))),
         ("out of tokens", after(&costly, two_calls().usage(Usage::new(9, 9)))),
@@ -57,6 +61,7 @@ const HAPPENS: [Happens; 7] = [
             ("ask", "requested"),
             ("call", "requested"),
             ("begun", "requested"),
+            ("half done", "requested"),
             ("spent", "requested"),
             ("out of tokens", "requested"),
             ("repeated", "requested"),
@@ -64,7 +69,11 @@ const HAPPENS: [Happens; 7] = [
     ),
     ("the calls begin", Turn::begin, &[]),
     ("they may be made again", |turn| turn.interrupted(|_| true), &[]),
-    ("they may not be made again", |turn| turn.interrupted(|_| false), &[("begun", "ask")]),
+    (
+        "they may not be made again",
+        |turn| turn.interrupted(|_| false),
+        &[("begun", "ask"), ("half done", "ask")],
+    ),
     (
         "all tokens are spent elsewhere",
         |turn| {
@@ -79,6 +88,7 @@ const HAPPENS: [Happens; 7] = [
         &[
             ("call", "ask"),
             ("begun", "ask"),
+            ("half done", "ask"),
             ("answered", "ask"),
             ("silent", "ask"),
             ("cut", "ask"),
@@ -89,7 +99,10 @@ const HAPPENS: [Happens; 7] = [
 #[test]
 fn every_state_against_all_that_may_happen() {
     for (state, before) in all_states() {
-        let is = |name: &str| if name == "begun" { "call" } else { name }.to_owned();
+        let is = |name: &str| match name {
+            "begun" | "half done" => "call".to_owned(),
+            name => name.to_owned(),
+        };
         assert_eq!(name(&before), is(state));
         assert_complete_or_open(&before);
         for (event, happens, leads) in HAPPENS {
@@ -101,6 +114,28 @@ fn every_state_against_all_that_may_happen() {
             assert_eq!(stored(&turn), turn, "{state}: {event}");
         }
     }
+}
+
+#[test]
+fn what_came_before_others_stays_whatever_becomes_of_those() {
+    let half = || all_states().into_iter().find(|(state, _)| *state == "half done").unwrap().1;
+    for (happens, expected) in [
+        ((|turn| turn.interrupted(|_| false)) as fn(&mut Turn), "TOOL_INDETERMINATE"),
+        (|turn| turn.stop(StopRequest::new(None, "enough")), "TOOL_CANCELLED"),
+    ] {
+        let mut turn = half();
+        happens(&mut turn);
+        let Some(Message::Tool { results }) = turn.transcript().last() else { panic!() };
+        assert_eq!((results[0].text.as_str(), results[0].error.as_deref()), ("ok", None));
+        assert_eq!(results[1].error.as_deref(), Some(expected));
+    }
+    // Made again, it is the only one.
+    let mut turn = half();
+    turn.interrupted(|_| true);
+    let Step::Call(calls) = turn.next() else { panic!() };
+    assert_eq!(calls.len(), 1);
+    turn.on_results(vec![ToolResult::success(&calls[0], "ok")]).unwrap();
+    assert_eq!(turn.next(), Step::Ask);
 }
 
 /// Every call has its result, but for those that are to be made now.

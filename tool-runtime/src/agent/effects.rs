@@ -1,13 +1,15 @@
 //! What tools ask of the loop, by the effects that they record.
 
+use super::choice::found;
 use super::{StopRequest, Turn};
 use crate::event::{EffectRecord, ToolExecution};
 use crate::message::Usage;
+use crate::registry::Snapshot;
 
 /// What they say that they took.
-pub(super) fn spent(executions: &[ToolExecution]) -> Usage {
+pub(super) fn spent<'e>(executions: impl IntoIterator<Item = &'e ToolExecution>) -> Usage {
     let mut spent = Usage::default();
-    for effect in executions.iter().flat_map(|execution| &execution.effects) {
+    for effect in executions.into_iter().flat_map(|execution| &execution.effects) {
         if let EffectRecord::TokensSpent { usage } = effect {
             spent += *usage;
         }
@@ -15,14 +17,18 @@ pub(super) fn spent(executions: &[ToolExecution]) -> Usage {
     spent
 }
 
-/// What tools ask of the loop.
-pub(super) fn heed(turn: &mut Turn, executions: &[ToolExecution]) {
-    turn.spend(spent(executions));
+/// What tools ask of the loop, in the order of these: the one that comes last is what counts.
+pub(super) fn heed<'e>(
+    turn: &mut Turn,
+    executions: impl IntoIterator<Item = &'e ToolExecution>,
+    tools: &Snapshot,
+) {
     for execution in executions {
+        turn.pull_in(found(execution, tools));
         for effect in &execution.effects {
             if let EffectRecord::StopRequested { reason } = effect {
                 let tool = execution.call.name.clone();
-                turn.stop(StopRequest::new(Some(tool), reason));
+                turn.stop_later(StopRequest::new(Some(tool), reason));
             }
         }
     }

@@ -15,8 +15,20 @@ use crate::json::{self, Fix};
 use crate::message::{Message, Usage, UserPart};
 use crate::schema::{InOrder, Schema, moved};
 
-/// How often the model is asked for the value.
-const ATTEMPTS: u32 = 3;
+/// How often the model is asked for the value, unless set.
+pub(super) const ATTEMPTS: u32 = 3;
+
+/// A type that a model can be asked for a value of: any that `#[args]` stands on, or that derives serde's
+/// `Deserialize` and schemars' `JsonSchema`; and lists, maps, numbers, texts.
+#[diagnostic::on_unimplemented(
+    message = "a model can't be asked for a `{Self}`",
+    label = "put `#[args]` on this type, or derive both `serde::Deserialize` and `schemars::JsonSchema`",
+    note = "a type of another crate has to know serde 1 and schemars 1, and none may borrow"
+)]
+pub trait Extract: DeserializeOwned + JsonSchema {}
+
+#[diagnostic::do_not_recommend]
+impl<T: DeserializeOwned + JsonSchema> Extract for T {}
 
 /// What [`Agent::extract`](crate::Agent::extract) gives.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,8 +53,8 @@ impl Agent {
     ///
     /// The tools are used first, as in [`run`](Self::run). Then the model is asked for the value: without tools, and
     /// held to the schema of `T` where its provider can do that. What it writes is repaired as arguments are; what is
-    /// wrong with it then is told to the model, which is asked three times in all. An agent without tools
-    /// asks for the value at once.
+    /// wrong with it then is told to the model, which is asked three times in all unless
+    /// [set](Self::extract_attempts). An agent without tools asks for the value at once.
     ///
     /// # Errors
     /// As of [`run`](Self::run); and [`StopReason::Unfit`], where the model gave no such value.
@@ -72,7 +84,7 @@ impl Agent {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn extract<T: DeserializeOwned + JsonSchema>(
+    pub async fn extract<T: Extract>(
         &self,
         prompt: impl Into<Prompt>,
     ) -> Result<Extracted<T>, Stopped> {
@@ -120,14 +132,15 @@ impl Run<'_> {
     /// # Ok(())
     /// # }
     /// ```
-    pub async fn extract<T: DeserializeOwned + JsonSchema>(
-        mut self,
-    ) -> Result<Extracted<T>, Stopped> {
+    pub async fn extract<T: Extract>(mut self) -> Result<Extracted<T>, Stopped> {
+        let is_told = self.has_ended();
         if let Some(why) = self.why_ended() {
             return Err(stopped_at(why, self.state));
         }
         let given = self.value().await;
-        self.tell_end(given.as_ref().err());
+        if !is_told {
+            self.tell_end(given.as_ref().err());
+        }
         let (value, fixes) = match given {
             Ok(given) => given,
             Err(why) => return Err(stopped_at(why, self.state)),
@@ -159,16 +172,15 @@ impl Run<'_> {
         Ok(self.state.turn.add(parts)?)
     }
 
-    async fn value<T: DeserializeOwned + JsonSchema>(
-        &mut self,
-    ) -> Result<(T, Vec<Fix>), StopReason> {
+    async fn value<T: Extract>(&mut self) -> Result<(T, Vec<Fix>), StopReason> {
         if self.agent.has_tools() || matches!(self.turn().next(), Step::Call(_)) {
             while self.advance().await?.is_some() {}
         }
         let wanted = Wanted::of::<T>();
-        self.want(wanted.schema.clone(), ATTEMPTS);
+        let attempts = self.agent.extract_attempts;
+        self.want(wanted.schema.clone(), attempts);
         let (mut told, mut last) = (wanted.question(), String::new());
-        for attempt in 1..=ATTEMPTS {
+        for attempt in 1..=attempts {
             self.say(vec![UserPart::Text { text: told.clone() }])?;
             // What is said to it later is told with why.
             let question =

@@ -28,6 +28,11 @@ impl Keeper {
         Self { store, session, revision, kept }
     }
 
+    /// The name of the session.
+    pub(super) fn session(&self) -> &str {
+        &self.session
+    }
+
     /// What is kept from this message on may have been changed.
     pub(super) fn rewrite_from(&mut self, place: usize) {
         self.kept = self.kept.min(place);

@@ -31,7 +31,7 @@ use std::time::Duration;
 
 use tokio_util::sync::CancellationToken;
 
-pub use extract::Extracted;
+pub use extract::{Extract, Extracted};
 pub use hook::ModelHook;
 pub use limits::{Limits, Prices};
 pub use offered::Offered;
@@ -100,6 +100,7 @@ pub struct Agent {
     steering: Option<Steering>,
     limits: Limits,
     time_limit: Option<Duration>,
+    extract_attempts: u32,
 }
 
 impl Agent {
@@ -124,6 +125,7 @@ impl Agent {
             steering: None,
             limits: Limits::default(),
             time_limit: None,
+            extract_attempts: extract::ATTEMPTS,
         }
     }
 
@@ -302,6 +304,15 @@ impl Agent {
         self
     }
 
+    /// How often the model is asked for a value by [`extract`](Self::extract), until what it gives is one; 3 unless
+    /// set, and at least once. They come on top of what [`max_iterations`](Self::max_iterations) allows, and tokens and
+    /// money limit them as well.
+    #[must_use]
+    pub fn extract_attempts(mut self, times: u32) -> Self {
+        self.extract_attempts = times.max(1);
+        self
+    }
+
     /// Gives tools a value to use, which they find by its type in
     /// [`ToolContext::get`](crate::ToolContext::get).
     #[must_use]
@@ -405,7 +416,8 @@ impl Agent {
     /// is mended as a conversation is that is gone on with.
     ///
     /// # Errors
-    /// As of [`run`](Self::run).
+    /// As of [`run`](Self::run); and [`StopReason::InSession`], where the run belongs to a [session](Self::session),
+    /// which has to go on with it.
     ///
     /// # Panics
     /// As [`run`](Self::run).

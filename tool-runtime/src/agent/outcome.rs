@@ -128,8 +128,8 @@ pub enum StopReason {
     /// The model was asked as often as it may be, and wanted more calls; those were not run.
     #[error("{}", out_of_iterations(*.0))]
     MaxIterations(u32),
-    /// The conversation is empty, or ends with what the model said, so that there is nothing to ask it: add what
-    /// comes next, such as by [`Answer::then`].
+    /// The conversation is empty or all orders, or ends with what the model said, so that there is nothing to ask it:
+    /// add what comes next, such as by [`Answer::then`].
     #[error("there is nothing to answer: add what the model should answer to the conversation")]
     NothingAsked,
     /// The model began an answer in words, which is the last message now, and was cut off: for
@@ -206,6 +206,13 @@ pub enum StopReason {
     /// The run can't be kept in its [session](super::session).
     #[error(transparent)]
     Session(#[from] SessionError),
+    /// The run belongs to the [session](super::session) of this name, and was to be gone on with beside it: a fault of
+    /// the program. The session would know nothing of it, and the next who goes on there would do it all again.
+    #[error(
+        "the run belongs to the session `{0}`: go on with it there, by `session.decided(paused)` where it waits for \
+         somebody, and else by `session.resume()`"
+    )]
+    InSession(String),
     /// A fault of the loop itself.
     #[error(transparent)]
     OutOfTurn(#[from] OutOfTurn),
@@ -233,6 +240,7 @@ impl StopReason {
             Self::Misread(_) => "MISREAD",
             Self::Unfit(_) => "UNFIT",
             Self::Session(_) => "SESSION",
+            Self::InSession(_) => "IN_SESSION",
             Self::OutOfTurn(_) => "OUT_OF_TURN",
         }
     }

@@ -94,6 +94,9 @@ pub struct Paused {
     pub(super) decisions: Vec<Decision>,
     /// The full names of the tools that may run for the rest of the run, and who said so.
     pub(super) approved: BTreeMap<String, String>,
+    /// The session that it belongs to, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) session: Option<String>,
 }
 
 /// A call that waits for somebody to decide on it, or on what lies [within](Self::within) it.
@@ -172,6 +175,12 @@ impl Paused {
     /// The run.
     pub fn run(&self) -> RunId {
         self.run
+    }
+
+    /// The name of the [session](super::session::Session) that it belongs to, which goes on with it once that is
+    /// [decided](super::session::Session::decided).
+    pub fn session(&self) -> Option<&str> {
+        self.session.as_deref()
     }
 
     /// The calls that wait.

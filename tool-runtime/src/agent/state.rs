@@ -34,6 +34,9 @@ pub struct RunState {
     /// The calls that have begun and wait for what lies within them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) suspended: Vec<PendingCall>,
+    /// The session that it belongs to, where it was taken out of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) session: Option<String>,
 }
 
 impl RunState {
@@ -48,6 +51,7 @@ impl RunState {
             approved: BTreeMap::new(),
             decisions: Vec::new(),
             suspended: Vec::new(),
+            session: None,
         }
     }
 
@@ -69,7 +73,7 @@ impl RunState {
 
     /// Without what was said: a store keeps that apart.
     pub(super) fn without_transcript(&self) -> Self {
-        let Self { run, turn, began, window, approved, decisions, suspended } = self;
+        let Self { run, turn, began, window, approved, decisions, suspended, session: _ } = self;
         Self {
             run: *run,
             turn: turn.without_transcript(),
@@ -78,6 +82,7 @@ impl RunState {
             approved: approved.clone(),
             decisions: decisions.clone(),
             suspended: suspended.clone(),
+            session: None,
         }
     }
 
@@ -112,7 +117,7 @@ impl RunState {
 impl From<Paused> for RunState {
     fn from(paused: Paused) -> Self {
         let (approved, suspended) = (paused.approved(), paused.suspended());
-        let Paused { run, turn, began, window, decisions, .. } = paused;
-        Self { run, turn, began, window, approved, decisions, suspended }
+        let Paused { run, turn, began, window, decisions, session, .. } = paused;
+        Self { run, turn, began, window, approved, decisions, suspended, session }
     }
 }

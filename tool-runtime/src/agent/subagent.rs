@@ -106,7 +106,8 @@ impl Tool for SubAgent {
         let state = match ctx.resumed() {
             Some(kept) => {
                 let kept = Paused::deserialize(kept).map_err(|error| {
-                    ToolError::failed("It can't go on from where it was.").with_source(error)
+                    let text = "It had begun, may have had effects, and can't go on: where it was can't be read.";
+                    ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error)
                 })?;
                 RunState::from(kept).resumed(&self.agent.limits)
             }

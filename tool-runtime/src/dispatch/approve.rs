@@ -107,6 +107,20 @@ impl fmt::Debug for ApprovalRequest {
     }
 }
 
+/// How many levels the arguments of a call may have that is left open. JSON is read 127 levels deep, and a run that waits
+/// takes some: so many that agents may lie as deep as they can, and a program may put it into something of its own.
+const DEEPEST: usize = 96;
+
+/// Whether a value has at most so many levels.
+fn lies_within(value: &Value, levels: usize) -> bool {
+    let fits = |inner: &Value| lies_within(inner, levels.saturating_sub(1));
+    match value {
+        Value::Array(items) => levels > 0 && items.iter().all(fits),
+        Value::Object(members) => levels > 0 && members.values().all(fits),
+        _ => true,
+    }
+}
+
 /// Who is asked, and what was decided for good.
 #[derive(Clone, Default)]
 pub(super) struct Approvals {
@@ -177,6 +191,13 @@ impl Approvals {
             }
             Approval::Deny(why) => {
                 let text = format!("`{name}` was not approved: {why}");
+                (Some(by), Err((Gate::Approver, ToolError::new(ToolErrorKind::Denied, text))))
+            }
+            Approval::Defer if !lies_within(&request.arguments, DEEPEST) => {
+                let text = format!(
+                    "`{name}` was not run: somebody has to decide on it later, and its arguments lie too deep to be \
+                     kept until then. Send them with fewer levels: at most {DEEPEST}."
+                );
                 (Some(by), Err((Gate::Approver, ToolError::new(ToolErrorKind::Denied, text))))
             }
             Approval::Defer => {

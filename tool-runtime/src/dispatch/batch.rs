@@ -4,6 +4,7 @@ use std::any::{Any, TypeId};
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
@@ -72,12 +73,16 @@ pub(super) fn run(
         spent: batch.spent,
     };
     let halt = Halt::new(terms.on_failure, terms.on_block);
-    let Batch { decisions, resumed, calls, .. } = batch;
+    let Batch { decisions, resumed, calls, came, .. } = batch;
     let callable = OnceLock::new();
-    all(Arc::new(Running { tools, terms, scope, halt, decisions, resumed, outer, callable }), calls)
+    let running = Running { tools, terms, scope, halt, decisions, resumed, outer, callable };
+    all(Arc::new(running), calls, came)
 }
 
-async fn all(running: Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
+/// Who is told what came of a call as soon as that is there; no longer than the batch takes.
+type Came = Option<UnboundedSender<ToolExecution>>;
+
+async fn all(running: Arc<Running>, calls: Vec<ToolCall>, came: Came) -> Vec<ToolExecution> {
     match <[ToolCall; 1]>::try_from(calls) {
         Ok([call]) => {
             let mut done = Vec::with_capacity(1);
@@ -87,24 +92,32 @@ async fn all(running: Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecution> 
             });
             done
         }
-        Err(calls) => Box::pin(in_waves(&running, calls)).await,
+        Err(calls) => Box::pin(in_waves(&running, calls, came)).await,
     }
 }
 
-async fn in_waves(running: &Arc<Running>, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
+async fn in_waves(running: &Arc<Running>, calls: Vec<ToolCall>, came: Came) -> Vec<ToolExecution> {
     let alone =
         |call: &ToolCall| running.tools.definition(&call.name).is_some_and(|tool| tool.sequential);
     let mut done = Vec::with_capacity(calls.len());
     for wave in waves(calls.iter().map(alone)) {
-        done.extend(at_once(running, calls.get(wave).unwrap_or_default()).await);
+        done.extend(at_once(running, calls.get(wave).unwrap_or_default(), &came).await);
     }
     done
 }
 
 /// One call runs in the caller's own task, several in tasks of theirs, so that all cores are used.
-async fn at_once(running: &Arc<Running>, calls: &[ToolCall]) -> Vec<ToolExecution> {
+async fn at_once(running: &Arc<Running>, calls: &[ToolCall], came: &Came) -> Vec<ToolExecution> {
+    let tell = |execution: &ToolExecution| {
+        if let Some(came) = came {
+            // Whoever wants to know no more is told no more.
+            let _ = came.send(execution.clone());
+        }
+    };
     if let [call] = calls {
-        return vec![told(Arc::clone(running), call.clone()).await];
+        let execution = told(Arc::clone(running), call.clone()).await;
+        tell(&execution);
+        return vec![execution];
     }
     // Dropped with this future, the set stops whatever still runs.
     let mut tasks = JoinSet::new();
@@ -119,6 +132,7 @@ async fn at_once(running: &Arc<Running>, calls: &[ToolCall]) -> Vec<ToolExecutio
         if let Ok((place, execution)) = joined
             && let Some(slot) = done.get_mut(place)
         {
+            tell(&execution);
             *slot = Some(execution);
         }
     }

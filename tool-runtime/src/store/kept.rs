@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior};
 
-use crate::agent::session::{Listed, SessionError, Stored, Write, first_revision};
+use crate::agent::session::{Listed, SessionError, Stored, Write};
 use crate::message::Message;
 
 /// A write as it goes into the file.
@@ -46,10 +46,11 @@ impl Texts {
             found.as_ref().map_or((0, 0), |row| (row.revision.cast_unsigned(), row.messages));
         let kept = usize::try_from(kept).unwrap_or_default();
         let write = Write::on(self.revision).messages(self.from, &[]);
-        write.check(&self.session, revision, kept)?;
-        self.write(&work, found.as_ref(), kept)
-            .and_then(|revision| work.commit().map(|()| revision))
-            .map_err(|error| failed(&self.session, error))
+        let revision = write.check(&self.session, revision, kept)?;
+        self.write(&work, found.as_ref(), kept, revision.cast_signed())
+            .and_then(|()| work.commit())
+            .map_err(|error| failed(&self.session, error))?;
+        Ok(revision)
     }
 
     fn write(
@@ -57,21 +58,21 @@ impl Texts {
         work: &Transaction<'_>,
         found: Option<&Row>,
         kept: usize,
-    ) -> rusqlite::Result<u64> {
+        revision: i64,
+    ) -> rusqlite::Result<()> {
         let messages = number(self.from + self.messages.len());
-        let (id, revision) = match found {
-            Some(&Row { id, revision, .. }) => {
+        let id = match found {
+            Some(&Row { id, .. }) => {
                 let change = "UPDATE sessions SET revision = ?2, messages = ?3, state = ?4, \
                               saved_at = ?5 WHERE id = ?1";
-                work.execute(change, (id, revision + 1, messages, &self.state, now()))?;
-                (id, revision + 1)
+                work.execute(change, (id, revision, messages, &self.state, now()))?;
+                id
             }
             None => {
                 let begin = "INSERT INTO sessions (name, revision, messages, state, saved_at) \
                              VALUES (?1, ?2, ?3, ?4, ?5)";
-                let revision = first_revision().cast_signed();
                 work.execute(begin, (&self.session, revision, messages, &self.state, now()))?;
-                (work.last_insert_rowid(), revision)
+                work.last_insert_rowid()
             }
         };
         if kept > self.from {
@@ -83,7 +84,7 @@ impl Texts {
         for (place, message) in (self.from..).zip(&self.messages) {
             put.execute((id, number(place), message))?;
         }
-        Ok(revision.cast_unsigned())
+        Ok(())
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -59,6 +60,8 @@ pub struct Batch {
     pub resumed: Vec<Suspended>,
     /// Where what they take is counted before they have a result, if anybody counts it.
     pub(crate) spent: Option<Spent>,
+    /// Who is told what came of each before all of them have ended, if anybody is.
+    pub(crate) came: Option<UnboundedSender<ToolExecution>>,
 }
 
 impl From<Vec<ToolCall>> for Batch {

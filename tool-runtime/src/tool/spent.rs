@@ -23,6 +23,12 @@ impl Spent {
         std::mem::take(&mut *self.lock())
     }
 
+    /// So much of it is counted elsewhere.
+    pub(crate) fn settle(&self, usage: Usage) {
+        let mut spent = self.lock();
+        *spent = spent.since(usage);
+    }
+
     fn lock(&self) -> MutexGuard<'_, Usage> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

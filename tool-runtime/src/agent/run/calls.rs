@@ -1,12 +1,13 @@
 //! Runs the calls of a reply, and takes what came of them.
 
+use std::collections::HashSet;
+
 use super::Run;
-use crate::agent::choice::found;
-use crate::agent::effects::{heed, spent};
+use crate::agent::StopReason;
+use crate::agent::effects::heed;
 use crate::agent::paused::{Paused, PendingCall};
-use crate::agent::{Step, StopReason};
 use crate::dispatch::Batch;
-use crate::event::{EffectRecord, ToolEvent, ToolExecution};
+use crate::event::{ToolEvent, ToolExecution};
 use crate::guard::{Guarded, Panic};
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::Snapshot;
@@ -28,8 +29,11 @@ impl Run<'_> {
             self.state.turn.end();
             return Err(why);
         }
-        let executions = match &self.agent.elsewhere {
-            None => self.dispatcher.dispatch_on(&tools, batch).await,
+        let (executions, taken) = match &self.agent.elsewhere {
+            None if self.keeper.is_some() && calls.len() > 1 => {
+                Box::pin(self.keeping_each(&tools, batch)).await
+            }
+            None => (self.dispatcher.dispatch_on(&tools, batch).await, HashSet::new()),
             Some(elsewhere) => {
                 self.dispatcher.look_out(&tools, calls.iter());
                 for call in &calls {
@@ -43,30 +47,32 @@ impl Run<'_> {
                     self.dispatcher.hide_in_result(execution);
                     self.dispatcher.tell_end(&self.origin(), execution);
                 }
-                done
+                (done, HashSet::new())
             }
         };
+        let is_new = |execution: &&ToolExecution| !taken.contains(&execution.call.id);
+        let new: Vec<_> = executions.iter().filter(is_new).collect();
+        self.take(&new, &tools)?;
         // What they took stands in what became of them, but where that was lost.
-        self.state.turn.spend(self.spent.take().since(spent(&executions)));
+        self.state.turn.spend(self.spent.take());
         self.state.decisions.clear();
         self.state.suspended.clear();
         let turn = &mut self.state.turn;
         turn.end();
-        turn.pull_in(executions.iter().flat_map(|execution| found(execution, &tools)));
+        // In their order, however they ended.
+        heed(turn, &executions, &tools);
         let halted = self.dispatcher.halted_at(&executions);
         let halted = halted.and_then(|at| executions.get(at)).cloned();
-        // Where the run is to stop, what has begun is not to be called unrun.
-        let waits = |execution: &&ToolExecution| {
-            execution.is_pending() && !(stops(&executions) && execution.suspended.is_some())
-        };
-        let (pending, done): (Vec<_>, Vec<_>) = executions.iter().partition(waits);
-        turn.on_some_results(results(done))?;
-        heed(turn, &executions);
-        // Where the run was asked to stop, nothing waits any more.
-        let waits = !pending.is_empty() && matches!(turn.next(), Step::Call(_));
-        let paused = match waits {
-            true => Some(self.pause(&pending, &tools).await?),
-            false => None,
+        let mut pending: Vec<_> = executions.iter().filter(|it| it.is_pending()).collect();
+        if let Some(request) = turn.requested().cloned() {
+            // Nothing waits any more, and what has begun is not to be called unrun.
+            pending.retain(|execution| execution.suspended.is_some());
+            turn.on_some_results(results(pending.drain(..)))?;
+            turn.stop(request);
+        }
+        let paused = match pending.is_empty() {
+            true => None,
+            false => Some(self.pause(&pending, &tools).await?),
         };
         match (halted, paused) {
             (Some(execution), _) => Err(StopReason::Halted(Box::new(execution))),
@@ -106,6 +112,7 @@ impl Run<'_> {
             pending,
             decisions: Vec::new(),
             approved: self.dispatcher.approved(),
+            session: self.session(),
         });
         self.state.suspended = paused.suspended();
         self.keep().await?;
@@ -130,12 +137,8 @@ impl Run<'_> {
     }
 }
 
-fn results<'e>(executions: impl IntoIterator<Item = &'e ToolExecution>) -> Vec<ToolResult> {
+pub(super) fn results<'e>(
+    executions: impl IntoIterator<Item = &'e ToolExecution>,
+) -> Vec<ToolResult> {
     executions.into_iter().map(|execution| execution.result.clone()).collect()
-}
-
-/// Whether a tool asked the run to stop.
-fn stops(executions: &[ToolExecution]) -> bool {
-    let mut effects = executions.iter().flat_map(|execution| &execution.effects);
-    effects.any(|effect| matches!(effect, EffectRecord::StopRequested { .. }))
 }

@@ -1,6 +1,7 @@
 //! Drives a [`Turn`] with a model and a dispatcher, one step at a time.
 
 mod calls;
+mod early;
 mod told;
 
 use std::borrow::Cow;
@@ -22,7 +23,7 @@ use crate::dispatch::Dispatcher;
 use crate::event::{
     ModelEvent, Observer, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
 };
-use crate::message::{CallId, Message, ToolCall};
+use crate::message::{CallId, Message, ToolCall, Usage};
 use crate::models::ChatRequest;
 use crate::registry::Snapshot;
 use crate::schema::Schema;
@@ -170,12 +171,18 @@ impl<'a> Run<'a> {
         &mut self.state.turn
     }
 
-    /// The run as plain data, to [go on](crate::Agent::resume) with another day.
+    /// The run as plain data, to [go on](crate::Agent::resume) with another day. Of a run that is kept in a session, to
+    /// look at: the session [goes on](super::session::Session::resume) with it.
     pub fn state(&self) -> RunState {
-        let approved = self.dispatcher.approved();
-        let mut state = RunState { approved, ..self.state.clone() };
+        let (approved, session) = (self.dispatcher.approved(), self.session());
+        let mut state = RunState { approved, session, ..self.state.clone() };
         state.turn.spend(self.spent.so_far());
         state
+    }
+
+    /// The session that it is kept in.
+    fn session(&self) -> Option<String> {
+        self.keeper.as_ref().map(|keeper| keeper.session().to_owned())
     }
 
     /// What its calls took that have no result yet, for whoever stops it among them.
@@ -250,6 +257,11 @@ impl<'a> Run<'a> {
         Ok(Answer { text, transcript, offered, usage, cost })
     }
 
+    /// Whether those who watch were told of its end.
+    pub(super) fn has_ended(&self) -> bool {
+        self.ended.is_some()
+    }
+
     /// What stopped it, where it was.
     pub(super) fn why_ended(&mut self) -> Option<StopReason> {
         self.ended.take()?.err()
@@ -261,8 +273,13 @@ impl<'a> Run<'a> {
     }
 
     fn start(&mut self) -> Result<(), StopReason> {
+        if let (Some(session), None) = (&self.state.session, &self.keeper) {
+            return Err(StopReason::InSession(session.clone()));
+        }
         let turn = &self.state.turn;
-        let is_over = turn.transcript().is_empty() || turn.next() == Step::Done(Outcome::Answered);
+        // Orders alone ask for nothing.
+        let is_silent = turn.transcript().iter().all(|it| matches!(it, Message::System { .. }));
+        let is_over = is_silent || turn.next() == Step::Done(Outcome::Answered);
         if is_over && turn.iterations() == 0 && !self.is_steered() {
             return Err(StopReason::NothingAsked);
         }
@@ -365,14 +382,14 @@ impl<'a> Run<'a> {
         let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
         let asked = asked(request, options);
         let pieces = self.pieces.as_mut();
-        let mut budget = Budget::of(turn);
-        let question = Question { agent, asked, pieces, tell: &tell, budget: &mut budget };
+        let mut told = Told { budget: Budget::of(turn), spent: &self.spent, is_counted: false };
+        let question = Question { agent, asked, pieces, tell: &tell, budget: &mut told.budget };
         let reply = async { until.wait(Box::pin(question.answer())).await? };
         let reply = match span::within(span::chat(), reply, StopReason::error).await {
             Ok(reply) => reply,
             Err(why) => {
-                drop(messages);
-                self.state.turn.spend(budget.spent());
+                drop((messages, told));
+                self.state.turn.spend(self.spent.take());
                 return Err(why);
             }
         };
@@ -384,7 +401,7 @@ impl<'a> Run<'a> {
         }
         drop(messages);
         let turn = &mut self.state.turn;
-        turn.spend(budget.guessed());
+        turn.spend(told.counted());
         let (before, usage) = (turn.transcript().len(), reply.usage);
         turn.on_reply(reply)?;
         // Told of what was taken into the transcript: there the calls have the ids that they run under.
@@ -415,6 +432,29 @@ impl<'a> Run<'a> {
     fn tools_to_offer(&self) -> Snapshot {
         let is_wanted = self.wanted.is_some();
         if is_wanted { Snapshot::default() } else { self.dispatcher.registry().snapshot() }
+    }
+}
+
+/// What the replies to a question took: it counts also where nobody waits for one that can be read.
+struct Told<'r> {
+    budget: Budget,
+    spent: &'r Spent,
+    is_counted: bool,
+}
+
+impl Told<'_> {
+    /// There is a reply, which says what they took; but for what nobody has counted, which this is.
+    fn counted(mut self) -> Usage {
+        self.is_counted = true;
+        self.budget.guessed()
+    }
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        if !self.is_counted {
+            self.spent.add(self.budget.spent());
+        }
     }
 }
 

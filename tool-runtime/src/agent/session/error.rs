@@ -40,6 +40,15 @@ pub enum SessionError {
         /// What is wrong.
         why: String,
     },
+    /// What was decided on is not what the session waits for: it was decided before, or the conversation went on
+    /// without it. Nothing was run.
+    #[error("the session `{session}` doesn't wait for this: {why}")]
+    NotWaiting {
+        /// Its name.
+        session: String,
+        /// What became of it.
+        why: String,
+    },
     /// The store can't do its work for now.
     #[error("sessions can't be kept or read for now: {source}")]
     Unavailable {

@@ -4,7 +4,7 @@ use std::time::SystemTime;
 
 use async_trait::async_trait;
 
-use super::{Listed, SessionError, SessionStore, Stored, Write, first_revision};
+use super::{Listed, SessionError, SessionStore, Stored, Write};
 
 /// Keeps conversations for as long as the process runs. Clones share them.
 ///
@@ -46,8 +46,7 @@ impl SessionStore for Memory {
         let mut sessions = self.sessions();
         let found = sessions.get(session).map(|kept| &kept.stored);
         let (found, kept) = found.map_or((0, 0), |it| (it.revision, it.messages.len()));
-        write.check(session, found, kept)?;
-        let revision = if found == 0 { first_revision() } else { found + 1 };
+        let revision = write.check(session, found, kept)?;
         let begun = || Kept { stored: Stored::new(Vec::new(), "", 0), saved_at: SystemTime::now() };
         let Kept { stored, saved_at } = sessions.entry(session.to_owned()).or_insert_with(begun);
         stored.messages.truncate(write.from);

@@ -2,8 +2,9 @@
 //!
 //! A [`SessionStore`] knows nothing of runs: it keeps the messages of a conversation in their order and,
 //! beside them, one text that only the loop reads. It is told of each step; what it has acknowledged
-//! is there when the process is not.
+//! is there when the process is not. Who writes a store puts it to [`conformance::check`].
 
+pub mod conformance;
 mod error;
 mod memory;
 mod talk;
@@ -59,7 +60,7 @@ pub trait SessionStore: Send + Sync + Debug {
     /// write builds on. Gives the revision that it is at now.
     ///
     /// The cost is in proportion to what is written, not to what was kept before. Where its future is
-    /// dropped, it may have been done or not.
+    /// dropped, it may have been done or not. A run makes one at a time.
     ///
     /// # Errors
     /// Somebody else went on with the session; the write doesn't fit what is kept; the store can't be
@@ -142,12 +143,24 @@ impl<'a> Write<'a> {
         self
     }
 
-    /// Whether it can be kept of a session that is at `found` and has so many messages; both are 0 where
-    /// there is none. For those who write a store.
+    /// Which revision a session comes to by it that is at `found` and has so many messages; both are 0 where there is
+    /// none. For those who write a store, who [check](conformance::check) it.
     ///
     /// # Errors
-    /// As [`SessionStore::save`] has them.
-    pub fn check(&self, session: &str, found: u64, kept: usize) -> Result<(), SessionError> {
+    /// As [`SessionStore::save`] has them: it can't be kept of that session.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::Write;
+    ///
+    /// # fn main() -> Result<(), tool_runtime::agent::session::SessionError> {
+    /// // A session that is begun is at a revision that none of its name was at before it was deleted.
+    /// let first = Write::first().check("ada", 0, 0)?;
+    /// assert_eq!(Write::on(first).check("ada", first, 0)?, first + 1);
+    /// assert!(Write::on(first).check("ada", first + 1, 0).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn check(&self, session: &str, found: u64, kept: usize) -> Result<u64, SessionError> {
         if self.revision != found {
             let (session, expected) = (session.to_owned(), self.revision);
             return Err(SessionError::Conflict { session, expected, found });
@@ -156,7 +169,7 @@ impl<'a> Write<'a> {
             let why = format!("it begins at message {}, and only {kept} are kept", self.from);
             return Err(SessionError::Unfit { session: session.to_owned(), why });
         }
-        Ok(())
+        Ok(if found == 0 { first_revision() } else { found.saturating_add(1) })
     }
 }
 
@@ -188,7 +201,7 @@ impl Listed {
 
 /// The revision of a session that is begun: none that a session of this name, deleted meanwhile, may be
 /// waited for at.
-pub(crate) fn first_revision() -> u64 {
+fn first_revision() -> u64 {
     // Room for as many again, and exact in whatever a store keeps its numbers in.
     fastrand::u64(1..1 << 52)
 }

@@ -3,24 +3,21 @@
 use std::fmt;
 use std::sync::Arc;
 
-use schemars::JsonSchema;
-use serde::de::DeserializeOwned;
-
 use super::{SessionError, SessionStore, Stored};
 use crate::agent::ending::stopped_at;
 use crate::agent::keep::{Keeper, load};
 use crate::agent::run::Run;
 use crate::agent::state::RunState;
 use crate::agent::{
-    Agent, Answer, Extracted, Paused, Prompt, RunStream, Step, StopReason, Stopped, Turn,
+    Agent, Answer, Extract, Extracted, Paused, Prompt, RunStream, Step, StopReason, Stopped, Turn,
 };
 use crate::message::Message;
 
 /// A conversation of an agent that is kept in a store: what [`Agent::session`](crate::Agent::session) gives.
 ///
 /// Each run goes on with what was said in those before it, and each of its steps is kept before the next
-/// begins: what the model said before its calls are made, that they are made, and what came of them. So a
-/// process may end at any moment. A run that it left unfinished is [gone on with](Self::resume), or given up by
+/// begins: what the model said before its calls are made, that they are made, and what came of each, while others still
+/// run. So a process may end at any moment. A run that it left unfinished is [gone on with](Self::resume), or given up by
 /// saying the next thing. A call that was being made when the process ended is made again where its tool is
 /// idempotent or only reads; any other is answered with `TOOL_INDETERMINATE`, for nobody can tell what came of it.
 ///
@@ -113,7 +110,7 @@ impl Session {
     ///
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
-    pub async fn extract<T: DeserializeOwned + JsonSchema>(
+    pub async fn extract<T: Extract>(
         &self,
         prompt: impl Into<Prompt>,
     ) -> Result<Extracted<T>, Stopped> {
@@ -155,12 +152,12 @@ impl Session {
         Ok(self.resume_iterate().await?.map(RunStream::of))
     }
 
-    /// Goes on with a run that waited for somebody to decide on calls. [`Agent::resume`](crate::Agent::resume) would go
-    /// on with it beside the session, which would know nothing of that.
+    /// Goes on with a run that waited for somebody to decide on calls, once. [`Agent::resume`](crate::Agent::resume)
+    /// would go on with it beside the session, and refuses.
     ///
     /// # Errors
-    /// As of [`run`](Self::run). Where the session was gone on with since, that is a
-    /// [`Conflict`](SessionError::Conflict).
+    /// As of [`run`](Self::run). Where it was decided before, or the session was gone on with since, that is
+    /// [`NotWaiting`](SessionError::NotWaiting).
     ///
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
@@ -179,15 +176,27 @@ impl Session {
     /// The same, step by step, or to a [value](Run::extract).
     ///
     /// # Errors
-    /// [`StopReason::Session`], where the conversation can't be read.
+    /// [`StopReason::Session`], where the conversation can't be read, or doesn't wait for that any more.
     pub async fn decided_iterate(&self, paused: Paused) -> Result<Run<'_>, Stopped> {
         let keeper = match self.kept().await? {
             Some((kept, keeper)) if kept.waits_as(&paused) => keeper,
-            // The store refuses to have what somebody else went on with written over.
-            _ => self.keeper(0, 0),
+            kept => return Err(self.not_waiting(kept.map(|(kept, _)| kept), paused)),
         };
         let (state, keeper) = self.resumed(paused.into(), keeper);
         Ok(Run::new(&self.agent, state).keeper(keeper))
+    }
+
+    /// Why it doesn't wait for what was decided.
+    fn not_waiting(&self, kept: Option<RunState>, paused: Paused) -> Stopped {
+        let why = match (&paused.session, kept) {
+            (Some(other), _) if *other != self.name => format!("it belongs to the session `{other}`"),
+            (_, Some(kept)) if kept.run == paused.run => {
+                "this was decided already; `resume` goes on with what is left of the run, if anything is".into()
+            }
+            _ => "the conversation has gone on without it".to_owned(),
+        };
+        let error = SessionError::NotWaiting { session: self.name.clone(), why };
+        stopped_at(StopReason::Session(error), paused.into())
     }
 
     /// The run as it goes on when this is said.

@@ -11,7 +11,7 @@ use serde_json::Value;
 
 pub(super) use assemble::Assembler;
 pub(super) use reply::{Call, reply, reported};
-pub(super) use request::{call, content, set_options, shown};
+pub(super) use request::{add, call, content, set_options, shown};
 
 use super::codec::Unreadable;
 use crate::message::{AssistantPart, Reasoning};

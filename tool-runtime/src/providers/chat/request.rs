@@ -89,6 +89,32 @@ pub(in crate::providers) fn shown(results: &[ToolResult], ids: &WireIds<'_>) -> 
     (!parts.is_empty()).then(|| json!({ "role": "user", "content": content(&parts) }))
 }
 
+/// Adds a message. Many chat templates refuse two of the user's in a row, such as what results show and what is said
+/// behind it: they are one.
+pub(in crate::providers) fn add(said: &mut Vec<Value>, mut next: Value) {
+    let of_user = |message: &Value| message.get("role").is_some_and(|role| role == "user");
+    let taken =
+        |message: &mut Value| message.get_mut("content").map(Value::take).unwrap_or_default();
+    match said.last_mut() {
+        Some(last) if of_user(last) && of_user(&next) => {
+            let content = joined([taken(last), taken(&mut next)]);
+            set(last, "content", content);
+        }
+        _ => said.push(next),
+    }
+}
+
+fn joined(content: [Value; 2]) -> Value {
+    if let [Value::String(first), Value::String(second)] = &content {
+        return format!("{first}\n\n{second}").into();
+    }
+    let parts = |content: Value| match content {
+        Value::Array(parts) => parts,
+        text => vec![json!({ "type": "text", "text": text })],
+    };
+    content.into_iter().flat_map(parts).collect()
+}
+
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
     let parameters = tool.wire_parameters();
     let mut function = json!({

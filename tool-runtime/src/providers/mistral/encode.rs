@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::decode::REASONING_OF;
 use crate::message::{AssistantPart, Message, ToolResult};
 use crate::models::{ChatRequest, WireNames};
-use crate::providers::chat::{call, content, set_options, shown};
+use crate::providers::chat::{add, call, content, set_options, shown};
 use crate::providers::codec::{EARLIER, IdRules, WireIds, nobody_spoke, set};
 
 pub(super) fn request(
@@ -78,7 +78,7 @@ fn say(said: &mut Vec<Value>, next: Value) {
         ("tool", "user") => said.push(json!({ "role": "assistant", "content": "OK." })),
         _ => {}
     }
-    said.push(next);
+    add(said, next);
 }
 
 fn role(message: &Value) -> &str {

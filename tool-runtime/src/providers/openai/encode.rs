@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::decode::{EXTRA, REASONING_OF};
 use crate::message::{AssistantPart, Message, ToolResult};
 use crate::models::{ChatRequest, WireNames};
-use crate::providers::chat::{call, content, set_options, shown};
+use crate::providers::chat::{add, call, content, set_options, shown};
 use crate::providers::codec::{EARLIER, IdRules, WireIds, nobody_spoke, set};
 
 /// As many calls as OpenAI takes in one message.
@@ -28,7 +28,7 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
         match message {
             Message::System { text } => said.push(json!({ "role": "system", "content": text })),
             Message::User { parts } => {
-                said.push(json!({ "role": "user", "content": content(parts) }));
+                add(&mut said, json!({ "role": "user", "content": content(parts) }));
             }
             Message::Assistant { parts } => {
                 let mut spoken = assistant(message, parts, names, &ids);
@@ -45,7 +45,9 @@ fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
             }
             Message::Tool { results } => {
                 answer(&mut said, results.iter().map(|told| result(told, &ids)).collect());
-                said.extend(shown(results, &ids));
+                if let Some(shown) = shown(results, &ids) {
+                    add(&mut said, shown);
+                }
             }
         }
     }

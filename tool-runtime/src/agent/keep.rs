@@ -41,6 +41,11 @@ impl Keeper {
         self.kept = self.kept.min(place);
     }
 
+    /// Whether something was said that is not kept.
+    pub(super) fn is_behind(&self, state: &RunState) -> bool {
+        self.kept < state.turn.transcript().len()
+    }
+
     /// Keeps what is new.
     pub(super) async fn keep(&mut self, state: &RunState) -> Result<(), SessionError> {
         let saved = self.save(state).await;

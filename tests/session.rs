@@ -16,3 +16,5 @@ mod runs;
 #[cfg(feature = "sqlite")]
 #[path = "session/sqlite.rs"]
 mod sqlite;
+#[path = "session/values.rs"]
+mod values;

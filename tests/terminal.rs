@@ -315,3 +315,59 @@ async fn words_have_lines_of_their_own_on_paper() {
     assert_eq!(paper.lines(), expected);
     assert!(paper.0.lock().unwrap().ends_with(b"and\n"));
 }
+
+/// Half a letter of one writer is none of another's.
+#[tokio::test]
+async fn writers_do_not_mix_letters() {
+    let paper = Paper::default();
+    let terminal = Terminal::plain(paper.clone());
+    let (mut one, mut other) = (terminal.writer(), terminal.writer());
+    one.write_all(b"Gr\xc3").unwrap();
+    other.write_all(b"x\n\xf0\x9f").unwrap();
+    one.write_all(b"\xbc\xc3\x9fe\r").unwrap();
+    other.write_all(b"\x99\x82").unwrap();
+    one.write_all(b"\n").unwrap();
+    // What is half when its writer goes never becomes a letter.
+    other.write_all(b"\xc3").unwrap();
+    drop(other);
+    one.write_all(b"!\n").unwrap();
+    assert_eq!(paper.lines(), ["Grx", "üße🙂", "\u{fffd}", "!"]);
+}
+
+/// What goes on is to be seen below a line that has no end, however long that is.
+#[tokio::test]
+async fn a_long_line_leaves_room_for_what_goes_on() {
+    let screen = InMemoryTerm::new(10, 40);
+    let gate = Arc::new(Notify::new());
+    let terminal = Terminal::on(ProgressDrawTarget::term_like(Box::new(screen.clone())));
+    let model = ScriptedModel::new([
+        ChatReply::default().call("wait", r#"{"number": 1}"#),
+        ChatReply::text("Done."),
+    ]);
+    let agent = Agent::new(model, tools![wait]).extension(Arc::clone(&gate));
+    let agent = agent.observer(terminal.clone());
+    let run = tokio::spawn(async move { agent.run("Wait.").await.is_ok() });
+    once_shown(&screen, "half way").await;
+    let mut words = terminal.writer();
+    (0..1_000).for_each(|number| write!(words, "{number} ").unwrap());
+    once_shown(&screen, "998 999").await;
+    once_shown(&screen, "half way").await;
+    writeln!(words).unwrap();
+    while !run.is_finished() {
+        gate.notify_waiters();
+        tokio::task::yield_now().await;
+    }
+    assert!(run.await.unwrap());
+}
+
+/// Where nothing is drawn, what the program says is to be seen all the same.
+#[test]
+fn words_are_not_hidden() {
+    for (target, is_straight) in [
+        (ProgressDrawTarget::hidden(), true),
+        (ProgressDrawTarget::term_like(Box::new(InMemoryTerm::new(9, 9))), false),
+    ] {
+        let writer = format!("{:?}", Terminal::on(target).writer());
+        assert!(writer.contains(&format!("is_straight: {is_straight}")), "{writer}");
+    }
+}

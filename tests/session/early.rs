@@ -190,3 +190,80 @@ async fn a_step_that_was_dropped_has_what_came() {
     assert_eq!(answer.usage.input, 1 + 2);
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
 }
+
+/// Does what it is told at once, and takes a second to say so; but once it says that it could not.
+#[derive(Clone, Debug)]
+struct Late {
+    inner: Memory,
+    fails_at: usize,
+    saves: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl SessionStore for Late {
+    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+        self.inner.load(session).await
+    }
+    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+        let saved = self.inner.save(session, write).await;
+        sleep(Duration::from_secs(1)).await;
+        match self.saves.fetch_add(1, Ordering::SeqCst) == self.fails_at {
+            true => Err(SessionError::unavailable("the line went dead")),
+            false => saved,
+        }
+    }
+    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        self.inner.list().await
+    }
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.inner.delete(session).await
+    }
+}
+
+fn late(fails_at: usize) -> Late {
+    Late { inner: Memory::default(), fails_at, saves: Arc::default() }
+}
+
+/// What a store did though it could not say so is nobody else's doing.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_did_what_it_says_it_could_not_stops_nobody() {
+    let (log, store) = (Log::default(), late(3));
+    let calls = [("pay", 1), ("pay", 9), ("pay", 10)];
+    let session = agent(&calls, &log).session(store.clone(), "s");
+    let answer = session.run("Go").await.unwrap();
+    assert_eq!(told(&answer.transcript), ["paid 1", "paid 9", "paid 10"]);
+    assert_eq!(session.messages().await.unwrap(), answer.transcript);
+    assert!(store.saves.load(Ordering::SeqCst) > 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_step_that_was_dropped_while_it_was_kept_goes_on() {
+    for dropped_at in [500, 1_500, 2_500, 5_500] {
+        let (log, store) = (Log::default(), late(99));
+        let session = agent(&[("pay", 1), ("pay", 9)], &log).session(store, "s");
+        let mut run = session.iterate("Go").await.unwrap();
+        run.next().await;
+        assert!(timeout(Duration::from_millis(dropped_at), run.next()).await.is_err());
+        let answer = run.finish().await.unwrap();
+        let paid = if log.lock().unwrap().contains(&1) { "paid 1" } else { "TOOL_INDETERMINATE" };
+        assert_eq!(told(&answer.transcript), [paid, "TOOL_INDETERMINATE"], "{dropped_at}");
+        assert_eq!(session.messages().await.unwrap(), answer.transcript);
+    }
+}
+
+/// Somebody else's write stays what it is: nothing of it is written over.
+#[tokio::test(start_paused = true)]
+async fn a_store_that_says_nothing_hides_nobody() {
+    let (log, store) = (Log::default(), late(3));
+    let session = agent(&[("pay", 1), ("pay", 9)], &log).session(store.clone(), "s");
+    let other = async {
+        sleep(Duration::from_secs(7)).await;
+        let found = store.inner.load("s").await.unwrap().unwrap();
+        let write = Write::on(found.revision).messages(found.messages.len(), &[]).state("{}");
+        store.inner.save("s", write).await.unwrap()
+    };
+    let (stopped, revision) = tokio::join!(session.run("Go"), other);
+    let stopped = stopped.unwrap_err();
+    assert!(stopped.to_string().contains("changed by somebody else"), "{stopped}");
+    assert_eq!(store.load("s").await.unwrap().unwrap().revision, revision);
+}

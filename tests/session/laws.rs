@@ -27,6 +27,8 @@ enum Fault {
     None,
     OverwritesOthers,
     LooksAndThenWrites,
+    WritesInTwo,
+    ReadsInTwo,
     BeginsRevisionsAnew,
     KeepsWhatWasReplaced,
     WritesHalfOfWhatItRefuses,
@@ -57,7 +59,13 @@ impl Own {
 #[async_trait]
 impl SessionStore for Own {
     async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
-        Ok(self.1.lock().unwrap().get(&self.key(session)).cloned())
+        let mut kept = self.1.lock().unwrap().get(&self.key(session)).cloned();
+        if let (Fault::ReadsInTwo, Some(kept)) = (self.0, &mut kept) {
+            tokio::task::yield_now().await;
+            let later = self.1.lock().unwrap().get(&self.key(session)).cloned();
+            kept.messages = later.map(|later| later.messages).unwrap_or_default();
+        }
+        Ok(kept)
     }
 
     async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
@@ -93,6 +101,10 @@ impl SessionStore for Own {
             stored.messages.truncate(write.from);
         }
         stored.messages.extend_from_slice(write.messages);
+        if self.0 == Fault::WritesInTwo {
+            self.1.lock().unwrap().insert(key.clone(), stored.clone());
+            tokio::task::yield_now().await;
+        }
         stored.state = match self.0 {
             Fault::CutsLongTexts => write.state.chars().take(65_535).collect(),
             _ => write.state.to_owned(),
@@ -135,6 +147,8 @@ async fn a_store_that_breaks_its_word_is_found_out() {
     for (fault, law) in [
         (Fault::OverwritesOthers, CONFLICT),
         (Fault::LooksAndThenWrites, "of several who write at once, whoever is late is told so"),
+        (Fault::WritesInTwo, "a save whose future is dropped is done or not, and not by half"),
+        (Fault::ReadsInTwo, "what is loaded is of one save, whoever writes meanwhile"),
         (Fault::BeginsRevisionsAnew, "no revision is 0 or comes again"),
         (Fault::KeepsWhatWasReplaced, "what is kept comes back as it was"),
         (Fault::WritesHalfOfWhatItRefuses, "what is loaded is what was saved last"),

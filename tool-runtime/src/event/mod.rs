@@ -89,7 +89,8 @@ pub enum RunEvent {
     },
     /// Something came into its conversation that is neither the model's nor a tool's: what it starts from, and what
     /// is said meanwhile. Each is told once, also where the run is gone on with. Of a conversation that
-    /// was had before, that is the orders that it stands under and what the user says now.
+    /// was had before, that is the orders that it stands under and what the user says now. What the program
+    /// [puts in](crate::agent::Turn::edit) before what was told of is not told.
     Said {
         /// Who said it.
         by: Speaker,

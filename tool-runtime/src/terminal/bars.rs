@@ -8,8 +8,9 @@ use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 /// How much that goes on is seen at once; what began first comes first.
 const MOST: usize = 12;
 
-/// So many letters are shown of a line that has no end yet.
-const LETTERS: usize = 800;
+/// So many letters are shown of a line that has no end yet: what is higher than the terminal would not be drawn at all,
+/// nor what goes on below it.
+const LETTERS: usize = 240;
 
 /// What is drawn of what goes on.
 pub(super) struct Bars {
@@ -98,8 +99,7 @@ impl Bars {
         let _ = self.all.println(lines);
     }
 
-    /// Shows the beginning of a line below those that stay; of a long one its end, for what is higher than the
-    /// terminal is not drawn at all.
+    /// Shows the beginning of a line below those that stay; of a long one its end.
     pub(super) fn begin_line(&mut self, text: &str) {
         if text.is_empty() {
             if let Some(bar) = self.words.take() {
@@ -108,10 +108,11 @@ impl Bars {
             }
             return;
         }
-        let letters = text.chars().count();
-        let shown = match letters.checked_sub(LETTERS).filter(|more| *more > 0) {
-            None => text.to_owned(),
-            Some(more) => format!("…{}", text.chars().skip(more).collect::<String>()),
+        // However long it is by now, its end alone is looked at.
+        let mut before = text.char_indices().rev().skip(LETTERS - 1).map(|(place, _)| place);
+        let shown = match (before.next(), before.next()) {
+            (Some(place), Some(_)) => format!("…{}", text.get(place..).unwrap_or_default()),
+            _ => text.to_owned(),
         };
         let words = self.words.get_or_insert_with(|| {
             let bar = self.all.insert(0, ProgressBar::new_spinner());

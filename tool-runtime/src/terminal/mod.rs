@@ -78,14 +78,16 @@ impl Terminal {
     pub fn new() -> Self {
         let no_colour = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
         let is_apart = !(io::stderr().is_terminal() && io::stdout().is_terminal());
-        if io::stderr().is_terminal() && !no_colour {
-            Self::ticking(Bars::on(ProgressDrawTarget::stderr()), is_apart)
-        } else {
+        let target = ProgressDrawTarget::stderr();
+        // Nothing can be drawn over on what is no terminal, or a dumb one.
+        if no_colour || target.is_hidden() {
             Self::drawn(On::Plain(Box::new(io::stderr())), is_apart)
+        } else {
+            Self::ticking(Bars::on(target), is_apart)
         }
     }
 
-    /// On another terminal.
+    /// On another terminal; nowhere, where that is [hidden](ProgressDrawTarget::is_hidden).
     ///
     /// ```
     /// use tool_runtime::terminal::{ProgressDrawTarget, Terminal};
@@ -93,7 +95,9 @@ impl Terminal {
     /// let terminal = Terminal::on(ProgressDrawTarget::stdout());
     /// ```
     pub fn on(target: ProgressDrawTarget) -> Self {
-        Self::ticking(Bars::on(target), false)
+        // What is drawn nowhere stands above nothing.
+        let is_apart = target.is_hidden();
+        Self::ticking(Bars::on(target), is_apart)
     }
 
     fn ticking(bars: Bars, is_apart: bool) -> Self {
@@ -206,17 +210,20 @@ impl Drawn {
     }
 
     /// The program says this.
-    fn words(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let before = self.words.line().to_owned();
-        let text = self.words.take(bytes);
+    fn words(&mut self, text: &str) -> io::Result<()> {
         match &mut self.on {
-            On::Plain(writer) => writer.write_all(text.as_bytes()),
+            On::Plain(writer) => {
+                self.words.push(text);
+                writer.write_all(text.as_bytes())
+            }
             On::Bars(bars) => {
                 if let Some((whole, _)) = text.rsplit_once('\n') {
+                    let before = self.words.end().unwrap_or_default();
                     bars.begin_line("");
                     // A line by itself, for one that is empty is a line all the same.
                     format!("{before}{whole}").split('\n').for_each(|line| bars.say(line));
                 }
+                self.words.push(text);
                 bars.begin_line(self.words.line());
                 Ok(())
             }

@@ -8,20 +8,19 @@ use std::sync::Arc;
 use super::line::plain;
 use super::{Shared, locked};
 
-/// Bytes on their way to a terminal: whole letters, and nothing in them that it obeys but the end of a line.
+/// Bytes of one writer on their way to a terminal: whole letters, and nothing in them that it obeys but the end of a
+/// line.
 #[derive(Debug, Default)]
-pub(super) struct Words {
-    /// A letter that is not whole yet.
-    bytes: Vec<u8>,
-    /// The line that has no end yet.
-    line: String,
+struct Letters {
+    /// One that is not whole yet.
+    half: Vec<u8>,
 }
 
-impl Words {
+impl Letters {
     /// What came, as it is to be shown.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> String {
-        self.bytes.extend_from_slice(bytes);
-        let bytes = take(&mut self.bytes);
+    fn take(&mut self, bytes: &[u8]) -> String {
+        self.half.extend_from_slice(bytes);
+        let bytes = take(&mut self.half);
         let (mut rest, mut text) = (bytes.as_slice(), String::new());
         while let Err(error) = std::str::from_utf8(rest) {
             let (sound, broken) = rest.split_at(error.valid_up_to());
@@ -32,26 +31,42 @@ impl Words {
                     broken.get(length..).unwrap_or_default()
                 }
                 None => {
-                    self.bytes = broken.to_vec();
+                    self.half = broken.to_vec();
                     &[]
                 }
             };
         }
         text.push_str(&String::from_utf8_lossy(rest));
         // Whether it is the end of a line shows later.
-        if self.bytes.is_empty() && text.ends_with('\r') {
+        if self.half.is_empty() && text.ends_with('\r') {
             text.pop();
-            self.bytes.push(b'\r');
+            self.half.push(b'\r');
         }
-        let text = plain(&text);
-        match text.rsplit_once('\n') {
-            Some((_, line)) => self.line = line.to_owned(),
-            None => self.line.push_str(&text),
-        }
-        text
+        plain(&text)
     }
 
-    /// The line that has no end yet, as far as it is there.
+    /// Nothing more comes.
+    fn end(&mut self) -> String {
+        plain(&String::from_utf8_lossy(&take(&mut self.half)))
+    }
+}
+
+/// The line that has no end yet, whoever says it.
+#[derive(Debug, Default)]
+pub(super) struct Words {
+    line: String,
+}
+
+impl Words {
+    /// More is said.
+    pub(super) fn push(&mut self, text: &str) {
+        match text.rsplit_once('\n') {
+            Some((_, line)) => line.clone_into(&mut self.line),
+            None => self.line.push_str(text),
+        }
+    }
+
+    /// The line, as far as it is there.
     pub(super) fn line(&self) -> &str {
         &self.line
     }
@@ -67,13 +82,14 @@ impl Words {
 /// [`Terminal::writer`](super::Terminal::writer) gives. Dropped, it ends the line that it is in.
 pub struct Writer {
     shared: Arc<Shared>,
+    letters: Letters,
     /// Where it goes without further ado.
     straight: Option<io::Stdout>,
 }
 
 impl Writer {
     pub(super) fn new(shared: Arc<Shared>, straight: Option<io::Stdout>) -> Self {
-        Self { shared, straight }
+        Self { shared, letters: Letters::default(), straight }
     }
 }
 
@@ -82,7 +98,8 @@ impl Write for Writer {
         if let Some(straight) = &mut self.straight {
             return straight.write(bytes);
         }
-        locked(&self.shared.drawn).words(bytes)?;
+        let text = self.letters.take(bytes);
+        locked(&self.shared.drawn).words(&text)?;
         Ok(bytes.len())
     }
 
@@ -97,8 +114,10 @@ impl Write for Writer {
 impl Drop for Writer {
     fn drop(&mut self) {
         if self.straight.is_none() {
+            let rest = self.letters.end();
+            let mut drawn = locked(&self.shared.drawn);
             // Whoever wants to know whether it was written flushes it.
-            let _ = locked(&self.shared.drawn).end_line();
+            let _ = drawn.words(&rest).and_then(|()| drawn.end_line());
         }
     }
 }
@@ -119,23 +138,27 @@ mod tests {
     fn letters_are_put_together_again() {
         let text = "Grüße 語 🙂\nand more";
         for length in 1..8 {
-            let mut words = Words::default();
-            let told: String =
-                text.as_bytes().chunks(length).map(|bytes| words.take(bytes)).collect();
+            let (mut letters, mut words) = (Letters::default(), Words::default());
+            let mut told = String::new();
+            for bytes in text.as_bytes().chunks(length) {
+                let text = letters.take(bytes);
+                words.push(&text);
+                told.push_str(&text);
+            }
             assert_eq!(told, text);
             assert_eq!(words.end().as_deref(), Some("and more"));
             assert_eq!(words.end(), None);
         }
-        let mut words = Words::default();
-        assert_eq!(words.take(b"a\xffb\xf0\x9f"), "a\u{fffd}b");
-        assert_eq!(words.take(b"c"), "\u{fffd}c");
+        let mut letters = Letters::default();
+        assert_eq!(letters.take(b"a\xffb\xf0\x9f"), "a\u{fffd}b");
+        assert_eq!(letters.take(b"c\xf0"), "\u{fffd}c");
+        assert_eq!((letters.end(), letters.end()), ("\u{fffd}".into(), String::new()));
     }
 
     #[test]
     fn a_terminal_obeys_nothing_of_it() {
-        let mut words = Words::default();
-        assert_eq!(words.take(b"a\tb\r\n\x1b[2Jc\rd"), "a    b\n\\u{1b}[2Jc\\u{d}d");
-        assert_eq!(words.line(), "\\u{1b}[2Jc\\u{d}d");
-        assert_eq!((words.take(b"e\r"), words.take(b"\nf")), ("e".into(), "\nf".into()));
+        let mut letters = Letters::default();
+        assert_eq!(letters.take(b"a\tb\r\n\x1b[2Jc\rd"), "a    b\n\\u{1b}[2Jc\\u{d}d");
+        assert_eq!((letters.take(b"e\r"), letters.take(b"\nf")), ("e".into(), "\nf".into()));
     }
 }

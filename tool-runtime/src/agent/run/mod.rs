@@ -225,7 +225,8 @@ impl<'a> Run<'a> {
             let started = if begins { self.start() } else { Ok(()) };
             self.tell_said();
             started?;
-            if begins {
+            // What was said or changed since the last step, too: the next may take long.
+            if begins || self.keeper.as_ref().is_some_and(|it| it.is_behind(&self.state)) {
                 self.keep().await?;
             }
             let stepped = self.step().await;

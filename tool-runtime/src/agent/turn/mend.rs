@@ -10,10 +10,12 @@ use crate::models::history::{answered, is_silent, mended};
 impl Turn {
     /// Changes what was said. What a provider would refuse is mended afterwards, as [`Turn::new`] does.
     pub fn edit(&mut self, change: impl FnOnce(&mut Vec<Message>)) {
+        let before = self.shared_transcript();
         let mut transcript = Arc::unwrap_or_clone(std::mem::take(&mut self.transcript));
         change(&mut transcript);
         self.transcript = Arc::new(transcript);
         self.mend();
+        self.told = self.told.edited(&before, &self.transcript);
     }
 
     /// Goes on under these limits, whatever was done to it where it was kept. What it took so far counts.

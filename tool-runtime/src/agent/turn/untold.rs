@@ -14,6 +14,37 @@ pub(super) struct Told {
     parts: usize,
 }
 
+impl Told {
+    /// All of this.
+    fn all(messages: &[Message]) -> Self {
+        let parts = match messages.last() {
+            Some(Message::User { parts }) => parts.len(),
+            // It is one.
+            _ => 1,
+        };
+        Self { messages: messages.len(), parts }
+    }
+
+    /// The same of what was `before` and is `after` now. Where what was told of last still stands, so does all that is
+    /// before it; else what is new begins where something was changed.
+    pub(super) fn edited(self, before: &[Message], after: &[Message]) -> Self {
+        let told = before.get(..self.messages).unwrap_or(before);
+        let Some((last, others)) = told.split_last() else { return self };
+        let stands = |is: &Message| match (last, is) {
+            (Message::User { parts: were }, Message::User { parts }) => parts.starts_with(were),
+            _ => last == is,
+        };
+        let same = others.iter().zip(after).take_while(|(was, is)| was == is).count();
+        if same == others.len() && after.get(same).is_some_and(stands) {
+            return self;
+        }
+        match after.iter().rposition(stands) {
+            Some(place) => Self { messages: place + 1, ..self },
+            None => Self::all(after.get(..same).unwrap_or_default()),
+        }
+    }
+}
+
 impl Turn {
     /// What came in since all was told of, by neither a reply nor a call. Of a conversation that is new here, that is
     /// the orders that it stands under and what was said behind the last reply: a long one is not gone through.
@@ -36,12 +67,7 @@ impl Turn {
 
     /// All that was said is told of.
     pub(in crate::agent) fn all_is_told(&mut self) {
-        let parts = match self.transcript.last() {
-            Some(Message::User { parts }) => parts.len(),
-            // It is one.
-            _ => 1,
-        };
-        self.told = Told { messages: self.transcript.len(), parts };
+        self.told = Told::all(&self.transcript);
     }
 }
 
@@ -107,6 +133,49 @@ mod tests {
         assert_eq!(told(&mut turn), []);
         turn.edit(|messages| messages.push(Message::user("Anew")));
         assert_eq!(told(&mut turn), [user("Anew")]);
+    }
+
+    #[test]
+    fn however_a_conversation_is_changed_what_is_new_is_told_and_nothing_twice() {
+        type Change = fn(&mut Vec<Message>);
+        let changes: [(Change, &[&str]); 8] = [
+            (|_| (), &[]),
+            (|said| said.push(Message::user("New")), &["New"]),
+            // In place of what was said, and shorter.
+            (
+                |said| {
+                    said.splice(1.., [Message::user("In short"), Message::user("New")])
+                        .for_each(drop)
+                },
+                &["In short", "New"],
+            ),
+            // An earlier part of it.
+            (|said| said.splice(..2, [Message::user("In short")]).for_each(drop), &[]),
+            (|said| said.insert(3, Message::user("Before")), &[]),
+            (|said| said.truncate(1), &[]),
+            // The last one grows, and is another.
+            (
+                |said| {
+                    said.iter_mut().for_each(|it| {
+                        if let Message::User { parts } = it {
+                            parts.push(text("New"))
+                        }
+                    })
+                },
+                &["New"],
+            ),
+            (|said| said.splice(3.., [Message::user("New")]).for_each(drop), &["New"]),
+        ];
+        for (at, (change, expected)) in changes.into_iter().enumerate() {
+            let before = ["Hello", "Well?"].map(Message::user);
+            let [hello, well] = before;
+            let said = vec![Message::system("Be brief."), hello, Message::assistant("Hi!"), well];
+            let mut turn = Turn::new(said, 20);
+            turn.all_is_told();
+            turn.edit(change);
+            let new: Vec<_> = told(&mut turn).into_iter().map(|(_, text, _)| text).collect();
+            assert_eq!(new, expected, "{at}");
+        }
     }
 
     #[test]

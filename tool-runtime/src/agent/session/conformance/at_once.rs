@@ -1,0 +1,118 @@
+//! Saves that others come between, and saves that are not waited for.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+use tokio::task::{JoinSet, yield_now};
+
+use super::{Broken, refused, same};
+use crate::agent::session::{SessionError, SessionStore, Stored, Write};
+use crate::message::Message;
+
+/// How many write at once, and how often each.
+const WRITERS: usize = 4;
+const TIMES: usize = 10;
+/// How many saves are dropped, each when it has gone on once more than the one before.
+const DROPPED: usize = 16;
+
+/// What is said and what is kept beside it are of one save.
+fn is_whole(law: &'static str, kept: Option<Stored>) -> Result<Stored, Broken> {
+    let kept = kept.ok_or_else(|| Broken::new(law, "the session is gone"))?;
+    same(law, &kept.messages, &vec![Message::user(&kept.state)])?;
+    Ok(kept)
+}
+
+/// Keeps this number, in what is said and beside it.
+async fn count(
+    store: &dyn SessionStore,
+    revision: u64,
+    number: usize,
+) -> Result<u64, SessionError> {
+    let number = number.to_string();
+    let said = [Message::user(&number)];
+    store.save("s", Write::on(revision).messages(0, &said).state(&number)).await
+}
+
+/// Wherever a save is dropped, it was done, or it was not.
+pub(super) async fn is_not_done_by_half(store: &dyn SessionStore) -> Result<(), Broken> {
+    const LAW: &str = "a save whose future is dropped is done or not, and not by half";
+    let mut revision = count(store, 0, 0).await.map_err(refused(LAW))?;
+    for number in 1..=DROPPED {
+        let mut left = number;
+        let mut save = pin!(count(store, revision, number));
+        let done = poll_fn(|cx| {
+            left = left.saturating_sub(1);
+            match save.as_mut().poll(cx) {
+                Poll::Ready(done) => Poll::Ready(Some(done)),
+                Poll::Pending if left == 0 => Poll::Ready(None),
+                Poll::Pending => Poll::Pending,
+            }
+        });
+        match done.await {
+            // One that was dropped before goes on by itself.
+            None | Some(Err(SessionError::Conflict { .. })) => {
+                let kept = store.load("s").await.map_err(refused(LAW))?;
+                revision = is_whole(LAW, kept)?.revision;
+            }
+            Some(done) => revision = done.map_err(refused(LAW))?,
+        }
+    }
+    Ok(())
+}
+
+/// Several go on with one session, each from what it last saw: nothing of any is lost unnoticed, and whoever reads
+/// meanwhile sees what one of them saved.
+pub(super) async fn nothing_comes_between<S>(store: Arc<S>) -> Result<(), Broken>
+where
+    S: SessionStore + 'static,
+{
+    const LAW: &str = "of several who write at once, whoever is late is told so";
+    let first = count(&store, 0, 0).await.map_err(refused(LAW))?;
+    let mut all = JoinSet::new();
+    for _ in 0..WRITERS {
+        all.spawn(count_up(Arc::clone(&store), first));
+    }
+    all.spawn(read(Arc::clone(&store)));
+    while let Some(joined) = all.join_next().await {
+        joined.map_err(|error| Broken::new(LAW, error.to_string()))??;
+    }
+    let kept = store.load("s").await.map_err(refused(LAW))?;
+    let all = (WRITERS * TIMES).to_string();
+    same(LAW, &kept.map(|it| it.state), &Some(all))
+}
+
+const ONE: &str = "what is loaded is of one save, whoever writes meanwhile";
+
+async fn count_up(store: Arc<impl SessionStore>, first: u64) -> Result<(), Broken> {
+    const LAW: &str = "a write that fits is kept";
+    let (mut revision, mut number) = (first, 0);
+    for _ in 0..TIMES {
+        // Nobody is late more often than all the others write.
+        for _ in 0..=WRITERS * TIMES {
+            match count(&store, revision, number + 1).await {
+                Ok(saved) => {
+                    (revision, number) = (saved, number + 1);
+                    break;
+                }
+                Err(SessionError::Conflict { .. }) => {
+                    let kept = is_whole(ONE, store.load("s").await.map_err(refused(ONE))?)?;
+                    (revision, number) =
+                        (kept.revision, kept.state.parse::<usize>().unwrap_or_default());
+                }
+                Err(other) => return Err(refused(LAW)(other)),
+            }
+        }
+        yield_now().await;
+    }
+    Ok(())
+}
+
+async fn read(store: Arc<impl SessionStore>) -> Result<(), Broken> {
+    for _ in 0..WRITERS * TIMES {
+        is_whole(ONE, store.load("s").await.map_err(refused(ONE))?)?;
+        yield_now().await;
+    }
+    Ok(())
+}

@@ -1,9 +1,12 @@
 //! What is asked within a run, by whoever holds it, outlives the process that the model is asked in.
 
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
-use tool_runtime::agent::session::Memory;
+use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, UserPart, async_trait, tool,
     tools,
@@ -56,4 +59,87 @@ async fn what_is_said_between_two_steps_is_kept_before_the_next() {
     assert!(timeout(Duration::from_secs(5), run.next()).await.is_err());
     let said = session.messages().await.unwrap();
     assert_eq!(said.last().map(Message::text).as_deref(), Some("Be quick."));
+}
+
+/// A store, and a process that ends behind so many of its saves.
+#[derive(Debug)]
+struct Ends {
+    store: Arc<Memory>,
+    saves: AtomicUsize,
+}
+
+#[async_trait]
+impl SessionStore for Ends {
+    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+        self.store.load(session).await
+    }
+
+    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+        let left = self
+            .saves
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        match left {
+            Ok(_) => self.store.save(session, write).await,
+            Err(_) => pending().await,
+        }
+    }
+
+    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        self.store.list().await
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.store.delete(session).await
+    }
+}
+
+/// Gets it wrong the first time that it is asked for the value.
+struct Careless;
+
+#[async_trait]
+impl ChatModel for Careless {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        let said = request.messages.last().map(Message::text).unwrap_or_default();
+        let is_over = request.messages.iter().any(|said| said.text().contains("12"));
+        assert!(!is_over, "the value is there");
+        match request.messages.last() {
+            Some(Message::User { .. }) if said.starts_with("That is not it") => {
+                Ok(ChatReply::text(r#"{"value": 12}"#))
+            }
+            Some(Message::User { .. }) if said.contains("JSON") => {
+                Ok(ChatReply::text(r#"{"value": "noon"}"#))
+            }
+            _ => Slow.reply(request).await,
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_value_is_gone_on_to_behind_whatever_was_kept() {
+    let soon = Duration::from_secs(1_000);
+    let mut ends = 0;
+    loop {
+        let store = Arc::new(Memory::default());
+        let session = |saves: usize| {
+            let store = Ends { store: Arc::clone(&store), saves: saves.into() };
+            Agent::new(Careless, tools![now]).session(store, "s")
+        };
+        ends += 1;
+        let first = session(ends);
+        let is_over = timeout(soon, first.extract::<u32>("What hour is it?")).await.is_ok();
+        let again = session(usize::MAX);
+        let run = again.resume_iterate().await.unwrap();
+        if is_over {
+            assert!(run.is_none(), "it is over, and goes on");
+            break;
+        }
+        let run = run.unwrap_or_else(|| panic!("{ends}: there is nothing to go on with"));
+        let given = run.extract::<u32>().await.unwrap();
+        assert_eq!(given.value, 12);
+        let asked = given.transcript.iter().filter(|said| said.text().contains("JSON")).count();
+        assert_eq!(asked, 2, "{ends}: {:#?}", given.transcript);
+        assert_eq!(again.messages().await.unwrap(), given.transcript);
+        assert!(again.resume_iterate().await.unwrap().is_none());
+    }
+    assert!(ends > 7, "{ends} saves");
 }

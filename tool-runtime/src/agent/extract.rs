@@ -8,6 +8,7 @@ use super::ask::misread;
 use super::ending::stopped_at;
 use super::run::Run;
 use super::state::RunState;
+use super::turn::Value;
 use super::{Agent, Offered, Outcome, Prompt, Step, StopReason, Stopped};
 use crate::drivers::MisreadKind;
 use crate::event::{RunEvent, Speaker};
@@ -172,34 +173,57 @@ impl Run<'_> {
         Ok(self.state.turn.add(parts)?)
     }
 
+    /// Goes on to the value, from wherever that was left.
     async fn value<T: Extract>(&mut self) -> Result<(T, Vec<Fix>), StopReason> {
-        if self.agent.has_tools() || matches!(self.turn().next(), Step::Call(_)) {
-            while self.advance().await?.is_some() {}
-        }
         let wanted = Wanted::of::<T>();
+        let mut question = None;
+        if self.turn().value() != Some(Value::Now) {
+            self.state.turn.set_value(Some(Value::Later));
+            if self.agent.has_tools() || matches!(self.turn().next(), Step::Call(_)) {
+                while self.advance().await?.is_some() {}
+            }
+            self.state.turn.set_value(Some(Value::Now));
+            question = Some(wanted.question());
+        }
+        let given = self.asked_for(&wanted, question).await;
+        if matches!(given, Ok(_) | Err(StopReason::Unfit(_))) {
+            // Whatever came of it, it is over.
+            self.state.turn.set_value(None);
+            self.keep().await?;
+        }
+        given
+    }
+
+    /// Asks for it; without a question, where one was asked and the process ended.
+    async fn asked_for<T: Extract>(
+        &mut self,
+        wanted: &Wanted,
+        mut question: Option<String>,
+    ) -> Result<(T, Vec<Fix>), StopReason> {
         let attempts = self.agent.extract_attempts;
         self.want(wanted.schema.clone(), attempts);
-        let (mut told, mut last) = (wanted.question(), String::new());
-        for attempt in 1..=attempts {
-            self.say(vec![UserPart::Text { text: told.clone() }])?;
-            // What is said to it later is told with why.
-            let question =
-                || RunEvent::Said { by: Speaker::Loop, source: None, text: told, images: 0 };
-            self.tell_said_as((attempt == 1).then(question));
+        let mut attempt = 1;
+        loop {
+            if let Some(text) = question.take() {
+                self.say(vec![UserPart::Text { text: text.clone() }])?;
+                // What is said to it later is told with why.
+                let said = || RunEvent::Said { by: Speaker::Loop, source: None, text, images: 0 };
+                self.tell_said_as((attempt == 1).then(said));
+            }
             while self.advance().await?.is_some() {}
             let text = self.turn().transcript().last().map(Message::text).unwrap_or_default();
-            match wanted.read(&text) {
+            let (kind, wrong) = match wanted.read(&text) {
                 Ok(given) => return Ok(given),
-                Err((kind, wrong)) => {
-                    told = format!(
-                        "That is not it: {wrong}\nGive the JSON again, whole, and nothing else."
-                    );
-                    self.tell(|| misread(kind, text, told.clone(), attempt));
-                    last = wrong;
-                }
+                Err(wrong) => wrong,
+            };
+            let told =
+                format!("That is not it: {wrong}\nGive the JSON again, whole, and nothing else.");
+            self.tell(|| misread(kind, text, told.clone(), attempt));
+            if attempt >= attempts {
+                return Err(StopReason::Unfit(wrong));
             }
+            (question, attempt) = (Some(told), attempt + 1);
         }
-        Err(StopReason::Unfit(last))
     }
 }
 

@@ -258,6 +258,16 @@ impl<'a> Run<'a> {
         Ok(Answer { text, transcript, offered, usage, cost })
     }
 
+    /// Whether there is more to be asked or called.
+    pub(super) fn goes_on(&self) -> bool {
+        matches!(self.state.turn.next(), Step::Ask | Step::Call(_))
+    }
+
+    /// Whether the model has answered, and not given the value that it was to give.
+    pub(super) fn owes_value(&self) -> bool {
+        self.state.turn.value().is_some() && self.state.turn.next() == Step::Done(Outcome::Answered)
+    }
+
     /// Whether those who watch were told of its end.
     pub(super) fn has_ended(&self) -> bool {
         self.ended.is_some()
@@ -341,7 +351,7 @@ impl<'a> Run<'a> {
         why
     }
 
-    async fn keep(&mut self) -> Result<(), StopReason> {
+    pub(super) async fn keep(&mut self) -> Result<(), StopReason> {
         if let Some(keeper) = &mut self.keeper {
             self.state.approved = self.dispatcher.approved();
             keeper.keep(&self.state).await?;

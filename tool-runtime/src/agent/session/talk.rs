@@ -9,7 +9,7 @@ use crate::agent::keep::{Keeper, load};
 use crate::agent::run::Run;
 use crate::agent::state::RunState;
 use crate::agent::{
-    Agent, Answer, Extract, Extracted, Paused, Prompt, RunStream, Step, StopReason, Stopped, Turn,
+    Agent, Answer, Extract, Extracted, Paused, Prompt, RunStream, StopReason, Stopped, Turn,
 };
 use crate::message::Message;
 
@@ -127,21 +127,19 @@ impl Session {
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
     pub async fn resume(&self) -> Result<Option<Answer>, Stopped> {
-        match self.resume_iterate().await? {
-            None => Ok(None),
-            Some(run) => run.finish().await.map(Some),
+        match self.unfinished().await? {
+            Some(run) if run.goes_on() => run.finish().await.map(Some),
+            _ => Ok(None),
         }
     }
 
-    /// The same, step by step.
+    /// The same, step by step; or to the [value](Run::extract) that the run owes.
     ///
     /// # Errors
     /// [`StopReason::Session`], where the conversation can't be read.
     pub async fn resume_iterate(&self) -> Result<Option<Run<'_>>, Stopped> {
-        let Some((state, keeper)) = self.kept().await? else { return Ok(None) };
-        let (state, keeper) = self.resumed(state, keeper);
-        let goes_on = matches!(state.turn.next(), Step::Ask | Step::Call(_));
-        Ok(goes_on.then(|| Run::new(&self.agent, state).keeper(keeper)))
+        let run = self.unfinished().await?;
+        Ok(run.filter(|run| run.goes_on() || run.owes_value()))
     }
 
     /// The same, told of piece by piece.
@@ -149,7 +147,14 @@ impl Session {
     /// # Errors
     /// [`StopReason::Session`], where the conversation can't be read.
     pub async fn resume_stream(&self) -> Result<Option<RunStream<'_>>, Stopped> {
-        Ok(self.resume_iterate().await?.map(RunStream::of))
+        Ok(self.unfinished().await?.filter(Run::goes_on).map(RunStream::of))
+    }
+
+    /// The last run, as it goes on if it does.
+    async fn unfinished(&self) -> Result<Option<Run<'_>>, Stopped> {
+        let Some((state, keeper)) = self.kept().await? else { return Ok(None) };
+        let (state, keeper) = self.resumed(state, keeper);
+        Ok(Some(Run::new(&self.agent, state).keeper(keeper)))
     }
 
     /// Goes on with a run that waited for somebody to decide on calls, once. [`Agent::resume`](crate::Agent::resume)

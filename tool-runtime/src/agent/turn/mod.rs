@@ -72,6 +72,19 @@ pub struct Turn {
     /// What those who watch know of it.
     #[serde(default)]
     told: Told,
+    /// How far it is, where it is to end with a value.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    value: Option<Value>,
+}
+
+/// How far a run is that is to end with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum Value {
+    /// The model answers in words first.
+    Later,
+    /// It is asked for the value.
+    Now,
 }
 
 /// What is to be done next.
@@ -157,7 +170,18 @@ impl Turn {
             early: Vec::new(),
             offered: Offered::default(),
             told: Told::default(),
+            value: None,
         }
+    }
+
+    /// How far it is, where it is to end with a value.
+    pub(super) fn value(&self) -> Option<Value> {
+        self.value
+    }
+
+    /// It is as far with its value as that.
+    pub(super) fn set_value(&mut self, value: Option<Value>) {
+        self.value = value;
     }
 
     /// Lets it go so far instead.

@@ -48,6 +48,20 @@ async fn hang() {
     std::future::pending::<()>().await;
 }
 
+/// Never ends, and changes nothing.
+#[tool(timeout = "2s", effect = "read")]
+async fn look() {
+    std::future::pending::<()>().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_may_be_done_already_is_said_where_something_changes() {
+    let dispatcher = dispatcher(tools![hang, look]);
+    let done = dispatcher.dispatch(calls(&[("hang", "{}"), ("look", "{}")])).await;
+    let told = "The tool was stopped: it took longer than 2s.";
+    assert_eq!(texts(&done), [format!("{told} It may have had effects."), told.to_owned()]);
+}
+
 /// A tool by hand whose call is this function.
 struct ByHand<F>(ToolDefinition, F);
 
@@ -131,8 +145,11 @@ async fn whatever_a_tool_does_there_is_a_result() {
     let texts = texts(&done);
     assert_eq!(texts[0], "3");
     assert_eq!(texts[1], "the disk is full");
-    assert_eq!(texts[2], "The tool crashed; this is not the arguments' fault.");
-    assert_eq!(texts[3], "The tool was stopped: it took longer than 2s.");
+    assert_eq!(
+        texts[2],
+        "The tool crashed; this is not the arguments' fault. It may have had effects."
+    );
+    assert_eq!(texts[3], "The tool was stopped: it took longer than 2s. It may have had effects.");
     assert_eq!(texts[4], "There is no tool named `adds`. Did you mean `add`?");
     assert_eq!(texts[7], "7");
     let ids: Vec<_> = done.iter().map(|execution| execution.result.call.to_string()).collect();

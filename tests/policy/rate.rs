@@ -124,6 +124,7 @@ async fn who_is_stopped_takes_no_turn() {
     let done = Dispatch::dispatch(&dispatcher, batch).await;
     assert_eq!((code(&done[0]), code(&done[1])), ("-", "TOOL_TIMEOUT"));
     assert_eq!(done[1].attempts, 0);
+    assert!(done[1].result.text.ends_with("It was not run."), "{}", done[1].result.text);
     run(&dispatcher, &["free"]).await;
     assert_eq!(begun.seconds(), [0, 10]);
 }

@@ -149,7 +149,7 @@ async fn a_run_takes_as_long_as_it_may() {
     let agent = Agent::new(model, tools![wait]).time_limit(limit).deadline(limit / 2);
     let answer = agent.run("Go").await.unwrap();
     for (transcript, words) in [
-        (&called.transcript, "the run has taken as long as it may"),
+        (&called.transcript, "the run had taken as long as it may."),
         (&answer.transcript, "the calls of this reply took longer than they may"),
     ] {
         let told = &results(&transcript[2])[0];

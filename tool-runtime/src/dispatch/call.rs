@@ -19,7 +19,7 @@ use crate::message::{Arguments, ToolCall};
 use crate::registry::Entry;
 use crate::tool::args::settled;
 use crate::tool::dispatch::Scope;
-use crate::tool::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
+use crate::tool::{ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput};
 
 pub(super) type Outcome = Result<ToolOutput, ToolError>;
 
@@ -52,6 +52,7 @@ pub(super) async fn one(running: &Arc<Running>, call: ToolCall) -> ToolExecution
             let ctx = ToolContext::within(Arc::clone(running) as _, call);
             let outcome = once(entry, &ctx.call().arguments, &ctx, &mut record).await;
             let outcome = outcome.map_err(|error| explained(running, entry, error));
+            let outcome = outcome.map_err(|error| unsure(running, &ctx, error));
             Ran { came: None, ctx, outcome }
         }
         None => Box::pin(governed(running, call, &mut record)).await,
@@ -95,7 +96,7 @@ async fn governed(running: &Arc<Running>, mut call: ToolCall, record: &mut Recor
             let outcome = stoppable(running, reaching(running, &ctx, record)).await;
             // What was dropped in mid-work may have something going still.
             end_attempt(&ctx, record).await;
-            outcome
+            outcome.map_err(|error| unsure(running, &ctx, error))
         }
     };
     Ran { came, ctx, outcome }
@@ -229,7 +230,7 @@ async fn stoppable<T>(
 #[cold]
 fn late(running: &Running) -> ToolError {
     let text = match running.scope.ends_run {
-        true => "The call was stopped: the run has taken as long as it may, and ends here.",
+        true => "The call was stopped: the run had taken as long as it may.",
         false => "The call was stopped: the calls of this reply took longer than they may.",
     };
     ToolError::new(ToolErrorKind::Timeout, text)
@@ -237,6 +238,24 @@ fn late(running: &Running) -> ToolError {
 
 #[cold]
 fn stopped() -> ToolError {
-    let text = "The call was stopped; it may have had effects.";
-    ToolError::new(ToolErrorKind::Cancelled, text)
+    ToolError::new(ToolErrorKind::Cancelled, "The call was stopped.")
+}
+
+/// The model is not to make a call again as if nothing had happened, where nobody can tell how far its tool came;
+/// nor to wonder, where that never began.
+#[cold]
+fn unsure(running: &Running, ctx: &ToolContext, error: ToolError) -> ToolError {
+    let may_repeat =
+        || running.tools.definition(ctx.tool_name()).is_none_or(ToolDefinition::may_repeat);
+    match error.kind() {
+        ToolErrorKind::Cancelled | ToolErrorKind::Timeout if ctx.attempts() == 0 => {
+            error.and_say(" It was not run.")
+        }
+        ToolErrorKind::Cancelled | ToolErrorKind::Panicked | ToolErrorKind::Timeout
+            if !may_repeat() =>
+        {
+            error.and_say(" It may have had effects.")
+        }
+        _ => error,
+    }
 }

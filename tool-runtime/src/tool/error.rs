@@ -143,6 +143,12 @@ impl ToolError {
         self.0.state.take()
     }
 
+    /// Says this as well.
+    pub(crate) fn and_say(mut self, more: &str) -> Self {
+        self.0.text.push_str(more);
+        self
+    }
+
     /// Keeps what lies behind this error for the operator; the model never sees it.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::window::WindowState;
-use super::{Limits, Paused, PendingCall, Step, Turn};
+use super::{Limits, Outcome, Paused, PendingCall, Step, Turn};
 use crate::event::RunId;
 use crate::message::{Message, ToolCall, ToolResult};
 use crate::tool::{Decision, ToolErrorKind};
@@ -37,6 +37,9 @@ pub struct RunState {
     /// The session that it belongs to, where it was taken out of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
+    /// Whether it was stopped, and those who watch were told so: not where its process ended.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) has_stopped: bool,
 }
 
 impl RunState {
@@ -52,6 +55,7 @@ impl RunState {
             decisions: Vec::new(),
             suspended: Vec::new(),
             session: None,
+            has_stopped: false,
         }
     }
 
@@ -73,7 +77,17 @@ impl RunState {
 
     /// Without what was said: a store keeps that apart.
     pub(super) fn without_transcript(&self) -> Self {
-        let Self { run, turn, began, window, approved, decisions, suspended, session: _ } = self;
+        let Self {
+            run,
+            turn,
+            began,
+            window,
+            approved,
+            decisions,
+            suspended,
+            session: _,
+            has_stopped,
+        } = self;
         Self {
             run: *run,
             turn: turn.without_transcript(),
@@ -83,22 +97,33 @@ impl RunState {
             decisions: decisions.clone(),
             suspended: suspended.clone(),
             session: None,
+            has_stopped: *has_stopped,
         }
     }
 
     /// Nobody goes on with it: calls that are open are answered. Those that have begun may have had effects.
-    pub(super) fn give_up(&mut self) {
-        if let Step::Call(open) = self.turn.next() {
-            let has_begun =
-                |call: &&ToolCall| self.suspended.iter().any(|it| it.call.id == call.id);
-            let code = ToolErrorKind::Indeterminate.code();
-            let text = "The run was given up before this call had ended; it may have had effects.";
-            let begun = open.iter().filter(has_begun);
-            let results = begun.map(|call| ToolResult::failure(call, code, text)).collect();
-            // Each is of an open call.
-            let _ = self.turn.on_some_results(results);
-        }
-        self.turn.give_up();
+    pub(super) fn give_up(&mut self) -> Vec<(ToolCall, ToolResult)> {
+        let text = "The run was given up before this call had ended; it may have had effects.";
+        let mut settled = self.turn.settle(ToolErrorKind::Indeterminate, text, |call| {
+            self.suspended.iter().any(|it| it.call.id == call.id)
+        });
+        settled.extend(self.turn.give_up());
+        settled
+    }
+
+    /// Whether there is more to be asked or called, or a value that it owes.
+    pub(super) fn is_unfinished(&self) -> bool {
+        self.goes_on() || self.owes_value()
+    }
+
+    /// Whether there is more to be asked or called.
+    pub(super) fn goes_on(&self) -> bool {
+        matches!(self.turn.next(), Step::Ask | Step::Call(_))
+    }
+
+    /// Whether the model has answered, and not given the value that it was to give.
+    pub(super) fn owes_value(&self) -> bool {
+        self.turn.value().is_some() && self.turn.next() == Step::Done(Outcome::Answered)
     }
 
     /// With what was said, as it was kept apart.
@@ -118,6 +143,7 @@ impl From<Paused> for RunState {
     fn from(paused: Paused) -> Self {
         let (approved, suspended) = (paused.approved(), paused.suspended());
         let Paused { run, turn, began, window, decisions, session, .. } = paused;
-        Self { run, turn, began, window, approved, decisions, suspended, session }
+        let has_stopped = false;
+        Self { run, turn, began, window, approved, decisions, suspended, session, has_stopped }
     }
 }

@@ -2,6 +2,7 @@
 
 mod calls;
 mod early;
+mod given_up;
 mod told;
 
 use std::borrow::Cow;
@@ -10,6 +11,8 @@ use std::iter;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+pub(super) use given_up::GivenUp;
 
 use super::ask::{Pieces, Question, asked};
 use super::budget::Budget;
@@ -23,7 +26,7 @@ use crate::dispatch::Dispatcher;
 use crate::event::{
     ModelEvent, Observer, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
 };
-use crate::message::{CallId, Message, ToolCall, Usage};
+use crate::message::{CallId, Message, ToolCall, ToolResult, Usage};
 use crate::models::ChatRequest;
 use crate::registry::Snapshot;
 use crate::schema::Schema;
@@ -87,6 +90,8 @@ pub struct Run<'a> {
     span: Span,
     pieces: Option<Pieces<'a>>,
     pub(super) keeper: Option<Keeper>,
+    /// The run that this one takes the place of.
+    gave_up: Option<GivenUp>,
     /// What the answer has to be. No tools are offered then.
     pub(super) wanted: Option<Schema>,
 }
@@ -123,6 +128,7 @@ impl<'a> Run<'a> {
             span: span::invoke_agent(agent.name.as_deref()),
             pieces: None,
             keeper: None,
+            gave_up: None,
             wanted: None,
         }
     }
@@ -130,6 +136,12 @@ impl<'a> Run<'a> {
     /// Keeps each step there.
     pub(super) fn keeper(mut self, keeper: Keeper) -> Self {
         self.keeper = Some(keeper);
+        self
+    }
+
+    /// Takes the place of that one, of which those who watch are told so once that is kept.
+    pub(super) fn in_place_of(mut self, given_up: Option<GivenUp>) -> Self {
+        self.gave_up = given_up;
         self
     }
 
@@ -216,6 +228,7 @@ impl<'a> Run<'a> {
         let begins = !std::mem::replace(&mut self.has_begun, true);
         if begins {
             self.started = Some(Instant::now());
+            self.state.has_stopped = false;
             self.tell_start();
         }
         // A step that was dropped took what its calls took.
@@ -229,9 +242,11 @@ impl<'a> Run<'a> {
             if begins || self.keeper.as_ref().is_some_and(|it| it.is_behind(&self.state)) {
                 self.keep().await?;
             }
+            self.tell_given_up();
             let stepped = self.step().await;
             // What waits for somebody is kept as it waits.
             if !matches!(stepped, Err(StopReason::AwaitingApproval(_))) {
+                self.state.has_stopped = stepped.is_err();
                 self.keep().await?;
             }
             stepped
@@ -256,16 +271,6 @@ impl<'a> Run<'a> {
         let (transcript, offered) = turn.into_parts();
         let text = transcript.last().map(Message::text).unwrap_or_default();
         Ok(Answer { text, transcript, offered, usage, cost })
-    }
-
-    /// Whether there is more to be asked or called.
-    pub(super) fn goes_on(&self) -> bool {
-        matches!(self.state.turn.next(), Step::Ask | Step::Call(_))
-    }
-
-    /// Whether the model has answered, and not given the value that it was to give.
-    pub(super) fn owes_value(&self) -> bool {
-        self.state.turn.value().is_some() && self.state.turn.next() == Step::Done(Outcome::Answered)
     }
 
     /// Whether those who watch were told of its end.
@@ -301,7 +306,18 @@ impl<'a> Run<'a> {
         let calls = self.state.turn.transcript().iter().flat_map(Message::calls);
         self.dispatcher.look_out(&tools, calls);
         self.tools = Some(tools);
+        // Calls that a process that ended has begun: nobody was told of their end.
+        let settled = self.settle_interrupted();
+        self.tell_settled(&self.origin(), settled);
         Ok(())
+    }
+
+    /// Answers calls that had begun when their process ended, or their step was dropped.
+    fn settle_interrupted(&mut self) -> Vec<(ToolCall, ToolResult)> {
+        let Some(tools) = &self.tools else { return Vec::new() };
+        self.state
+            .turn
+            .interrupted(|call| tools.definition(&call.name).is_none_or(ToolDefinition::may_repeat))
     }
 
     async fn step(&mut self) -> Result<Option<Stepped>, StopReason> {
@@ -313,13 +329,8 @@ impl<'a> Run<'a> {
         {
             return Err(StopReason::TimeLimit(limit));
         }
-        // Calls that a process that ended has begun, or a step that was dropped.
-        if let Some(tools) = &self.tools {
-            let may_repeat = |call: &ToolCall| {
-                tools.definition(&call.name).is_none_or(ToolDefinition::may_repeat)
-            };
-            self.state.turn.interrupted(may_repeat);
-        }
+        // Those of a step that was dropped were told of as it was.
+        self.settle_interrupted();
         let next = self.state.turn.next();
         if matches!(next, Step::Ask | Step::Done(Outcome::Answered)) && self.is_steered() {
             // Another run may have been told of it by now.

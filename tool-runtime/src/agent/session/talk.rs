@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::{SessionError, SessionStore, Stored};
 use crate::agent::ending::stopped_at;
 use crate::agent::keep::{Keeper, load};
-use crate::agent::run::Run;
+use crate::agent::run::{GivenUp, Run};
 use crate::agent::state::RunState;
 use crate::agent::{
     Agent, Answer, Extract, Extracted, Paused, Prompt, RunStream, StopReason, Stopped, Turn,
@@ -19,7 +19,9 @@ use crate::message::Message;
 /// begins: what the model said before its calls are made, that they are made, and what came of each, while others still
 /// run. So a process may end at any moment. A run that it left unfinished is [gone on with](Self::resume), or given up by
 /// saying the next thing. A call that was being made when the process ended is made again where its tool is
-/// idempotent or only reads; any other is answered with `TOOL_INDETERMINATE`, for nobody can tell what came of it.
+/// idempotent or only reads; any other is answered with `TOOL_INDETERMINATE`, for nobody can tell what came of it. Those
+/// who watch are told of that as the call's end; and of a run that was given up, under its own id, as ended with
+/// `GIVEN_UP`.
 ///
 /// Each question is a run of its own, with the agent's [limits](crate::agent::Limits) from the start; a run that is
 /// gone on with has what is left of them.
@@ -89,8 +91,8 @@ impl Session {
     /// # Errors
     /// [`StopReason::Session`], where the conversation can't be read.
     pub async fn iterate(&self, prompt: impl Into<Prompt>) -> Result<Run<'_>, Stopped> {
-        let (state, keeper) = self.said(prompt.into()).await?;
-        Ok(Run::new(&self.agent, state).keeper(keeper))
+        let (state, keeper, given_up) = self.said(prompt.into()).await?;
+        Ok(Run::new(&self.agent, state).keeper(keeper).in_place_of(given_up))
     }
 
     /// The same, told of piece by piece.
@@ -128,7 +130,7 @@ impl Session {
     /// As [`Agent::run`](crate::Agent::run).
     pub async fn resume(&self) -> Result<Option<Answer>, Stopped> {
         match self.unfinished().await? {
-            Some(run) if run.goes_on() => run.finish().await.map(Some),
+            Some(run) if run.state.goes_on() => run.finish().await.map(Some),
             _ => Ok(None),
         }
     }
@@ -139,7 +141,7 @@ impl Session {
     /// [`StopReason::Session`], where the conversation can't be read.
     pub async fn resume_iterate(&self) -> Result<Option<Run<'_>>, Stopped> {
         let run = self.unfinished().await?;
-        Ok(run.filter(|run| run.goes_on() || run.owes_value()))
+        Ok(run.filter(|run| run.state.is_unfinished()))
     }
 
     /// The same, told of piece by piece.
@@ -147,7 +149,8 @@ impl Session {
     /// # Errors
     /// [`StopReason::Session`], where the conversation can't be read.
     pub async fn resume_stream(&self) -> Result<Option<RunStream<'_>>, Stopped> {
-        Ok(self.unfinished().await?.filter(Run::goes_on).map(RunStream::of))
+        let run = self.unfinished().await?;
+        Ok(run.filter(|run| run.state.goes_on()).map(RunStream::of))
     }
 
     /// The last run, as it goes on if it does.
@@ -205,19 +208,19 @@ impl Session {
     }
 
     /// The run as it goes on when this is said.
-    async fn said(&self, prompt: Prompt) -> Result<(RunState, Keeper), Stopped> {
+    async fn said(&self, prompt: Prompt) -> Result<(RunState, Keeper, Option<GivenUp>), Stopped> {
         let Some((state, keeper)) = self.kept().await? else {
-            return Ok((RunState::new(self.agent.turn(prompt)), self.keeper(0, 0)));
+            return Ok((RunState::new(self.agent.turn(prompt)), self.keeper(0, 0), None));
         };
         let was = state.turn.shared_transcript();
         let (mut state, mut keeper) = self.resumed(state, keeper);
-        state.give_up();
+        let given_up = GivenUp::of(&mut state);
         let RunState { turn, window, .. } = state;
         let (before, offered) = turn.into_parts();
         let turn = prompt.behind(before, offered).into_turn(None);
         let turn = turn.with_limits(self.agent.limits.clone());
         keeper.rewrite_from(turn.same_as(&was));
-        Ok((RunState::new(turn).with_window(window), keeper))
+        Ok((RunState::new(turn).with_window(window), keeper, given_up))
     }
 
     /// The run as it goes on from what is kept.

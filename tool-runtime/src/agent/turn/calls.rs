@@ -24,27 +24,48 @@ impl Turn {
     }
 
     /// What was begun was not seen to end: calls that may not be made a second time are answered with
-    /// `TOOL_INDETERMINATE`, the others stay to be run.
-    pub fn interrupted(&mut self, may_repeat: impl Fn(&ToolCall) -> bool) {
+    /// `TOOL_INDETERMINATE`, the others stay to be run. Gives those that are answered now.
+    pub fn interrupted(
+        &mut self,
+        may_repeat: impl Fn(&ToolCall) -> bool,
+    ) -> Vec<(ToolCall, ToolResult)> {
         let begun = std::mem::take(&mut self.begun);
         if begun.is_empty() {
-            return;
+            return Vec::new();
         }
-        let Step::Call(calls) = self.next() else { return };
-        let lost = calls.iter().filter(|call| begun.contains(&call.id) && !may_repeat(call));
-        let code = ToolErrorKind::Indeterminate.code();
         let text = "The program ended while this call was running; it may have had effects.";
-        let results: Vec<_> = lost.map(|call| ToolResult::failure(call, code, text)).collect();
-        if !results.is_empty() {
-            self.take(results);
-        }
+        self.settle(ToolErrorKind::Indeterminate, text, |call| {
+            begun.contains(&call.id) && !may_repeat(call)
+        })
     }
 
     /// Nobody goes on with this run: calls that are open are answered. Those that were begun may have had
     /// effects.
-    pub(in crate::agent) fn give_up(&mut self) {
-        self.interrupted(|_| false);
-        self.answer_open("Not run: the run was given up.");
+    pub(in crate::agent) fn give_up(&mut self) -> Vec<(ToolCall, ToolResult)> {
+        let mut settled = self.interrupted(|_| false);
+        let text = "Not run: the run was given up.";
+        settled.extend(self.settle(ToolErrorKind::Cancelled, text, |_| true));
+        settled
+    }
+
+    /// Answers open calls with a failure, and gives them.
+    pub(in crate::agent) fn settle(
+        &mut self,
+        kind: ToolErrorKind,
+        text: &str,
+        is_settled: impl Fn(&ToolCall) -> bool,
+    ) -> Vec<(ToolCall, ToolResult)> {
+        let Step::Call(mut calls) = self.next() else { return Vec::new() };
+        calls.retain(is_settled);
+        let answered = |call: ToolCall| {
+            let result = ToolResult::failure(&call, kind.code(), text);
+            (call, result)
+        };
+        let settled: Vec<_> = calls.into_iter().map(answered).collect();
+        if !settled.is_empty() {
+            self.take(settled.iter().map(|(_, result)| result.clone()).collect());
+        }
+        settled
     }
 
     /// The calls were run; one result for each, in their order.
@@ -121,11 +142,7 @@ impl Turn {
 
     /// Answers the calls that are open, which are not run.
     pub(super) fn answer_open(&mut self, text: &str) {
-        if let Step::Call(calls) = self.next() {
-            let code = ToolErrorKind::Cancelled.code();
-            let unrun = calls.iter().map(|call| ToolResult::failure(call, code, text)).collect();
-            self.take(unrun);
-        }
+        self.settle(ToolErrorKind::Cancelled, text, |_| true);
     }
 }
 

@@ -167,7 +167,7 @@ impl Trace {
         let place = self.begin(origin, Some(parent), row);
         let before = self.calls.insert((scope(origin), call.id.clone()), place);
         if let Some(row) = before.and_then(|place| self.rows.get_mut(place)) {
-            row.goes_on |= row.state == State::Waiting;
+            row.goes_on |= matches!(row.state, State::Waiting | State::Open);
         }
         self.callers.insert((origin.run, origin.depth, call.id.clone()), place);
         self.all_callers.insert(call.id.clone(), place);
@@ -181,11 +181,16 @@ impl Trace {
             .get(&key)
             .copied()
             .filter(|place| self.rows.get(*place).is_some_and(|row| row.state == State::Open));
+        let stretch = self.scope_row(origin, at);
         let place = open.unwrap_or_else(|| {
             let started = at.saturating_sub(micros(execution.took));
             self.tool_started(origin, started, &execution.call)
         });
-        let Some(row) = self.end(place, at) else { return };
+        // Nobody saw one end that began before the run was gone on with.
+        let was_seen = self.rows.get(place).is_none_or(|row| row.parent == Some(stretch));
+        let last_heard = self.roots.get(place).and_then(|root| self.heard.get(root)).copied();
+        let ended = last_heard.filter(|_| !was_seen).unwrap_or(at);
+        let Some(row) = self.end(place, ended) else { return };
         let failure = execution.result.error.clone();
         (row.state, row.code) = match execution.blocked_by {
             _ if execution.is_pending() => (State::Waiting, failure),

@@ -391,3 +391,27 @@ fn a_run_that_went_on_is_counted_once() {
     let before: Vec<_> = rows.iter().map(|row| row.before).collect();
     assert_eq!(before, [None, None, Some(0), None, None]);
 }
+
+#[test]
+fn a_call_that_nobody_saw_end_ends_where_its_process_was_last_heard_of() {
+    let none = || json!({});
+    let rows = log(&[
+        ("1 0 run started", none()),
+        ("1 1 tool started", call("a", "send")),
+        ("1 2 tool started", call("b", "read")),
+        ("1 3 tool progress", json!({"call": "b", "progress": {"done": 1.0}})),
+        ("1 900 run started", none()),
+        ("1 901 tool finished", finished("a", "send", 0, Some("TOOL_INDETERMINATE"))),
+        ("1 902 tool started", call("b", "read")),
+        ("1 903 tool finished", finished("b", "read", 1, None)),
+        ("1 904 run finished", json!({"took": 4})),
+    ]);
+    let wanted = [
+        "0 run 0..3 Open, goes on",
+        "1 send 1..3 Failed TOOL_INDETERMINATE",
+        "1 read 2..3 Open, goes on",
+        "0 run 900..904",
+        "1 read 902..903",
+    ];
+    assert_eq!(drawn(&rows), wanted);
+}

@@ -37,7 +37,7 @@ use tool_runtime::agent::{
 };
 use tool_runtime::dispatch::{Approval, AskLater, Interceptor};
 use tool_runtime::drivers::{Asked, Driver, Native, ReAct, Text};
-use tool_runtime::event::{EventKind, ModelEvent, Recorder, RunEvent, ToolEvent};
+use tool_runtime::event::{Event, EventKind, ModelEvent, Recorder, RunEvent, ToolEvent};
 use tool_runtime::registry::{Selection, Selector};
 use tool_runtime::{
     Agent, Answer, CancellationToken, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta,

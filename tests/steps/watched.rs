@@ -54,6 +54,39 @@ async fn a_run_is_told_piece_by_piece() {
     }
 }
 
+/// A shopping list.
+#[args]
+#[derive(Debug, PartialEq)]
+struct List {
+    /// What to buy.
+    things: Vec<String>,
+}
+
+#[tokio::test]
+async fn a_value_is_told_piece_by_piece() {
+    let one = ChatReply::default().call("echo", r#"{"text": "hi"}"#);
+    let given = r#"{"things": ["tea", "milk"]}"#;
+    let replies = [one, ChatReply::text("Done."), ChatReply::text("Tea"), ChatReply::text(given)];
+    let agent = Agent::new(Slow::new(replies, 3), tools![echo]);
+    let mut stream = agent.extract_stream::<List>("Go");
+    let (mut text, mut said) = (String::new(), Vec::new());
+    while let Some(piece) = stream.next().await {
+        match piece {
+            Piece::Text(more) => text.push_str(&more),
+            Piece::Event(Event { kind: EventKind::Model(ModelEvent::Replied { .. }), .. }) => {
+                said.push(std::mem::take(&mut text));
+            }
+            _ => {}
+        }
+    }
+    assert_eq!(said, ["", "Done.", "Tea", given]);
+    assert_eq!(stream.finish().await.unwrap().value.things, ["tea", "milk"]);
+
+    let agent = Agent::new(Slow::new([ChatReply::text("Tea")], 3), Tools::new());
+    let stopped = agent.extract_attempts(1).extract_stream::<List>("Go").finish().await;
+    assert_eq!(stopped.unwrap_err().why.code(), "UNFIT");
+}
+
 #[tokio::test]
 async fn what_only_repeats_arguments_is_neither_told_nor_kept() {
     for (text, is_kept) in [

@@ -399,7 +399,7 @@ impl Agent {
 
     /// The same, told of piece by piece as it happens.
     pub fn stream(&self, prompt: impl Into<Prompt>) -> RunStream<'_> {
-        RunStream::new(self, RunState::new(self.turn(prompt.into())))
+        self.iterate(prompt).stream()
     }
 
     /// Goes on with a run from a [state](Run::state) of it, in this process or in another; or with one that stopped
@@ -432,7 +432,7 @@ impl Agent {
 
     /// [`resume`](Self::resume), told of piece by piece.
     pub fn resume_stream(&self, state: impl Into<RunState>) -> RunStream<'_> {
-        RunStream::new(self, state.into().resumed(&self.limits))
+        self.resume_iterate(state).stream()
     }
 
     fn turn(&self, prompt: Prompt) -> Turn {

@@ -8,14 +8,14 @@ use futures_core::Stream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::run::Run;
-use super::state::RunState;
-use super::{Agent, Answer, Stopped};
+use super::{Agent, Answer, Extract, Extracted, Prompt, Stopped};
 use crate::event::Event;
 use crate::guard::Boxed;
 use crate::models::Delta;
 
 /// A run while it goes on: what the model says, piece by piece, and all that happens, in the order in which it
-/// does. What [`Agent::stream`](crate::Agent::stream) gives; a `Stream` as well.
+/// does. What [`Agent::stream`](crate::Agent::stream) gives; a `Stream` as well. In the end there is an [`Answer`], or
+/// what [`Agent::extract_stream`](crate::Agent::extract_stream) is asked for.
 ///
 /// The run goes on as far as this is read; dropped, it stops. Pieces of a reply that turns out to be none,
 /// which [`ModelEvent::ExtractionFailed`](crate::event::ModelEvent) and its like say, are void, as are those
@@ -39,14 +39,14 @@ use crate::models::Delta;
 /// # Ok(())
 /// # }
 /// ```
-pub struct RunStream<'a> {
-    run: Going<'a>,
+pub struct RunStream<'a, A = Answer> {
+    run: Going<'a, A>,
     pieces: UnboundedReceiver<Piece>,
 }
 
-enum Going<'a> {
-    On(Boxed<'a, Result<Answer, Stopped>>),
-    Ended(Result<Answer, Stopped>),
+enum Going<'a, A> {
+    On(Boxed<'a, Result<A, Stopped>>),
+    Ended(Result<A, Stopped>),
 }
 
 /// A piece of a run.
@@ -87,19 +87,68 @@ impl From<Delta<'_>> for Piece {
     }
 }
 
-impl<'a> RunStream<'a> {
-    pub(super) fn new(agent: &'a Agent, state: RunState) -> Self {
-        Self::of(Run::new(agent, state))
+impl Agent {
+    /// [`extract`](Self::extract), told of piece by piece as it happens. Behind
+    /// [what the loop says](crate::event::Speaker::Loop) to have it given, the text is that of the value; what there is
+    /// of it so far can be read by [`json::parse`](crate::json::parse).
+    ///
+    /// ```
+    /// use tool_runtime::agent::Piece;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools, args, json};
+    ///
+    /// /// What to buy.
+    /// #[args]
+    /// struct Shopping {
+    ///     /// One thing each.
+    ///     things: Vec<String>,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// let model = ScriptedModel::new([ChatReply::text(r#"{"things": ["tea", "milk"]}"#)]);
+    /// let agent = Agent::new(model, Tools::new());
+    /// let mut stream = agent.extract_stream::<Shopping>("Tea needs milk.");
+    /// let mut text = String::new();
+    /// while let Some(piece) = stream.next().await {
+    ///     if let Piece::Text(more) = piece {
+    ///         text.push_str(&more);
+    ///         if let Ok(so_far) = json::parse(&text) {
+    ///             println!("{}", so_far.value["things"]);
+    ///         }
+    ///     }
+    /// }
+    /// assert_eq!(stream.finish().await?.value.things, ["tea", "milk"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn extract_stream<T: Extract + Send + 'static>(
+        &self,
+        prompt: impl Into<Prompt>,
+    ) -> RunStream<'_, Extracted<T>> {
+        self.iterate(prompt).extract_stream()
+    }
+}
+
+impl<'a> Run<'a> {
+    /// Goes on to the end, as [`finish`](Self::finish) does, told of piece by piece.
+    pub fn stream(self) -> RunStream<'a> {
+        RunStream::of(self, |run| Box::pin(run.finish()))
     }
 
-    pub(super) fn of(run: Run<'a>) -> Self {
+    /// Goes on to a value, as [`extract`](Self::extract) does, told of piece by piece.
+    pub fn extract_stream<T: Extract + Send + 'static>(self) -> RunStream<'a, Extracted<T>> {
+        RunStream::of(self, |run| Box::pin(run.extract()))
+    }
+}
+
+impl<'a, A> RunStream<'a, A> {
+    fn of(run: Run<'a>, go_on: fn(Run<'a>) -> Boxed<'a, Result<A, Stopped>>) -> Self {
         let (events, pieces) = unbounded_channel();
         let deltas = events.clone();
         // Whoever reads no more is told no more.
         let run = run
             .observer(move |event: &Event| drop(events.send(Piece::Event(event.clone()))))
             .pieces(Box::new(move |delta| drop(deltas.send(delta.into()))));
-        Self { run: Going::On(Box::pin(run.finish())), pieces }
+        Self { run: Going::On(go_on(run)), pieces }
     }
 
     /// What comes next; none where the run is over.
@@ -113,11 +162,11 @@ impl<'a> RunStream<'a> {
     /// Goes on to the end, past all that was not read.
     ///
     /// # Errors
-    /// As of [`Agent::run`](crate::Agent::run).
+    /// As of [`Agent::run`](crate::Agent::run), or of [`Agent::extract`](crate::Agent::extract).
     ///
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
-    pub async fn finish(mut self) -> Result<Answer, Stopped> {
+    pub async fn finish(mut self) -> Result<A, Stopped> {
         while self.next().await.is_some() {}
         match self.run {
             Going::Ended(ended) => ended,
@@ -148,7 +197,10 @@ impl<'a> RunStream<'a> {
     }
 }
 
-impl Stream for RunStream<'_> {
+/// What it ends with is never pinned.
+impl<A> Unpin for RunStream<'_, A> {}
+
+impl<A> Stream for RunStream<'_, A> {
     type Item = Piece;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
@@ -156,7 +208,7 @@ impl Stream for RunStream<'_> {
     }
 }
 
-impl fmt::Debug for RunStream<'_> {
+impl<A> fmt::Debug for RunStream<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let has_ended = matches!(self.run, Going::Ended(_));
         f.debug_struct("RunStream").field("has_ended", &has_ended).finish_non_exhaustive()

@@ -100,7 +100,7 @@ impl Session {
     /// # Errors
     /// [`StopReason::Session`], where the conversation can't be read.
     pub async fn stream(&self, prompt: impl Into<Prompt>) -> Result<RunStream<'_>, Stopped> {
-        self.iterate(prompt).await.map(RunStream::of)
+        self.iterate(prompt).await.map(Run::stream)
     }
 
     /// The same, and has the model give its answer as a `T`, as [`Agent::extract`](crate::Agent::extract) does. Where
@@ -150,7 +150,7 @@ impl Session {
     /// [`StopReason::Session`], where the conversation can't be read.
     pub async fn resume_stream(&self) -> Result<Option<RunStream<'_>>, Stopped> {
         let run = self.unfinished().await?;
-        Ok(run.filter(|run| run.state.goes_on()).map(RunStream::of))
+        Ok(run.filter(|run| run.state.goes_on()).map(Run::stream))
     }
 
     /// The last run, as it goes on if it does.
@@ -178,7 +178,7 @@ impl Session {
     /// # Errors
     /// [`StopReason::Session`], where the conversation can't be read.
     pub async fn decided_stream(&self, paused: Paused) -> Result<RunStream<'_>, Stopped> {
-        Ok(RunStream::of(self.decided_iterate(paused).await?))
+        self.decided_iterate(paused).await.map(Run::stream)
     }
 
     /// The same, step by step, or to a [value](Run::extract).

@@ -14,6 +14,8 @@ mod damage;
 mod interrupted;
 #[path = "agents/kept.rs"]
 mod kept;
+#[path = "agents/prices.rs"]
+mod prices;
 #[path = "agents/resumed.rs"]
 mod resumed;
 #[path = "agents/spent.rs"]

@@ -3,18 +3,12 @@
 use super::choice::found;
 use super::{StopRequest, Turn};
 use crate::event::{EffectRecord, ToolExecution};
-use crate::message::Usage;
 use crate::registry::Snapshot;
+use crate::tool::Bill;
 
 /// What they say that they took.
-pub(super) fn spent<'e>(executions: impl IntoIterator<Item = &'e ToolExecution>) -> Usage {
-    let mut spent = Usage::default();
-    for effect in executions.into_iter().flat_map(|execution| &execution.effects) {
-        if let EffectRecord::TokensSpent { usage } = effect {
-            spent += *usage;
-        }
-    }
-    spent
+pub(super) fn spent<'e>(executions: impl IntoIterator<Item = &'e ToolExecution>) -> Bill {
+    Bill::of_effects(executions.into_iter().flat_map(|execution| &execution.effects))
 }
 
 /// What tools ask of the loop, in the order of these: the one that comes last is what counts.

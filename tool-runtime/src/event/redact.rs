@@ -125,7 +125,7 @@ impl Redactor {
             }
             EffectRecord::ToolsFound { names } => names.iter_mut().for_each(|name| self.hide(name)),
             EffectRecord::StopRequested { reason } => self.hide(reason),
-            EffectRecord::TokensSpent { usage: _ } => {}
+            EffectRecord::TokensSpent { usage: _, cost: _ } => {}
             EffectRecord::Other { name, data } => {
                 self.hide(name);
                 self.hide_in(data);

@@ -94,7 +94,7 @@ impl Run<'_> {
         turn.on_some_results(results(done))?;
         let took = spent(came.iter().copied());
         self.spent.settle(took);
-        turn.spend(took);
+        turn.pay(took);
         heed(turn, came.iter().copied(), tools);
         for execution in waits {
             turn.put_off(&execution.call.id);

@@ -10,6 +10,8 @@ mod calls;
 mod conversation;
 #[path = "support/damage.rs"]
 mod damage;
+#[path = "agents/effects.rs"]
+mod effects;
 #[path = "agents/interrupted.rs"]
 mod interrupted;
 #[path = "agents/kept.rs"]

@@ -1,5 +1,7 @@
 //! An agent as a tool of another.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use serde::Deserialize as _;
 use serde_json::json;
@@ -23,6 +25,8 @@ const DEEPEST: u32 = 3;
 /// What it does is told to those who watch the other one too, as a run of its own
 /// [within](crate::event::RunEvent::Started) the call; the tokens that it takes count as the other one's, at its own
 /// [prices](super::Limits::cost) where it has some. When the call is stopped, so is its run.
+/// Where it comes to no answer, the other one's model is told why not, and which of its tools ran that may have changed
+/// the world.
 ///
 /// Where it waits for [somebody to decide](crate::dispatch::AskLater), so does the other one, and both go on when that
 /// one is [resumed](Paused#runs-within-runs). What was approved for the rest of its run holds for that alone.
@@ -134,6 +138,7 @@ impl Tool for SubAgent {
         })
         .await;
         let secrets = run.dispatcher().clone();
+        let acted = std::mem::take(&mut run.state.acted);
         match run.finish().await {
             Ok(answer) => {
                 let mut text = answer.text;
@@ -154,7 +159,7 @@ impl Tool for SubAgent {
                 };
                 let mut cause = causes(&stopped);
                 secrets.hide(&mut cause);
-                Err(ToolError::failed(text).with_source(cause))
+                Err(ToolError::failed(text).and_say(&effects(acted)).with_source(cause))
             }
         }
     }
@@ -185,6 +190,17 @@ impl Spending<'_> {
 impl Drop for Spending<'_> {
     fn drop(&mut self) {
         self.record(self.within.take());
+    }
+}
+
+/// What a caller has to know who would have it begin anew.
+fn effects(acted: BTreeSet<String>) -> String {
+    match acted.is_empty() {
+        true => String::new(),
+        false => {
+            let names: Vec<_> = acted.into_iter().collect();
+            format!(" It may have had effects: it ran {}.", names.join(", "))
+        }
     }
 }
 

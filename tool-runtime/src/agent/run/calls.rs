@@ -112,6 +112,7 @@ impl Run<'_> {
             pending,
             decisions: Vec::new(),
             approved: self.dispatcher.approved(),
+            acted: self.state.acted.clone(),
             session: self.session(),
         });
         self.state.suspended = paused.suspended();

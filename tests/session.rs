@@ -16,5 +16,7 @@ mod runs;
 #[cfg(feature = "sqlite")]
 #[path = "session/sqlite.rs"]
 mod sqlite;
+#[path = "session/told.rs"]
+mod told;
 #[path = "session/values.rs"]
 mod values;

@@ -213,6 +213,11 @@ pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
     }
 }
 
+/// Which conversation a run belongs to.
+pub(super) fn of_session(row: &mut Row, session: &str) {
+    row.details.push(Detail::Facts { facts: vec![("Session", Fact::Text(session.into()))] });
+}
+
 /// What was said to the model: what it was asked stands with the run, what came later with its time.
 pub(super) fn of_said(
     row: &mut Row,

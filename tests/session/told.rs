@@ -1,0 +1,50 @@
+//! Those who watch know which conversation a run belongs to.
+
+use tool_runtime::agent::session::Memory;
+use tool_runtime::dispatch::{Approval, AskLater};
+use tool_runtime::event::{EventKind, Recorder, RunEvent};
+use tool_runtime::report::RunReport;
+use tool_runtime::{Agent, ChatReply, ScriptedModel, StopReason, Tools, tool, tools};
+
+/// Pays somebody, if somebody allows it.
+#[tool(permission = "ask")]
+async fn pay() -> &'static str {
+    "paid"
+}
+
+/// The session of each run that began, by depth.
+fn began(recorder: &Recorder) -> Vec<(u32, Option<String>)> {
+    let began = recorder.events().into_iter().filter_map(|event| match event.kind {
+        EventKind::Run(RunEvent::Started { session, .. }) => Some((event.origin.depth, session)),
+        _ => None,
+    });
+    began.collect()
+}
+
+#[tokio::test]
+async fn a_run_tells_its_session() {
+    let recorder = Recorder::new(100);
+    let cashier =
+        ScriptedModel::new([ChatReply::default().call("pay", "{}"), ChatReply::text("Paid.")]);
+    let cashier = Agent::new(cashier, tools![pay]).approver(AskLater);
+    let tools = Tools::new().with(cashier.into_tool("cashier", "Pays."));
+    let call = ChatReply::default().call("cashier", r#"{"task": "Pay Ada."}"#);
+    let model = [call, ChatReply::text("Done."), ChatReply::text("Well.")];
+    let agent = Agent::new(ScriptedModel::new(model), tools)
+        .observer(recorder.clone())
+        .secrets(["hunter22"]);
+    let session = agent.session(Memory::default(), "letters of hunter22");
+    let stopped = session.run("Pay Ada.").await.unwrap_err();
+    let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!("{stopped}") };
+    paused.decide_each("Grace", |_| Approval::Once);
+    // Also one that was to be gone on with beside it.
+    assert_eq!(agent.resume(*paused.clone()).await.unwrap_err().why.code(), "IN_SESSION");
+    session.decided(*paused).await.unwrap();
+    agent.run("Hello").await.unwrap();
+
+    // An agent that is a tool lies within the run that does.
+    let own = || (0, Some("letters of [redacted]".to_owned()));
+    assert_eq!(began(&recorder), [own(), (1, None), own(), own(), (1, None), (0, None)]);
+    let html = RunReport::from(&recorder).to_html();
+    assert!(html.contains(r#"["Session","letters of [redacted]"]"#), "the report tells it as well");
+}

@@ -153,7 +153,7 @@ pub enum StopReason {
     Registry(#[from] RegistryError),
     /// Calls wait for somebody to decide on them, or on what lies within them. In the transcript they are answered
     /// with that; to go on, decide and [`resume`](crate::Agent::resume).
-    #[error("{}", waiting(.0.pending().len()))]
+    #[error("{}", waiting(&.0.awaited()))]
     AwaitingApproval(Box<Paused>),
     /// A call failed or was held back, and that ends a run here: see
     /// [`on_failure`](crate::Agent::on_failure) and [`on_block`](crate::Agent::on_block).
@@ -270,10 +270,18 @@ fn asker(request: &StopRequest) -> Cow<'_, str> {
     }
 }
 
-fn waiting(calls: usize) -> String {
-    match calls {
-        1 => "one of the model's calls waits for approval".into(),
-        _ => format!("{calls} of the model's calls wait for approval"),
+fn waiting(calls: &[String]) -> String {
+    // What is called often is named once.
+    let mut names: Vec<&str> = Vec::new();
+    for name in calls {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let names = names.join(", ");
+    match calls.len() {
+        1 => format!("a call waits for approval: {names}"),
+        count => format!("{count} calls wait for approval: {names}"),
     }
 }
 

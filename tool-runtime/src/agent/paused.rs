@@ -191,6 +191,18 @@ impl Paused {
         &self.pending
     }
 
+    /// The tools of the calls that are to be decided on, in words: with the agents that these lie within.
+    pub(super) fn awaited(&self) -> Vec<String> {
+        let each = self.pending.iter().flat_map(|pending| match pending.within() {
+            None => vec![pending.tool.clone()],
+            Some(run) => {
+                let agent = &pending.tool;
+                run.awaited().into_iter().map(|call| format!("{call} within {agent}")).collect()
+            }
+        });
+        each.collect()
+    }
+
     /// The run that waits within this call, to decide on its calls. Ids tell apart the calls of one run alone.
     pub fn within_mut(&mut self, call: &CallId) -> Option<&mut Self> {
         let pending = self.pending.iter_mut().find(|pending| pending.call.id == *call)?;

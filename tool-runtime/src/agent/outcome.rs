@@ -160,7 +160,7 @@ pub enum StopReason {
     #[error("the call of `{}` ended the run: {}", .0.call.name, .0.result.text)]
     Halted(Box<ToolExecution>),
     /// It was stopped from outside, by the token of [`stop_on`](crate::Agent::stop_on).
-    #[error("the run was cancelled")]
+    #[error("it was cancelled")]
     Cancelled,
     /// The tokens that it may take are spent: see [`Limits::tokens`](super::Limits::tokens).
     #[error("the run took {} tokens, of {most} that it may", usage.input.saturating_add(usage.output))]

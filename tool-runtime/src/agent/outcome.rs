@@ -201,8 +201,18 @@ pub enum StopReason {
     Misread(Box<Misread>),
     /// What the model gave in the end is not what was to be [extracted](crate::Agent::extract), as often as it was
     /// asked.
-    #[error("the model's answer is not what was asked for: {0}")]
-    Unfit(String),
+    #[error(
+        "the model's answer is not what was asked for (attempt {attempts} of {attempts}): {reason}; it was: {}",
+        cut(said)
+    )]
+    Unfit {
+        /// How often it was asked, since the run was last gone on with.
+        attempts: u32,
+        /// What it gave last, without what is [secret](crate::Agent::secrets) in it.
+        said: String,
+        /// What is wrong with that.
+        reason: String,
+    },
     /// The run can't be kept in its [session](super::session).
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -238,7 +248,7 @@ impl StopReason {
             Self::Repeated { .. } => "REPEATED",
             Self::Requested(_) => "REQUESTED",
             Self::Misread(_) => "MISREAD",
-            Self::Unfit(_) => "UNFIT",
+            Self::Unfit { .. } => "UNFIT",
             Self::Session(_) => "SESSION",
             Self::InSession(_) => "IN_SESSION",
             Self::OutOfTurn(_) => "OUT_OF_TURN",
@@ -251,16 +261,18 @@ impl StopReason {
     }
 }
 
-/// So many letters of a call's arguments are told.
+/// So many letters are told of what a model said.
 const LETTERS: usize = 200;
 
-fn shortened(call: &ToolCall) -> String {
-    let arguments = call.arguments.to_text();
-    let mut text: String = arguments.chars().take(LETTERS).collect();
-    if text.len() < arguments.len() {
-        text.push('…');
+fn cut(said: &str) -> Cow<'_, str> {
+    match said.char_indices().nth(LETTERS).and_then(|(end, _)| said.get(..end)) {
+        Some(start) => format!("{start}…").into(),
+        None => said.into(),
     }
-    format!("{} {text}", call.name)
+}
+
+fn shortened(call: &ToolCall) -> String {
+    format!("{} {}", call.name, cut(&call.arguments.to_text()))
 }
 
 fn asker(request: &StopRequest) -> Cow<'_, str> {

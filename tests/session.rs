@@ -16,6 +16,8 @@ mod runs;
 #[cfg(feature = "sqlite")]
 #[path = "session/sqlite.rs"]
 mod sqlite;
+#[path = "session/taken.rs"]
+mod taken;
 #[path = "session/told.rs"]
 mod told;
 #[path = "session/values.rs"]

@@ -48,7 +48,10 @@ async fn an_answer_is_a_value() {
     assert_eq!(stopped.to_string(), expected);
     let StopReason::Unfit { attempts, said, reason } = stopped.why else { panic!() };
     assert_eq!((attempts, said.as_str()), (2, r#"{"city": "[redacted]", "degrees": -100}"#));
-    assert_eq!(reason, "this is wrong with it:\n- `degrees`: expected an integer from -90 to 60, got -100");
+    assert_eq!(
+        reason,
+        "this is wrong with it:\n- `degrees`: expected an integer from -90 to 60, got -100"
+    );
     // What is long is shortened.
     let agent = Agent::new(script([ChatReply::text("é".repeat(5_000))]), Tools::new());
     let stopped = agent.extract_attempts(1).extract::<Warmth>("?").await.unwrap_err();

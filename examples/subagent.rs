@@ -42,7 +42,7 @@ fn librarian() -> Agent {
 fn show(event: &Event) {
     let indent = "    ".repeat(event.origin.depth as usize);
     match &event.kind {
-        EventKind::Run(RunEvent::Started { within, agent }) => {
+        EventKind::Run(RunEvent::Started { within, agent, .. }) => {
             let name = agent.as_deref().unwrap_or("an agent");
             println!("{indent}{name}{}", within.map(|_| ", within the call").unwrap_or_default());
         }

@@ -10,10 +10,14 @@ mod calls;
 mod conversation;
 #[path = "support/damage.rs"]
 mod damage;
+#[path = "agents/effects.rs"]
+mod effects;
 #[path = "agents/interrupted.rs"]
 mod interrupted;
 #[path = "agents/kept.rs"]
 mod kept;
+#[path = "agents/prices.rs"]
+mod prices;
 #[path = "agents/resumed.rs"]
 mod resumed;
 #[path = "agents/spent.rs"]

@@ -330,3 +330,33 @@ async fn two_tools_of_one_name_stop_the_run_before_it_begins() {
     assert_eq!(stopped.transcript, [Message::user("Go")]);
     assert!(stopped.to_string().contains("two tools are named `echo`"), "{stopped}");
 }
+
+/// Fails by its own fault, as long as it has something to fail with.
+struct Own(Mutex<Option<ModelError>>);
+
+#[async_trait]
+impl ChatModel for Own {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        self.0.lock().unwrap().take().map_or_else(|| Ok(ChatReply::text("Here.")), Err)
+    }
+}
+
+#[tokio::test]
+async fn a_model_of_ones_own_fails_in_its_own_words() {
+    for (error, may_pass) in [
+        (ModelError::failed(std::io::Error::other("the weights are damaged")), false),
+        (ModelError::unavailable("the weights are being loaded"), true),
+    ] {
+        let agent = Agent::new(Own(Mutex::new(Some(error))), Tools::new());
+        let mut run = agent.iterate("Hello");
+        while run.next().await.is_some() {}
+        let state = run.state();
+        let stopped = run.finish().await.unwrap_err();
+        let StopReason::Model(error) = &stopped.why else { panic!("{stopped}") };
+        assert_eq!(error.may_pass(), may_pass);
+        assert_eq!(stopped.why.code(), "MODEL_FAILED");
+        let source = std::error::Error::source(&stopped).unwrap().to_string();
+        assert_eq!(stopped.to_string(), format!("the run stopped: the model failed: {source}"));
+        assert_eq!(agent.resume(state).await.unwrap().text, "Here.");
+    }
+}

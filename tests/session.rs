@@ -6,6 +6,8 @@ mod early;
 mod ends;
 #[path = "session/failing.rs"]
 mod failing;
+#[path = "session/given_up.rs"]
+mod given_up;
 #[cfg(feature = "sqlite")]
 #[path = "session/killed.rs"]
 mod killed;
@@ -16,6 +18,8 @@ mod runs;
 #[cfg(feature = "sqlite")]
 #[path = "session/sqlite.rs"]
 mod sqlite;
+#[path = "session/taken.rs"]
+mod taken;
 #[path = "session/told.rs"]
 mod told;
 #[path = "session/values.rs"]

@@ -133,7 +133,7 @@ async fn what_waits_has_not_failed_and_what_was_refused_says_why() {
         "» steering  Quick.",
         "› model  *  → pay",
         "… pay  *  TOOL_AWAITING_APPROVAL  {}",
-        "… run  *  one of the model's calls waits for approval",
+        "… run  *  a call waits for approval: pay",
     ];
     assert_eq!(paper.lines(), expected);
 

@@ -106,7 +106,7 @@ async fn it_is_told_of_by_its_name() {
         agent.run("Go").await.unwrap();
         let told = told.lock().unwrap();
         let names = told.iter().filter_map(|event| match &event.kind {
-            EventKind::Run(RunEvent::Started { agent, within }) => {
+            EventKind::Run(RunEvent::Started { agent, within, .. }) => {
                 Some((agent.as_deref(), *within))
             }
             _ => None,

@@ -23,6 +23,8 @@ async fn a_decision_reaches_three_deep_in_another_process() {
     let paid = Paid::default();
     let (agent, before) = watched(chief(&paid));
     let stopped = agent.run("Pay Ada.").await.unwrap_err();
+    let words = "a call waits for approval: pay within cashier within foreman";
+    assert_eq!(stopped.why.to_string(), words);
     let told = &results(&stopped.transcript[2])[0];
     assert_eq!(told.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
     assert_eq!(told.text, "It has not ended: calls of its own await approval.");
@@ -114,7 +116,10 @@ async fn two_agents_of_one_batch_wait_and_what_lies_beside_them_runs_once() {
         let tools = tools![note].with(of("Ada", "one")).with(of("Bob", "two"));
         Agent::new(story([all, ChatReply::text("Done.")]), tools).extension(paid.clone())
     };
-    let mut waiting = paused(agent().run("Pay both.").await.unwrap_err());
+    let stopped = agent().run("Pay both.").await.unwrap_err();
+    let words = "2 calls wait for approval: pay within one, pay within two";
+    assert_eq!(stopped.why.to_string(), words);
+    let mut waiting = paused(stopped);
     assert_eq!(waiting.pending().len(), 2);
     assert_eq!(paid.all(), ["noted"]);
     // One of them goes on, the other waits on.

@@ -43,11 +43,20 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
     let progress = Progress { done: 1.0, total: Some(2.0), message: Some("half".into()) };
     let told_json = json!({"id": "c1", "name": "now", "arguments": "{}"});
     vec![
-        (RunEvent::Started { within: None, agent: None }.into(), "run started", json!({})),
         (
-            RunEvent::Started { within: Some(9.into()), agent: Some("ada".into()) }.into(),
+            RunEvent::Started { within: None, agent: None, session: None }.into(),
             "run started",
-            json!({"within": format!("{:032x}", 9), "agent": "ada"}),
+            json!({}),
+        ),
+        (
+            RunEvent::Started {
+                within: Some(9.into()),
+                agent: Some("ada".into()),
+                session: Some("s".into()),
+            }
+            .into(),
+            "run started",
+            json!({"within": format!("{:032x}", 9), "agent": "ada", "session": "s"}),
         ),
         (
             RunEvent::Said { by: Speaker::User, source: None, text: "Hi".into(), images: 0 }.into(),

@@ -29,7 +29,7 @@ fn numbered(turn: u32) -> Event {
     Event::new(
         Origin::new(1.into(), turn),
         std::time::UNIX_EPOCH,
-        RunEvent::Started { within: None, agent: None },
+        RunEvent::Started { within: None, agent: None, session: None },
     )
 }
 

@@ -145,7 +145,7 @@ async fn a_run_can_be_stopped() {
         stop.cancel();
     });
     let stopped = agent.run("Go").await.unwrap_err();
-    assert_eq!(stopped.to_string(), "the run stopped: the run was cancelled");
+    assert_eq!(stopped.to_string(), "the run stopped: it was cancelled");
     assert_complete(&stopped.transcript);
     assert_eq!(results(&stopped.transcript[2])[0].error.as_deref(), Some("TOOL_CANCELLED"));
 }

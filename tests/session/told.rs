@@ -1,121 +1,50 @@
-//! What those who watch are told of calls and runs whose process ended.
+//! Those who watch know which conversation a run belongs to.
 
-use std::sync::Arc;
-use std::time::Duration;
-
-use tokio::time::{sleep, timeout};
 use tool_runtime::agent::session::Memory;
-use tool_runtime::dispatch::AskLater;
-use tool_runtime::event::{Event, EventKind, Recorder, RunEvent, RunId};
-use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, async_trait, tool, tools,
-};
+use tool_runtime::dispatch::{Approval, AskLater};
+use tool_runtime::event::{EventKind, Recorder, RunEvent};
+use tool_runtime::report::RunReport;
+use tool_runtime::{Agent, ChatReply, ScriptedModel, StopReason, Tools, tool, tools};
 
-/// Sends a letter, which takes long.
-#[tool(effect = "external")]
-async fn send() -> &'static str {
-    sleep(Duration::from_secs(60)).await;
-    "sent"
-}
-
-/// Reads a letter, which takes long.
-#[tool(effect = "read")]
-async fn read() -> &'static str {
-    sleep(Duration::from_secs(60)).await;
-    "Dear Ada"
-}
-
-/// Asks first.
+/// Pays somebody, if somebody allows it.
 #[tool(permission = "ask")]
 async fn pay() -> &'static str {
     "paid"
 }
 
-/// Makes the calls that it is asked for by name, in ten seconds; then says that they are done.
-struct Does;
-
-#[async_trait]
-impl ChatModel for Does {
-    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        sleep(Duration::from_secs(10)).await;
-        let Some(said @ Message::User { .. }) = request.messages.last() else {
-            return Ok(ChatReply::text("Done."));
-        };
-        // What is said behind what has no answer joins it.
-        let said = said.text().lines().last().unwrap_or_default().to_owned();
-        if said.contains("fail") {
-            return Err(ModelError::Setup("no".into()));
-        }
-        let named = ["send", "read", "pay"].into_iter().filter(|name| said.contains(name));
-        let reply = named.fold(ChatReply::default(), |reply, name| reply.call(name, "{}"));
-        Ok(if reply.calls().next().is_none() { ChatReply::text("Done.") } else { reply })
-    }
-}
-
-fn agent() -> (Agent, Recorder) {
-    let recorder = Recorder::new(1_000);
-    let agent = Agent::new(Does, tools![send, read, pay]).approver(AskLater);
-    (agent.observer(recorder.clone()), recorder)
-}
-
-/// A session in which this was said, and whose process ended so many seconds later; and which run that was.
-async fn ended(said: &str, after: u64) -> (Arc<Memory>, RunId) {
-    let store = Arc::new(Memory::default());
-    let (agent, told) = agent();
-    let session = agent.session(Arc::clone(&store), "ada");
-    let _ = timeout(Duration::from_secs(after), session.run(said)).await;
-    let run = told.events()[0].origin.run;
-    (store, run)
-}
-
-/// What was told of the ends of calls and runs, of this run.
-fn ends(told: &Recorder, run: RunId) -> Vec<String> {
-    let end = |event: &Event| match (&event.kind, event.finished()) {
-        (EventKind::Run(RunEvent::Finished { code, .. }), _) => Some(format!("run {code:?}")),
-        (_, Some(done)) => Some(format!("{} {:?}", done.call.name, done.result.error)),
+/// The session of each run that began, by depth.
+fn began(recorder: &Recorder) -> Vec<(u32, Option<String>)> {
+    let began = recorder.events().into_iter().filter_map(|event| match event.kind {
+        EventKind::Run(RunEvent::Started { session, .. }) => Some((event.origin.depth, session)),
         _ => None,
-    };
-    told.events().iter().filter(|event| event.origin.run == run).filter_map(end).collect()
+    });
+    began.collect()
 }
 
-#[tokio::test(start_paused = true)]
-async fn a_call_that_is_settled_as_its_run_goes_on_has_an_end() {
-    let (store, run) = ended("send, read", 20).await;
-    let (agent, told) = agent();
-    let answer = agent.session(store, "ada").resume().await.unwrap().unwrap();
-    assert_eq!(answer.to_string(), "Done.");
-    let wanted = [r#"send Some("TOOL_INDETERMINATE")"#, "read None", "run None"];
-    assert_eq!(ends(&told, run), wanted);
-}
+#[tokio::test]
+async fn a_run_tells_its_session() {
+    let recorder = Recorder::new(100);
+    let cashier =
+        ScriptedModel::new([ChatReply::default().call("pay", "{}"), ChatReply::text("Paid.")]);
+    let cashier = Agent::new(cashier, tools![pay]).approver(AskLater);
+    let tools = Tools::new().with(cashier.into_tool("cashier", "Pays."));
+    let call = ChatReply::default().call("cashier", r#"{"task": "Pay Ada."}"#);
+    let model = [call, ChatReply::text("Done."), ChatReply::text("Well.")];
+    let agent = Agent::new(ScriptedModel::new(model), tools)
+        .observer(recorder.clone())
+        .secrets(["hunter22"]);
+    let session = agent.session(Memory::default(), "letters of hunter22");
+    let stopped = session.run("Pay Ada.").await.unwrap_err();
+    let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!("{stopped}") };
+    paused.decide_each("Grace", |_| Approval::Once);
+    // Also one that was to be gone on with beside it.
+    assert_eq!(agent.resume(*paused.clone()).await.unwrap_err().why.code(), "IN_SESSION");
+    session.decided(*paused).await.unwrap();
+    agent.run("Hello").await.unwrap();
 
-#[tokio::test(start_paused = true)]
-async fn a_run_that_is_given_up_has_an_end() {
-    let table: [(&str, u64, &[&str]); 4] = [
-        // While the model was asked; while a call ran; while somebody was waited for.
-        ("send", 5, &[r#"run Some("GIVEN_UP")"#]),
-        ("send", 20, &[r#"send Some("TOOL_INDETERMINATE")"#, r#"run Some("GIVEN_UP")"#]),
-        ("pay", 20, &[r#"pay Some("TOOL_CANCELLED")"#, r#"run Some("GIVEN_UP")"#]),
-        // It was stopped, of which somebody was told.
-        ("fail", 20, &[]),
-    ];
-    for (said, after, wanted) in table {
-        let (store, run) = ended(said, after).await;
-        let (agent, told) = agent();
-        let session = agent.session(store, "ada");
-        session.run("Hello").await.unwrap();
-        assert_eq!(ends(&told, run), wanted, "{said} {after}");
-        session.run("Hello again").await.unwrap();
-        assert_eq!(ends(&told, run), wanted, "{said} {after}: told once");
-    }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_call_whose_step_is_dropped_has_one_end() {
-    let (agent, told) = agent();
-    let mut run = agent.iterate("send");
-    run.next().await;
-    assert!(timeout(Duration::from_secs(5), run.next()).await.is_err());
-    let id = run.id();
-    run.finish().await.unwrap();
-    assert_eq!(ends(&told, id), [r#"send Some("TOOL_INDETERMINATE")"#, "run None"]);
+    // An agent that is a tool lies within the run that does.
+    let own = || (0, Some("letters of [redacted]".to_owned()));
+    assert_eq!(began(&recorder), [own(), (1, None), own(), own(), (1, None), (0, None)]);
+    let html = RunReport::from(&recorder).to_html();
+    assert!(html.contains(r#"["Session","letters of [redacted]"]"#), "the report tells it as well");
 }

@@ -39,6 +39,23 @@ async fn an_answer_is_a_value() {
     assert_eq!(stopped.why.code(), "UNFIT");
     let told = stopped.why.to_string();
     assert!(told.contains("can't be read as JSON") && !told.contains("Give the JSON"), "{told}");
+    // What was wrong with the last of them, and with how many.
+    let cold = || ChatReply::text(r#"{"city": "hunter22", "degrees": -100}"#);
+    let agent = Agent::new(script([bad(), cold()]), Tools::new()).secrets(["hunter22"]);
+    let stopped = agent.extract_attempts(2).extract::<Warmth>("?").await.unwrap_err();
+    let expected = r#"the run stopped: the model's answer is not what was asked for (attempt 2 of 2): this is wrong with it:
+- `degrees`: expected an integer from -90 to 60, got -100; it was: {"city": "[redacted]", "degrees": -100}"#;
+    assert_eq!(stopped.to_string(), expected);
+    let StopReason::Unfit { attempts, said, reason } = stopped.why else { panic!() };
+    assert_eq!((attempts, said.as_str()), (2, r#"{"city": "[redacted]", "degrees": -100}"#));
+    assert_eq!(
+        reason,
+        "this is wrong with it:\n- `degrees`: expected an integer from -90 to 60, got -100"
+    );
+    // What is long is shortened.
+    let agent = Agent::new(script([ChatReply::text("é".repeat(5_000))]), Tools::new());
+    let stopped = agent.extract_attempts(1).extract::<Warmth>("?").await.unwrap_err();
+    assert!(stopped.to_string().len() < 800, "{stopped}");
 
     // What is no object is a member of one.
     let model = script([ChatReply::text(r#"{"value": [{"city": "Oslo", "degrees": 4}]}"#)]);

@@ -5,11 +5,12 @@ use super::turn::guessed;
 use super::{Limits, StopReason, Turn};
 use crate::message::{Message, Usage};
 use crate::models::ChatReply;
+use crate::tool::Bill;
 
 /// What the replies to one question took, and what is left for another.
 pub(super) struct Budget {
     limits: Limits,
-    before: Usage,
+    before: Bill,
     counted: Option<Usage>,
     /// Of replies in vain that nobody counted.
     guessed: Usage,
@@ -18,7 +19,7 @@ pub(super) struct Budget {
 impl Budget {
     /// Nothing was said yet.
     pub(super) fn of(turn: &Turn) -> Self {
-        let (limits, before) = (turn.limits().clone(), turn.usage());
+        let (limits, before) = (turn.limits().clone(), turn.bill());
         Self { limits, before, counted: None, guessed: Usage::default() }
     }
 
@@ -36,15 +37,15 @@ impl Budget {
         said: &ChatReply,
     ) -> Result<(), StopReason> {
         self.guessed += self.uncounted(asked, said);
-        let usage = self.usage();
-        if self.limits.is_spent(&usage) { Err(spent(&self.limits, usage)) } else { Ok(()) }
+        let bill = self.bill();
+        if self.limits.is_spent(&bill) { Err(spent(&self.limits, bill)) } else { Ok(()) }
     }
 
     /// Whether something is left for another question behind this reply.
     pub(super) fn allows_more(&self, asked: &[Message], said: &ChatReply) -> bool {
-        let mut usage = self.usage();
-        usage += self.uncounted(asked, said);
-        !self.limits.is_spent(&usage)
+        let mut bill = self.bill();
+        bill += self.uncounted(asked, said).into();
+        !self.limits.is_spent(&bill)
     }
 
     /// What a reply took, where nobody says.
@@ -55,10 +56,10 @@ impl Budget {
         }
     }
 
-    fn usage(&self) -> Usage {
-        let mut usage = self.before;
-        usage += self.spent();
-        usage
+    fn bill(&self) -> Bill {
+        let mut bill = self.before;
+        bill += self.spent().into();
+        bill
     }
 
     /// What its provider counted.

@@ -3,18 +3,36 @@
 use super::choice::found;
 use super::{StopRequest, Turn};
 use crate::event::{EffectRecord, ToolExecution};
-use crate::message::Usage;
 use crate::registry::Snapshot;
+use crate::tool::{Bill, Effect, ToolDefinition, ToolErrorKind};
 
 /// What they say that they took.
-pub(super) fn spent<'e>(executions: impl IntoIterator<Item = &'e ToolExecution>) -> Usage {
-    let mut spent = Usage::default();
-    for effect in executions.into_iter().flat_map(|execution| &execution.effects) {
-        if let EffectRecord::TokensSpent { usage } = effect {
-            spent += *usage;
-        }
-    }
-    spent
+pub(super) fn spent<'e>(executions: impl IntoIterator<Item = &'e ToolExecution>) -> Bill {
+    Bill::of_effects(executions.into_iter().flat_map(|execution| &execution.effects))
+}
+
+/// Those that ran and may have changed the world, by the names that they ran under.
+pub(super) fn acted<'e>(
+    executions: impl IntoIterator<Item = &'e ToolExecution>,
+    tools: &Snapshot,
+) -> impl Iterator<Item = String> {
+    let names = executions.into_iter().filter(|it| has_run(it)).map(|execution| {
+        let ran = execution.changed.as_deref().unwrap_or(&execution.call);
+        ran.name.as_str()
+    });
+    let may_act = |name: &&str| {
+        let acts = |tool: &ToolDefinition| matches!(tool.effect, Effect::Write | Effect::External);
+        tools.definition(name).is_none_or(acts)
+    };
+    names.filter(may_act).map(str::to_owned)
+}
+
+fn has_run(execution: &ToolExecution) -> bool {
+    use ToolErrorKind::{Denied, Indeterminate, Validation};
+    let error = execution.result.error.as_deref();
+    let is = |kind: ToolErrorKind| error == Some(kind.code());
+    // Where it was asked and would not, nothing was done; where its result was lost, nobody can tell.
+    is(Indeterminate) || execution.attempts > 0 && !is(Validation) && !is(Denied)
 }
 
 /// What tools ask of the loop, in the order of these: the one that comes last is what counts.

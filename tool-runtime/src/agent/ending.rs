@@ -2,7 +2,7 @@
 
 use super::state::RunState;
 use super::{Limits, Outcome, StopReason, StopRequest, Stopped, Turn};
-use crate::message::Usage;
+use crate::tool::Bill;
 
 /// The end of a run. What it leaves behind can be gone on from, so that calls that are open are answered.
 pub(super) fn stopped_at(why: StopReason, mut state: RunState) -> Stopped {
@@ -15,11 +15,10 @@ pub(super) fn stopped_at(why: StopReason, mut state: RunState) -> Stopped {
 /// Why a run ends that has no answer.
 pub(super) fn stopped(turn: &Turn, outcome: Outcome) -> StopReason {
     let limits = turn.limits();
-    let usage = turn.usage();
     match outcome {
         Outcome::Cut(finish) => StopReason::Cut(finish),
         Outcome::MaxIterations => StopReason::MaxIterations(turn.iterations()),
-        Outcome::Spent => spent(limits, usage),
+        Outcome::Spent => spent(limits, turn.bill()),
         Outcome::Repeated => turn
             .repeated()
             .map(|(call, times)| StopReason::Repeated { call: Box::new(call.clone()), times })
@@ -33,9 +32,12 @@ pub(super) fn stopped(turn: &Turn, outcome: Outcome) -> StopReason {
 }
 
 /// Which budget that is beyond.
-pub(super) fn spent(limits: &Limits, usage: Usage) -> StopReason {
-    match limits.cost.map(|(most, _)| most).zip(limits.cost_of(&usage)) {
+pub(super) fn spent(limits: &Limits, bill: Bill) -> StopReason {
+    match limits.cost.map(|(most, _)| most).zip(limits.cost_of(&bill)) {
         Some((most, cost)) if cost >= most => StopReason::MoneySpent { cost, most },
-        _ => StopReason::TokensSpent { usage, most: limits.tokens.unwrap_or_default() },
+        _ => {
+            let most = limits.tokens.unwrap_or_default();
+            StopReason::TokensSpent { usage: bill.usage, most }
+        }
     }
 }

@@ -58,7 +58,8 @@ impl Agent {
     /// [set](Self::extract_attempts). An agent without tools asks for the value at once.
     ///
     /// # Errors
-    /// As of [`run`](Self::run); and [`StopReason::Unfit`], where the model gave no such value.
+    /// As of [`run`](Self::run); and [`StopReason::Unfit`], where the model gave no such value: with how often it was
+    /// asked, what it gave last, and what is wrong with that.
     ///
     /// # Panics
     /// As [`run`](Self::run).
@@ -186,12 +187,19 @@ impl Run<'_> {
             question = Some(wanted.question());
         }
         let given = self.asked_for(&wanted, question).await;
-        if matches!(given, Ok(_) | Err(StopReason::Unfit(_))) {
+        if matches!(given, Ok(_) | Err(StopReason::Unfit { .. })) {
             // Whatever came of it, it is over.
             self.state.turn.set_value(None);
             self.keep().await?;
         }
         given
+    }
+
+    /// Nothing that it gave is such a value.
+    fn unfit(&self, attempts: u32, mut said: String, mut reason: String) -> StopReason {
+        self.dispatcher().hide(&mut said);
+        self.dispatcher().hide(&mut reason);
+        StopReason::Unfit { attempts, said, reason }
     }
 
     /// Asks for it; without a question, where one was asked and the process ended.
@@ -218,9 +226,9 @@ impl Run<'_> {
             };
             let told =
                 format!("That is not it: {wrong}\nGive the JSON again, whole, and nothing else.");
-            self.tell(|| misread(kind, text, told.clone(), attempt));
+            self.tell(|| misread(kind, text.clone(), told.clone(), attempt));
             if attempt >= attempts {
-                return Err(StopReason::Unfit(wrong));
+                return Err(self.unfit(attempt, text, wrong));
             }
             (question, attempt) = (Some(told), attempt + 1);
         }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::message::Usage;
+use crate::tool::Bill;
 
 /// How far a run may go before it is stopped.
 ///
@@ -29,7 +30,8 @@ pub struct Limits {
     /// How many tokens all its requests and replies may take together. It is looked at before each request, also where
     /// a driver asks again; an answer that goes beyond it stays an answer.
     pub tokens: Option<u64>,
-    /// What they may cost together, and what tokens cost. Where that is known, [`Answer::cost`](crate::Answer::cost)
+    /// What they may cost together, and what tokens cost; those of agents that are its [tools](super::SubAgent) cost
+    /// what they do there, in the same currency, where that is known. Where prices are known, [`Answer::cost`](crate::Answer::cost)
     /// and its like tell what a run took; one that may take whatever it likes has no end to it, such as
     /// [`f64::INFINITY`].
     pub cost: Option<(f64, Prices)>,
@@ -108,9 +110,14 @@ impl Limits {
         self
     }
 
-    /// What so many tokens cost, where prices are known.
-    pub(super) fn cost_of(&self, usage: &Usage) -> Option<f64> {
-        self.cost.map(|(_, prices)| prices.of(usage))
+    /// What that costs, where prices are known.
+    pub(super) fn cost_of(&self, bill: &Bill) -> Option<f64> {
+        self.cost.map(|(_, prices)| bill.cost(|usage| prices.of(usage)))
+    }
+
+    /// The same bill for somebody who knows other prices.
+    pub(super) fn paid(&self, bill: Bill) -> Bill {
+        self.cost_of(&bill).map_or(bill, |cost| Bill::new(bill.usage, Some(cost)))
     }
 
     /// Whether tokens have to be counted.
@@ -119,9 +126,10 @@ impl Limits {
     }
 
     /// Whether that is more than the run may take.
-    pub(super) fn is_spent(&self, usage: &Usage) -> bool {
-        let tokens = usage.input.saturating_add(usage.output);
+    pub(super) fn is_spent(&self, bill: &Bill) -> bool {
+        let tokens = bill.usage.input.saturating_add(bill.usage.output);
+        let cost = self.cost.map(|(most, _)| most).zip(self.cost_of(bill));
         self.tokens.is_some_and(|most| tokens >= most)
-            || self.cost.is_some_and(|(most, prices)| prices.of(usage) >= most)
+            || cost.is_some_and(|(most, cost)| cost >= most)
     }
 }

@@ -408,8 +408,13 @@ impl Agent {
     /// Calls that may have been running when the state was kept, and that were not done, are made again if their tool
     /// is idempotent or only reads; others are answered with `TOOL_INDETERMINATE`. What was decided holds
     /// for the arguments that were shown; calls that nobody decided on are asked about again. An agent that is a tool
-    /// goes on where it was. The calls beside them are not run again. Whoever resumes one and the same state twice runs what was left
-    /// twice, each under its [`idempotency_key`](crate::ToolContext::idempotency_key).
+    /// goes on where it was. The calls beside them are not run again.
+    ///
+    /// It takes the run over, and stops nobody: a process that still has the run goes on with it as well, and neither
+    /// hears of the other. So whoever resumes one and the same state twice runs what was left twice, each call under the
+    /// same [`idempotency_key`](crate::ToolContext::idempotency_key). To guard against that, take the state out of where
+    /// it is kept as you resume it, in one transaction; or keep the run in a [session](Self::session), where the one
+    /// that comes late is [refused](session::Session::resume).
     ///
     /// This agent's [limits](Self::limits) hold, and those of the agents that are its tools, whatever held before; what
     /// the run took so far counts. Its [time](Self::time_limit) begins anew. A state that was damaged where it was kept

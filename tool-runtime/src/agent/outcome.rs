@@ -153,14 +153,14 @@ pub enum StopReason {
     Registry(#[from] RegistryError),
     /// Calls wait for somebody to decide on them, or on what lies within them. In the transcript they are answered
     /// with that; to go on, decide and [`resume`](crate::Agent::resume).
-    #[error("{}", waiting(.0.pending().len()))]
+    #[error("{}", waiting(&.0.awaited()))]
     AwaitingApproval(Box<Paused>),
     /// A call failed or was held back, and that ends a run here: see
     /// [`on_failure`](crate::Agent::on_failure) and [`on_block`](crate::Agent::on_block).
     #[error("the call of `{}` ended the run: {}", .0.call.name, .0.result.text)]
     Halted(Box<ToolExecution>),
     /// It was stopped from outside, by the token of [`stop_on`](crate::Agent::stop_on).
-    #[error("the run was cancelled")]
+    #[error("it was cancelled")]
     Cancelled,
     /// The tokens that it may take are spent: see [`Limits::tokens`](super::Limits::tokens).
     #[error("the run took {} tokens, of {most} that it may", usage.input.saturating_add(usage.output))]
@@ -201,8 +201,18 @@ pub enum StopReason {
     Misread(Box<Misread>),
     /// What the model gave in the end is not what was to be [extracted](crate::Agent::extract), as often as it was
     /// asked.
-    #[error("the model's answer is not what was asked for: {0}")]
-    Unfit(String),
+    #[error(
+        "the model's answer is not what was asked for (attempt {attempts} of {attempts}): {reason}; it was: {}",
+        cut(said)
+    )]
+    Unfit {
+        /// How often it was asked, since the run was last gone on with.
+        attempts: u32,
+        /// What it gave last, without what is [secret](crate::Agent::secrets) in it.
+        said: String,
+        /// What is wrong with that.
+        reason: String,
+    },
     /// The run can't be kept in its [session](super::session).
     #[error(transparent)]
     Session(#[from] SessionError),
@@ -238,7 +248,7 @@ impl StopReason {
             Self::Repeated { .. } => "REPEATED",
             Self::Requested(_) => "REQUESTED",
             Self::Misread(_) => "MISREAD",
-            Self::Unfit(_) => "UNFIT",
+            Self::Unfit { .. } => "UNFIT",
             Self::Session(_) => "SESSION",
             Self::InSession(_) => "IN_SESSION",
             Self::OutOfTurn(_) => "OUT_OF_TURN",
@@ -251,16 +261,18 @@ impl StopReason {
     }
 }
 
-/// So many letters of a call's arguments are told.
+/// So many letters are told of what a model said.
 const LETTERS: usize = 200;
 
-fn shortened(call: &ToolCall) -> String {
-    let arguments = call.arguments.to_text();
-    let mut text: String = arguments.chars().take(LETTERS).collect();
-    if text.len() < arguments.len() {
-        text.push('…');
+fn cut(said: &str) -> Cow<'_, str> {
+    match said.char_indices().nth(LETTERS).and_then(|(end, _)| said.get(..end)) {
+        Some(start) => format!("{start}…").into(),
+        None => said.into(),
     }
-    format!("{} {text}", call.name)
+}
+
+fn shortened(call: &ToolCall) -> String {
+    format!("{} {}", call.name, cut(&call.arguments.to_text()))
 }
 
 fn asker(request: &StopRequest) -> Cow<'_, str> {
@@ -270,10 +282,18 @@ fn asker(request: &StopRequest) -> Cow<'_, str> {
     }
 }
 
-fn waiting(calls: usize) -> String {
-    match calls {
-        1 => "one of the model's calls waits for approval".into(),
-        _ => format!("{calls} of the model's calls wait for approval"),
+fn waiting(calls: &[String]) -> String {
+    // What is called often is named once.
+    let mut names: Vec<&str> = Vec::new();
+    for name in calls {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let names = names.join(", ");
+    match calls.len() {
+        1 => format!("a call waits for approval: {names}"),
+        count => format!("{count} calls wait for approval: {names}"),
     }
 }
 

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -94,6 +94,9 @@ pub struct Paused {
     pub(super) decisions: Vec<Decision>,
     /// The full names of the tools that may run for the rest of the run, and who said so.
     pub(super) approved: BTreeMap<String, String>,
+    /// The tools that ran and may have changed the world.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) acted: BTreeSet<String>,
     /// The session that it belongs to, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
@@ -186,6 +189,18 @@ impl Paused {
     /// The calls that wait.
     pub fn pending(&self) -> &[PendingCall] {
         &self.pending
+    }
+
+    /// The tools of the calls that are to be decided on, in words: with the agents that these lie within.
+    pub(super) fn awaited(&self) -> Vec<String> {
+        let each = self.pending.iter().flat_map(|pending| match pending.within() {
+            None => vec![pending.tool.clone()],
+            Some(run) => {
+                let agent = &pending.tool;
+                run.awaited().into_iter().map(|call| format!("{call} within {agent}")).collect()
+            }
+        });
+        each.collect()
     }
 
     /// The run that waits within this call, to decide on its calls. Ids tell apart the calls of one run alone.

@@ -1,6 +1,6 @@
 //! A run between two steps.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
@@ -28,6 +28,9 @@ pub struct RunState {
     /// The full names of the tools that may run for the rest of the run, and who said so.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) approved: BTreeMap<String, String>,
+    /// The tools that ran and may have changed the world.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) acted: BTreeSet<String>,
     /// What was decided on calls that wait.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) decisions: Vec<Decision>,
@@ -52,6 +55,7 @@ impl RunState {
             began,
             window: WindowState::default(),
             approved: BTreeMap::new(),
+            acted: BTreeSet::new(),
             decisions: Vec::new(),
             suspended: Vec::new(),
             session: None,
@@ -83,6 +87,7 @@ impl RunState {
             began,
             window,
             approved,
+            acted,
             decisions,
             suspended,
             session: _,
@@ -94,6 +99,7 @@ impl RunState {
             began: *began,
             window: window.clone(),
             approved: approved.clone(),
+            acted: acted.clone(),
             decisions: decisions.clone(),
             suspended: suspended.clone(),
             session: None,
@@ -142,8 +148,18 @@ impl RunState {
 impl From<Paused> for RunState {
     fn from(paused: Paused) -> Self {
         let (approved, suspended) = (paused.approved(), paused.suspended());
-        let Paused { run, turn, began, window, decisions, session, .. } = paused;
-        let has_stopped = false;
-        Self { run, turn, began, window, approved, decisions, suspended, session, has_stopped }
+        let Paused { run, turn, began, window, acted, decisions, session, .. } = paused;
+        Self {
+            run,
+            turn,
+            began,
+            window,
+            approved,
+            acted,
+            decisions,
+            suspended,
+            session,
+            has_stopped: false,
+        }
     }
 }

@@ -1,17 +1,18 @@
 //! An agent as a tool of another.
 
+use std::collections::BTreeSet;
+
 use async_trait::async_trait;
 use serde::Deserialize as _;
 use serde_json::json;
 
 use super::run::Run;
 use super::state::RunState;
-use super::{Agent, Paused, StopReason, Stopped};
-use crate::event::EffectRecord;
+use super::{Agent, Limits, Paused, StopReason, Stopped};
 use crate::guard::causes;
-use crate::message::{Arguments, Usage};
+use crate::message::Arguments;
 use crate::tool::{
-    Effect, IntoToolOutput as _, Spent, Tool, ToolContext, ToolDefinition, ToolError,
+    Bill, Effect, IntoToolOutput as _, Spent, Tool, ToolContext, ToolDefinition, ToolError,
     ToolErrorKind, ToolOutput,
 };
 
@@ -22,8 +23,10 @@ const DEEPEST: u32 = 3;
 ///
 /// It has its own model, tools, limits and permissions, and begins each call with nothing but the task that it is given.
 /// What it does is told to those who watch the other one too, as a run of its own
-/// [within](crate::event::RunEvent::Started) the call; the tokens that it takes count as the other one's. When the call is
-/// stopped, so is its run.
+/// [within](crate::event::RunEvent::Started) the call; the tokens that it takes count as the other one's, at its own
+/// [prices](super::Limits::cost) where it has some. When the call is stopped, so is its run.
+/// Where it comes to no answer, the other one's model is told why not, and which of its tools ran that may have changed
+/// the world.
 ///
 /// Where it waits for [somebody to decide](crate::dispatch::AskLater), so does the other one, and both go on when that
 /// one is [resumed](Paused#runs-within-runs). What was approved for the rest of its run holds for that alone.
@@ -124,16 +127,18 @@ impl Tool for SubAgent {
             }
             run = run.observer(watching).within(&outer, ctx.call_id());
         }
-        let mut spending = Spending { counted: run.turn().usage(), within: run.spent(), ctx };
+        let (limits, counted) = (run.turn().limits().clone(), run.turn().bill());
+        let mut spending = Spending { limits, counted, within: run.spent(), ctx };
         // Boxed: an agent that is a tool of an agent is a future within itself.
         Box::pin(async {
             while run.next().await.is_some() {
-                spending.count(run.turn().usage());
+                spending.count(run.turn().bill());
             }
-            spending.count(run.turn().usage());
+            spending.count(run.turn().bill());
         })
         .await;
         let secrets = run.dispatcher().clone();
+        let acted = std::mem::take(&mut run.state.acted);
         match run.finish().await {
             Ok(answer) => {
                 let mut text = answer.text;
@@ -154,7 +159,7 @@ impl Tool for SubAgent {
                 };
                 let mut cause = causes(&stopped);
                 secrets.hide(&mut cause);
-                Err(ToolError::failed(text).with_source(cause))
+                Err(ToolError::failed(text).and_say(&effects(acted)).with_source(cause))
             }
         }
     }
@@ -162,7 +167,9 @@ impl Tool for SubAgent {
 
 /// What a run takes, recorded as it does: its call may be stopped at any moment.
 struct Spending<'c> {
-    counted: Usage,
+    /// They know its prices.
+    limits: Limits,
+    counted: Bill,
     /// What its calls took that have no result yet.
     within: Spent,
     ctx: &'c ToolContext,
@@ -170,21 +177,30 @@ struct Spending<'c> {
 
 impl Spending<'_> {
     /// The run took so much so far.
-    fn count(&mut self, usage: Usage) {
-        self.record(usage.since(self.counted));
-        self.counted = usage;
+    fn count(&mut self, bill: Bill) {
+        self.record(bill.since(self.counted));
+        self.counted = bill;
     }
 
-    fn record(&self, usage: Usage) {
-        if usage != Usage::default() {
-            self.ctx.record(EffectRecord::TokensSpent { usage });
-        }
+    fn record(&self, bill: Bill) {
+        self.ctx.record_bill(self.limits.paid(bill));
     }
 }
 
 impl Drop for Spending<'_> {
     fn drop(&mut self) {
         self.record(self.within.take());
+    }
+}
+
+/// What a caller has to know who would have it begin anew.
+fn effects(acted: BTreeSet<String>) -> String {
+    match acted.is_empty() {
+        true => String::new(),
+        false => {
+            let names: Vec<_> = acted.into_iter().collect();
+            format!(" It may have had effects: it ran {}.", names.join(", "))
+        }
     }
 }
 

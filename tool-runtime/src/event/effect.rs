@@ -45,6 +45,10 @@ pub enum EffectRecord {
     TokensSpent {
         /// How many tokens it took.
         usage: Usage,
+        /// What they cost, in the currency of the run's [prices](crate::agent::Limits::cost); at these prices where it
+        /// isn't known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
     },
     /// Something of the program's own kind.
     Other {

@@ -86,6 +86,10 @@ pub enum RunEvent {
         /// Whose it is, where [that](crate::Agent::name) has a name.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         agent: Option<String>,
+        /// The name of the [session](crate::agent::session::Session) that it belongs to, if any. That of an agent that
+        /// is a tool belongs to none itself.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<String>,
     },
     /// Something came into its conversation that is neither the model's nor a tool's: what it starts from, and what
     /// is said meanwhile. Each is told once, also where the run is gone on with. Of a conversation that

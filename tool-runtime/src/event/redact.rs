@@ -14,7 +14,10 @@ impl Redactor {
     pub(super) fn hide_in_event(&self, event: &mut Event) {
         match &mut event.kind {
             EventKind::Log(LogEvent::Lost { .. }) => {}
-            EventKind::Run(RunEvent::Started { within: _, agent }) => self.hide_in_some(agent),
+            EventKind::Run(RunEvent::Started { within: _, agent, session }) => {
+                self.hide_in_some(agent);
+                self.hide_in_some(session);
+            }
             EventKind::Run(RunEvent::Said { by: _, source, text, images: _ }) => {
                 self.hide_in_some(source);
                 self.hide(text);
@@ -125,7 +128,7 @@ impl Redactor {
             }
             EffectRecord::ToolsFound { names } => names.iter_mut().for_each(|name| self.hide(name)),
             EffectRecord::StopRequested { reason } => self.hide(reason),
-            EffectRecord::TokensSpent { usage: _ } => {}
+            EffectRecord::TokensSpent { usage: _, cost: _ } => {}
             EffectRecord::Other { name, data } => {
                 self.hide(name);
                 self.hide_in(data);

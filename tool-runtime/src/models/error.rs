@@ -40,6 +40,14 @@ pub enum ModelError {
         /// How its provider finds this request in its logs.
         request_id: Option<String>,
     },
+    /// It failed otherwise: for a reason that only whoever wrote it knows.
+    #[error("the model failed: {source}")]
+    Failed {
+        /// Why.
+        source: Box<dyn Error + Send + Sync>,
+        /// Whether the same may go well later.
+        may_pass: bool,
+    },
     /// A recording that is played holds no answer to what was asked: a test asks something else than when it
     /// was recorded.
     #[error("{0}")]
@@ -52,6 +60,40 @@ pub enum ModelError {
         /// What doesn't fit.
         problem: String,
     },
+}
+
+impl ModelError {
+    /// It failed, and would fail again.
+    pub fn failed(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Failed { source: source.into(), may_pass: false }
+    }
+
+    /// It can't do its work for now.
+    pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
+        Self::Failed { source: source.into(), may_pass: true }
+    }
+
+    /// Whether the same may go well later, without a change: it is busy, out of reach, or was too slow. Then a run that
+    /// it stopped may as well be [gone on with](crate::Agent::resume).
+    ///
+    /// ```
+    /// use tool_runtime::ModelError;
+    ///
+    /// assert!(ModelError::unavailable("the weights are being loaded").may_pass());
+    /// assert!(!ModelError::failed("the weights are damaged").may_pass());
+    /// ```
+    pub fn may_pass(&self) -> bool {
+        match self {
+            Self::Unreachable { .. } | Self::Timeout { .. } => true,
+            Self::Refused(refusal) => {
+                matches!(refusal.kind, RefusalKind::RateLimited | RefusalKind::Overloaded)
+            }
+            Self::Failed { may_pass, .. } => *may_pass,
+            Self::Setup(_) | Self::Malformed { .. } | Self::Unrecorded(_) | Self::Script { .. } => {
+                false
+            }
+        }
+    }
 }
 
 /// A model that was asked and would not answer.

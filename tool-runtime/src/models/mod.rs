@@ -41,6 +41,37 @@ pub use scripted::{ScriptedModel, ScriptedTurn};
 /// assert_eq!(said, ChatReply::text("Hello"));
 /// # }
 /// ```
+///
+/// One that fails for a reason of its own says so by [`ModelError::failed`]; or by [`ModelError::unavailable`], where the
+/// same may go well later. It is not asked again by itself: the run ends, and whoever has it can tell.
+///
+/// ```
+/// use tool_runtime::{Agent, ChatModel, ChatReply, ChatRequest, ModelError, StopReason, Tools, async_trait};
+///
+/// /// Runs in this process.
+/// struct Local {
+///     is_loaded: bool,
+/// }
+///
+/// #[async_trait]
+/// impl ChatModel for Local {
+///     async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+///         if !self.is_loaded {
+///             return Err(ModelError::unavailable("its weights are being loaded"));
+///         }
+///         let text = String::from_utf8(vec![0xff]).map_err(ModelError::failed)?;
+///         Ok(ChatReply::text(text))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let agent = Agent::new(Local { is_loaded: false }, Tools::new());
+/// let stopped = agent.run("Hello").await.unwrap_err();
+/// assert_eq!(stopped.to_string(), "the run stopped: the model failed: its weights are being loaded");
+/// let StopReason::Model(error) = &stopped.why else { panic!() };
+/// assert!(error.may_pass());
+/// # }
+/// ```
 #[async_trait]
 pub trait ChatModel: Send + Sync {
     /// Asks the model to go on.

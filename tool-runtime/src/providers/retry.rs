@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::models::{ModelError, RefusalKind};
+use crate::models::ModelError;
 
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(30);
@@ -18,15 +18,13 @@ pub(super) fn pause_before_next(
     most: u32,
     chance: f64,
 ) -> Option<Duration> {
-    let (may_pass, asked) = match error {
-        ModelError::Unreachable { .. } => (true, None),
-        ModelError::Refused(refusal) => {
-            let busy = matches!(refusal.kind, RefusalKind::RateLimited | RefusalKind::Overloaded);
-            (busy, refusal.retry_after)
-        }
-        _ => (false, None),
+    let asked = match error {
+        // It was given its time.
+        ModelError::Timeout { .. } => return None,
+        ModelError::Refused(refusal) => refusal.retry_after,
+        _ => None,
     };
-    if !may_pass || attempts >= most {
+    if !error.may_pass() || attempts >= most {
         return None;
     }
     let whole = FIRST.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(LONGEST);

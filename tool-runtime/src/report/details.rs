@@ -126,8 +126,10 @@ fn effect(effect: &EffectRecord) -> Vec<String> {
         EffectRecord::RequestSent { method, url } => ("request sent", format!("{method} {url}")),
         EffectRecord::ToolsFound { names } => ("tools found", names.join(", ")),
         EffectRecord::StopRequested { reason } => ("stop requested", reason.clone()),
-        EffectRecord::TokensSpent { usage } => {
-            ("tokens spent", format!("{} in, {} out", usage.input, usage.output))
+        EffectRecord::TokensSpent { usage, cost } => {
+            let tokens = format!("{} in, {} out", usage.input, usage.output);
+            let cost = cost.map(|cost| format!(", for {}", money(cost))).unwrap_or_default();
+            ("tokens spent", tokens + &cost)
         }
         EffectRecord::Other { name, data } => (name.as_str(), data.to_string()),
     };
@@ -209,6 +211,11 @@ pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
             row.text("What stopped it", error, Form::Error);
         }
     }
+}
+
+/// Which conversation a run belongs to.
+pub(super) fn of_session(row: &mut Row, session: &str) {
+    row.details.push(Detail::Facts { facts: vec![("Session", Fact::Text(session.into()))] });
 }
 
 /// What was said to the model: what it was asked stands with the run, what came later with its time.

@@ -14,12 +14,12 @@ use super::ToolError;
 use super::blocking::Thread;
 use super::dispatch::{Batch, Host, Scope};
 use super::work::{EndsWork, Live};
-use super::{Extensions, Spent, ToolErrorKind};
+use super::{Bill, Extensions, Spent, ToolErrorKind};
 use crate::event::{
     EffectRecord, Event, Observer, Origin, Progress, RunId, ToolEvent, ToolExecution,
 };
 use crate::json::Fix;
-use crate::message::{CallId, Message, ToolCall, ToolResult, Usage};
+use crate::message::{CallId, Message, ToolCall, ToolResult};
 
 /// What a tool may know of the call that it serves, and what it may do beside its own work.
 ///
@@ -233,12 +233,15 @@ impl ToolContext {
     /// Notes that something was done to the world: kept also where the call then fails, unlike what
     /// is on its output.
     pub fn record(&self, effect: EffectRecord) {
-        if let EffectRecord::TokensSpent { usage } = &effect
-            && let Some(spent) = self.scope().and_then(|scope| scope.spent.as_ref())
-        {
-            spent.add(*usage);
+        if let Some(spent) = self.scope().and_then(|scope| scope.spent.as_ref()) {
+            spent.add(Bill::of_effects([&effect]));
         }
         self.live().record(effect);
+    }
+
+    /// So much was taken.
+    pub(crate) fn record_bill(&self, took: Bill) {
+        took.into_effects().for_each(|effect| self.record(effect));
     }
 
     /// Calls other tools of the same registry, as a model would: with the same permissions, and
@@ -276,11 +279,8 @@ impl ToolContext {
         let done = host.dispatch_within(&self.call, batch).await;
         // All that they took stands in what became of them.
         unheard.spent.take();
-        for effect in done.iter().flat_map(|execution| &execution.effects) {
-            if let EffectRecord::TokensSpent { usage } = effect {
-                unheard.spent.add(*usage);
-            }
-        }
+        let said = done.iter().flat_map(|execution| &execution.effects);
+        unheard.spent.add(Bill::of_effects(said));
         done
     }
 
@@ -415,10 +415,7 @@ struct Unheard<'c> {
 
 impl Drop for Unheard<'_> {
     fn drop(&mut self) {
-        let usage = self.spent.take();
-        if usage != Usage::default() {
-            self.ctx.record(EffectRecord::TokensSpent { usage });
-        }
+        self.ctx.record_bill(self.spent.take());
     }
 }
 

@@ -26,7 +26,8 @@ pub struct Function {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
     label = "not a tool",
-    note = "`tools![…]` takes the names of functions under `#[tool]`; add others by `.with(…)`"
+    note = "`tools![…]` takes the names of functions under `#[tool]`; add others by `.with(…)`",
+    note = "where the `impl` of `{Self}` is under `#[tool]`, write `tools![..value]` with a value of it"
 )]
 pub trait NamesFunction: Send + Sync + Sized {
     /// The function.

@@ -4,6 +4,7 @@
 
 mod approval;
 pub mod args;
+mod bill;
 mod blocking;
 mod bounds;
 #[cfg(feature = "process")]
@@ -43,6 +44,7 @@ pub use output::{IntoToolOutput, ToolOutput};
 pub use preference::ToolPreference;
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
 
+pub(crate) use bill::Bill;
 pub(crate) use blocking::LeftRunning;
 pub use blocking::on_blocking_thread;
 pub use output::{Bare, Failure, NoSchema, Output, Returned, Returns};

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::Bill;
 use super::blocking::Thread;
 use crate::event::{EffectRecord, RunId};
 
@@ -135,18 +136,17 @@ impl Live {
         *self.stand_in.get_or_init(RunId::random)
     }
 
-    /// Tokens are one sum, however often some are recorded.
+    /// Tokens are one sum, however often some are recorded; those whose cost is known are another.
     pub(super) fn record(&self, effect: EffectRecord) {
         let mut effects = lock(&self.effects);
-        if let EffectRecord::TokensSpent { usage: more } = effect {
-            for known in effects.iter_mut() {
-                if let EffectRecord::TokensSpent { usage } = known {
-                    *usage += more;
-                    return;
-                }
-            }
-        }
+        let is_bill = |effect: &EffectRecord| matches!(effect, EffectRecord::TokensSpent { .. });
+        let says_more = is_bill(&effect);
         effects.push(effect);
+        if says_more {
+            let sum = Bill::of_effects(effects.iter());
+            effects.retain(|known| !is_bill(known));
+            effects.extend(sum.into_effects());
+        }
     }
 
     pub(super) fn take_effects(&self) -> Vec<EffectRecord> {

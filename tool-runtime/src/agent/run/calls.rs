@@ -54,7 +54,7 @@ impl Run<'_> {
         let new: Vec<_> = executions.iter().filter(is_new).collect();
         self.take(&new, &tools)?;
         // What they took stands in what became of them, but where that was lost.
-        self.state.turn.spend(self.spent.take());
+        self.state.turn.pay(self.spent.take());
         self.state.decisions.clear();
         self.state.suspended.clear();
         let turn = &mut self.state.turn;
@@ -112,6 +112,7 @@ impl Run<'_> {
             pending,
             decisions: Vec::new(),
             approved: self.dispatcher.approved(),
+            acted: self.state.acted.clone(),
             session: self.session(),
         });
         self.state.suspended = paused.suspended();

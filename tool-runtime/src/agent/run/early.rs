@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::Run;
 use super::calls::results;
 use crate::agent::OutOfTurn;
-use crate::agent::effects::{heed, spent};
+use crate::agent::effects::{acted, heed, spent};
 use crate::agent::paused::PendingCall;
 use crate::dispatch::Batch;
 use crate::event::ToolExecution;
@@ -94,7 +94,8 @@ impl Run<'_> {
         turn.on_some_results(results(done))?;
         let took = spent(came.iter().copied());
         self.spent.settle(took);
-        turn.spend(took);
+        turn.pay(took);
+        self.state.acted.extend(acted(came.iter().copied(), tools));
         heed(turn, came.iter().copied(), tools);
         for execution in waits {
             turn.put_off(&execution.call.id);

@@ -34,7 +34,8 @@ impl Run<'_> {
     pub(super) fn tell_given_up(&mut self) {
         let Some(GivenUp { origin, settled, usage, cost }) = self.gave_up.take() else { return };
         let agent = self.agent.name.clone();
-        self.dispatcher.tell(&origin, || RunEvent::Started { within: None, agent });
+        let session = self.session();
+        self.dispatcher.tell(&origin, || RunEvent::Started { within: None, agent, session });
         self.tell_settled(&origin, settled);
         self.dispatcher.tell(&origin, || RunEvent::Finished {
             code: Some("GIVEN_UP".to_owned()),

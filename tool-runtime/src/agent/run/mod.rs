@@ -176,7 +176,7 @@ impl<'a> Run<'a> {
 
     /// The same, to change before the next step.
     pub fn turn_mut(&mut self) -> &mut Turn {
-        self.state.turn.spend(self.spent.take());
+        self.state.turn.pay(self.spent.take());
         if let Some(keeper) = &mut self.keeper {
             keeper.rewrite_from(0);
         }
@@ -188,7 +188,7 @@ impl<'a> Run<'a> {
     pub fn state(&self) -> RunState {
         let (approved, session) = (self.dispatcher.approved(), self.session());
         let mut state = RunState { approved, session, ..self.state.clone() };
-        state.turn.spend(self.spent.so_far());
+        state.turn.pay(self.spent.so_far());
         state
     }
 
@@ -232,7 +232,7 @@ impl<'a> Run<'a> {
             self.tell_start();
         }
         // A step that was dropped took what its calls took.
-        self.state.turn.spend(self.spent.take());
+        self.state.turn.pay(self.spent.take());
         let span = self.span.clone();
         let step = async {
             let started = if begins { self.start() } else { Ok(()) };
@@ -411,7 +411,7 @@ impl<'a> Run<'a> {
             Ok(reply) => reply,
             Err(why) => {
                 drop((messages, told));
-                self.state.turn.spend(self.spent.take());
+                self.state.turn.pay(self.spent.take());
                 return Err(why);
             }
         };

@@ -8,7 +8,9 @@ impl Run<'_> {
     /// It begins, or goes on.
     pub(super) fn tell_start(&self) {
         let agent = self.agent.name.clone();
-        self.tell(|| RunEvent::Started { within: self.outer, agent });
+        // One that was to go on beside its session belongs to it all the same.
+        let session = || self.session().or_else(|| self.state.session.clone());
+        self.tell(|| RunEvent::Started { within: self.outer, agent, session: session() });
     }
 
     /// What came into the conversation since the last time.

@@ -123,6 +123,16 @@ impl Session {
     /// [`Agent::resume`](crate::Agent::resume) does; none where there is none. Where calls wait for somebody's approval
     /// it stops for that again; [`decided`](Self::decided) takes the answer.
     ///
+    /// # Two at once
+    /// It takes the run over, also from a process that is still alive and at work on it: nobody is asked. Whoever writes
+    /// next has the session then. The other one's next write builds on a revision that the session is not at any more:
+    /// it is refused, and that run stops with [`Conflict`](SessionError::Conflict) before it calls or asks anything
+    /// else. What it had under way by then goes on to its end and is not kept: a model is paid for nothing, and a tool may
+    /// be at work while the same call is made again here, if it is idempotent or only reads.
+    ///
+    /// Where that must not be, resume only what nobody has: after the other process has ended, or under a lock of the
+    /// program's own by the session's name, which is held for as long as a run lasts.
+    ///
     /// # Errors
     /// As of [`run`](Self::run).
     ///

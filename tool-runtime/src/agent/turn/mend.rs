@@ -22,7 +22,7 @@ impl Turn {
     pub(in crate::agent) fn resumed(mut self, limits: &Limits) -> Self {
         self.limits = limits.clone();
         self.halt = self.halt.take().filter(|halt| match halt {
-            Halt::Spent => limits.is_spent(&self.usage),
+            Halt::Spent => limits.is_spent(&self.bill),
             Halt::Repeated => limits.repeats.is_some_and(|most| self.repeats.beyond(most)),
             Halt::Requested(_) => true,
         });

@@ -22,7 +22,7 @@ use super::{Limits, Offered};
 use crate::message::{CallId, Message, ToolCall, ToolResult, Usage, UserPart};
 use crate::models::history::{is_silent, mended, say, with_unique_ids};
 use crate::models::{ChatReply, Finish};
-use crate::tool::ToolDefinition;
+use crate::tool::{Bill, ToolDefinition};
 
 /// A run in progress.
 ///
@@ -51,7 +51,7 @@ pub struct Turn {
     iterations: u32,
     /// What all requests took.
     #[serde(default)]
-    usage: Usage,
+    bill: Bill,
     /// How the last reply ended.
     #[serde(default)]
     finish: Finish,
@@ -162,7 +162,7 @@ impl Turn {
             transcript: Arc::new(mended(transcript)),
             limits: Limits::default().iterations(max_iterations),
             iterations: 0,
-            usage: Usage::default(),
+            bill: Bill::default(),
             finish: Finish::default(),
             repeats: Repeats::default(),
             halt: None,
@@ -203,17 +203,26 @@ impl Turn {
 
     /// What all requests of the run took together, what its tools spent on models included.
     pub fn usage(&self) -> Usage {
-        self.usage
+        self.bill.usage
     }
 
     /// What that cost, where the [limits](Limits::cost) know prices.
     pub fn cost(&self) -> Option<f64> {
-        self.limits.cost_of(&self.usage)
+        self.limits.cost_of(&self.bill)
     }
 
     /// Tokens were spent otherwise, such as by a tool that asks a model.
     pub fn spend(&mut self, usage: Usage) {
-        self.usage += usage;
+        self.pay(usage.into());
+    }
+
+    /// The same, where what some of them cost is known.
+    pub(super) fn pay(&mut self, bill: Bill) {
+        self.bill += bill;
+    }
+
+    pub(super) fn bill(&self) -> Bill {
+        self.bill
     }
 
     /// The call that the model made too often in a row, and how often.
@@ -313,7 +322,7 @@ impl Turn {
             Some(Halt::Repeated) => Step::Done(Outcome::Repeated),
             Some(Halt::Requested(_)) => Step::Done(Outcome::Requested),
             None if self.iterations >= self.limits.iterations => Step::Done(Outcome::MaxIterations),
-            None if self.limits.is_spent(&self.usage) => Step::Done(Outcome::Spent),
+            None if self.limits.is_spent(&self.bill) => Step::Done(Outcome::Spent),
             None => Step::Ask,
         }
     }
@@ -337,10 +346,8 @@ impl Turn {
         self.iterations += 1;
         self.finish = reply.finish;
         match reply.usage {
-            Some(usage) => self.usage += usage,
-            None if self.limits.has_budget() => {
-                self.usage += guessed(&self.transcript, &reply.parts)
-            }
+            Some(usage) => self.spend(usage),
+            None if self.limits.has_budget() => self.spend(guessed(&self.transcript, &reply.parts)),
             None => {}
         }
         let parts = with_unique_ids(&self.transcript, reply.parts);
@@ -350,7 +357,7 @@ impl Turn {
         if matches!(self.next(), Step::Call(_)) {
             if self.iterations >= self.limits.iterations {
                 self.answer_open("Not run: no more tools can be called in this run.");
-            } else if self.limits.is_spent(&self.usage) {
+            } else if self.limits.is_spent(&self.bill) {
                 self.halt_with(Halt::Spent, "Not run: what this run may take is spent.");
             } else if self.limits.repeats.is_some_and(|most| self.repeats.beyond(most)) {
                 let text = "Not run: this was called with these arguments too often in a row.";

@@ -58,8 +58,11 @@ impl Trace {
         self.events += 1;
         let (origin, at) = (&event.origin, since_1970(event.at));
         match &event.kind {
-            EventKind::Run(RunEvent::Started { within, agent }) => {
-                self.run_started(origin, *within, agent.as_deref(), at);
+            EventKind::Run(RunEvent::Started { within, agent, session }) => {
+                let place = self.run_started(origin, *within, agent.as_deref(), at);
+                if let (Some(session), Some(row)) = (session, self.rows.get_mut(place)) {
+                    details::of_session(row, session);
+                }
             }
             EventKind::Run(RunEvent::Said { by, source, text, images }) => {
                 let place = self.run(origin, at);
@@ -101,13 +104,14 @@ impl Trace {
         within: Option<RunId>,
         agent: Option<&str>,
         at: u64,
-    ) {
+    ) -> usize {
         let outer = Origin { run: within.unwrap_or(origin.run), ..origin.clone() };
         let parent = self.caller(&outer);
         let unnamed = if parent.is_some() { "agent" } else { "run" };
         let name = agent.unwrap_or(unnamed);
         let place = self.begin_run(origin, parent, name, at);
         self.scopes.insert(scope(origin), Open { run: Some(place), ..Open::default() });
+        place
     }
 
     fn run_finished(&mut self, origin: &Origin, at: u64, took: Duration, event: &RunEvent) {

@@ -1,0 +1,120 @@
+//! An agent that comes to no answer says what it may have done.
+
+use tool_runtime::agent::Limits;
+use tool_runtime::{CancellationToken, Effect, EffectRecord, ToolError};
+
+use super::*;
+
+/// Sends a letter.
+#[tool(effect = "external")]
+async fn send() -> &'static str {
+    "sent"
+}
+
+/// Writes it down.
+#[tool(effect = "write")]
+async fn note() -> Result<(), &'static str> {
+    Err("the pen broke midway")
+}
+
+/// Looks it up.
+#[tool(effect = "read")]
+async fn look() -> &'static str {
+    "there"
+}
+
+/// Knows better.
+#[tool(effect = "write")]
+async fn picky() -> Result<(), ToolError> {
+    Err(ToolError::validation("not like that"))
+}
+
+/// Has had enough.
+#[tool(effect = "none")]
+async fn stop(ctx: &ToolContext) {
+    ctx.record(EffectRecord::StopRequested { reason: "enough".into() });
+}
+
+fn call(names: &[&str]) -> ChatReply {
+    names.iter().fold(ChatReply::default(), |reply, name| reply.call(*name, "{}"))
+}
+
+fn helper<const N: usize>(replies: [ChatReply; N]) -> Agent {
+    Agent::new(story(replies), tools![send, note, look, picky, stop])
+}
+
+/// What the caller's model is told, however that goes on.
+async fn told(agent: Agent) -> String {
+    let agent = above(agent.into_tool("helper", "Helps."), "helper");
+    let answer = agent.run("Go").await.unwrap();
+    results(&answer.transcript[2])[0].text.clone()
+}
+
+#[tokio::test]
+async fn whatever_stopped_it() {
+    let does = || call(&["send", "look"]);
+    let twice = || helper([does(), call(&["note"]), call(&["look"])]);
+    let cancelled = CancellationToken::new();
+    let cancels = cancelled.clone();
+    let cancel = move |event: &Event| {
+        if event.finished().is_some() {
+            cancels.cancel();
+        }
+    };
+    for (agent, code, ran) in [
+        (twice().max_iterations(3), "MAX_ITERATIONS", "note, send"),
+        (twice().limits(Limits::default().tokens(22)), "TOKENS_SPENT", "send"),
+        (helper([does(), does(), does()]).limits(Limits::default().repeats(2)), "REPEATED", "send"),
+        (twice(), "MODEL_FAILED", "note, send"),
+        (helper([call(&["send"])]).stop_on(cancelled).on_event(cancel), "CANCELLED", "send"),
+        (helper([call(&["note", "stop"])]), "REQUESTED", "note"),
+    ] {
+        let told = told(agent).await;
+        assert!(told.starts_with(&format!("It came to no answer ({code})")), "{told}");
+        assert!(told.ends_with(&format!(". It may have had effects: it ran {ran}.")), "{told}");
+    }
+}
+
+#[tokio::test]
+async fn what_did_nothing_is_not_blamed() {
+    for agent in [
+        helper([call(&["look", "picky"])]),
+        // Asked, it would not; and what comes too late is not run.
+        helper([call(&["look"]), call(&["send"])]).max_iterations(2),
+        helper([call(&["gone"])]),
+        helper([]),
+    ] {
+        let told = told(agent).await;
+        assert!(!told.contains("effects"), "{told}");
+    }
+}
+
+/// One that lies deeper is a tool as any other, and says itself what it may do.
+#[tokio::test]
+async fn however_deep_it_lies() {
+    for (effect, ran) in [(Effect::External, true), (Effect::Read, false)] {
+        let inner = helper([call(&["send"]), ChatReply::text("It is sent.")]);
+        let inner = inner.into_tool("clerk", "Writes letters.").effect(effect);
+        let agent = Agent::new(story([ask("clerk")]), Tools::new().with(inner));
+        let told = told(agent).await;
+        assert_eq!(told.ends_with(" It may have had effects: it ran clerk."), ran, "{told}");
+    }
+}
+
+/// What it did before it waited is not forgotten in another process.
+#[tokio::test]
+async fn also_where_it_waited() {
+    let paid = Paid::default();
+    let agent = || {
+        let model = story([pay_call("Ada").call("send", "{}")]);
+        let agent = Agent::new(model, tools![send, pay]).extension(paid.clone());
+        above(agent.approver(AskLater).into_tool("cashier", "Sees to money."), "cashier")
+    };
+    for (approval, ran) in [(Approval::Once, "pay, send"), (Approval::Deny("no".into()), "send")] {
+        let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
+        waiting.decide_each("Grace", |_| approval.clone());
+        let answer = agent().resume(waiting).await.unwrap();
+        let told = &results(&answer.transcript[2])[0].text;
+        assert!(told.ends_with(&format!(" It may have had effects: it ran {ran}.")), "{told}");
+    }
+}

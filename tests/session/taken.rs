@@ -1,0 +1,71 @@
+//! A run that is gone on with is taken over, also from a process that still has it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::Notify;
+use tool_runtime::agent::session::{Memory, SessionError};
+use tool_runtime::{
+    Agent, ChatReply, ScriptedModel, ScriptedTurn, StopReason, ToolContext, tool, tools,
+};
+
+/// How often each was called; the first time they take long.
+#[derive(Clone, Default)]
+struct Called(Arc<[AtomicU32; 2]>, Arc<Notify>, Arc<Mutex<Vec<String>>>);
+
+impl Called {
+    async fn one(&self, which: usize, ctx: &ToolContext) {
+        self.2.lock().unwrap().push(ctx.idempotency_key());
+        if self.0[which].fetch_add(1, Ordering::SeqCst) == 0 {
+            self.1.notified().await;
+        }
+    }
+
+    fn times(&self) -> [u32; 2] {
+        [0, 1].map(|which| self.0[which].load(Ordering::SeqCst))
+    }
+}
+
+/// Pays Ada.
+#[tool(effect = "external")]
+async fn pay(ctx: &ToolContext) -> &'static str {
+    ctx.get::<Called>().unwrap().one(0, ctx).await;
+    "paid"
+}
+
+/// Asks for a receipt.
+#[tool(effect = "external", idempotent)]
+async fn receipt(ctx: &ToolContext) -> &'static str {
+    ctx.get::<Called>().unwrap().one(1, ctx).await;
+    "there"
+}
+
+#[tokio::test]
+async fn the_one_before_may_do_no_more_and_nothing_is_paid_twice() {
+    let (called, store) = (Called::default(), Memory::default());
+    let agent = |replies: Vec<ScriptedTurn>| {
+        Agent::new(ScriptedModel::new(replies), tools![pay, receipt]).extension(called.clone())
+    };
+    let calls = || ChatReply::default().call("pay", "{}").call("receipt", "{}");
+    let first = agent(vec![calls().into(), ChatReply::text("Here goes.").into()]);
+    let first = first.session(store.clone(), "ada");
+    let run = tokio::spawn(async move { first.run("Pay Ada.").await });
+    while called.times() != [1, 1] {
+        tokio::task::yield_now().await;
+    }
+
+    // Another process that takes the first for dead.
+    let second = agent(vec![ScriptedTurn::new(ChatReply::text("Nobody knows."))]);
+    let second = second.session(store.clone(), "ada");
+    let answer = second.resume().await.unwrap().unwrap();
+    assert_eq!(called.times(), [1, 2], "what may not be made twice is not");
+    assert_eq!(answer.text, "Nobody knows.");
+
+    called.1.notify_waiters();
+    let stopped = run.await.unwrap().unwrap_err();
+    let StopReason::Session(error) = &stopped.why else { panic!("{stopped}") };
+    assert!(matches!(error, SessionError::Conflict { .. }), "{error}");
+    assert_eq!(second.messages().await.unwrap(), answer.transcript, "nothing of it is kept");
+    let keys = called.2.lock().unwrap();
+    assert_eq!(keys[1], keys[2], "a service takes the second call for the first");
+}

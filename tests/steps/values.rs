@@ -200,9 +200,13 @@ async fn a_conversation_without_a_word_asks_nothing() {
     let orders = vec![Message::system("Be brief."), Message::system("Be kind.")];
     for prompt in [vec![], orders[..1].to_vec(), orders] {
         let (system, asked) = (agent.clone().system("Be brief."), prompt.clone());
+        let asked_again = prompt.clone();
         for ended in [agent.run(prompt).await, system.run(asked).await] {
             assert_eq!(ended.unwrap_err().why.code(), "NOTHING_ASKED");
         }
+        // Nor is there a value in it.
+        let given = agent.extract::<String>(asked_again).await;
+        assert_eq!(given.unwrap_err().why.code(), "NOTHING_ASKED");
     }
 }
 
@@ -236,5 +240,22 @@ async fn a_run_ends_once_for_those_who_watch() {
         while run.next().await.is_some() {}
         assert_eq!(run.extract::<Person>().await.is_ok(), replies.len() == 2);
         assert_eq!(told.lock().unwrap().0, ["started", "finished "]);
+    }
+}
+
+/// What is left behind doesn't ask for what nobody waits for any more.
+#[tokio::test]
+async fn a_run_that_stops_before_its_value_leaves_no_question() {
+    let bad = ChatReply::text("Ada");
+    for (replies, tools, left) in [
+        (vec![], Tools::new(), 1),
+        (vec![ChatReply::text("She is 36.")], tools![echo], 2),
+        // What was answered stands.
+        (vec![ChatReply::text("She is 36."), bad], tools![echo], 4),
+    ] {
+        let agent = Agent::new(ScriptedModel::new(replies), tools);
+        let stopped = agent.extract::<Person>("How old is Ada?").await.unwrap_err();
+        assert_eq!((stopped.why.code(), stopped.transcript.len()), ("MODEL_FAILED", left));
+        assert_eq!(stopped.transcript[0], Message::user("How old is Ada?"));
     }
 }

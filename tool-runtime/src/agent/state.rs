@@ -40,7 +40,7 @@ pub struct RunState {
     /// The session that it belongs to, where it was taken out of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
-    /// Whether it was stopped, and those who watch were told so: not where its process ended.
+    /// Whether those who watch were told of its end: not where its process ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) has_stopped: bool,
 }
@@ -107,8 +107,10 @@ impl RunState {
         }
     }
 
-    /// Nobody goes on with it: calls that are open are answered. Those that have begun may have had effects.
+    /// Nobody goes on with it: calls that are open are answered, and no value is asked for. Calls that have begun may
+    /// have had effects.
     pub(super) fn give_up(&mut self) -> Vec<(ToolCall, ToolResult)> {
+        self.withdraw_question();
         let text = "The run was given up before this call had ended; it may have had effects.";
         let mut settled = self.turn.settle(ToolErrorKind::Indeterminate, text, |call| {
             self.suspended.iter().any(|it| it.call.id == call.id)

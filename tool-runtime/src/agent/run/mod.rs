@@ -2,6 +2,7 @@
 
 mod calls;
 mod early;
+mod elsewhere;
 mod given_up;
 mod told;
 
@@ -217,7 +218,10 @@ impl<'a> Run<'a> {
         }
         match self.advance().await {
             Ok(Some(stepped)) => return Some(stepped),
-            Ok(None) => self.end(Ok(())),
+            Ok(None) => {
+                let kept = self.keep_end().await;
+                self.end(kept);
+            }
             Err(why) => self.end(Err(why)),
         }
         None
@@ -293,9 +297,7 @@ impl<'a> Run<'a> {
             return Err(StopReason::InSession(session.clone()));
         }
         let turn = &self.state.turn;
-        // Orders alone ask for nothing.
-        let is_silent = turn.transcript().iter().all(|it| matches!(it, Message::System { .. }));
-        let is_over = is_silent || turn.next() == Step::Done(Outcome::Answered);
+        let is_over = turn.is_silent() || turn.next() == Step::Done(Outcome::Answered);
         if is_over && turn.iterations() == 0 && !self.is_steered() {
             return Err(StopReason::NothingAsked);
         }
@@ -305,7 +307,8 @@ impl<'a> Run<'a> {
         let tools = self.dispatcher.registry().snapshot();
         let calls = self.state.turn.transcript().iter().flat_map(Message::calls);
         self.dispatcher.look_out(&tools, calls);
-        self.tools = Some(tools);
+        // Where a value is wanted, calls that were left open were made without tools as well.
+        self.tools = Some(self.tools_to_offer());
         // Calls that a process that ended has begun: nobody was told of their end.
         let settled = self.settle_interrupted();
         self.tell_settled(&self.origin(), settled);
@@ -372,7 +375,7 @@ impl<'a> Run<'a> {
 
     /// Whether something waits to be said to a model that may be asked again: an answer stays one, whatever comes
     /// too late for it.
-    fn is_steered(&self) -> bool {
+    pub(super) fn is_steered(&self) -> bool {
         self.agent.steering.as_ref().is_some_and(|steering| !steering.is_empty())
             && self.state.turn.may_ask()
     }

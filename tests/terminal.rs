@@ -157,6 +157,13 @@ async fn what_a_run_cost_is_told_with_its_end() {
     let agent = Agent::new(model, tools![time]).limits(Limits::default().cost(1.0, prices));
     agent.observer(Terminal::plain(paper.clone())).run("Now?").await.unwrap();
     assert_eq!(paper.lines()[2], "✓ run  *  7 → 3 tokens  cost 0.000051");
+
+    // Who has no answer may have paid for it.
+    let paper = Paper::default();
+    let agent = Agent::new(ScriptedModel::new([] as [ChatReply; 0]), tools![time]);
+    let agent = agent.limits(Limits::default().cost(1.0, prices));
+    agent.observer(Terminal::plain(paper.clone())).run("Now?").await.unwrap_err();
+    assert!(!paper.lines()[1].contains("cost"), "{:?}", paper.lines());
 }
 
 #[tokio::test]

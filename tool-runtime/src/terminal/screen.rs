@@ -156,6 +156,8 @@ fn ended(name: String, event: &RunEvent) -> (Sign, String) {
         _ => Sign::Failed,
     };
     let tokens = if usage.is_none() { String::new() } else { tokens(*usage) };
+    // What nobody has counted has not cost nothing.
+    let cost = cost.filter(|_| !usage.is_none());
     let cost = cost.map(|cost| format!("cost {}", money(cost))).unwrap_or_default();
     let error = error.as_deref().map(shown).unwrap_or_default();
     (sign, beside([name, time(*took), tokens, cost, error]))

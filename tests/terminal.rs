@@ -388,7 +388,7 @@ async fn replies_that_stream_are_on_lines_of_their_own() {
     let terminal = Terminal::plain(paper.clone());
     let model = ScriptedModel::new([
         ChatReply::text("I look.").call("time", r#"{"city": "Oslo"}"#),
-        ChatReply::text("Noon."),
+        ChatReply::text("\nNoon."),
     ]);
     let agent = Agent::new(model, tools![time]).observer(terminal.clone());
     let mut words = terminal.writer();

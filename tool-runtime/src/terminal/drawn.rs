@@ -52,11 +52,17 @@ impl Drawn {
         if written == Written::All {
             self.end_reply();
         }
-        // Where nothing was said, a writer has shown all of it.
-        let is_shown = written != Written::Nothing || (self.writers > 0 && is_wordless(event));
+        let is_shown = self.is_shown(written, event);
         for change in self.screen.take(event, is_shown) {
             self.change(change);
         }
+    }
+
+    /// Whether what a model says is there to be read. Where it goes into a file, it is not on the terminal.
+    fn is_shown(&self, written: Written, event: &Event) -> bool {
+        let is_there = self.aside.is_none() || matches!(self.on, On::Plain(_));
+        // Where nothing was said, a writer has shown all of it.
+        is_there && (written != Written::Nothing || (self.writers > 0 && is_wordless(event)))
     }
 
     fn change(&mut self, change: Change) {
@@ -89,6 +95,7 @@ impl Drawn {
     /// The program says this: its bytes, and the same as it is to be shown. A line ends in it at most at its end.
     pub(super) fn words<'w>(&mut self, mut bytes: &'w [u8], mut text: &'w str) -> io::Result<()> {
         if !text.is_empty() && take(&mut self.is_over) && text.starts_with('\n') {
+            self.replies.write(text);
             return Ok(());
         }
         while let Some(count) = self.replies.write(text) {
@@ -178,6 +185,8 @@ mod tests {
     use std::sync::{Arc, Mutex, PoisonError};
     use std::time::{Duration, SystemTime};
 
+    use indicatif::ProgressDrawTarget;
+
     use super::*;
     use crate::event::{Origin, RunEvent};
 
@@ -191,6 +200,30 @@ mod tests {
 
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
+        }
+    }
+
+    fn replied(text: &str) -> EventKind {
+        let (text, calls, took) = (text.to_owned(), Vec::new(), Duration::ZERO);
+        ModelEvent::Replied { text, reasoning: None, calls, usage: None, took }.into()
+    }
+
+    #[test]
+    fn words_in_a_file_are_not_to_be_read_on_a_terminal() {
+        let bars = || On::Bars(Bars::on(ProgressDrawTarget::hidden()));
+        let plain = || On::Plain(Box::new(Paper::default()));
+        let aside = || Some(Box::new(Paper::default()) as Box<dyn Write + Send>);
+        for (on, aside, expected) in [
+            (bars(), None, true),
+            (bars(), aside(), false),
+            (plain(), None, true),
+            (plain(), aside(), true),
+        ] {
+            let drawn = Drawn { writers: 1, ..Drawn::new(on, aside) };
+            for (written, text) in [(Written::Part, "Noon."), (Written::Nothing, "")] {
+                let event = Event::new(Origin::default(), SystemTime::UNIX_EPOCH, replied(text));
+                assert_eq!(drawn.is_shown(written, &event), expected);
+            }
         }
     }
 
@@ -213,10 +246,7 @@ mod tests {
         tell(&mut drawn, ModelEvent::Asked.into());
         // Its bytes stay as they are.
         drawn.words(b"\xffNoo", "\u{fffd}Noo").unwrap();
-        let (text, calls) = ("Noon".to_owned(), Vec::new());
-        let took = Duration::ZERO;
-        let reply = ModelEvent::Replied { text, reasoning: None, calls, usage: None, took };
-        tell(&mut drawn, reply.into());
+        tell(&mut drawn, replied("Noon"));
         tell(&mut drawn, ended.into());
         drawn.words(b"n", "n").unwrap();
         drawn.words(b"\n", "\n").unwrap();

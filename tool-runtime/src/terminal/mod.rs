@@ -114,7 +114,8 @@ impl Terminal {
     ///
     /// The line that it is in ends where the model's reply does, and when it is dropped; the program's own end of that line
     /// is then the same. On plain output, what happens while a model's words stand on a line is told behind that line. A
-    /// reply that was written here is not shown again: its line tells the calls in it, and there is none without any.
+    /// reply that was written here is not shown again, unless that goes into a file and the terminal is looked at: its line
+    /// tells the calls in it, and there is none without any.
     ///
     /// Not to be written to within [`suspend`](Self::suspend).
     ///

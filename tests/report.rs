@@ -7,11 +7,13 @@ use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tool_runtime::agent::{Limits, Prices, Steering};
+use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::drivers::Text;
 use tool_runtime::event::{JsonLines, Recorder};
 use tool_runtime::report::RunReport;
 use tool_runtime::{
-    Agent, ChatReply, ScriptedModel, ToolCall, ToolContext, ToolError, Tools, tool, tools,
+    Agent, ChatReply, Message, ScriptedModel, StopReason, ToolCall, ToolContext, ToolError, Tools,
+    tool, tools,
 };
 
 /// Tells the time in some cities.
@@ -108,6 +110,45 @@ async fn a_report_tells_what_was_thought_and_extracted() {
     assert_eq!(rows.len(), 3);
     let thought = &rows[1]["details"][1];
     assert_eq!(*thought, json!({ "title": "Reasoning", "text": "Noon.", "form": "folded" }));
+}
+
+/// What the user said stands on the row of a run however that ended.
+#[tokio::test]
+async fn a_run_that_was_stopped_or_waits_says_what_it_was_asked() {
+    /// Pays.
+    #[tool(permission = "ask")]
+    async fn pay() -> &'static str {
+        "paid"
+    }
+
+    let summaries = |recorder: &Recorder| {
+        let data = data(&RunReport::from(recorder).to_html());
+        let rows = data["rows"].as_array().unwrap().iter();
+        let runs = rows.filter(|row| row["kind"] == "run");
+        runs.map(|row| row["summary"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let agent = |recorder: &Recorder| {
+        let calls = ScriptedModel::new([ChatReply::default().call("pay", "{}")]);
+        Agent::new(calls, tools![pay]).observer(recorder.clone())
+    };
+    let recorder = Recorder::new(100);
+    let waits = agent(&recorder).approver(AskLater).run("Pay\nAda!").await.unwrap_err();
+    let StopReason::AwaitingApproval(mut paused) = waits.why else { panic!("{waits}") };
+    assert_eq!(summaries(&recorder), ["Pay Ada!"]);
+    // And goes on; the script has no more to say.
+    let call = paused.pending()[0].call.id.clone();
+    paused.decide(&call, Approval::Once, "Grace").unwrap();
+    agent(&recorder).resume(*paused).await.unwrap_err();
+    let [first, second] = &summaries(&recorder)[..] else { panic!() };
+    assert_eq!(first, "Pay Ada!");
+    assert!(second.starts_with("Pay Ada! — "), "{second}");
+
+    let recorder = Recorder::new(100);
+    let stopped = agent(&recorder).max_iterations(1).run("Pay!").await.unwrap_err();
+    let said = stopped.transcript.into_iter().chain([Message::user("And Bob?")]);
+    agent(&recorder).max_iterations(1).run(said.collect::<Vec<_>>()).await.unwrap_err();
+    let [first, second] = &summaries(&recorder)[..] else { panic!() };
+    assert!(first.starts_with("Pay! — ") && second.starts_with("And Bob? — "), "{first} {second}");
 }
 
 #[tokio::test]

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 
 use indicatif::{InMemoryTerm, ProgressDrawTarget};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tool_runtime::agent::{Limits, Piece, Prices, Steering};
 use tool_runtime::dispatch::AskLater;
-use tool_runtime::event::Progress;
+use tool_runtime::event::{Observer, Progress};
 use tool_runtime::terminal::Terminal;
 use tool_runtime::{
-    Agent, ChatReply, ScriptedModel, ToolCall, ToolContext, ToolError, Usage, tool, tools,
+    Agent, ChatReply, Event, ScriptedModel, ToolCall, ToolContext, ToolError, Usage, tool, tools,
 };
 
 /// What was written, kept.
@@ -145,8 +145,8 @@ async fn what_waits_has_not_failed_and_what_was_refused_says_why() {
     let lines = paper.lines();
     assert!(lines[1].starts_with("» asked for the value  Give the answer as JSON"), "{lines:?}");
     assert_eq!(lines[0], "» asked  When?");
-    let refused = "↻ model  attempt 1 is not what was asked for  That is not it: it can't be read";
-    assert!(lines[3].starts_with(refused), "{lines:?}");
+    let refused = "↻ model  That is not it: it can't be read as JSON";
+    assert!(lines[3].starts_with(refused) && lines[3].ends_with("…  attempt 1"), "{lines:?}");
 }
 
 #[tokio::test]
@@ -157,6 +157,13 @@ async fn what_a_run_cost_is_told_with_its_end() {
     let agent = Agent::new(model, tools![time]).limits(Limits::default().cost(1.0, prices));
     agent.observer(Terminal::plain(paper.clone())).run("Now?").await.unwrap();
     assert_eq!(paper.lines()[2], "✓ run  *  7 → 3 tokens  cost 0.000051");
+
+    // Who has no answer may have paid for it.
+    let paper = Paper::default();
+    let agent = Agent::new(ScriptedModel::new([] as [ChatReply; 0]), tools![time]);
+    let agent = agent.limits(Limits::default().cost(1.0, prices));
+    agent.observer(Terminal::plain(paper.clone())).run("Now?").await.unwrap_err();
+    assert!(!paper.lines()[1].contains("cost"), "{:?}", paper.lines());
 }
 
 #[tokio::test]
@@ -314,6 +321,109 @@ async fn words_have_lines_of_their_own_on_paper() {
         [r"Well, \u{1b}[2J", "» asked  Hello", "› model  *  Hm.", "✓ run  *", "now", "and"];
     assert_eq!(paper.lines(), expected);
     assert!(paper.0.lock().unwrap().ends_with(b"and\n"));
+}
+
+/// Something that happened in the same run, at this depth.
+fn told(depth: u32, layer: &str, action: &str, more: Value) -> Event {
+    let mut event = json!({ "run": "1", "turn": 1, "at": 0, "layer": layer, "action": action });
+    event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    if depth > 0 {
+        (event["depth"], event["parent"]) = (json!(depth), json!("c"));
+    }
+    serde_json::from_value(event).unwrap()
+}
+
+fn replied(text: &str) -> Event {
+    told(0, "model", "replied", json!({ "text": text, "calls": [], "took": 0 }))
+}
+
+/// What happens while a model speaks is told behind its line, which ends with what it says; also where its last words are
+/// late.
+#[test]
+fn on_paper_the_line_of_a_model_is_not_broken() {
+    let paper = Paper::default();
+    let terminal = Terminal::plain(paper.clone());
+    let mut words = terminal.writer();
+    let said = |text| told(1, "run", "said", json!({ "by": "user", "text": text }));
+    let asked = || told(0, "model", "asked", json!({}));
+    let ended = || told(0, "run", "finished", json!({ "took": 0 }));
+
+    terminal.observe(&asked());
+    write!(words, "Hel").unwrap();
+    terminal.observe(&said("one"));
+    terminal.observe(&told(1, "model", "replied", json!({ "text": "l", "calls": [], "took": 0 })));
+    assert_eq!(paper.lines(), ["Hel"]);
+    write!(words, "lo\nthere").unwrap();
+    assert_eq!(paper.lines()[..2], ["Hello", "  » asked  one"]);
+    terminal.observe(&said("two"));
+    terminal.observe(&replied("Hello\nthere"));
+    terminal.observe(&ended());
+    // The program ends that line as well.
+    write!(words, "\n\n").unwrap();
+    let first =
+        ["Hello", "  » asked  one", "  › model  *  l", "there", "  » asked  two", "✓ run  *", ""];
+    assert_eq!(paper.lines(), first);
+
+    terminal.observe(&asked());
+    write!(words, "No").unwrap();
+    terminal.observe(&replied("Noon."));
+    terminal.observe(&ended());
+    write!(words, "on").unwrap();
+    assert_eq!(paper.lines()[first.len()..], ["Noon"]);
+    write!(words, ".").unwrap();
+    assert_eq!(paper.lines()[first.len()..], ["Noon.", "✓ run  *"]);
+
+    // Who asks for something has a line for it.
+    terminal.observe(&asked());
+    write!(words, "Shall I").unwrap();
+    terminal.suspend(|| writeln!(paper.clone(), "[y/n] y").unwrap());
+    drop(words);
+    assert_eq!(paper.lines()[first.len() + 2..], ["Shall I", "[y/n] y"]);
+}
+
+/// Each reply has lines of its own, though all of them are told of before the first of their words.
+#[tokio::test]
+async fn replies_that_stream_are_on_lines_of_their_own() {
+    let paper = Paper::default();
+    let terminal = Terminal::plain(paper.clone());
+    let model = ScriptedModel::new([
+        ChatReply::text("I look.").call("time", r#"{"city": "Oslo"}"#),
+        ChatReply::text("\nNoon."),
+    ]);
+    let agent = Agent::new(model, tools![time]).observer(terminal.clone());
+    let mut words = terminal.writer();
+    let mut stream = agent.stream("When?");
+    while let Some(piece) = stream.next().await {
+        if let Piece::Text(text) = piece {
+            write!(words, "{text}").unwrap();
+        }
+    }
+    let lines = paper.lines();
+    let said: Vec<_> = lines.iter().filter(|it| !it.starts_with(['»', '›', '✓'])).collect();
+    assert_eq!(said, ["I look.", "Noon."], "{lines:?}");
+    assert!(paper.0.lock().unwrap().ends_with(b".\n"));
+}
+
+/// A reply that a writer has shown has nothing more to tell than its calls.
+#[test]
+fn a_reply_that_was_shown_is_not_told_again() {
+    let paper = Paper::default();
+    let terminal = Terminal::plain(paper.clone());
+    terminal.observe(&replied(""));
+    let mut words = terminal.writer();
+    terminal.observe(&replied(""));
+    terminal.observe(&replied("Noon."));
+    drop(words);
+    words = terminal.writer();
+    let call = json!({ "id": "c", "name": "time", "arguments": "{}" });
+    let calls = json!({ "text": "I look.", "calls": [call], "took": 0 });
+    for reply in [told(0, "model", "replied", calls), replied("I look.")] {
+        terminal.observe(&told(0, "model", "asked", json!({})));
+        write!(words, "I look.").unwrap();
+        terminal.observe(&reply);
+    }
+    let expected = ["› model  *", "› model  *  Noon.", "I look.", "› model  *  → time", "I look."];
+    assert_eq!(paper.lines(), expected);
 }
 
 /// Half a letter of one writer is none of another's.

@@ -105,6 +105,7 @@ def of_a_run(page, path, pictures):
     page.key("/")
     page.key("Escape", 27)
     holds(page.value(FOUND) == rows, "Escape ends the search")
+    holds("is:retried" in page.value("document.getElementById('tools').innerText"), "what a row may be is listed by the search")
     for word, expected in [("is:failed", 2), ("is:retried", 1), ("is:repaired", 1), ("is:model", 3), ("zzz", 0)]:
         page.open(path, f"#q={word}")
         holds(page.value(FOUND) == expected, f"{page.value(FOUND)} rows are {word}")
@@ -191,7 +192,7 @@ def of_hostile_texts(page, path, pictures):
 def of_a_killed_run(page, path, pictures):
     page.open(path)
     told = page.value("document.getElementById('top').innerText")
-    for text in ["1 answered", "1 without an end", "2 lines of the log could not be read", "far apart"]:
+    for text in ["1 answered", "1 without an end", "Cost\nunknown", "2 lines of the log could not be read", "far apart"]:
         holds(text in told, f"the head doesn't tell {text!r}: {told}")
     holds(page.value("document.querySelectorAll('#run option').length") == 3, "one of the runs can be chosen")
     page.value("(() => { const run = document.getElementById('run'); run.value = run.options[2].value; run.onchange(); })()")

@@ -12,6 +12,8 @@ use tool_runtime::async_trait;
 #[tokio::test]
 async fn memory_keeps_its_word() {
     conformance::check(|| async { Memory::default() }).await.unwrap();
+    let store = Memory::default();
+    conformance::check_handles(store.clone(), store).await.unwrap();
 }
 
 #[cfg(feature = "sqlite")]
@@ -19,6 +21,8 @@ async fn memory_keeps_its_word() {
 async fn sqlite_keeps_its_word() {
     let open = || async { tool_runtime::store::Sqlite::in_memory().unwrap() };
     conformance::check(open).await.unwrap();
+    let store = open().await;
+    conformance::check_handles(store.clone(), store).await.unwrap();
 }
 
 /// What a store may do wrong.
@@ -168,8 +172,77 @@ async fn a_store_that_breaks_its_word_is_found_out() {
             told.starts_with(&format!("the store breaks its word, that {law}: ")),
             "{fault:?}: {told}"
         );
+        // However long what it keeps is.
+        assert!(told.len() < 600, "{fault:?}: {told}");
     }
     conformance::check(|| async { Own(Fault::None, Arc::default()) }).await.unwrap();
+}
+
+/// A handle that lists and loads what it has seen before.
+#[derive(Debug)]
+struct Handle {
+    store: Own,
+    remembers: bool,
+    seen: Mutex<BTreeMap<String, Option<Stored>>>,
+    lists: bool,
+}
+
+#[async_trait]
+impl SessionStore for Handle {
+    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+        let kept = self.store.load(session).await?;
+        let mut seen = self.seen.lock().unwrap();
+        let first = seen.entry(session.to_owned()).or_insert_with(|| kept.clone()).clone();
+        Ok(if self.remembers { first } else { kept })
+    }
+
+    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+        self.store.save(session, write).await
+    }
+
+    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        if self.lists { self.store.list().await } else { Ok(Vec::new()) }
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.store.delete(session).await
+    }
+}
+
+#[tokio::test]
+async fn handles_that_are_of_two_minds_are_found_out() {
+    let handles = |faults: [Fault; 2], remembers, lists| {
+        let kept = Arc::default();
+        faults.map(|fault| Handle {
+            store: Own(fault, Arc::clone(&kept)),
+            remembers,
+            seen: Mutex::default(),
+            lists,
+        })
+    };
+    let loads = "what one handle has saved, another loads";
+    let late = "a write of one handle on what another has replaced is a conflict";
+    let gone = "what one handle has deleted is gone for another";
+    let none = [Fault::None; 2];
+    for ([one, other], law) in [
+        (handles(none, true, true), loads),
+        (handles(none, false, false), "what one handle has saved, another lists"),
+        (handles([Fault::None, Fault::OverwritesOthers], false, true), late),
+        (handles([Fault::ForgetsToDelete; 2], false, true), gone),
+        (
+            handles([Fault::LooksAndThenWrites; 2], false, true),
+            "of several who write at once, whoever is late is told so",
+        ),
+    ] {
+        let told = conformance::check_handles(one, other).await.expect_err(law).to_string();
+        assert!(told.starts_with(&format!("the store breaks its word, that {law}: ")), "{told}");
+    }
+    let apart = [(), ()].map(|()| Own(Fault::None, Arc::default()));
+    let [one, other] = apart;
+    let told = conformance::check_handles(one, other).await.unwrap_err().to_string();
+    assert!(told.contains(loads), "{told}");
+    let [one, other] = handles(none, false, true);
+    conformance::check_handles(one, other).await.unwrap();
 }
 
 #[test]

@@ -31,6 +31,9 @@ async fn files_keep_their_word() {
         async { Sqlite::open(file).await.unwrap() }
     };
     conformance::check(open).await.unwrap();
+    let twice = folder.join("twice.db");
+    let one = Sqlite::open(&twice).await.unwrap();
+    conformance::check_handles(one, Sqlite::open(&twice).await.unwrap()).await.unwrap();
 }
 
 const FILE: &str = "TOOL_TESTS_SESSIONS";

@@ -197,7 +197,8 @@ pub(super) fn of_more(row: &mut Row, began: u64, asked: String) {
 pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
     let took = ("Took", Fact::Took { took: row.end.saturating_sub(row.start) });
     let tokens = row.usage.into_iter().flat_map(tokens);
-    let cost = row.cost.map(|cost| ("Cost", Fact::Text(money(cost))));
+    let cost = row.cost.map(money).or_else(|| row.has_spent.then(|| "unknown".into()));
+    let cost = cost.map(|cost| ("Cost", Fact::Text(cost)));
     let more = [took].into_iter().chain(tokens).chain(cost);
     match row.details.first_mut() {
         Some(Detail::Facts { facts }) => facts.extend(more),
@@ -207,7 +208,11 @@ pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
     match row.state {
         State::Waiting => row.text("What it waits for", error, Form::Plain),
         _ => {
-            row.summary = on_one_line(error);
+            row.summary = [row.asked.clone(), on_one_line(error)]
+                .into_iter()
+                .filter(|text| !text.is_empty())
+                .collect::<Vec<_>>()
+                .join(" — ");
             row.text("What stopped it", error, Form::Error);
         }
     }

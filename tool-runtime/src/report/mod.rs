@@ -30,7 +30,8 @@ use trace::Trace;
 /// What happened in one run or many, to be read in a browser: a waterfall of model and tool calls that
 /// shows what ran at once, and for each its arguments, repairs, attempts and result or error; and of each run
 /// what it was asked, what was said to it meanwhile, what it took and how it ended. One that waited for somebody and
-/// went on is one.
+/// went on is one; and where a call waits for one within it, they wait once. What nobody has counted costs something
+/// unknown.
 ///
 /// The file is whole in itself and asks no network for anything. It can be searched, by words and by
 /// `is:failed`, `is:retried`, `is:repaired` and their like; it is light or dark as the reader's system is; and

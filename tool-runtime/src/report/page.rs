@@ -23,7 +23,7 @@ const SCRIPT: &str = concat!(
 );
 
 /// SHA-256 of the style and of the script, as browsers compute them; a test knows when they are old.
-const STYLE_HASH: &str = "nk1dezlNKPj+QkVMrgBXwG1yJFp0/8PtDFGdlPqzyXI=";
+const STYLE_HASH: &str = "wJza2TtNVdrbW+xfu3Cco8Gj3hnbDnUCq0EdTs7hszw=";
 const SCRIPT_HASH: &str = "yF8oFYRdZ6wuN7Sao5p7MN5rLJ7KBbdotoTsmWI0sF8=";
 
 /// The page that draws this.
@@ -72,6 +72,21 @@ fn in_a_script(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::details::word;
+    use crate::report::row::{Kind, Mark, State};
+
+    /// Nobody would guess them.
+    #[test]
+    fn the_page_lists_what_a_row_may_be() {
+        let kinds = [Kind::Run, Kind::Model, Kind::Tool, Kind::Event].map(|it| word(&it));
+        let states = [State::Done, State::Failed, State::Blocked, State::Waiting, State::Open];
+        let marks = [Mark::Retried, Mark::Repaired, Mark::Remembered, Mark::Refused];
+        let words = kinds.into_iter().chain(states.map(|it| word(&it)));
+        let expected: Vec<_> =
+            words.chain(marks.map(|it| word(&it))).map(|word| format!("is:{word}")).collect();
+        let listed = BODY.split(['<', '>', ' ', '\n']).filter(|word| word.starts_with("is:"));
+        assert_eq!(listed.collect::<Vec<_>>(), expected);
+    }
 
     #[test]
     fn no_letter_of_the_data_means_anything_to_html() {

@@ -12,7 +12,7 @@ pub(super) struct Row {
     /// What it was about, on one line.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// What a run was asked, on one line; its summary unless something stopped it.
+    /// What a run was asked, on one line; its summary, with what stopped it behind that.
     #[serde(skip)]
     pub asked: String,
     /// The row that it hangs below, which comes before it.
@@ -29,9 +29,12 @@ pub(super) struct Row {
     pub code: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What that cost.
+    /// What that cost, where it is known.
     #[serde(skip)]
     pub cost: Option<f64>,
+    /// Whether it has asked a model, which costs something.
+    #[serde(skip)]
+    pub has_spent: bool,
     /// The row of the same run as it went on before.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub before: Option<usize>,

@@ -1,5 +1,7 @@
 //! The head of a report: what all of it came to.
 
+use std::collections::HashSet;
+
 use serde::Serialize;
 
 use super::row::{Kind, Mark, Row, State};
@@ -29,7 +31,7 @@ pub(super) struct Totals {
     pub usage: Usage,
     /// Where tokens were counted at all.
     pub is_counted: bool,
-    /// What the runs cost together, as far as that is known.
+    /// What the runs cost together: at least, where that of one is unknown.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<String>,
     pub events: u64,
@@ -39,15 +41,16 @@ pub(super) struct Totals {
 
 impl Totals {
     pub(super) fn of(rows: &[Row]) -> Self {
-        let (mut totals, mut cost) = (Self::default(), None);
-        for row in rows {
+        let (mut totals, mut costs) = (Self::default(), Vec::new());
+        let around = around_what_waits(rows);
+        for (place, row) in rows.iter().enumerate() {
             match row.kind {
                 // It counts as it went on.
                 Kind::Run | Kind::Tool if row.goes_on => {}
                 Kind::Run if row.parent.is_none() => {
                     totals.add_run(row.state);
-                    if let Some(more) = row.cost {
-                        *cost.get_or_insert(0.0) += more;
+                    if row.has_spent || row.cost.is_some() {
+                        costs.push(row.cost);
                     }
                 }
                 Kind::Model => {
@@ -59,7 +62,8 @@ impl Totals {
                     totals.tool += 1;
                     totals.failed += usize::from(row.state == State::Failed);
                     totals.blocked += usize::from(row.state == State::Blocked);
-                    totals.waiting += usize::from(row.state == State::Waiting);
+                    totals.waiting +=
+                        usize::from(row.state == State::Waiting && !around.contains(&place));
                     totals.retried += usize::from(row.marks.contains(&Mark::Retried));
                     totals.repaired += usize::from(row.marks.contains(&Mark::Repaired));
                 }
@@ -67,7 +71,7 @@ impl Totals {
             }
         }
         totals.at_once = super::layout::at_once(rows);
-        totals.cost = cost.map(money);
+        totals.cost = cost(&costs);
         totals
     }
 
@@ -79,5 +83,30 @@ impl Totals {
             State::Waiting => self.paused += 1,
             State::Failed | State::Blocked => self.stopped += 1,
         }
+    }
+}
+
+/// Rows that wait for nothing but what waits within them.
+fn around_what_waits(rows: &[Row]) -> HashSet<usize> {
+    let mut around = HashSet::new();
+    for row in rows {
+        let waits = row.kind == Kind::Tool && row.state == State::Waiting && !row.goes_on;
+        let mut above = row.parent.filter(|_| waits);
+        while let Some(place) = above.filter(|place| around.insert(*place)) {
+            above = rows.get(place).and_then(|row| row.parent);
+        }
+    }
+    around
+}
+
+/// The sum of what is known, and whether that is all.
+fn cost(costs: &[Option<f64>]) -> Option<String> {
+    let (known, all) = (costs.iter().flatten().count(), costs.len());
+    let sum = || money(costs.iter().flatten().sum());
+    match known {
+        _ if all == 0 => None,
+        0 => Some("unknown".into()),
+        _ if known < all => Some(format!("≥ {}", sum())),
+        _ => Some(sum()),
     }
 }

@@ -1,6 +1,7 @@
 //! What goes on, drawn at the bottom of a terminal; and above it what stays.
 
 use std::collections::{BTreeMap, HashMap};
+use std::mem::take;
 use std::time::Instant;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
@@ -19,7 +20,8 @@ pub(super) struct Bars {
     /// There is no room for these yet; and how many they are, drawn last.
     waiting: BTreeMap<u64, (String, Instant)>,
     more: Option<ProgressBar>,
-    /// What the program says, as far as that is no whole line; drawn first.
+    /// What the program says, as far as that is no whole line; and where it is drawn, which is first.
+    line: String,
     words: Option<ProgressBar>,
 }
 
@@ -30,6 +32,7 @@ impl Bars {
             shown: HashMap::new(),
             waiting: BTreeMap::new(),
             more: None,
+            line: String::new(),
             words: None,
         }
     }
@@ -99,9 +102,22 @@ impl Bars {
         let _ = self.all.println(lines);
     }
 
-    /// Shows the beginning of a line below those that stay; of a long one its end.
-    pub(super) fn begin_line(&mut self, text: &str) {
-        if text.is_empty() {
+    /// The program says this: whole lines stay, and the beginning of one is drawn below them; of a long one its end.
+    pub(super) fn words(&mut self, text: &str) {
+        if let Some((whole, begun)) = text.rsplit_once('\n') {
+            let before = take(&mut self.line);
+            self.draw_words();
+            // A line by itself, for one that is empty is a line all the same.
+            format!("{before}{whole}").split('\n').for_each(|line| self.say(line));
+            self.line.push_str(begun);
+        } else {
+            self.line.push_str(text);
+        }
+        self.draw_words();
+    }
+
+    fn draw_words(&mut self) {
+        if self.line.is_empty() {
             if let Some(bar) = self.words.take() {
                 bar.finish_and_clear();
                 self.all.remove(&bar);
@@ -109,10 +125,10 @@ impl Bars {
             return;
         }
         // However long it is by now, its end alone is looked at.
-        let mut before = text.char_indices().rev().skip(LETTERS - 1).map(|(place, _)| place);
+        let mut before = self.line.char_indices().rev().skip(LETTERS - 1).map(|(place, _)| place);
         let shown = match (before.next(), before.next()) {
-            (Some(place), Some(_)) => format!("…{}", text.get(place..).unwrap_or_default()),
-            _ => text.to_owned(),
+            (Some(place), Some(_)) => format!("…{}", self.line.get(place..).unwrap_or_default()),
+            _ => self.line.clone(),
         };
         let words = self.words.get_or_insert_with(|| {
             let bar = self.all.insert(0, ProgressBar::new_spinner());

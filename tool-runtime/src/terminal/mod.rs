@@ -1,16 +1,19 @@
 //! What happens, on a terminal, as it happens.
 //!
-//! `screen` decides what an event changes, and knows no terminal; what is here does it, by indicatif or line
-//! by line. Drawing takes a moment in the task that an event is told in: where that is too long, put the
+//! `screen` decides what an event changes and `replies` where a model's words end, and neither knows a terminal; `drawn`
+//! does it, by indicatif or line by line. Drawing takes a moment in the task that an event is told in: where that is too long, put the
 //! [`Terminal`] into a [`Background`](crate::event::Background).
 //!
 //! What goes on is drawn at the bottom of the screen and drawn over again and again. A program that prints there
 //! itself, and above all one that prints words as they come, without the end of a line, has them wiped away. So it
 //! writes into the [`Writer`] that [`Terminal::writer`] gives, which puts them above what goes on: whole lines stay
-//! there, and the line that has no end yet is drawn with the rest.
+//! there, and the line that has no end yet is drawn with the rest. Where nothing can be drawn, the two take turns, line by
+//! line.
 
 mod bars;
+mod drawn;
 mod line;
+mod replies;
 mod screen;
 mod words;
 
@@ -21,8 +24,7 @@ use std::{env, fmt, thread};
 
 use crate::event::{Event, Observer};
 use bars::Bars;
-use screen::{Change, Screen};
-use words::Words;
+use drawn::{Drawn, On};
 
 pub use indicatif::ProgressDrawTarget;
 pub use words::Writer;
@@ -53,25 +55,7 @@ const TICK: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub struct Terminal(Arc<Shared>);
 
-struct Shared {
-    screen: Mutex<Screen>,
-    drawn: Mutex<Drawn>,
-    /// Whether what the program says is to be seen elsewhere, on its standard output.
-    is_apart: bool,
-}
-
-/// What is drawn.
-struct Drawn {
-    on: On,
-    /// What the program says.
-    words: Words,
-}
-
-/// Where it is drawn.
-enum On {
-    Plain(Box<dyn Write + Send>),
-    Bars(Bars),
-}
+type Shared = Mutex<Drawn>;
 
 impl Terminal {
     /// On standard error.
@@ -120,15 +104,20 @@ impl Terminal {
     }
 
     fn drawn(on: On, is_apart: bool) -> Self {
-        let drawn = Mutex::new(Drawn { on, words: Words::default() });
-        Self(Arc::new(Shared { screen: Mutex::default(), drawn, is_apart }))
+        let aside = is_apart.then(|| Box::new(io::stdout()) as Box<dyn Write + Send>);
+        Self(Arc::new(Mutex::new(Drawn::new(on, aside))))
     }
 
     /// For what the program says itself, such as words of a reply as they come. It is the program's standard output,
     /// but above what goes on where both are on one terminal; and beside what is shown, where that was
     /// put [elsewhere](Self::on). On a terminal, nothing in it is obeyed but the ends of lines.
     ///
-    /// It ends the line that it is in when it is dropped. Not to be written to within [`suspend`](Self::suspend).
+    /// The line that it is in ends where the model's reply does, and when it is dropped; the program's own end of that line
+    /// is then the same. On plain output, what happens while a model's words stand on a line is told behind that line. A
+    /// reply that was written here is not shown again, unless that goes into a file and the terminal is looked at: its line
+    /// tells the calls in it, and there is none without any.
+    ///
+    /// Not to be written to within [`suspend`](Self::suspend).
     ///
     /// ```
     /// use std::io::Write;
@@ -152,16 +141,73 @@ impl Terminal {
     /// # }
     /// ```
     pub fn writer(&self) -> Writer {
-        Writer::new(Arc::clone(&self.0), self.0.is_apart.then(io::stdout))
+        Writer::new(Arc::clone(&self.0))
     }
 
     /// Has the screen to oneself for as long as this takes, for instance to print. Whoever has something to
     /// tell meanwhile waits, so that nothing that tells of events itself belongs here.
+    ///
+    /// So a person is asked, for instance whether a call may run. What a model wants is shown by a
+    /// [`writer`](Self::writer), for nothing in that is obeyed:
+    ///
+    /// ```
+    /// use std::io::{self, BufRead, Write, stdin};
+    ///
+    /// use tokio::task::spawn_blocking;
+    /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+    /// use tool_runtime::terminal::Terminal;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, async_trait, tool, tools};
+    ///
+    /// /// Whoever sits at the terminal.
+    /// struct Person(Terminal);
+    ///
+    /// #[async_trait]
+    /// impl Approver for Person {
+    ///     async fn approve(&self, request: &ApprovalRequest) -> Approval {
+    ///         let question = format!("May it {} {}?", request.call.name, request.arguments);
+    ///         let terminal = self.0.clone();
+    ///         // Reading holds its thread up.
+    ///         match spawn_blocking(move || ask(&terminal, &question)).await {
+    ///             Ok(Ok(answer)) if answer.trim() == "y" => Approval::Once,
+    ///             Ok(Ok(_)) => Approval::Deny("the user said no".into()),
+    ///             _ => Approval::Deny("nobody could be asked".into()),
+    ///         }
+    ///     }
+    /// }
+    ///
+    /// fn ask(terminal: &Terminal, question: &str) -> io::Result<String> {
+    ///     # struct Stdin;
+    ///     # impl Stdin { fn lock(&self) -> &'static [u8] { b"y\n" } }
+    ///     # let stdin = || Stdin;
+    ///     // Held until the answer is there: calls of one reply are asked about at once.
+    ///     let (stdin, mut answer) = (stdin(), String::new());
+    ///     let mut answers = stdin.lock();
+    ///     writeln!(terminal.writer(), "{question}")?;
+    ///     terminal.suspend(|| {
+    ///         eprint!("[y/n] ");
+    ///         answers.read_line(&mut answer)
+    ///     })?;
+    ///     Ok(answer)
+    /// }
+    ///
+    /// /// Deletes a file.
+    /// #[tool(effect = "write", permission = "ask")]
+    /// async fn delete(path: String) -> String {
+    ///     format!("{path} is gone")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # let call = ChatReply::default().call("delete", r#"{"path": "draft.txt"}"#);
+    /// # let model = ScriptedModel::new([call, ChatReply::text("It is gone.")]);
+    /// let terminal = Terminal::new();
+    /// let agent = Agent::new(model, tools![delete]).observer(terminal.clone());
+    /// let answer = agent.approver(Person(terminal)).run("Tidy up.").await?;
+    /// # assert!(answer.transcript.iter().any(|it| format!("{it:?}").contains("draft.txt is gone")));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
-        let bars = match &locked(&self.0.drawn).on {
-            On::Plain(_) => None,
-            On::Bars(bars) => Some(bars.all.clone()),
-        };
+        let bars = locked(&self.0).make_room();
         match bars {
             None => work(),
             Some(bars) => bars.suspend(work),
@@ -174,82 +220,19 @@ fn tick(shared: &Weak<Shared>) {
     loop {
         thread::sleep(TICK);
         let Some(shared) = shared.upgrade() else { return };
-        if let On::Bars(bars) = &locked(&shared.drawn).on {
+        if let On::Bars(bars) = &locked(&shared).on {
             bars.tick();
         }
     }
 }
 
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+fn locked(shared: &Shared) -> MutexGuard<'_, Drawn> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Observer for Terminal {
     fn observe(&self, event: &Event) {
-        let mut drawn = locked(&self.0.drawn);
-        for change in locked(&self.0.screen).take(event) {
-            drawn.change(change);
-        }
-    }
-}
-
-impl Drawn {
-    fn change(&mut self, change: Change) {
-        match (&mut self.on, change) {
-            (On::Plain(writer), Change::Said(line)) => {
-                // It does not stand in the midst of another.
-                let between = if self.words.end().is_some() { "\n" } else { "" };
-                // A terminal that is gone is no reason to stop.
-                let _ = writeln!(writer, "{between}{line}");
-            }
-            (On::Plain(_), Change::Shown(..) | Change::Gone(_)) => {}
-            (On::Bars(bars), Change::Shown(number, text)) => bars.show(number, text),
-            (On::Bars(bars), Change::Gone(number)) => bars.remove(number),
-            (On::Bars(bars), Change::Said(line)) => bars.say(&line.in_colour()),
-        }
-    }
-
-    /// The program says this.
-    fn words(&mut self, text: &str) -> io::Result<()> {
-        match &mut self.on {
-            On::Plain(writer) => {
-                self.words.push(text);
-                writer.write_all(text.as_bytes())
-            }
-            On::Bars(bars) => {
-                if let Some((whole, _)) = text.rsplit_once('\n') {
-                    let before = self.words.end().unwrap_or_default();
-                    bars.begin_line("");
-                    // A line by itself, for one that is empty is a line all the same.
-                    format!("{before}{whole}").split('\n').for_each(|line| bars.say(line));
-                }
-                self.words.push(text);
-                bars.begin_line(self.words.line());
-                Ok(())
-            }
-        }
-    }
-
-    /// The line that the program is in ends here.
-    fn end_line(&mut self) -> io::Result<()> {
-        match self.words.end() {
-            None => Ok(()),
-            Some(line) => match &mut self.on {
-                On::Plain(writer) => writeln!(writer),
-                On::Bars(bars) => {
-                    bars.begin_line("");
-                    bars.say(&line);
-                    Ok(())
-                }
-            },
-        }
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        match &mut self.on {
-            On::Plain(writer) => writer.flush(),
-            On::Bars(_) => Ok(()),
-        }
+        locked(&self.0).observe(event);
     }
 }
 
@@ -261,7 +244,7 @@ impl Default for Terminal {
 
 impl fmt::Debug for Terminal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_plain = matches!(&locked(&self.0.drawn).on, On::Plain(_));
+        let is_plain = matches!(&locked(&self.0).on, On::Plain(_));
         f.debug_struct("Terminal").field("is_plain", &is_plain).finish_non_exhaustive()
     }
 }

@@ -49,7 +49,8 @@ fn place(origin: &Origin, call: Option<&CallId>) -> Place {
 }
 
 impl Screen {
-    pub(super) fn take(&mut self, event: &Event) -> Vec<Change> {
+    /// What an event changes, where what a model says in it may be shown elsewhere.
+    pub(super) fn take(&mut self, event: &Event, is_shown: bool) -> Vec<Change> {
         let origin = &event.origin;
         let line = |sign, text| Change::Said(Line { depth: origin.depth, sign, text });
         match &event.kind {
@@ -79,7 +80,9 @@ impl Screen {
             }
             EventKind::Model(ModelEvent::Asked) => vec![self.begin(origin, None, "model", "")],
             EventKind::Model(ModelEvent::Replied { text, calls, usage, took, .. }) => {
-                let said = line(Sign::Said, reply(text, calls, *usage, *took));
+                let text = if is_shown { "" } else { text };
+                let said = (!is_shown || !calls.is_empty())
+                    .then(|| line(Sign::Said, reply(text, calls, *usage, *took)));
                 self.end(origin, None, said)
             }
             EventKind::Tool(ToolEvent::Started { call }) => {
@@ -93,8 +96,8 @@ impl Screen {
                 ModelEvent::ExtractionFailed { reason, attempt, .. }
                 | ModelEvent::ValidationFailed { reason, attempt, .. },
             ) => {
-                let refused = format!("attempt {attempt} is not what was asked for");
-                vec![line(Sign::Again, beside(["model".into(), refused, shown(reason)]))]
+                let attempt = format!("attempt {attempt}");
+                vec![line(Sign::Again, beside(["model".into(), shown(reason), attempt]))]
             }
             EventKind::Model(ModelEvent::SummaryFailed { reason }) => {
                 vec![line(Sign::Failed, beside(["summary".into(), shown(reason)]))]
@@ -108,7 +111,7 @@ impl Screen {
             }
             EventKind::Tool(ToolEvent::Finished(execution)) => {
                 let (sign, text) = result(execution);
-                self.end(origin, Some(&execution.call.id), line(sign, text))
+                self.end(origin, Some(&execution.call.id), Some(line(sign, text)))
             }
             // Also what isn't known here: it is seen where it happens, or else it is a line.
             _ => match self.show(origin, event.call(), event.action()) {
@@ -137,9 +140,9 @@ impl Screen {
         Some(Change::Shown(*number, beside(texts)))
     }
 
-    fn end(&mut self, origin: &Origin, call: Option<&CallId>, said: Change) -> Vec<Change> {
+    fn end(&mut self, origin: &Origin, call: Option<&CallId>, said: Option<Change>) -> Vec<Change> {
         let gone = self.running.remove(&place(origin, call));
-        gone.map(|running| Change::Gone(running.number)).into_iter().chain([said]).collect()
+        gone.map(|running| Change::Gone(running.number)).into_iter().chain(said).collect()
     }
 }
 
@@ -153,6 +156,8 @@ fn ended(name: String, event: &RunEvent) -> (Sign, String) {
         _ => Sign::Failed,
     };
     let tokens = if usage.is_none() { String::new() } else { tokens(*usage) };
+    // What nobody has counted has not cost nothing.
+    let cost = cost.filter(|_| !usage.is_none());
     let cost = cost.map(|cost| format!("cost {}", money(cost))).unwrap_or_default();
     let error = error.as_deref().map(shown).unwrap_or_default();
     (sign, beside([name, time(*took), tokens, cost, error]))

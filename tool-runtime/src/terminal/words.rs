@@ -51,82 +51,47 @@ impl Letters {
     }
 }
 
-/// The line that has no end yet, whoever says it.
-#[derive(Debug, Default)]
-pub(super) struct Words {
-    line: String,
-}
-
-impl Words {
-    /// More is said.
-    pub(super) fn push(&mut self, text: &str) {
-        match text.rsplit_once('\n') {
-            Some((_, line)) => line.clone_into(&mut self.line),
-            None => self.line.push_str(text),
-        }
-    }
-
-    /// The line, as far as it is there.
-    pub(super) fn line(&self) -> &str {
-        &self.line
-    }
-
-    /// The same, which ends here; none where nothing was said of it.
-    pub(super) fn end(&mut self) -> Option<String> {
-        let line = take(&mut self.line);
-        (!line.is_empty()).then_some(line)
-    }
-}
-
 /// What a program says beside what a [`Terminal`](super::Terminal) shows: what
 /// [`Terminal::writer`](super::Terminal::writer) gives. Dropped, it ends the line that it is in.
 pub struct Writer {
     shared: Arc<Shared>,
     letters: Letters,
-    /// Where it goes without further ado.
-    straight: Option<io::Stdout>,
 }
 
 impl Writer {
-    pub(super) fn new(shared: Arc<Shared>, straight: Option<io::Stdout>) -> Self {
-        Self { shared, letters: Letters::default(), straight }
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        locked(&shared).writers += 1;
+        Self { shared, letters: Letters::default() }
     }
 }
 
 impl Write for Writer {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if let Some(straight) = &mut self.straight {
-            return straight.write(bytes);
+        let mut drawn = locked(&self.shared);
+        for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+            drawn.words(line, &self.letters.take(line))?;
         }
-        let text = self.letters.take(bytes);
-        locked(&self.shared.drawn).words(&text)?;
         Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        match &mut self.straight {
-            Some(straight) => straight.flush(),
-            None => locked(&self.shared.drawn).flush(),
-        }
+        locked(&self.shared).flush()
     }
 }
 
 impl Drop for Writer {
     fn drop(&mut self) {
-        if self.straight.is_none() {
-            let rest = self.letters.end();
-            let mut drawn = locked(&self.shared.drawn);
-            // Whoever wants to know whether it was written flushes it.
-            let _ = drawn.words(&rest).and_then(|()| drawn.end_line());
-        }
+        let mut drawn = locked(&self.shared);
+        drawn.writers = drawn.writers.saturating_sub(1);
+        // Whoever wants to know whether it was written flushes it.
+        let _ = drawn.words(&[], &self.letters.end()).and_then(|()| drawn.end_line());
     }
 }
 
 impl fmt::Debug for Writer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Writer")
-            .field("is_straight", &self.straight.is_some())
-            .finish_non_exhaustive()
+        let is_straight = locked(&self.shared).aside.is_some();
+        f.debug_struct("Writer").field("is_straight", &is_straight).finish_non_exhaustive()
     }
 }
 
@@ -138,16 +103,10 @@ mod tests {
     fn letters_are_put_together_again() {
         let text = "Grüße 語 🙂\nand more";
         for length in 1..8 {
-            let (mut letters, mut words) = (Letters::default(), Words::default());
-            let mut told = String::new();
-            for bytes in text.as_bytes().chunks(length) {
-                let text = letters.take(bytes);
-                words.push(&text);
-                told.push_str(&text);
-            }
-            assert_eq!(told, text);
-            assert_eq!(words.end().as_deref(), Some("and more"));
-            assert_eq!(words.end(), None);
+            let mut letters = Letters::default();
+            let told: String =
+                text.as_bytes().chunks(length).map(|bytes| letters.take(bytes)).collect();
+            assert_eq!((told.as_str(), letters.end()), (text, String::new()));
         }
         let mut letters = Letters::default();
         assert_eq!(letters.take(b"a\xffb\xf0\x9f"), "a\u{fffd}b");

@@ -126,7 +126,9 @@ impl Trace {
                 (None, Some(_)) => (State::Failed, Some("stopped".into())),
                 (Some(_), _) => (State::Failed, code.clone()),
             };
-            (row.usage, row.cost) = ((!usage.is_none()).then_some(*usage), *cost);
+            row.usage = (!usage.is_none()).then_some(*usage);
+            // Where nobody has counted, what was spent is not nothing.
+            row.cost = cost.filter(|_| row.usage.is_some() || !row.has_spent);
             details::of_end(row, error.as_deref());
         }
         // Nobody answers a run that is over.
@@ -140,6 +142,9 @@ impl Trace {
         // A question that comes before the answer to the last one takes its place.
         self.model_given_up(origin, at);
         let parent = self.run(origin, at);
+        if let Some(run) = self.rows.get_mut(parent) {
+            run.has_spent = true;
+        }
         let row = Row { kind: Kind::Model, name: "model".into(), start: at, ..Row::default() };
         let place = self.begin(origin, Some(parent), row);
         self.scopes.entry(scope(origin)).or_default().model = Some(place);
@@ -295,10 +300,10 @@ impl Trace {
         {
             let was = self.rows.get_mut(before).map(|row| {
                 row.goes_on = true;
-                (row.start, row.asked.clone())
+                (row.start, row.asked.clone(), row.has_spent)
             });
-            if let (Some(row), Some((began, asked))) = (self.rows.get_mut(place), was) {
-                row.before = Some(before);
+            if let (Some(row), Some((began, asked, has_spent))) = (self.rows.get_mut(place), was) {
+                (row.before, row.has_spent) = (Some(before), has_spent);
                 details::of_more(row, began, asked);
             }
         }

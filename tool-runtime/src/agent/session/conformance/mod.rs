@@ -2,6 +2,8 @@
 
 mod at_once;
 mod course;
+mod difference;
+mod handles;
 mod samples;
 
 use std::fmt::Debug;
@@ -32,10 +34,7 @@ fn ensure(holds: bool, law: &'static str, what: impl FnOnce() -> String) -> Resu
 
 /// The same for two things that are to be equal.
 fn same<T: PartialEq + Debug>(law: &'static str, is: &T, should_be: &T) -> Result<(), Broken> {
-    ensure(is == should_be, law, || {
-        let short = |it: &T| format!("{it:?}").chars().take(400).collect::<String>();
-        format!("{}\nshould be {}", short(is), short(should_be))
-    })
+    ensure(is == should_be, law, || difference::of(&format!("{is:?}"), &format!("{should_be:?}")))
 }
 
 /// A store that refuses what it may not refuse.
@@ -49,7 +48,8 @@ fn refused(law: &'static str) -> impl Fn(SessionError) -> Broken {
 /// who writes at once with others is told, that what is loaded is of one save, and that what is listed is what is there.
 ///
 /// `open` gives a store that has no session yet, and is asked for some dozens of them: a new file, a schema of its own. What
-/// it can't test is what becomes of a store whose process is killed.
+/// it can't test is what becomes of a store whose process is killed. Where a store can be cloned, or opened more than once,
+/// [`check_handles`] tests that as well.
 ///
 /// ```
 /// use tool_runtime::agent::session::{Memory, conformance};
@@ -75,5 +75,35 @@ where
         course::is_run(&open().await, seed).await?;
     }
     at_once::is_not_done_by_half(&open().await).await?;
-    at_once::nothing_comes_between(Arc::new(open().await)).await
+    let store = Arc::new(open().await);
+    at_once::nothing_comes_between([Arc::clone(&store), store]).await
+}
+
+/// Puts two handles of one store to the test, such as a store and its clone, or one file that is opened twice: that each
+/// sees at once what the other saves and deletes, and that who writes at once with the other is told.
+///
+/// The store has no session yet.
+///
+/// ```
+/// use tool_runtime::agent::session::{Memory, conformance};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let store = Memory::default();
+/// conformance::check_handles(store.clone(), store).await.unwrap();
+/// # }
+/// ```
+///
+/// # Errors
+/// The first promise that they break, and how.
+///
+/// # Panics
+/// Outside a tokio runtime; and where a store does.
+pub async fn check_handles<S>(one: S, other: S) -> Result<(), Broken>
+where
+    S: SessionStore + 'static,
+{
+    for (one, other) in [(&one, &other), (&other, &one)] {
+        handles::are_of_one_store(one, other).await?;
+    }
+    at_once::nothing_comes_between([one, other].map(Arc::new)).await
 }

@@ -48,3 +48,17 @@ async fn a_run_tells_its_session() {
     let html = RunReport::from(&recorder).to_html();
     assert!(html.contains(r#"["Session","letters of [redacted]"]"#), "the report tells it as well");
 }
+
+#[tokio::test]
+async fn also_one_that_is_given_up() {
+    let recorder = Recorder::new(100);
+    let said = [ChatReply::default().call("gone", "{}"), ChatReply::text("Well.")];
+    let agent = Agent::new(ScriptedModel::new(said), Tools::new()).observer(recorder.clone());
+    let session = agent.session(Memory::default(), "letters");
+    let mut run = session.iterate("Hello").await.unwrap();
+    run.next().await;
+    drop(run);
+    session.run("Never mind.").await.unwrap();
+    let own = || (0, Some("letters".to_owned()));
+    assert_eq!(began(&recorder), [own(), own(), own()]);
+}

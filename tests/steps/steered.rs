@@ -36,10 +36,12 @@ impl ModelHook for Hook {
 
 #[tokio::test]
 async fn hooks_see_what_is_asked_and_replied() {
-    let model = ScriptedModel::new([ScriptedTurn::new(ChatReply::text("Hi")).expect_last("b")]);
+    let reply = ChatReply::text("Hi").usage(Usage::new(10, 1));
+    let model = ScriptedModel::new([ScriptedTurn::new(reply).expect_last("b")]);
     let agent = Agent::new(model, Tools::new()).model_hook(Hook("a")).model_hook(Hook("b"));
     let answer = agent.run("Go").await.unwrap();
     assert_eq!((answer.text.as_str(), answer.transcript.len()), ("Hi b a", 2));
+    assert_eq!(answer.usage, Usage::new(10, 1), "another reply in its place took nothing less");
     for (name, reason) in [("stop", "enough"), ("panic", "a hook panicked: no")] {
         let model = Arc::new(script([ChatReply::text("Hi")]));
         let agent = Agent::new(Arc::clone(&model), Tools::new()).model_hook(Hook(name));

@@ -84,6 +84,8 @@ impl Question<'_, '_> {
             let after = after(hook.as_ref(), &mut reply).await;
             heed(after)?;
         }
+        // Whatever was put in its place, it took that.
+        reply.usage = reply.usage.or_else(|| budget.counted());
         Ok(reply)
     }
 }

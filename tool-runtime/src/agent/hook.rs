@@ -48,7 +48,8 @@ pub trait ModelHook: Send + Sync {
         ControlFlow::Continue(())
     }
 
-    /// After the model replied. What is changed here is what it said, for all that follows.
+    /// After the model replied. What is changed here is what it said, for all that follows; what it took
+    /// counts all the same.
     async fn after(&self, reply: &mut ChatReply) -> ControlFlow<String> {
         let _ = reply;
         ControlFlow::Continue(())

@@ -291,14 +291,17 @@ async fn money_that_is_no_number_is_none() {
         (endless, 1.0, false),
         (0.0, 1.0, true),
     ] {
-        let replies = [echo_call("a").usage(Usage::new(1, 1)), ChatReply::text("Done.")];
-        let agent = Agent::new(script(replies), tools![echo]);
-        let agent = agent.limits(Limits::default().cost(most, prices(price)));
-        let mut run = agent.iterate("Go");
-        run.next().await;
-        let state = serde_json::to_string(&run.state()).unwrap();
-        assert_eq!(serde_json::from_str::<RunState>(&state).unwrap(), run.state());
-        let code = run.finish().await.map_err(|stopped| stopped.why.code());
-        assert_eq!(code.err(), ends.then_some("MONEY_SPENT"), "{most} {price}");
+        let mut by_field = Limits::default();
+        by_field.cost = Some((most, prices(price)));
+        for limits in [Limits::default().cost(most, prices(price)), by_field] {
+            let replies = [echo_call("a").usage(Usage::new(1, 1)), ChatReply::text("Done.")];
+            let agent = Agent::new(script(replies), tools![echo]).limits(limits);
+            let mut run = agent.iterate("Go");
+            run.next().await;
+            let state = serde_json::to_string(&run.state()).unwrap();
+            assert_eq!(serde_json::from_str::<RunState>(&state).unwrap(), run.state());
+            let code = run.finish().await.map_err(|stopped| stopped.why.code());
+            assert_eq!(code.err(), ends.then_some("MONEY_SPENT"), "{most} {price}");
+        }
     }
 }

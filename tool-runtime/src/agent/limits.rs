@@ -94,12 +94,17 @@ impl Limits {
     /// All may cost so much, at these prices. What is no number allows nothing.
     #[must_use]
     pub fn cost(mut self, most: f64, prices: Prices) -> Self {
-        // JSON has no word for what has no end.
-        let price = |price: f64| if price.is_finite() { price } else { f64::MAX };
-        let Prices { input, cached, output } = prices;
-        let prices = Prices { input: price(input), cached: price(cached), output: price(output) };
-        let most = if most.is_nan() { 0.0 } else { most.clamp(f64::MIN, f64::MAX) };
         self.cost = Some((most, prices));
+        self.finite()
+    }
+
+    /// The same as can be kept: JSON has no word for what has no end.
+    pub(super) fn finite(mut self) -> Self {
+        let price = |price: f64| if price.is_finite() { price } else { f64::MAX };
+        self.cost = self.cost.map(|(most, Prices { input, cached, output })| {
+            let most = if most.is_nan() { 0.0 } else { most.clamp(f64::MIN, f64::MAX) };
+            (most, Prices { input: price(input), cached: price(cached), output: price(output) })
+        });
         self
     }
 

@@ -290,7 +290,7 @@ impl Agent {
     /// [`max_iterations`](Self::max_iterations) said before goes, and what it says behind this changes that alone.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.limits = limits.finite();
         self
     }
 

@@ -40,7 +40,7 @@ pub struct RunState {
     /// The session that it belongs to, where it was taken out of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
-    /// Whether it was stopped, and those who watch were told so: not where its process ended.
+    /// Whether those who watch were told of its end: not where its process ended.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(super) has_stopped: bool,
 }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::Run;
+use crate::agent::StopReason;
 use crate::agent::state::RunState;
 use crate::event::{Origin, RunEvent, ToolEvent};
 use crate::message::{ToolCall, ToolResult, Usage};
@@ -31,6 +32,15 @@ impl GivenUp {
 }
 
 impl Run<'_> {
+    /// It ends in words. Where it owes a value, it is not one that was given up for that.
+    pub(super) async fn keep_end(&mut self) -> Result<(), StopReason> {
+        if !self.state.owes_value() {
+            return Ok(());
+        }
+        self.state.has_stopped = true;
+        self.keep().await
+    }
+
     pub(super) fn tell_given_up(&mut self) {
         let Some(GivenUp { origin, settled, usage, cost }) = self.gave_up.take() else { return };
         let agent = self.agent.name.clone();

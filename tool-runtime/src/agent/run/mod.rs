@@ -217,7 +217,10 @@ impl<'a> Run<'a> {
         }
         match self.advance().await {
             Ok(Some(stepped)) => return Some(stepped),
-            Ok(None) => self.end(Ok(())),
+            Ok(None) => {
+                let kept = self.keep_end().await;
+                self.end(kept);
+            }
             Err(why) => self.end(Err(why)),
         }
         None

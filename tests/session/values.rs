@@ -8,8 +8,8 @@ use std::time::Duration;
 use tokio::time::{sleep, timeout};
 use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
 use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, UserPart, async_trait, tool,
-    tools,
+    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, ToolContext, UserPart,
+    async_trait, tool, tools,
 };
 
 /// Tells the time.
@@ -142,4 +142,48 @@ async fn a_value_is_gone_on_to_behind_whatever_was_kept() {
         assert!(again.resume_iterate().await.unwrap().is_none());
     }
     assert!(ends > 7, "{ends} saves");
+}
+
+/// Rings the bell.
+#[tool(effect = "external")]
+async fn ring(ctx: &ToolContext) {
+    ctx.get::<Arc<AtomicUsize>>().unwrap().fetch_add(1, Ordering::Relaxed);
+}
+
+/// Rings the bell where it is asked for a value.
+struct Rings;
+
+#[async_trait]
+impl ChatModel for Rings {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        Ok(match request.messages.last() {
+            Some(said @ Message::User { .. }) if said.text().contains("JSON") => {
+                ChatReply::default().call("ring", "{}")
+            }
+            Some(Message::User { .. }) => ChatReply::text("It is noon."),
+            _ => ChatReply::text(r#"{"value": 12}"#),
+        })
+    }
+}
+
+/// It was made without tools, and whoever goes on with it makes it so.
+#[tokio::test(start_paused = true)]
+async fn no_tool_is_called_for_a_value_in_whatever_process() {
+    let soon = Duration::from_secs(1_000);
+    for saves in 1.. {
+        let (store, rung) = (Arc::new(Memory::default()), Arc::new(AtomicUsize::new(0)));
+        let session = |saves: usize| {
+            let store = Ends { store: Arc::clone(&store), saves: saves.into() };
+            Agent::new(Rings, tools![ring]).extension(Arc::clone(&rung)).session(store, "s")
+        };
+        let first = session(saves);
+        if timeout(soon, first.extract::<u32>("What hour is it?")).await.is_ok() {
+            assert!(saves > 6, "{saves}");
+            break;
+        }
+        let again = session(usize::MAX);
+        let run = again.resume_iterate().await.unwrap().unwrap();
+        assert_eq!(run.extract::<u32>().await.unwrap().value, 12);
+        assert_eq!(rung.load(Ordering::Relaxed), 0, "{saves}");
+    }
 }

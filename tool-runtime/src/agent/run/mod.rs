@@ -308,7 +308,8 @@ impl<'a> Run<'a> {
         let tools = self.dispatcher.registry().snapshot();
         let calls = self.state.turn.transcript().iter().flat_map(Message::calls);
         self.dispatcher.look_out(&tools, calls);
-        self.tools = Some(tools);
+        // Where a value is wanted, calls that were left open were made without tools as well.
+        self.tools = Some(self.tools_to_offer());
         // Calls that a process that ended has begun: nobody was told of their end.
         let settled = self.settle_interrupted();
         self.tell_settled(&self.origin(), settled);

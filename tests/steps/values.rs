@@ -200,9 +200,13 @@ async fn a_conversation_without_a_word_asks_nothing() {
     let orders = vec![Message::system("Be brief."), Message::system("Be kind.")];
     for prompt in [vec![], orders[..1].to_vec(), orders] {
         let (system, asked) = (agent.clone().system("Be brief."), prompt.clone());
+        let asked_again = prompt.clone();
         for ended in [agent.run(prompt).await, system.run(asked).await] {
             assert_eq!(ended.unwrap_err().why.code(), "NOTHING_ASKED");
         }
+        // Nor is there a value in it.
+        let given = agent.extract::<String>(asked_again).await;
+        assert_eq!(given.unwrap_err().why.code(), "NOTHING_ASKED");
     }
 }
 

@@ -178,6 +178,9 @@ impl Run<'_> {
     async fn value<T: Extract>(&mut self) -> Result<(T, Vec<Fix>), StopReason> {
         let wanted = Wanted::of::<T>();
         let mut question = None;
+        if self.turn().is_silent() && !self.is_steered() {
+            return Err(StopReason::NothingAsked);
+        }
         if self.turn().value() != Some(Value::Now) {
             self.state.turn.set_value(Some(Value::Later));
             if self.agent.has_tools() || matches!(self.turn().next(), Step::Call(_)) {

@@ -296,9 +296,7 @@ impl<'a> Run<'a> {
             return Err(StopReason::InSession(session.clone()));
         }
         let turn = &self.state.turn;
-        // Orders alone ask for nothing.
-        let is_silent = turn.transcript().iter().all(|it| matches!(it, Message::System { .. }));
-        let is_over = is_silent || turn.next() == Step::Done(Outcome::Answered);
+        let is_over = turn.is_silent() || turn.next() == Step::Done(Outcome::Answered);
         if is_over && turn.iterations() == 0 && !self.is_steered() {
             return Err(StopReason::NothingAsked);
         }
@@ -376,7 +374,7 @@ impl<'a> Run<'a> {
 
     /// Whether something waits to be said to a model that may be asked again: an answer stays one, whatever comes
     /// too late for it.
-    fn is_steered(&self) -> bool {
+    pub(super) fn is_steered(&self) -> bool {
         self.agent.steering.as_ref().is_some_and(|steering| !steering.is_empty())
             && self.state.turn.may_ask()
     }

@@ -187,7 +187,7 @@ impl Turn {
     /// Lets it go so far instead.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.limits = limits.finite();
         self
     }
 
@@ -330,6 +330,11 @@ impl Turn {
     /// Whether the model may be asked once more, where something is said to it.
     pub(super) fn may_ask(&self) -> bool {
         self.ask() == Step::Ask
+    }
+
+    /// Whether nobody has said anything: orders alone ask for nothing.
+    pub(super) fn is_silent(&self) -> bool {
+        self.transcript.iter().all(|said| matches!(said, Message::System { .. }))
     }
 
     /// The model replied.

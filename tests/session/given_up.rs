@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
 use tool_runtime::agent::session::Memory;
-use tool_runtime::dispatch::AskLater;
+use tool_runtime::dispatch::{AskLater, Batch, Dispatch};
 use tool_runtime::event::{Event, EventKind, Recorder, RunEvent, RunId};
 use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, async_trait, tool, tools,
+    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, ToolExecution, async_trait,
+    tool, tools,
 };
 
 /// Sends a letter, which takes long.
@@ -132,4 +133,32 @@ async fn a_run_that_was_gone_on_with_in_words_has_one_end() {
     assert!(session.resume_iterate().await.unwrap().is_some());
     session.run("Hello").await.unwrap();
     assert_eq!(ends(&told, run), ["run None"]);
+}
+
+/// Takes long.
+struct Elsewhere;
+
+#[async_trait]
+impl Dispatch for Elsewhere {
+    async fn dispatch(&self, _: Batch) -> Vec<ToolExecution> {
+        sleep(Duration::from_secs(60)).await;
+        Vec::new()
+    }
+}
+
+/// As one has that is made here.
+#[tokio::test(start_paused = true)]
+async fn a_call_that_is_made_elsewhere_has_one_end() {
+    for drops in [true, false] {
+        let (agent, told) = agent();
+        let agent = agent.dispatch(Elsewhere);
+        let mut run = agent.iterate("send");
+        run.next().await;
+        if drops {
+            assert!(timeout(Duration::from_secs(5), run.next()).await.is_err());
+        }
+        let id = run.id();
+        run.finish().await.unwrap();
+        assert_eq!(ends(&told, id), [r#"send Some("TOOL_INDETERMINATE")"#, "run None"]);
+    }
 }

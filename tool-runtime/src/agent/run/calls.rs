@@ -7,11 +7,9 @@ use crate::agent::StopReason;
 use crate::agent::effects::heed;
 use crate::agent::paused::{Paused, PendingCall};
 use crate::dispatch::Batch;
-use crate::event::{ToolEvent, ToolExecution};
-use crate::guard::{Guarded, Panic};
+use crate::event::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::Snapshot;
-use crate::tool::ToolErrorKind;
 
 impl Run<'_> {
     pub(super) async fn call(
@@ -29,24 +27,14 @@ impl Run<'_> {
             self.state.turn.end();
             return Err(why);
         }
-        let (executions, taken) = match &self.agent.elsewhere {
+        let agent = self.agent;
+        let (executions, taken) = match &agent.elsewhere {
             None if self.keeper.is_some() && calls.len() > 1 => {
                 Box::pin(self.keeping_each(&tools, batch)).await
             }
             None => (self.dispatcher.dispatch_on(&tools, batch).await, HashSet::new()),
             Some(elsewhere) => {
-                self.dispatcher.look_out(&tools, calls.iter());
-                for call in &calls {
-                    self.tell(|| ToolEvent::Started { call: call.clone() });
-                }
-                let done = Guarded::new(|| elsewhere.dispatch(batch), |Panic(_)| Vec::new());
-                // One that heeds neither its deadline nor its stop is left alone.
-                let done = self.until().wait(done).await.unwrap_or_default();
-                let mut done = self.each_once(calls, done);
-                for execution in &mut done {
-                    self.dispatcher.hide_in_result(execution);
-                    self.dispatcher.tell_end(&self.origin(), execution);
-                }
+                let done = self.elsewhere(elsewhere.as_ref(), &tools, calls, batch).await;
                 (done, HashSet::new())
             }
         };
@@ -121,20 +109,6 @@ impl Run<'_> {
         self.state.suspended.clear();
         self.state.turn.on_some_results(results)?;
         Ok(paused)
-    }
-
-    /// One execution for each call, whatever foreign code gives back.
-    fn each_once(&self, calls: Vec<ToolCall>, mut done: Vec<ToolExecution>) -> Vec<ToolExecution> {
-        let of_call = |call: ToolCall| {
-            let place = done.iter().position(|execution| execution.result.call == call.id);
-            place.map(|place| done.swap_remove(place)).unwrap_or_else(|| {
-                let text = "The result of this call was lost; it may have had effects.";
-                let code = ToolErrorKind::Indeterminate.code();
-                let result = ToolResult::failure(&call, code, text);
-                self.dispatcher.unrun(call, result)
-            })
-        };
-        calls.into_iter().map(of_call).collect()
     }
 }
 

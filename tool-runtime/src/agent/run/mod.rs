@@ -2,6 +2,7 @@
 
 mod calls;
 mod early;
+mod elsewhere;
 mod given_up;
 mod told;
 

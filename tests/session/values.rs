@@ -187,3 +187,19 @@ async fn no_tool_is_called_for_a_value_in_whatever_process() {
         assert_eq!(rung.load(Ordering::Relaxed), 0, "{saves}");
     }
 }
+
+/// What is said next is not to be answered as a value.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_given_up_asks_for_no_value() {
+    let asks = |said: &[Message]| said.iter().any(|said| said.text().contains("JSON"));
+    for (tools, ended_at) in [(tools![now], 25), (tools![], 5)] {
+        let session = Agent::new(Slow, tools).session(Memory::default(), "s");
+        let soon = Duration::from_secs(ended_at);
+        assert!(timeout(soon, session.extract::<u32>("What hour is it?")).await.is_err());
+        assert!(asks(&session.messages().await.unwrap()), "it may be gone on with");
+        let answer = session.run("Hello").await.unwrap();
+        assert!(!asks(&answer.transcript), "{:?}", answer.transcript);
+        assert!(answer.transcript[0].text().starts_with("What hour is it?"));
+        assert_eq!(session.messages().await.unwrap(), answer.transcript);
+    }
+}

@@ -242,3 +242,20 @@ async fn a_run_ends_once_for_those_who_watch() {
         assert_eq!(told.lock().unwrap().0, ["started", "finished "]);
     }
 }
+
+/// What is left behind doesn't ask for what nobody waits for any more.
+#[tokio::test]
+async fn a_run_that_stops_before_its_value_leaves_no_question() {
+    let bad = ChatReply::text("Ada");
+    for (replies, tools, left) in [
+        (vec![], Tools::new(), 1),
+        (vec![ChatReply::text("She is 36.")], tools![echo], 2),
+        // What was answered stands.
+        (vec![ChatReply::text("She is 36."), bad], tools![echo], 4),
+    ] {
+        let agent = Agent::new(ScriptedModel::new(replies), tools);
+        let stopped = agent.extract::<Person>("How old is Ada?").await.unwrap_err();
+        assert_eq!((stopped.why.code(), stopped.transcript.len()), ("MODEL_FAILED", left));
+        assert_eq!(stopped.transcript[0], Message::user("How old is Ada?"));
+    }
+}

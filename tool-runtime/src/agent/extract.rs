@@ -227,8 +227,7 @@ impl Run<'_> {
                 Ok(given) => return Ok(given),
                 Err(wrong) => wrong,
             };
-            let told =
-                format!("That is not it: {wrong}\nGive the JSON again, whole, and nothing else.");
+            let told = format!("{AGAIN} {wrong}\nGive the JSON again, whole, and nothing else.");
             self.tell(|| misread(kind, text.clone(), told.clone(), attempt));
             if attempt >= attempts {
                 return Err(self.unfit(attempt, text, wrong));
@@ -236,6 +235,33 @@ impl Run<'_> {
             (question, attempt) = (Some(told), attempt + 1);
         }
     }
+}
+
+/// How the loop asks for a value, and asks again.
+const ASKS: &str = "Give the answer as JSON alone, in the form of this JSON Schema:";
+const AGAIN: &str = "That is not it:";
+
+impl RunState {
+    /// What the loop asked and nobody answered goes with the run: whatever is said next doesn't ask for that.
+    pub(super) fn withdraw_question(&mut self) {
+        let is_asked = matches!(self.turn.transcript().last(), Some(Message::User { .. }));
+        if self.turn.value() != Some(Value::Now) || !is_asked {
+            return;
+        }
+        self.turn.edit(|messages| {
+            let Some(Message::User { parts }) = messages.last_mut() else { return };
+            parts.retain(|part| !is_question(part));
+            if parts.is_empty() {
+                messages.pop();
+            }
+        });
+    }
+}
+
+fn is_question(part: &UserPart) -> bool {
+    let UserPart::Text { text } = part else { return false };
+    // Behind what the user said there is a blank line before it.
+    [ASKS, AGAIN].iter().any(|asked| text.trim_start().starts_with(asked))
 }
 
 /// What the model is to give. Providers take objects alone: anything else is a member of one.
@@ -263,7 +289,7 @@ impl Wanted {
 
     fn question(&self) -> String {
         let schema = InOrder(self.schema.as_value());
-        format!("Give the answer as JSON alone, in the form of this JSON Schema: {schema}")
+        format!("{ASKS} {schema}")
     }
 
     /// The value, or what is wrong with it.

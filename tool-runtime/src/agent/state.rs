@@ -107,8 +107,10 @@ impl RunState {
         }
     }
 
-    /// Nobody goes on with it: calls that are open are answered. Those that have begun may have had effects.
+    /// Nobody goes on with it: calls that are open are answered, and no value is asked for. Calls that have begun may
+    /// have had effects.
     pub(super) fn give_up(&mut self) -> Vec<(ToolCall, ToolResult)> {
+        self.withdraw_question();
         let text = "The run was given up before this call had ended; it may have had effects.";
         let mut settled = self.turn.settle(ToolErrorKind::Indeterminate, text, |call| {
             self.suspended.iter().any(|it| it.call.id == call.id)

@@ -297,3 +297,40 @@ async fn what_is_registered_in_mid_run_is_callable_on_the_next_turn() {
     let said: Vec<_> = answer.transcript.iter().map(Message::text).collect();
     assert_eq!(said.last().unwrap(), "Done.");
 }
+
+/// Takes away `fresh` and all of `jira`'s.
+#[tool(effect = "write")]
+async fn clear(ctx: &ToolContext) -> Result<(), ToolError> {
+    let registry: &Registry = ctx.get().ok_or("no registry")?;
+    registry.unregister("fresh");
+    drop(registry.withdraw("jira"));
+    Ok(())
+}
+
+/// Other than one that there never was, which the model is sent away from to others.
+#[tokio::test]
+async fn what_is_lost_in_mid_run_is_unavailable() {
+    let registry = Registry::try_from(tools![clear]).unwrap();
+    registry.register(named("fresh", "Goes.")).unwrap();
+    for (provider, tool) in [("jira", "find"), ("github", "issue"), ("jira", "issue")] {
+        registry.register_from(provider, named(tool, "Goes.")).unwrap();
+    }
+    let called = ["fresh", "find", "jira__issue", "issue", "nobody", "clear"];
+    let call = |reply: ChatReply, name: &&str| reply.call(*name, "{}");
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(called.iter().fold(ChatReply::default(), call)),
+        ScriptedTurn::new(called.iter().fold(ChatReply::default(), call))
+            .expect_tools(["clear", "issue"]),
+        ScriptedTurn::new(ChatReply::text("Done.")),
+    ]);
+    let agent = Agent::new(model, registry.clone()).extension(registry);
+    let answer = agent.run("Clear up.").await.unwrap();
+    let codes = answer.transcript.iter().filter_map(|said| match said {
+        Message::Tool { results } => Some(results.iter().map(|it| it.error.as_deref())),
+        _ => None,
+    });
+    let codes: Vec<Vec<_>> = codes.map(Iterator::collect).collect();
+    let (gone, unknown) = (Some("TOOL_UNAVAILABLE"), Some("TOOL_NOT_FOUND"));
+    assert_eq!(codes[0], [None, None, None, unknown, unknown, None]);
+    assert_eq!(codes[1], [gone, gone, gone, None, unknown, None]);
+}

@@ -71,7 +71,7 @@ async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
         definition
     });
     for (agent, why) in [
-        (agent(Tools::new()), "no tool named"),
+        (agent(Tools::new()), "not there any more"),
         (Agent::new(model(), of_bank), "another tool"),
         (agent(with(cashier(&paid))).permissions(denied), "not allowed"),
         (agent(with(cashier(&paid))).interceptor(Closed), "closed"),

@@ -121,6 +121,20 @@ async fn a_call_whose_step_is_dropped_has_one_end() {
     assert_eq!(ends(&told, id), [r#"send Some("TOOL_INDETERMINATE")"#, "run None"]);
 }
 
+/// In words, though it was asked for a value: whoever wants that may still have it.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_was_gone_on_with_in_words_has_one_end() {
+    let (agent, told) = agent();
+    let session = agent.session(Memory::default(), "ada");
+    let soon = Duration::from_secs(5);
+    assert!(timeout(soon, session.extract::<String>("Well?")).await.is_err());
+    let run = told.events()[0].origin.run;
+    session.resume().await.unwrap().unwrap();
+    assert!(session.resume_iterate().await.unwrap().is_some());
+    session.run("Hello").await.unwrap();
+    assert_eq!(ends(&told, run), ["run None"]);
+}
+
 /// Takes long.
 struct Elsewhere;
 
@@ -147,18 +161,4 @@ async fn a_call_that_is_made_elsewhere_has_one_end() {
         run.finish().await.unwrap();
         assert_eq!(ends(&told, id), [r#"send Some("TOOL_INDETERMINATE")"#, "run None"]);
     }
-}
-
-/// In words, though it was asked for a value: whoever wants that may still have it.
-#[tokio::test(start_paused = true)]
-async fn a_run_that_was_gone_on_with_in_words_has_one_end() {
-    let (agent, told) = agent();
-    let session = agent.session(Memory::default(), "ada");
-    let soon = Duration::from_secs(5);
-    assert!(timeout(soon, session.extract::<String>("Well?")).await.is_err());
-    let run = told.events()[0].origin.run;
-    session.resume().await.unwrap().unwrap();
-    assert!(session.resume_iterate().await.unwrap().is_some());
-    session.run("Hello").await.unwrap();
-    assert_eq!(ends(&told, run), ["run None"]);
 }

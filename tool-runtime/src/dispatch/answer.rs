@@ -72,6 +72,12 @@ pub(super) fn unknown(callable: &Callable, name: &str) -> ToolError {
     ToolError::new(ToolErrorKind::NotFound, format!("There is no tool named `{name}`. {advice}"))
 }
 
+/// It was offered before, so that to look for another name leads nowhere.
+pub(super) fn gone(name: &str) -> ToolError {
+    let text = format!("`{name}` is not there any more. Go on without it.");
+    ToolError::new(ToolErrorKind::Unavailable, text)
+}
+
 /// Which tools there are, where none is like what was said: some by name, of so many.
 fn known(some: &str, all: usize, finder: Option<String>) -> String {
     match (all.saturating_sub(MOST_NAMES), finder) {

@@ -37,6 +37,7 @@ pub(super) struct Running {
     pub(super) halt: Halt,
     pub(super) decisions: Vec<Decision>,
     pub(super) resumed: Vec<Suspended>,
+    pub(super) gone: Vec<String>,
     /// The tools whose calls lie around these.
     outer: Vec<String>,
     /// Made for the first tool that asks.
@@ -73,9 +74,9 @@ pub(super) fn run(
         spent: batch.spent,
     };
     let halt = Halt::new(terms.on_failure, terms.on_block);
-    let Batch { decisions, resumed, calls, came, .. } = batch;
+    let Batch { decisions, resumed, calls, came, gone, .. } = batch;
     let callable = OnceLock::new();
-    let running = Running { tools, terms, scope, halt, decisions, resumed, outer, callable };
+    let running = Running { tools, terms, scope, halt, decisions, resumed, gone, outer, callable };
     all(Arc::new(running), calls, came)
 }
 

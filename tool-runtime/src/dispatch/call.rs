@@ -9,7 +9,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admission;
-use super::answer::{ending, failed, succeeded, unknown};
+use super::answer::{ending, failed, gone, succeeded, unknown};
 use super::attempt::{attempts, end_attempt, explained, once};
 use super::batch::Running;
 use super::permit::permitted;
@@ -157,7 +157,7 @@ async fn through(running: &Running, ctx: &ToolContext, record: &mut Record) -> O
     let Running { tools, .. } = running;
     running.halt.check().map_err(|held| record.block(held))?;
     let name = ctx.tool_name();
-    let entry = tools.entry(name).ok_or_else(|| unknown(running.callable(), name))?;
+    let entry = tools.entry(name).ok_or_else(|| missing(running, name))?;
     running.check_began(ctx.call(), entry)?;
     running.check_depth().map_err(|held| record.block(held))?;
     let looked_at = permitted(running, entry, ctx, record).await?;
@@ -166,6 +166,15 @@ async fn through(running: &Running, ctx: &ToolContext, record: &mut Record) -> O
         return remembered(running, entry, arguments, ctx, record).await;
     }
     limited(running, entry, arguments, ctx, record).await
+}
+
+/// Why there is no tool of this name.
+#[cold]
+fn missing(running: &Running, name: &str) -> ToolError {
+    match running.gone.iter().any(|gone| gone == name) {
+        true => gone(name),
+        false => unknown(running.callable(), name),
+    }
 }
 
 /// What a pure tool said to these arguments before; or else what it says now.

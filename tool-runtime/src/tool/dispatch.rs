@@ -62,6 +62,8 @@ pub struct Batch {
     pub(crate) spent: Option<Spent>,
     /// Who is told what came of each before all of them have ended, if anybody is.
     pub(crate) came: Option<UnboundedSender<ToolExecution>>,
+    /// The names among theirs that tools went by that were offered before, and are gone.
+    pub(crate) gone: Vec<String>,
 }
 
 impl From<Vec<ToolCall>> for Batch {

@@ -21,6 +21,11 @@ pub(crate) fn parts(full: &str) -> Option<(&str, &str)> {
     full.split_once(JOINT)
 }
 
+/// Whether models may have called the tool of this full name so.
+pub(crate) fn is_named(full: &str, name: &str) -> bool {
+    full == name || parts(full).is_some_and(|(_, own)| own == name)
+}
+
 impl ToolDefinition {
     /// The name that is this tool's alone in a registry, whoever comes and goes beside it:
     /// `provider__name`, or its name where it has no provider.

@@ -10,6 +10,7 @@ use crate::dispatch::Batch;
 use crate::event::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::Snapshot;
+use crate::tool::full_name::is_named;
 
 impl Run<'_> {
     pub(super) async fn call(
@@ -20,7 +21,8 @@ impl Run<'_> {
             Some(tools) => tools.clone(),
             None => self.dispatcher.registry().snapshot(),
         };
-        let batch = self.batch(calls.clone());
+        let mut batch = self.batch(calls.clone());
+        batch.gone = self.gone(&calls, &tools);
         self.state.turn.begin();
         if let Err(why) = self.keep().await {
             // They didn't.
@@ -82,6 +84,19 @@ impl Run<'_> {
         batch.decisions.clone_from(&state.decisions);
         batch.resumed = state.suspended.iter().filter_map(PendingCall::suspended).collect();
         batch
+    }
+
+    /// What they call a tool by that was offered before, and was taken away.
+    fn gone(&self, calls: &[ToolCall], tools: &Snapshot) -> Vec<String> {
+        let unknown = calls.iter().filter(|call| tools.entry(&call.name).is_none());
+        let is_gone = |call: &&ToolCall| {
+            let all = self.dispatcher.registry().snapshot();
+            let offered = self.state.turn.offered().order().iter();
+            let mut of_name = offered.filter(|full| is_named(full, &call.name)).peekable();
+            let is_there = |full: &String| all.entries().any(|it| it.full_name() == full);
+            of_name.peek().is_some() && !of_name.any(is_there)
+        };
+        unknown.filter(is_gone).map(|call| call.name.clone()).collect()
     }
 
     /// Keeps the run as it waits for these.

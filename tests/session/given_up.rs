@@ -132,7 +132,7 @@ async fn a_run_that_was_gone_on_with_in_words_has_one_end() {
     session.resume().await.unwrap().unwrap();
     assert!(session.resume_iterate().await.unwrap().is_some());
     session.run("Hello").await.unwrap();
-    assert_eq!(ends(&told, run), ["run None"]);
+    assert_eq!(ends(&told, run), [r#"run Some("DROPPED")"#, "run None"]);
 }
 
 /// Takes long.

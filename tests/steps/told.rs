@@ -195,3 +195,87 @@ async fn a_run_that_waits_is_told_of_as_one() {
     assert!(runs.iter().all(|run| *run == runs[0]), "it is one run");
     assert_eq!(said(&recorder), ["0 User Pay!"]);
 }
+
+/// Wherever it was; and an agent that is a tool, whose call takes too long.
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_dropped_has_an_end() {
+    struct Slow;
+    #[async_trait]
+    impl ChatModel for Slow {
+        async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+            tokio::time::sleep(Duration::from_secs(60)).await;
+            Ok(ChatReply::text("late").usage(Usage::new(7, 3)))
+        }
+    }
+    let soon = Duration::from_secs(5);
+    let recorder = Recorder::new(100);
+    let agent = Agent::new(Slow, Tools::new()).observer(recorder.clone());
+    let dropped = |usage| {
+        (Some("DROPPED".to_owned()), Some("nobody goes on with it".to_owned()), usage, None)
+    };
+    assert!(tokio::time::timeout(soon, agent.run("Go")).await.is_err());
+    assert_eq!(ended(&recorder), [dropped(Usage::default())]);
+
+    // One that was never begun was not told of; one that has ended was told so.
+    recorder.clear();
+    drop(agent.iterate("Go"));
+    let mut run = agent.iterate("Go");
+    run.next().await;
+    drop(run);
+    agent.run("Go").await.unwrap();
+    assert_eq!(ended(&recorder), [dropped(Usage::new(7, 3)), (None, None, Usage::new(7, 3), None)]);
+
+    let helper = Agent::new(Slow, Tools::new()).into_tool("helper", "Looks for things.");
+    let helper = helper.defined(|definition| definition.timeout(soon));
+    let ask = ChatReply::default().call("helper", r#"{"task": "Look."}"#);
+    let recorder = Recorder::new(100);
+    let agent = Agent::new(script([ask, ChatReply::text("Done.")]), Tools::new().with(helper));
+    agent.observer(recorder.clone()).run("Go").await.unwrap();
+    let told = recorder.events().into_iter().filter_map(|event| match &event.kind {
+        EventKind::Run(RunEvent::Finished { code, .. }) => code.clone().or(Some("-".into())),
+        _ => event.finished().and_then(|done| done.result.error.clone()),
+    });
+    assert_eq!(told.collect::<Vec<_>>(), ["DROPPED", "TOOL_TIMEOUT", "-"]);
+}
+
+/// From a reply to its calls, from those to their results, and from these to the question that follows.
+#[tokio::test]
+async fn a_call_has_one_id_all_the_way() {
+    let both = || echo_call("a").call("echo", r#"{"text": "b"}"#);
+    let recorder = Recorder::new(100);
+    let agent = Agent::new(script([both(), both(), ChatReply::text("Done.")]), tools![echo]);
+    let answer = agent.observer(recorder.clone()).run("Go").await.unwrap();
+    let mut seen = BTreeMap::<u32, Vec<Vec<String>>>::new();
+    for event in recorder.events() {
+        let ids = match &event.kind {
+            EventKind::Model(ModelEvent::Replied { calls, .. }) => calls.iter().collect(),
+            EventKind::Tool(ToolEvent::Started { call }) => vec![call],
+            EventKind::Tool(ToolEvent::Finished(done)) => vec![&done.call],
+            _ => continue,
+        };
+        let ids: Vec<_> = ids.into_iter().map(|call| call.id.to_string()).collect();
+        seen.entry(event.origin.turn).or_default().push(ids);
+    }
+    let asked: Vec<Vec<String>> = answer.transcript.iter().map(ids_of_results).collect();
+    let asked: Vec<_> = asked.into_iter().filter(|ids| !ids.is_empty()).collect();
+    assert_eq!(asked.len(), 2);
+    assert_ne!(asked[0], asked[1], "no id comes again");
+    for (turn, results) in (1..).zip(&asked) {
+        let [replied, others @ ..] = &seen[&turn][..] else { panic!("{seen:?}") };
+        assert_eq!(replied, results);
+        // Each has begun and ended.
+        let mut others = others.concat();
+        others.sort();
+        assert_eq!(
+            others,
+            [[&results[0]; 2], [&results[1]; 2]].concat().into_iter().cloned().collect::<Vec<_>>()
+        );
+    }
+}
+
+fn ids_of_results(message: &Message) -> Vec<String> {
+    match message {
+        Message::Tool { results } => results.iter().map(|it| it.call.to_string()).collect(),
+        _ => Vec::new(),
+    }
+}

@@ -174,6 +174,12 @@ async fn a_value_is_asked_for_where_there_is_something_to_ask() {
     let stopped = agent.limits(Limits::default().tokens(0)).extract::<Person>("Ada is 36.").await;
     assert_eq!(stopped.unwrap_err().why.code(), "TOKENS_SPENT");
     assert!(told.lock().unwrap().0.is_empty());
+    // A conversation that was had: what the model said last.
+    for tools in [Tools::new(), tools![echo]] {
+        let had = vec![Message::user("How old is Ada?"), Message::assistant("She is 36.")];
+        let ada = Agent::new(script([good()]), tools).extract::<Person>(had).await.unwrap();
+        assert_eq!(ada.value.age, 36);
+    }
     // Calls that nobody made, and that nobody can.
     let open = Message::Assistant { parts: echo_call("hi").parts };
     let model = script([ChatReply::text("She is 36."), good()]);

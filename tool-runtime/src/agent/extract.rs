@@ -137,7 +137,7 @@ impl Run<'_> {
     pub async fn extract<T: Extract>(mut self) -> Result<Extracted<T>, Stopped> {
         let is_told = self.has_ended();
         if let Some(why) = self.why_ended() {
-            return Err(stopped_at(why, self.state));
+            return Err(stopped_at(why, self.into_state()));
         }
         let given = self.value().await;
         if !is_told {
@@ -145,9 +145,9 @@ impl Run<'_> {
         }
         let (value, fixes) = match given {
             Ok(given) => given,
-            Err(why) => return Err(stopped_at(why, self.state)),
+            Err(why) => return Err(stopped_at(why, self.into_state())),
         };
-        let turn = self.state.turn;
+        let turn = self.into_state().turn;
         let (usage, cost) = (turn.usage(), turn.cost());
         let (transcript, offered) = turn.into_parts();
         Ok(Extracted { value, fixes, transcript, offered, usage, cost })
@@ -183,7 +183,12 @@ impl Run<'_> {
         }
         if self.turn().value() != Some(Value::Now) {
             self.state.turn.set_value(Some(Value::Later));
-            if self.agent.has_tools() || matches!(self.turn().next(), Step::Call(_)) {
+            // Where the model has answered, the value is made of that.
+            let goes_on = match self.turn().next() {
+                Step::Call(_) => true,
+                next => self.agent.has_tools() && next != Step::Done(Outcome::Answered),
+            };
+            if goes_on {
                 while self.advance().await?.is_some() {}
             }
             self.state.turn.set_value(Some(Value::Now));

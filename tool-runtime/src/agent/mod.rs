@@ -297,7 +297,8 @@ impl Agent {
     /// How long a run may take, from its first step on. Calls that are under way by then are stopped and answered, and
     /// the run ends with [`StopReason::TimeLimit`]. A run that is [gone on with](Self::resume) has as long again: who
     /// waits for it now didn't wait before. [`deadline`](Self::deadline) limits the calls of one reply, and the run goes
-    /// on.
+    /// on. A write to the store of a [session](Self::session) is waited for however long it takes: stopped midway, nobody
+    /// would know whether it was done.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);

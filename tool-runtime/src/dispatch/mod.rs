@@ -114,8 +114,12 @@ impl Dispatcher {
     /// Tells this observer as well.
     #[must_use]
     pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
-        self.terms_mut().observers.add(observer);
+        self.add_observer(observer);
         self
+    }
+
+    pub(crate) fn add_observer(&mut self, observer: impl Observer + 'static) {
+        self.terms_mut().observers.add(observer);
     }
 
     /// Keeps these values, such as keys and passwords that tools use, from those who watch and from the

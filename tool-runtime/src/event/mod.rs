@@ -107,11 +107,12 @@ pub enum RunEvent {
         #[serde(default, skip_serializing_if = "is_none")]
         images: usize,
     },
-    /// It ended, or waits for somebody. Not told where its future is dropped.
+    /// It ended, or waits for somebody.
     Finished {
         /// The [code](crate::StopReason::code) of what stopped it; none where the model answered. `AWAITING_APPROVAL`
         /// is no end: the run is told of again, as the same, once somebody has decided. `GIVEN_UP`, where its process
         /// ended, or it waited, and something else was said in its [session](crate::agent::session::Session).
+        /// `DROPPED`, where its future, or its [`Run`](crate::agent::Run), is dropped: whoever kept it may go on with it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         code: Option<String>,
         /// The same in words.
@@ -204,7 +205,8 @@ pub enum ModelEvent {
 
 /// What happened to a call. Each that is made has one `Started` and, whatever happens, one `Finished`: also one whose
 /// future is dropped, as `TOOL_INDETERMINATE`; and so has one whose process ended, once its run is gone on with or given
-/// up. One that is answered and not made may have its `Finished` alone.
+/// up. One that is answered and not made may have its `Finished` alone; and one whose run is gone on with from what a store
+/// keeps may have two, for nobody knows there who saw the first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "snake_case")]
 #[non_exhaustive]

@@ -1,34 +1,28 @@
 //! Drives a [`Turn`] with a model and a dispatcher, one step at a time.
 
+mod asking;
 mod calls;
 mod early;
 mod elsewhere;
 mod given_up;
 mod told;
 
-use std::borrow::Cow;
 use std::fmt;
-use std::iter;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
 pub(super) use given_up::GivenUp;
 
-use super::ask::{Pieces, Question, asked};
-use super::budget::Budget;
-use super::choice::{choose, options};
+use super::ask::Pieces;
 use super::ending::{stopped, stopped_at};
 use super::keep::Keeper;
 use super::state::RunState;
 use super::until::Until;
 use super::{Agent, Answer, Outcome, Step, StopReason, Stopped, Turn, steering};
 use crate::dispatch::Dispatcher;
-use crate::event::{
-    ModelEvent, Observer, Origin, RunEvent, RunId, ToolEvent, ToolExecution, micros,
-};
-use crate::message::{CallId, Message, ToolCall, ToolResult, Usage};
-use crate::models::ChatRequest;
+use crate::event::{Observer, Origin, RunEvent, RunId, ToolExecution};
+use crate::message::{CallId, Message, ToolCall, ToolResult};
 use crate::registry::Snapshot;
 use crate::schema::Schema;
 use crate::span::{self, Span};
@@ -88,6 +82,8 @@ pub struct Run<'a> {
     /// From when on its time is counted.
     started: Option<Instant>,
     ended: Option<Result<(), StopReason>>,
+    /// Whether those who watch were told of its end.
+    is_over: bool,
     span: Span,
     pieces: Option<Pieces<'a>>,
     pub(super) keeper: Option<Keeper>,
@@ -126,6 +122,7 @@ impl<'a> Run<'a> {
             heard: Vec::new(),
             started: None,
             ended: None,
+            is_over: false,
             span: span::invoke_agent(agent.name.as_deref()),
             pieces: None,
             keeper: None,
@@ -154,7 +151,7 @@ impl<'a> Run<'a> {
 
     /// Tells this one as well of what happens.
     pub(super) fn observer(mut self, observer: impl Observer + 'static) -> Self {
-        self.dispatcher = self.dispatcher.observer(observer);
+        self.dispatcher.add_observer(observer);
         self
     }
 
@@ -268,9 +265,9 @@ impl<'a> Run<'a> {
     pub async fn finish(mut self) -> Result<Answer, Stopped> {
         while self.next().await.is_some() {}
         if let Some(why) = self.why_ended() {
-            return Err(stopped_at(why, self.state));
+            return Err(stopped_at(why, self.into_state()));
         }
-        let turn = self.state.turn;
+        let turn = self.into_state().turn;
         let (usage, cost) = (turn.usage(), turn.cost());
         let (transcript, offered) = turn.into_parts();
         let text = transcript.last().map(Message::text).unwrap_or_default();
@@ -285,6 +282,11 @@ impl<'a> Run<'a> {
     /// What stopped it, where it was.
     pub(super) fn why_ended(&mut self) -> Option<StopReason> {
         self.ended.take()?.err()
+    }
+
+    /// How far it is, for whoever has no use for the rest.
+    pub(super) fn into_state(mut self) -> RunState {
+        std::mem::replace(&mut self.state, RunState::new(Turn::new(Vec::new(), 0)))
     }
 
     fn end(&mut self, ended: Result<(), StopReason>) {
@@ -380,73 +382,6 @@ impl<'a> Run<'a> {
             && self.state.turn.may_ask()
     }
 
-    async fn ask(&mut self) -> Result<(), StopReason> {
-        let tools = self.tools_to_offer();
-        self.dispatcher.look_out(&tools, iter::empty());
-        let until = self.until();
-        let (agent, dispatcher) = (self.agent, &self.dispatcher);
-        let offered = until.wait(choose(agent, &mut self.state.turn, dispatcher, &tools)).await?;
-
-        let RunState { turn, window: shown, began, .. } = &mut self.state;
-        let origin = Origin { turn: turn.iterations() + 1, ..self.root.clone() };
-        dispatcher.tell(&origin, || ModelEvent::Asked);
-        let started = Instant::now();
-        let options = options(agent, turn, self.wanted.as_ref());
-        let tell = |event: ModelEvent| dispatcher.tell(&origin, || event);
-        let messages = match &agent.window {
-            None => Cow::Borrowed(turn.transcript()),
-            Some(window) => {
-                let fitted = until.wait(window.fit(turn.transcript(), *began, shown)).await?;
-                if let Some(failed) = fitted.failed {
-                    tell(ModelEvent::SummaryFailed { reason: failed.to_string() });
-                }
-                fitted.messages
-            }
-        };
-        let request = ChatRequest::new(&messages).tools(&offered);
-        let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
-        let asked = asked(request, options);
-        let pieces = self.pieces.as_mut();
-        let mut told = Told { budget: Budget::of(turn), spent: &self.spent, is_counted: false };
-        let question = Question { agent, asked, pieces, tell: &tell, budget: &mut told.budget };
-        let reply = async { until.wait(Box::pin(question.answer())).await? };
-        let reply = match span::within(span::chat(), reply, StopReason::error).await {
-            Ok(reply) => reply,
-            Err(why) => {
-                drop((messages, told));
-                self.state.turn.pay(self.spent.take());
-                return Err(why);
-            }
-        };
-        let took = micros::in_full(started.elapsed());
-        self.tools = Some(tools);
-
-        if let (Some(estimated), Some(usage)) = (estimated, reply.usage) {
-            shown.correct(estimated, usage.input);
-        }
-        drop(messages);
-        let turn = &mut self.state.turn;
-        turn.spend(told.counted());
-        let (before, usage) = (turn.transcript().len(), reply.usage);
-        turn.on_reply(reply)?;
-        // Told of what was taken into the transcript: there the calls have the ids that they run under.
-        let mut told = turn.transcript().iter().skip(before);
-        let Some(said) = told.next() else { return Ok(()) };
-        dispatcher.tell(&origin, || {
-            let calls = said.calls().cloned().collect();
-            let (text, reasoning) = (said.text(), said.reasoning());
-            ModelEvent::Replied { text, reasoning, calls, usage, took }
-        });
-        // Calls that the turn answered itself have their result now.
-        if let Some(Message::Tool { results }) = told.next() {
-            for (call, result) in said.calls().zip(results) {
-                let unrun = || dispatcher.unrun(call.clone(), result.clone());
-                dispatcher.tell(&origin, || ToolEvent::Finished(unrun()));
-            }
-        }
-        Ok(())
-    }
-
     fn until(&self) -> Until<'a> {
         let limit = self.agent.time_limit;
         let deadline =
@@ -457,29 +392,6 @@ impl<'a> Run<'a> {
     fn tools_to_offer(&self) -> Snapshot {
         let is_wanted = self.wanted.is_some();
         if is_wanted { Snapshot::default() } else { self.dispatcher.registry().snapshot() }
-    }
-}
-
-/// What the replies to a question took: it counts also where nobody waits for one that can be read.
-struct Told<'r> {
-    budget: Budget,
-    spent: &'r Spent,
-    is_counted: bool,
-}
-
-impl Told<'_> {
-    /// There is a reply, which says what they took; but for what nobody has counted, which this is.
-    fn counted(mut self) -> Usage {
-        self.is_counted = true;
-        self.budget.guessed()
-    }
-}
-
-impl Drop for Told<'_> {
-    fn drop(&mut self) {
-        if !self.is_counted {
-            self.spent.add(self.budget.spent());
-        }
     }
 }
 

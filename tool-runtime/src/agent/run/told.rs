@@ -40,16 +40,18 @@ impl Run<'_> {
     }
 
     /// It is over, or waits.
-    pub(in crate::agent) fn tell_end(&self, why: Option<&StopReason>) {
+    pub(in crate::agent) fn tell_end(&mut self, why: Option<&StopReason>) {
+        self.is_over = true;
+        self.tell_ended(|| why.map(|why| (why.code(), why.to_string())));
+    }
+
+    fn tell_ended(&self, why: impl FnOnce() -> Option<(&'static str, String)>) {
         // One that was over before it began was not told of.
         let Some(started) = self.started else { return };
         let (turn, took) = (&self.state.turn, micros::in_full(started.elapsed()));
-        self.tell(|| RunEvent::Finished {
-            code: why.map(|why| why.code().to_owned()),
-            error: why.map(ToString::to_string),
-            usage: turn.usage(),
-            cost: turn.cost(),
-            took,
+        self.tell(|| {
+            let (code, error) = why().map(|(code, error)| (code.to_owned(), error)).unzip();
+            RunEvent::Finished { code, error, usage: turn.usage(), cost: turn.cost(), took }
         });
     }
 
@@ -59,5 +61,14 @@ impl Run<'_> {
 
     pub(super) fn origin(&self) -> Origin {
         Origin { turn: self.state.turn.iterations(), ..self.root.clone() }
+    }
+}
+
+impl Drop for Run<'_> {
+    fn drop(&mut self) {
+        if !self.is_over {
+            let why = || Some(("DROPPED", "nobody goes on with it".to_owned()));
+            self.tell_ended(why);
+        }
     }
 }

@@ -1,0 +1,110 @@
+//! Asks the model, and takes its reply.
+
+use std::borrow::Cow;
+use std::iter;
+
+use tokio::time::Instant;
+
+use super::Run;
+use crate::agent::StopReason;
+use crate::agent::ask::{Question, asked};
+use crate::agent::budget::Budget;
+use crate::agent::choice::{choose, options};
+use crate::agent::state::RunState;
+use crate::event::{ModelEvent, Origin, ToolEvent, micros};
+use crate::message::{Message, Usage};
+use crate::models::ChatRequest;
+use crate::span;
+use crate::tool::Spent;
+
+impl Run<'_> {
+    pub(super) async fn ask(&mut self) -> Result<(), StopReason> {
+        let tools = self.tools_to_offer();
+        self.dispatcher.look_out(&tools, iter::empty());
+        let until = self.until();
+        let (agent, dispatcher) = (self.agent, &self.dispatcher);
+        let offered = until.wait(choose(agent, &mut self.state.turn, dispatcher, &tools)).await?;
+
+        let RunState { turn, window: shown, began, .. } = &mut self.state;
+        let origin = Origin { turn: turn.iterations() + 1, ..self.root.clone() };
+        dispatcher.tell(&origin, || ModelEvent::Asked);
+        let started = Instant::now();
+        let options = options(agent, turn, self.wanted.as_ref());
+        let tell = |event: ModelEvent| dispatcher.tell(&origin, || event);
+        let messages = match &agent.window {
+            None => Cow::Borrowed(turn.transcript()),
+            Some(window) => {
+                let fitted = until.wait(window.fit(turn.transcript(), *began, shown)).await?;
+                if let Some(failed) = fitted.failed {
+                    tell(ModelEvent::SummaryFailed { reason: failed.to_string() });
+                }
+                fitted.messages
+            }
+        };
+        let request = ChatRequest::new(&messages).tools(&offered);
+        let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
+        let asked = asked(request, options);
+        let pieces = self.pieces.as_mut();
+        let mut told = Told { budget: Budget::of(turn), spent: &self.spent, is_counted: false };
+        let question = Question { agent, asked, pieces, tell: &tell, budget: &mut told.budget };
+        let reply = async { until.wait(Box::pin(question.answer())).await? };
+        let reply = match span::within(span::chat(), reply, StopReason::error).await {
+            Ok(reply) => reply,
+            Err(why) => {
+                drop((messages, told));
+                self.state.turn.pay(self.spent.take());
+                return Err(why);
+            }
+        };
+        let took = micros::in_full(started.elapsed());
+        self.tools = Some(tools);
+
+        if let (Some(estimated), Some(usage)) = (estimated, reply.usage) {
+            shown.correct(estimated, usage.input);
+        }
+        drop(messages);
+        let turn = &mut self.state.turn;
+        turn.spend(told.counted());
+        let (before, usage) = (turn.transcript().len(), reply.usage);
+        turn.on_reply(reply)?;
+        // Told of what was taken into the transcript: there the calls have the ids that they run under.
+        let mut told = turn.transcript().iter().skip(before);
+        let Some(said) = told.next() else { return Ok(()) };
+        dispatcher.tell(&origin, || {
+            let calls = said.calls().cloned().collect();
+            let (text, reasoning) = (said.text(), said.reasoning());
+            ModelEvent::Replied { text, reasoning, calls, usage, took }
+        });
+        // Calls that the turn answered itself have their result now.
+        if let Some(Message::Tool { results }) = told.next() {
+            for (call, result) in said.calls().zip(results) {
+                let unrun = || dispatcher.unrun(call.clone(), result.clone());
+                dispatcher.tell(&origin, || ToolEvent::Finished(unrun()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the replies to a question took: it counts also where nobody waits for one that can be read.
+struct Told<'r> {
+    budget: Budget,
+    spent: &'r Spent,
+    is_counted: bool,
+}
+
+impl Told<'_> {
+    /// There is a reply, which says what they took; but for what nobody has counted, which this is.
+    fn counted(mut self) -> Usage {
+        self.is_counted = true;
+        self.budget.guessed()
+    }
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        if !self.is_counted {
+            self.spent.add(self.budget.spent());
+        }
+    }
+}

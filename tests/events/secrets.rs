@@ -5,7 +5,8 @@ use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Permissions};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder, ToolEvent};
 use tool_runtime::{
     Agent, Arguments, AssistantPart, ChatReply, Message, Reasoning, ScriptedModel, Tool, ToolCall,
-    ToolContext, ToolDefinition, ToolError, ToolOutput, args, async_trait, tool, tools,
+    ToolContext, ToolDefinition, ToolError, ToolExecution, ToolOutput, args, async_trait, tool,
+    tools,
 };
 
 use super::dispatcher;
@@ -351,4 +352,46 @@ async fn a_tool_that_comes_late_keeps_its_secrets_as_well() {
     assert_eq!(shown, ["[redacted]", r#"{"user":"ada","word":"[redacted]"}"#]);
     let events = format!("{:?}", recorder.events());
     assert!(!events.contains("hunter22") && !events.contains("90210"), "{events}");
+}
+
+/// Finds flights.
+#[tool(effect = "read")]
+async fn search_flights(destination: String) -> String {
+    format!("Two flights to {destination}; the destination is cold.")
+}
+
+/// Tells what a country asks of visitors.
+#[tool(effect = "read")]
+async fn rules(country: String) -> String {
+    format!("{country} is a country without visas.")
+}
+
+/// What nobody takes is no secret: neither where a name is misspelled, nor in what another agent tells.
+#[tokio::test]
+async fn harmless_words_stay() {
+    let inner = ScriptedModel::new([
+        ChatReply::default().call("rules", r#"{"country": "Switzerland"}"#),
+        ChatReply::text("Switzerland is a country without visas."),
+    ]);
+    let officer = Agent::new(inner, tools![rules]).into_tool("officer", "Knows visas.");
+    let to = r#"{"destination": "Trondheim"}"#;
+    let model = ScriptedModel::new([
+        ChatReply::default().call("serch_flights", to),
+        ChatReply::default().call("search_flights", to).call("officer", r#"{"task": "Look."}"#),
+        ChatReply::text("Done."),
+    ]);
+    let recorder = Recorder::new(100);
+    let agent = Agent::new(model, tools![enter, search_flights].with(officer));
+    let answer = agent.observer(recorder.clone()).run("Go").await.unwrap();
+    let Message::Tool { results } = &answer.transcript[4] else { panic!("{answer:?}") };
+    assert_eq!(results[0].text, "Two flights to Trondheim; the destination is cold.");
+    assert_eq!(results[1].text, "Switzerland is a country without visas.");
+    let shown = |name: &str| {
+        let of_name = |done: &ToolExecution| done.call.name == name;
+        let done = recorder.executions().into_iter().find(of_name).unwrap();
+        (done.call.arguments.to_text().into_owned(), done.result.text)
+    };
+    assert_eq!(shown("serch_flights").0, "[redacted]");
+    let told = (r#"{"country": "Switzerland"}"#, "Switzerland is a country without visas.");
+    assert_eq!(shown("rules"), (told.0.to_owned(), told.1.to_owned()));
 }

@@ -35,7 +35,11 @@ const SHORTEST_PIECE: usize = 6;
 
 /// Hides what is secret in a run. Clones share what it has seen.
 #[derive(Clone, Default)]
-pub(crate) struct Redactor(Arc<Known>);
+pub(crate) struct Redactor {
+    known: Arc<Known>,
+    /// Whether calls are of others' tools.
+    is_of_others: bool,
+}
 
 #[derive(Default)]
 struct Known {
@@ -73,22 +77,31 @@ impl Redactor {
     pub(crate) fn with(&self, secrets: impl IntoIterator<Item = String>) -> Self {
         let more =
             secrets.into_iter().filter(|text| !text.is_empty()).map(|text| Needle::new(&text));
-        self.knowing(self.0.named.iter().cloned().chain(more).collect())
+        self.knowing(self.known.named.iter().cloned().chain(more).collect())
     }
 
     /// One for another run: it knows what the program named, and has seen nothing.
     pub(crate) fn for_run(&self) -> Self {
-        self.knowing(Arc::clone(&self.0.named))
+        self.knowing(Arc::clone(&self.known.named))
     }
 
     fn knowing(&self, named: Arc<[Needle]>) -> Self {
         let is_needed = AtomicBool::new(!named.is_empty());
-        Self(Arc::new(Known { named, is_needed, ..Known::default() }))
+        Self {
+            known: Arc::new(Known { named, is_needed, ..Known::default() }),
+            is_of_others: false,
+        }
+    }
+
+    /// The same for what another agent tells, which has taken out what is marked in its tools: what is known of these
+    /// tools says nothing of those.
+    pub(crate) fn of_others(&self) -> Self {
+        Self { is_of_others: true, ..self.clone() }
     }
 
     /// Whether there is anything to hide.
     pub(crate) fn is_needed(&self) -> bool {
-        self.0.is_needed.load(Ordering::Relaxed)
+        self.known.is_needed.load(Ordering::Relaxed)
     }
 
     /// Tells it of the tools of a run, some of which take secrets; which are asked for only where
@@ -101,8 +114,8 @@ impl Redactor {
         if self.tools().of.as_ref().is_some_and(|known| known.ptr_eq(&of)) {
             return;
         }
-        self.0.is_needed.store(true, Ordering::Relaxed);
-        let mut known = self.0.tools.write().unwrap_or_else(PoisonError::into_inner);
+        self.known.is_needed.store(true, Ordering::Relaxed);
+        let mut known = self.known.tools.write().unwrap_or_else(PoisonError::into_inner);
         for (name, schema) in tools() {
             let marked = schema.has_secrets().then(|| schema.clone());
             known.have_secrets |= marked.is_some();
@@ -119,7 +132,7 @@ impl Redactor {
     /// Takes the secrets out of a text.
     pub(crate) fn hide(&self, text: &mut String) {
         let seen = self.all_seen();
-        let needles = self.0.named.iter().chain(seen.iter().map(AsRef::as_ref));
+        let needles = self.known.named.iter().chain(seen.iter().map(AsRef::as_ref));
         if let Some(hidden) = text::hidden(text, needles) {
             *text = hidden;
         }
@@ -129,7 +142,7 @@ impl Redactor {
     #[cfg(feature = "process")]
     pub(crate) fn places_in(&self, text: &str) -> Vec<std::ops::Range<usize>> {
         let seen = self.all_seen();
-        text::places(text, self.0.named.iter().chain(seen.iter().map(AsRef::as_ref)))
+        text::places(text, self.known.named.iter().chain(seen.iter().map(AsRef::as_ref)))
     }
 
     fn all_seen(&self) -> Vec<Arc<Needle>> {
@@ -202,7 +215,7 @@ impl Redactor {
 
     /// Takes the secrets out of the decoded arguments of a tool.
     pub(crate) fn hide_in_arguments(&self, tool: &str, arguments: &mut Value) {
-        if let Some(Some(schema)) = self.tool(tool) {
+        if let Some(Some(schema)) = self.tool(tool).filter(|_| !self.is_of_others) {
             self.take_marked(&schema, arguments);
         }
         self.hide_in(arguments);
@@ -211,10 +224,12 @@ impl Redactor {
     /// The arguments with nothing at the marked places; none where nothing is marked in them.
     fn without_marked(&self, tool: &str, arguments: &Arguments) -> Option<Arguments> {
         let schema = match self.tool(tool) {
+            _ if self.is_of_others => return None,
             Some(Some(schema)) => schema,
             Some(None) => return None,
-            // Whatever was meant by the name, it may have been one that takes secrets.
-            None if self.tools().have_secrets => return Some(self.unreadable(arguments)),
+            // Whatever was meant by the name, it may have been one that takes secrets. But nobody takes them, so that
+            // they turn up nowhere; and to look for each word of them would take harmless ones out of other texts.
+            None if self.tools().have_secrets => return Some(HIDDEN.into()),
             None => return None,
         };
         match arguments {
@@ -263,11 +278,11 @@ impl Redactor {
     }
 
     fn tools(&self) -> RwLockReadGuard<'_, Tools> {
-        self.0.tools.read().unwrap_or_else(PoisonError::into_inner)
+        self.known.tools.read().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.seen.lock().unwrap_or_else(PoisonError::into_inner)
+        self.known.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -20,6 +20,7 @@ use crate::event::{
 };
 use crate::json::Fix;
 use crate::message::{CallId, Message, ToolCall, ToolResult};
+use crate::secret::Redactor;
 
 /// What a tool may know of the call that it serves, and what it may do beside its own work.
 ///
@@ -295,7 +296,8 @@ impl ToolContext {
         let origin = host.scope().origin.clone();
         let pass = move |event: &Event| {
             let scope = host.scope();
-            scope.observers.tell(scope.redactor.as_ref(), || event.clone());
+            let redactor = scope.redactor.as_ref().map(Redactor::of_others);
+            scope.observers.tell(redactor.as_ref(), || event.clone());
         };
         Some((origin, pass))
     }

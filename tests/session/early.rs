@@ -124,9 +124,21 @@ async fn what_has_ended_outlives_the_process() {
     }
 }
 
-/// How often a run of one call is kept: as it begins, the reply, that the call begins, what came of it, the answer, the
-/// end.
-const OF_ONE: usize = 6;
+/// How often a run of one call is kept: as it begins, the reply, that the call begins, what came of it, the answer.
+const OF_ONE: usize = 5;
+
+/// Once the answer is kept, nothing is between it and whoever asked.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_is_kept_is_given() {
+    for (most, is_given) in [(OF_ONE, true), (OF_ONE - 1, false)] {
+        let (log, store) = (Log::default(), Slow::new(Duration::ZERO, most));
+        let session = agent(&PAYS[..1], &log).session(store, "s");
+        let ended = session.run("Go").await;
+        assert_eq!(ended.is_ok(), is_given, "{most} saves");
+        let said = session.messages().await.unwrap();
+        assert_eq!(said.last().unwrap().text() == "Done.", is_given);
+    }
+}
 
 #[tokio::test(start_paused = true)]
 async fn the_last_one_is_kept_with_the_step() {

@@ -88,12 +88,12 @@ impl From<Delta<'_>> for Piece {
 }
 
 impl Agent {
-    /// [`extract`](Self::extract), told of piece by piece as it happens. Behind
-    /// [what the loop says](crate::event::Speaker::Loop) to have it given, the text is that of the value; what there is
-    /// of it so far can be read by [`json::parse`](crate::json::parse).
+    /// [`extract`](Self::extract), told of piece by piece as it happens. Each question to the model begins a new text; that of
+    /// the last is the value's, and [`json::Partial`](crate::json::Partial) reads what there is of it.
     ///
     /// ```
     /// use tool_runtime::agent::Piece;
+    /// use tool_runtime::event::{EventKind, ModelEvent};
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools, args, json};
     ///
     /// /// What to buy.
@@ -104,18 +104,21 @@ impl Agent {
     /// }
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
-    /// let model = ScriptedModel::new([ChatReply::text(r#"{"things": ["tea", "milk"]}"#)]);
-    /// let agent = Agent::new(model, Tools::new());
+    /// // The first is refused, and asked for once more.
+    /// let replies = ["Tea, milk.", r#"{"things": ["tea", "milk"]}"#].map(ChatReply::text);
+    /// let agent = Agent::new(ScriptedModel::new(replies), Tools::new());
     /// let mut stream = agent.extract_stream::<Shopping>("Tea needs milk.");
-    /// let mut text = String::new();
+    /// let mut so_far = json::Partial::new();
     /// while let Some(piece) = stream.next().await {
-    ///     if let Piece::Text(more) = piece {
-    ///         text.push_str(&more);
-    ///         if let Ok(so_far) = json::parse(&text) {
-    ///             println!("{}", so_far.value["things"]);
+    ///     match piece {
+    ///         Piece::Event(event) if event.kind == EventKind::Model(ModelEvent::Asked) => {
+    ///             so_far = json::Partial::new();
     ///         }
+    ///         Piece::Text(more) => so_far.push(&more),
+    ///         _ => {}
     ///     }
     /// }
+    /// assert_eq!(so_far.value().unwrap().to_value()["things"][1], "milk");
     /// assert_eq!(stream.finish().await?.value.things, ["tea", "milk"]);
     /// # Ok(())
     /// # }

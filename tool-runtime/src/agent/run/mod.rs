@@ -245,8 +245,8 @@ impl<'a> Run<'a> {
             }
             self.tell_given_up();
             let stepped = self.step().await;
-            // What waits for somebody is kept as it waits.
-            if !matches!(stepped, Err(StopReason::AwaitingApproval(_))) {
+            // What waits for somebody is kept as it waits, and nothing came of the step that finds the answer there.
+            if !matches!(stepped, Ok(None) | Err(StopReason::AwaitingApproval(_))) {
                 self.state.has_stopped = stepped.is_err();
                 self.keep().await?;
             }

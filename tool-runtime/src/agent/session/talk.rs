@@ -119,9 +119,21 @@ impl Session {
         self.iterate(prompt).await?.extract().await
     }
 
+    /// The same, told of piece by piece.
+    ///
+    /// # Errors
+    /// [`StopReason::Session`], where the conversation can't be read.
+    pub async fn extract_stream<T: Extract + Send + 'static>(
+        &self,
+        prompt: impl Into<Prompt>,
+    ) -> Result<RunStream<'_, Extracted<T>>, Stopped> {
+        self.iterate(prompt).await.map(Run::extract_stream)
+    }
+
     /// Goes on with a run that was left unfinished, under the agent's limits, as
-    /// [`Agent::resume`](crate::Agent::resume) does; none where there is none. Where calls wait for somebody's approval
-    /// it stops for that again; [`decided`](Self::decided) takes the answer.
+    /// [`Agent::resume`](crate::Agent::resume) does; none where there is none, as where the model has answered: what it
+    /// said is the last of the [messages](Self::messages), also where the process ended before anybody was handed it.
+    /// Where calls wait for somebody's approval it stops for that again; [`decided`](Self::decided) takes the answer.
     ///
     /// # Two at once
     /// It takes the run over, also from a process that is still alive and at work on it: nobody is asked. Whoever writes

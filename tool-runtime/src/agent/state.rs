@@ -81,30 +81,7 @@ impl RunState {
 
     /// Without what was said: a store keeps that apart.
     pub(super) fn without_transcript(&self) -> Self {
-        let Self {
-            run,
-            turn,
-            began,
-            window,
-            approved,
-            acted,
-            decisions,
-            suspended,
-            session: _,
-            has_stopped,
-        } = self;
-        Self {
-            run: *run,
-            turn: turn.without_transcript(),
-            began: *began,
-            window: window.clone(),
-            approved: approved.clone(),
-            acted: acted.clone(),
-            decisions: decisions.clone(),
-            suspended: suspended.clone(),
-            session: None,
-            has_stopped: *has_stopped,
-        }
+        Self { turn: self.turn.without_transcript(), session: None, ..self.clone() }
     }
 
     /// Nobody goes on with it: calls that are open are answered, and no value is asked for. Calls that have begun may

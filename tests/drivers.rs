@@ -7,6 +7,8 @@
 mod corpus;
 #[path = "drivers/laws.rs"]
 mod laws;
+#[path = "drivers/own.rs"]
+mod own;
 #[path = "drivers/tools.rs"]
 mod tools;
 

@@ -4,7 +4,7 @@ use super::{Formats, Offered, TextStream};
 use crate::drivers::native::{Held, without_leaks};
 use crate::drivers::{Driver, Listener, Misread};
 use crate::message::{AssistantPart, Reasoning};
-use crate::models::{ChatReply, ChatRequest, Delta, Deltas};
+use crate::models::{ChatReply, ChatRequest, Delta, Deltas, Finish};
 
 /// For models that write calls into their text, at times or always: the tools are offered as
 /// [`Native`](crate::drivers::Native) does, and a reply without a call as its provider spells one is read once
@@ -57,7 +57,8 @@ impl Driver for Text {
         if has_call {
             return Ok(without_leaks(reply));
         }
-        let offered = Offered::new(&request.callable());
+        let is_cut_short = reply.finish == Finish::Length;
+        let offered = Offered::new(&request.callable()).cut_short(is_cut_short);
         let read = |part| read(part, self.known(), &offered);
         let parts = reply.parts.into_iter().flat_map(read).collect();
         Ok(ChatReply { parts, ..reply })

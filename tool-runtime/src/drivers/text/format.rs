@@ -11,8 +11,7 @@ use crate::message::ToolCall;
 /// there. It is asked again with more of the text after [`Miss::More`], and what it says otherwise has to
 /// hold however the text goes on. A call that the text breaks off in is handed on with arguments that have no end;
 /// [`Typed`](super::Typed) puts them together where they come one by one. Where nothing but the end of its line ends a
-/// call, the last line of a text may always be half of one, for a format isn't told why a reply ended: give such a format
-/// a mark of its own at the end, or hand what has no line break behind it on as cut.
+/// call, the last line of a reply that was [cut short](Offered::is_cut_short) may be half of one, and is handed on so.
 ///
 /// ```
 /// use tool_runtime::ToolDefinition;

@@ -15,12 +15,25 @@ const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "obje
 #[derive(Clone, Debug)]
 pub struct Offered<'d> {
     tools: Vec<&'d ToolDefinition>,
+    is_cut_short: bool,
 }
 
 impl<'d> Offered<'d> {
     /// These tools.
     pub fn new(tools: &[&'d ToolDefinition]) -> Self {
-        Self { tools: tools.to_vec() }
+        Self { tools: tools.to_vec(), is_cut_short: false }
+    }
+
+    /// To a model whose reply was cut off, if it was: it ran out of tokens.
+    #[must_use]
+    pub fn cut_short(self, is_cut_short: bool) -> Self {
+        Self { is_cut_short, ..self }
+    }
+
+    /// Whether the reply that is read was cut off. Then a call that nothing but the end of the text ends may be half of
+    /// one.
+    pub fn is_cut_short(&self) -> bool {
+        self.is_cut_short
     }
 
     /// The tool that a model means by this name: one that is spelled so, or else the only one that is

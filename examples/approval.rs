@@ -3,7 +3,7 @@
 //! `cargo run --example approval` asks before each file that a scripted model wants to delete: y for
 //! yes, a for all of them, anything else for no. Where nobody answers, nothing is deleted.
 
-use std::io::{self, Write};
+use std::io;
 
 use tokio::task::spawn_blocking;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
@@ -22,7 +22,7 @@ struct Terminal;
 #[async_trait]
 impl Approver for Terminal {
     async fn approve(&self, request: &ApprovalRequest) -> Approval {
-        let question = format!("{} {} [y/n/a] ", request.call.name, request.arguments);
+        let question = format!("{} {} [y/n/a] ", request.call.name, request.shown());
         // Reading holds its thread up.
         match spawn_blocking(move || ask(&question)).await {
             Ok(Ok(answer)) => approval(&answer),
@@ -41,12 +41,12 @@ fn ask(question: &str) -> io::Result<String> {
     // must not mix.
     let stdin = io::stdin();
     let mut lines = stdin.lock();
-    print!("{question}");
-    io::stdout().flush()?;
+    // Seen also where the output goes into a file.
+    eprint!("{question}");
     let mut answer = String::new();
     io::BufRead::read_line(&mut lines, &mut answer)?;
     if answer.is_empty() {
-        println!();
+        eprintln!();
     }
     Ok(answer)
 }

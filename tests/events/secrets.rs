@@ -1,12 +1,13 @@
 //! What is marked and what is not, one case at a time.
 
 use serde_json::json;
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Permissions};
+use tool_runtime::agent::Paused;
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, AskLater, Permissions};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder, ToolEvent};
 use tool_runtime::{
-    Agent, Arguments, AssistantPart, ChatReply, Message, Reasoning, ScriptedModel, Tool, ToolCall,
-    ToolContext, ToolDefinition, ToolError, ToolExecution, ToolOutput, args, async_trait, tool,
-    tools,
+    Agent, Arguments, AssistantPart, ChatReply, Message, Reasoning, ScriptedModel, StopReason,
+    Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolExecution, ToolOutput, args,
+    async_trait, tool, tools,
 };
 
 use super::dispatcher;
@@ -255,6 +256,7 @@ struct Sees;
 impl Approver for Sees {
     async fn approve(&self, request: &ApprovalRequest) -> Approval {
         assert!(!format!("{request:?}").contains("k3yk3y"), "{request:?}");
+        assert_eq!(request.shown(), json!({"key": "[redacted]"}));
         match request.arguments["key"].as_str() {
             Some("k3yk3y") => Approval::Once,
             other => Approval::Deny(format!("not by {other:?}")),
@@ -275,6 +277,41 @@ async fn who_approves_sees_all_and_who_watches_does_not() {
         let Some(ToolEvent::Asked { arguments, .. }) = event.tool() else { panic!() };
         assert_eq!(*arguments, json!({"key": "[redacted]"}));
     }
+}
+
+/// Pays by a card.
+#[tool(permission = "ask")]
+async fn pay(to: String, #[arg(secret)] card: String) -> String {
+    format!("{to} is paid by {card}")
+}
+
+#[tokio::test]
+async fn what_waits_for_approval_shows_no_secret() {
+    let arguments = r#"{"to": "Ada by topsecret", "card": "4111 1111"}"#;
+    let model = || ScriptedModel::new([ChatReply::default().call("pay", arguments)]);
+    let cashier = || Agent::new(model(), tools![pay]).approver(AskLater).secrets(["topsecret"]);
+    let call = ChatReply::default().call("cashier", r#"{"task": "Pay Ada."}"#);
+    let within = cashier().into_tool("cashier", "Pays.");
+    let chief = Agent::new(ScriptedModel::new([call]), tools![].with(within));
+    for agent in [cashier(), chief] {
+        let stopped = agent.run("Pay Ada.").await.unwrap_err();
+        let StopReason::AwaitingApproval(paused) = stopped.why else { panic!("{stopped:?}") };
+        // In another process as well.
+        let mut paused: Paused = serde_json::from_value(json!(paused)).unwrap();
+        paused.decide_each("Grace", |pending| {
+            assert_eq!(pending.arguments["card"], "4111 1111");
+            let shown = json!({"to": "Ada by [redacted]", "card": "[redacted]"});
+            assert_eq!(*pending.shown(), shown);
+            assert!(!has_secrets(&format!("{pending:?}")), "{pending:?}");
+            Approval::Once
+        });
+        let printed = format!("{paused:?}");
+        assert!(printed.contains("Ada by [redacted]") && !has_secrets(&printed), "{printed}");
+    }
+}
+
+fn has_secrets(printed: &str) -> bool {
+    ["4111", "topsecret"].iter().any(|secret| printed.contains(secret))
 }
 
 /// Says what it has.

@@ -31,6 +31,7 @@ enum Fault {
     None,
     OverwritesOthers,
     LooksAndThenWrites,
+    HasNoLock,
     WritesInTwo,
     ReadsInTwo,
     BeginsRevisionsAnew,
@@ -48,7 +49,14 @@ enum Fault {
 
 /// A store as somebody may write it.
 #[derive(Clone, Debug)]
-struct Own(Fault, Arc<Mutex<BTreeMap<String, Stored>>>);
+struct Own(Fault, Arc<Kept>);
+
+#[derive(Debug, Default)]
+struct Kept {
+    sessions: Mutex<BTreeMap<String, Stored>>,
+    /// Held by who writes, from looking on.
+    writing: tokio::sync::Mutex<()>,
+}
 
 impl Own {
     fn key(&self, session: &str) -> String {
@@ -63,18 +71,22 @@ impl Own {
 #[async_trait]
 impl SessionStore for Own {
     async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
-        let mut kept = self.1.lock().unwrap().get(&self.key(session)).cloned();
+        let mut kept = self.1.sessions.lock().unwrap().get(&self.key(session)).cloned();
         if let (Fault::ReadsInTwo, Some(kept)) = (self.0, &mut kept) {
             tokio::task::yield_now().await;
-            let later = self.1.lock().unwrap().get(&self.key(session)).cloned();
+            let later = self.1.sessions.lock().unwrap().get(&self.key(session)).cloned();
             kept.messages = later.map(|later| later.messages).unwrap_or_default();
         }
         Ok(kept)
     }
 
     async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+        let _writing = match self.0 {
+            Fault::LooksAndThenWrites | Fault::HasNoLock => None,
+            _ => Some(self.1.writing.lock().await),
+        };
         let key = self.key(session);
-        let kept = self.1.lock().unwrap().get(&key).cloned();
+        let kept = self.1.sessions.lock().unwrap().get(&key).cloned();
         let (found, count) = kept.as_ref().map_or((0, 0), |it| (it.revision, it.messages.len()));
         let mut checked = write;
         if self.0 == Fault::OverwritesOthers {
@@ -89,13 +101,17 @@ impl SessionStore for Own {
             Err(error) => {
                 if self.0 == Fault::WritesHalfOfWhatItRefuses && found != 0 {
                     stored.state = write.state.to_owned();
-                    self.1.lock().unwrap().insert(key, stored);
+                    self.1.sessions.lock().unwrap().insert(key, stored);
                 }
                 return Err(error);
             }
         };
         if self.0 == Fault::LooksAndThenWrites {
             tokio::task::yield_now().await;
+        }
+        if self.0 == Fault::HasNoLock {
+            // Takes a while, as a file does, and lets go of nothing but its thread.
+            (0..100).for_each(|_| std::thread::yield_now());
         }
         stored.revision = match self.0 {
             Fault::BeginsRevisionsAnew => found + 1,
@@ -106,7 +122,7 @@ impl SessionStore for Own {
         }
         stored.messages.extend_from_slice(write.messages);
         if self.0 == Fault::WritesInTwo {
-            self.1.lock().unwrap().insert(key.clone(), stored.clone());
+            self.1.sessions.lock().unwrap().insert(key.clone(), stored.clone());
             tokio::task::yield_now().await;
         }
         stored.state = match self.0 {
@@ -114,12 +130,12 @@ impl SessionStore for Own {
             _ => write.state.to_owned(),
         };
         let revision = stored.revision;
-        self.1.lock().unwrap().insert(key, stored);
+        self.1.sessions.lock().unwrap().insert(key, stored);
         Ok(revision)
     }
 
     async fn list(&self) -> Result<Vec<Listed>, SessionError> {
-        let sessions = self.1.lock().unwrap();
+        let sessions = self.1.sessions.lock().unwrap();
         let saved_at = match self.0 {
             Fault::HasNoClock => SystemTime::UNIX_EPOCH,
             _ => SystemTime::now() - Duration::from_millis(1),
@@ -137,7 +153,7 @@ impl SessionStore for Own {
 
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
         if self.0 != Fault::ForgetsToDelete {
-            self.1.lock().unwrap().remove(&self.key(session));
+            self.1.sessions.lock().unwrap().remove(&self.key(session));
         }
         Ok(())
     }
@@ -151,6 +167,7 @@ async fn a_store_that_breaks_its_word_is_found_out() {
     for (fault, law) in [
         (Fault::OverwritesOthers, CONFLICT),
         (Fault::LooksAndThenWrites, "of several who write at once, whoever is late is told so"),
+        (Fault::HasNoLock, "of several who write at once, whoever is late is told so"),
         (Fault::WritesInTwo, "a save whose future is dropped is done or not, and not by half"),
         (Fault::ReadsInTwo, "what is loaded is of one save, whoever writes meanwhile"),
         (Fault::BeginsRevisionsAnew, "no revision is 0 or comes again"),
@@ -231,6 +248,10 @@ async fn handles_that_are_of_two_minds_are_found_out() {
         (handles([Fault::ForgetsToDelete; 2], false, true), gone),
         (
             handles([Fault::LooksAndThenWrites; 2], false, true),
+            "of several who write at once, whoever is late is told so",
+        ),
+        (
+            handles([Fault::HasNoLock; 2], false, true),
             "of several who write at once, whoever is late is told so",
         ),
     ] {

@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -6,12 +7,14 @@ use serde_json::Value;
 use super::Turn;
 use super::choice::full_name;
 use super::window::WindowState;
+use crate::dispatch::Dispatcher;
 use crate::event::{RunId, ToolExecution};
 use crate::message::{CallId, ToolCall};
 use crate::registry::Snapshot;
 use crate::tool::{Approval, Decision, Suspended};
 
-/// A run that waits for somebody to decide on calls: plain data, to keep as long as that takes.
+/// A run that waits for somebody to decide on calls: plain data, to keep as long as that takes. Who keeps it keeps what is
+/// secret in the arguments; printed for debugging, it hides that.
 ///
 /// ```
 /// use tool_runtime::dispatch::{Approval, AskLater};
@@ -82,7 +85,7 @@ use crate::tool::{Approval, Decision, Suspended};
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Paused {
     pub(super) run: RunId,
     pub(super) turn: Turn,
@@ -102,23 +105,27 @@ pub struct Paused {
     pub(super) session: Option<String>,
 }
 
-/// A call that waits for somebody to decide on it, or on what lies [within](Self::within) it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+/// A call that waits for somebody to decide on it, or on what lies [within](Self::within) it. Printed for debugging, it
+/// hides what is secret, as [`shown`](Self::shown) does.
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PendingCall {
     /// The call as the model made it.
     pub call: ToolCall,
     /// Its tool, by its [full name](crate::ToolDefinition::full_name).
     pub tool: String,
-    /// What its tool would be given.
+    /// What its tool would be given, to decide by. With what is secret: a person is [`shown`](Self::shown) it without.
     pub arguments: Value,
+    /// The same as a person may see it, where that is another.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shown: Option<Value>,
     /// What its tool goes on from, where it has begun.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     state: Option<State>,
 }
 
 /// What a tool goes on from.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
 enum State {
     /// An agent, from its run.
@@ -128,15 +135,24 @@ enum State {
 }
 
 impl PendingCall {
-    pub(super) fn of(execution: &ToolExecution, tools: &Snapshot) -> Self {
+    pub(super) fn of(execution: &ToolExecution, tools: &Snapshot, dispatcher: &Dispatcher) -> Self {
         let ran = execution.changed.as_deref().unwrap_or(&execution.call);
         let tool = full_name(&ran.name, tools);
         let arguments = execution.arguments().unwrap_or_default();
+        let mut shown = arguments.clone();
+        dispatcher.hide_in_arguments(&ran.name, &mut shown);
+        let shown = (shown != arguments).then_some(shown);
         let state = execution.suspended.as_deref().map(|state| {
             let run = Paused::deserialize(state).map(|paused| State::Run(Box::new(paused)));
             run.unwrap_or_else(|_| State::Other(state.clone()))
         });
-        Self { call: execution.call.clone(), tool, arguments, state }
+        Self { call: execution.call.clone(), tool, arguments, shown, state }
+    }
+
+    /// The arguments as a person may see them: what is marked as secret in them, and what the program
+    /// [named](crate::Agent::secrets), is `[redacted]`, as in events.
+    pub fn shown(&self) -> &Value {
+        self.shown.as_ref().unwrap_or(&self.arguments)
     }
 
     /// The run that waits within it, where its tool is an agent: on the calls of that one is to be decided.
@@ -157,6 +173,17 @@ impl PendingCall {
     fn decided(&self, approval: Approval, by: impl Into<String>) -> Decision {
         let Self { call, tool, arguments, .. } = self;
         Decision::new(call.id.clone(), tool, arguments.clone(), approval, by)
+    }
+}
+
+impl fmt::Debug for PendingCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PendingCall")
+            .field("call", &self.call.id)
+            .field("tool", &self.tool)
+            .field("arguments", self.shown())
+            .field("within", &self.within())
+            .finish_non_exhaustive()
     }
 }
 
@@ -264,5 +291,18 @@ impl Paused {
         let for_run = self.decisions.iter().filter(|it| it.approval == Approval::ForRun);
         approved.extend(for_run.map(|it| (it.tool.clone(), it.by.clone())));
         approved
+    }
+}
+
+impl fmt::Debug for Paused {
+    /// Without the conversation, in which arguments are as they came.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let decisions: Vec<_> = self.decisions.iter().map(|it| (&it.call, &it.approval)).collect();
+        f.debug_struct("Paused")
+            .field("run", &self.run)
+            .field("session", &self.session)
+            .field("pending", &self.pending)
+            .field("decisions", &decisions)
+            .finish_non_exhaustive()
     }
 }

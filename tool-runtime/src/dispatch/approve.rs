@@ -10,6 +10,7 @@ use serde_json::Value;
 use crate::event::Gate;
 use crate::guard::{Guarded, Panic, guarded};
 use crate::message::ToolCall;
+use crate::secret::Redactor;
 use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 
 /// Somebody who decides whether a call may run.
@@ -81,29 +82,71 @@ impl Approver for AskLater {
     }
 }
 
-/// What is to be approved. Printed for debugging, it keeps the arguments of a tool that takes secrets to
-/// itself.
+/// What is to be approved. Printed for debugging, it hides what is secret, as [`shown`](Self::shown) does.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
     /// The call as it came.
     pub call: ToolCall,
-    /// The arguments that the tool will be given.
+    /// The arguments that the tool will be given, to decide by. With what is secret: a person is
+    /// [`shown`](Self::shown) them without.
     pub arguments: Value,
     /// The tool.
     pub tool: Arc<ToolDefinition>,
     /// Under whom it is registered.
     pub provider: Option<String>,
+    pub(super) redactor: Option<Redactor>,
+}
+
+impl ApprovalRequest {
+    /// The arguments as a person may see them: what is marked as secret in them, and what the program
+    /// [named](crate::Dispatcher::secrets), is `[redacted]`, as in events.
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+    /// use tool_runtime::{Dispatcher, Registry, ToolCall, async_trait, tool, tools};
+    ///
+    /// struct Shows;
+    ///
+    /// #[async_trait]
+    /// impl Approver for Shows {
+    ///     async fn approve(&self, request: &ApprovalRequest) -> Approval {
+    ///         Approval::Deny(format!("who is asked saw {}", request.shown()))
+    ///     }
+    /// }
+    ///
+    /// /// Pays by card.
+    /// #[tool(permission = "ask")]
+    /// async fn pay(amount: u32, #[arg(secret)] card: String) -> String {
+    ///     format!("{amount} are paid by {card}")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![pay])?).approver(Shows);
+    /// let call = ToolCall::new("1", "pay", r#"{"amount": 5, "card": "4111 1111"}"#);
+    /// let done = dispatcher.dispatch(vec![call]).await;
+    /// let told = r#"`pay` was not approved: who is asked saw {"amount":5,"card":"[redacted]"}"#;
+    /// assert_eq!(done[0].result.text, told);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn shown(&self) -> Value {
+        let mut shown = self.arguments.clone();
+        if let Some(redactor) = &self.redactor {
+            redactor.hide_in_arguments(&self.call.name, &mut shown);
+        }
+        shown
+    }
 }
 
 impl fmt::Debug for ApprovalRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut request = f.debug_struct("ApprovalRequest");
-        request.field("call", &self.call.id).field("tool", &self.tool.name);
-        if !self.tool.parameters.has_secrets() {
-            request.field("arguments", &self.arguments);
-        }
-        request.field("provider", &self.provider).finish_non_exhaustive()
+        f.debug_struct("ApprovalRequest")
+            .field("call", &self.call.id)
+            .field("tool", &self.tool.name)
+            .field("arguments", &self.shown())
+            .field("provider", &self.provider)
+            .finish_non_exhaustive()
     }
 }
 

@@ -29,6 +29,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde_json::Value;
 
 pub use approve::{ApprovalRequest, Approver, AskLater};
 pub use circuits::Breakers;
@@ -374,6 +375,13 @@ impl Dispatcher {
     pub(crate) fn hide_in_call(&self, call: &mut ToolCall) {
         if self.terms.redactor.is_needed() {
             self.terms.redactor.hide_in_call(call);
+        }
+    }
+
+    /// Takes the secrets out of what a tool would be given, for whoever is shown it.
+    pub(crate) fn hide_in_arguments(&self, tool: &str, arguments: &mut Value) {
+        if self.terms.redactor.is_needed() {
+            self.terms.redactor.hide_in_arguments(tool, arguments);
         }
     }
 

@@ -52,6 +52,7 @@ async fn asked(
         arguments: Value::Null,
         tool: Arc::clone(entry.shared_definition()),
         provider: entry.provider().map(ToOwned::to_owned),
+        redactor: running.scope.redactor.clone(),
     };
     let mut looked_at = None;
     let mut permission = of_tool;

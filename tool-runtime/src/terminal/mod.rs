@@ -148,7 +148,8 @@ impl Terminal {
     /// tell meanwhile waits, so that nothing that tells of events itself belongs here.
     ///
     /// So a person is asked, for instance whether a call may run. What a model wants is shown by a
-    /// [`writer`](Self::writer), for nothing in that is obeyed:
+    /// [`writer`](Self::writer), for nothing in that is obeyed, and without what is secret in it. The question and the
+    /// choice stand on one line, so that nobody who doesn't see the one is given the other:
     ///
     /// ```
     /// use std::io::{self, BufRead, Write, stdin};
@@ -164,7 +165,7 @@ impl Terminal {
     /// #[async_trait]
     /// impl Approver for Person {
     ///     async fn approve(&self, request: &ApprovalRequest) -> Approval {
-    ///         let question = format!("May it {} {}?", request.call.name, request.arguments);
+    ///         let question = format!("May it {} {}?", request.call.name, request.shown());
     ///         let terminal = self.0.clone();
     ///         // Reading holds its thread up.
     ///         match spawn_blocking(move || ask(&terminal, &question)).await {
@@ -182,11 +183,8 @@ impl Terminal {
     ///     // Held until the answer is there: calls of one reply are asked about at once.
     ///     let (stdin, mut answer) = (stdin(), String::new());
     ///     let mut answers = stdin.lock();
-    ///     writeln!(terminal.writer(), "{question}")?;
-    ///     terminal.suspend(|| {
-    ///         eprint!("[y/n] ");
-    ///         answers.read_line(&mut answer)
-    ///     })?;
+    ///     writeln!(terminal.writer(), "{question} [y/n]")?;
+    ///     terminal.suspend(|| answers.read_line(&mut answer))?;
     ///     Ok(answer)
     /// }
     ///

@@ -106,7 +106,8 @@ impl Run<'_> {
         tools: &Snapshot,
     ) -> Result<Box<Paused>, StopReason> {
         let results = results(pending.iter().copied());
-        let pending = pending.iter().map(|execution| PendingCall::of(execution, tools)).collect();
+        let pending =
+            pending.iter().map(|it| PendingCall::of(it, tools, &self.dispatcher)).collect();
         let paused = Box::new(Paused {
             run: self.state.run,
             turn: self.state.turn.clone(),

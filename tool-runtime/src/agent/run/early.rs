@@ -101,7 +101,7 @@ impl Run<'_> {
             turn.put_off(&execution.call.id);
             self.state.suspended.retain(|begun| begun.call.id != execution.call.id);
             if execution.suspended.is_some() {
-                self.state.suspended.push(PendingCall::of(execution, tools));
+                self.state.suspended.push(PendingCall::of(execution, tools, &self.dispatcher));
             }
         }
         Ok(())

@@ -48,6 +48,60 @@ use crate::message::Message;
 /// # Ok(())
 /// # }
 /// ```
+///
+/// # To write one
+/// [`Write::check`] decides whether a write fits, and to which revision it leads. A store holds a lock, or is in a
+/// transaction, from where it looks what is there until the write is done as a whole:
+///
+/// ```
+/// use std::collections::BTreeMap;
+/// use std::time::SystemTime;
+///
+/// use tokio::sync::Mutex;
+/// use tool_runtime::agent::session::{
+///     Listed, SessionError, SessionStore, Stored, Write, conformance,
+/// };
+/// use tool_runtime::async_trait;
+///
+/// #[derive(Debug, Default)]
+/// struct Own(Mutex<BTreeMap<String, (Stored, SystemTime)>>);
+///
+/// #[async_trait]
+/// impl SessionStore for Own {
+///     async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+///         Ok(self.0.lock().await.get(session).map(|(it, _)| it.clone()))
+///     }
+///
+///     async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+///         let mut all = self.0.lock().await;
+///         let kept = all.get(session).map_or((0, 0), |(it, _)| (it.revision, it.messages.len()));
+///         let revision = write.check(session, kept.0, kept.1)?;
+///         let mut messages = all.remove(session).map(|(it, _)| it.messages).unwrap_or_default();
+///         messages.truncate(write.from);
+///         messages.extend_from_slice(write.messages);
+///         let stored = Stored::new(messages, write.state, revision);
+///         all.insert(session.to_owned(), (stored, SystemTime::now()));
+///         Ok(revision)
+///     }
+///
+///     async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+///         let all = self.0.lock().await;
+///         let listed = all.iter().map(|(name, (it, saved_at))| {
+///             Listed::new(name, it.messages.len(), it.revision, *saved_at)
+///         });
+///         Ok(listed.collect())
+///     }
+///
+///     async fn delete(&self, session: &str) -> Result<(), SessionError> {
+///         self.0.lock().await.remove(session);
+///         Ok(())
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), conformance::Broken> {
+/// conformance::check(|| async { Own::default() }).await
+/// # }
+/// ```
 #[async_trait]
 pub trait SessionStore: Send + Sync + Debug {
     /// What is kept of this session; nothing where there is none.

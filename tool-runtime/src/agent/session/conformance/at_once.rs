@@ -1,10 +1,13 @@
 //! Saves that others come between, and saves that are not waited for.
 
 use std::future::poll_fn;
-use std::pin::pin;
-use std::sync::Arc;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Barrier};
 use std::task::Poll;
+use std::thread;
 
+use tokio::runtime::Handle;
+use tokio::sync::oneshot;
 use tokio::task::{JoinSet, yield_now};
 
 use super::{Broken, refused, same};
@@ -62,26 +65,64 @@ pub(super) async fn is_not_done_by_half(store: &dyn SessionStore) -> Result<(), 
     Ok(())
 }
 
-/// Several go on with one session by either handle of its store, each from what it last saw: nothing of any is lost unnoticed, and whoever reads
-/// meanwhile sees what one of them saved.
+/// Where those are who write at once.
+#[derive(Clone, Copy, PartialEq)]
+enum Where {
+    /// In the runtime: on its one thread, they come between each other wherever a store waits.
+    Tasks,
+    /// Each on a thread of its own, whatever the runtime: they come between each other anywhere.
+    Threads,
+}
+
+/// Several go on with one session by either handle of its store, each from what it last saw: nothing of any is lost
+/// unnoticed, and whoever reads meanwhile sees what one of them saved.
 pub(super) async fn nothing_comes_between<S>(handles: [Arc<S>; 2]) -> Result<(), Broken>
 where
     S: SessionStore + 'static,
 {
-    const LAW: &str = "of several who write at once, whoever is late is told so";
-    let [store, other] = &handles;
-    let first = count(store, 0, 0).await.map_err(refused(LAW))?;
-    let mut all = JoinSet::new();
-    for handle in handles.iter().cycle().take(WRITERS) {
-        all.spawn(count_up(Arc::clone(handle), first));
+    for place in [Where::Tasks, Where::Threads] {
+        nothing_comes_between_in(place, &handles).await?;
     }
-    all.spawn(read(Arc::clone(other)));
+    Ok(())
+}
+
+async fn nothing_comes_between_in<S>(place: Where, handles: &[Arc<S>; 2]) -> Result<(), Broken>
+where
+    S: SessionStore + 'static,
+{
+    const LAW: &str = "of several who write at once, whoever is late is told so";
+    let [store, other] = handles;
+    let first = count(store, 0, 0).await.map_err(refused(LAW))?;
+    let all_are_there = Arc::new(Barrier::new(WRITERS + 1));
+    let mut all = JoinSet::new();
+    let mut add = |work: Work| match place {
+        Where::Tasks => _ = all.spawn(work),
+        Where::Threads => _ = all.spawn(on_a_thread(Arc::clone(&all_are_there), work)),
+    };
+    for handle in handles.iter().cycle().take(WRITERS) {
+        add(Box::pin(count_up(Arc::clone(handle), first)));
+    }
+    add(Box::pin(read(Arc::clone(other))));
     while let Some(joined) = all.join_next().await {
         joined.map_err(|error| Broken::new(LAW, error.to_string()))??;
     }
     let kept = store.load("s").await.map_err(refused(LAW))?;
     let all = (WRITERS * TIMES).to_string();
-    same(LAW, &kept.map(|it| it.state), &Some(all))
+    same(LAW, &kept.map(|it| it.state), &Some(all))?;
+    store.delete("s").await.map_err(refused(LAW))
+}
+
+type Work = Pin<Box<dyn Future<Output = Result<(), Broken>> + Send>>;
+
+/// The thread is none of the runtime's own: a store may need as many of those as there are.
+async fn on_a_thread(all_are_there: Arc<Barrier>, work: Work) -> Result<(), Broken> {
+    let (done, ended) = oneshot::channel();
+    let runtime = Handle::current();
+    thread::spawn(move || {
+        all_are_there.wait();
+        done.send(runtime.block_on(work))
+    });
+    ended.await.unwrap_or_else(|_| Err(Broken::new(ONE, "who wrote or read panicked")))
 }
 
 const ONE: &str = "what is loaded is of one save, whoever writes meanwhile";

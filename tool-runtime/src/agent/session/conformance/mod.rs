@@ -48,7 +48,8 @@ fn refused(law: &'static str) -> impl Fn(SessionError) -> Broken {
 /// who writes at once with others is told, that what is loaded is of one save, and that what is listed is what is there.
 ///
 /// `open` gives a store that has no session yet, and is asked for some dozens of them: a new file, a schema of its own. What
-/// it can't test is what becomes of a store whose process is killed. Where a store can be cloned, or opened more than once,
+/// it can't test is what becomes of a store whose process is killed. Those who write at once have a thread each, whatever
+/// the runtime, so that a store without a lock is found out on one thread as well. Where a store can be cloned, or opened more than once,
 /// [`check_handles`] tests that as well.
 ///
 /// ```
@@ -80,7 +81,8 @@ where
 }
 
 /// Puts two handles of one store to the test, such as a store and its clone, or one file that is opened twice: that each
-/// sees at once what the other saves and deletes, and that who writes at once with the other is told.
+/// sees at once what the other saves and deletes, and that who writes at once with the other, on a thread of its own, is
+/// told.
 ///
 /// The store has no session yet.
 ///

@@ -172,6 +172,11 @@ async fn a_log_is_drawn_as_what_was_recorded() {
     let (broken, whole) = (data(&draw(&broken)), data(&recorded));
     assert_eq!(broken["totals"]["unreadable"], 3);
     assert_eq!(broken["rows"], whole["rows"]);
+
+    // What the next process wrote first stands behind what the last one could not end.
+    let glued = data(&draw(&format!("{}{lines}", r#"{"run":"1","te"#)));
+    assert_eq!(glued["totals"]["unreadable"], 1);
+    assert_eq!(glued["rows"], whole["rows"]);
 }
 
 fn tempfile() -> std::fs::File {

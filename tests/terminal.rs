@@ -1,5 +1,8 @@
 //! What a person sees on a terminal while an agent runs.
 
+#[path = "terminal/cut.rs"]
+mod cut;
+
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
 

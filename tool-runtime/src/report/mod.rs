@@ -10,6 +10,7 @@
 
 mod details;
 mod layout;
+mod line;
 mod page;
 mod row;
 mod totals;
@@ -97,7 +98,8 @@ impl RunReport {
     }
 
     /// Of a log that [`JsonLines`](crate::event::JsonLines) wrote. Lines that are no events, such as half a
-    /// line at the end of a program that was killed, are counted and left out.
+    /// line at the end of a program that was killed, are counted and left out; an event that the next program wrote
+    /// behind such a half is told.
     ///
     /// ```
     /// use tool_runtime::report::RunReport;
@@ -116,7 +118,10 @@ impl RunReport {
             match serde_json::from_slice(&line) {
                 Ok(event) => trace.take(&event),
                 Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
-                Err(_) => unreadable += 1,
+                Err(_) => {
+                    unreadable += 1;
+                    line::event_behind(&line).iter().for_each(|event| trace.take(event));
+                }
             }
             line.clear();
         }

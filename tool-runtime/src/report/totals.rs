@@ -31,7 +31,8 @@ pub(super) struct Totals {
     pub usage: Usage,
     /// Where tokens were counted at all.
     pub is_counted: bool,
-    /// What the runs cost together: at least, where that of one is unknown.
+    /// What the runs cost together: at least, where that of one is unknown, or one within it has no end, or where
+    /// replies took more tokens than stand in the runs' bills.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<String>,
     pub events: u64,
@@ -41,14 +42,19 @@ pub(super) struct Totals {
 
 impl Totals {
     pub(super) fn of(rows: &[Row]) -> Self {
-        let (mut totals, mut costs) = (Self::default(), Vec::new());
+        let (mut totals, mut costs, mut billed) = (Self::default(), Vec::new(), Usage::default());
         let around = around_what_waits(rows);
         for (place, row) in rows.iter().enumerate() {
             match row.kind {
+                // Whoever is around it was never told what it took.
+                Kind::Run if row.parent.is_some() && row.state == State::Open => {
+                    costs.extend(row.has_spent.then_some(None));
+                }
                 // It counts as it went on.
                 Kind::Run | Kind::Tool if row.goes_on => {}
                 Kind::Run if row.parent.is_none() => {
                     totals.add_run(row.state);
+                    billed += row.usage.unwrap_or_default();
                     if row.has_spent || row.cost.is_some() {
                         costs.push(row.cost);
                     }
@@ -70,6 +76,9 @@ impl Totals {
                 Kind::Run | Kind::Event => {}
             }
         }
+        // A process died between a reply and the bill that it was to stand in.
+        let is_short = billed.input < totals.usage.input || billed.output < totals.usage.output;
+        costs.extend(is_short.then_some(None));
         totals.at_once = super::layout::at_once(rows);
         totals.cost = cost(&costs);
         totals

@@ -15,6 +15,9 @@ const END: usize = 64 * 1024;
 /// The words of so many replies are awaited.
 const MOST: usize = 16;
 
+/// The code of a run that nobody goes on with.
+const DROPPED: &str = "DROPPED";
+
 /// Replies of outermost runs. Those of agents that are tools are nothing that a program prints.
 #[derive(Debug, Default)]
 pub(super) struct Replies {
@@ -28,6 +31,7 @@ pub(super) struct Replies {
 
 #[derive(Debug)]
 struct Rest {
+    run: RunId,
     text: String,
     has_begun: bool,
 }
@@ -53,13 +57,13 @@ impl Replies {
             EventKind::Model(ModelEvent::Asked) => {
                 self.asked.insert(run);
             }
-            EventKind::Run(RunEvent::Finished { .. }) => {
-                self.asked.remove(&run);
+            EventKind::Run(RunEvent::Finished { code, .. }) => {
+                return self.end(run, code.as_deref() == Some(DROPPED));
             }
             EventKind::Model(ModelEvent::Replied { text, reasoning, .. }) => {
                 self.asked.remove(&run);
                 let thought = reasoning.as_deref().unwrap_or_default();
-                return self.reply(if text.is_empty() { thought } else { text });
+                return self.reply(run, if text.is_empty() { thought } else { text });
             }
             // What it said is void: it says it anew.
             EventKind::Model(
@@ -73,7 +77,23 @@ impl Replies {
         Written::Nothing
     }
 
-    fn reply(&mut self, text: &str) -> Written {
+    /// A run is over: nothing more comes of a reply that isn't whole; nor of any, where nobody reads on.
+    fn end(&mut self, run: RunId, is_dropped: bool) -> Written {
+        let mut is_cut = self.asked.remove(&run) && !self.written.is_empty();
+        self.to_come.retain(|rest| {
+            let is_kept = !is_dropped || rest.run != run;
+            is_cut |= !is_kept && rest.has_begun;
+            is_kept
+        });
+        // The line may be another's, who is still speaking.
+        if !is_cut || self.is_under_way() {
+            return Written::Nothing;
+        }
+        self.written.clear();
+        Written::All
+    }
+
+    fn reply(&mut self, run: RunId, text: &str) -> Written {
         let text = plain(text);
         let (text, written) = (end(&text), take(&mut self.written));
         let mut parted = (1..=text.len()).rev().filter_map(|count| text.split_at_checked(count));
@@ -87,7 +107,7 @@ impl Replies {
         };
         let has_begun = rest.len() < text.len();
         if !rest.is_empty() {
-            self.to_come.push_back(Rest { text: rest.to_owned(), has_begun });
+            self.to_come.push_back(Rest { run, text: rest.to_owned(), has_begun });
         }
         if self.to_come.len() > MOST {
             self.to_come.pop_front();
@@ -141,6 +161,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
+    use crate::Usage;
     use crate::event::Origin;
 
     fn told(kind: impl Into<EventKind>) -> Event {
@@ -202,6 +223,36 @@ mod tests {
         (0..5).for_each(|_| assert_eq!(replies.write(&text), None));
         assert!(replies.written.len() <= 2 * END);
         assert_eq!(replies.hear(&replied(&text)), Written::All);
+    }
+
+    #[test]
+    fn what_is_cut_ends_with_its_run() {
+        let of = |run: u128, kind: EventKind| {
+            Event::new(Origin::new(run.into(), 1), SystemTime::UNIX_EPOCH, kind)
+        };
+        let asked = |run| of(run, ModelEvent::Asked.into());
+        let ended = |run, code: &str| {
+            let (code, usage, took) = (Some(code.to_owned()), Usage::default(), Duration::ZERO);
+            of(run, RunEvent::Finished { code, error: None, usage, cost: None, took }.into())
+        };
+        let mut replies = Replies::default();
+        replies.hear(&asked(1));
+        assert_eq!(replies.hear(&ended(1, "MODEL")), Written::Nothing, "it has said nothing");
+        [1, 2].iter().for_each(|run| assert_eq!(replies.hear(&asked(*run)), Written::Nothing));
+        replies.write("No");
+        assert_eq!(replies.hear(&ended(1, "MODEL")), Written::Nothing, "the other may speak");
+        assert_eq!(replies.hear(&ended(2, "MODEL")), Written::All);
+        assert_eq!(replies.hear(&ended(2, "MODEL")), Written::Nothing);
+
+        // Its last words are on their way, unless nobody reads them.
+        for (code, expected) in [("CUT", Written::Nothing), ("DROPPED", Written::All)] {
+            replies.write("No");
+            assert_eq!(replies.hear(&replied("Noon.")), Written::Part);
+            assert_eq!(replies.hear(&ended(7, code)), Written::Nothing, "another's");
+            assert_eq!(replies.hear(&ended(0, code)), expected);
+            assert_eq!(replies.write("on."), (code == "CUT").then_some(3));
+            replies.written.clear();
+        }
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! Logs, and the rows that they become.
 
+mod costs;
+
 use serde_json::{Value, json};
 
 use super::Trace;
@@ -439,33 +441,4 @@ fn a_wait_within_a_call_is_one() {
     told.drain(2..8);
     let totals = Totals::of(&log(&told));
     assert_eq!((totals.tool, totals.waiting), (2, 2));
-}
-
-/// What a run cost that nobody counted is not nothing.
-#[test]
-fn a_cost_that_is_unknown_is_told_to_be() {
-    let known = || ("1 3 run finished", json!({"took": 3, "cost": 0.5, "usage": {"input": 7}}));
-    let asked = |run| {
-        let heads = match run {
-            1 => ["1 0 run started", "1 1 model asked"],
-            _ => ["2 0 run started", "2 1 model asked"],
-        };
-        heads.map(|head| (head, json!({})))
-    };
-    let uncounted = || ("2 3 run finished", json!({"took": 3, "cost": 0.0, "error": "no answer"}));
-    let [one, other] = [1, 2].map(asked);
-    for (told, expected) in [
-        (vec![], None),
-        (one.to_vec(), Some("unknown")),
-        ([&one[..], &[known()]].concat(), Some("0.50")),
-        ([&other[..], &[uncounted()]].concat(), Some("unknown")),
-        ([&other[..1], &[uncounted()]].concat(), Some("0")),
-        ([&one[..], &[known()], &other[..], &[uncounted()]].concat(), Some("≥ 0.50")),
-        ([&one[..], &[known()], &other[..]].concat(), Some("≥ 0.50")),
-    ] {
-        assert_eq!(Totals::of(&log(&told)).cost.as_deref(), expected, "{told:?}");
-    }
-    let rows = log(&[&other[..], &[uncounted()]].concat());
-    let Some(Detail::Facts { facts }) = rows[0].details.first() else { panic!("{rows:?}") };
-    assert!(facts.contains(&("Cost", Fact::Text("unknown".into()))), "{facts:?}");
 }

@@ -23,6 +23,10 @@ FLAGS = [
 ]
 
 
+# How often it is started at the most.
+STARTS = 3
+
+
 class Page:
     """One page; `seen` is what it did that a report never does."""
 
@@ -30,6 +34,21 @@ class Page:
         binary = shutil.which("chromium")
         if not binary:
             raise SystemExit("chromium is not installed")
+        # On a busy machine it may go away as it starts.
+        for left in range(STARTS - 1, -1, -1):
+            try:
+                self.start(binary)
+                break
+            except (RuntimeError, BrokenPipeError):
+                self.close()
+                if not left:
+                    raise
+                print("Chromium went away as it started, and is started again")
+        self.session = self.ask("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
+        for domain in ["Page", "Runtime", "Log", "Network"]:
+            self.ask(f"{domain}.enable")
+
+    def start(self, binary):
         self.profile = tempfile.mkdtemp()
         to_read, self.to_write = os.pipe()
         self.to_hear, to_tell = os.pipe()
@@ -50,14 +69,13 @@ class Page:
         os.close(to_read)
         os.close(to_tell)
         self.number, self.heard, self.session, self.seen, self.events = 0, b"", None, [], []
-        target = self.ask("Target.createTarget", url="about:blank")["targetId"]
-        self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
-        for domain in ["Page", "Runtime", "Log", "Network"]:
-            self.ask(f"{domain}.enable")
+        self.target = self.ask("Target.createTarget", url="about:blank")["targetId"]
 
     def close(self):
         self.browser.terminate()
         self.browser.wait()
+        os.close(self.to_write)
+        os.close(self.to_hear)
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def ask(self, method, **params):

@@ -56,6 +56,23 @@ impl ChatModel for Story {
     }
 }
 
+/// Makes one call, which takes this, and then says nothing more.
+struct Stuck(AtomicUsize, Usage);
+
+fn stuck_behind(usage: Usage) -> Stuck {
+    Stuck(AtomicUsize::new(0), usage)
+}
+
+#[async_trait]
+impl ChatModel for Stuck {
+    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        if self.0.fetch_add(1, Ordering::SeqCst) > 0 {
+            std::future::pending::<()>().await;
+        }
+        Ok(echo_call("a").usage(self.1))
+    }
+}
+
 /// Who was paid.
 #[derive(Clone, Default)]
 struct Paid(Arc<Mutex<Vec<String>>>);

@@ -79,26 +79,13 @@ async fn the_callers_budget_sees_it() {
     assert_eq!((cost, stopped.cost), (120.0, Some(120.0)));
 }
 
-/// Says one thing, and then nothing.
-struct Stuck(AtomicUsize);
-
-#[async_trait]
-impl ChatModel for Stuck {
-    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        if self.0.fetch_add(1, Ordering::SeqCst) > 0 {
-            std::future::pending::<()>().await;
-        }
-        Ok(echo_call("a").usage(Usage::new(10, 1)))
-    }
-}
-
 /// By a limit of its own, by that of its call, and with the run around it; also where it is the one in the middle
 /// that is stopped, and knows the price of what lies within.
 #[tokio::test(start_paused = true)]
 async fn whatever_stops_it() {
     let second = Duration::from_secs(1);
     let stuck = |limits| {
-        let agent = Agent::new(Stuck(AtomicUsize::new(0)), tools![echo]);
+        let agent = Agent::new(stuck_behind(Usage::new(10, 1)), tools![echo]);
         priced(agent, limits).into_tool("helper", "Looks for things.")
     };
     let limited = || helper(prices(5.0).map(|limits| limits.iterations(1)));

@@ -6,22 +6,9 @@ use tool_runtime::{CancellationToken, Dispatcher, Registry, ToolCall, ToolExecut
 
 use super::*;
 
-/// Says one thing, and then nothing.
-struct Stuck(AtomicUsize);
-
-#[async_trait]
-impl ChatModel for Stuck {
-    async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        if self.0.fetch_add(1, Ordering::SeqCst) > 0 {
-            std::future::pending::<()>().await;
-        }
-        Ok(echo_call("a").usage(Usage::new(100, 7)))
-    }
-}
-
 /// Takes tokens, and comes to no end.
 fn stuck(name: &str) -> SubAgent {
-    let agent = Agent::new(Stuck(AtomicUsize::new(0)), tools![echo]);
+    let agent = Agent::new(stuck_behind(Usage::new(100, 7)), tools![echo]);
     agent.into_tool(name, "Looks for things.")
 }
 

@@ -3,7 +3,7 @@
 //! `cargo run --example policy` sends one reply after the other through a dispatcher of strict terms.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 use tool_runtime::dispatch::{Breaker, Breakers, Concurrency, Permissions, RateLimits};
@@ -102,12 +102,14 @@ async fn main() -> Result<(), RegistryError> {
     let done = reply("Who may: by name, and by what is asked for", &dispatcher, &calls).await;
     assert_eq!(done.iter().map(ToolExecution::is_blocked).collect::<Vec<_>>(), [false, true, true]);
 
-    let done = reply("How many at once: one", &dispatcher, &[("draw", "{}"); 3]).await;
-    assert!(done.iter().any(|done| done.took >= Duration::from_millis(300)));
+    let began = Instant::now();
+    reply("How many at once: one", &dispatcher, &[("draw", "{}"); 3]).await;
+    assert!(began.elapsed() >= Duration::from_millis(300));
 
     let call = ("send", r#"{"to": "Ada"}"#);
-    let done = reply("How often: twice a second", &dispatcher, &[call; 3]).await;
-    assert!(done.iter().any(|done| done.took >= Duration::from_secs(1)));
+    let began = Instant::now();
+    reply("How often: twice a second", &dispatcher, &[call; 3]).await;
+    assert!(began.elapsed() >= Duration::from_secs(1));
 
     let done = reply("What may pass is tried again", &dispatcher, &[("price", "{}")]).await;
     assert_eq!(done[0].attempts, 3);

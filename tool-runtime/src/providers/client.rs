@@ -9,10 +9,10 @@ use tokio::time::{Instant, sleep, timeout};
 use super::check::check;
 use super::codec::Codec;
 use super::endpoint::Endpoint;
-use super::exchange::Exchange;
+use super::exchange::{Exchange, failed, late};
 use super::retry::pause_before_next;
 use super::secrets::Secrets;
-use super::transport::{CONNECT, Headers, HttpReply, HttpRequest, Transport, TransportError, Web};
+use super::transport::{CONNECT, Headers, HttpReply, HttpRequest, Transport, Web};
 use crate::models::history::sent;
 use crate::models::{ChatModel, ChatReply, ChatRequest, Deltas, ModelError, WireNames};
 use crate::schema::InOrder;
@@ -280,17 +280,4 @@ fn add(members: &mut Map<String, Value>, extra: Map<String, Value>, nested: &[&s
             (_, value) => _ = members.insert(name, value),
         }
     }
-}
-
-pub(super) fn failed(url: &str, error: TransportError) -> ModelError {
-    match error {
-        TransportError::Setup(text) => ModelError::Setup(text),
-        TransportError::Broken(source) => ModelError::Unreachable { url: url.to_owned(), source },
-        TransportError::Late { limit } => late(url, limit),
-        TransportError::Unrecorded(text) => ModelError::Unrecorded(text),
-    }
-}
-
-fn late(url: &str, limit: Duration) -> ModelError {
-    ModelError::Timeout { url: url.to_owned(), limit }
 }

@@ -5,12 +5,11 @@ use std::time::{Duration, SystemTime};
 
 use tokio::time::timeout;
 
-use super::client::failed;
 use super::codec::{Assemble, Codec, Framing, Unreadable, message_of};
 use super::frames::{Frames, TooLong};
 use super::refusal::{kind, refusal, request_id};
 use super::secrets::Secrets;
-use super::transport::{Headers, HttpBody, HttpReply, HttpRequest};
+use super::transport::{Headers, HttpBody, HttpReply, HttpRequest, TransportError};
 use crate::models::delta::tell;
 use crate::models::{ChatReply, Deltas, ModelError, Refusal, RefusalKind, WireNames};
 
@@ -196,4 +195,17 @@ impl<C: Codec> Exchange<'_, C> {
         }
         text
     }
+}
+
+pub(super) fn failed(url: &str, error: TransportError) -> ModelError {
+    match error {
+        TransportError::Setup(text) => ModelError::Setup(text),
+        TransportError::Broken(source) => ModelError::Unreachable { url: url.to_owned(), source },
+        TransportError::Late { limit } => late(url, limit),
+        TransportError::Unrecorded(text) => ModelError::Unrecorded(text),
+    }
+}
+
+pub(super) fn late(url: &str, limit: Duration) -> ModelError {
+    ModelError::Timeout { url: url.to_owned(), limit }
 }

@@ -22,7 +22,6 @@ mod settle;
 use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::future::ready;
-use std::pin::Pin;
 
 use serde_json::Value;
 
@@ -33,13 +32,10 @@ use self::repeated::has_repeated;
 use self::settle::settle;
 use super::layout::Layout;
 use super::param::Parameter;
-use super::{ToolContext, ToolDefinition, ToolError, ToolOutput};
+use super::{Call, ToolContext, ToolDefinition, ToolError};
 use crate::json;
 use crate::message::Arguments;
 use crate::schema::{Mismatch, MismatchKind};
-
-/// What comes of one call.
-pub type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
 /// Makes a call of a function of its arguments.
 pub type Decode =

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 use tokio::task::spawn_blocking;
 
-use super::args::Call;
+use super::Call;
 use super::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
 /// Runs a function that doesn't wait where it holds up nobody.

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::args::{Call, Decode, Decoder};
+use super::Call;
+use super::args::{Decode, Decoder};
 use super::layout::{Lone, lay_out};
 use super::param::Parameter;
 use super::{

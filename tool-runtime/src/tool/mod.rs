@@ -29,6 +29,7 @@ mod toolbox;
 mod work;
 
 use std::fmt;
+use std::pin::Pin;
 
 use async_trait::async_trait;
 
@@ -52,8 +53,10 @@ pub use param::{Argument, BorrowedArgument};
 pub(crate) use spent::Spent;
 pub use toolbox::Toolbox;
 
-use self::args::Call;
 use crate::message::Arguments;
+
+/// What comes of one call.
+pub(crate) type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
 /// Something that a model can call.
 ///

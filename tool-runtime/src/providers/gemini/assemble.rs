@@ -1,4 +1,4 @@
-//! The messages of a streamed reply → our reply.
+//! A reply, or the messages of a streamed one → our reply.
 //!
 //! Texts come in pieces, everything else comes whole. A part that is signed stays one of its own, as
 //! Google's "Thought signatures" wants it: it is joined with nothing, and what is said of it here goes
@@ -206,4 +206,17 @@ impl Assemble for Assembler {
         }
         self.said.reply()
     }
+}
+
+/// What the model called, under the names of the tools.
+pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+    if body.trim().is_empty() {
+        return Err(Unreadable::malformed("it is empty"));
+    }
+    let mut said = Said::default();
+    said.hear(read(body)?, Source::new(body), names, &mut |_| {})?;
+    if !said.has_begun() {
+        return Err(Unreadable::malformed("it holds no candidate"));
+    }
+    said.reply()
 }

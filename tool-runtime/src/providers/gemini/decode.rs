@@ -1,4 +1,4 @@
-//! The body of a `generateContent` reply → our reply.
+//! What the body of a `generateContent` reply holds.
 //!
 //! The shapes are those of Google's API reference, "GenerateContentResponse", and of its SDKs. Each
 //! message of a stream is such a body too, so there is one way to read both.
@@ -6,10 +6,9 @@
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::assemble::Said;
 use crate::message::Usage;
-use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::{Counts, Source, Unreadable};
+use crate::models::Finish;
+use crate::providers::codec::{Counts, Unreadable};
 
 /// Whose reasoning it is.
 pub(super) const REASONING_OF: &str = "gemini";
@@ -69,19 +68,6 @@ pub(super) fn counted(told: &Counts) -> Usage {
     usage.cached = at("/cachedContentTokenCount");
     usage.reasoning = thoughts;
     usage
-}
-
-/// What the model called, under the names of the tools.
-pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
-    if body.trim().is_empty() {
-        return Err(Unreadable::malformed("it is empty"));
-    }
-    let mut said = Said::default();
-    said.hear(read(body)?, Source::new(body), names, &mut |_| {})?;
-    if !said.has_begun() {
-        return Err(Unreadable::malformed("it holds no candidate"));
-    }
-    said.reply()
 }
 
 /// A body, unless it reports an error.

@@ -70,7 +70,7 @@ impl Codec for GenerateContent {
     }
 
     fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
-        decode::reply(body, names)
+        assemble::reply(body, names)
     }
 
     fn assembler(&self, names: WireNames) -> impl Assemble {

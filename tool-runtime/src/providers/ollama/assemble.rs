@@ -1,4 +1,4 @@
-//! The lines of a streamed reply → our reply. Each call comes whole.
+//! A reply, or the lines of a streamed one → our reply. Each call comes whole.
 
 use super::decode::{Chunk, chunk, put_together};
 use crate::message::{AssistantPart, Usage};
@@ -71,4 +71,14 @@ impl Assemble for Assembler {
             false => Err(Unreadable::malformed("it ended before the reply did")),
         }
     }
+}
+
+/// A reply as a whole is a stream of one piece.
+pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+    if body.trim().is_empty() {
+        return Err(Unreadable::malformed("it is empty"));
+    }
+    let mut assembler = Assembler::new(names.clone());
+    assembler.take(body, &mut |_| {})?;
+    assembler.finish()
 }

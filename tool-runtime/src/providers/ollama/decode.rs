@@ -1,12 +1,11 @@
-//! The body of a reply → our reply.
+//! What a reply is made of: its body, or a line of one that is streamed.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::assemble::Assembler;
 use crate::message::{AssistantPart, Reasoning, ToolCall, Usage};
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::{Assemble, Source, Unreadable, count};
+use crate::providers::codec::{Source, Unreadable, count};
 
 /// Whose reasoning it is.
 pub(super) const REASONING_OF: &str = "ollama";
@@ -67,16 +66,6 @@ impl Said {
         };
         calls.map(part).collect()
     }
-}
-
-/// A reply as a whole is a stream of one piece.
-pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
-    if body.trim().is_empty() {
-        return Err(Unreadable::malformed("it is empty"));
-    }
-    let mut assembler = Assembler::new(names.clone());
-    assembler.take(body, &mut |_| {})?;
-    assembler.finish()
 }
 
 pub(super) fn chunk(body: &str) -> Result<Chunk, Unreadable> {

@@ -22,6 +22,7 @@
 
 mod limits;
 mod merge;
+mod narrow;
 mod node;
 mod place;
 mod read;

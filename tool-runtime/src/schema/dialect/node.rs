@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::Unfit;
-use super::merge::narrowed;
+use super::narrow::narrowed;
 use super::place::Place;
 
 /// A place and what is said of it.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::Unfit;
 use super::limits::endless;
-use super::merge::narrowed;
+use super::narrow::narrowed;
 use super::node::{Choice, Kind, Node, Notes, Object, Others, Scalar, Shape};
 use super::place::Place;
 use super::read::Reader;

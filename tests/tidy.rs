@@ -77,6 +77,11 @@ fn root() -> PathBuf {
 
 /// All Rust files below a folder, with their text.
 fn sources(folder: &str) -> Vec<(PathBuf, String)> {
+    files(folder, &["rs"])
+}
+
+/// All files below a folder whose names end so, with their text.
+fn files(folder: &str, endings: &[&str]) -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];
     while let Some(folder) = folders.pop() {
@@ -84,13 +89,16 @@ fn sources(folder: &str) -> Vec<(PathBuf, String)> {
             let path = entry.expect("an entry").path();
             if path.is_dir() {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
+            } else if path
+                .extension()
+                .is_some_and(|own| endings.iter().any(|ending| own == *ending))
+            {
                 let text = fs::read_to_string(&path).expect("text");
                 found.push((path, text));
             }
         }
     }
-    assert!(!found.is_empty(), "{folder} has no sources");
+    assert!(!found.is_empty(), "{folder} has no {endings:?}");
     found
 }
 
@@ -192,6 +200,18 @@ fn files_are_short() {
             let lines = text.lines().count();
             assert!(lines <= MOST_LINES, "{} has {lines} lines", path.display());
         }
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_merge() {
+    let folders = ["tool-macros", "tool-runtime", "examples", "tests"];
+    let endings = ["rs", "md", "toml", "py", "js", "css", "html", "txt", "json"];
+    let found = folders.into_iter().flat_map(|folder| files(folder, &endings));
+    for (path, text) in found {
+        let marks = ["<".repeat(7) + " ", ">".repeat(7) + " "];
+        let left = text.lines().find(|line| marks.iter().any(|mark| line.starts_with(mark)));
+        assert_eq!(left, None, "{}", path.display());
     }
 }
 

@@ -288,3 +288,29 @@ fn what_is_too_large_is_said() {
         "{error}"
     );
 }
+
+/// A model that is held to a schema writes members in its order: what it concludes comes behind its reasons.
+#[test]
+fn members_stay_in_the_order_in_which_they_are_required() {
+    let own = json!({
+        "type": "object",
+        "properties": {
+            "answer": {"type": "string"}, "more": {"type": "string"}, "reasons": {"type": "string"},
+            "verdict": {
+                "type": "object",
+                "properties": {"it": {"type": "boolean"}, "by": {"type": "string"}},
+                "required": ["it", "by"],
+            },
+        },
+        "required": ["reasons", "answer", "verdict"],
+    });
+    for dialect in crate::DIALECTS {
+        let bent = Schema::from(own.clone()).bent(dialect).unwrap();
+        let is_complete = dialect == Dialect::OpenAiStrict;
+        let names = ["reasons", "answer", "verdict", "more"];
+        let names = if is_complete { &names[..] } else { &names[..3] };
+        assert_eq!(bent.as_value()["required"], json!(names), "{dialect}");
+        let inner = &bent.as_value()["properties"]["verdict"];
+        assert_eq!(inner["required"], json!(["it", "by"]), "{dialect}");
+    }
+}

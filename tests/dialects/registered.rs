@@ -63,7 +63,7 @@ fn models_are_told_so_whatever_else_changes() {
             assert_eq!(tool.parameters.dialect(), Dialect::Plain);
             let told = tool.wire_parameters();
             assert_eq!(told.dialect(), Dialect::OpenAiStrict);
-            assert_eq!(told.as_value()["required"], json!(["most", "within", "word"]));
+            assert_eq!(told.as_value()["required"], json!(["word", "most", "within"]));
         }
     }
 }

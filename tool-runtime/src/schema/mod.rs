@@ -21,7 +21,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 pub use check::{Mismatch, MismatchKind};
-pub(crate) use check::{Step, path};
+pub(crate) use check::{Step, path, reach};
 pub use dialect::{Dialect, DialectError};
 #[doc(hidden)]
 pub use generate::Generator;
@@ -90,6 +90,16 @@ impl Schema {
     /// checked within the bounds gives one mismatch of kind [`MismatchKind::Unchecked`].
     pub fn check(&self, value: &Value) -> Vec<Mismatch> {
         check::check(&self.document, value)
+    }
+
+    /// What is wanted of a text that its type refused for its format, and a text in that: see
+    /// [`MismatchKind::Format`].
+    pub(crate) fn unformatted(
+        &self,
+        value: &Value,
+        place: &[Step<'_>],
+    ) -> Option<(Mismatch, &'static str)> {
+        check::unformatted(&self.document, value, place)
     }
 
     /// The same in the words that a provider takes. Arguments are held to this schema, not to that.

@@ -16,6 +16,7 @@
 
 mod members;
 mod place;
+mod refusal;
 mod repeated;
 mod settle;
 
@@ -27,7 +28,8 @@ use serde_json::Value;
 
 pub use self::members::Input;
 use self::members::Odd;
-use self::place::place;
+use self::place::{Place, place};
+use self::refusal::{Refusal, told};
 use self::repeated::has_repeated;
 use self::settle::settle;
 use super::layout::Layout;
@@ -169,68 +171,83 @@ impl Decoder {
             whole.and_then(|whole| self.read(&whole, ctx).ok()).ok_or(refused)
         });
         let mut mismatches = definition.parameters.check(&value);
+        let is_secret = || holds_secrets(definition, &json, ctx);
         match call {
             Ok(call) => {
                 // A shape that the type takes and the schema doesn't may hide a rule that is broken.
                 if !definition.parameters.is_constrained() {
                     mismatches.retain(|mismatch| self.nests_objects && is_list(mismatch));
                 }
-                if mismatches.is_empty() {
-                    Ok(call)
-                } else {
-                    Err(mismatched(definition, &mismatches, holds_secrets(definition, &json, ctx)))
+                match mismatches.is_empty() {
+                    true => Ok(call),
+                    false => Err(mismatched(definition, &mismatches, is_secret())),
                 }
             }
-            Err(refused) if mismatches.is_empty() => {
-                Err(self.refuse(definition, &json, refused, ctx))
+            Err(Refused::Odd(odd)) if mismatches.is_empty() => {
+                Err(refuse(definition, &[self.odd(&odd)]))
             }
-            Err(_) => {
-                Err(mismatched(definition, &mismatches, holds_secrets(definition, &json, ctx)))
+            Err(Refused::Misread(misread)) => {
+                let mut problems = lines(&mismatches, is_secret());
+                match self.refusal(&json, misread, ctx) {
+                    Ok(first) => {
+                        let again = |value: &Value| {
+                            let json = value.to_string();
+                            match self.read(&json, ctx).err()? {
+                                Refused::Misread(misread) => self.refusal(&json, misread, ctx).ok(),
+                                Refused::Odd(_) => None,
+                            }
+                        };
+                        let schema = &definition.parameters;
+                        let known = &mismatches;
+                        problems.extend(told(schema, value, &first, known, is_secret(), again));
+                        Err(refuse(definition, &problems).with_source(first.error))
+                    }
+                    Err(missing) if problems.is_empty() => {
+                        Err(refuse(definition, &[format!("`{missing}` is missing")]))
+                    }
+                    Err(_) => Err(refuse(definition, &problems)),
+                }
             }
+            Err(_) => Err(mismatched(definition, &mismatches, is_secret())),
         }
     }
 
-    /// The schema is satisfied and the types still refuse.
-    #[cold]
-    fn refuse(
-        &self,
-        definition: &ToolDefinition,
-        json: &str,
-        refused: Refused<'_>,
-        ctx: &ToolContext,
-    ) -> ToolError {
-        let name = |index: usize| self.names.get(index).copied().unwrap_or_default();
-        match refused {
-            Refused::Odd(Odd::Unsound) => refuse(definition, &["expected an object".into()]),
-            Refused::Odd(Odd::Unknown(name)) => {
-                refuse(definition, &[format!("`{name}` is not known here")])
-            }
-            Refused::Odd(Odd::Twice(index)) => {
-                refuse(definition, &[format!("`{}` came twice: send it once", name(index))])
-            }
-            Refused::Misread(Misread { index, error: None }) => {
-                refuse(definition, &[format!("`{}` is missing", name(index))])
-            }
-            Refused::Misread(Misread { index, error: Some(error) }) => {
-                let above = (self.layout == Layout::Named).then(|| name(index));
-                let path = match self.input(json) {
-                    Ok(mut input) => {
-                        let text = input.text(index).unwrap_or_default();
-                        place(above, text, |beginning| {
-                            input.replace(index, beginning);
-                            (self.decode)(&input, ctx).is_err_and(|misread| misread.is_refusal())
-                        })
-                    }
-                    Err(_) => above.unwrap_or_default().to_owned(),
-                };
-                let words = own_words(&error);
-                let problem = match path.as_str() {
-                    "" => words.to_owned(),
-                    path => format!("`{path}`: {words}"),
-                };
-                refuse(definition, &[problem]).with_source(error)
-            }
+    fn name(&self, index: usize) -> &'static str {
+        self.names.get(index).copied().unwrap_or_default()
+    }
+
+    fn odd(&self, odd: &Odd<'_>) -> String {
+        match odd {
+            Odd::Unsound => "expected an object".to_owned(),
+            Odd::Unknown(name) => format!("`{name}` is not known here"),
+            Odd::Twice(index) => format!("`{}` came twice: send it once", self.name(*index)),
         }
+    }
+
+    /// Where a type refused this, and why; or the name of what is missing.
+    fn refusal(
+        &self,
+        json: &str,
+        Misread { index, error }: Misread,
+        ctx: &ToolContext,
+    ) -> Result<Refusal, &'static str> {
+        let name = self.name(index);
+        let error = error.ok_or(name)?;
+        let above = match self.layout {
+            Layout::Named => Place::member(name),
+            Layout::Whole(_) => Place::default(),
+        };
+        let place = match self.input(json) {
+            Ok(mut input) => {
+                let text = input.text(index).unwrap_or_default();
+                place(above, text, |beginning| {
+                    input.replace(index, beginning);
+                    (self.decode)(&input, ctx).is_err_and(|misread| misread.is_refusal())
+                })
+            }
+            Err(_) => above,
+        };
+        Ok(Refusal { place, error })
     }
 }
 
@@ -295,21 +312,16 @@ fn is_list(mismatch: &Mismatch) -> bool {
 }
 
 fn mismatched(definition: &ToolDefinition, mismatches: &[Mismatch], is_secret: bool) -> ToolError {
-    let problem = |mismatch: &Mismatch| match is_secret {
+    refuse(definition, &lines(mismatches, is_secret))
+}
+
+fn lines(mismatches: &[Mismatch], is_secret: bool) -> Vec<String> {
+    let line = |mismatch: &Mismatch| match is_secret {
         // What came is cut where it is long: half a secret can't be told from other text.
         true => Mismatch { found: String::new(), ..mismatch.clone() }.to_string(),
         false => mismatch.to_string(),
     };
-    let problems: Vec<_> = mismatches.iter().map(problem).collect();
-    refuse(definition, &problems)
-}
-
-/// What a type says, in one line. The position that serde_json puts behind it is one in text that
-/// the model may never have written.
-fn own_words(error: &serde_json::Error) -> String {
-    let words = error.to_string();
-    let position = format!(" at line {} column {}", error.line(), error.column());
-    words.strip_suffix(&position).unwrap_or(&words).replace(['\r', '\n'], " ")
+    mismatches.iter().map(line).collect()
 }
 
 /// What the model reads when the function was not called.

@@ -73,6 +73,11 @@ impl<'s> Describe<'s> {
         (!first.is_empty()).then(|| line(first, 80))
     }
 
+    /// The format of a text.
+    pub(super) fn format(&self, schema: &'s Value) -> Option<&'s str> {
+        self.follow(schema)?.get("format")?.as_str()
+    }
+
     /// Every allowed value, if all the schemas only list values; null is left out beside others.
     pub(super) fn choices(&self, schemas: &[&'s Value]) -> Option<Vec<&'s Value>> {
         self.choices_at(schemas, DEPTH).map(without_null)

@@ -11,7 +11,7 @@
 //! and nesting with [`limits::MAX_DEPTH`]. A value that can't be checked within them is not called
 //! valid: it gives one mismatch of kind [`MismatchKind::Unchecked`].
 //!
-//! **Left to others.** `format` is a note, as the specification has it; a reference to another
+//! **Left to others.** `format` is a note, as the specification has it, until a type refuses a text; a reference to another
 //! document or to an anchor, `$dynamicRef`, and a pattern that regex-lite can't compile (look-around,
 //! `\p{…}`, or more than half a megabyte compiled) add no rule.
 
@@ -21,6 +21,7 @@ mod describe;
 mod equal;
 mod evaluated;
 mod fault;
+mod format;
 mod found;
 mod fuel;
 mod glance;
@@ -41,6 +42,7 @@ use std::fmt;
 use serde_json::Value;
 
 pub(crate) use fault::Step;
+pub(crate) use format::{reach, unformatted};
 pub(crate) use found::path;
 pub(super) use pattern::is_readable;
 
@@ -84,6 +86,8 @@ pub enum MismatchKind {
     Length,
     /// A text that its pattern doesn't match.
     Pattern,
+    /// A text in another format than its type reads.
+    Format,
     /// An array with too few or too many items.
     Items,
     /// An array with an item twice.

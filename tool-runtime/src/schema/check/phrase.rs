@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use super::format::example;
 use super::found::{line, literal};
 use super::rules::{count, names};
 
@@ -43,7 +44,10 @@ pub(super) fn text(rules: &Map<String, Value>) -> String {
     match between(rules, ["minLength", "maxLength"], "character") {
         length if !length.is_empty() => format!("a string of {length}"),
         _ => match rules.get("format") {
-            Some(Value::String(format)) => format!("a string in {} format", line(format, 40)),
+            Some(Value::String(format)) => match example(format) {
+                Some(example) => format!("a string in {format} format, such as {example:?}"),
+                None => format!("a string in {} format", line(format, 40)),
+            },
             _ => "a string".to_owned(),
         },
     }

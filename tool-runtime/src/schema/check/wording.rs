@@ -153,7 +153,7 @@ fn scalars_and_arrays() {
         (
             x(json!({"type": "string", "format": "date-time"})),
             json!({"x": null}),
-            "`x`: expected a string in date-time format, got null",
+            "`x`: expected a string in date-time format, such as \"2026-12-24T18:30:00Z\", got null",
         ),
     ]);
 }

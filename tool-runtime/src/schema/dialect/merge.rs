@@ -66,25 +66,26 @@ impl Reader<'_> {
             let both = match members.remove(name) {
                 Some(known) => {
                     let is_required = known.is_required || member.is_required;
+                    let place = known.place.min(member.place);
                     let node = self.both(known.node, member.node.clone(), &at.member(name))?;
-                    (node, is_required)
+                    (node, is_required, place)
                 }
-                None => (self.among(member, &one.others, at)?, member.is_required),
+                None => (self.among(member, &one.others, at)?, member.is_required, member.place),
             };
             match both {
-                (Some(node), is_required) => {
-                    members.insert(name.clone(), Member { node, is_required });
+                (Some(node), is_required, place) => {
+                    members.insert(name.clone(), Member { node, is_required, place });
                 }
-                (None, true) => return Ok(None),
-                (None, false) => {}
+                (None, true, _) => return Ok(None),
+                (None, false, _) => {}
             }
         }
         for (name, member) in &one.members {
             if !other.members.contains_key(name) {
                 match self.among(member, &other.others, at)? {
                     Some(node) => {
-                        let is_required = member.is_required;
-                        members.insert(name.clone(), Member { node, is_required });
+                        let Member { is_required, place, .. } = *member;
+                        members.insert(name.clone(), Member { node, is_required, place });
                     }
                     None if member.is_required => return Ok(None),
                     None => _ = members.remove(name),

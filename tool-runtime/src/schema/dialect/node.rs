@@ -67,6 +67,8 @@ pub(super) struct Object {
 pub(super) struct Member {
     pub(super) node: Node,
     pub(super) is_required: bool,
+    /// Where it stands among those that are required, which are told in this order; the others come behind them.
+    pub(super) place: usize,
 }
 
 /// Members that have no name in the schema.
@@ -107,6 +109,15 @@ impl Kind {
             Value::String(_) => Self::Text,
             Value::Array(_) | Value::Object(_) => return None,
         })
+    }
+}
+
+impl Object {
+    /// The members as the schema they are from tells them.
+    pub(super) fn in_order(&self) -> Vec<(&String, &Member)> {
+        let mut members: Vec<_> = self.members.iter().collect();
+        members.sort_by_key(|(_, member)| member.place);
+        members
     }
 }
 

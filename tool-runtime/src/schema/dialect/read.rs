@@ -178,11 +178,14 @@ impl<'d> Reader<'d> {
         let mut members = BTreeMap::new();
         for (name, schema) in named(rules, "properties") {
             let node = self.read(schema, &at.member(name))?;
-            members.insert(name.clone(), Member { node, is_required: false });
+            members.insert(name.clone(), Member { node, is_required: false, place: usize::MAX });
         }
-        for name in listed(rules, "required").iter().filter_map(Value::as_str) {
-            let any = || Member { node: Shape::Any.into(), is_required: true };
-            members.entry(name.to_owned()).or_insert_with(any).is_required = true;
+        for (place, name) in listed(rules, "required").iter().enumerate() {
+            let Some(name) = name.as_str() else { continue };
+            let any = || Member { node: Shape::Any.into(), is_required: true, place };
+            let member = members.entry(name.to_owned()).or_insert_with(any);
+            member.is_required = true;
+            member.place = member.place.min(place);
         }
         let patterns = named(rules, "patternProperties").map(|(_, schema)| self.read(schema, at));
         let mut patterns = patterns.collect::<Result<Vec<_>, _>>()?;

@@ -168,7 +168,7 @@ impl Writer<'_, '_> {
         let is_closed = is_complete || *objects == Objects::Closed;
         let mut written = typed("object");
         let (mut members, mut required) = (Map::new(), Vec::new());
-        for (name, member) in &object.members {
+        for (name, member) in object.in_order() {
             let place = at.member(name);
             let may_be_null =
                 !is_complete || member.is_required || self.takes_null(&member.node, &place)?;

@@ -1,21 +1,65 @@
 //! Where in sound JSON text a type refused what it was given.
 
-use crate::schema::{Step, path};
+use serde_json::Value;
 
-/// The path, below the member `above`, of the value at which `text` is first refused, such as
-/// `stops[1].city`. `refuses` tells whether a beginning of the text is refused, rather than too short.
+use crate::schema::{Step, path, reach};
+
+/// The way to a value from the root.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Place(Vec<Open>);
+
+impl Place {
+    pub(super) fn member(name: &str) -> Self {
+        Self(vec![Open::Object(Some(name.to_owned()))])
+    }
+
+    pub(super) fn steps(&self) -> Vec<Step<'_>> {
+        self.0.iter().filter_map(Open::step).collect()
+    }
+
+    /// The first texts within it, so many at most.
+    pub(super) fn texts(&self, value: &Value, most: usize) -> Vec<Self> {
+        let (mut value, mut texts) = (value.clone(), Vec::new());
+        let mut waiting = vec![self.clone()];
+        while texts.len() < most
+            && let Some(place) = waiting.pop()
+        {
+            let within = |step| Self(place.0.iter().cloned().chain([step]).collect());
+            match reach(&mut value, &place.steps()) {
+                Some(Value::String(_)) => texts.push(place),
+                Some(Value::Array(items)) => {
+                    waiting.extend((0..items.len()).rev().map(|at| within(Open::List(at))));
+                }
+                Some(Value::Object(members)) => {
+                    let keys = members.keys().rev().cloned();
+                    waiting.extend(keys.map(|key| within(Open::Object(Some(key)))));
+                }
+                _ => {}
+            }
+        }
+        texts
+    }
+
+    /// As it is told, such as `stops[1].city`.
+    pub(super) fn path(&self) -> String {
+        path(&self.steps())
+    }
+}
+
+/// The place, behind those `above`, of the value at which `text` is first refused. `refuses` tells whether a
+/// beginning of the text is refused, rather than too short.
 ///
 /// Reading beginnings until the shortest is found costs a failed call a few readings more. A
 /// decoder that keeps its place instead would be compiled for each type that is ever decoded.
-pub(super) fn place<'t>(
-    above: Option<&str>,
+pub(crate) fn place<'t>(
+    above: Place,
     text: &'t str,
     mut refuses: impl FnMut(&'t str) -> bool,
-) -> String {
+) -> Place {
     let tokens: Vec<_> = Tokens { text, at: 0 }.collect();
     let mut refused = |token: &Token<'_>| text.get(..token.end).is_some_and(&mut refuses);
     let last = tokens.partition_point(|token| !refused(token));
-    let mut open = Vec::new();
+    let Place(mut open) = above;
     for (at, token) in tokens.iter().take(last + 1).enumerate() {
         match (token.text, open.last_mut()) {
             // What the last one opens isn't entered.
@@ -31,19 +75,25 @@ pub(super) fn place<'t>(
             _ => {}
         }
     }
-    let inside = open.iter().filter_map(|open| match open {
-        Open::List(index) => Some(Step::Index(*index)),
-        Open::Object(key) => key.as_deref().map(Step::Key),
-    });
-    path(&above.map(Step::Key).into_iter().chain(inside).collect::<Vec<_>>())
+    Place(open)
 }
 
 /// What has begun and not ended.
+#[derive(Clone, Debug)]
 enum Open {
     /// The items before this one.
     List(usize),
     /// The key, once it has come.
     Object(Option<String>),
+}
+
+impl Open {
+    fn step(&self) -> Option<Step<'_>> {
+        match self {
+            Self::List(index) => Some(Step::Index(*index)),
+            Self::Object(key) => key.as_deref().map(Step::Key),
+        }
+    }
 }
 
 struct Token<'t> {
@@ -92,12 +142,11 @@ mod tests {
 
     use serde::de::DeserializeOwned;
 
-    use super::place;
+    use super::{Place, place};
 
     fn place_in<T: DeserializeOwned>(text: &str) -> String {
-        place(None, text, |text| {
-            serde_json::from_str::<T>(text).is_err_and(|error| error.is_data())
-        })
+        let refuses = |text| serde_json::from_str::<T>(text).is_err_and(|error| error.is_data());
+        place(Place::default(), text, refuses).path()
     }
 
     #[test]

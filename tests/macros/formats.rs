@@ -1,0 +1,97 @@
+//! Texts in a format that the type of an argument doesn't read.
+
+use chrono::{DateTime, NaiveDate, Utc};
+use tool_runtime::{Tool, args, tool};
+use uuid::Uuid;
+
+use crate::refusal;
+
+/// A room.
+#[args]
+struct Room {
+    /// When it is taken.
+    nights: Vec<NaiveDate>,
+    /// Whose it is.
+    guest: Guest,
+}
+
+#[args]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum Guest {
+    Known {
+        id: Uuid,
+    },
+    New {
+        #[serde(default)]
+        since: Option<DateTime<Utc>>,
+        name: String,
+    },
+}
+
+/// Books a room.
+#[tool(effect = "write")]
+async fn book(room: Room) -> usize {
+    let _ = match room.guest {
+        Guest::Known { id } => id.to_string(),
+        Guest::New { since, name } => format!("{since:?} {name}"),
+    };
+    room.nights.len()
+}
+
+/// Lists what happened.
+#[tool(effect = "read")]
+async fn list(since: DateTime<Utc>, until: NaiveDate, most: u8) -> String {
+    format!("{since} {until} {most}")
+}
+
+/// Opens a door.
+#[tool(effect = "write")]
+async fn open(#[arg(secret)] key: Uuid) -> String {
+    key.to_string()
+}
+
+async fn told(tool: &impl Tool, json: &str) -> Vec<String> {
+    let said = refusal(tool, json).await;
+    let lines = said.lines().filter_map(|line| line.strip_prefix("- "));
+    lines.map(str::to_owned).collect()
+}
+
+#[tokio::test]
+async fn each_is_told_with_what_is_wanted() {
+    let date = "expected a string in date format, such as \"2026-12-24\"";
+    let time = "expected a string in date-time format, such as \"2026-12-24T18:30:00Z\"";
+    let uuid = "expected a string in uuid format, such as";
+    for (json, lines) in [
+        (
+            r#"{"since": "2026-12-24T10:00:00", "until": "2026-02-30", "most": 3}"#,
+            vec![
+                format!("`since`: {time}, got \"2026-12-24T10:00:00\": premature end of input"),
+                format!("`until`: {date}, got \"2026-02-30\": input is out of range"),
+            ],
+        ),
+        // Beside what the schema itself refuses.
+        (
+            r#"{"since": "soon", "until": "2026-12-24", "most": -1}"#,
+            vec![
+                "`most`: expected an integer from 0 to 255, got -1".to_owned(),
+                format!("`since`: {time}, got \"soon\": input contains invalid characters"),
+            ],
+        ),
+    ] {
+        assert_eq!(told(&list {}, json).await, lines, "{json}");
+    }
+    let json = r#"{"nights": ["2026-12-24", "the next"], "guest": {"kind": "known", "id": "Ada"}}"#;
+    let [night, guest] = told(&book {}, json).await.try_into().unwrap();
+    assert!(night.starts_with(&format!("`nights[1]`: {date}, got \"the next\": ")), "{night}");
+    assert!(guest.starts_with(&format!("`guest.id`: {uuid}")), "{guest}");
+    let json = r#"{"nights": [], "guest": {"kind": "new", "name": "Ada", "since": "ever"}}"#;
+    let [since] = told(&book {}, json).await.try_into().unwrap();
+    assert!(since.starts_with(&format!("`guest.since`: {time}, got \"ever\"")), "{since}");
+}
+
+#[tokio::test]
+async fn what_is_secret_is_not_repeated() {
+    let [key] = told(&open {}, r#"{"key": "hunter2"}"#).await.try_into().unwrap();
+    assert!(key.starts_with("`key`: expected a string in uuid format, such as"), "{key}");
+    assert!(!key.contains("hunter2"), "{key}");
+}

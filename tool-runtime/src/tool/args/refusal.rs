@@ -1,0 +1,88 @@
+//! What is told of arguments that fit the schema, and that their type refuses all the same.
+
+use serde_json::{Error, Value};
+
+use super::place::Place;
+use crate::schema::{Mismatch, Schema, reach};
+
+/// As many are told at once.
+const MOST: usize = 20;
+
+/// What a type refused, and why.
+#[derive(Debug)]
+pub(crate) struct Refusal {
+    pub(crate) place: Place,
+    pub(crate) error: Error,
+}
+
+/// A line for each thing that the type refuses, but for what is `known` to be wrong: the first, and as long as that
+/// is a text in another format than it reads, also the next one. `again` tells what it refuses of other arguments.
+pub(crate) fn told(
+    schema: &Schema,
+    mut value: Value,
+    first: &Refusal,
+    known: &[Mismatch],
+    is_secret: bool,
+    again: impl Fn(&Value) -> Option<Refusal>,
+) -> Vec<String> {
+    let mut told: Vec<String> = Vec::new();
+    let mut places: Vec<String> = known.iter().map(|mismatch| mismatch.path.clone()).collect();
+    let mut next = None;
+    while let refusal = next.as_ref().unwrap_or(first)
+        && let path = refusal.place.path()
+        && !places.contains(&path)
+        && told.len() < MOST
+    {
+        let words = own_words(&refusal.error);
+        let Some((mut wanted, mended)) = text(schema, &value, refusal, &again) else {
+            told.push(if path.is_empty() { words } else { format!("`{path}`: {words}") });
+            break;
+        };
+        if is_secret {
+            wanted.found.clear();
+        }
+        told.push(format!("{wanted}: {words}"));
+        places.push(wanted.path);
+        // Put right, it doesn't hide what is wrong behind it.
+        next = again(&mended);
+        value = mended;
+        if next.is_none() {
+            break;
+        }
+    }
+    told
+}
+
+/// The text that is in another format than the type reads, and the value with one that isn't.
+fn text(
+    schema: &Schema,
+    value: &Value,
+    refusal: &Refusal,
+    again: impl Fn(&Value) -> Option<Refusal>,
+) -> Option<(Mismatch, Value)> {
+    let mended = |place: &Place| {
+        let (wanted, example) = schema.unformatted(value, &place.steps())?;
+        let mut mended = value.clone();
+        *reach(&mut mended, &place.steps())? = example.into();
+        Some((wanted, mended))
+    };
+    mended(&refusal.place).or_else(|| {
+        // A tagged enum reads what is within it only when it has seen all of it, and then nobody knows where it was.
+        let is_it = |(_, mended): &(Mismatch, Value)| {
+            again(mended).is_none_or(|again| {
+                again.error.to_string() != refusal.error.to_string()
+                    || again.place.path() != refusal.place.path()
+            })
+        };
+        let texts = refusal.place.texts(value, MOST);
+        texts.iter().filter_map(mended).find(is_it)
+    })
+}
+
+/// What a type says, in one line. The position that serde_json puts behind it is one in text that
+/// the model may never have written.
+fn own_words(error: &Error) -> String {
+    let words = error.to_string();
+    let position = format!(" at line {} column {}", error.line(), error.column());
+    words.strip_suffix(&position).unwrap_or(&words).replace(['\r', '\n'], " ")
+}

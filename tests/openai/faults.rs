@@ -221,6 +221,15 @@ async fn a_connection_that_breaks_is_unreachable() {
 }
 
 #[tokio::test]
+async fn a_stream_that_ends_before_its_reply_may_go_well_next_time() {
+    let events = "content-type: text/event-stream";
+    let said = "data: {\"choices\": [{\"delta\": {\"content\": \"Take a\"}}]}\n\n";
+    let error = ask_for(true, Reply::with_header(200, events, said)).await.unwrap_err();
+    assert!(matches!(error, ModelError::Unreachable { .. }), "{error:?}");
+    assert!(error.may_pass() && error.to_string().ends_with("it ended before the reply did"));
+}
+
+#[tokio::test]
 async fn a_silent_server_is_left_after_the_limit() {
     let limit = Duration::from_millis(50);
     for is_streamed in [false, true] {

@@ -25,6 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How many bytes of a reply are read: far more than a model ever writes.
 const MOST_BYTES: usize = 32 << 20;
 
+/// Why there is no reply.
+const ENDED: &str = "it ended before the reply did";
+
 pub(super) struct Exchange<'c, C> {
     pub(super) codec: &'c C,
     pub(super) names: WireNames,
@@ -112,10 +115,17 @@ impl<C: Codec> Exchange<'_, C> {
             let taken = assembler.take(&last, deltas);
             taken.map_err(|error| self.unreadable(error, &last, &headers))?;
         }
-        if last.is_empty() {
-            last = String::from_utf8_lossy(&start).into_owned();
-        }
-        assembler.finish().map_err(|error| self.unreadable(error, &last, &headers))
+        assembler.finish().map_err(|error| match error {
+            // Some servers close a connection that breaks as if all was said.
+            Unreadable::Ended if !last.is_empty() => {
+                failed(&self.url, TransportError::Broken(ENDED.into()))
+            }
+            error => {
+                let start = String::from_utf8_lossy(&start);
+                let body = if last.is_empty() { &*start } else { &last };
+                self.unreadable(error, body, &headers)
+            }
+        })
     }
 
     /// The status says enough: of the body, what comes in time and fits is taken.
@@ -150,6 +160,7 @@ impl<C: Codec> Exchange<'_, C> {
         let failure = match error {
             Unreadable::Malformed(reason) => return self.malformed(reason, body, headers),
             Unreadable::Failed(failure) => failure,
+            Unreadable::Ended => return self.malformed(ENDED, body, headers),
         };
         match kind(200, &serde_json::json!({ "error": failure })) {
             RefusalKind::Other => {

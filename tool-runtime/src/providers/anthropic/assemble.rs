@@ -202,7 +202,7 @@ impl Assemble for Assembler {
 
     fn finish(self) -> Result<ChatReply, Unreadable> {
         if !self.is_done && self.stop_reason.is_none() {
-            return Err(Unreadable::malformed("the stream ended before the reply did"));
+            return Err(Unreadable::Ended);
         }
         let names = &self.names;
         let parts = self.blocks.into_values().map(|block| whole(block, names));

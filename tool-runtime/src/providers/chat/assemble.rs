@@ -158,7 +158,7 @@ impl<S: Speech> Assemble for Assembler<S> {
 
     fn finish(self) -> Result<ChatReply, Unreadable> {
         if self.finish.is_none() && !self.is_done {
-            return Err(Unreadable::malformed("the stream ended before the reply did"));
+            return Err(Unreadable::Ended);
         }
         put_together(self.speech, self.calls, self.finish.as_deref(), self.usage, &self.names)
     }

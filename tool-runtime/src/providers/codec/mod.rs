@@ -107,6 +107,8 @@ pub enum Unreadable {
     Malformed(String),
     /// It reports an error instead.
     Failed(Value),
+    /// It ended before the reply did.
+    Ended,
 }
 
 impl Unreadable {

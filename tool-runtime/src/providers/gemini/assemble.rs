@@ -202,7 +202,7 @@ impl Assemble for Assembler {
 
     fn finish(self) -> Result<ChatReply, Unreadable> {
         if self.said.finish_reason.is_none() && !self.said.is_blocked {
-            return Err(Unreadable::malformed("the stream ended before the reply did"));
+            return Err(Unreadable::Ended);
         }
         self.said.reply()
     }

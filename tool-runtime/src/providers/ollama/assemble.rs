@@ -68,7 +68,7 @@ impl Assemble for Assembler {
         let Self { thinking, text, calls, reason, usage, is_done, .. } = self;
         match is_done {
             true => Ok(put_together(thinking, text, calls, reason.as_deref(), usage)),
-            false => Err(Unreadable::malformed("it ended before the reply did")),
+            false => Err(Unreadable::Ended),
         }
     }
 }

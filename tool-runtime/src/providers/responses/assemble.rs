@@ -195,7 +195,7 @@ impl Assemble for Assembler {
         let response = match self.last.take() {
             Some(response) => response,
             None if self.is_done => self.end(Response::default(), &mut |_| {}),
-            None => return Err(Unreadable::malformed("the stream ended before the reply did")),
+            None => return Err(Unreadable::Ended),
         };
         put_together(response, &self.names, self.provider)
     }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use serde_json::{Map, Value};
 
 use super::array::by_position;
-use super::found::{clip, line, name};
+use super::found::{clip, line, literal, name};
 use super::phrase::{ANYTHING, between, number, one_of, or, text, without_null};
 use super::rules::{list, names, object_at};
 use crate::schema::pointer;
@@ -156,7 +156,17 @@ impl<'s> Describe<'s> {
         if members.is_empty() {
             return words;
         }
-        let listed: Vec<_> = members.iter().take(4).map(|member| name(member)).collect();
+        let only = |member: &str| match self.choices(&[rules.get("properties")?.get(member)?])?[..]
+        {
+            [only] => Some(literal(only)),
+            _ => None,
+        };
+        let listed = members.iter().take(4).map(|member| match only(member) {
+            // A tag: it tells the shapes apart.
+            Some(only) => format!("{} {only}", name(member)),
+            None => name(member),
+        });
+        let listed: Vec<_> = listed.collect();
         let more = if members.len() > 4 { ", …" } else { "" };
         format!("an object with {}{more}", listed.join(", "))
     }

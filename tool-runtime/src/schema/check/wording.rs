@@ -243,6 +243,15 @@ fn branches() {
             "`kind`: expected one of \"circle\", \"square\", got \"sqare\"; did you mean \"square\"?",
         ),
         (internal, json!({"r": 1}), "`kind` is missing: expected one of \"circle\", \"square\""),
+        (
+            json!({"oneOf": [
+                {"type": "object", "properties": {"kind": {"const": "circle"}, "r": {}}, "required": ["kind", "r"]},
+                {"type": "object", "properties": {"kind": {"const": "square"}, "side": {}}, "required": ["kind", "side"]},
+            ]}),
+            json!("circle"),
+            "expected an object with `kind` \"circle\", `r` or an object with `kind` \"square\", `side`, \
+             got the string \"circle\"",
+        ),
         (external.clone(), json!({"Text": 1}), "`Text`: expected a string, got the number 1"),
         (external.clone(), json!({"text": "a"}), "`text` is not known here: did you mean `Text`?"),
         (

@@ -293,10 +293,16 @@ async fn money_that_is_no_number_is_none() {
     ] {
         let mut by_field = Limits::default();
         by_field.cost = Some((most, prices(price)));
-        for limits in [Limits::default().cost(most, prices(price)), by_field] {
+        let by_method = Limits::default().cost(most, prices(price));
+        for (of_agent, of_run) in
+            [(by_method, None), (by_field.clone(), None), (Limits::default(), Some(by_field))]
+        {
             let replies = [echo_call("a").usage(Usage::new(1, 1)), ChatReply::text("Done.")];
-            let agent = Agent::new(script(replies), tools![echo]).limits(limits);
+            let agent = Agent::new(script(replies), tools![echo]).limits(of_agent);
             let mut run = agent.iterate("Go");
+            if let Some(of_run) = of_run {
+                run.turn_mut().limit(|limits| *limits = of_run);
+            }
             run.next().await;
             let state = serde_json::to_string(&run.state()).unwrap();
             assert_eq!(serde_json::from_str::<RunState>(&state).unwrap(), run.state());

@@ -73,7 +73,7 @@ const HAPPENS: [Happens; 7] = [
     (
         "all tokens are spent elsewhere",
         |turn| {
-            turn.limits_mut().tokens = Some(1);
+            turn.limit(|limits| limits.tokens = Some(1));
             turn.spend(Usage::new(1, 0));
         },
         &[("ask", "out of tokens")],

@@ -156,8 +156,9 @@ impl Run<'_> {
     /// From now on it is asked for this, and may be so often.
     fn want(&mut self, schema: Schema, times: u32) {
         self.wanted = Some(schema);
-        let limits = self.state.turn.limits_mut();
-        limits.iterations = limits.iterations.saturating_add(times);
+        self.state.turn.limit(|limits| {
+            limits.iterations = limits.iterations.saturating_add(times);
+        });
     }
 
     /// More is said to the model, unless the run is over.

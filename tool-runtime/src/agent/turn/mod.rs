@@ -196,9 +196,11 @@ impl Turn {
         &self.limits
     }
 
-    /// The same, to change.
-    pub fn limits_mut(&mut self) -> &mut Limits {
-        &mut self.limits
+    /// Changes how far it may go.
+    pub fn limit(&mut self, change: impl FnOnce(&mut Limits)) {
+        let mut limits = self.limits.clone();
+        change(&mut limits);
+        self.limits = limits.finite();
     }
 
     /// What all requests of the run took together, what its tools spent on models included.

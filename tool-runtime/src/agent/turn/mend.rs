@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Halt, Limits, Turn};
-use crate::message::{Message, ToolCall, ToolResult};
+use crate::message::{Message, ToolCall};
 use crate::models::history::{answered, is_silent, mended};
 
 impl Turn {
@@ -57,10 +57,7 @@ impl Turn {
         let last = self.transcript.last();
         let calls: Vec<_> = last.iter().flat_map(|said| said.calls()).cloned().collect();
         let came = std::mem::take(&mut self.early);
-        let of = |call: &ToolCall| {
-            let result = came.iter().find(|result| result.call == call.id)?;
-            Some(ToolResult { tool: call.name.clone(), ..result.clone() })
-        };
+        let of = |call: &ToolCall| came.iter().find(|result| result.call == call.id).cloned();
         self.early = calls.iter().filter_map(of).collect();
         self.begun.retain(|begun| calls.iter().any(|call| call.id == *begun));
         if !self.early.is_empty() {

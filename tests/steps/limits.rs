@@ -1,5 +1,7 @@
 //! How far a run may go.
 
+use tool_runtime::agent::session::{Listed, SessionError, SessionStore, Stored, Write};
+
 use super::*;
 
 #[tokio::test]
@@ -191,6 +193,47 @@ async fn a_value_takes_no_longer_than_a_run_may() {
     let stopped = agent.extract::<Vec<String>>("Go").await.unwrap_err();
     assert!(matches!(stopped.why, StopReason::TimeLimit(of) if of == limit), "{stopped}");
     assert_eq!(began.elapsed(), limit);
+}
+
+/// Takes two seconds for each write.
+#[derive(Debug, Default)]
+struct Slow(Memory);
+
+#[async_trait]
+impl SessionStore for Slow {
+    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+        self.0.load(session).await
+    }
+
+    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        self.0.save(session, write).await
+    }
+
+    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        self.0.list().await
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.0.delete(session).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_answered_in_time_is_an_answer() {
+    let stop = CancellationToken::new();
+    let cancels = stop.clone();
+    let limit = Duration::from_secs(3);
+    let agent = || Agent::new(script([ChatReply::text("Done.")]), Tools::new());
+    // The time is over, or somebody stops it, while the answer is being kept.
+    let late = agent().time_limit(limit).session(Slow::default(), "s").run("Go").await.unwrap();
+    let agent = agent().stop_on(stop).on_event(move |event| {
+        if matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. })) {
+            cancels.cancel();
+        }
+    });
+    let stopped = agent.run("Go").await.unwrap();
+    assert_eq!([late.text, stopped.text], ["Done."; 2]);
 }
 
 #[tokio::test]

@@ -326,6 +326,11 @@ impl<'a> Run<'a> {
     }
 
     async fn step(&mut self) -> Result<Option<Stepped>, StopReason> {
+        // What was answered in time is an answer, however long it took to keep it.
+        let has_answered = self.state.turn.next() == Step::Done(Outcome::Answered);
+        if has_answered && !self.is_steered() {
+            return Ok(None);
+        }
         if self.agent.stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
             return Err(StopReason::Cancelled);
         }

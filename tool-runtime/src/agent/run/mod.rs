@@ -75,11 +75,9 @@ pub struct Run<'a> {
     spent: Spent,
     /// What was offered on a turn is what its calls are looked up in.
     tools: Option<Snapshot>,
-    /// Whether those who watch were told of it.
-    has_begun: bool,
     /// What came into the conversation that they have yet to be told of.
     heard: Vec<RunEvent>,
-    /// From when on its time is counted.
+    /// From when on its time is counted, and those who watch know of it.
     started: Option<Instant>,
     ended: Option<Result<(), StopReason>>,
     /// Whether those who watch were told of its end.
@@ -118,7 +116,6 @@ impl<'a> Run<'a> {
             outer: None,
             spent: Spent::default(),
             tools: None,
-            has_begun: false,
             heard: Vec::new(),
             started: None,
             ended: None,
@@ -226,7 +223,7 @@ impl<'a> Run<'a> {
 
     /// Takes the next step; none where the model has answered, which need not be the end.
     pub(super) async fn advance(&mut self) -> Result<Option<Stepped>, StopReason> {
-        let begins = !std::mem::replace(&mut self.has_begun, true);
+        let begins = self.started.is_none();
         if begins {
             self.started = Some(Instant::now());
             self.state.has_stopped = false;

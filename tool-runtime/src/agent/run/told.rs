@@ -26,7 +26,7 @@ impl Run<'_> {
         if self.dispatcher.is_watched() {
             self.heard.extend(said);
         }
-        if self.has_begun {
+        if self.started.is_some() {
             self.tell_said();
         }
     }

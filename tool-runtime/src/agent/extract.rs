@@ -12,6 +12,7 @@ use super::turn::Value;
 use super::{Agent, Offered, Outcome, Prompt, Step, StopReason, Stopped};
 use crate::drivers::MisreadKind;
 use crate::event::{RunEvent, Speaker};
+use crate::guard::{Panic, guarded};
 use crate::json::{self, Fix};
 use crate::message::{Message, Usage, UserPart};
 use crate::schema::{InOrder, Schema, moved};
@@ -323,9 +324,12 @@ fn read<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fix>
         return Err((MisreadKind::Validation, wrong));
     }
     // Text, not the value: that has lost digits beyond 64 bits.
-    let value = serde_json::from_str(parsed.json())
-        .map_err(|error| (MisreadKind::Validation, error.to_string()))?;
-    Ok((value, parsed.fixes))
+    match guarded(|| serde_json::from_str(parsed.json())) {
+        Ok(Ok(value)) => Ok((value, parsed.fixes)),
+        Ok(Err(error)) => Err((MisreadKind::Validation, error.to_string())),
+        // Foreign code, and what it panicked with is the operator's.
+        Err(Panic(_)) => Err((MisreadKind::Validation, "it can't be taken".to_owned())),
+    }
 }
 
 #[derive(serde::Deserialize)]

@@ -12,6 +12,7 @@ use crate::agent::budget::Budget;
 use crate::agent::choice::{choose, options};
 use crate::agent::state::RunState;
 use crate::event::{ModelEvent, Origin, ToolEvent, micros};
+use crate::guard::{let_go, text};
 use crate::message::{Message, Usage};
 use crate::models::ChatRequest;
 use crate::span;
@@ -36,7 +37,8 @@ impl Run<'_> {
             Some(window) => {
                 let fitted = until.wait(window.fit(turn.transcript(), *began, shown)).await?;
                 if let Some(failed) = fitted.failed {
-                    tell(ModelEvent::SummaryFailed { reason: failed.to_string() });
+                    tell(ModelEvent::SummaryFailed { reason: text(&failed) });
+                    let_go(failed);
                 }
                 fitted.messages
             }
@@ -57,7 +59,8 @@ impl Run<'_> {
             }
         };
         let took = micros::in_full(started.elapsed());
-        self.tools = Some(tools);
+        // Those that were taken away meanwhile may have been kept for this run alone: their destructors are foreign code.
+        let_go(self.tools.replace(tools));
 
         if let (Some(estimated), Some(usage)) = (estimated, reply.usage) {
             shown.correct(estimated, usage.input);

@@ -1,6 +1,8 @@
 //! How far a run may go.
 
 use tool_runtime::agent::session::{Listed, SessionError, SessionStore, Stored, Write};
+use tool_runtime::agent::window::Window;
+use tool_runtime::dispatch::OnFailure;
 
 use super::*;
 
@@ -160,6 +162,25 @@ async fn a_run_takes_as_long_as_it_may() {
     }
     let model = script([ChatReply::text("Done.")]);
     assert!(Agent::new(model, Tools::new()).time_limit(Duration::MAX).run("Go").await.is_ok());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_stopped_is_not_halted_by_its_calls() {
+    let limit = Duration::from_secs(5);
+    let agent = || {
+        let model = script([ChatReply::default().call("wait", "{}")]);
+        Agent::new(model, tools![wait]).on_failure(OnFailure::Throw)
+    };
+    let late = agent().time_limit(limit).run("Go").await.unwrap_err();
+    let stop = CancellationToken::new();
+    let cancelled = agent().stop_on(stop.clone());
+    let (cancelled, ()) = tokio::join!(cancelled.run("Go"), async {
+        tokio::time::sleep(limit).await;
+        stop.cancel();
+    });
+    let halted = agent().deadline(limit).run("Go").await.unwrap_err();
+    let codes = [late, cancelled.unwrap_err(), halted].map(|stopped| stopped.why.code());
+    assert_eq!(codes, ["TIME_LIMIT", "CANCELLED", "HALTED"]);
 }
 
 #[tokio::test]

@@ -328,14 +328,7 @@ impl<'a> Run<'a> {
         if has_answered && !self.is_steered() {
             return Ok(None);
         }
-        if self.agent.stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
-            return Err(StopReason::Cancelled);
-        }
-        if let Some(limit) = self.agent.time_limit
-            && self.started.is_some_and(|started| started.elapsed() >= limit)
-        {
-            return Err(StopReason::TimeLimit(limit));
-        }
+        self.may_go_on()?;
         // Those of a step that was dropped were told of as it was.
         self.settle_interrupted();
         let next = self.state.turn.next();
@@ -357,6 +350,19 @@ impl<'a> Run<'a> {
             Step::Call(calls) => Ok(Some(Stepped::Called(self.call(calls).await?))),
             Step::Done(Outcome::Answered) => Ok(None),
             Step::Done(outcome) => Err(self.stopped(outcome)),
+        }
+    }
+
+    /// Whether nobody has stopped it, and its time isn't over.
+    pub(super) fn may_go_on(&self) -> Result<(), StopReason> {
+        if self.agent.stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            return Err(StopReason::Cancelled);
+        }
+        match self.agent.time_limit.zip(self.started) {
+            Some((limit, started)) if started.elapsed() >= limit => {
+                Err(StopReason::TimeLimit(limit))
+            }
+            _ => Ok(()),
         }
     }
 

@@ -302,6 +302,29 @@ async fn a_budget_holds_while_a_model_is_asked_again() {
     }
 }
 
+/// What was shown of a conversation is what was asked, and what the first reply took is what the window goes by.
+#[tokio::test]
+async fn a_window_is_asked_for_no_more_than_it_shows() {
+    let long = "word ".repeat(200);
+    let earlier = (0..50).flat_map(|_| [Message::user(&long), Message::assistant(&long)]);
+    let said: Vec<_> = earlier.chain([Message::user("Go")]).collect();
+    let window = || Window::new().last_tokens(2_000);
+    let agent = Agent::new(script([ChatReply::text("Done.")]), Tools::new()).window(window());
+    let answer = agent.limits(Limits::default().tokens(9_000)).run(said).await.unwrap();
+    assert!((400..2_000).contains(&answer.usage.input), "{:?}", answer.usage);
+
+    let in_vain = || ChatReply::text("Hm.").usage(Usage::new(600, 1));
+    let done = ChatReply::text(r#"{"thought": "", "type": "final_answer", "answer": "Done."}"#);
+    let model = script([in_vain(), in_vain(), done.usage(Usage::new(600, 1))]);
+    let driver = ReAct::new().answer_by(script([ChatReply::text("")]));
+    let agent = Agent::new(model, Tools::new()).driver(driver).window(window());
+    let mut run = agent.iterate("Go");
+    run.next().await;
+    let state = serde_json::to_value(run.state()).unwrap();
+    assert_eq!(state["window"]["measured"]["counted"], 600);
+    assert_eq!(run.turn().usage(), Usage::new(1_800, 3));
+}
+
 /// A last word is another question. What was decided on is an answer as well.
 #[tokio::test]
 async fn a_budget_that_is_spent_has_no_last_word() {

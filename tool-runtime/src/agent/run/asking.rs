@@ -62,14 +62,15 @@ impl Run<'_> {
         // Those that were taken away meanwhile may have been kept for this run alone: their destructors are foreign code.
         let_go(self.tools.replace(tools));
 
-        if let (Some(estimated), Some(usage)) = (estimated, reply.usage) {
+        if let (Some(estimated), Some(usage)) = (estimated, told.budget.first()) {
             shown.correct(estimated, usage.input);
         }
         drop(messages);
         let turn = &mut self.state.turn;
-        turn.spend(told.counted());
         let (before, usage) = (turn.transcript().len(), reply.usage);
-        turn.on_reply(reply)?;
+        let mut spent = told.uncounted();
+        spent += usage.unwrap_or_default();
+        turn.on_reply_that_took(reply, spent)?;
         // Told of what was taken into the transcript: there the calls have the ids that they run under.
         let mut told = turn.transcript().iter().skip(before);
         let Some(said) = told.next() else { return Ok(()) };
@@ -98,7 +99,7 @@ struct Told<'r> {
 
 impl Told<'_> {
     /// There is a reply, which says what they took; but for what nobody has counted, which this is.
-    fn counted(mut self) -> Usage {
+    fn uncounted(mut self) -> Usage {
         self.is_counted = true;
         self.budget.guessed()
     }

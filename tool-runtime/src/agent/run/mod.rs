@@ -317,9 +317,10 @@ impl<'a> Run<'a> {
     /// Answers calls that had begun when their process ended, or their step was dropped.
     fn settle_interrupted(&mut self) -> Vec<(ToolCall, ToolResult)> {
         let Some(tools) = &self.tools else { return Vec::new() };
-        self.state
-            .turn
-            .interrupted(|call| tools.definition(&call.name).is_none_or(ToolDefinition::may_repeat))
+        // Of a tool that is gone nobody can tell any more whether it ran.
+        self.state.turn.interrupted(|call| {
+            tools.definition(&call.name).is_some_and(ToolDefinition::may_repeat)
+        })
     }
 
     async fn step(&mut self) -> Result<Option<Stepped>, StopReason> {

@@ -185,7 +185,7 @@ async fn remembered(
     let may_wait = running.is_outermost();
     let (outcome, was_remembered) = running.terms.memo.recall(entry, &value, may_wait, run).await;
     record.remembered = was_remembered;
-    outcome
+    if was_remembered { outcome.map(ToolOutput::for_nothing) } else { outcome }
 }
 
 /// Waits until the tool may run, and runs it.

@@ -42,7 +42,7 @@ pub use rate::RateLimits;
 
 pub use crate::tool::{Approval, Batch, Decision, Dispatch, Suspended};
 
-use crate::event::{Event, EventKind, Observer, Observers, Origin, ToolExecution};
+use crate::event::{Event, EventKind, Observer, Observers, Origin, RunId, ToolExecution};
 use crate::guard::let_go;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Entry, Registry, Snapshot};
@@ -349,13 +349,18 @@ impl Dispatcher {
 
     /// The same terms for another run on these tools: with a memo of its own, and only these tools
     /// approved of, each by whom.
-    pub(crate) fn for_run(&self, registry: Registry, approved: BTreeMap<String, String>) -> Self {
-        Self { registry, terms: Arc::new(self.terms.for_run(approved)) }
+    pub(crate) fn for_run(
+        &self,
+        registry: Registry,
+        run: RunId,
+        approved: BTreeMap<String, String>,
+    ) -> Self {
+        Self { registry, terms: Arc::new(self.terms.for_run(run, approved)) }
     }
 
     /// The tools that somebody has approved of for the rest of the run, and who.
-    pub(crate) fn approved(&self) -> BTreeMap<String, String> {
-        self.terms.approvals.approved()
+    pub(crate) fn approved(&self, run: RunId) -> BTreeMap<String, String> {
+        self.terms.approvals.approved(run)
     }
 
     /// Tells what hides secrets of the tools that a model is offered, and of the calls that it made

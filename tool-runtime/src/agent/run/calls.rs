@@ -119,7 +119,7 @@ impl Run<'_> {
             window: self.state.window.clone(),
             pending,
             decisions: Vec::new(),
-            approved: self.dispatcher.approved(),
+            approved: self.dispatcher.approved(self.state.run),
             acted: self.state.acted.clone(),
             session: self.session(),
         });

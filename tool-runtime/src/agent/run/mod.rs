@@ -106,7 +106,7 @@ pub enum Stepped {
 impl<'a> Run<'a> {
     pub(super) fn new(agent: &'a Agent, state: RunState) -> Self {
         let registry = agent.registry.clone().unwrap_or_default();
-        let dispatcher = agent.dispatcher.for_run(registry, state.approved.clone());
+        let dispatcher = agent.dispatcher.for_run(registry, state.run, state.approved.clone());
         let root = Origin::new(state.run, 0);
         Self {
             agent,
@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
     /// The run as plain data, to [go on](crate::Agent::resume) with another day. Of a run that is kept in a session, to
     /// look at: the session [goes on](super::session::Session::resume) with it.
     pub fn state(&self) -> RunState {
-        let (approved, session) = (self.dispatcher.approved(), self.session());
+        let (approved, session) = (self.dispatcher.approved(self.state.run), self.session());
         let mut state = RunState { approved, session, ..self.state.clone() };
         state.turn.pay(self.spent.so_far());
         state
@@ -378,7 +378,7 @@ impl<'a> Run<'a> {
 
     pub(super) async fn keep(&mut self) -> Result<(), StopReason> {
         if let Some(keeper) = &mut self.keeper {
-            self.state.approved = self.dispatcher.approved();
+            self.state.approved = self.dispatcher.approved(self.state.run);
             keeper.keep(&self.state).await?;
         }
         Ok(())

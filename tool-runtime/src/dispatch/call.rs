@@ -19,7 +19,7 @@ use crate::message::{Arguments, ToolCall};
 use crate::registry::Entry;
 use crate::tool::args::settled;
 use crate::tool::dispatch::Scope;
-use crate::tool::{ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput};
+use crate::tool::{Bill, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput};
 
 pub(super) type Outcome = Result<ToolOutput, ToolError>;
 
@@ -123,6 +123,10 @@ fn finish(running: &Running, began: Instant, ran: Ran, record: Record) -> ToolEx
         Ok(output) => succeeded(call, output),
         Err(error) => failed(call, error),
     };
+    if let Some(spent) = running.scope.spent.as_ref().filter(|_| !execution.effects.is_empty()) {
+        // What the tool recorded before stands there already.
+        spent.add(Bill::of_effects(&execution.effects));
+    }
     if !left.effects.is_empty() {
         execution.effects.splice(..0, left.effects);
     }

@@ -5,16 +5,22 @@ use std::sync::Arc;
 
 use super::{Halt, Limits, Turn};
 use crate::message::{Message, ToolCall};
+use crate::models::Finish;
 use crate::models::history::{answered, is_silent, mended};
 
 impl Turn {
-    /// Changes what was said. What a provider would refuse is mended afterwards, as [`Turn::new`] does.
+    /// Changes what was said. What a provider would refuse is mended afterwards, as [`Turn::new`] does; and what is
+    /// last by then, where it is something else, is not cut off, however the reply before it was.
     pub fn edit(&mut self, change: impl FnOnce(&mut Vec<Message>)) {
         let before = self.shared_transcript();
         let mut transcript = Arc::unwrap_or_clone(std::mem::take(&mut self.transcript));
         change(&mut transcript);
         self.transcript = Arc::new(transcript);
         self.mend();
+        if self.transcript.last() != before.last() {
+            // How the model's reply ended says nothing of what stands in its place.
+            self.finish = Finish::default();
+        }
         self.told = self.told.edited(&before, &self.transcript);
     }
 

@@ -2,6 +2,8 @@
 
 #[path = "support/conversation.rs"]
 mod conversation;
+#[path = "faults/foreign.rs"]
+mod foreign;
 
 use std::future::pending;
 use std::panic;

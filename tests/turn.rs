@@ -156,6 +156,26 @@ fn play(replies: &[ChatReply], most: u32, between: fn(&Turn) -> Turn) -> Turn {
     }
 }
 
+/// Some providers tell results by the name that was called.
+#[test]
+fn a_result_bears_the_name_that_was_called() {
+    for at_once in [true, false] {
+        let mut turn = Turn::new(vec![Message::user("Go")], 2);
+        turn.on_reply(two_calls()).unwrap();
+        let Step::Call(calls) = turn.next() else { panic!() };
+        let results = calls.iter().map(|call| ToolResult::success(call, "ok"));
+        let mut results: Vec<_> = results.collect();
+        results[0].tool = "another".into();
+        match at_once {
+            true => turn.on_results(results).unwrap(),
+            false => results.into_iter().for_each(|it| turn.on_some_results(vec![it]).unwrap()),
+        }
+        let Some(Message::Tool { results }) = turn.transcript().last() else { panic!() };
+        let named = results.iter().map(|result| (&result.call, &result.tool));
+        assert!(named.eq(calls.iter().map(|call| (&call.id, &call.name))), "{results:?}");
+    }
+}
+
 fn any_reply() -> impl Strategy<Value = ChatReply> {
     let arguments = prop_oneof![Just(json!({ "a": [1, 2.5, null] })), Just(json!("{\"a\": "))];
     let call = ("(|a|b|call_[1-4])", "[a-c]", arguments)

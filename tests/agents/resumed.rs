@@ -77,6 +77,12 @@ async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
         (agent(with(cashier(&paid))).interceptor(Closed), "closed"),
         (agent(with(needy)), "money"),
         (agent(with(strict)).approver(AskLater), "sum"),
+        // There is no time left for it, nor for those who look after calls.
+        (agent(with(cashier(&paid))).deadline(Duration::ZERO), "longer than they may"),
+        (
+            agent(with(cashier(&paid))).interceptor(Closed).deadline(Duration::ZERO),
+            "longer than they may",
+        ),
     ] {
         let mut waiting = paused(above(cashier(&paid), "cashier").run("Go").await.unwrap_err());
         once(&mut waiting);

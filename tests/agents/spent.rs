@@ -1,8 +1,11 @@
 //! What an agent took counts as its caller's, however its call ends, once.
 
 use tool_runtime::agent::Stepped;
+use tool_runtime::agent::session::Memory;
 use tool_runtime::dispatch::{Batch, Dispatch};
-use tool_runtime::{CancellationToken, Dispatcher, Registry, ToolCall, ToolExecution};
+use tool_runtime::{
+    CancellationToken, Dispatcher, EffectRecord, Registry, ToolCall, ToolExecution, ToolOutput,
+};
 
 use super::*;
 
@@ -85,6 +88,26 @@ async fn a_step_that_is_dropped_took_what_it_took() {
             assert_eq!(answer.usage, plus(taken, Usage::new(10, 1)), "{agents} {beside}");
         }
     }
+}
+
+/// Asks a model.
+#[tool]
+async fn costly() -> ToolOutput {
+    let usage = Usage::new(100, 7);
+    ToolOutput::text("42").with_effect(EffectRecord::TokensSpent { usage, cost: None })
+}
+
+/// What one call says that it took is not taken for what another is taking beside it.
+#[tokio::test(start_paused = true)]
+async fn what_came_early_is_paid_for_by_itself() {
+    let both = || story([ask("helper").call("costly", "{}"), ChatReply::text("Done.")]);
+    let agent = Agent::new(both(), tools![costly].with(stuck("helper")));
+    let session = agent.session(Memory::default(), "s");
+    let mut run = session.iterate("Go").await.unwrap();
+    run.next().await;
+    assert!(tokio::time::timeout(SECOND, run.next()).await.is_err());
+    tokio::task::yield_now().await;
+    assert_eq!(run.turn_mut().usage(), plus(Usage::new(200, 14), Usage::new(10, 1)));
 }
 
 /// Asks the helper itself.

@@ -1,6 +1,7 @@
 //! Who decides, and what is decided on.
 
-use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Permissions};
+use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Batch, Dispatch, Permissions};
+use tool_runtime::event::Origin;
 use tool_runtime::{Permission, async_trait};
 
 use super::*;
@@ -75,6 +76,19 @@ async fn an_approval_for_the_run_asks_no_more() {
     let done = dispatcher.dispatch(payments(&["2", "3"])).await;
     assert_eq!(texts(&done), ["Ada has 2 more", "Ada has 3 more"]);
     assert_eq!(clerk.asked().len(), 1);
+}
+
+/// Several agents may have their calls run by one dispatcher.
+#[tokio::test]
+async fn an_approval_for_the_run_is_for_no_other() {
+    let clerk = Clerk::new(Approval::ForRun);
+    let dispatcher = dispatcher(tools![pay]).approver(clerk.clone());
+    for (run, asked) in [(1, 1), (1, 1), (2, 2), (1, 2), (2, 2)] {
+        let mut batch = Batch::from(payments(&["1"]));
+        batch.origin = Origin::new(run.into(), 1);
+        let done = Dispatch::dispatch(&dispatcher, batch).await;
+        assert_eq!((code(&done[0]), clerk.asked().len()), ("-", asked), "{run}");
+    }
 }
 
 #[tokio::test]

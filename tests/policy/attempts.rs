@@ -126,6 +126,17 @@ async fn whoever_says_when_to_come_back_is_heard() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn what_would_come_too_late_is_not_waited_for() {
+    let dispatcher = dispatcher(tools![busy]).deadline(Duration::from_secs(5));
+    for (millis, attempts, took) in [(4_000, 2, 4_000), (5_000, 1, 0), (8_000, 1, 0)] {
+        let call = ToolCall::new("c", "busy", json!({ "millis": millis }));
+        let done = dispatcher.dispatch(vec![call]).await.remove(0);
+        assert_eq!((done.attempts, done.took.as_millis()), (attempts, took));
+        assert_eq!((code(&done), done.result.text.as_str()), ("TOOL_TRANSIENT_FAILURE", "busy"));
+    }
+}
+
 /// Calls the one that notes its key.
 #[tool]
 async fn keyed_within(ctx: &ToolContext) {

@@ -34,6 +34,10 @@ impl Dispatch for Remote {
             "reverses" => done.reverse(),
             "repeats" => done = [done.clone(), done].concat(),
             "loses" => _ = done.remove(0),
+            "misnames" => done.iter_mut().for_each(|done| {
+                done.call = ToolCall::new("another", "another", "{}");
+                done.result.tool = "another".into();
+            }),
             "panics" => panic!("on purpose"),
             _ => {}
         }
@@ -63,6 +67,7 @@ async fn each_call_has_its_result_whatever_comes_back() {
         ("reverses", ["-", "-", "TOOL_DENIED"]),
         ("repeats", ["-", "-", "TOOL_DENIED"]),
         ("loses", [lost, "-", "TOOL_DENIED"]),
+        ("misnames", ["-", "-", "TOOL_DENIED"]),
         ("panics", [lost; 3]),
     ] {
         for is_watched in [false, true] {
@@ -91,6 +96,8 @@ async fn each_call_has_its_result_whatever_comes_back() {
             assert!(events.iter().all(|event| event.origin.turn == 1));
             assert!(!format!("{events:?}").contains("hunter22"));
             let executions = recorder.executions();
+            let ended = executions.iter().map(|done| (&done.call.id, &done.result.tool));
+            assert!(ended.eq(answer.transcript[1].calls().map(|call| (&call.id, &call.name))));
             assert!(executions.iter().all(|done| done.started > std::time::UNIX_EPOCH));
         }
     }

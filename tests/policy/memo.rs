@@ -1,5 +1,7 @@
 //! Pure tools are asked once.
 
+use tool_runtime::Usage;
+
 use super::*;
 
 static ASKED: AtomicU32 = AtomicU32::new(0);
@@ -80,6 +82,23 @@ async fn who_has_the_only_place_waits_for_nobody_who_wants_it() {
     calls.insert(0, ToolCall::new("area", "area", "{}"));
     let done = tokio::time::timeout(Duration::from_secs(60), dispatcher.dispatch(calls));
     assert_eq!(texts(&done.await.unwrap()), ["25", "25"]);
+}
+
+/// Asks a model.
+#[tool(pure)]
+async fn costly() -> ToolOutput {
+    let usage = Usage::new(100, 7);
+    ToolOutput::text("42").with_effect(EffectRecord::TokensSpent { usage, cost: None })
+}
+
+#[tokio::test]
+async fn what_is_remembered_takes_nothing() {
+    let call = || ChatReply::default().call("costly", "{}");
+    let both = call().call("costly", "{}");
+    let model = ScriptedModel::new([both, call(), ChatReply::text("Done.")]);
+    let answer = Agent::new(model, tools![costly]).run("Go").await.unwrap();
+    assert_eq!(results(&answer.transcript[4])[0].text, "42");
+    assert_eq!(answer.usage, Usage::new(100, 7));
 }
 
 /// Takes ten seconds, unless it crashes.

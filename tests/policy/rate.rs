@@ -146,6 +146,17 @@ async fn who_is_stopped_before_it_begins_gives_its_turn_back() {
     assert_eq!(begun.seconds(), [0, 3]);
 }
 
+/// Who waits for a place keeps its turn meanwhile, and counts from when it begins: those behind it don't have it first.
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_a_place_keeps_its_turn() {
+    let (dispatcher, begun) = limited(RateLimits::default().all(per_ten_seconds(2)));
+    let dispatcher = dispatcher.concurrency(Concurrency::default().all(1));
+    let call = |id: &str| ToolCall::new(id, "slow", r#"{"seconds": 3}"#);
+    let done = dispatcher.dispatch(["a", "b", "c", "d"].map(call).into()).await;
+    assert!(done.iter().map(ToolExecution::finished).is_sorted());
+    assert_eq!(begun.seconds(), [0, 3, 10, 13]);
+}
+
 /// Calls that come and last as they like.
 struct Traffic {
     times: u32,

@@ -85,6 +85,11 @@ async fn what_may_have_run_is_not_run_again_unless_it_may_be() {
     let mut state = run.state();
     // What is kept before calls begin, where the process then ends.
     state.turn.begin();
+    // The next one may have lost the tool.
+    let bare = Agent::new(script([ChatReply::text("Done.")]), tools![look]);
+    let told = bare.extension(Arc::clone(&counted)).resume(state.clone()).await.unwrap().transcript;
+    assert_eq!(results(&told[2])[0].error.as_deref(), Some("TOOL_INDETERMINATE"));
+    counted.store(0, Ordering::SeqCst);
     let answer = agent.resume(state).await.unwrap();
     let told = results(&answer.transcript[2]);
     assert_eq!(told[0].error.as_deref(), Some("TOOL_INDETERMINATE"));

@@ -1,5 +1,9 @@
 //! How far a run may go.
 
+use tool_runtime::agent::session::{Listed, SessionError, SessionStore, Stored, Write};
+use tool_runtime::agent::window::Window;
+use tool_runtime::dispatch::OnFailure;
+
 use super::*;
 
 #[tokio::test]
@@ -160,6 +164,25 @@ async fn a_run_takes_as_long_as_it_may() {
     assert!(Agent::new(model, Tools::new()).time_limit(Duration::MAX).run("Go").await.is_ok());
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_run_that_is_stopped_is_not_halted_by_its_calls() {
+    let limit = Duration::from_secs(5);
+    let agent = || {
+        let model = script([ChatReply::default().call("wait", "{}")]);
+        Agent::new(model, tools![wait]).on_failure(OnFailure::Throw)
+    };
+    let late = agent().time_limit(limit).run("Go").await.unwrap_err();
+    let stop = CancellationToken::new();
+    let cancelled = agent().stop_on(stop.clone());
+    let (cancelled, ()) = tokio::join!(cancelled.run("Go"), async {
+        tokio::time::sleep(limit).await;
+        stop.cancel();
+    });
+    let halted = agent().deadline(limit).run("Go").await.unwrap_err();
+    let codes = [late, cancelled.unwrap_err(), halted].map(|stopped| stopped.why.code());
+    assert_eq!(codes, ["TIME_LIMIT", "CANCELLED", "HALTED"]);
+}
+
 #[tokio::test]
 async fn what_was_said_in_vain_was_paid_for() {
     let said = || ChatReply::text("Hm.").usage(Usage::new(10, 1));
@@ -191,6 +214,47 @@ async fn a_value_takes_no_longer_than_a_run_may() {
     let stopped = agent.extract::<Vec<String>>("Go").await.unwrap_err();
     assert!(matches!(stopped.why, StopReason::TimeLimit(of) if of == limit), "{stopped}");
     assert_eq!(began.elapsed(), limit);
+}
+
+/// Takes two seconds for each write.
+#[derive(Debug, Default)]
+struct Slow(Memory);
+
+#[async_trait]
+impl SessionStore for Slow {
+    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+        self.0.load(session).await
+    }
+
+    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+        tokio::time::sleep(Duration::from_secs(2)).await;
+        self.0.save(session, write).await
+    }
+
+    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        self.0.list().await
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.0.delete(session).await
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_answered_in_time_is_an_answer() {
+    let stop = CancellationToken::new();
+    let cancels = stop.clone();
+    let limit = Duration::from_secs(3);
+    let agent = || Agent::new(script([ChatReply::text("Done.")]), Tools::new());
+    // The time is over, or somebody stops it, while the answer is being kept.
+    let late = agent().time_limit(limit).session(Slow::default(), "s").run("Go").await.unwrap();
+    let agent = agent().stop_on(stop).on_event(move |event| {
+        if matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. })) {
+            cancels.cancel();
+        }
+    });
+    let stopped = agent.run("Go").await.unwrap();
+    assert_eq!([late.text, stopped.text], ["Done."; 2]);
 }
 
 #[tokio::test]
@@ -236,6 +300,29 @@ async fn a_budget_holds_while_a_model_is_asked_again() {
         }
         assert_complete(&stopped.transcript);
     }
+}
+
+/// What was shown of a conversation is what was asked, and what the first reply took is what the window goes by.
+#[tokio::test]
+async fn a_window_is_asked_for_no_more_than_it_shows() {
+    let long = "word ".repeat(200);
+    let earlier = (0..50).flat_map(|_| [Message::user(&long), Message::assistant(&long)]);
+    let said: Vec<_> = earlier.chain([Message::user("Go")]).collect();
+    let window = || Window::new().last_tokens(2_000);
+    let agent = Agent::new(script([ChatReply::text("Done.")]), Tools::new()).window(window());
+    let answer = agent.limits(Limits::default().tokens(9_000)).run(said).await.unwrap();
+    assert!((400..2_000).contains(&answer.usage.input), "{:?}", answer.usage);
+
+    let in_vain = || ChatReply::text("Hm.").usage(Usage::new(600, 1));
+    let done = ChatReply::text(r#"{"thought": "", "type": "final_answer", "answer": "Done."}"#);
+    let model = script([in_vain(), in_vain(), done.usage(Usage::new(600, 1))]);
+    let driver = ReAct::new().answer_by(script([ChatReply::text("")]));
+    let agent = Agent::new(model, Tools::new()).driver(driver).window(window());
+    let mut run = agent.iterate("Go");
+    run.next().await;
+    let state = serde_json::to_value(run.state()).unwrap();
+    assert_eq!(state["window"]["measured"]["counted"], 600);
+    assert_eq!(run.turn().usage(), Usage::new(1_800, 3));
 }
 
 /// A last word is another question. What was decided on is an answer as well.
@@ -293,10 +380,16 @@ async fn money_that_is_no_number_is_none() {
     ] {
         let mut by_field = Limits::default();
         by_field.cost = Some((most, prices(price)));
-        for limits in [Limits::default().cost(most, prices(price)), by_field] {
+        let by_method = Limits::default().cost(most, prices(price));
+        for (of_agent, of_run) in
+            [(by_method, None), (by_field.clone(), None), (Limits::default(), Some(by_field))]
+        {
             let replies = [echo_call("a").usage(Usage::new(1, 1)), ChatReply::text("Done.")];
-            let agent = Agent::new(script(replies), tools![echo]).limits(limits);
+            let agent = Agent::new(script(replies), tools![echo]).limits(of_agent);
             let mut run = agent.iterate("Go");
+            if let Some(of_run) = of_run {
+                run.turn_mut().limit(|limits| *limits = of_run);
+            }
             run.next().await;
             let state = serde_json::to_string(&run.state()).unwrap();
             assert_eq!(serde_json::from_str::<RunState>(&state).unwrap(), run.state());

@@ -47,7 +47,7 @@ fn name(turn: &Turn) -> &'static str {
 /// What happens, and which state each of these leads to where that is another one.
 type Happens = (&'static str, fn(&mut Turn), &'static [(&'static str, &'static str)]);
 
-const HAPPENS: [Happens; 7] = [
+const HAPPENS: [Happens; 8] = [
     (
         "more is said",
         |turn| _ = turn.add(vec![UserPart::Text { text: "More".into() }]),
@@ -73,7 +73,7 @@ const HAPPENS: [Happens; 7] = [
     (
         "all tokens are spent elsewhere",
         |turn| {
-            turn.limits_mut().tokens = Some(1);
+            turn.limit(|limits| limits.tokens = Some(1));
             turn.spend(Usage::new(1, 0));
         },
         &[("ask", "out of tokens")],
@@ -89,6 +89,18 @@ const HAPPENS: [Happens; 7] = [
             ("silent", "ask"),
             ("cut", "ask"),
         ],
+    ),
+    (
+        "what was said last is put into other words",
+        |turn| {
+            turn.edit(|messages| match messages.last_mut() {
+                Some(last @ Message::Assistant { .. }) if last.calls().count() == 0 => {
+                    *last = Message::assistant("That is all.");
+                }
+                _ => {}
+            });
+        },
+        &[("silent", "answered"), ("cut", "answered")],
     ),
 ];
 

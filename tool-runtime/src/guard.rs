@@ -33,11 +33,19 @@ const MOST_CAUSES: usize = 32;
 
 /// An error and all that lies behind it, outermost first. Their texts are foreign code.
 pub(crate) fn causes(error: &(dyn Error + 'static)) -> String {
-    let chain = || {
+    said(|| {
         let all = successors(Some(error), |&error| error.source()).take(MOST_CAUSES);
         all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
-    };
-    guarded(chain).unwrap_or_else(|panic| format!("an error whose own text {panic}"))
+    })
+}
+
+/// An error that says itself what lies behind it. The text of that is foreign code.
+pub(crate) fn text(error: &dyn Error) -> String {
+    said(|| error.to_string())
+}
+
+fn said(text: impl FnOnce() -> String) -> String {
+    guarded(text).unwrap_or_else(|panic| format!("an error whose own text {panic}"))
 }
 
 #[cold]

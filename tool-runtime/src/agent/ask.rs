@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::ops::ControlFlow;
-use std::sync::Arc;
 
 use super::budget::Budget;
 use super::hook::ModelHook;
@@ -50,7 +49,7 @@ impl Question<'_, '_> {
                     streamed(agent.model.as_ref(), sent.request(), &mut *hear).await?
                 }
             };
-            budget.count(said.usage);
+            budget.count(&sent.messages, &said);
             let mut misread = match foreign(|| driver.read(said, request))? {
                 Ok(reply) => break (reply, told),
                 Err(misread) => misread,
@@ -62,7 +61,7 @@ impl Question<'_, '_> {
                     None => return Err(StopReason::Misread(Box::new(misread))),
                 }
             }
-            budget.in_vain(&sent.messages, &misread.said)?;
+            budget.check()?;
             sent.again(&misread);
             attempt += 1;
         };
@@ -70,10 +69,10 @@ impl Question<'_, '_> {
         if let Some(last) = foreign(|| driver.last_word(&reply, request))?
             && !reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_)))
             // What it has decided on is an answer as well.
-            && budget.allows_more(&sent.messages, &reply)
+            && budget.check().is_ok()
         {
-            let answer = last_word(agent, last, &mut told, &mut pieces).await?;
-            budget.count(answer.usage);
+            let answer = last_word(agent, &last, &mut told, &mut pieces).await?;
+            budget.count(&last.asked.messages, &answer);
             reply = in_its_words(reply, answer);
         }
         if let Some(pieces) = &mut pieces {
@@ -105,12 +104,12 @@ fn hearing<'h>(
 
 async fn last_word(
     agent: &Agent,
-    last: LastWord<'_>,
+    last: &LastWord<'_>,
     told: &mut Told,
     pieces: &mut Option<&mut Pieces<'_>>,
 ) -> Result<ChatReply, StopReason> {
     let LastWord { asked, model } = last;
-    let model = model.unwrap_or_else(|| Arc::clone(&agent.model));
+    let model = model.as_ref().unwrap_or(&agent.model);
     match pieces {
         None => reply_of(model.as_ref(), asked.request()).await,
         Some(pieces) => {

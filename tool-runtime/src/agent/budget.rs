@@ -12,64 +12,54 @@ pub(super) struct Budget {
     limits: Limits,
     before: Bill,
     counted: Option<Usage>,
-    /// Of replies in vain that nobody counted.
+    /// Of replies that nobody counted.
     guessed: Usage,
+    /// What the first took alone, once there is one, where that was counted.
+    first: Option<Option<Usage>>,
 }
 
 impl Budget {
     /// Nothing was said yet.
     pub(super) fn of(turn: &Turn) -> Self {
-        let (limits, before) = (turn.limits().clone(), turn.bill());
-        Self { limits, before, counted: None, guessed: Usage::default() }
-    }
-
-    /// This was said.
-    pub(super) fn count(&mut self, usage: Option<Usage>) {
-        if let Some(usage) = usage {
-            *self.counted.get_or_insert_default() += usage;
+        Self {
+            limits: turn.limits().clone(),
+            before: turn.bill(),
+            counted: None,
+            guessed: Usage::default(),
+            first: None,
         }
     }
 
-    /// It was said in vain, and is to be asked again.
-    pub(super) fn in_vain(
-        &mut self,
-        asked: &[Message],
-        said: &ChatReply,
-    ) -> Result<(), StopReason> {
-        self.guessed += self.uncounted(asked, said);
-        let bill = self.bill();
+    /// This was said when that was asked.
+    pub(super) fn count(&mut self, asked: &[Message], said: &ChatReply) {
+        self.first.get_or_insert(said.usage);
+        match said.usage {
+            Some(usage) => *self.counted.get_or_insert_default() += usage,
+            None if self.limits.has_budget() => self.guessed += guessed(asked, &said.parts),
+            None => {}
+        }
+    }
+
+    /// Whether something is left for another question.
+    pub(super) fn check(&self) -> Result<(), StopReason> {
+        let mut bill = self.before;
+        bill += self.spent().into();
         if self.limits.is_spent(&bill) { Err(spent(&self.limits, bill)) } else { Ok(()) }
     }
 
-    /// Whether something is left for another question behind this reply.
-    pub(super) fn allows_more(&self, asked: &[Message], said: &ChatReply) -> bool {
-        let mut bill = self.bill();
-        bill += self.uncounted(asked, said).into();
-        !self.limits.is_spent(&bill)
-    }
-
-    /// What a reply took, where nobody says.
-    fn uncounted(&self, asked: &[Message], said: &ChatReply) -> Usage {
-        match said.usage {
-            None if self.limits.has_budget() => guessed(asked, &said.parts),
-            _ => Usage::default(),
-        }
-    }
-
-    fn bill(&self) -> Bill {
-        let mut bill = self.before;
-        bill += self.spent().into();
-        bill
-    }
-
-    /// What its provider counted.
+    /// What the provider counted.
     pub(super) fn counted(&self) -> Option<Usage> {
         self.counted
     }
 
-    /// What of it nobody counted.
+    /// What nobody counted.
     pub(super) fn guessed(&self) -> Usage {
         self.guessed
+    }
+
+    /// What the provider counted of the question as it was asked first.
+    pub(super) fn first(&self) -> Option<Usage> {
+        self.first.flatten()
     }
 
     /// All of it.

@@ -12,6 +12,7 @@ use super::turn::Value;
 use super::{Agent, Offered, Outcome, Prompt, Step, StopReason, Stopped};
 use crate::drivers::MisreadKind;
 use crate::event::{RunEvent, Speaker};
+use crate::guard::{Panic, guarded};
 use crate::json::{self, Fix};
 use crate::message::{Message, Usage, UserPart};
 use crate::schema::{InOrder, Schema, moved};
@@ -156,8 +157,9 @@ impl Run<'_> {
     /// From now on it is asked for this, and may be so often.
     fn want(&mut self, schema: Schema, times: u32) {
         self.wanted = Some(schema);
-        let limits = self.state.turn.limits_mut();
-        limits.iterations = limits.iterations.saturating_add(times);
+        self.state.turn.limit(|limits| {
+            limits.iterations = limits.iterations.saturating_add(times);
+        });
     }
 
     /// More is said to the model, unless the run is over.
@@ -322,9 +324,12 @@ fn read<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fix>
         return Err((MisreadKind::Validation, wrong));
     }
     // Text, not the value: that has lost digits beyond 64 bits.
-    let value = serde_json::from_str(parsed.json())
-        .map_err(|error| (MisreadKind::Validation, error.to_string()))?;
-    Ok((value, parsed.fixes))
+    match guarded(|| serde_json::from_str(parsed.json())) {
+        Ok(Ok(value)) => Ok((value, parsed.fixes)),
+        Ok(Err(error)) => Err((MisreadKind::Validation, error.to_string())),
+        // Foreign code, and what it panicked with is the operator's.
+        Err(Panic(_)) => Err((MisreadKind::Validation, "it can't be taken".to_owned())),
+    }
 }
 
 #[derive(serde::Deserialize)]

@@ -259,7 +259,7 @@ impl Agent {
     }
 
     /// Stops its runs when this is cancelled: calls that run are stopped and answered as cancelled,
-    /// and the run ends with [`StopReason::Cancelled`].
+    /// and the run ends with [`StopReason::Cancelled`]. Where the model has answered by then, that is the answer.
     #[must_use]
     pub fn stop_on(mut self, stop: CancellationToken) -> Self {
         self.stop = Some(stop);
@@ -298,7 +298,7 @@ impl Agent {
     /// the run ends with [`StopReason::TimeLimit`]. A run that is [gone on with](Self::resume) has as long again: who
     /// waits for it now didn't wait before. [`deadline`](Self::deadline) limits the calls of one reply, and the run goes
     /// on. A write to the store of a [session](Self::session) is waited for however long it takes: stopped midway, nobody
-    /// would know whether it was done.
+    /// would know whether it was done. What was answered in time is an answer, also where it is kept later than that.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
         self.time_limit = Some(limit);

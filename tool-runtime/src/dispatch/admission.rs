@@ -43,7 +43,7 @@ impl<'r> Admission<'r> {
         let mut turn = next_turn().await;
         let places = terms.places.take(entry, running).await;
         // Calls that waited long for a place would begin all at once on turns of long ago.
-        if terms.rates.is_past(&turn) {
+        if !terms.rates.put_off(&mut turn) {
             drop(turn);
             turn = next_turn().await;
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::event::Gate;
+use crate::event::{Gate, RunId};
 use crate::guard::{Guarded, Panic, guarded};
 use crate::message::ToolCall;
 use crate::secret::Redactor;
@@ -164,12 +164,15 @@ fn lies_within(value: &Value, levels: usize) -> bool {
     }
 }
 
+/// The full names of the tools that may run from now on, and who said so.
+type Approved = BTreeMap<String, String>;
+
 /// Who is asked, and what was decided for good.
 #[derive(Clone, Default)]
 pub(super) struct Approvals {
     approver: Option<Arc<dyn Approver>>,
-    /// The full names of the tools that may run from now on, and who said so.
-    for_run: Arc<Mutex<BTreeMap<String, String>>>,
+    /// For the rest of each run: several may have their calls run here.
+    for_run: Arc<Mutex<BTreeMap<RunId, Approved>>>,
 }
 
 impl Approvals {
@@ -177,14 +180,14 @@ impl Approvals {
         Self { approver: Some(approver), for_run: Arc::default() }
     }
 
-    /// The same for another run, in which these tools may run already.
-    pub(super) fn for_run(&self, approved: BTreeMap<String, String>) -> Self {
-        Self { for_run: Arc::new(Mutex::new(approved)), ..self.clone() }
+    /// The same for a run of its own, in which these tools may run already.
+    pub(super) fn for_run(&self, run: RunId, approved: Approved) -> Self {
+        Self { for_run: Arc::new(Mutex::new([(run, approved)].into())), ..self.clone() }
     }
 
-    /// The tools that may run from now on, and who said so.
-    pub(super) fn approved(&self) -> BTreeMap<String, String> {
-        self.lock().clone()
+    /// The tools that may run for the rest of this run, and who said so.
+    pub(super) fn approved(&self, run: RunId) -> Approved {
+        self.lock().get(&run).cloned().unwrap_or_default()
     }
 
     pub(super) fn can_ask(&self, decisions: &[Decision]) -> bool {
@@ -195,6 +198,7 @@ impl Approvals {
     pub(super) async fn ask(
         &self,
         request: &ApprovalRequest,
+        run: RunId,
         decisions: &[Decision],
         asked: impl FnOnce(),
     ) -> (Option<String>, Result<(), (Gate, ToolError)>) {
@@ -207,7 +211,7 @@ impl Approvals {
         });
         // What was said of this very call goes before what was said of all of its tool.
         if decided.is_none()
-            && let Some(by) = self.lock().get(full_name)
+            && let Some(by) = self.lock().get(&run).and_then(|approved| approved.get(full_name))
         {
             return (Some(by.clone()), Ok(()));
         }
@@ -229,7 +233,7 @@ impl Approvals {
         match approval {
             Approval::Once => (Some(by), Ok(())),
             Approval::ForRun => {
-                self.lock().insert(full_name.to_owned(), by.clone());
+                self.lock().entry(run).or_default().insert(full_name.to_owned(), by.clone());
                 (Some(by), Ok(()))
             }
             Approval::Deny(why) => {
@@ -250,7 +254,7 @@ impl Approvals {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, String>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Approved>> {
         self.for_run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

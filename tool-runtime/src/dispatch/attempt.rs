@@ -31,6 +31,7 @@ pub(super) async fn attempts(
         let outcome = once(entry, arguments, ctx, record).await;
         let pause = outcome.as_ref().err().and_then(|error| {
             pause_before_next(entry.definition(), error, ctx.attempts(), fastrand::f64())
+                .filter(|pause| is_in_time(*pause, running.scope.deadline))
         });
         let outcome = match pause {
             Some(_) => outcome,
@@ -59,6 +60,11 @@ pub(super) async fn attempts(
             return outcome.map_err(|error| explained(running, entry, error));
         }
     }
+}
+
+/// Whether something is left of the time of the batch behind that pause: to wait for its end tells nobody anything.
+fn is_in_time(pause: Duration, deadline: Option<Instant>) -> bool {
+    deadline.is_none_or(|at| at.saturating_duration_since(Instant::now()) > pause)
 }
 
 /// What a tool failed with, and what lies behind that.

@@ -19,7 +19,7 @@ use crate::message::{Arguments, ToolCall};
 use crate::registry::Entry;
 use crate::tool::args::settled;
 use crate::tool::dispatch::Scope;
-use crate::tool::{ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput};
+use crate::tool::{Bill, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput};
 
 pub(super) type Outcome = Result<ToolOutput, ToolError>;
 
@@ -89,16 +89,19 @@ async fn governed(running: &Arc<Running>, mut call: ToolCall, record: &mut Recor
         running.scope.see(&call);
     }
     let ctx = ToolContext::within(Arc::clone(running) as _, call);
-    let outcome = match answered {
-        Some(outcome) if record.blocked_by.is_none() => outcome,
-        Some(outcome) => outcome.map_err(|error| running.left_off(ctx.call(), error)),
+    let mut outcome = match answered {
+        Some(outcome) => outcome,
         None => {
-            let outcome = stoppable(running, reaching(running, &ctx, record)).await;
+            let outcome = stoppable(running, through(running, &ctx, record)).await;
             // What was dropped in mid-work may have something going still.
             end_attempt(&ctx, record).await;
-            outcome.map_err(|error| unsure(running, &ctx, error))
+            outcome
         }
     };
+    if ctx.attempts() == 0 {
+        outcome = outcome.map_err(|error| running.left_off(ctx.call(), error));
+    }
+    let outcome = outcome.map_err(|error| unsure(running, &ctx, error));
     Ran { came, ctx, outcome }
 }
 
@@ -120,6 +123,10 @@ fn finish(running: &Running, began: Instant, ran: Ran, record: Record) -> ToolEx
         Ok(output) => succeeded(call, output),
         Err(error) => failed(call, error),
     };
+    if let Some(spent) = running.scope.spent.as_ref().filter(|_| !execution.effects.is_empty()) {
+        // What the tool recorded before stands there already.
+        spent.add(Bill::of_effects(&execution.effects));
+    }
     if !left.effects.is_empty() {
         execution.effects.splice(..0, left.effects);
     }
@@ -141,15 +148,6 @@ fn finish(running: &Running, began: Instant, ran: Ran, record: Record) -> ToolEx
     execution.started = running.scope.clock.at(began);
     execution.took = micros::in_full(began.elapsed());
     execution
-}
-
-/// What comes of a call that nobody answered before.
-async fn reaching(running: &Running, ctx: &ToolContext, record: &mut Record) -> Outcome {
-    let outcome = through(running, ctx, record).await;
-    match ctx.attempts() {
-        0 => outcome.map_err(|error| running.left_off(ctx.call(), error)),
-        _ => outcome,
-    }
 }
 
 /// The call on its way to its tool, stage after stage.
@@ -191,7 +189,7 @@ async fn remembered(
     let may_wait = running.is_outermost();
     let (outcome, was_remembered) = running.terms.memo.recall(entry, &value, may_wait, run).await;
     record.remembered = was_remembered;
-    outcome
+    if was_remembered { outcome.map(ToolOutput::for_nothing) } else { outcome }
 }
 
 /// Waits until the tool may run, and runs it.

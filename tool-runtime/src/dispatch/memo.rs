@@ -13,11 +13,11 @@ use crate::tool::{Tool, ToolError, ToolOutput};
 /// The most outputs that are remembered; then the oldest goes.
 const MOST: usize = 1_000;
 
-/// The most bytes of outputs that are remembered together.
+/// The most bytes of arguments and outputs that are remembered together.
 const MOST_BYTES: usize = 32 << 20;
 
 /// A tool's full name and its arguments, whose members are sorted.
-type Key = (String, String);
+type Key = Arc<(String, String)>;
 
 /// The outputs of the pure tools of one dispatcher, which is one run of an agent. Clones share them.
 #[derive(Clone, Default)]
@@ -34,7 +34,7 @@ struct Remembered {
 struct Cell {
     of: Weak<dyn Tool>,
     output: Arc<OnceCell<ToolOutput>>,
-    /// Of the output, once it is there.
+    /// Of the arguments, and of the output once it is there.
     bytes: usize,
 }
 
@@ -55,7 +55,7 @@ impl Memo {
     where
         F: Future<Output = Result<ToolOutput, ToolError>>,
     {
-        let key = (entry.full_name().to_owned(), arguments.to_string());
+        let key = Arc::new((entry.full_name().to_owned(), arguments.to_string()));
         let cell = self.cell(entry, &key);
         if !may_wait {
             if let Some(output) = cell.get() {
@@ -95,25 +95,25 @@ impl Memo {
         if remembered.oldest.len() >= MOST {
             remembered.forget_oldest();
         }
-        let output = Arc::default();
-        let cell = Cell { of: tool, output: Arc::clone(&output), bytes: 0 };
-        match remembered.outputs.insert(key.clone(), cell) {
+        let (output, bytes) = (Arc::default(), key.1.len());
+        let cell = Cell { of: tool, output: Arc::clone(&output), bytes };
+        match remembered.outputs.insert(Arc::clone(key), cell) {
             Some(replaced) => remembered.bytes -= replaced.bytes,
-            None => remembered.oldest.push_back(key.clone()),
+            None => remembered.oldest.push_back(Arc::clone(key)),
         }
+        remembered.add(bytes);
         output
     }
 
-    /// An output has come, and the oldest go until there is room for it.
+    /// An output has come.
     fn weigh(&self, key: &Key, output: &Arc<OnceCell<ToolOutput>>, bytes: usize) {
         let mut remembered = self.lock();
         // It may have been forgotten meanwhile.
         let is_it = |cell: &&mut Cell| Arc::ptr_eq(&cell.output, output);
         if let Some(cell) = remembered.outputs.get_mut(key).filter(is_it) {
-            cell.bytes = bytes;
-            remembered.bytes += bytes;
+            cell.bytes += bytes;
+            remembered.add(bytes);
         }
-        while remembered.bytes > MOST_BYTES && remembered.forget_oldest() {}
     }
 
     fn lock(&self) -> MutexGuard<'_, Remembered> {
@@ -122,6 +122,12 @@ impl Memo {
 }
 
 impl Remembered {
+    /// So much has come, and the oldest go until there is room for it.
+    fn add(&mut self, bytes: usize) {
+        self.bytes += bytes;
+        while self.bytes > MOST_BYTES && self.forget_oldest() {}
+    }
+
     /// Whether there was one.
     fn forget_oldest(&mut self) -> bool {
         let oldest = self.oldest.pop_front();
@@ -199,9 +205,11 @@ mod tests {
             let run = async { Ok(ToolOutput::text("x".repeat(bytes))) };
             memo.recall(entry, &json!({ "n": number }), number.is_multiple_of(2), run).await.1
         };
+        // With the arguments.
+        let half = MOST_BYTES / 2 - json!({ "n": 1 }).to_string().len();
         for (number, bytes, was_remembered) in [
-            (1, MOST_BYTES / 2, false),
-            (2, MOST_BYTES / 2, false),
+            (1, half, false),
+            (2, half, false),
             (1, 0, true),
             // The oldest goes.
             (3, 1, false),
@@ -214,7 +222,22 @@ mod tests {
         ] {
             assert_eq!(ask(number, bytes).await, was_remembered, "{number}");
         }
-        assert_eq!(memo.lock().bytes, 1);
+        assert_eq!(memo.lock().bytes, MOST_BYTES / 2 - half + 1);
+    }
+
+    /// Also where nothing comes of them.
+    #[tokio::test]
+    async fn large_arguments_make_room_for_each_other() {
+        let (memo, tools) = (Memo::default(), tools());
+        let entry = tools.entry("t").unwrap();
+        for number in 0..40 {
+            let arguments = json!({ "n": number, "text": "x".repeat(1 << 20) });
+            let fail = async { Err(ToolError::failed("no")) };
+            memo.recall(entry, &arguments, number % 2 == 0, fail).await.0.unwrap_err();
+            assert!(memo.lock().bytes <= MOST_BYTES);
+        }
+        let remembered = memo.lock();
+        assert_eq!((remembered.outputs.len(), remembered.oldest.len()), (31, 31));
     }
 
     #[tokio::test]

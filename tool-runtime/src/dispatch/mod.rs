@@ -42,7 +42,8 @@ pub use rate::RateLimits;
 
 pub use crate::tool::{Approval, Batch, Decision, Dispatch, Suspended};
 
-use crate::event::{Event, EventKind, Observer, Observers, Origin, ToolExecution};
+use crate::event::{Event, EventKind, Observer, Observers, Origin, RunId, ToolExecution};
+use crate::guard::let_go;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::tool::{Extensions, ToolDefinition};
@@ -301,7 +302,7 @@ impl Dispatcher {
     /// # Panics
     /// Outside a tokio runtime: calls are spawned, and timeouts need its clock.
     pub async fn dispatch(&self, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
-        self.dispatch_on(&self.registry.snapshot(), calls).await
+        self.dispatch_now(calls.into()).await
     }
 
     /// The same, and an error where a call ended the batch, as [`on_failure`](Self::on_failure) and
@@ -338,15 +339,28 @@ impl Dispatcher {
         batch::run(tools.clone(), Arc::clone(&self.terms), batch.into(), Vec::new())
     }
 
+    async fn dispatch_now(&self, batch: Batch) -> Vec<ToolExecution> {
+        let tools = self.registry.snapshot();
+        let done = self.dispatch_on(&tools, batch).await;
+        // A tool that was taken away meanwhile was kept for this alone, and its destructor is foreign code.
+        let_go(tools);
+        done
+    }
+
     /// The same terms for another run on these tools: with a memo of its own, and only these tools
     /// approved of, each by whom.
-    pub(crate) fn for_run(&self, registry: Registry, approved: BTreeMap<String, String>) -> Self {
-        Self { registry, terms: Arc::new(self.terms.for_run(approved)) }
+    pub(crate) fn for_run(
+        &self,
+        registry: Registry,
+        run: RunId,
+        approved: BTreeMap<String, String>,
+    ) -> Self {
+        Self { registry, terms: Arc::new(self.terms.for_run(run, approved)) }
     }
 
     /// The tools that somebody has approved of for the rest of the run, and who.
-    pub(crate) fn approved(&self) -> BTreeMap<String, String> {
-        self.terms.approvals.approved()
+    pub(crate) fn approved(&self, run: RunId) -> BTreeMap<String, String> {
+        self.terms.approvals.approved(run)
     }
 
     /// Tells what hides secrets of the tools that a model is offered, and of the calls that it made
@@ -419,6 +433,6 @@ impl Dispatcher {
 #[async_trait]
 impl Dispatch for Dispatcher {
     async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution> {
-        self.dispatch_on(&self.registry.snapshot(), batch).await
+        self.dispatch_now(batch).await
     }
 }

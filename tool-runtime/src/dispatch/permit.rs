@@ -76,7 +76,8 @@ async fn asked(
                     arguments: request.arguments.clone(),
                 });
             };
-            let (by, decided) = terms.approvals.ask(&request, &running.decisions, asked).await;
+            let (run, decisions) = (running.scope.origin.run, &running.decisions);
+            let (by, decided) = terms.approvals.ask(&request, run, decisions, asked).await;
             record.decided_by.clone_from(&by);
             decided.map_err(|held| record.block(held))?;
             if let Some(by) = by {

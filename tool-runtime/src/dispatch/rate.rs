@@ -130,9 +130,17 @@ impl Rates {
         Turn { limiters, at }
     }
 
-    /// Whether a turn is over: the call would begin later than was counted.
-    pub(super) fn is_past(&self, turn: &Turn) -> bool {
-        !turn.limiters.is_empty() && self.begun.elapsed() > turn.at
+    /// The call begins only now, and counts from now on; unless its turn was so long ago that others have had it since.
+    pub(super) fn put_off(&self, turn: &mut Turn) -> bool {
+        // All at once, and always in this order.
+        let mut windows: Vec<_> = turn.limiters.iter().map(|limiter| limiter.window()).collect();
+        let now = self.begun.elapsed();
+        let holds = windows.iter().all(|window| window.holds(turn.at, now));
+        if holds {
+            windows.iter_mut().for_each(|window| window.put_off(turn.at, now));
+            turn.at = now;
+        }
+        holds
     }
 
     fn of_tool(&self, entry: &Entry) -> Option<Arc<Limiter>> {

@@ -11,8 +11,8 @@ use super::intercept::Interceptors;
 use super::memo::Memo;
 use super::policy::{Granted, OUTPUT_LIMIT, Permissions, is_granted};
 use super::rate::Rates;
-use crate::event::Observers;
 use crate::event::clock::Clock;
+use crate::event::{Observers, RunId};
 use crate::registry::{Entry, Snapshot};
 use crate::schema::Schema;
 use crate::secret::Redactor;
@@ -91,8 +91,8 @@ impl Terms {
     }
 
     /// The same for another run, which remembers nothing of this one but what it is told.
-    pub(super) fn for_run(&self, approved: BTreeMap<String, String>) -> Self {
-        let approvals = self.approvals.for_run(approved);
+    pub(super) fn for_run(&self, run: RunId, approved: BTreeMap<String, String>) -> Self {
+        let approvals = self.approvals.for_run(run, approved);
         let redactor = self.redactor.for_run();
         Self { memo: Memo::default(), approvals, redactor, clock: Clock::start(), ..self.clone() }
     }

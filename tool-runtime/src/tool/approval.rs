@@ -12,7 +12,7 @@ use crate::message::CallId;
 pub enum Approval {
     /// This call may run.
     Once,
-    /// This tool may run for as long as this dispatcher lives, which is one run of an agent.
+    /// This tool may run for the rest of the run; outside of runs, for as long as this dispatcher lives.
     ForRun,
     /// It may not, for this reason, which the model is told.
     Deny(String),

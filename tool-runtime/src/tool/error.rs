@@ -157,7 +157,8 @@ impl ToolError {
     }
 
     /// Says when to come back, as a server that is busy does. The next attempt, where there is one, is
-    /// not made before; where this is longer than 10 seconds there is none.
+    /// not made before; where this is longer than 10 seconds, or than what is left of the time of the calls beside it,
+    /// there is none.
     ///
     /// ```
     /// use std::time::Duration;

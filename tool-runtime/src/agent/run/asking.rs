@@ -12,6 +12,7 @@ use crate::agent::budget::Budget;
 use crate::agent::choice::{choose, options};
 use crate::agent::state::RunState;
 use crate::event::{ModelEvent, Origin, ToolEvent, micros};
+use crate::guard::{let_go, text};
 use crate::message::{Message, Usage};
 use crate::models::ChatRequest;
 use crate::span;
@@ -36,7 +37,8 @@ impl Run<'_> {
             Some(window) => {
                 let fitted = until.wait(window.fit(turn.transcript(), *began, shown)).await?;
                 if let Some(failed) = fitted.failed {
-                    tell(ModelEvent::SummaryFailed { reason: failed.to_string() });
+                    tell(ModelEvent::SummaryFailed { reason: text(&failed) });
+                    let_go(failed);
                 }
                 fitted.messages
             }
@@ -57,16 +59,18 @@ impl Run<'_> {
             }
         };
         let took = micros::in_full(started.elapsed());
-        self.tools = Some(tools);
+        // Those that were taken away meanwhile may have been kept for this run alone: their destructors are foreign code.
+        let_go(self.tools.replace(tools));
 
-        if let (Some(estimated), Some(usage)) = (estimated, reply.usage) {
+        if let (Some(estimated), Some(usage)) = (estimated, told.budget.first()) {
             shown.correct(estimated, usage.input);
         }
         drop(messages);
         let turn = &mut self.state.turn;
-        turn.spend(told.counted());
         let (before, usage) = (turn.transcript().len(), reply.usage);
-        turn.on_reply(reply)?;
+        let mut spent = told.uncounted();
+        spent += usage.unwrap_or_default();
+        turn.on_reply_that_took(reply, spent)?;
         // Told of what was taken into the transcript: there the calls have the ids that they run under.
         let mut told = turn.transcript().iter().skip(before);
         let Some(said) = told.next() else { return Ok(()) };
@@ -95,7 +99,7 @@ struct Told<'r> {
 
 impl Told<'_> {
     /// There is a reply, which says what they took; but for what nobody has counted, which this is.
-    fn counted(mut self) -> Usage {
+    fn uncounted(mut self) -> Usage {
         self.is_counted = true;
         self.budget.guessed()
     }

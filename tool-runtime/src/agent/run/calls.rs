@@ -65,7 +65,11 @@ impl Run<'_> {
             false => Some(self.pause(&pending, &tools).await?),
         };
         match (halted, paused) {
-            (Some(execution), _) => Err(StopReason::Halted(Box::new(execution))),
+            (Some(execution), _) => {
+                // Where the run was stopped, so were its calls, and that is no failure of theirs.
+                self.may_go_on()?;
+                Err(StopReason::Halted(Box::new(execution)))
+            }
             (None, Some(paused)) => Err(StopReason::AwaitingApproval(paused)),
             (None, None) => Ok(executions),
         }
@@ -115,7 +119,7 @@ impl Run<'_> {
             window: self.state.window.clone(),
             pending,
             decisions: Vec::new(),
-            approved: self.dispatcher.approved(),
+            approved: self.dispatcher.approved(self.state.run),
             acted: self.state.acted.clone(),
             session: self.session(),
         });

@@ -43,7 +43,11 @@ fn each_once(
 ) -> Vec<ToolExecution> {
     let of_call = |call: ToolCall| {
         let place = done.iter().position(|execution| execution.result.call == call.id);
-        place.map_or_else(|| lost(dispatcher, call), |place| done.swap_remove(place))
+        let Some(place) = place else { return lost(dispatcher, call) };
+        let execution = done.swap_remove(place);
+        // The call is the model's, whatever it is said to have been there.
+        let result = ToolResult { tool: call.name.clone(), ..execution.result };
+        ToolExecution { call, result, ..execution }
     };
     calls.into_iter().map(of_call).collect()
 }

@@ -75,11 +75,9 @@ pub struct Run<'a> {
     spent: Spent,
     /// What was offered on a turn is what its calls are looked up in.
     tools: Option<Snapshot>,
-    /// Whether those who watch were told of it.
-    has_begun: bool,
     /// What came into the conversation that they have yet to be told of.
     heard: Vec<RunEvent>,
-    /// From when on its time is counted.
+    /// From when on its time is counted, and those who watch know of it.
     started: Option<Instant>,
     ended: Option<Result<(), StopReason>>,
     /// Whether those who watch were told of its end.
@@ -108,7 +106,7 @@ pub enum Stepped {
 impl<'a> Run<'a> {
     pub(super) fn new(agent: &'a Agent, state: RunState) -> Self {
         let registry = agent.registry.clone().unwrap_or_default();
-        let dispatcher = agent.dispatcher.for_run(registry, state.approved.clone());
+        let dispatcher = agent.dispatcher.for_run(registry, state.run, state.approved.clone());
         let root = Origin::new(state.run, 0);
         Self {
             agent,
@@ -118,7 +116,6 @@ impl<'a> Run<'a> {
             outer: None,
             spent: Spent::default(),
             tools: None,
-            has_begun: false,
             heard: Vec::new(),
             started: None,
             ended: None,
@@ -184,7 +181,7 @@ impl<'a> Run<'a> {
     /// The run as plain data, to [go on](crate::Agent::resume) with another day. Of a run that is kept in a session, to
     /// look at: the session [goes on](super::session::Session::resume) with it.
     pub fn state(&self) -> RunState {
-        let (approved, session) = (self.dispatcher.approved(), self.session());
+        let (approved, session) = (self.dispatcher.approved(self.state.run), self.session());
         let mut state = RunState { approved, session, ..self.state.clone() };
         state.turn.pay(self.spent.so_far());
         state
@@ -226,7 +223,7 @@ impl<'a> Run<'a> {
 
     /// Takes the next step; none where the model has answered, which need not be the end.
     pub(super) async fn advance(&mut self) -> Result<Option<Stepped>, StopReason> {
-        let begins = !std::mem::replace(&mut self.has_begun, true);
+        let begins = self.started.is_none();
         if begins {
             self.started = Some(Instant::now());
             self.state.has_stopped = false;
@@ -320,20 +317,19 @@ impl<'a> Run<'a> {
     /// Answers calls that had begun when their process ended, or their step was dropped.
     fn settle_interrupted(&mut self) -> Vec<(ToolCall, ToolResult)> {
         let Some(tools) = &self.tools else { return Vec::new() };
-        self.state
-            .turn
-            .interrupted(|call| tools.definition(&call.name).is_none_or(ToolDefinition::may_repeat))
+        // Of a tool that is gone nobody can tell any more whether it ran.
+        self.state.turn.interrupted(|call| {
+            tools.definition(&call.name).is_some_and(ToolDefinition::may_repeat)
+        })
     }
 
     async fn step(&mut self) -> Result<Option<Stepped>, StopReason> {
-        if self.agent.stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
-            return Err(StopReason::Cancelled);
+        // What was answered in time is an answer, however long it took to keep it.
+        let has_answered = self.state.turn.next() == Step::Done(Outcome::Answered);
+        if has_answered && !self.is_steered() {
+            return Ok(None);
         }
-        if let Some(limit) = self.agent.time_limit
-            && self.started.is_some_and(|started| started.elapsed() >= limit)
-        {
-            return Err(StopReason::TimeLimit(limit));
-        }
+        self.may_go_on()?;
         // Those of a step that was dropped were told of as it was.
         self.settle_interrupted();
         let next = self.state.turn.next();
@@ -358,6 +354,19 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Whether nobody has stopped it, and its time isn't over.
+    pub(super) fn may_go_on(&self) -> Result<(), StopReason> {
+        if self.agent.stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            return Err(StopReason::Cancelled);
+        }
+        match self.agent.time_limit.zip(self.started) {
+            Some((limit, started)) if started.elapsed() >= limit => {
+                Err(StopReason::TimeLimit(limit))
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Why it ends here. What is secret in a call is not printed with the reason.
     pub(super) fn stopped(&self, outcome: Outcome) -> StopReason {
         let mut why = stopped(&self.state.turn, outcome);
@@ -369,7 +378,7 @@ impl<'a> Run<'a> {
 
     pub(super) async fn keep(&mut self) -> Result<(), StopReason> {
         if let Some(keeper) = &mut self.keeper {
-            self.state.approved = self.dispatcher.approved();
+            self.state.approved = self.dispatcher.approved(self.state.run);
             keeper.keep(&self.state).await?;
         }
         Ok(())

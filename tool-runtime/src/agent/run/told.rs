@@ -3,6 +3,7 @@
 use super::Run;
 use crate::agent::StopReason;
 use crate::event::{EventKind, Origin, RunEvent, micros};
+use crate::guard::{let_go, text};
 
 impl Run<'_> {
     /// It begins, or goes on.
@@ -26,7 +27,7 @@ impl Run<'_> {
         if self.dispatcher.is_watched() {
             self.heard.extend(said);
         }
-        if self.has_begun {
+        if self.started.is_some() {
             self.tell_said();
         }
     }
@@ -42,7 +43,7 @@ impl Run<'_> {
     /// It is over, or waits.
     pub(in crate::agent) fn tell_end(&mut self, why: Option<&StopReason>) {
         self.is_over = true;
-        self.tell_ended(|| why.map(|why| (why.code(), why.to_string())));
+        self.tell_ended(|| why.map(|why| (why.code(), text(why))));
     }
 
     fn tell_ended(&self, why: impl FnOnce() -> Option<(&'static str, String)>) {
@@ -66,6 +67,7 @@ impl Run<'_> {
 
 impl Drop for Run<'_> {
     fn drop(&mut self) {
+        let_go(self.tools.take());
         if !self.is_over {
             let why = || Some(("DROPPED", "nobody goes on with it".to_owned()));
             self.tell_ended(why);

@@ -107,14 +107,16 @@ impl Turn {
     pub(super) fn take(&mut self, results: Vec<ToolResult>) {
         self.begun.retain(|begun| results.iter().all(|result| result.call != *begun));
         self.early.extend(results);
-        let said = self.transcript.last();
-        let calls: Vec<_> =
-            said.iter().flat_map(|said| said.calls()).map(|call| call.id.clone()).collect();
+        let calls: Vec<_> = self.transcript.last().iter().flat_map(|said| said.calls()).collect();
         if self.early.len() < calls.len() {
             return;
         }
         let mut results = std::mem::take(&mut self.early);
-        results.sort_by_key(|result| calls.iter().position(|id| *id == result.call));
+        results.sort_by_key(|result| calls.iter().position(|call| call.id == result.call));
+        // Whoever gave it may have named another tool: providers want the one that was called.
+        for (result, call) in results.iter_mut().zip(calls) {
+            result.tool.clone_from(&call.name);
+        }
         if let Some(most) = self.limits.repeats {
             for result in &mut results {
                 if most > 0 && self.repeats.times(&result.call) == most {

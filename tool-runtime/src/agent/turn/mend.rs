@@ -4,17 +4,23 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::{Halt, Limits, Turn};
-use crate::message::{Message, ToolCall, ToolResult};
+use crate::message::{Message, ToolCall};
+use crate::models::Finish;
 use crate::models::history::{answered, is_silent, mended};
 
 impl Turn {
-    /// Changes what was said. What a provider would refuse is mended afterwards, as [`Turn::new`] does.
+    /// Changes what was said. What a provider would refuse is mended afterwards, as [`Turn::new`] does; and what is
+    /// last by then, where it is something else, is not cut off, however the reply before it was.
     pub fn edit(&mut self, change: impl FnOnce(&mut Vec<Message>)) {
         let before = self.shared_transcript();
         let mut transcript = Arc::unwrap_or_clone(std::mem::take(&mut self.transcript));
         change(&mut transcript);
         self.transcript = Arc::new(transcript);
         self.mend();
+        if self.transcript.last() != before.last() {
+            // How the model's reply ended says nothing of what stands in its place.
+            self.finish = Finish::default();
+        }
         self.told = self.told.edited(&before, &self.transcript);
     }
 
@@ -57,10 +63,7 @@ impl Turn {
         let last = self.transcript.last();
         let calls: Vec<_> = last.iter().flat_map(|said| said.calls()).cloned().collect();
         let came = std::mem::take(&mut self.early);
-        let of = |call: &ToolCall| {
-            let result = came.iter().find(|result| result.call == call.id)?;
-            Some(ToolResult { tool: call.name.clone(), ..result.clone() })
-        };
+        let of = |call: &ToolCall| came.iter().find(|result| result.call == call.id).cloned();
         self.early = calls.iter().filter_map(of).collect();
         self.begun.retain(|begun| calls.iter().any(|call| call.id == *begun));
         if !self.early.is_empty() {

@@ -196,9 +196,11 @@ impl Turn {
         &self.limits
     }
 
-    /// The same, to change.
-    pub fn limits_mut(&mut self) -> &mut Limits {
-        &mut self.limits
+    /// Changes how far it may go.
+    pub fn limit(&mut self, change: impl FnOnce(&mut Limits)) {
+        let mut limits = self.limits.clone();
+        change(&mut limits);
+        self.limits = limits.finite();
     }
 
     /// What all requests of the run took together, what its tools spent on models included.
@@ -345,16 +347,26 @@ impl Turn {
     /// # Errors
     /// It was not asked.
     pub fn on_reply(&mut self, reply: ChatReply) -> Result<(), OutOfTurn> {
+        let took = match reply.usage {
+            None if self.limits.has_budget() => guessed(&self.transcript, &reply.parts),
+            counted => counted.unwrap_or_default(),
+        };
+        self.on_reply_that_took(reply, took)
+    }
+
+    /// The same, where it is known what that took: the model may have been shown a part of what was said, or have been
+    /// asked again.
+    pub(super) fn on_reply_that_took(
+        &mut self,
+        reply: ChatReply,
+        took: Usage,
+    ) -> Result<(), OutOfTurn> {
         if self.next() != Step::Ask {
             return Err(OutOfTurn("the model was not asked"));
         }
         self.iterations += 1;
         self.finish = reply.finish;
-        match reply.usage {
-            Some(usage) => self.spend(usage),
-            None if self.limits.has_budget() => self.spend(guessed(&self.transcript, &reply.parts)),
-            None => {}
-        }
+        self.spend(took);
         let parts = with_unique_ids(&self.transcript, reply.parts);
         self.say(Message::Assistant { parts });
         let said = self.transcript.last();

@@ -40,6 +40,18 @@ impl Window {
         self.begun.push_back(now);
     }
 
+    /// Whether one that was noted at this time counts still.
+    pub(in crate::dispatch) fn holds(&self, at: Duration, now: Duration) -> bool {
+        now < at.saturating_add(self.limit.per)
+    }
+
+    /// One that was noted at this time begins only now. Where it [holds](Self::holds), no span has more for it: those
+    /// that were let through since were with it.
+    pub(in crate::dispatch) fn put_off(&mut self, at: Duration, now: Duration) {
+        self.forget(at);
+        self.note(now);
+    }
+
     /// One that was noted at this time did not begin.
     pub(in crate::dispatch) fn forget(&mut self, at: Duration) {
         if let Some(place) = self.begun.iter().rposition(|begun| *begun == at) {

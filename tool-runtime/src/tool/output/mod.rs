@@ -93,6 +93,14 @@ impl ToolOutput {
         self.text
     }
 
+    /// The same once more: nothing was taken for that.
+    pub(crate) fn for_nothing(mut self) -> Self {
+        if let Some(more) = &mut self.more {
+            more.effects.retain(|effect| !matches!(effect, EffectRecord::TokensSpent { .. }));
+        }
+        self
+    }
+
     pub(crate) fn into_parts(self) -> (String, Vec<Image>, Vec<EffectRecord>) {
         let more = self.more.map(|more| *more).unwrap_or_default();
         (self.text, more.images, more.effects)

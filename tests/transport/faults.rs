@@ -88,7 +88,12 @@ async fn what_is_no_reply_is_named() {
             let reply = Reply::with_header(200, header, body);
             let answer = provider.hears(is_streamed, reply).await;
             let Err(error) = answer else { panic!("{}, {body:?}: {answer:?}", provider.name) };
-            let is_it = matches!(error, ModelError::Malformed { .. });
+            let is_it = match error {
+                // It had begun well.
+                ModelError::Unreachable { .. } => is_streamed && body == half,
+                ModelError::Malformed { .. } => true,
+                _ => false,
+            };
             assert!(is_it, "{}, {body:?}: {error:?}", provider.name);
             assert!(error.to_string().contains(reason), "{}, {body:?}: {error}", provider.name);
         }

@@ -49,7 +49,7 @@ impl Question<'_, '_> {
                     streamed(agent.model.as_ref(), sent.request(), &mut *hear).await?
                 }
             };
-            budget.count(&sent.messages, &said);
+            budget.count(sent.request(), &said);
             let mut misread = match foreign(|| driver.read(said, request))? {
                 Ok(reply) => break (reply, told),
                 Err(misread) => misread,
@@ -72,7 +72,7 @@ impl Question<'_, '_> {
             && budget.check().is_ok()
         {
             let answer = last_word(agent, &last, &mut told, &mut pieces).await?;
-            budget.count(&last.asked.messages, &answer);
+            budget.count(last.asked.request(), &answer);
             reply = in_its_words(reply, answer);
         }
         if let Some(pieces) = &mut pieces {

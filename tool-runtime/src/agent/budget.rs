@@ -3,8 +3,8 @@
 use super::ending::spent;
 use super::turn::guessed;
 use super::{Limits, StopReason, Turn};
-use crate::message::{Message, Usage};
-use crate::models::ChatReply;
+use crate::message::Usage;
+use crate::models::{ChatReply, ChatRequest};
 use crate::tool::Bill;
 
 /// What the replies to one question took, and what is left for another.
@@ -31,7 +31,7 @@ impl Budget {
     }
 
     /// This was said when that was asked.
-    pub(super) fn count(&mut self, asked: &[Message], said: &ChatReply) {
+    pub(super) fn count(&mut self, asked: ChatRequest<'_>, said: &ChatReply) {
         self.first.get_or_insert(said.usage);
         match said.usage {
             Some(usage) => *self.counted.get_or_insert_default() += usage,

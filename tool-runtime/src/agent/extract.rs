@@ -16,6 +16,7 @@ use crate::guard::{Panic, guarded};
 use crate::json::{self, Fix};
 use crate::message::{Message, Usage, UserPart};
 use crate::schema::{InOrder, Schema, moved};
+use crate::tool::refused;
 
 /// How often the model is asked for the value, unless set.
 pub(super) const ATTEMPTS: u32 = 3;
@@ -324,9 +325,16 @@ fn read<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fix>
         return Err((MisreadKind::Validation, wrong));
     }
     // Text, not the value: that has lost digits beyond 64 bits.
-    match guarded(|| serde_json::from_str(parsed.json())) {
+    let taken = guarded(|| {
+        let read = serde_json::from_str::<T>(parsed.json());
+        read.map_err(|error| refused::<T>(schema, &parsed.value, parsed.json(), error))
+    });
+    match taken {
         Ok(Ok(value)) => Ok((value, parsed.fixes)),
-        Ok(Err(error)) => Err((MisreadKind::Validation, error.to_string())),
+        Ok(Err(lines)) => {
+            let wrong = format!("this is wrong with it:\n- {}", lines.join("\n- "));
+            Err((MisreadKind::Validation, wrong))
+        }
         // Foreign code, and what it panicked with is the operator's.
         Err(Panic(_)) => Err((MisreadKind::Validation, "it can't be taken".to_owned())),
     }

@@ -84,7 +84,8 @@ impl Limits {
         self
     }
 
-    /// All may take so many tokens. Where a provider doesn't count them, four bytes are taken for one.
+    /// All may take so many tokens. Where a provider doesn't count them, four bytes are taken
+    /// for one, of all that it was sent: what the model was shown, and the tools that it was offered.
     #[must_use]
     pub fn tokens(mut self, most: u64) -> Self {
         self.tokens = Some(most);

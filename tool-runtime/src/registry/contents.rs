@@ -40,6 +40,11 @@ impl Contents {
         })
     }
 
+    /// In which models are told of them.
+    pub(super) fn dialect(&self) -> Dialect {
+        self.dialect
+    }
+
     /// All tools, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.table.iter()

@@ -6,6 +6,7 @@ use std::sync::{Arc, Weak};
 use super::contents::Contents;
 use super::filter::Filter;
 use super::{Entry, called, nearest};
+use crate::schema::Dialect;
 use crate::tool::{Availability, Tool, ToolDefinition, ToolKind};
 
 /// What a registry held at one moment, sorted by name. It never changes, and costs nothing to take
@@ -49,6 +50,11 @@ impl Snapshot {
     /// What models are told of the tool of this name.
     pub fn definition(&self, name: &str) -> Option<&ToolDefinition> {
         self.entry(name).map(Entry::definition)
+    }
+
+    /// The dialect in which models are told of the tools.
+    pub fn dialect(&self) -> Dialect {
+        self.contents.dialect()
     }
 
     /// All tools, with what is known of them, sorted by name.

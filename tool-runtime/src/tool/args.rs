@@ -29,6 +29,7 @@ use serde_json::Value;
 pub use self::members::Input;
 use self::members::Odd;
 use self::place::{Place, place};
+pub(crate) use self::refusal::refused;
 use self::refusal::{Refusal, told};
 use self::repeated::has_repeated;
 use self::settle::settle;
@@ -199,7 +200,7 @@ impl Decoder {
                         };
                         let schema = &definition.parameters;
                         let known = &mismatches;
-                        problems.extend(told(schema, value, &first, known, is_secret(), again));
+                        problems.extend(told(schema, value, &first, known, is_secret(), &again));
                         Err(refuse(definition, &problems).with_source(first.error))
                     }
                     Err(missing) if problems.is_empty() => {

@@ -45,6 +45,7 @@ pub use output::{IntoToolOutput, ToolOutput};
 pub use preference::ToolPreference;
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
 
+pub(crate) use args::refused;
 pub(crate) use bill::Bill;
 pub(crate) use blocking::LeftRunning;
 pub use blocking::on_blocking_thread;

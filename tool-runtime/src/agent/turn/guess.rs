@@ -1,11 +1,15 @@
 //! Tokens that nobody counted.
 
+use crate::agent::window;
 use crate::message::{AssistantPart, Message, Usage};
+use crate::models::ChatRequest;
 
 /// What a provider that doesn't count may have counted: four bytes for a token.
-pub(in crate::agent) fn guessed(asked: &[Message], said: &[AssistantPart]) -> Usage {
-    let bytes = |length: usize| u64::try_from(length / 4).unwrap_or(u64::MAX);
-    Usage::new(bytes(asked.iter().map(length).sum()), bytes(parts_length(said)))
+pub(in crate::agent) fn guessed(asked: ChatRequest<'_>, said: &[AssistantPart]) -> Usage {
+    let tokens = |bytes: usize| u64::try_from(bytes / 4).unwrap_or(u64::MAX);
+    let messages: usize = asked.messages.iter().map(length).sum();
+    let tools: usize = asked.tools.iter().map(|tool| window::length(tool)).sum();
+    Usage::new(tokens(messages + tools), tokens(parts_length(said)))
 }
 
 /// How many bytes the model reads of it.

@@ -21,7 +21,7 @@ use self::untold::Told;
 use super::{Limits, Offered};
 use crate::message::{CallId, Message, ToolCall, ToolResult, Usage, UserPart};
 use crate::models::history::{is_silent, mended, say, with_unique_ids};
-use crate::models::{ChatReply, Finish};
+use crate::models::{ChatReply, ChatRequest, Finish};
 use crate::tool::{Bill, ToolDefinition};
 
 /// A run in progress.
@@ -348,7 +348,9 @@ impl Turn {
     /// It was not asked.
     pub fn on_reply(&mut self, reply: ChatReply) -> Result<(), OutOfTurn> {
         let took = match reply.usage {
-            None if self.limits.has_budget() => guessed(&self.transcript, &reply.parts),
+            None if self.limits.has_budget() => {
+                guessed(ChatRequest::new(&self.transcript), &reply.parts)
+            }
             counted => counted.unwrap_or_default(),
         };
         self.on_reply_that_took(reply, took)

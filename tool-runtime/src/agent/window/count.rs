@@ -68,8 +68,12 @@ impl TokenCounter for Estimate {
 
 /// The tokens of a tool that is offered, estimated alike.
 pub(super) fn definition(tool: &ToolDefinition) -> u64 {
-    let words = tool.name.len() + tool.description.len();
-    TOKENS_AROUND + tokens(words + value(tool.parameters.as_value()))
+    TOKENS_AROUND + tokens(length(tool))
+}
+
+/// How many bytes a tool that is offered has, about.
+pub(in crate::agent) fn length(tool: &ToolDefinition) -> usize {
+    tool.name.len() + tool.description.len() + value(tool.wire_parameters().as_value())
 }
 
 fn sum(parts: impl Iterator<Item = (usize, usize)>) -> (usize, usize) {

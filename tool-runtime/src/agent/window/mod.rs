@@ -13,6 +13,7 @@ mod summary;
 use std::fmt;
 use std::sync::Arc;
 
+pub(super) use count::length;
 pub use count::{Estimate, TokenCounter};
 pub use model::ModelSummarizer;
 pub use plan::Plan;

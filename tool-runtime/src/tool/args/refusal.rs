@@ -1,8 +1,9 @@
 //! What is told of arguments that fit the schema, and that their type refuses all the same.
 
+use serde::de::DeserializeOwned;
 use serde_json::{Error, Value};
 
-use super::place::Place;
+use super::place::{Place, place};
 use crate::schema::{Mismatch, Schema, reach};
 
 /// As many are told at once.
@@ -15,6 +16,27 @@ pub(crate) struct Refusal {
     pub(crate) error: Error,
 }
 
+impl Refusal {
+    fn of<T: DeserializeOwned>(json: &str, error: Error) -> Self {
+        let refuses =
+            |text: &str| serde_json::from_str::<T>(text).is_err_and(|error| error.is_data());
+        Self { place: place(Place::default(), json, &refuses), error }
+    }
+}
+
+/// A line for each thing that a type refuses of JSON that fits its schema.
+pub(crate) fn refused<T: DeserializeOwned>(
+    schema: &Schema,
+    value: &Value,
+    json: &str,
+    error: Error,
+) -> Vec<String> {
+    told(schema, value.clone(), &Refusal::of::<T>(json, error), &[], false, &|value| {
+        let json = value.to_string();
+        Some(Refusal::of::<T>(&json, serde_json::from_str::<T>(&json).err()?))
+    })
+}
+
 /// A line for each thing that the type refuses, but for what is `known` to be wrong: the first, and as long as that
 /// is a text in another format than it reads, also the next one. `again` tells what it refuses of other arguments.
 pub(crate) fn told(
@@ -23,7 +45,7 @@ pub(crate) fn told(
     first: &Refusal,
     known: &[Mismatch],
     is_secret: bool,
-    again: impl Fn(&Value) -> Option<Refusal>,
+    again: &dyn Fn(&Value) -> Option<Refusal>,
 ) -> Vec<String> {
     let mut told: Vec<String> = Vec::new();
     let mut places: Vec<String> = known.iter().map(|mismatch| mismatch.path.clone()).collect();
@@ -34,7 +56,7 @@ pub(crate) fn told(
         && told.len() < MOST
     {
         let words = own_words(&refusal.error);
-        let Some((mut wanted, mended)) = text(schema, &value, refusal, &again) else {
+        let Some((mut wanted, mended)) = text(schema, &value, refusal, again) else {
             told.push(if path.is_empty() { words } else { format!("`{path}`: {words}") });
             break;
         };
@@ -58,7 +80,7 @@ fn text(
     schema: &Schema,
     value: &Value,
     refusal: &Refusal,
-    again: impl Fn(&Value) -> Option<Refusal>,
+    again: &dyn Fn(&Value) -> Option<Refusal>,
 ) -> Option<(Mismatch, Value)> {
     let mended = |place: &Place| {
         let (wanted, example) = schema.unformatted(value, &place.steps())?;

@@ -161,9 +161,7 @@ fn args(members: &Members<'_>) -> String {
 /// The arguments of a call that has them beside the tool's name.
 fn beside(members: &Members<'_>) -> String {
     let known = [&THOUGHT[..], &TYPE, &TOOL, &ANSWERS].concat();
-    let own = members.keys().filter(|key| !known.contains(key));
-    let member = |key| Some(format!("{}: {}", Value::from(key), members.get(&[key])?));
-    format!("{{{}}}", own.filter_map(member).collect::<Vec<_>>().join(", "))
+    members.object(|key| !known.contains(&key))
 }
 
 fn answered(thought: String, answer: &str, is_json: bool) -> Decision {

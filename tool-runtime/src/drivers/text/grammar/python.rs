@@ -104,35 +104,55 @@ fn call(cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Miss
 /// What stands between the parentheses, as the text of an object; and behind them.
 fn arguments(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, Miss> {
     let mut typed = Typed::new(tool);
+    let mut is_first = true;
     loop {
         cursor.take_all(&[","])?;
-        if cursor.is_done()? {
+        // What stands around the call may end without it.
+        if cursor.is_done()? || !is_first && cursor.rest().starts_with([']', '<']) {
             return Ok(typed.finish(false));
         }
         if cursor.take(&[")"])? {
             return Ok(typed.finish(true));
         }
-        let key = key(cursor, tool)?;
-        let rest = cursor.rest();
-        let end = match rest.as_bytes().first() {
-            Some(b'"' | b'\'' | b'[' | b'{' | b'(') => closed(rest, 0, cursor.is_end),
-            _ => rest.find([',', ')']),
-        };
-        match end {
-            Some(end) => typed.json(&key, rest.get(..end).unwrap_or_default().trim()),
-            None if !cursor.is_end => return Err(Miss::More),
-            None => {
-                typed.cut_json(&key, rest.trim_end());
-                cursor.skip(rest.len());
-                return Ok(typed.finish(false));
-            }
+        let key = key(cursor, tool, is_first)?;
+        let (value, is_whole) = value(cursor)?;
+        if !is_whole {
+            typed.cut_json(&key, &value);
+            return Ok(typed.finish(false));
         }
-        cursor.skip(end.unwrap_or(0));
+        typed.json(&key, &value);
+        is_first = false;
+    }
+}
+
+/// The value that is next, and whether it has an end. Strings in a row are one, with a plus sign between or none.
+fn value(cursor: &mut Cursor<'_>) -> Result<(String, bool), Miss> {
+    let mut value = String::new();
+    loop {
+        let rest = cursor.rest();
+        let is_text = rest.starts_with(['"', '\'']);
+        let end = match is_text || rest.starts_with(['[', '{', '(']) {
+            true => closed(rest, 0, cursor.is_end),
+            false => rest.find([',', ')']),
+        };
+        if end.is_none() && !cursor.is_end {
+            return Err(Miss::More);
+        }
+        value.push_str(rest.get(..end.unwrap_or(rest.len())).unwrap_or_default().trim());
+        cursor.skip(end.unwrap_or(rest.len()));
+        if end.is_none() || !is_text {
+            return Ok((value, end.is_some()));
+        }
+        cursor.take_all(&["+"])?;
+        if cursor.is_done()? || !cursor.rest().starts_with(['"', '\'']) {
+            return Ok((value, true));
+        }
+        value.push_str(" + ");
     }
 }
 
 /// The name of the argument that is next. The only one there can be needs none.
-fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, Miss> {
+fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition, is_first: bool) -> Result<String, Miss> {
     let start = *cursor;
     match cursor.name() {
         Ok(name) => {
@@ -149,7 +169,8 @@ fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, Miss> {
     *cursor = start;
     let members =
         tool.parameters.as_value().get("properties").and_then(|members| members.as_object());
-    match members.filter(|members| members.len() == 1).and_then(|members| members.keys().next()) {
+    let only = members.filter(|members| is_first && members.len() == 1);
+    match only.and_then(|members| members.keys().next()) {
         Some(only) => Ok(only.clone()),
         None => Err(Miss::Broken),
     }

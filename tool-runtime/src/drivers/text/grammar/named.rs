@@ -59,6 +59,9 @@ impl Named {
             // Cut before the arguments began.
             return offered.call(&tool.name, "{").ok_or(Miss::Broken);
         }
+        if (Cursor { ..*cursor }).take(self.ends)? {
+            return offered.call(&tool.name, "{}").ok_or(Miss::Broken);
+        }
         let rest = cursor.rest();
         if !rest.starts_with('{') {
             return Err(Miss::Text);

@@ -130,9 +130,12 @@ impl Tagged {
                 return Ok(typed.finish(false));
             };
             let value = self.plain(value);
-            // DeepSeek says itself what is text.
+            // DeepSeek says itself what is text, and what is JSON.
+            let is_json = more.contains("string=\"false\"");
             if more.contains("string=\"true\"") {
                 typed.text(key, value);
+            } else if is_json && serde_json::from_str::<String>(value).is_ok() {
+                typed.json(key, value);
             } else {
                 typed.raw(key, value);
             }

@@ -69,7 +69,6 @@ mod stream;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-pub(super) use self::driver::thought;
 pub use self::{
     driver::Text,
     format::{Format, Found, Miss, Opener, Rest},
@@ -77,6 +76,7 @@ pub use self::{
     offered::Offered,
     stream::{Shown, TextStream},
 };
+pub(super) use self::{driver::thought, offered::is_schema};
 use self::{openers::Openers, scan::Scan};
 use crate::message::ToolCall;
 

@@ -123,7 +123,7 @@ fn is_blank(arguments: &str) -> bool {
 }
 
 /// Whether these are no arguments but the schema of such, which a tool that takes nothing, or anything, would take.
-fn is_schema(arguments: &str, tool: &ToolDefinition) -> bool {
+pub(in crate::drivers) fn is_schema(arguments: &str, tool: &ToolDefinition) -> bool {
     let Ok(Value::Object(members)) = serde_json::from_str(arguments) else { return false };
     let takes_type = tool.parameters.as_value().pointer("/properties/type").is_some();
     let has_type = members.get("type").and_then(Value::as_str) == Some("object");

@@ -30,6 +30,11 @@ impl<'t> Members<'t> {
         self.found.iter().map(|(key, _)| *key)
     }
 
+    /// Whether the object ends, as its brackets tell.
+    pub(in crate::drivers) fn has_end(&self) -> bool {
+        closed(self.text, 0, true).is_some()
+    }
+
     /// The text of an object of those members that are `wanted`.
     pub(in crate::drivers) fn object(&self, wanted: impl Fn(&str) -> bool) -> String {
         let wanted = self.found.iter().filter(|(key, _)| wanted(key));

@@ -4,7 +4,7 @@
 //!
 //! Source: vllm `glm4_moe_tool_parser.py`, `glm47_moe_tool_parser.py`, ollama `model/parsers/glm46_test.go`.
 
-use super::super::grammar::{Cursor, Nesting, Seen, Typed};
+use super::super::grammar::{Cursor, Nesting, Seen, Typed, without_begun};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 
 const END: &str = "</tool_call>";
@@ -44,17 +44,26 @@ impl Format for Glm {
             if cursor.take(&[END])? {
                 break true;
             }
+            if cursor.is_cut(&[END, "<arg_key>"]) {
+                cursor.skip_all();
+                break false;
+            }
             if !cursor.take(&["<arg_key>"])? {
                 return Err(Miss::Broken);
             }
             let Some(key) = key(&mut cursor)? else {
+                cursor.skip_all();
                 break false;
             };
             cursor.skip_blanks();
+            if cursor.is_cut(&["<arg_value>"]) {
+                cursor.skip_all();
+                break false;
+            }
             cursor.take(&["<arg_value>"])?;
             let Some(value) = value(&mut cursor, &mut seen)? else {
-                typed.cut(key.trim(), cursor.rest());
-                cursor.skip(cursor.rest().len());
+                typed.cut(key.trim(), without_begun(cursor.rest(), TAGS.argument_ends));
+                cursor.skip_all();
                 break false;
             };
             typed.raw(key.trim(), value);
@@ -81,7 +90,8 @@ fn key<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
 fn value<'t>(cursor: &mut Cursor<'t>, seen: &mut Seen) -> Result<Option<&'t str>, Miss> {
     let is_end = |mut after: Cursor<'_>| {
         after.skip_blanks();
-        Ok(after.is_done()? || after.take(&["<arg_key>", END])?)
+        let next = ["<arg_key>", END];
+        Ok(after.is_done()? || after.is_cut(&next) || after.take(&next)?)
     };
     let Some(end) = TAGS.end(cursor, seen, is_end, |_| Ok(false))? else { return Ok(None) };
     let value = cursor.text.get(cursor.at..end.start);

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::grammar::{Cursor, Typed};
+use super::super::grammar::{Cursor, Typed, without_begun};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 use crate::message::ToolCall;
 
@@ -50,6 +50,9 @@ impl Format for MinimaxM3 {
 /// What is between `<` and `>` of the tag that is next, if one is.
 fn tag<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
     cursor.skip_blanks();
+    if cursor.is_cut(&[TOKEN]) {
+        cursor.skip_all();
+    }
     if cursor.is_done()? || !cursor.take(&[TOKEN])? {
         return Ok(None);
     }
@@ -60,7 +63,7 @@ fn tag<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
         Err(Miss::Text) => Ok(None),
         // It was cut off.
         Err(_) if cursor.is_end => {
-            cursor.skip(cursor.rest().len());
+            cursor.skip_all();
             Ok(None)
         }
         head => head.map(Some),
@@ -111,8 +114,8 @@ fn element<'t>(
         if !cursor.is_end {
             return Err(Miss::More);
         }
-        cursor.skip(rest.len());
-        return Ok((Element::Text(rest), false));
+        cursor.skip_all();
+        return Ok((Element::Text(without_begun(rest, &[TOKEN])), false));
     };
     let text = rest.get(..at).unwrap_or_default();
     cursor.skip(at);

@@ -92,9 +92,15 @@ fn read(
             if matches!(list.as_bytes().get(at), None | Some(b']')) {
                 return Some(());
             }
-            let end = closed(list, at, true).unwrap_or(list.len());
-            read(list.get(at..end)?, offered, strictness, layers, calls)?;
-            at = end;
+            let (end, before) = (closed(list, at, true), calls.len());
+            let item = list.get(at..end.unwrap_or(list.len()))?;
+            if read(item, offered, strictness, layers, calls).is_none() {
+                // Cut off before it said what is called: those before it stand.
+                let is_cut = end.is_none() && strictness == Strictness::Marked && before > 0;
+                calls.truncate(before);
+                return is_cut.then_some(());
+            }
+            at = end.unwrap_or(list.len());
         }
     }
     if !text.starts_with('{') {

@@ -1,5 +1,7 @@
 //! Calls in the syntax of Python: `name(key=value, …)`.
 
+use serde_json::Value;
+
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 use super::json::markers;
 use super::{Cursor, Typed, closed};
@@ -62,6 +64,10 @@ pub(in crate::drivers::text) fn python_calls(
                 cursor.at = start - cursor.text.get(..start).map_or(0, blanks_at_end);
                 return Ok(calls);
             }
+            Err(Miss::More) if cursor.is_end && !calls.is_empty() => {
+                cursor.skip_all();
+                return Ok(calls);
+            }
             Err(miss) => return Err(miss),
         }
         let end = cursor.at;
@@ -114,6 +120,11 @@ fn arguments(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, M
         if cursor.take(&[")"])? {
             return Ok(typed.finish(true));
         }
+        // A name, and no more.
+        if cursor.is_end && (Cursor { ..*cursor }).name() == Err(Miss::More) {
+            cursor.skip_all();
+            return Ok(typed.finish(false));
+        }
         let key = key(cursor, tool, is_first)?;
         let (value, is_whole) = value(cursor)?;
         if !is_whole {
@@ -131,6 +142,12 @@ fn value(cursor: &mut Cursor<'_>) -> Result<(String, bool), Miss> {
     loop {
         let rest = cursor.rest();
         let is_text = rest.starts_with(['"', '\'']);
+        if is_text && cursor.is_end && is_endless(rest) {
+            let text = Value::from(rest.get(3..).unwrap_or_default()).to_string();
+            value.push_str(text.strip_suffix('"').unwrap_or(&text));
+            cursor.skip_all();
+            return Ok((value, false));
+        }
         let end = match is_text || rest.starts_with(['[', '{', '(']) {
             true => closed(rest, 0, cursor.is_end),
             false => rest.find([',', ')']),
@@ -149,6 +166,13 @@ fn value(cursor: &mut Cursor<'_>) -> Result<(String, bool), Miss> {
         }
         value.push_str(" + ");
     }
+}
+
+/// Whether three quotes begin what none end.
+fn is_endless(text: &str) -> bool {
+    let open =
+        ["\"\"\"", "'''"].into_iter().find_map(|quotes| Some((text.strip_prefix(quotes)?, quotes)));
+    open.is_some_and(|(inner, quotes)| !inner.contains(quotes))
 }
 
 /// The name of the argument that is next. The only one there can be needs none.

@@ -43,9 +43,13 @@ pub(super) fn without_leaks(mut reply: ChatReply) -> ChatReply {
 }
 
 /// Whether `text` is the arguments of these calls, some of them or all, and nothing else: one JSON behind the
-/// other, in a list, or in a fence.
+/// other, in a list, or in a fence; or those of one, as they are, damaged or cut off.
 fn repeats(text: &str, calls: &[&ToolCall]) -> bool {
     let text = unfenced(text.trim());
+    let is_verbatim = |call: &&ToolCall| call.arguments.to_text().trim() == text;
+    if text.len() > "{}".len() && calls.iter().any(is_verbatim) {
+        return true;
+    }
     let read: Result<Vec<Value>, _> = Deserializer::from_str(text).into_iter().collect();
     let Ok(values) = read else { return false };
     let arguments: Vec<_> = calls.iter().filter_map(|call| value(call)).collect();

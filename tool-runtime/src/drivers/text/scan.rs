@@ -4,6 +4,7 @@ use memchr::memchr;
 
 use super::channel::Channel;
 use super::fence::{self, Fence};
+use super::format::found;
 use super::last::{self, Last, Row};
 use super::openers::Hit;
 use super::quotes::Quotes;
@@ -198,7 +199,7 @@ impl Scan {
                 let Some(format) = formats.get(format).filter(|format| !format.is_last()) else {
                     continue;
                 };
-                match format.read(rest, offered) {
+                match found(format, rest, offered) {
                     Ok(found) => return self.take(found, text, is_end),
                     Err(Miss::More) if !is_end => return Err(Miss::More),
                     Err(Miss::Broken) => miss = Miss::Broken,

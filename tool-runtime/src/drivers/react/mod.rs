@@ -8,7 +8,7 @@
 //! # What is read
 //! The first object of a reply that reads as a decision, also in a fence, behind prose or damaged: what may be
 //! repaired in the arguments is [the tool's to say](crate::Repair), as of any call. What a model goes on with behind it, such as
-//! an observation that it made up, is not read. A model that calls a tool in a way that
+//! an observation that it made up, is not read, nor is what it thinks aloud before that. A model that calls a tool in a way that
 //! [it was trained to](super::text), in place of a decision, is understood as well.
 //!
 //! # What is wrong

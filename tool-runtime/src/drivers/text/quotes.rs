@@ -29,6 +29,11 @@ impl Quotes {
         self.code > 0 || self.first == Some(b'>') || is_behind_quote
     }
 
+    /// Up to `at` there was markup: what that holds quotes nothing behind it, nor is the line that it ends a quotation.
+    pub(super) fn skip(&mut self, at: usize) {
+        *self = Self { at, code: 0, first: Some(b'<') };
+    }
+
     /// Counts what begins and ends code: as many backticks end it as began it.
     fn pass(&mut self, mut rest: &[u8]) {
         while let Some(at) = memchr(b'`', rest) {

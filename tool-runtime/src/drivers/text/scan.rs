@@ -117,6 +117,7 @@ impl Scan {
         self.show(text);
         self.shown.cut();
         self.go(end, begins_line);
+        self.quotes.skip(end);
         self.kept = end;
     }
 

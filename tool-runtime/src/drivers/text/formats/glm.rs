@@ -8,6 +8,8 @@ use super::super::grammar::{Cursor, Nesting, Seen, Typed, without_begun};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 
 const END: &str = "</tool_call>";
+/// A line break between tags, at times in two letters.
+const LINE: &str = "\\n";
 const TAGS: Nesting = Nesting {
     around: &[],
     around_ends: &[],
@@ -37,7 +39,7 @@ impl Format for Glm {
         let mut typed = Typed::new(tool);
         let mut seen = Seen::default();
         let is_whole = loop {
-            cursor.skip_blanks();
+            cursor.take_all(&[LINE])?;
             if cursor.is_done()? {
                 break false;
             }
@@ -55,7 +57,7 @@ impl Format for Glm {
                 cursor.skip_all();
                 break false;
             };
-            cursor.skip_blanks();
+            cursor.take_all(&[LINE])?;
             if cursor.is_cut(&["<arg_value>"]) {
                 cursor.skip_all();
                 break false;
@@ -72,8 +74,6 @@ impl Format for Glm {
     }
 }
 
-/// What stands before `end`, and past it: the first one with one of `next` behind it. None where the text
-/// was cut before.
 /// A key up to its end tag.
 fn key<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
     const END: &str = "</arg_key>";
@@ -89,7 +89,7 @@ fn key<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
 /// A value up to its end tag, with all calls in it.
 fn value<'t>(cursor: &mut Cursor<'t>, seen: &mut Seen) -> Result<Option<&'t str>, Miss> {
     let is_end = |mut after: Cursor<'_>| {
-        after.skip_blanks();
+        after.take_all(&[LINE])?;
         let next = ["<arg_key>", END];
         Ok(after.is_done()? || after.is_cut(&next) || after.take(&next)?)
     };

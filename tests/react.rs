@@ -125,6 +125,10 @@ fn decisions_are_read_however_they_are_written() {
             "<think>{\"type\": \"final_answer\", \"answer\": \"no\"}</think>{\"type\": \"final_answer\", \"answer\": \"yes\"}",
             "text yes",
         ),
+        (
+            "Perhaps {\"type\": \"final_answer\", \"answer\": \"no\"}?\n</think>\n\n{\"type\": \"final_answer\", \"answer\": \"yes\"}",
+            "text yes",
+        ),
         // What a decision tells of thoughts is a part of it.
         (
             r#"{"type": "call_tool", "tool": "find", "args": {"words": "a <think>[b]</think> c"}}"#,
@@ -138,6 +142,27 @@ fn decisions_are_read_however_they_are_written() {
         (
             r#"{"type": "call_tool", "tool": "find", "args": {"words": "a"#,
             r#"call find({"words": "a)"#,
+        ),
+        (
+            "{\n  // I look.\n  \"type\": \"call_tool\", /* it */ \"tool\": \"find\", \"args\": {\"words\": \"a\"}\n}",
+            r#"call find({"words": "a"})"#,
+        ),
+        (
+            r#"{"type": "final_answer", "answer": "He said "hi" there", "thought": "x"}"#,
+            r#"text He said "hi" there"#,
+        ),
+        // The call is an object of its own.
+        (
+            r#"{"thought": "x", "action": {"name": "find", "input": {"words": "a"}}}"#,
+            r#"thought x | call find({"words": "a"})"#,
+        ),
+        (
+            r#"{"tool_calls": [{"type": "function", "function": {"name": "find", "arguments": "{\"words\": \"a\"}"}}]}"#,
+            r#"call find({"words": "a"})"#,
+        ),
+        (
+            r#"{"type": "call_tool", "tool": {"name": "find"}, "args": {"words": "a"}}"#,
+            r#"call find({"words": "a"})"#,
         ),
         // Arguments beside the tool's name.
         (
@@ -171,6 +196,13 @@ fn what_is_wrong_is_told() {
         (r#"{"type": "call_tool"}"#, "Extraction", &["exactly one JSON object"]),
         (r#"{"type": "final_answer", "answer": "cut of"#, "Extraction", &["breaks off"]),
         (r#"{"type": "final_answer", "answer": ""}"#, "Extraction", &["is empty"]),
+        (r#"{"type": "final_answer", "answer": " \n"}"#, "Extraction", &["is empty"]),
+        // Damage hides the arguments.
+        (
+            r#"{"type": "call_tool", "tool": "find" "args" {"words": "a"}}"#,
+            "Extraction",
+            &["exactly one JSON object"],
+        ),
         (
             r#"{"type": "call_tool", "tool": "fly", "args": {}}"#,
             "Validation",
@@ -194,6 +226,19 @@ fn what_is_wrong_is_told() {
             assert!(told.contains(part), "{text}: {told}");
         }
     }
+}
+
+/// A tool that takes anything would take its own schema too.
+#[test]
+fn a_definition_is_no_decision() {
+    let reset = ToolDefinition::new("reset", "Forgets all.", json!({ "type": "object" }));
+    let messages = [Message::user("Go")];
+    let offered = [&reset];
+    let request = ChatRequest::new(&messages).tools(&offered);
+    let text = r#"{"name": "reset", "parameters": {"type": "object", "properties": {}}}"#;
+    let misread = ReAct::new().read(ChatReply::text(text), request).unwrap_err();
+    assert_eq!((misread.kind, misread.otherwise), (MisreadKind::Validation, None));
+    assert!(misread.told.contains("the schema"), "{}", misread.told);
 }
 
 proptest! {
@@ -232,6 +277,7 @@ fn pieces_add_up() {
         (call("find", &json!({ "words": "a\"}{ é \n" })), "t", json!({ "words": "a\"}{ é \n" }).to_string(), ""),
         (r#"{"thought": "Ich weiß \u00e9 \ud83d\ude00.", "type": "final_answer", "answer": "Zwei\nZeilen"}"#.to_owned(), "Ich weiß é 😀.", String::new(), "Zwei\nZeilen"),
         ("<think>hm {</think>\n{\"type\": \"call_tool\", \"tool\": \"keep\", \"args\": {\"text\": \"x\"}} more".to_owned(), "hm {", r#"{"text": "x"}"#.to_owned(), ""),
+        ("hm {\"tool\": \"find\", \"args\": {\"words\"\n</think>\n{\"type\": \"call_tool\", \"tool\": \"keep\", \"args\": {\"text\": \"x\"}}".to_owned(), "hm {\"tool\": \"find\", \"args\": {\"words\"", r#"{"text": "x"}"#.to_owned(), ""),
         ("no decision".to_owned(), "", String::new(), ""),
     ] {
         for len in [1, 2, 3, 7, 1000] {
@@ -244,6 +290,8 @@ fn pieces_add_up() {
                 rest = behind;
                 listener.hear(Delta::Text(piece), &mut |delta| match delta {
                     Delta::Reasoning(text) => heard.push_str(text),
+                    // What was told of another call is void.
+                    Delta::Call { .. } => told.clear(),
                     Delta::Arguments { text, .. } => told.push_str(text),
                     Delta::Text(text) => answer.push_str(text),
                     _ => {}

@@ -3,7 +3,9 @@
 use tool_runtime::drivers::Text;
 use tool_runtime::drivers::text::{Format, Formats, Found, Miss, Offered, Opener, Rest, Typed};
 use tool_runtime::models::Finish;
-use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, tool, tools};
+use tool_runtime::{
+    Agent, ChatReply, Message, ScriptedModel, ToolCall, ToolDefinition, tool, tools,
+};
 
 /// `>> cancel reference=Q7`, up to the end of its line.
 #[derive(Debug)]
@@ -54,5 +56,56 @@ async fn a_call_that_its_line_ends_is_whole_unless_the_reply_was_cut() {
         let answer = Agent::new(model, tools![cancel]).driver(driver).run("Go").await.unwrap();
         let Message::Tool { results } = &answer.transcript[2] else { panic!("{answer:?}") };
         assert_eq!(results[0].is_success(), is_run, "{:?}", results[0]);
+    }
+}
+
+/// Finds what there is not.
+#[derive(Debug)]
+struct Wrong {
+    is_last: bool,
+}
+
+impl Format for Wrong {
+    fn name(&self) -> &'static str {
+        "wrong"
+    }
+
+    fn openers(&self) -> &[Opener] {
+        &[Opener::Marker("@")]
+    }
+
+    fn is_last(&self) -> bool {
+        self.is_last
+    }
+
+    fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {
+        let calls = |name: &str| vec![ToolCall::new("", name, "{}")];
+        let what = rest.text.get(1..).unwrap_or_default();
+        Ok(match what.chars().next() {
+            Some('a') => Found::Text { end: 0 },
+            Some('b') => Found::Calls { calls: calls("cancel"), end: 0 },
+            Some('c') => Found::Calls { calls: calls("cancel"), end: 1_000 },
+            Some('d') => Found::Calls { calls: calls("nobody"), end: 2 },
+            Some('e') => Found::Channel { end: 0, is_shown: true, closers: &[], stops: &["@"] },
+            _ => Found::Text { end: 2 },
+        })
+    }
+}
+
+/// Whatever a format finds, the text is read to its end, and nothing is lost of it or called that isn't offered.
+#[test]
+fn a_format_that_is_wrong_loses_nothing() {
+    let cancel = ToolDefinition::new("cancel", "Cancels.", serde_json::json!({ "type": "object" }));
+    let offered = Offered::new(&[&cancel]);
+    for is_last in [false, true] {
+        let formats = Formats::new().with(Wrong { is_last });
+        for what in ["a", "b", "c", "d", "e", "\u{e9}", ""] {
+            for text in
+                [format!("@{what}"), format!("So:\n@{what}\n"), format!("```\n@{what}\n```")]
+            {
+                let read = formats.extract(&text, &offered);
+                assert_eq!((read.text.as_str(), read.calls.as_slice()), (text.as_str(), &[][..]));
+            }
+        }
     }
 }

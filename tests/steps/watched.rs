@@ -98,9 +98,13 @@ async fn what_only_repeats_arguments_is_neither_told_nor_kept() {
         (r#"I say {"text": "hi"}"#, true),
         ("`echo`", true),
         ("{}", true),
+        // The same text, which breaks off.
+        (r#"{"text": "h"#, false),
     ] {
         for driver in [true, false] {
-            let leak = || ChatReply::text(text).call("echo", r#"{"text":"hi"}"#);
+            let is_whole = text != r#"{"text": "h"#;
+            let arguments = if is_whole { r#"{"text":"hi"}"# } else { text };
+            let leak = || ChatReply::text(text).call("echo", arguments);
             let model = Slow::new([leak(), ChatReply::text("Done.")], 2);
             let agent = Agent::new(model, tools![echo]);
             let agent = if driver { agent.driver(Native) } else { agent.driver(Text::new()) };

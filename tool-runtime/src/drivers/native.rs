@@ -43,9 +43,13 @@ pub(super) fn without_leaks(mut reply: ChatReply) -> ChatReply {
 }
 
 /// Whether `text` is the arguments of these calls, some of them or all, and nothing else: one JSON behind the
-/// other, in a list, or in a fence.
+/// other, in a list, or in a fence; or those of one, as they are, damaged or cut off.
 fn repeats(text: &str, calls: &[&ToolCall]) -> bool {
     let text = unfenced(text.trim());
+    let is_verbatim = |call: &&ToolCall| call.arguments.to_text().trim() == text;
+    if text.len() > "{}".len() && calls.iter().any(is_verbatim) {
+        return true;
+    }
     let read: Result<Vec<Value>, _> = Deserializer::from_str(text).into_iter().collect();
     let Ok(values) = read else { return false };
     let arguments: Vec<_> = calls.iter().filter_map(|call| value(call)).collect();
@@ -126,22 +130,45 @@ enum Begun {
     Object,
     /// `[`
     List,
-    /// That is what it looks like, whatever comes.
-    Arguments,
+    /// That is what it looks like.
+    Arguments(Nest),
+}
+
+/// How deep in such an object or list a place is, and whether in a string; at no depth it has ended.
+#[derive(Clone, Copy)]
+struct Nest {
+    depth: usize,
+    is_text: bool,
+    is_escaped: bool,
+}
+
+impl Nest {
+    /// The same behind one more character; none where that is neither part of it nor the next of its kind.
+    fn then(mut self, next: char) -> Option<Self> {
+        match next {
+            _ if self.is_escaped => self.is_escaped = false,
+            '\\' if self.is_text => self.is_escaped = true,
+            '"' if self.depth > 0 => self.is_text = !self.is_text,
+            _ if self.is_text => {}
+            '{' | '[' => self.depth += 1,
+            '}' | ']' => self.depth = self.depth.checked_sub(1)?,
+            _ if self.depth > 0 || next.is_whitespace() || next == '`' => {}
+            _ => return None,
+        }
+        Some(self)
+    }
 }
 
 impl Begun {
     /// The same, and more of the text; none where it is another text.
     fn with(self, more: &str) -> Option<Self> {
-        match self {
-            Self::Arguments => Some(self),
-            _ => more.chars().try_fold(self, Self::then),
-        }
+        more.chars().try_fold(self, Self::then)
     }
 
     fn then(self, next: char) -> Option<Self> {
+        let nest = |depth, is_text| Self::Arguments(Nest { depth, is_text, is_escaped: false });
         match (self, next) {
-            (Self::Arguments, _) => Some(self),
+            (Self::Arguments(nest), next) => nest.then(next).map(Self::Arguments),
             (Self::Blank, '`') => Some(Self::Ticks(1)),
             (Self::Ticks(1), '`') => Some(Self::Ticks(2)),
             (Self::Ticks(_), '`') => Some(Self::Fence),
@@ -151,7 +178,8 @@ impl Begun {
             (_, next) if next.is_whitespace() => Some(self),
             (Self::Blank | Self::Fence | Self::Fenced, '{') => Some(Self::Object),
             (Self::Blank | Self::Fence | Self::Fenced, '[') => Some(Self::List),
-            (Self::Object, '"') | (Self::List, '{') => Some(Self::Arguments),
+            (Self::Object, '"') => Some(nest(1, true)),
+            (Self::List, '{') => Some(nest(2, false)),
             _ => None,
         }
     }
@@ -172,6 +200,11 @@ mod tests {
             ("`", true),
             ("```js", true),
             ("```json\n{ \"a", true),
+            ("{\"a\": \"\\\"} b\"", true),
+            ("{\"a\": [1]}\n{\"b\"", true),
+            ("```json\n[{\"a\": 1}]\n```\n", true),
+            ("{\"a\": 1} it", false),
+            ("```json\n{\"a\": 1}\n```\nSo", false),
             ("`code`", false),
             ("```rust\nfn", false),
             ("[1]", false),

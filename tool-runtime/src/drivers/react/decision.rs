@@ -113,8 +113,11 @@ pub(super) fn read(text: &str, is_json: bool) -> Option<Decision> {
 
 fn decision(members: &Members<'_>, is_json: bool) -> Option<Decision> {
     let thought = members.get(&THOUGHT).map(words).unwrap_or_default();
-    let kind = members.get(&TYPE).map(words);
-    let tool = members.get(&TOOL).map(words).filter(|tool| !tool.is_empty() && tool != "null");
+    let kind = members.get(&TYPE).filter(|kind| !kind.starts_with('{')).map(words);
+    // The call may be an object of its own.
+    let inner = members.get(&TOOL).filter(|tool| tool.starts_with('{')).map(Members::of);
+    let named = inner.as_ref().unwrap_or(members);
+    let tool = named.get(&TOOL).map(words).filter(|tool| !tool.is_empty() && tool != "null");
     let answer = members.get(&ANSWERS).filter(|answer| *answer != "null");
     let is = |word: &Option<String>, names: &[&str]| {
         let word = word.as_deref().unwrap_or_default().replace([' ', '-'], "_").to_lowercase();
@@ -126,54 +129,68 @@ fn decision(members: &Members<'_>, is_json: bool) -> Option<Decision> {
     // Some name the tool as the type.
     let tool = tool.or_else(|| kind.clone().filter(|_| !is(&kind, &calls)));
     match (tool, answer) {
-        (_, Some(answer)) if is_end => Some(answered(thought, answer, is_json)),
+        (_, Some(answer)) if is_end => Some(answered(thought, answer, members, is_json)),
         (Some(_), None) if is_end => {
             let answer = members.get(&ARGS)?;
             let inner = answer.starts_with('{').then(|| Members::of(answer));
             let answer = inner.as_ref().and_then(|inner| inner.get(&ANSWERS)).unwrap_or(answer);
-            Some(answered(thought, answer, is_json))
+            Some(answered(thought, answer, members, is_json))
         }
         (Some(tool), _)
             if !is_end && (members.get(&TOOL).is_some() || members.get(&ARGS).is_some()) =>
         {
-            Some(Decision::Call { thought, tool, args: args(members) })
+            let holder = if members.get(&ARGS).is_some() { members } else { named };
+            Some(Decision::Call { thought, tool, args: args(holder)? })
         }
         (None, Some(answer)) if kind.is_none() || !is(&kind, &calls) => {
-            Some(answered(thought, answer, is_json))
+            Some(answered(thought, answer, members, is_json))
         }
         _ => None,
     }
 }
 
-/// The text of the arguments: whatever is done about damage is for the tool to allow.
-fn args(members: &Members<'_>) -> String {
+/// The text of the arguments: whatever is done about damage is for the tool to allow. None where damage hides them.
+fn args(members: &Members<'_>) -> Option<String> {
     match members.get(&ARGS) {
-        Some("null") => "{}".to_owned(),
+        Some("null") => Some("{}".to_owned()),
         // As JSON within JSON.
-        Some(text) if text.starts_with('"') => words(text),
-        Some(text) => text.to_owned(),
-        None if members.is_whole => beside(members),
+        Some(text) if text.starts_with('"') => Some(words(text)),
+        Some(text) => Some(text.to_owned()),
+        None if members.is_whole => Some(beside(members)),
         // Cut off before they began.
-        None => "{".to_owned(),
+        None => (!members.has_end()).then(|| "{".to_owned()),
     }
 }
 
 /// The arguments of a call that has them beside the tool's name.
 fn beside(members: &Members<'_>) -> String {
     let known = [&THOUGHT[..], &TYPE, &TOOL, &ANSWERS].concat();
-    let own = members.keys().filter(|key| !known.contains(key));
-    let member = |key| Some(format!("{}: {}", Value::from(key), members.get(&[key])?));
-    format!("{{{}}}", own.filter_map(member).collect::<Vec<_>>().join(", "))
+    members.object(|key| !known.contains(&key))
 }
 
-fn answered(thought: String, answer: &str, is_json: bool) -> Decision {
+fn answered(thought: String, answer: &str, members: &Members<'_>, is_json: bool) -> Decision {
     let quote = answer.chars().next().filter(|c| "\"'".contains(*c));
     let is_cut = quote.is_some_and(|quote| answer.len() == 1 || !answer.ends_with(quote));
     let answer = match quote {
         Some(_) if !is_json => words(answer),
         _ => answer.trim().to_owned(),
     };
-    Decision::Answer { thought, answer, is_cut }
+    match mended(members) {
+        Some((more, is_cut)) if more.len() > answer.len() && more.starts_with(&answer) => {
+            Decision::Answer { thought, answer: more, is_cut }
+        }
+        _ => Decision::Answer { thought, answer, is_cut },
+    }
+}
+
+/// The answer of an object that is damaged, in which quotes may stand, and whether that has no end.
+fn mended(members: &Members<'_>) -> Option<(String, bool)> {
+    if members.is_whole {
+        return None;
+    }
+    let read = parse_as(members.text, &json!({ "type": "object" })).ok()?;
+    let answer = ANSWERS.iter().find_map(|name| read.value.get(name)?.as_str())?;
+    Some((answer.to_owned(), read.truncated))
 }
 
 /// What a string says, or what stands there bare.

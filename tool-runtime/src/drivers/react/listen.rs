@@ -188,6 +188,10 @@ impl Listener for Decided<'_> {
     fn hear(&mut self, delta: Delta<'_>, tell: &mut Deltas<'_>) {
         let Delta::Text(piece) = delta else { return tell(delta) };
         let shown = self.stream.push(piece);
+        if shown.is_taken_back {
+            (self.text, self.at, self.place) = (String::new(), 0, Place::Outside);
+            (self.word, self.tool, self.value, self.told) = (String::new(), None, list(), 0);
+        }
         if !shown.reasoning.is_empty() {
             tell(Delta::Reasoning(shown.reasoning));
         }

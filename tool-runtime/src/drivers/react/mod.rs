@@ -8,7 +8,7 @@
 //! # What is read
 //! The first object of a reply that reads as a decision, also in a fence, behind prose or damaged: what may be
 //! repaired in the arguments is [the tool's to say](crate::Repair), as of any call. What a model goes on with behind it, such as
-//! an observation that it made up, is not read. A model that calls a tool in a way that
+//! an observation that it made up, is not read, nor is what it thinks aloud before that. A model that calls a tool in a way that
 //! [it was trained to](super::text), in place of a decision, is understood as well.
 //!
 //! # What is wrong
@@ -28,7 +28,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use self::decision::Decision;
-use super::text::{Formats, Offered, thought};
+use super::text::{Formats, Offered, is_schema, thought};
 use super::{Asked, Driver, LastWord, Listener, Misread};
 use crate::json::parse_as;
 use crate::message::{AssistantPart, Message, ToolCall};
@@ -148,7 +148,7 @@ impl Driver for ReAct {
             return Ok(decided(&reply, String::new(), None, said.text));
         }
         match read {
-            Some(Decision::Answer { answer, .. }) if answer.is_empty() => {
+            Some(Decision::Answer { answer, .. }) if answer.trim().is_empty() => {
                 Err(Misread::unreadable(reply, prompt::EMPTY_ANSWER))
             }
             // What a limit has cut is for the loop to say.
@@ -231,6 +231,10 @@ fn call(
     args: String,
 ) -> Result<ChatReply, Misread> {
     let tool = Offered::new(tools).find(name);
+    if let Some(tool) = tool.filter(|tool| is_schema(&args, tool)) {
+        let told = prompt::wrong_arguments(tool, &[prompt::SCHEMA.to_owned()]);
+        return Err(Misread::invalid(reply, told));
+    }
     let meant = tool.map_or(name, |tool| tool.name.as_str());
     let call = ToolCall::new("", meant, args);
     let told = match tool {

@@ -79,6 +79,9 @@ pub(super) fn no_such_tool(name: &str, tools: &[&ToolDefinition]) -> String {
     format!("There is no tool `{name}`. {there} Reply with one JSON object again.")
 }
 
+/// The args are no values but a schema.
+pub(super) const SCHEMA: &str = "expected values, got the schema of such";
+
 pub(super) fn wrong_arguments(tool: &ToolDefinition, problems: &[String]) -> String {
     let problems = problems.join("\n- ");
     let name = &tool.name;

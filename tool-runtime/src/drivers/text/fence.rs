@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use memchr::{memchr, memrchr};
 
+use super::format::found;
 use super::grammar::{Cursor, Strictness, calls_of, closed, may_be_call, python_calls};
 use super::openers::Hit;
 use super::{Formats, Found, Miss, Offered, Rest};
@@ -236,12 +237,12 @@ fn body_calls(
     while at < body.len() {
         let rest = body.get(at..)?;
         let hit = Hit { at, begins_line: true };
-        let found = formats
+        let read = formats
             .openers
             .formats(body, hit)
-            .find_map(|format| formats.get(format)?.read(Rest::new(rest, true), offered).ok());
-        at += match found {
-            Some(Found::Calls { calls: more, end }) if end > 0 => {
+            .find_map(|format| found(formats.get(format)?, Rest::new(rest, true), offered).ok());
+        at += match read {
+            Some(Found::Calls { calls: more, end }) => {
                 calls.extend(more);
                 end
             }

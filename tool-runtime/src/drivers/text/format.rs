@@ -60,11 +60,31 @@ pub trait Format: Send + Sync + fmt::Debug {
         false
     }
 
-    /// What `rest` begins with, which is one of the openers.
+    /// What `rest` begins with, which is one of the openers. What has no length, ends within a letter or behind the
+    /// text, or calls a tool that isn't offered is taken for text.
     ///
     /// # Errors
     /// It isn't a call, or can't be told yet.
     fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss>;
+}
+
+/// What `format` finds, which may be another's and wrong.
+pub(super) fn found(
+    format: &dyn Format,
+    rest: Rest<'_>,
+    offered: &Offered<'_>,
+) -> Result<Found, Miss> {
+    let found = format.read(rest, offered)?;
+    let (Found::Calls { end, .. }
+    | Found::Text { end }
+    | Found::Channel { end, .. }
+    | Found::Thought { end, .. }) = found;
+    let is_sound = match &found {
+        Found::Calls { calls, .. } => calls.iter().all(|call| offered.find(&call.name).is_some()),
+        _ => true,
+    };
+    let goes_on = end > 0 && rest.text.is_char_boundary(end);
+    if goes_on && is_sound { Ok(found) } else { Err(Miss::Text) }
 }
 
 /// What may begin a call.

@@ -1,5 +1,6 @@
 //! Calls that are calls only where the text ends with them.
 
+use super::format::found;
 use super::grammar::STOPS;
 use super::openers::Hit;
 use super::{Formats, Found, Miss, Offered, Rest, fence};
@@ -58,6 +59,11 @@ impl Row {
                     self.end = self.at + length;
                     self.at = self.end;
                 }
+                Ok(Found::Text { end }) if self.calls.is_empty() => {
+                    return Ok(Last::Text { end: self.at + end });
+                }
+                // What is thought is found wherever it stands.
+                Ok(_) if self.calls.is_empty() => return Err(Miss::Text),
                 Err(Miss::More) if !is_end => return Err(Miss::More),
                 Err(miss) if self.calls.is_empty() => return Err(miss),
                 // More of the kind may be on its way.
@@ -102,7 +108,7 @@ fn one(
     let mut miss = Miss::Text;
     for format in formats.openers.formats(text, Hit { at, begins_line: true }) {
         let Some(format) = formats.get(format).filter(|format| format.is_last()) else { continue };
-        match format.read(rest, offered) {
+        match found(format, rest, offered) {
             Err(Miss::More) if !is_end => return Err(Miss::More),
             Err(Miss::Broken) => miss = Miss::Broken,
             Err(_) => {}

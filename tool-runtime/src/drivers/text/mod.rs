@@ -24,7 +24,8 @@
 //! - **A missing end tag doesn't matter**, nor missing closers, where the object is complete.
 //! - **A call that was cut off** is handed on as it is: its arguments have no end, and [what the tool
 //!   allows](crate::Repair) decides. A tool of effect `write` or `external` never runs on them. Where
-//!   arguments come one by one, the end tag of the call is what says that there were no more.
+//!   arguments come one by one, the end tag of the call is what says that there were no more. What was
+//!   called before it stands.
 //! - **An argument may talk about calls**: where arguments are plain text between tags, what is begun in one and
 //!   ended there is part of it. Where end tags are left over behind a call, and no call begins before
 //!   them, nobody knows where its arguments end: it counts as cut off, and what is left over is no text.
@@ -69,7 +70,6 @@ mod stream;
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
-pub(super) use self::driver::thought;
 pub use self::{
     driver::Text,
     format::{Format, Found, Miss, Opener, Rest},
@@ -77,6 +77,7 @@ pub use self::{
     offered::Offered,
     stream::{Shown, TextStream},
 };
+pub(super) use self::{driver::thought, offered::is_schema};
 use self::{openers::Openers, scan::Scan};
 use crate::message::ToolCall;
 

@@ -82,7 +82,7 @@ impl<'d> Offered<'d> {
     pub fn call(&self, name: &str, arguments: impl Into<String>) -> Option<ToolCall> {
         let (tool, arguments) = (self.find(name)?, arguments.into());
         let is_call = match parse_as(&arguments, tool.parameters.as_value()) {
-            Ok(parsed) => !is_definition(&parsed.value, tool),
+            Ok(parsed) => !is_schema(&arguments, tool) && !is_definition(&parsed.value, tool),
             Err(error) => match error.kind() {
                 UnreadableKind::Elided | UnreadableKind::Empty => false,
                 _ => is_sound(&arguments) || !is_blank(&arguments),
@@ -122,7 +122,16 @@ fn is_blank(arguments: &str) -> bool {
     words.starts_with(['<', '{', '[', '(']) && words.chars().all(is_word)
 }
 
-/// Whether these are no arguments but what the tool says of them.
+/// Whether these are no arguments but the schema of such, which a tool that takes nothing, or anything, would take.
+pub(in crate::drivers) fn is_schema(arguments: &str, tool: &ToolDefinition) -> bool {
+    let Ok(Value::Object(members)) = serde_json::from_str(arguments) else { return false };
+    let takes_type = tool.parameters.as_value().pointer("/properties/type").is_some();
+    let has_type = members.get("type").and_then(Value::as_str) == Some("object");
+    let has_properties = members.get("properties").is_some_and(Value::is_object);
+    !takes_type && has_type && (has_properties || members.len() == 1)
+}
+
+/// Whether these are no arguments but what the tool says of each.
 fn is_definition(value: &Value, tool: &ToolDefinition) -> bool {
     let Some(members) = value.as_object().filter(|members| !members.is_empty()) else {
         return false;

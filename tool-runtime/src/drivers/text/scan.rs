@@ -4,6 +4,7 @@ use memchr::memchr;
 
 use super::channel::Channel;
 use super::fence::{self, Fence};
+use super::format::found;
 use super::last::{self, Last, Row};
 use super::openers::Hit;
 use super::quotes::Quotes;
@@ -116,6 +117,7 @@ impl Scan {
         self.show(text);
         self.shown.cut();
         self.go(end, begins_line);
+        self.quotes.skip(end);
         self.kept = end;
     }
 
@@ -198,7 +200,7 @@ impl Scan {
                 let Some(format) = formats.get(format).filter(|format| !format.is_last()) else {
                     continue;
                 };
-                match format.read(rest, offered) {
+                match found(format, rest, offered) {
                     Ok(found) => return self.take(found, text, is_end),
                     Err(Miss::More) if !is_end => return Err(Miss::More),
                     Err(Miss::Broken) => miss = Miss::Broken,

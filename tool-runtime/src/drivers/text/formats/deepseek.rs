@@ -22,7 +22,7 @@ pub(super) const DEEPSEEK: Named = Named {
         "function<｜tool▁sep｜>",
         "function<|tool▁sep|>",
     ],
-    between: &["<｜tool▁sep｜>", "<|tool▁sep|>", "```json"],
+    between: &["<｜tool▁sep｜>", "<|tool▁sep|>", ""],
     ends: &[
         "<｜tool▁call▁end｜>",
         "<｜tool▁calls▁end｜>",

@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use super::super::grammar::Cursor;
+use super::super::grammar::{Cursor, closed};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 use crate::message::ToolCall;
 
@@ -101,6 +101,22 @@ impl Gemma {
                 json.push_str(&Value::from(text.get(..end).unwrap_or_default()).to_string());
                 at += end + 2 * self.quote.len();
                 continue;
+            }
+            // Quotes of another kind than it was taught.
+            if c == '"' && json.trim_end().ends_with([':', ',', '[', '{']) {
+                match closed(here, 0, cursor.is_end) {
+                    None if !cursor.is_end => return Err(Miss::More),
+                    None => {
+                        json.push_str(here);
+                        at = rest.len();
+                        break;
+                    }
+                    Some(end) => {
+                        json.push_str(here.get(..end).unwrap_or_default());
+                        at += end;
+                        continue;
+                    }
+                }
             }
             if !cursor.is_end && c == '<' && self.quote.starts_with(here) {
                 return Err(Miss::More);

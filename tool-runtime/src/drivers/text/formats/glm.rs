@@ -4,10 +4,12 @@
 //!
 //! Source: vllm `glm4_moe_tool_parser.py`, `glm47_moe_tool_parser.py`, ollama `model/parsers/glm46_test.go`.
 
-use super::super::grammar::{Cursor, Nesting, Seen, Typed};
+use super::super::grammar::{Cursor, Nesting, Seen, Typed, without_begun};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 
 const END: &str = "</tool_call>";
+/// A line break between tags, at times in two letters.
+const LINE: &str = "\\n";
 const TAGS: Nesting = Nesting {
     around: &[],
     around_ends: &[],
@@ -37,24 +39,33 @@ impl Format for Glm {
         let mut typed = Typed::new(tool);
         let mut seen = Seen::default();
         let is_whole = loop {
-            cursor.skip_blanks();
+            cursor.take_all(&[LINE])?;
             if cursor.is_done()? {
                 break false;
             }
             if cursor.take(&[END])? {
                 break true;
             }
+            if cursor.is_cut(&[END, "<arg_key>"]) {
+                cursor.skip_all();
+                break false;
+            }
             if !cursor.take(&["<arg_key>"])? {
                 return Err(Miss::Broken);
             }
             let Some(key) = key(&mut cursor)? else {
+                cursor.skip_all();
                 break false;
             };
-            cursor.skip_blanks();
+            cursor.take_all(&[LINE])?;
+            if cursor.is_cut(&["<arg_value>"]) {
+                cursor.skip_all();
+                break false;
+            }
             cursor.take(&["<arg_value>"])?;
             let Some(value) = value(&mut cursor, &mut seen)? else {
-                typed.cut(key.trim(), cursor.rest());
-                cursor.skip(cursor.rest().len());
+                typed.cut(key.trim(), without_begun(cursor.rest(), TAGS.argument_ends));
+                cursor.skip_all();
                 break false;
             };
             typed.raw(key.trim(), value);
@@ -63,8 +74,6 @@ impl Format for Glm {
     }
 }
 
-/// What stands before `end`, and past it: the first one with one of `next` behind it. None where the text
-/// was cut before.
 /// A key up to its end tag.
 fn key<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
     const END: &str = "</arg_key>";
@@ -80,8 +89,9 @@ fn key<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
 /// A value up to its end tag, with all calls in it.
 fn value<'t>(cursor: &mut Cursor<'t>, seen: &mut Seen) -> Result<Option<&'t str>, Miss> {
     let is_end = |mut after: Cursor<'_>| {
-        after.skip_blanks();
-        Ok(after.is_done()? || after.take(&["<arg_key>", END])?)
+        after.take_all(&[LINE])?;
+        let next = ["<arg_key>", END];
+        Ok(after.is_done()? || after.is_cut(&next) || after.take(&next)?)
     };
     let Some(end) = TAGS.end(cursor, seen, is_end, |_| Ok(false))? else { return Ok(None) };
     let value = cursor.text.get(cursor.at..end.start);

@@ -4,17 +4,19 @@
 //!
 //! Source: sglang `kimik3_format.py`, `kimik3_detector.py`.
 
-use super::super::grammar::{Cursor, Nesting, Seen, Typed, before};
+use super::super::grammar::{Cursor, Nesting, Seen, Typed, before, without_begun};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 use crate::tool::ToolDefinition;
 
 const OPEN: &str = "<|open|>";
 const SEP: &str = "<|sep|>";
+const CALL_END: &str = "<|close|>call<|sep|>";
+const TOOLS_END: &str = "<|close|>tools<|sep|>";
 const TAGS: Nesting = Nesting {
     around: &["<|open|>tools<|sep|>"],
-    around_ends: &["<|close|>tools<|sep|>"],
+    around_ends: &[TOOLS_END],
     call: &["<|open|>call "],
-    call_ends: &["<|close|>call<|sep|>"],
+    call_ends: &[CALL_END],
     argument: &["<|open|>argument "],
     argument_ends: &["<|close|>argument<|sep|>"],
 };
@@ -51,11 +53,14 @@ impl Format for KimiK3 {
                 loop {
                     let end = cursor.at;
                     cursor.skip_blanks();
-                    if cursor.is_done()? || cursor.take(&["<|close|>tools<|sep|>"])? {
+                    if cursor.is_done()? || cursor.take(&[TOOLS_END])? {
                         break;
                     }
                     let head = match open(&mut cursor) {
-                        Err(Miss::More) if cursor.is_end => None,
+                        Err(Miss::More) if cursor.is_end => {
+                            cursor.skip_all();
+                            break;
+                        }
                         head => head?,
                     };
                     match head.filter(|head| head.starts_with("call ")) {
@@ -75,6 +80,9 @@ impl Format for KimiK3 {
 
 /// The head of what is opened here, if anything is.
 fn open<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
+    if cursor.is_cut(&[OPEN, CALL_END, TOOLS_END]) {
+        return Err(Miss::More);
+    }
     if !cursor.take(&[OPEN])? {
         return Ok(None);
     }
@@ -110,12 +118,12 @@ fn call<'d>(
         if cursor.is_done()? {
             break false;
         }
-        if cursor.take(&["<|close|>call<|sep|>"])? {
+        if cursor.take(&[CALL_END])? {
             break true;
         }
         let head = match open(cursor) {
             Err(Miss::More) if cursor.is_end => {
-                cursor.skip(cursor.rest().len());
+                cursor.skip_all();
                 break false;
             }
             head => head?.ok_or(Miss::Broken)?,
@@ -124,8 +132,8 @@ fn call<'d>(
         let rest = cursor.rest();
         let end = TAGS.end(cursor, seen, |_| Ok(true), |_| Ok(false))?;
         let Some(end) = end else {
-            typed.cut(&key, rest);
-            cursor.skip(rest.len());
+            typed.cut(&key, without_begun(rest, TAGS.argument_ends));
+            cursor.skip_all();
             break false;
         };
         let value = cursor.text.get(cursor.at..end.start).unwrap_or_default();

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::super::grammar::{Cursor, Typed};
+use super::super::grammar::{Cursor, Typed, without_begun};
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 use crate::message::ToolCall;
 
@@ -50,6 +50,9 @@ impl Format for MinimaxM3 {
 /// What is between `<` and `>` of the tag that is next, if one is.
 fn tag<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
     cursor.skip_blanks();
+    if cursor.is_cut(&[TOKEN]) {
+        cursor.skip_all();
+    }
     if cursor.is_done()? || !cursor.take(&[TOKEN])? {
         return Ok(None);
     }
@@ -58,7 +61,11 @@ fn tag<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
     }
     match cursor.head('>') {
         Err(Miss::Text) => Ok(None),
-        Err(_) if cursor.is_end => Ok(None),
+        // It was cut off.
+        Err(_) if cursor.is_end => {
+            cursor.skip_all();
+            Ok(None)
+        }
         head => head.map(Some),
     }
 }
@@ -107,19 +114,21 @@ fn element<'t>(
         if !cursor.is_end {
             return Err(Miss::More);
         }
-        cursor.skip(rest.len());
-        return Ok((Element::Text(rest), false));
+        cursor.skip_all();
+        return Ok((Element::Text(without_begun(rest, &[TOKEN])), false));
     };
     let text = rest.get(..at).unwrap_or_default();
     cursor.skip(at);
     let closer = format!("/{key}");
-    let (mut members, mut items, mut is_leaf) = (Map::new(), Vec::new(), true);
+    let (mut members, mut items) = (Map::new(), Vec::new());
+    let (mut is_leaf, mut is_whole) = (true, true);
     loop {
         match tag(cursor)? {
             Some(head) if head == closer => break,
             Some(head) if !head.starts_with('/') => {
                 is_leaf = false;
-                let (inner, is_whole) = element(cursor, head, depth)?;
+                let inner;
+                (inner, is_whole) = element(cursor, head, depth)?;
                 let value = match inner {
                     Element::Value(value) => value,
                     Element::Text(text) => leaf(text),
@@ -129,17 +138,22 @@ fn element<'t>(
                     head => _ = members.insert(head.to_owned(), value),
                 }
                 if !is_whole {
-                    return Ok((Element::Value(nested(members, items)), false));
+                    break;
                 }
             }
             Some(_) => return Err(Miss::Broken),
             None if cursor.rest().is_empty() => {
-                return Ok((Element::Value(nested(members, items)), false));
+                is_whole = false;
+                break;
             }
             None => return Err(Miss::Broken),
         }
     }
-    Ok((if is_leaf { Element::Text(text) } else { Element::Value(nested(members, items)) }, true))
+    let element = match is_leaf {
+        true => Element::Text(text),
+        false => Element::Value(nested(members, items)),
+    };
+    Ok((element, is_whole))
 }
 
 fn nested(members: Map<String, Value>, items: Vec<Value>) -> Value {

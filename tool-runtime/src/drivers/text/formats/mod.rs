@@ -83,5 +83,6 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
 /// Those of what is thought, where it begins a line: decisions in JSON may tell of it.
 pub(super) fn thinking() -> Vec<Arc<dyn Format>> {
     let all = [think::THINK, think::MISTRAL, think::GEMMA].map(think::Think::on_line);
-    all.into_iter().map(|think| Arc::new(think) as Arc<dyn Format>).collect()
+    let all = all.into_iter().map(|think| Arc::new(think) as Arc<dyn Format>);
+    all.chain([Arc::new(think::END_ON_LINE) as Arc<dyn Format>]).collect()
 }

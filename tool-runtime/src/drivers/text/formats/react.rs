@@ -49,7 +49,7 @@ impl Format for React {
         };
         let end = cursor.at;
         cursor.skip_blanks();
-        if !cursor.is_done()? && cursor.take(MADE_UP)? {
+        if !cursor.is_done()? && (cursor.is_cut(MADE_UP) || cursor.take(MADE_UP)?) {
             if !cursor.is_end {
                 return Err(Miss::More);
             }

@@ -104,9 +104,23 @@ impl Think {
 
 /// A closing tag without an opening one.
 #[derive(Debug)]
-pub(super) struct End;
+pub(super) struct End {
+    openers: &'static [Opener],
+}
 
-pub(super) const END: End = End;
+pub(super) const END: End = End {
+    openers: &[
+        Opener::Marker("</think>"),
+        Opener::Marker("</seed:think>"),
+        Opener::Marker("[/THINK]"),
+        Opener::Marker("<|close|>think<|sep|>"),
+    ],
+};
+
+/// The same, at the beginning of a line only.
+pub(super) const END_ON_LINE: End = End {
+    openers: &[Opener::Line("</think>"), Opener::Line("</seed:think>"), Opener::Line("[/THINK]")],
+};
 
 /// Each with what should have begun it.
 const PAIRS: [(&str, &str); 4] = [
@@ -122,12 +136,7 @@ impl Format for End {
     }
 
     fn openers(&self) -> &[Opener] {
-        &[
-            Opener::Marker("</think>"),
-            Opener::Marker("</seed:think>"),
-            Opener::Marker("[/THINK]"),
-            Opener::Marker("<|close|>think<|sep|>"),
-        ]
+        self.openers
     }
 
     fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {

@@ -34,6 +34,18 @@ impl<'t> Cursor<'t> {
         self.at += bytes;
     }
 
+    /// To the end of the text.
+    pub(in crate::drivers::text) fn skip_all(&mut self) {
+        self.at = self.text.len();
+    }
+
+    /// Whether the text breaks off within one of these, which is next.
+    pub(in crate::drivers::text) fn is_cut(&self, tokens: &[&str]) -> bool {
+        let rest = self.rest();
+        let is_begun = |token: &&str| token.len() > rest.len() && token.starts_with(rest);
+        self.is_end && !rest.is_empty() && tokens.iter().any(is_begun)
+    }
+
     pub(in crate::drivers::text) fn skip_blanks(&mut self) {
         self.at = self.text.len() - self.rest().trim_start().len();
     }

@@ -92,9 +92,15 @@ fn read(
             if matches!(list.as_bytes().get(at), None | Some(b']')) {
                 return Some(());
             }
-            let end = closed(list, at, true).unwrap_or(list.len());
-            read(list.get(at..end)?, offered, strictness, layers, calls)?;
-            at = end;
+            let (end, before) = (closed(list, at, true), calls.len());
+            let item = list.get(at..end.unwrap_or(list.len()))?;
+            if read(item, offered, strictness, layers, calls).is_none() {
+                // Cut off before it said what is called: those before it stand.
+                let is_cut = end.is_none() && strictness == Strictness::Marked && before > 0;
+                calls.truncate(before);
+                return is_cut.then_some(());
+            }
+            at = end.unwrap_or(list.len());
         }
     }
     if !text.starts_with('{') {
@@ -132,13 +138,22 @@ fn call_of(
         Some(place) => arguments(members, place.start, place.end, tool)?,
         // Cut before they began; what is not there can't be taken for whole.
         None if closed(members.text, 0, true).is_none() => "{".to_owned(),
-        None if strictness == Strictness::Marked && members.is_whole => "{}".to_owned(),
+        None if strictness == Strictness::Marked && members.is_whole => beside(members, tool),
         None => return None,
     };
     match strictness {
         Strictness::Marked => offered.call(&tool.name, arguments),
         Strictness::Bare => offered.bare_call(&tool.name, arguments),
     }
+}
+
+/// The arguments of a call that has them beside the tool's name.
+fn beside(members: &Members<'_>, tool: &ToolDefinition) -> String {
+    let takes = tool.parameters.as_value().get("properties");
+    let takes = |key: &str| takes.is_some_and(|own| own.get(key).is_some());
+    let name = members.keys().find(|key| NAMES.contains(key));
+    let is_other = |key: &str| NAMES.contains(&key) || BESIDE.contains(&key);
+    members.object(|key| Some(key) != name && (takes(key) || !is_other(key)))
 }
 
 /// The text of the arguments, which stand from `start` to `end` if what is before `end` is sound.

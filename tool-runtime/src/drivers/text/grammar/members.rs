@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use serde_json::Value;
+
 use super::super::Rest;
 use super::closed;
 
@@ -26,6 +28,20 @@ impl<'t> Members<'t> {
 
     pub(in crate::drivers) fn keys(&self) -> impl Iterator<Item = &'t str> {
         self.found.iter().map(|(key, _)| *key)
+    }
+
+    /// Whether the object ends, as its brackets tell.
+    pub(in crate::drivers) fn has_end(&self) -> bool {
+        closed(self.text, 0, true).is_some()
+    }
+
+    /// The text of an object of those members that are `wanted`.
+    pub(in crate::drivers) fn object(&self, wanted: impl Fn(&str) -> bool) -> String {
+        let wanted = self.found.iter().filter(|(key, _)| wanted(key));
+        let members = wanted.map(|(key, place)| {
+            format!("{}: {}", Value::from(*key), self.text.get(place.clone()).unwrap_or_default())
+        });
+        format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
     }
 
     /// Where the value of the first member that is called so stands.
@@ -56,8 +72,17 @@ impl<'t> Walk<'t> {
         Self { text: rest.text, is_end: rest.is_end, at: Some(1), is_whole: false }
     }
 
+    /// Behind blanks and comments.
     fn behind_blanks(&self, at: usize) -> Option<usize> {
-        Some(self.text.len() - self.text.get(at..)?.trim_start().len())
+        let mut rest = self.text.get(at..)?.trim_start();
+        loop {
+            let end = match rest.get(..2) {
+                Some("//") => "\n",
+                Some("/*") => "*/",
+                _ => return Some(self.text.len() - rest.len()),
+            };
+            rest = rest.split_once(end).map_or("", |(_, behind)| behind.trim_start());
+        }
     }
 
     pub(super) fn key(&mut self) -> Option<&'t str> {

@@ -24,7 +24,7 @@ pub(super) use self::{
     nesting::{Nesting, Seen},
     python::{Python, python_calls},
     tagged::{Style, Tagged},
-    words::{before, first_of, up_to},
+    words::{before, first_of, up_to, without_begun},
 };
 
 /// What a model writes to say that it is done: no text.

@@ -51,13 +51,20 @@ impl Named {
         if cursor.take(&["[CALL_ID]"])? {
             cursor.name()?;
         }
+        skip_cut(cursor, self.between);
         if !cursor.is_done()? && !cursor.take(self.between)? {
             return Err(Miss::Text);
         }
+        cursor.skip_blanks();
+        skip_cut(cursor, &["```json"]);
         cursor.take_all(&["```json", "```"])?;
+        skip_cut(cursor, self.ends);
         if cursor.is_done()? {
             // Cut before the arguments began.
             return offered.call(&tool.name, "{").ok_or(Miss::Broken);
+        }
+        if (Cursor { ..*cursor }).take(self.ends)? {
+            return offered.call(&tool.name, "{}").ok_or(Miss::Broken);
         }
         let rest = cursor.rest();
         if !rest.starts_with('{') {
@@ -71,5 +78,12 @@ impl Named {
         cursor.skip(body.len());
         cursor.take_all(&["```"])?;
         offered.call(&tool.name, body).ok_or(Miss::Broken)
+    }
+}
+
+/// Past one of these, in which the text breaks off.
+fn skip_cut(cursor: &mut Cursor<'_>, words: &[&str]) {
+    if cursor.is_cut(words) {
+        cursor.skip_all();
     }
 }

@@ -1,5 +1,7 @@
 //! Calls in the syntax of Python: `name(key=value, …)`.
 
+use serde_json::Value;
+
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
 use super::json::markers;
 use super::{Cursor, Typed, closed};
@@ -62,6 +64,10 @@ pub(in crate::drivers::text) fn python_calls(
                 cursor.at = start - cursor.text.get(..start).map_or(0, blanks_at_end);
                 return Ok(calls);
             }
+            Err(Miss::More) if cursor.is_end && !calls.is_empty() => {
+                cursor.skip_all();
+                return Ok(calls);
+            }
             Err(miss) => return Err(miss),
         }
         let end = cursor.at;
@@ -104,35 +110,73 @@ fn call(cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Miss
 /// What stands between the parentheses, as the text of an object; and behind them.
 fn arguments(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, Miss> {
     let mut typed = Typed::new(tool);
+    let mut is_first = true;
     loop {
         cursor.take_all(&[","])?;
-        if cursor.is_done()? {
+        // What stands around the call may end without it.
+        if cursor.is_done()? || !is_first && cursor.rest().starts_with([']', '<']) {
             return Ok(typed.finish(false));
         }
         if cursor.take(&[")"])? {
             return Ok(typed.finish(true));
         }
-        let key = key(cursor, tool)?;
-        let rest = cursor.rest();
-        let end = match rest.as_bytes().first() {
-            Some(b'"' | b'\'' | b'[' | b'{' | b'(') => closed(rest, 0, cursor.is_end),
-            _ => rest.find([',', ')']),
-        };
-        match end {
-            Some(end) => typed.json(&key, rest.get(..end).unwrap_or_default().trim()),
-            None if !cursor.is_end => return Err(Miss::More),
-            None => {
-                typed.cut_json(&key, rest.trim_end());
-                cursor.skip(rest.len());
-                return Ok(typed.finish(false));
-            }
+        // A name, and no more.
+        if cursor.is_end && (Cursor { ..*cursor }).name() == Err(Miss::More) {
+            cursor.skip_all();
+            return Ok(typed.finish(false));
         }
-        cursor.skip(end.unwrap_or(0));
+        let key = key(cursor, tool, is_first)?;
+        let (value, is_whole) = value(cursor)?;
+        if !is_whole {
+            typed.cut_json(&key, &value);
+            return Ok(typed.finish(false));
+        }
+        typed.json(&key, &value);
+        is_first = false;
     }
 }
 
+/// The value that is next, and whether it has an end. Strings in a row are one, with a plus sign between or none.
+fn value(cursor: &mut Cursor<'_>) -> Result<(String, bool), Miss> {
+    let mut value = String::new();
+    loop {
+        let rest = cursor.rest();
+        let is_text = rest.starts_with(['"', '\'']);
+        if is_text && cursor.is_end && is_endless(rest) {
+            let text = Value::from(rest.get(3..).unwrap_or_default()).to_string();
+            value.push_str(text.strip_suffix('"').unwrap_or(&text));
+            cursor.skip_all();
+            return Ok((value, false));
+        }
+        let end = match is_text || rest.starts_with(['[', '{', '(']) {
+            true => closed(rest, 0, cursor.is_end),
+            false => rest.find([',', ')']),
+        };
+        if end.is_none() && !cursor.is_end {
+            return Err(Miss::More);
+        }
+        value.push_str(rest.get(..end.unwrap_or(rest.len())).unwrap_or_default().trim());
+        cursor.skip(end.unwrap_or(rest.len()));
+        if end.is_none() || !is_text {
+            return Ok((value, end.is_some()));
+        }
+        cursor.take_all(&["+"])?;
+        if cursor.is_done()? || !cursor.rest().starts_with(['"', '\'']) {
+            return Ok((value, true));
+        }
+        value.push_str(" + ");
+    }
+}
+
+/// Whether three quotes begin what none end.
+fn is_endless(text: &str) -> bool {
+    let open =
+        ["\"\"\"", "'''"].into_iter().find_map(|quotes| Some((text.strip_prefix(quotes)?, quotes)));
+    open.is_some_and(|(inner, quotes)| !inner.contains(quotes))
+}
+
 /// The name of the argument that is next. The only one there can be needs none.
-fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, Miss> {
+fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition, is_first: bool) -> Result<String, Miss> {
     let start = *cursor;
     match cursor.name() {
         Ok(name) => {
@@ -149,7 +193,8 @@ fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, Miss> {
     *cursor = start;
     let members =
         tool.parameters.as_value().get("properties").and_then(|members| members.as_object());
-    match members.filter(|members| members.len() == 1).and_then(|members| members.keys().next()) {
+    let only = members.filter(|members| is_first && members.len() == 1);
+    match only.and_then(|members| members.keys().next()) {
         Some(only) => Ok(only.clone()),
         None => Err(Miss::Broken),
     }

@@ -1,7 +1,7 @@
 //! Tags for the call and for each argument, with plain text in them.
 
 use super::super::{Format, Found, Miss, Offered, Opener, Rest};
-use super::{Cursor, Nesting, Seen, Typed};
+use super::{Cursor, Nesting, Seen, Typed, without_begun};
 use crate::tool::ToolDefinition;
 
 /// More arguments than any tool has.
@@ -40,12 +40,26 @@ impl Format for Tagged {
         cursor.take_all(self.tags.around)?;
         let mut calls = Vec::new();
         let mut seen = Seen::default();
+        // Behind the last call.
+        let mut end = 0;
         loop {
             if cursor.is_done()? || !cursor.take(self.tags.call)? {
                 break;
             }
-            calls.push(self.call(&mut cursor, &mut seen, offered)?);
-            let end = cursor.at;
+            match self.call(&mut cursor, &mut seen, offered) {
+                Ok(call) => calls.push(call),
+                // Those before it stand.
+                Err(Miss::Text | Miss::Broken) if !calls.is_empty() => {
+                    cursor.at = end;
+                    break;
+                }
+                Err(Miss::More) if cursor.is_end && !calls.is_empty() => {
+                    cursor.skip_all();
+                    break;
+                }
+                Err(miss) => return Err(miss),
+            }
+            end = cursor.at;
             cursor.skip_blanks();
             if cursor.is_done()?
                 || !cursor.take_all(self.tags.around_ends)? && !self.goes_on(&cursor)?
@@ -64,6 +78,11 @@ impl Format for Tagged {
 }
 
 impl Tagged {
+    /// What may be next within a call.
+    fn next(&self) -> Vec<&'static str> {
+        [self.tags.call_ends, self.tags.argument, self.tags.around_ends].concat()
+    }
+
     fn goes_on(&self, cursor: &Cursor<'_>) -> Result<bool, Miss> {
         Cursor { ..*cursor }.take(self.tags.call)
     }
@@ -111,6 +130,10 @@ impl Tagged {
             if self.tags.around_ends.iter().any(|end| cursor.rest().starts_with(end)) {
                 return Ok(typed.finish(true));
             }
+            if cursor.is_cut(&self.next()) {
+                cursor.skip_all();
+                return Ok(typed.finish(false));
+            }
             if !cursor.take(self.tags.argument)? {
                 let may_end = |end: &&str| !cursor.is_end && end.starts_with(cursor.rest());
                 let is_cut = self.tags.around_ends.iter().any(may_end);
@@ -118,21 +141,25 @@ impl Tagged {
             }
             let head = match cursor.head('>') {
                 Err(Miss::More) if cursor.is_end => {
-                    cursor.skip(cursor.rest().len());
+                    cursor.skip_all();
                     return Ok(typed.finish(false));
                 }
                 head => head?,
             };
             let (key, more) = self.named(head).ok_or(Miss::Broken)?;
             let Some(value) = self.value(cursor, seen, tool)? else {
-                typed.cut(key, self.plain(cursor.rest()));
-                cursor.skip(cursor.rest().len());
+                let value = without_begun(cursor.rest(), self.tags.argument_ends);
+                typed.cut(key, self.plain(value));
+                cursor.skip_all();
                 return Ok(typed.finish(false));
             };
             let value = self.plain(value);
-            // DeepSeek says itself what is text.
+            // DeepSeek says itself what is text, and what is JSON.
+            let is_json = more.contains("string=\"false\"");
             if more.contains("string=\"true\"") {
                 typed.text(key, value);
+            } else if is_json && serde_json::from_str::<String>(value).is_ok() {
+                typed.json(key, value);
             } else {
                 typed.raw(key, value);
             }
@@ -159,6 +186,7 @@ impl Tagged {
     fn is_end(&self, mut after: Cursor<'_>) -> Result<bool, Miss> {
         after.skip_blanks();
         Ok(after.is_done()?
+            || after.is_cut(&self.next())
             || after.take(self.tags.call_ends)?
             || after.take(self.tags.argument)?
             || after.take(self.tags.around_ends)?)

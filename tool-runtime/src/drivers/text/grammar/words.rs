@@ -33,6 +33,15 @@ pub(in crate::drivers::text) fn up_to<'t>(text: &'t str, words: &[&str]) -> &'t 
     first.and_then(|first| text.get(..first.start)).unwrap_or(text)
 }
 
+/// The text without the beginning of one of `words` in which it breaks off.
+pub(in crate::drivers::text) fn without_begun<'t>(text: &'t str, words: &[&str]) -> &'t str {
+    let longest = words.iter().map(|word| word.len()).max().unwrap_or(0);
+    let mut before =
+        (text.len().saturating_sub(longest)..text.len()).filter_map(|at| text.split_at_checked(at));
+    let begun = before.find(|(_, tail)| words.iter().any(|word| word.starts_with(tail)));
+    begun.map_or(text, |(before, _)| before)
+}
+
 /// What stands before `word`, if that begins within so many bytes.
 pub(in crate::drivers::text) fn before<'t>(
     text: &'t str,

@@ -43,7 +43,7 @@ pub(crate) struct Param {
     pub(crate) passing: Passing,
     pub(crate) doc: Doc,
     pub(crate) attr: ArgAttr,
-    /// Attributes of derives, which mean nothing here.
+    /// Attributes of types and their fields, which mean nothing here.
     pub(crate) foreign: Vec<Attribute>,
 }
 
@@ -168,7 +168,8 @@ impl Param {
         let attr = ArgAttr::take(&mut typed.attrs, errors);
         let doc = Doc::of(&typed.attrs);
         let is = |attr: &Attribute, names: &[&str]| names.iter().any(|n| attr.path().is_ident(n));
-        let foreign = typed.attrs.extract_if(.., |attr| is(attr, &["serde", "schemars"])).collect();
+        let foreign =
+            typed.attrs.extract_if(.., |attr| is(attr, &["args", "serde", "schemars"])).collect();
         typed.attrs.retain(|attr| !is(attr, &["doc"]));
         let name = match typed.pat.as_ref() {
             Pat::Ident(pat) if pat.subpat.is_none() => Some(pat.ident.clone()),

@@ -140,13 +140,19 @@ fn borrows_inside(ty: &Type) -> bool {
     has_reference(ty.to_token_stream())
 }
 
-/// Some attributes mean something on a field and nothing on a parameter.
+/// Some attributes mean something on a type or its field and nothing on a parameter.
 fn has_no_foreign_attributes(function: &ToolFn, errors: &Errors) {
     for attr in function.params.iter().flat_map(|param| &param.foreign) {
+        let place = if attr.path().is_ident("args") {
+            "a type"
+        } else {
+            "the field of a struct under `#[args]`"
+        };
         errors.at(
             attr,
-            "this goes on the field of a struct under `#[args]`; \
-             a parameter takes `#[arg(default = …, rename = \"…\")]`",
+            format!(
+                "this goes on {place}; a parameter takes `#[arg(default = …, rename = \"…\")]`"
+            ),
         );
     }
     for input in &function.sig.inputs {

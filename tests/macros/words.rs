@@ -102,10 +102,10 @@ fn a_limit_that_lets_nothing_through_is_refused() {
     assert_eq!(definition.validate(), Err(expected));
 }
 
-/// Takes a pair, which has no name.
+/// Takes a number, which has no name.
 #[tool]
-async fn unnamed((a, b): (i64, i64)) -> i64 {
-    a + b
+async fn unnamed(_: i64) -> i64 {
+    7
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
         return errors.into_tokens().into_iter().chain([item]).collect();
     }
 
-    mark_secrets(&mut input, &errors);
+    read_fields(&mut input, &errors);
     owns_what_it_holds(&input, &errors);
     let fits = fits(&input, &runtime.private());
     let derives = derives(&input, &errors, &runtime.private());
@@ -50,8 +50,8 @@ pub(crate) fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// `#[arg(secret)]` of a field, as its schema says it.
-fn mark_secrets(input: &mut DeriveInput, errors: &Errors) {
+/// `#[arg(secret)]` of a field, as its schema says it; and takes off a field what goes on the type.
+fn read_fields(input: &mut DeriveInput, errors: &Errors) {
     let fields: Vec<&mut Field> = match &mut input.data {
         Data::Struct(data) => data.fields.iter_mut().collect(),
         Data::Enum(data) => {
@@ -62,6 +62,13 @@ fn mark_secrets(input: &mut DeriveInput, errors: &Errors) {
     for field in fields {
         if ArgAttr::take_secret(&mut field.attrs, errors) {
             field.attrs.push(parse_quote!(#[schemars(extend("writeOnly" = true))]));
+        }
+        for misplaced in field.attrs.extract_if(.., |attr| attr.path().is_ident("args")) {
+            errors.at(
+                misplaced,
+                "`#[args]` goes on the type: rules of a field are `#[schemars(range(min = 1))]` and \
+                 the like, and of ours it takes `#[arg(secret)]`",
+            );
         }
     }
 }

@@ -225,9 +225,18 @@ fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
 /// The one place where the type of a parameter is asked for more than its name.
 fn fits(param: &Param, private: &TokenStream) -> TokenStream {
     match &param.passing {
+        // The name decides on the words of the error alone.
+        Passing::Owned(ty) if is_named_like_context(ty) => {
+            quote!(<#ty as #private::ByValue>::FITS;)
+        }
         Passing::Owned(ty) => quote!(<#ty as #private::Argument>::FITS;),
         Passing::Lent(ty) => quote!(<#ty as #private::BorrowedArgument>::FITS;),
     }
+}
+
+fn is_named_like_context(ty: &Type) -> bool {
+    let Type::Path(path) = ty else { return false };
+    path.path.segments.last().is_some_and(|last| last.ident == "ToolContext")
 }
 
 fn pick(param: &Param, private: &TokenStream) -> TokenStream {

@@ -16,6 +16,8 @@ use crate::path::{Runtime, runtime_only};
 /// The function or method under `#[tool]`. Its body is never looked into.
 pub(crate) struct ToolFn {
     pub(crate) attr: ToolAttr,
+    /// What says `#[tool]` again.
+    pub(crate) again: Vec<Attribute>,
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
@@ -41,7 +43,7 @@ pub(crate) struct Param {
     pub(crate) passing: Passing,
     pub(crate) doc: Doc,
     pub(crate) attr: ArgAttr,
-    /// Attributes of derives, which mean nothing here.
+    /// Attributes of types and their fields, which mean nothing here.
     pub(crate) foreign: Vec<Attribute>,
 }
 
@@ -85,14 +87,15 @@ impl ToolFn {
 
     fn new(
         attr: ToolAttr,
-        attrs: Vec<Attribute>,
+        mut attrs: Vec<Attribute>,
         vis: Visibility,
         mut sig: Signature,
         body: TokenStream,
         errors: &Errors,
     ) -> Self {
+        let again = attrs.extract_if(.., |attr| is_tool(attr.path())).collect();
         let params = sig.inputs.iter_mut().filter_map(|input| Param::take(input, errors)).collect();
-        Self { attr, doc: Doc::of(&attrs), attrs, vis, sig, body, params }
+        Self { attr, again, doc: Doc::of(&attrs), attrs, vis, sig, body, params }
     }
 
     /// The name that the model calls.
@@ -123,6 +126,7 @@ impl Toolbox {
             let (attrs, vis) = (method.attrs.clone(), method.vis.clone());
             let body = method.block.to_token_stream();
             let tool = ToolFn::new(attr, attrs, vis, method.sig.clone(), body, errors);
+            method.attrs = tool.attrs.clone();
             method.sig = tool.sig.clone();
             tools.push(tool);
         }
@@ -130,7 +134,7 @@ impl Toolbox {
     }
 }
 
-/// `tool`, `tool_runtime::tool` and the like: inside a toolbox the attribute is only a mark.
+/// `tool`, `tool_runtime::tool` and the like: within what `#[tool]` reads, the attribute is only a mark.
 fn is_tool(path: &Path) -> bool {
     path.segments.last().is_some_and(|last| last.ident == "tool")
 }
@@ -164,7 +168,8 @@ impl Param {
         let attr = ArgAttr::take(&mut typed.attrs, errors);
         let doc = Doc::of(&typed.attrs);
         let is = |attr: &Attribute, names: &[&str]| names.iter().any(|n| attr.path().is_ident(n));
-        let foreign = typed.attrs.extract_if(.., |attr| is(attr, &["serde", "schemars"])).collect();
+        let foreign =
+            typed.attrs.extract_if(.., |attr| is(attr, &["args", "serde", "schemars"])).collect();
         typed.attrs.retain(|attr| !is(attr, &["doc"]));
         let name = match typed.pat.as_ref() {
             Pat::Ident(pat) if pat.subpat.is_none() => Some(pat.ident.clone()),

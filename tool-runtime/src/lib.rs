@@ -82,6 +82,9 @@ pub use tool::{Command, CommandOutput};
 /// ```
 #[macro_export]
 macro_rules! tools {
+    ($($($tool:ident)::+ ($($argument:tt)*)),+ $(,)?) => {
+        ::core::compile_error!("name the functions without parentheses: `tools![search]`")
+    };
     // Names alone need no recursion, however many there are.
     ($($tool:ty),* $(,)?) => {
         $crate::Tools::new()$(
@@ -108,6 +111,12 @@ macro_rules! __more_tools {
         $crate::__more_tools!(
             $tools.with_function(<$tool as $crate::__private::NamesFunction>::function());
             $($($rest)*)?
+        )
+    };
+    ($tools:expr; $($other:tt)*) => {
+        ::core::compile_error!(
+            "`tools![…]` takes the names of functions under `#[tool]`, \
+             and `..value` where an `impl` is under `#[tool]`"
         )
     };
 }

@@ -15,8 +15,8 @@ pub use crate::tool::{Failure, Output, args as decoding, function, param};
 pub use crate::tool::function::{Function, NamesFunction};
 pub use crate::tool::layout::Lone;
 pub use crate::tool::param::{
-    Argument, BorrowedArgument, FromText, Lent, NotShown, Owned, Param, PickLent, PickOwned, Shown,
-    defaulted,
+    Argument, BorrowedArgument, ByValue, FromText, Lent, NotShown, Owned, Param, PickLent,
+    PickOwned, Shown, defaulted,
 };
 pub use crate::tool::{
     Availability, Bare, Effect, NoSchema, Permission, Repair, Returned, Returns, Toolbox,

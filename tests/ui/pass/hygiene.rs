@@ -52,14 +52,25 @@ async fn values(slot0: ::std::string::String) -> ::std::string::String {
     slot0
 }
 
+#[::tool_runtime::args]
+struct ToolContext {
+    city: ::std::string::String,
+}
+
+/// Takes arguments of that name.
+#[::tool_runtime::tool]
+async fn taken(context: ToolContext) -> ::std::string::String {
+    context.city
+}
+
 fn main() {
     /// Lives in a function.
     #[::tool_runtime::tool]
     async fn local() {}
 
-    let tools = ::tool_runtime::tools![inner::ctx, values, local, old];
+    let tools = ::tool_runtime::tools![inner::ctx, values, local, old, taken];
     let names = tools.into_iter().map(|tool| tool.definition().name.clone());
-    assert_eq!(names.collect::<::std::vec::Vec<_>>(), ["ctx", "values", "local", "old"]);
+    assert_eq!(names.collect::<::std::vec::Vec<_>>(), ["ctx", "values", "local", "old", "taken"]);
 
     // The name stays free for a variable, and the function for a call.
     let values = values(::std::string::String::new());

@@ -1,9 +1,9 @@
 //! A list of words, each of which stands there once.
 
 use proc_macro2::TokenStream;
-use syn::parse::Parser;
+use syn::parse::{Parse, ParseStream, Parser};
 use syn::punctuated::Punctuated;
-use syn::{Meta, Token};
+use syn::{Lit, Meta, Token};
 
 use crate::errors::Errors;
 
@@ -20,15 +20,22 @@ pub(super) fn words(
     known: &[&str],
     errors: &Errors,
 ) -> Vec<(String, Meta)> {
-    let words = match Punctuated::<Meta, Token![,]>::parse_terminated.parse2(tokens) {
-        Ok(words) => words,
+    let entries = match Punctuated::<Entry, Token![,]>::parse_terminated.parse2(tokens) {
+        Ok(entries) => entries,
         Err(error) => {
             errors.push(error);
             return Vec::new();
         }
     };
     let mut read: Vec<(String, Meta)> = Vec::new();
-    for word in words {
+    for entry in entries {
+        let word = match entry {
+            Entry::Word(word) => word,
+            Entry::Value(value) => {
+                errors.at(&value, without_word(attribute, &value));
+                continue;
+            }
+        };
         let name = word.path().get_ident().map(ToString::to_string).unwrap_or_default();
         if !known.contains(&name.as_str()) {
             errors.at(word.path(), unknown(attribute, &name, known));
@@ -39,6 +46,32 @@ pub(super) fn words(
         }
     }
     read
+}
+
+/// What stands between two commas.
+enum Entry {
+    Word(Meta),
+    /// A value, whose word is missing.
+    Value(Lit),
+}
+
+impl Parse for Entry {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        if input.peek(Lit) { input.parse().map(Self::Value) } else { input.parse().map(Self::Word) }
+    }
+}
+
+/// What to write where a value stands alone.
+fn without_word(attribute: &str, value: &Lit) -> String {
+    match (attribute, value) {
+        ("tool", Lit::Str(text)) if EFFECTS.contains(&text.value().as_str()) => {
+            format!("`#[tool]` takes words: write `effect = \"{}\"`", text.value())
+        }
+        ("tool", _) => "`#[tool]` takes words, such as `effect = \"read\"`: \
+                        say what the tool does by `/// …` above it"
+            .to_owned(),
+        _ => format!("`#[{attribute}]` takes words: write `default = …` or `description = \"…\"`"),
+    }
 }
 
 fn unknown(attribute: &str, name: &str, known: &[&str]) -> String {

@@ -30,8 +30,16 @@ pub(crate) fn toolbox(toolbox: &Toolbox, errors: &Errors) {
 }
 
 fn every(function: &ToolFn, place: Place, errors: &Errors) {
+    is_marked_once(function, errors);
     signature::check(function, place, errors);
     words::check(function, errors);
+}
+
+/// A second one would make the same tool again.
+fn is_marked_once(function: &ToolFn, errors: &Errors) {
+    for attr in &function.again {
+        errors.at(attr, "one `#[tool]` is enough: write all its words in the first");
+    }
 }
 
 /// A trait's methods are the trait's to describe, and may be another crate's.

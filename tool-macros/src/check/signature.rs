@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::ext::IdentExt;
-use syn::{FnArg, GenericParam, Receiver, ReceiverKind, Safety, Type};
+use syn::{FnArg, GenericParam, Pat, Receiver, ReceiverKind, Safety, Type};
 
 use super::Place;
 use crate::attr::Lone;
@@ -140,13 +140,19 @@ fn borrows_inside(ty: &Type) -> bool {
     has_reference(ty.to_token_stream())
 }
 
-/// Some attributes mean something on a field and nothing on a parameter.
+/// Some attributes mean something on a type or its field and nothing on a parameter.
 fn has_no_foreign_attributes(function: &ToolFn, errors: &Errors) {
     for attr in function.params.iter().flat_map(|param| &param.foreign) {
+        let place = if attr.path().is_ident("args") {
+            "a type"
+        } else {
+            "the field of a struct under `#[args]`"
+        };
         errors.at(
             attr,
-            "this goes on the field of a struct under `#[args]`; \
-             a parameter takes `#[arg(default = …, rename = \"…\")]`",
+            format!(
+                "this goes on {place}; a parameter takes `#[arg(default = …, rename = \"…\")]`"
+            ),
         );
     }
     for input in &function.sig.inputs {
@@ -158,7 +164,8 @@ fn has_no_foreign_attributes(function: &ToolFn, errors: &Errors) {
 }
 
 /// A model fills arguments by name; only the args struct, which is alone, needs none, and neither
-/// does the context, which is lent.
+/// does the context, which is lent. Whether a lone one is that struct its type says, but no tuple or
+/// array is, nor what is said to be an argument.
 fn has_named_params(function: &ToolFn, errors: &Errors) {
     let patterns = function.sig.inputs.iter().filter_map(|input| match input {
         FnArg::Typed(typed) => Some(typed.pat.as_ref()),
@@ -168,11 +175,13 @@ fn has_named_params(function: &ToolFn, errors: &Errors) {
         .zip(&function.params)
         .filter(|(_, param)| matches!(param.passing, Passing::Owned(_)))
         .collect();
-    if owned.len() < 2 {
-        return;
-    }
+    let is_lone = owned.len() == 1;
     for (pattern, param) in owned {
-        if param.argument_name().is_empty() {
+        let may_be_whole = is_lone
+            && !matches!(pattern, Pat::Tuple(_) | Pat::Slice(_))
+            && !matches!(param.attr.lone, Some((_, Lone::Named)))
+            && !param.attr.says_something();
+        if param.argument_name().is_empty() && !may_be_whole {
             errors.at(pattern, "give this parameter a name: it is what the model fills in");
         }
     }

@@ -13,6 +13,8 @@ use crate::models::ChatReply;
 /// Several are asked in their order, and told in the opposite one. `Break` ends the run, for the reason given,
 /// as [`StopReason::Requested`](crate::StopReason::Requested); so does one that panics.
 ///
+/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+///
 /// ```
 /// use std::ops::ControlFlow;
 ///
@@ -40,6 +42,11 @@ use crate::models::ChatReply;
 /// assert_eq!(stopped.to_string(), "the run stopped: the program asked it to: Project X is secret");
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no hook of a model",
+    label = "implement `ModelHook` for a type of your own, under `#[async_trait]`",
+    note = "a closure is no hook: it has a part before the model is asked and one after it"
+)]
 #[async_trait]
 pub trait ModelHook: Send + Sync {
     /// Before the model is asked, once a turn. What is changed here goes to the model, and isn't kept.

@@ -19,6 +19,8 @@ use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 /// approved is what runs. Where nobody can be asked, nothing of the kind runs; neither does it when
 /// the one who is asked panics.
 ///
+/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+///
 /// ```
 /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 /// use tool_runtime::{Dispatcher, Registry, ToolCall, async_trait, tool, tools};
@@ -52,6 +54,11 @@ use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't approve calls",
+    label = "implement `Approver` for a type of your own, under `#[async_trait]`",
+    note = "a closure is no approver; where the answer comes later, pass `AskLater`"
+)]
 #[async_trait]
 pub trait Approver: Send + Sync {
     /// Decides.

@@ -16,6 +16,8 @@ use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 /// Several are asked in their order, and told in the opposite one, so that the first is the
 /// outermost. One that panics before a call blocks it: what it stood for is not known to be so.
 ///
+/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+///
 /// ```
 /// use tool_runtime::dispatch::{Before, Interceptor};
 /// use tool_runtime::{Dispatcher, Registry, ToolCall, ToolExecution, async_trait, tool, tools};
@@ -52,6 +54,11 @@ use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't intercept calls",
+    label = "implement `Interceptor` for a type of your own, under `#[async_trait]`",
+    note = "a closure is no interceptor: it has a part before a call and one after it"
+)]
 #[async_trait]
 pub trait Interceptor: Send + Sync {
     /// Before a call, which it may change; but its id is the model's, and stays. Whether it runs alone

@@ -59,6 +59,10 @@ use crate::tool::ToolDefinition;
 /// # Ok(())
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no driver",
+    label = "pass `Text::new()` or `ReAct::new()`, or implement `Driver`"
+)]
 pub trait Driver: Send + Sync + fmt::Debug {
     /// What the model is asked where the loop would ask this; unless said otherwise, this. What a
     /// conversation begins with should stay the same from turn to turn: providers cache it.
@@ -95,6 +99,7 @@ pub trait Driver: Send + Sync + fmt::Debug {
 }
 
 /// Chosen at run time.
+#[diagnostic::do_not_recommend]
 impl<D: Driver + ?Sized> Driver for Box<D> {
     fn offer<'r>(&self, request: ChatRequest<'r>) -> Asked<'r> {
         self.as_ref().offer(request)
@@ -118,6 +123,7 @@ impl<D: Driver + ?Sized> Driver for Box<D> {
 }
 
 /// Shared: one driver for several agents.
+#[diagnostic::do_not_recommend]
 impl<D: Driver + ?Sized> Driver for Arc<D> {
     fn offer<'r>(&self, request: ChatRequest<'r>) -> Asked<'r> {
         self.as_ref().offer(request)

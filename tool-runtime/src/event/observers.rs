@@ -10,12 +10,19 @@ use crate::secret::Redactor;
 /// Someone who is told of events, in the task in which they happen, one after the other.
 ///
 /// What takes long holds up that task: hand it on, as [`Channel`](super::Channel) does, or put it into
-/// a [`Background`](super::Background). Any `Fn(&Event)` is an observer.
+/// a [`Background`](super::Background). Any `Fn(&Event)` is an observer; a closure
+/// names the type, as in `|event: &Event| …`.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be told of events",
+    label = "pass a closure `|event: &Event| …` or an `Observer`, either of them `Send + Sync`",
+    note = "events come from several threads: what an observer changes is an atomic, or behind a lock"
+)]
 pub trait Observer: Send + Sync {
     /// Reads an event. A panic here harms no run.
     fn observe(&self, event: &Event);
 }
 
+#[diagnostic::do_not_recommend]
 impl<F: Fn(&Event) + Send + Sync> Observer for F {
     fn observe(&self, event: &Event) {
         self(event);

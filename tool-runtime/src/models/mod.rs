@@ -23,6 +23,8 @@ pub use scripted::{ScriptedModel, ScriptedTurn};
 
 /// A model that answers a conversation.
 ///
+/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+///
 /// ```
 /// use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError, async_trait};
 ///
@@ -72,6 +74,12 @@ pub use scripted::{ScriptedModel, ScriptedTurn};
 /// assert!(error.may_pass());
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no model",
+    label = "pass a client, such as `OpenAi::new(url, name)`, or a `ScriptedModel` in a test",
+    note = "a client is there under its feature, such as `openai`; \
+            for a model of your own, implement `ChatModel` under `#[async_trait]`"
+)]
 #[async_trait]
 pub trait ChatModel: Send + Sync {
     /// Asks the model to go on.
@@ -97,6 +105,7 @@ pub trait ChatModel: Send + Sync {
 }
 
 /// Shared: one client for several agents, or a script that a test asks about afterwards.
+#[diagnostic::do_not_recommend]
 #[async_trait]
 impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
@@ -113,6 +122,7 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
 }
 
 /// Chosen at run time.
+#[diagnostic::do_not_recommend]
 #[async_trait]
 impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {

@@ -234,6 +234,7 @@ impl<C: Codec> Client<C> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 #[async_trait]
 impl<C: Codec> ChatModel for Client<C> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {

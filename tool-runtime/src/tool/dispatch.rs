@@ -24,6 +24,8 @@ use crate::secret::Redactor;
 /// [`Dispatcher`](crate::Dispatcher) runs them on the tools of a registry in this process. Another
 /// one may send them elsewhere: an agent takes either. Whoever asks waits for the answer, so one that
 /// is told to stop, or when to be done, has to heed it.
+///
+/// Its impl stands under `#[async_trait]`, which this crate re-exports.
 #[async_trait]
 pub trait Dispatch: Send + Sync {
     /// Gives one execution for each call, in the order of the calls, whatever happens.

@@ -64,6 +64,8 @@ pub(crate) type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolEr
 /// `#[tool]` writes this impl for a function; write it by hand for a tool that is known only
 /// at run time, such as one that lives on another machine. Both look the same from outside.
 ///
+/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+///
 /// ```
 /// use tool_runtime::{Arguments, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
 /// use tool_runtime::async_trait;

@@ -50,6 +50,8 @@ use crate::message::Message;
 /// ```
 ///
 /// # To write one
+/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+///
 /// [`Write::check`] decides whether a write fits, and to which revision it leads. A store holds a lock, or is in a
 /// transaction, from where it looks what is there until the write is done as a whole:
 ///
@@ -102,6 +104,11 @@ use crate::message::Message;
 /// conformance::check(|| async { Own::default() }).await
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no store of sessions",
+    label = "pass `Memory` or `Sqlite`, or implement `SessionStore` under `#[async_trait]`",
+    note = "what opens a store is waited for, and may fail: `Sqlite::open(…).await?`"
+)]
 #[async_trait]
 pub trait SessionStore: Send + Sync + Debug {
     /// What is kept of this session; nothing where there is none.
@@ -261,6 +268,7 @@ fn first_revision() -> u64 {
 }
 
 /// Shared: one store for several agents.
+#[diagnostic::do_not_recommend]
 #[async_trait]
 impl<S: SessionStore + ?Sized> SessionStore for Arc<S> {
     async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {

@@ -10,6 +10,8 @@ use crate::message::Message;
 
 /// Sums up what falls out of a window.
 ///
+/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+///
 /// ```
 /// use tool_runtime::agent::window::{Fallen, Summarizer, SummaryError, Window, WindowState};
 /// use tool_runtime::{Message, async_trait};
@@ -41,6 +43,10 @@ use crate::message::Message;
 /// assert!(fitted.messages[0].text().ends_with("About Oslo a; It is cold a"));
 /// # }
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't sum up a conversation",
+    label = "pass a `ModelSummarizer`, or implement `Summarizer` under `#[async_trait]`"
+)]
 #[async_trait]
 pub trait Summarizer: Send + Sync {
     /// What is worth knowing of what fell out, and of what the earlier summary says: it takes that

@@ -47,6 +47,11 @@ use crate::message::ToolCall;
 /// assert_eq!(read.calls[0].name, "find");
 /// assert_eq!(read.text, "One moment.");
 /// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no format of calls",
+    label = "implement `Format` for a type of your own",
+    note = "`Formats::new()` has those that this crate knows already"
+)]
 pub trait Format: Send + Sync + fmt::Debug {
     /// What people call it.
     fn name(&self) -> &str;

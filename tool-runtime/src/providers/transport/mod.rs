@@ -15,6 +15,8 @@ pub use web::Web;
 
 /// Sends one request and gives back what comes.
 ///
+/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+///
 /// ```
 /// use tool_runtime::async_trait;
 /// use tool_runtime::providers::{

@@ -29,6 +29,19 @@ impl<T: DeserializeOwned + JsonSchema + Send> Argument for T {}
 #[diagnostic::do_not_recommend]
 impl Argument for &ToolContext {}
 
+/// The same of a type that is named like the context: where it is the context, the mend is another.
+#[diagnostic::on_unimplemented(
+    message = "a tool can't take the context by value",
+    label = "write `&ToolContext`: the context is lent"
+)]
+pub trait ByValue {
+    /// It is one.
+    const FITS: () = ();
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Argument> ByValue for T {}
+
 /// A type that a parameter may borrow: `str`, `[T]` or `ToolContext`.
 #[diagnostic::on_unimplemented(
     message = "a tool can't borrow `{Self}` from its arguments",

@@ -10,7 +10,7 @@ mod kind;
 mod pick;
 mod slot;
 
-pub use check::{Argument, BorrowedArgument};
+pub use check::{Argument, BorrowedArgument, ByValue};
 pub use kind::{Borrowed, Context, Defaulted, Give, Lend, Misfit, Never, Param, Value, defaulted};
 pub use pick::{FromText, Lendable, Lent, NotShown, Owned, PickLent, PickOwned, Shown};
 pub use slot::{Parameter, Slot};

@@ -1,0 +1,3 @@
+fn main() {
+    let _ = tool_runtime::tools!["now"];
+}

@@ -1,0 +1,7 @@
+use tool_runtime::Agent;
+
+fn driven(agent: Agent) -> Agent {
+    agent.driver("react")
+}
+
+fn main() {}

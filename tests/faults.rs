@@ -155,7 +155,7 @@ async fn a_script_that_does_not_fit_is_loud() {
     let text = || ScriptedTurn::new(ChatReply::text("Done."));
     for (script, request, problem) in [
         (vec![], 1, "the script ends after 0 replies"),
-        (vec![ScriptedTurn::new(echo_call("a"))], 2, "the script ends after 1 replies"),
+        (vec![ScriptedTurn::new(echo_call("a"))], 2, "the script ends after 1 reply"),
         (vec![text().expect_last("Bye")], 1, r#"to hold "Bye", it was "Hello""#),
         (vec![text().expect_tools(["ekko"])], 1, r#"["ekko"], offered were ["echo"]"#),
         (

@@ -39,6 +39,7 @@ use tool_runtime::dispatch::{Approval, AskLater, Interceptor};
 use tool_runtime::drivers::{Asked, Driver, Native, ReAct, Text};
 use tool_runtime::event::{Event, EventKind, ModelEvent, Recorder, RunEvent, ToolEvent};
 use tool_runtime::registry::{Selection, Selector};
+use tool_runtime::schema::{Dialect, Schema};
 use tool_runtime::{
     Agent, Answer, CancellationToken, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta,
     EffectRecord, Message, ModelError, ScriptedModel, ScriptedTurn, StopReason, Stopped,

@@ -14,7 +14,8 @@ use tool_runtime::dispatch::AskLater;
 use tool_runtime::event::{Observer, Progress};
 use tool_runtime::terminal::Terminal;
 use tool_runtime::{
-    Agent, ChatReply, Event, ScriptedModel, ToolCall, ToolContext, ToolError, Usage, tool, tools,
+    Agent, ChatReply, Event, ScriptedModel, ScriptedTurn, ToolCall, ToolContext, ToolError, Tools,
+    Usage, tool, tools,
 };
 
 /// What was written, kept.
@@ -107,7 +108,7 @@ async fn runs_end_under_the_names_of_their_agents() {
     let call = ChatReply::default().call("clock", r#"{"task": "Tell."}"#);
     let model = ScriptedModel::new([call, ChatReply::text("Lunch.")]);
     let paper = Paper::default();
-    let agent = Agent::new(model, tool_runtime::Tools::new().with(clock)).name("chief\u{7}");
+    let agent = Agent::new(model, Tools::new().with(clock)).name("chief\u{7}");
     agent.observer(Terminal::plain(paper.clone())).run("What now?").await.unwrap();
     let ends = paper.lines();
     let is_end = |line: &&String| !line.contains("model") && !line.contains("asked");
@@ -142,7 +143,7 @@ async fn what_waits_has_not_failed_and_what_was_refused_says_why() {
 
     let paper = Paper::default();
     let said = ["soon", r#"{"value": 7}"#].map(ChatReply::text);
-    let agent = Agent::new(ScriptedModel::new(said), tool_runtime::Tools::new());
+    let agent = Agent::new(ScriptedModel::new(said), Tools::new());
     let agent = agent.observer(Terminal::plain(paper.clone()));
     agent.extract::<u32>("When?").await.unwrap();
     let lines = paper.lines();
@@ -150,6 +151,16 @@ async fn what_waits_has_not_failed_and_what_was_refused_says_why() {
     assert_eq!(lines[0], "» asked  When?");
     let refused = "↻ model  That is not it: it can't be read as JSON";
     assert!(lines[3].starts_with(refused) && lines[3].ends_with("…  attempt 1"), "{lines:?}");
+}
+
+#[tokio::test]
+async fn why_a_run_ended_is_told_whole() {
+    let paper = Paper::default();
+    let why = format!("the model at http://{} answered with status 402", "v".repeat(100));
+    let model = ScriptedModel::new([ScriptedTurn::failed(&why)]);
+    let agent = Agent::new(model, Tools::new()).observer(Terminal::plain(paper.clone()));
+    agent.run("Pay!").await.unwrap_err();
+    assert!(paper.lines()[1].ends_with(&why), "{:?}", paper.lines());
 }
 
 #[tokio::test]

@@ -9,14 +9,16 @@ pub(crate) fn in_pieces<'t>(
     offered: &Offered<'_>,
 ) -> Option<String> {
     let mut stream = TextStream::new(Formats::all(), offered.clone());
-    let (mut shown, mut thought) = (String::new(), String::new());
+    let (mut shown, mut thought, mut called) = (String::new(), String::new(), Vec::new());
     for piece in pieces {
         let more = stream.push(piece);
         if more.is_taken_back {
             shown.clear();
+            called.clear();
         }
         shown.push_str(more.text);
         thought.push_str(more.reasoning);
+        called.extend_from_slice(more.calls);
     }
     let read = stream.finish();
     if read != *whole {
@@ -27,7 +29,7 @@ pub(crate) fn in_pieces<'t>(
     }
     // What the end of the text takes back was thought aloud, with the markup that was in it.
     let mut thoughts = whole.reasoning.chars();
-    let is_kept = whole.text.starts_with(&shown)
+    let is_kept = whole.text.starts_with(&shown) && whole.calls.starts_with(&called)
         || shown.trim().chars().all(|said| thoughts.any(|thought| thought == said));
-    (!is_kept).then(|| format!("{shown:?} was shown, and it is {:?}", whole.text))
+    (!is_kept).then(|| format!("{shown:?} and {called:?} were shown, and it is {whole:?}"))
 }

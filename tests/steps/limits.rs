@@ -1,5 +1,6 @@
 //! How far a run may go.
 
+use tool_runtime::agent::SubAgent;
 use tool_runtime::agent::session::{Listed, SessionError, SessionStore, Stored, Write};
 use tool_runtime::agent::window::Window;
 use tool_runtime::dispatch::OnFailure;
@@ -117,10 +118,20 @@ async fn tokens_that_nobody_counts_are_guessed() {
         .unwrap_err();
     assert_eq!(stopped.why.code(), "TOKENS_SPENT");
     assert!((1_000..1_100).contains(&stopped.usage.output), "{:?}", stopped.usage);
+    // The tools that it is offered are sent each time.
+    let tools = Tools::new().with(wordy(4_000));
+    let model = script([ChatReply::text("Done.")]);
+    let answer = Agent::new(model, tools).limits(Limits::default().tokens(9_000)).run("Go").await;
+    assert!((1_000..1_100).contains(&answer.unwrap().usage.input));
     // An answer is an answer, whatever it took.
     let model = script([ChatReply::text("Done.").usage(Usage::new(5_000, 5_000))]);
     let agent = Agent::new(model, tools![echo]).limits(Limits::default().tokens(900));
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
+}
+
+/// A tool that it takes so many bytes to tell of.
+fn wordy(bytes: usize) -> SubAgent {
+    Agent::new(script([]), Tools::new()).into_tool("wordy", "x".repeat(bytes))
 }
 
 /// Never ends.

@@ -111,6 +111,53 @@ async fn who_answers_in_the_end_is_held_to_the_schema() {
     assert_eq!(agent.extract::<Person>("Ada is 36.").await.unwrap().value.age, 36);
 }
 
+/// When two people meet.
+#[args]
+#[derive(Debug, PartialEq)]
+struct Meeting {
+    day: chrono::NaiveDate,
+    place: Option<String>,
+}
+
+#[tokio::test]
+async fn what_a_type_refuses_is_told_with_its_place() {
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::text("Soon.")),
+        ScriptedTurn::new(ChatReply::text(r#"{"day": "tomorrow"}"#)),
+        ScriptedTurn::new(ChatReply::text(r#"{"day": "2026-12-24"}"#)).expect_last(
+            "- `day`: expected a string in date format, such as \"2026-12-24\", got \"tomorrow\": ",
+        ),
+    ]);
+    let found = Agent::new(model, tools![echo]).extract::<Meeting>("When?").await.unwrap();
+    assert_eq!(found.value.day.to_string(), "2026-12-24");
+}
+
+/// Gives a value that is told whole, and says in which dialect it was wanted.
+#[derive(Clone, Default)]
+struct Dialects(Arc<Mutex<Vec<Option<Dialect>>>>);
+
+#[async_trait]
+impl ChatModel for Dialects {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        self.0.lock().unwrap().push(request.options.output.as_ref().map(Schema::dialect));
+        Ok(ChatReply::text(r#"{"day": "2026-12-24", "place": null}"#))
+    }
+}
+
+#[tokio::test]
+async fn a_value_is_asked_for_in_the_dialect_of_the_tools() {
+    let model = Dialects::default();
+    let strict = tools![echo].dialect(Dialect::OpenAiStrict).unwrap();
+    let agent = Agent::new(model.clone(), strict);
+    let found = agent.extract::<Meeting>("When?").await.unwrap();
+    assert_eq!(found.value.place, None);
+    // It holds a map, which has no words in that dialect.
+    let _ = agent.extract::<BTreeMap<String, u8>>("How many?").await;
+    let asked = model.0.lock().unwrap().clone();
+    assert_eq!(asked[..2], [None, Some(Dialect::OpenAiStrict)]);
+    assert_eq!(asked[2..4], [None, Some(Dialect::Plain)]);
+}
+
 /// What is told of the run itself, and on which turns a model was asked.
 type Watched = Arc<Mutex<(Vec<String>, Vec<u32>)>>;
 

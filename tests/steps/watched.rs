@@ -143,6 +143,37 @@ async fn a_call_in_the_text_is_made_and_its_markup_never_shown() {
 }
 
 #[tokio::test]
+async fn a_call_in_the_text_is_told_as_soon_as_it_is_whole() {
+    let call = |text| {
+        format!(
+            "<tool_call>{{\"name\": \"echo\", \"arguments\": {{\"text\": \"{text}\"}}}}</tool_call>"
+        )
+    };
+    let said = format!("First.\n{}\nThen.\n{}\nThat is all.", call("a"), call("b"));
+    let model = Slow::new([ChatReply::text(said), ChatReply::text("Done.")], 5);
+    let agent = Agent::new(model, tools![echo]).driver(Text::new());
+    let mut stream = agent.stream("Go");
+    let mut told = String::new();
+    while let Some(piece) = stream.next().await {
+        match piece {
+            Piece::Text(text) => told.push_str(&text),
+            Piece::Call { place, name } => told.push_str(&format!("[{place} {name} ")),
+            Piece::Arguments { text, .. } => told.push_str(&format!("{text}]")),
+            Piece::Event(event)
+                if matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. })) =>
+            {
+                break;
+            }
+            _ => {}
+        }
+    }
+    let at = |part| told.find(part).unwrap_or_else(|| panic!("{part} was not told: {told}"));
+    let [first, next] = [r#"[0 echo {"text": "a"}]"#, r#"[1 echo {"text": "b"}]"#].map(at);
+    // It shows by what follows that it was one.
+    assert!(at("First.") < first && first < next && next < at("is all."), "{told}");
+}
+
+#[tokio::test]
 async fn a_stream_that_is_dropped_stops_its_run() {
     let agent = Agent::new(script([echo_call("a"), ChatReply::text("Done.")]), tools![echo]);
     let mut stream = agent.stream("Go");

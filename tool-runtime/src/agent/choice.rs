@@ -13,7 +13,7 @@ use crate::event::{EffectRecord, ToolExecution};
 use crate::guard::{Boxed, guarded};
 use crate::models::{ChatOptions, ToolChoice};
 use crate::registry::{AllTools, Entry, Selection, Selector, Snapshot};
-use crate::schema::{Dialect, Schema};
+use crate::schema::Schema;
 use crate::tool::ToolDefinition;
 
 /// What goes out on this turn, in its order. Boxed: the compiler can't tell that the run is `Send` where
@@ -70,15 +70,11 @@ pub(super) fn options<'a>(
     agent: &'a Agent,
     turn: &Turn,
     wanted: Option<&Schema>,
-    dialect: Dialect,
 ) -> Cow<'a, ChatOptions> {
     let options = &agent.options;
     if let Some(schema) = wanted {
         let options = options.clone().tool_choice(ToolChoice::Auto);
-        // In the words that the tools are told of in, so that its provider holds the model to it; where it can't
-        // be said in them, it is held to here alone.
-        let schema = schema.bent(dialect).unwrap_or_else(|_| schema.clone());
-        return Cow::Owned(ChatOptions { output: Some(schema), ..options });
+        return Cow::Owned(ChatOptions { output: Some(schema.clone()), ..options });
     }
     match options.tool_choice {
         ToolChoice::Required | ToolChoice::Tool(_) if turn.iterations() > 0 => {

@@ -55,7 +55,8 @@ impl Agent {
     /// Runs until the model answers, and has it give the answer as a `T`.
     ///
     /// The tools are used first, as in [`run`](Self::run). Then the model is asked for the value: without tools, and
-    /// held to the schema of `T` where its provider can do that. What it writes is repaired as arguments are; what is
+    /// held to the schema of `T` where its provider can do that, which is told in the
+    /// [dialect](crate::Registry::dialect) of the tools if it can be. What it writes is repaired as arguments are; what is
     /// wrong with it then is told to the model, which is asked three times in all unless
     /// [set](Self::extract_attempts). An agent without tools asks for the value at once.
     ///
@@ -157,7 +158,10 @@ impl Run<'_> {
 
     /// From now on it is asked for this, and may be so often.
     fn want(&mut self, schema: Schema, times: u32) {
-        self.wanted = Some(schema);
+        // In the dialect in which models are told of the tools, so that their provider holds this one to it; what
+        // can't be said in that is held to here alone.
+        let dialect = self.dispatcher().registry().snapshot().dialect();
+        self.wanted = Some(schema.bent(dialect).unwrap_or(schema));
         self.state.turn.limit(|limits| {
             limits.iterations = limits.iterations.saturating_add(times);
         });

@@ -20,7 +20,8 @@ impl Told {
             Delta::Text(text) => self.text.push_str(text),
             Delta::Reasoning(text) => self.reasoning.push_str(text),
             Delta::Call { place, name } => {
-                name.clone_into(&mut self.calls.entry(place).or_default().0);
+                // What was called there before is void.
+                self.calls.insert(place, (name.to_owned(), String::new()));
             }
             Delta::Arguments { place, text } => {
                 if let Some((_, arguments)) = self.calls.get_mut(&place) {

@@ -19,7 +19,7 @@ pub use error::{ModelError, Refusal, RefusalKind};
 pub use names::{NameRules, WireNames};
 pub use options::{ChatOptions, ToolChoice};
 pub use request::{ChatReply, ChatRequest, Finish};
-pub use scripted::{ScriptedModel, ScriptedTurn};
+pub use scripted::{ScriptedFailure, ScriptedModel, ScriptedTurn};
 
 /// A model that answers a conversation.
 ///

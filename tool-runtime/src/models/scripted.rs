@@ -34,6 +34,9 @@ pub struct ScriptedModel {
 pub struct ScriptedTurn {
     /// What the model says.
     pub reply: ChatReply,
+    /// How it fails instead.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fails: Option<ScriptedFailure>,
     /// Texts that the last message has to hold; in tool results, in any of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub last_holds: Vec<String>,
@@ -42,10 +45,46 @@ pub struct ScriptedTurn {
     pub tools: Option<Vec<String>>,
 }
 
+/// A [`ModelError::Failed`], as data.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
+pub struct ScriptedFailure {
+    /// Why.
+    pub reason: String,
+    /// Whether the same may go well later.
+    pub may_pass: bool,
+}
+
 impl ScriptedTurn {
     /// A reply to whatever is asked.
     pub fn new(reply: ChatReply) -> Self {
         Self { reply, ..Self::default() }
+    }
+
+    /// The model fails, as [`ModelError::failed`] says it.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, ScriptedModel, ScriptedTurn, StopReason, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let model = ScriptedModel::new([ScriptedTurn::unavailable("the weights are being loaded")]);
+    /// let stopped = Agent::new(model, Tools::new()).run("Hello").await.unwrap_err();
+    /// let StopReason::Model(error) = stopped.why else { panic!("{stopped}") };
+    /// assert!(error.may_pass());
+    /// assert_eq!(error.to_string(), "the model failed: the weights are being loaded");
+    /// # }
+    /// ```
+    pub fn failed(reason: impl Into<String>) -> Self {
+        Self::failing(reason.into(), false)
+    }
+
+    /// The same for now, as [`ModelError::unavailable`] says it.
+    pub fn unavailable(reason: impl Into<String>) -> Self {
+        Self::failing(reason.into(), true)
+    }
+
+    fn failing(reason: String, may_pass: bool) -> Self {
+        Self { fails: Some(ScriptedFailure { reason, may_pass }), ..Self::default() }
     }
 
     /// Expects the last message, or one of the results in it, to hold `text`.
@@ -113,11 +152,16 @@ impl ChatModel for ScriptedModel {
         let place = self.asked.fetch_add(1, Ordering::Relaxed);
         let unfit = |problem| ModelError::Script { request: place + 1, problem };
         let Some(turn) = self.turns.get(place) else {
-            return Err(unfit(format!("the script ends after {} replies", self.turns.len())));
+            let replies = if self.turns.len() == 1 { "reply" } else { "replies" };
+            return Err(unfit(format!("the script ends after {} {replies}", self.turns.len())));
         };
-        match turn.problem(request) {
-            Some(problem) => Err(unfit(problem)),
-            None => Ok(turn.reply.clone()),
+        match (turn.problem(request), &turn.fails) {
+            (Some(problem), _) => Err(unfit(problem)),
+            (None, Some(ScriptedFailure { reason, may_pass: true })) => {
+                Err(ModelError::unavailable(reason.clone()))
+            }
+            (None, Some(ScriptedFailure { reason, .. })) => Err(ModelError::failed(reason.clone())),
+            (None, None) => Ok(turn.reply.clone()),
         }
     }
 }

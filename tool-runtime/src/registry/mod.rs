@@ -212,7 +212,7 @@ impl Registry {
     /// let registry = Registry::try_from(tools![find])?.dialect(Dialect::OpenAiStrict)?;
     /// let tools = registry.snapshot();
     /// let told = tools.definition("find").unwrap().wire_parameters();
-    /// assert_eq!(told.as_value()["required"], serde_json::json!(["within", "word"]));
+    /// assert_eq!(told.as_value()["required"], serde_json::json!(["word", "within"]));
     /// # Ok::<(), tool_runtime::RegistryError>(())
     /// ```
     pub fn dialect(self, dialect: Dialect) -> Result<Self, RegistryError> {

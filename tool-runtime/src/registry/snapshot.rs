@@ -53,7 +53,7 @@ impl Snapshot {
     }
 
     /// The dialect in which models are told of the tools.
-    pub fn dialect(&self) -> Dialect {
+    pub(crate) fn dialect(&self) -> Dialect {
         self.contents.dialect()
     }
 

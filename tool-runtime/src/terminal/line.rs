@@ -8,6 +8,8 @@ use std::time::Duration;
 
 /// So many letters of a text are shown.
 const LETTERS: usize = 72;
+/// So many of why a run has ended: an address and all that may stand before the reason.
+const LETTERS_OF_END: usize = 400;
 
 /// What a line is about, at a glance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,9 +86,18 @@ impl fmt::Display for Line {
 
 /// Other people's text: on one line, no longer than one, and nothing in it that a terminal obeys.
 pub(super) fn shown(text: &str) -> String {
+    beginning(text, LETTERS)
+}
+
+/// The same of why a run has ended, which is worth more than one line.
+pub(super) fn reason(text: &str) -> String {
+    beginning(text, LETTERS_OF_END)
+}
+
+fn beginning(text: &str, letters: usize) -> String {
     let mut shown = String::new();
     for (count, c) in text.trim().chars().enumerate() {
-        if count == LETTERS {
+        if count == letters {
             shown.push('…');
             break;
         }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::line::{Line, Sign, beside, indent, shown, time};
+use super::line::{Line, Sign, beside, indent, reason, shown, time};
 use crate::event::money::money;
 use crate::event::{
     Event, EventKind, ModelEvent, Origin, Progress, RunEvent, RunId, Speaker, ToolEvent,
@@ -159,7 +159,7 @@ fn ended(name: String, event: &RunEvent) -> (Sign, String) {
     // What nobody has counted has not cost nothing.
     let cost = cost.filter(|_| !usage.is_none());
     let cost = cost.map(|cost| format!("cost {}", money(cost))).unwrap_or_default();
-    let error = error.as_deref().map(shown).unwrap_or_default();
+    let error = error.as_deref().map(reason).unwrap_or_default();
     (sign, beside([name, time(*took), tokens, cost, error]))
 }
 

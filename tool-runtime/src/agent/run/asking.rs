@@ -30,7 +30,7 @@ impl Run<'_> {
         let origin = Origin { turn: turn.iterations() + 1, ..self.root.clone() };
         dispatcher.tell(&origin, || ModelEvent::Asked);
         let started = Instant::now();
-        let options = options(agent, turn, self.wanted.as_ref(), tools.dialect());
+        let options = options(agent, turn, self.wanted.as_ref());
         let tell = |event: ModelEvent| dispatcher.tell(&origin, || event);
         let messages = match &agent.window {
             None => Cow::Borrowed(turn.transcript()),

@@ -90,16 +90,22 @@ pub(in crate::drivers) fn thought(text: String) -> AssistantPart {
     AssistantPart::Reasoning(Reasoning::new("", text, serde_json::Value::Null))
 }
 
-/// Calls are told of once they are whole: until then they may turn out to be text.
+/// Calls are told of as soon as they are whole: until then they may turn out to be text.
 impl Listener for TextStream<'_> {
     fn hear(&mut self, delta: Delta<'_>, tell: &mut Deltas<'_>) {
         let Delta::Text(piece) = delta else { return tell(delta) };
+        let before = self.called();
         let shown = self.push(piece);
+        let first = if shown.is_taken_back { 0 } else { before };
         if !shown.reasoning.is_empty() {
             tell(Delta::Reasoning(shown.reasoning));
         }
         if !shown.text.is_empty() {
             tell(Delta::Text(shown.text));
+        }
+        for (place, call) in (first..).zip(shown.calls) {
+            tell(Delta::Call { place, name: &call.name });
+            tell(Delta::Arguments { place, text: &call.arguments.to_text() });
         }
     }
 }

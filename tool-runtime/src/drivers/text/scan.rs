@@ -101,6 +101,11 @@ impl Scan {
         Reading { text: self.shown.finish(), reasoning: self.reasoning.finish(), calls: self.calls }
     }
 
+    /// The calls found so far.
+    pub(super) fn calls(&self) -> &[ToolCall] {
+        &self.calls
+    }
+
     /// Shows all that was kept.
     fn show(&mut self, text: &str) {
         self.shown.push(text.get(self.kept..self.at).unwrap_or_default());

@@ -2,6 +2,7 @@
 
 use super::scan::Scan;
 use super::{Formats, Offered, Reading};
+use crate::message::ToolCall;
 
 /// Reads calls out of a text that comes piece by piece.
 ///
@@ -27,18 +28,21 @@ pub struct TextStream<'f> {
     taken_back: usize,
     shown: usize,
     thought: usize,
+    called: usize,
 }
 
 /// What may be shown of a text, and was not before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Shown<'s> {
     /// More of the text.
     pub text: &'s str,
     /// More of what the model thinks.
     pub reasoning: &'s str,
-    /// Whether the text shown before is void: the model was found to have thought aloud, and all of that comes
-    /// again as what it thinks. [`text`](Self::text) is the first of what counts.
+    /// More calls, each whole: until then it may turn out to be text.
+    pub calls: &'s [ToolCall],
+    /// Whether the text shown before is void, and so are the calls: the model was found to have thought aloud, and all
+    /// of that comes again as what it thinks. [`text`](Self::text) is the first of what counts.
     pub is_taken_back: bool,
 }
 
@@ -46,7 +50,12 @@ impl<'f> TextStream<'f> {
     /// Nothing has arrived yet.
     pub fn new(formats: &'f Formats, offered: Offered<'f>) -> Self {
         let (text, scan) = (String::new(), Scan::new());
-        Self { formats, offered, text, scan, taken_back: 0, shown: 0, thought: 0 }
+        Self { formats, offered, text, scan, taken_back: 0, shown: 0, thought: 0, called: 0 }
+    }
+
+    /// How many calls were found so far.
+    pub(super) fn called(&self) -> usize {
+        self.called
     }
 
     /// Takes the next piece, and gives what is neither markup nor may become any. Blanks are kept back
@@ -61,10 +70,14 @@ impl<'f> TextStream<'f> {
         let before = std::mem::replace(&mut self.shown, text.len());
         let shown = if is_new { 0 } else { before };
         let thought = std::mem::replace(&mut self.thought, reasoning.len());
+        let calls = self.scan.calls();
+        let before_calls = std::mem::replace(&mut self.called, calls.len());
+        let called = if is_new { 0 } else { before_calls };
         Shown {
             text: text.get(shown..).unwrap_or_default(),
             reasoning: reasoning.get(thought..).unwrap_or_default(),
-            is_taken_back: is_new && before > 0,
+            calls: calls.get(called..).unwrap_or_default(),
+            is_taken_back: is_new && (before > 0 || before_calls > 0),
         }
     }
 

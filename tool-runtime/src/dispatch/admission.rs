@@ -2,10 +2,10 @@
 
 use tokio::sync::SemaphorePermit;
 
-use super::batch::Running;
-use super::call::Outcome;
 use super::circuits::Trial;
 use super::rate::Turn;
+use super::record::Outcome;
+use super::running::Running;
 use crate::event::Gate;
 use crate::registry::Entry;
 use crate::tool::ToolError;
@@ -41,7 +41,7 @@ impl<'r> Admission<'r> {
         // Who is refused anyway need not queue.
         way.as_ref().map_or(Ok(()), |way| way.check())?;
         let mut turn = next_turn().await;
-        let places = terms.places.take(entry, running).await;
+        let places = terms.places.take(entry, &running.around()).await;
         // Calls that waited long for a place would begin all at once on turns of long ago.
         if !terms.rates.put_off(&mut turn) {
             drop(turn);

@@ -5,10 +5,10 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::admission::Admission;
-use super::batch::Running;
-use super::call::{Outcome, Record};
 use super::invoke::invoke;
 use super::policy::pause_before_next;
+use super::record::{Outcome, Record};
+use super::running::Running;
 use crate::event::ToolEvent;
 use crate::guard::{causes, guarded};
 use crate::message::Arguments;

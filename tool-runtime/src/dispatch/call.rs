@@ -11,34 +11,16 @@ use tokio_util::sync::CancellationToken;
 use super::admission::Admission;
 use super::answer::{ending, failed, gone, succeeded, unknown};
 use super::attempt::{attempts, end_attempt, explained, once};
-use super::batch::Running;
 use super::permit::permitted;
 use super::policy::capped;
-use crate::event::{Gate, ToolEvent, ToolExecution, micros};
+use super::record::{Outcome, Record};
+use super::running::Running;
+use crate::event::{ToolEvent, ToolExecution, micros};
 use crate::message::{Arguments, ToolCall};
 use crate::registry::Entry;
 use crate::tool::args::settled;
 use crate::tool::dispatch::Scope;
 use crate::tool::{Bill, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput};
-
-pub(super) type Outcome = Result<ToolOutput, ToolError>;
-
-/// What the stages note of a call beside its outcome.
-#[derive(Default)]
-pub(super) struct Record {
-    pub(super) remembered: bool,
-    pub(super) decided_by: Option<String>,
-    pub(super) blocked_by: Option<Gate>,
-    pub(super) left_running: bool,
-}
-
-impl Record {
-    /// Notes what holds the call back.
-    pub(super) fn block(&mut self, (gate, error): (Gate, ToolError)) -> ToolError {
-        self.blocked_by = Some(gate);
-        error
-    }
-}
 
 pub(super) async fn one(running: &Arc<Running>, call: ToolCall) -> ToolExecution {
     let began = Instant::now();

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use tokio::sync::{Semaphore, SemaphorePermit};
 
-use super::batch::Running;
 use crate::registry::Entry;
 
 /// How many calls may run at once: of all tools, of one, of one provider's. What isn't limited isn't.
@@ -94,15 +93,14 @@ impl Places {
     pub(super) async fn take<'p>(
         &'p self,
         entry: &Entry,
-        running: &Running,
+        around: &[&Entry],
     ) -> [Option<SemaphorePermit<'p>>; 3] {
         let Some(limited) = &self.0 else { return [None, None, None] };
         let [of_tool, of_provider, of_all] = limited.of(entry);
         // What a call within a call would wait for, the outer one may hold until this one is done.
         let is_held = |places: &Semaphore| {
-            running.lies_within(|outer| {
-                limited.of(outer).into_iter().flatten().any(|held| ptr::eq(held, places))
-            })
+            let mut held = around.iter().flat_map(|outer| limited.of(outer)).flatten();
+            held.any(|held| ptr::eq(held, places))
         };
         let place = async |places: Option<&'p Semaphore>| {
             // Never closed.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::call::Record;
+use super::record::Record;
 use crate::event::{Gate, ToolExecution};
 use crate::guard::{Guarded, Panic};
 use crate::message::ToolCall;

@@ -18,7 +18,9 @@ mod permit;
 mod plan;
 mod policy;
 mod rate;
+mod record;
 mod resumed;
+mod running;
 mod terms;
 #[cfg(feature = "tracing")]
 mod traced;

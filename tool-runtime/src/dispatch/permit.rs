@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::ApprovalRequest;
-use super::batch::Running;
-use super::call::Record;
 use super::policy::{is_granted, not_allowed};
+use super::record::Record;
+use super::running::Running;
 use crate::event::{Gate, ToolEvent};
 use crate::guard::guarded;
 use crate::message::Arguments;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::batch::Running;
+use super::running::Running;
 use crate::message::ToolCall;
 use crate::registry::Entry;
 use crate::tool::{Suspended, ToolError, ToolErrorKind};

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use tracing::Instrument as _;
 
-use super::batch::Running;
 use super::call;
+use super::running::Running;
 use crate::event::ToolExecution;
 use crate::message::ToolCall;
 use crate::span;

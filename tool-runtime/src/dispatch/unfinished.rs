@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::answer::failed;
-use super::batch::Running;
 #[cfg(not(feature = "tracing"))]
 use super::call::one;
+use super::running::Running;
 #[cfg(feature = "tracing")]
 use super::traced::one;
 use crate::event::{ToolEvent, ToolExecution};

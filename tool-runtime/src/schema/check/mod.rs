@@ -35,6 +35,7 @@ mod phrase;
 mod report;
 mod rules;
 mod text;
+mod unformatted;
 mod walk;
 
 use std::fmt;
@@ -42,9 +43,9 @@ use std::fmt;
 use serde_json::Value;
 
 pub(crate) use fault::Step;
-pub(crate) use format::{reach, unformatted};
 pub(crate) use found::path;
 pub(super) use pattern::is_readable;
+pub(crate) use unformatted::{reach, unformatted};
 
 /// One place where a value is not what its schema wants.
 ///

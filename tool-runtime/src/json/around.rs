@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::mark::is_blank;
+use super::blank::is_blank;
 
 /// The text before and after a candidate.
 pub(super) struct Around<'t> {

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::{Fix, mark::is_blank, parsed::Json};
+use super::{Fix, blank::is_blank, number::has_float, parsed::Json};
 
 /// A value in the text.
 #[derive(Debug)]
@@ -24,15 +24,5 @@ impl Found {
     pub(super) fn is_same(&self, other: &Self) -> bool {
         let bare = |found: &Self| found.json.text(&found.value).replace(is_blank, "");
         self.value == other.value && (!has_float(&self.value) || bare(self) == bare(other))
-    }
-}
-
-/// Numbers beyond 64 bits are floats as well, and lose digits.
-pub(super) fn has_float(value: &Value) -> bool {
-    match value {
-        Value::Number(number) => number.is_f64(),
-        Value::Array(items) => items.iter().any(has_float),
-        Value::Object(members) => members.values().any(has_float),
-        _ => false,
     }
 }

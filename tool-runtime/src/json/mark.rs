@@ -1,8 +1,6 @@
 //! Marks: the fences, tags and tokens that models set around a value. None of them holds a bracket
 //! of JSON, so a mark never hides a part of a value.
 
-use super::token::is_literal;
-
 /// Blocks whose text is the model talking to itself.
 pub(super) const REASONING: [(&str, &str); 5] = [
     ("<think>", "</think>"),
@@ -104,15 +102,9 @@ fn tag(text: &str, steps: &mut usize) -> Option<Mark> {
     (is_name && rest.starts_with(close)).then_some(Mark::Tag(stop + 2))
 }
 
-/// Blanks that JSON does not know, and characters that show nothing at all.
-pub(super) fn is_odd_blank(c: char) -> bool {
-    !is_blank(c) && c.is_whitespace()
-        || matches!(c, '\u{ad}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2060}' | '\u{feff}')
-}
-
-/// The four blanks of JSON.
-pub(super) const fn is_blank(c: char) -> bool {
-    matches!(c, ' ' | '\t' | '\n' | '\r')
+/// The literals of JSON, and how Python writes them.
+pub(super) fn is_literal(word: &str) -> bool {
+    matches!(word, "true" | "false" | "null" | "True" | "False" | "None")
 }
 
 #[cfg(test)]

@@ -44,6 +44,7 @@
 
 mod advice;
 mod around;
+mod blank;
 mod coerce;
 pub(crate) mod ends;
 mod fix;

@@ -48,3 +48,13 @@ fn whole(number: &Number) -> Option<Number> {
     let float = number.as_f64().filter(|_| number.is_f64())?;
     (float.fract() == 0.0 && float.abs() <= EXACT).then(|| Number::from(float as i64))
 }
+
+/// Numbers beyond 64 bits are floats as well, and lose digits.
+pub(super) fn has_float(value: &Value) -> bool {
+    match value {
+        Value::Number(number) => number.is_f64(),
+        Value::Array(items) => items.iter().any(has_float),
+        Value::Object(members) => members.values().any(has_float),
+        _ => false,
+    }
+}

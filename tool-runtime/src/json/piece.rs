@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{mark::is_blank, unique::read_unique};
+use super::{blank::is_blank, unique::read_unique};
 
 /// As deep as serde_json reads.
 const DEPTH: u32 = 127;

@@ -1,6 +1,6 @@
 //! How far a damaged value may reach: what closes it has to be told from what closes the text.
 
-use super::{mark::is_blank, scan::Scan};
+use super::{blank::is_blank, scan::Scan};
 
 impl Scan<'_, '_> {
     /// Where the value ends at the latest: before the fence that closes the open one, and before

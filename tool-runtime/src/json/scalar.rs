@@ -4,8 +4,8 @@ use serde_json::Value;
 
 use super::{
     Fix, FixKind, UnreadableKind,
+    blank::{is_blank, is_odd_blank},
     found::Found,
-    mark::{is_blank, is_odd_blank},
     parsed::Json,
     piece::scalar_len,
     recover::{Values, recover},

@@ -7,9 +7,10 @@ use serde_json::Value;
 use super::{
     Fix, FixKind, Options, Reading,
     around::Around,
+    blank::{is_blank, is_odd_blank},
     coerce::Roots,
     found::Found,
-    mark::{Mark, is_blank, is_odd_blank},
+    mark::Mark,
     parsed::Json,
     piece::Piece,
     recover::{Mode, Refusal, Resume, Values, recover, resume},

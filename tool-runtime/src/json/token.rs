@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::{FixKind, mark::is_blank, scan::Part};
+use super::{FixKind, blank::is_blank, mark::is_literal, scan::Part};
 
 /// One token of the text around the values, or a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -180,11 +180,6 @@ fn is_letter(c: char) -> bool {
 
 fn is_quote(c: char) -> bool {
     matches!(c, '"' | '\'' | '“' | '”' | '„' | '‘' | '’' | '‚' | '«' | '»' | '「' | '」')
-}
-
-/// The literals of JSON, and how Python writes them.
-pub(super) fn is_literal(word: &str) -> bool {
-    matches!(word, "true" | "false" | "null" | "True" | "False" | "None")
 }
 
 /// Wide signs are the same signs.

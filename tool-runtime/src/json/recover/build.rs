@@ -5,7 +5,7 @@ use std::{collections::HashMap, ops::Range};
 use serde_json::{Map, Number, Value};
 
 use crate::json::{
-    found::has_float,
+    number::has_float,
     tree::{Member, Node, Tree},
 };
 

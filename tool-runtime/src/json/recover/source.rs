@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::json::mark::is_odd_blank;
+use crate::json::blank::is_odd_blank;
 
 /// A stretch of text; places are those of the whole text, and nothing behind the end is seen.
 #[derive(Clone, Copy, Debug)]

@@ -1,6 +1,7 @@
 //! Texts in a format that the type of an argument doesn't read.
 
 use chrono::{DateTime, NaiveDate, Utc};
+use serde_json::json;
 use tool_runtime::{Tool, args, tool};
 use uuid::Uuid;
 
@@ -94,4 +95,17 @@ async fn what_is_secret_is_not_repeated() {
     let [key] = told(&open {}, r#"{"key": "hunter2"}"#).await.try_into().unwrap();
     assert!(key.starts_with("`key`: expected a string in uuid format, such as"), "{key}");
     assert!(!key.contains("hunter2"), "{key}");
+}
+
+#[tokio::test]
+async fn what_is_large_is_told_of_in_the_words_of_its_type_alone() {
+    let nights = |count| {
+        let mut nights = vec!["2026-12-24"; count];
+        nights.push("ever");
+        json!({ "nights": nights, "guest": { "kind": "new", "name": "Ada" } }).to_string()
+    };
+    let [small] = told(&book {}, &nights(10)).await.try_into().unwrap();
+    assert!(small.starts_with("`nights[10]`: expected a string in date format"), "{small}");
+    let [large] = told(&book {}, &nights(10_000)).await.try_into().unwrap();
+    assert!(large.starts_with("`nights[10000]`: ") && !large.contains("expected"), "{large}");
 }

@@ -13,7 +13,7 @@ use super::{Listed, SessionError, SessionStore, Stored, Write};
 /// use tool_runtime::agent::session::{Memory, SessionStore, Write};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
-/// let store = Memory::default();
+/// let store = Memory::new();
 /// store.clone().save("ada", Write::first().messages(0, &[Message::user("Hello")])).await?;
 /// assert_eq!(store.list().await?[0].session, "ada");
 /// # Ok(())
@@ -31,6 +31,11 @@ struct Kept {
 }
 
 impl Memory {
+    /// No conversations yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
     fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Kept>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }

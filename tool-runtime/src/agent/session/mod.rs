@@ -31,7 +31,7 @@ use crate::message::Message;
 /// use tool_runtime::agent::session::{Memory, SessionError, SessionStore, Write};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), SessionError> {
-/// let store = Memory::default();
+/// let store = Memory::new();
 /// let said = [Message::user("Hello"), Message::assistant("Hi!")];
 /// let first = store.save("ada", Write::first().messages(0, &said).state("{}")).await?;
 ///

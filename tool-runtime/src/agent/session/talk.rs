@@ -33,7 +33,7 @@ use crate::message::Message;
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
 /// # let model = ScriptedModel::new([ChatReply::text("Hi, Ada."), ChatReply::text("Ada.")]);
 /// let agent = Agent::new(model, Tools::new());
-/// let store = Memory::default();
+/// let store = Memory::new();
 /// agent.session(store.clone(), "ada").run("I am Ada.").await?;
 ///
 /// // Another day.

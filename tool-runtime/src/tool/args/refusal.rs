@@ -1,13 +1,19 @@
 //! What is told of arguments that fit the schema, and that their type refuses all the same.
 
+use std::cell::Cell;
+
 use serde::de::DeserializeOwned;
 use serde_json::{Error, Value};
 
 use super::place::{Place, place};
 use crate::schema::{Mismatch, Schema, reach};
 
-/// As many are told at once.
+/// As many are told at once, and so many texts are tried in place of one that nobody knows.
 const MOST: usize = 20;
+/// As often is a type asked again.
+const MOST_TRIES: usize = 64;
+/// Larger arguments are not searched: each try reads them all.
+const MOST_BYTES: usize = 1 << 16;
 
 /// What a type refused, and why.
 #[derive(Debug)]
@@ -50,13 +56,20 @@ pub(crate) fn told(
     let mut told: Vec<String> = Vec::new();
     let mut places: Vec<String> = known.iter().map(|mismatch| mismatch.path.clone()).collect();
     let mut next = None;
+    let is_small = value.to_string().len() <= MOST_BYTES;
+    let left = Cell::new(if is_small { MOST_TRIES } else { 0 });
+    let again = &|value: &Value| {
+        left.set(left.get().saturating_sub(1));
+        again(value)
+    };
     while let refusal = next.as_ref().unwrap_or(first)
         && let path = refusal.place.path()
         && !places.contains(&path)
         && told.len() < MOST
     {
         let words = own_words(&refusal.error);
-        let Some((mut wanted, mended)) = text(schema, &value, refusal, again) else {
+        let found = (left.get() > 0).then(|| text(schema, &value, refusal, &left, again));
+        let Some((mut wanted, mended)) = found.flatten() else {
             told.push(if path.is_empty() { words } else { format!("`{path}`: {words}") });
             break;
         };
@@ -80,6 +93,7 @@ fn text(
     schema: &Schema,
     value: &Value,
     refusal: &Refusal,
+    left: &Cell<usize>,
     again: &dyn Fn(&Value) -> Option<Refusal>,
 ) -> Option<(Mismatch, Value)> {
     let mended = |place: &Place| {
@@ -97,7 +111,8 @@ fn text(
             })
         };
         let texts = refusal.place.texts(value, MOST);
-        texts.iter().filter_map(mended).find(is_it)
+        let texts = texts.iter().take_while(|_| left.get() > 0);
+        texts.filter_map(mended).find(is_it)
     })
 }
 

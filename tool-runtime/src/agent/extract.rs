@@ -160,7 +160,7 @@ impl Run<'_> {
     fn want(&mut self, schema: Schema, times: u32) {
         // In the dialect in which models are told of the tools, so that their provider holds this one to it; what
         // can't be said in that is held to here alone.
-        let dialect = self.dispatcher().registry().snapshot().dialect();
+        let dialect = self.dispatcher().registry().snapshot().dialect().of_output();
         self.wanted = Some(schema.bent(dialect).unwrap_or(schema));
         self.state.turn.limit(|limits| {
             limits.iterations = limits.iterations.saturating_add(times);

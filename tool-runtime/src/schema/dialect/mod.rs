@@ -85,6 +85,15 @@ impl Dialect {
         matches!(self, Self::OpenAiStrict | Self::AnthropicStrict)
     }
 
+    /// In which its provider is told of the schema of an answer. Ollama bends those of tools alone: as a `format` it
+    /// takes any.
+    pub(crate) const fn of_output(self) -> Self {
+        match self {
+            Self::Ollama => Self::Plain,
+            own => own,
+        }
+    }
+
     /// Whether its provider takes these schemas in one request.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::io;
 
 use tokio::task::spawn_blocking;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
-use tool_runtime::{Agent, ChatReply, ScriptedModel, async_trait, tool, tools};
+use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, async_trait, tool, tools};
 
 /// Deletes a file.
 #[tool(effect = "write", permission = "ask")]
@@ -71,7 +71,7 @@ fn script() -> ScriptedModel {
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::new(script(), tools![delete])
-        .approver(Terminal)
+        .policy(Policy::new().approver(Terminal))
         .on_tool_result(|done| println!("  {}", done.result.text));
     println!("{}", agent.run("Tidy up.").await?);
     Ok(())

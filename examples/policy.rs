@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 use tool_runtime::dispatch::{Breaker, Breakers, Concurrency, Permissions, RateLimits};
 use tool_runtime::{
-    Dispatcher, Permission, RateLimit, Registry, RegistryError, ToolCall, ToolContext, ToolError,
-    ToolExecution, tool, tools,
+    Dispatcher, Permission, Policy, RateLimit, Registry, RegistryError, ToolCall, ToolContext,
+    ToolError, ToolExecution, tool, tools,
 };
 
 /// Reads a file.
@@ -67,13 +67,13 @@ fn dispatcher() -> Result<Dispatcher, RegistryError> {
     let permissions = Permissions::default().tool("delete", Permission::Deny).when(move |call| {
         secrets_stay(call.arguments["path"].as_str()).then_some(Permission::Deny)
     });
-    Ok(Dispatcher::new(registry)
+    let policy = Policy::new()
         .permissions(permissions)
         .concurrency(Concurrency::default().all(8).tool("draw", 1))
         .rate_limits(RateLimits::default().all(RateLimit::per_second(100)))
         .breakers(Breakers::default().each(Breaker::after(2).cool_down(Duration::from_secs(1))))
-        .deadline(Duration::from_secs(10))
-        .extension(Asked(AtomicU32::new(0))))
+        .batch_deadline(Duration::from_secs(10));
+    Ok(Dispatcher::new(registry).policy(policy).extension(Asked(AtomicU32::new(0))))
 }
 
 /// Sends the calls of one reply, and shows what became of each.

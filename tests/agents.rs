@@ -35,7 +35,7 @@ use tool_runtime::agent::{Paused, SubAgent};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::event::{EventKind, ModelEvent, RunEvent};
 use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, Event, Message, ModelError, ScriptedModel,
+    Agent, ChatModel, ChatReply, ChatRequest, Event, Message, ModelError, Policy, ScriptedModel,
     StopReason, Stopped, ToolContext, Tools, Usage, async_trait, tool, tools,
 };
 
@@ -105,7 +105,7 @@ fn cashier(paid: &Paid) -> SubAgent {
     let model = story([pay_call("Ada"), ChatReply::text("Ada has her money.")]);
     Agent::new(model, tools![pay])
         .extension(paid.clone())
-        .approver(AskLater)
+        .policy(Policy::new().approver(AskLater))
         .into_tool("cashier", "Sees to money.")
 }
 

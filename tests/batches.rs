@@ -19,7 +19,7 @@ use tool_runtime::dispatch::{
 };
 use tool_runtime::event::{Event, Gate, Observers, ToolEvent};
 use tool_runtime::{
-    CancellationToken, Dispatcher, Permission, RateLimit, Registry, ToolCall, ToolContext,
+    CancellationToken, Dispatcher, Permission, Policy, RateLimit, Registry, ToolCall, ToolContext,
     ToolError, ToolExecution, async_trait, tool, tools,
 };
 
@@ -274,29 +274,32 @@ async fn run(trial: &Trial) -> Ran {
         observers.add(|event: &Event| assert!(event.finished().is_none(), "on purpose"));
     }
     observers.add(move |event: &Event| kept.lock().unwrap().push(event.clone()));
-    let mut dispatcher = Dispatcher::new(registry).extension(entered.clone()).observers(observers);
+    let mut policy = Policy::new();
     if trial.on_failure {
-        dispatcher = dispatcher.on_failure(OnFailure::Throw);
+        policy = policy.on_failure(OnFailure::Throw);
     }
     if trial.on_block {
-        dispatcher = dispatcher.on_block(OnBlock::Stop);
+        policy = policy.on_block(OnBlock::Stop);
     }
     if trial.guarded {
-        dispatcher = dispatcher.interceptor(Guard).permissions(
+        policy = policy.interceptor(Guard).permissions(
             Permissions::default()
                 .when(|request| (request.arguments["how"] == "spawns").then_some(Permission::Ask)),
         );
     }
     if trial.asked {
-        dispatcher = dispatcher.approver(Clerk);
+        policy = policy.approver(Clerk);
     }
     if let Some(most) = trial.most {
-        dispatcher = dispatcher.concurrency(Concurrency::default().all(most).tool("pure", 1));
+        policy = policy.concurrency(Concurrency::default().all(most).tool("pure", 1));
     }
     if let Some(times) = trial.rate {
         let limit = RateLimit { times, per: SPAN };
-        dispatcher = dispatcher.rate_limits(RateLimits::default().tool("again", limit));
+        policy = policy.rate_limits(RateLimits::default().tool("again", limit));
     }
+    let dispatcher =
+        Dispatcher::new(registry).policy(policy).extension(entered.clone()).observers(observers);
+
     let calls = trial.calls.iter().enumerate();
     let calls = calls.map(|(n, (name, text))| ToolCall::new(format!("call_{n}"), *name, &**text));
     let mut batch = Batch::from(calls.collect::<Vec<_>>());

@@ -40,7 +40,7 @@ use conversation::{assert_complete, results};
 use serde_json::json;
 use tokio::time::Instant;
 use tool_runtime::{
-    Agent, ChatReply, Dispatcher, EffectRecord, Extensions, Image, Registry, ScriptedModel,
+    Agent, ChatReply, Dispatcher, EffectRecord, Extensions, Image, Policy, Registry, ScriptedModel,
     ScriptedTurn, ToolCall, ToolContext, ToolError, ToolErrorKind, ToolExecution, ToolOutput,
     Tools, tool, tools,
 };
@@ -111,7 +111,8 @@ async fn what_a_tool_needs_has_to_be_granted() {
         (&["network", "other"], Some("filesystem")),
         (&["network", "filesystem"], None),
     ] {
-        let dispatcher = dispatcher(tools![needy]).grant(granted.iter().copied());
+        let dispatcher =
+            dispatcher(tools![needy]).policy(Policy::new().grant(granted.iter().copied()));
         assert_eq!(offered(&dispatcher).is_empty(), missing.is_some());
         let done = run(&dispatcher, &["needy"]).await.remove(0);
         let text = match missing {
@@ -121,7 +122,8 @@ async fn what_a_tool_needs_has_to_be_granted() {
         assert_eq!((done.attempts, done.result.text), (u32::from(missing.is_none()), text));
     }
     // What is granted twice adds up.
-    let dispatcher = dispatcher(tools![needy]).grant(["network"]).grant(["filesystem"]);
+    let dispatcher =
+        dispatcher(tools![needy]).policy(Policy::new().grant(["network"]).grant(["filesystem"]));
     assert_eq!(code(&run(&dispatcher, &["needy"]).await[0]), "-");
 }
 
@@ -136,8 +138,8 @@ async fn an_agent_offers_what_it_grants() {
                 .expect_tools(tools.iter().copied()),
             ScriptedTurn::new(ChatReply::text("Done.")).expect_last(text),
         ]);
-        let agent =
-            Agent::new(model, tools![allowed, needy, denied]).grant(granted.iter().copied());
+        let agent = Agent::new(model, tools![allowed, needy, denied])
+            .policy(Policy::new().grant(granted.iter().copied()));
         agent.run("Go").await.unwrap();
     }
 }

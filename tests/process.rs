@@ -8,8 +8,8 @@ use processes::{MARKER, marked, until};
 use serde_json::json;
 use tool_runtime::dispatch::{Batch, Dispatch};
 use tool_runtime::{
-    CancellationToken, Dispatcher, EffectRecord, Registry, ToolCall, ToolContext, ToolError,
-    ToolErrorKind, tool, tools,
+    CancellationToken, Dispatcher, EffectRecord, Policy, Registry, ToolCall, ToolContext,
+    ToolError, ToolErrorKind, tool, tools,
 };
 
 /// Two that sleep, one of them left behind by its parent.
@@ -191,7 +191,8 @@ const SECRET: &str = "CANARY-topsecret-9";
 
 #[tokio::test]
 async fn no_half_of_a_secret_gets_out() {
-    let dispatcher = Dispatcher::new(Registry::try_from(tools![tell]).unwrap()).secrets([SECRET]);
+    let dispatcher = Dispatcher::new(Registry::try_from(tools![tell]).unwrap())
+        .policy(Policy::new().secrets([SECRET]));
     for before in 0..40 {
         let arguments = json!({ "before": before });
         let done = dispatcher.dispatch(vec![ToolCall::new("1", "tell", arguments)]).await.remove(0);

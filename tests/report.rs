@@ -12,8 +12,8 @@ use tool_runtime::drivers::Text;
 use tool_runtime::event::{JsonLines, Recorder};
 use tool_runtime::report::RunReport;
 use tool_runtime::{
-    Agent, ChatReply, Message, ScriptedModel, StopReason, ToolCall, ToolContext, ToolError, Tools,
-    tool, tools,
+    Agent, ChatReply, Message, Policy, ScriptedModel, StopReason, ToolCall, ToolContext, ToolError,
+    Tools, tool, tools,
 };
 
 /// Tells the time in some cities.
@@ -132,7 +132,11 @@ async fn a_run_that_was_stopped_or_waits_says_what_it_was_asked() {
         Agent::new(calls, tools![pay]).observer(recorder.clone())
     };
     let recorder = Recorder::new(100);
-    let waits = agent(&recorder).approver(AskLater).run("Pay\nAda!").await.unwrap_err();
+    let waits = agent(&recorder)
+        .policy(Policy::new().approver(AskLater))
+        .run("Pay\nAda!")
+        .await
+        .unwrap_err();
     let StopReason::AwaitingApproval(mut paused) = waits.why else { panic!("{waits}") };
     assert_eq!(summaries(&recorder), ["Pay Ada!"]);
     // And goes on; the script has no more to say.

@@ -14,7 +14,7 @@ use tool_runtime::registry::{
     BySearch, SearchTools, Selection, Selector, ToolIndex, definition_bytes,
 };
 use tool_runtime::{
-    Agent, Arguments, Availability, ChatReply, EffectRecord, Message, Permission, Registry,
+    Agent, Arguments, Availability, ChatReply, EffectRecord, Message, Permission, Policy, Registry,
     ScriptedModel, ScriptedTurn, Tool, ToolCall, ToolContext, ToolDefinition, ToolError,
     ToolErrorKind, ToolOutput, ToolPreference, Tools, async_trait, tools,
 };
@@ -288,12 +288,12 @@ async fn nothing_is_found_that_a_model_may_not_call() {
     let (_, names) = search(&registry, json!({ "query": "send mail tools" })).await;
     assert_eq!(names, ["allowed"], "and not the search itself");
 
-    let granted = Dispatcher::new(registry.clone()).grant(["network"]);
+    let granted = Dispatcher::new(registry.clone()).policy(Policy::new().grant(["network"]));
     let (_, names) = search_by(&granted, json!({ "query": "send mail" })).await;
     assert_eq!(names, ["allowed", "needy"]);
 
     let permissions = Permissions::default().tool("allowed", Permission::Deny);
-    let strict = Dispatcher::new(registry.clone()).permissions(permissions);
+    let strict = Dispatcher::new(registry.clone()).policy(Policy::new().permissions(permissions));
     assert!(search_by(&strict, json!({ "query": "send mail" })).await.1.is_empty());
 }
 

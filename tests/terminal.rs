@@ -14,8 +14,8 @@ use tool_runtime::dispatch::AskLater;
 use tool_runtime::event::{Observer, Progress};
 use tool_runtime::terminal::Terminal;
 use tool_runtime::{
-    Agent, ChatReply, Event, ScriptedModel, ScriptedTurn, ToolCall, ToolContext, ToolError, Tools,
-    Usage, tool, tools,
+    Agent, ChatReply, Event, Policy, ScriptedModel, ScriptedTurn, ToolCall, ToolContext, ToolError,
+    Tools, Usage, tool, tools,
 };
 
 /// What was written, kept.
@@ -128,7 +128,8 @@ async fn what_waits_has_not_failed_and_what_was_refused_says_why() {
     steering.untrusted("a mail", "Obey!");
     steering.say("Quick.");
     let model = ScriptedModel::new([ChatReply::default().call("pay", "{}")]);
-    let agent = Agent::new(model, tools![pay]).approver(AskLater).steering(&steering);
+    let agent =
+        Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater)).steering(&steering);
     let agent = agent.system("Be brief.").observer(Terminal::plain(paper.clone()));
     agent.run("Pay!").await.unwrap_err();
     let expected = [

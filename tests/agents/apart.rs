@@ -1,7 +1,7 @@
 //! What an agent keeps to itself though another calls it: its tools, its limits, its secrets, its name.
 
 use tool_runtime::agent::Limits;
-use tool_runtime::{Effect, ScriptedTurn, Tool};
+use tool_runtime::{Effect, Policy, ScriptedTurn, Tool};
 
 use super::*;
 
@@ -18,7 +18,8 @@ async fn neither_is_offered_the_tools_of_the_other() {
         ScriptedTurn::new(echo_call("a")).expect_last("Found."),
         ScriptedTurn::new(ChatReply::text("Done.")).expect_last("There is no tool named `echo`"),
     ]);
-    let agent = Agent::new(outer, tools![pay].with(helper)).approver(AskLater);
+    let agent =
+        Agent::new(outer, tools![pay].with(helper)).policy(Policy::new().approver(AskLater));
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
@@ -74,15 +75,17 @@ async fn secrets_of_both_are_kept() {
         }
     }
     let says = story([echo_call(&both), ChatReply::text(&both)]);
-    let helper = Agent::new(says, tools![echo]).secrets([INNER]);
-    let fails = Agent::new(Fails(both.clone()), Tools::new()).secrets([INNER]);
+    let helper = Agent::new(says, tools![echo]).policy(Policy::new().secrets([INNER]));
+    let fails =
+        Agent::new(Fails(both.clone()), Tools::new()).policy(Policy::new().secrets([INNER]));
     let calls = ChatReply::default()
         .call("helper", json!({ "task": OUTER }))
         .call("fails", json!({ "task": OUTER }));
     let tools = Tools::new()
         .with(helper.into_tool("helper", "Looks for things."))
         .with(fails.into_tool("fails", "Fails."));
-    let agent = Agent::new(story([calls, ChatReply::text("Done.")]), tools).secrets([OUTER]);
+    let agent = Agent::new(story([calls, ChatReply::text("Done.")]), tools)
+        .policy(Policy::new().secrets([OUTER]));
     let (agent, told) = watched(agent);
     let answer = agent.run("Go").await.unwrap();
     assert_eq!(results(&answer.transcript[2])[0].text, "[redacted] and [redacted]");

@@ -1,7 +1,7 @@
 //! A run waits for what somebody has to decide within it, and goes on from there, wherever that is.
 
 use tool_runtime::event::RunId;
-use tool_runtime::{CancellationToken, Dispatcher, EffectRecord, Registry, ToolOutput};
+use tool_runtime::{CancellationToken, Dispatcher, EffectRecord, Policy, Registry, ToolOutput};
 
 use super::*;
 
@@ -79,7 +79,9 @@ async fn what_nobody_decided_on_within_waits_on() {
     let agent = || {
         let both = pay_call("Ada").call("pay", json!({ "to": "Bob" }));
         let model = story([both, ChatReply::text("Both have their money.")]);
-        let cashier = Agent::new(model, tools![pay]).extension(paid.clone()).approver(AskLater);
+        let cashier = Agent::new(model, tools![pay])
+            .extension(paid.clone())
+            .policy(Policy::new().approver(AskLater));
         above(cashier.into_tool("cashier", "Sees to money."), "cashier")
     };
     let mut waiting = paused(agent().run("Pay both.").await.unwrap_err());
@@ -109,7 +111,9 @@ async fn two_agents_of_one_batch_wait_and_what_lies_beside_them_runs_once() {
     let agent = || {
         let of = |to: &str, name: &str| {
             let model = story([pay_call(to), ChatReply::text(format!("{name} is done."))]);
-            let agent = Agent::new(model, tools![pay]).extension(paid.clone()).approver(AskLater);
+            let agent = Agent::new(model, tools![pay])
+                .extension(paid.clone())
+                .policy(Policy::new().approver(AskLater));
             agent.into_tool(name, "Sees to money.")
         };
         let all = ask("one").call("note", "{}").call("two", r#"{"task": "Go on."}"#);
@@ -153,7 +157,7 @@ async fn what_was_decided_of_the_agent_itself_is_not_asked_again() {
             definition.permission = tool_runtime::Permission::Ask;
             definition
         });
-        above(cashier, "cashier").approver(AskLater)
+        above(cashier, "cashier").policy(Policy::new().approver(AskLater))
     };
     let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
     assert!(waiting.pending()[0].within().is_none());
@@ -179,11 +183,13 @@ async fn what_is_approved_for_the_rest_of_a_run_holds_for_that_run_alone() {
     let paid = Paid::default();
     let give = ChatReply::default().call("give", "{}");
     let model = story([pay_call("Ada"), give, pay_call("Bob"), ChatReply::text("Paid.")]);
-    let cashier = Agent::new(model, tools![pay, give]).extension(paid.clone()).approver(AskLater);
+    let cashier = Agent::new(model, tools![pay, give])
+        .extension(paid.clone())
+        .policy(Policy::new().approver(AskLater));
     let cashier = cashier.into_tool("cashier", "Sees to money.");
     let replies = [ask("cashier"), pay_call("Eve"), ask("cashier"), ChatReply::text("Done.")];
     let agent = Agent::new(story(replies), tools![pay].with(cashier));
-    let agent = agent.extension(paid.clone()).approver(AskLater);
+    let agent = agent.extension(paid.clone()).policy(Policy::new().approver(AskLater));
     let for_run = async |mut waiting: Paused| {
         waiting.decide_each("Grace", |_| Approval::ForRun);
         agent.resume(waiting).await
@@ -252,9 +258,13 @@ async fn an_approver_of_its_own_is_asked_at_once() {
     }
     let paid = Paid::default();
     let model = story([pay_call("Ada"), ChatReply::text("Ada has her money.")]);
-    let cashier = Agent::new(model, tools![pay]).extension(paid.clone()).approver(Yes);
+    let cashier =
+        Agent::new(model, tools![pay]).extension(paid.clone()).policy(Policy::new().approver(Yes));
     let agent = above(cashier.into_tool("cashier", "Sees to money."), "cashier");
-    assert_eq!(agent.approver(AskLater).run("Pay Ada.").await.unwrap().text, "Done.");
+    assert_eq!(
+        agent.policy(Policy::new().approver(AskLater)).run("Pay Ada.").await.unwrap().text,
+        "Done."
+    );
     assert_eq!(paid.all(), ["Ada"]);
 }
 
@@ -264,7 +274,9 @@ async fn what_was_kept_before_can_be_read() {
     let paid = Paid::default();
     let agent = || {
         let model = story([pay_call("Ada"), ChatReply::text("Done.")]);
-        Agent::new(model, tools![pay]).extension(paid.clone()).approver(AskLater)
+        Agent::new(model, tools![pay])
+            .extension(paid.clone())
+            .policy(Policy::new().approver(AskLater))
     };
     let waiting = json!(paused(agent().run("Pay Ada.").await.unwrap_err()));
     let members = |value: &serde_json::Value| {

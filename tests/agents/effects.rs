@@ -1,7 +1,7 @@
 //! An agent that comes to no answer says what it may have done.
 
 use tool_runtime::agent::Limits;
-use tool_runtime::{CancellationToken, Effect, EffectRecord, ToolError};
+use tool_runtime::{CancellationToken, Effect, EffectRecord, Policy, ToolError};
 
 use super::*;
 
@@ -108,7 +108,10 @@ async fn also_where_it_waited() {
     let agent = || {
         let model = story([pay_call("Ada").call("send", "{}")]);
         let agent = Agent::new(model, tools![send, pay]).extension(paid.clone());
-        above(agent.approver(AskLater).into_tool("cashier", "Sees to money."), "cashier")
+        above(
+            agent.policy(Policy::new().approver(AskLater)).into_tool("cashier", "Sees to money."),
+            "cashier",
+        )
     };
     for (approval, ran) in [(Approval::Once, "pay, send"), (Approval::Deny("no".into()), "send")] {
         let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());

@@ -12,7 +12,7 @@ use serde_json::Value;
 use tool_runtime::agent::Steering;
 use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
 
-use tool_runtime::ToolResult;
+use tool_runtime::{Policy, ToolResult};
 
 use super::*;
 
@@ -123,11 +123,11 @@ proptest! {
             let done = Done::default();
             let says = Says(Arc::new(Mutex::new((replies.into_iter(), 0))));
             let steering = Steering::new();
-            let inner = Agent::new(says.clone(), tools![act, dare]).extension(Arc::clone(&done)).approver(AskLater);
+            let inner = Agent::new(says.clone(), tools![act, dare]).extension(Arc::clone(&done)).policy(Policy::new().approver(AskLater));
             let middle = inner.clone().into_tool("helper", "Helps.");
-            let middle = Agent::new(says.clone(), tools![act, dare].with(middle)).extension(Arc::clone(&done)).approver(AskLater);
+            let middle = Agent::new(says.clone(), tools![act, dare].with(middle)).extension(Arc::clone(&done)).policy(Policy::new().approver(AskLater));
             let agent = Agent::new(says, tools![act, dare].with(middle.into_tool("helper", "Helps.")))
-                .extension(Arc::clone(&done)).approver(AskLater).steering(&steering);
+                .extension(Arc::clone(&done)).policy(Policy::new().approver(AskLater)).steering(&steering);
             let store = Acknowledges::default();
             let session = agent.session(store.clone(), "s");
             let (mut waiting, mut allowed) = (None::<Paused>, BTreeSet::new());

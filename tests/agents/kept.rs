@@ -1,8 +1,8 @@
 //! A session keeps a run that waits within, and goes on with it in another process.
 
-use tool_runtime::ToolCall;
 use tool_runtime::agent::session::{Memory, SessionStore};
 use tool_runtime::dispatch::{Before, Interceptor};
+use tool_runtime::{Policy, ToolCall};
 
 use super::*;
 
@@ -76,7 +76,7 @@ async fn a_process_that_ends_while_a_call_goes_on_loses_nothing() {
         let session = |agent: Agent| agent.session(store.clone(), "ada");
         let mut waiting = paused(session(agent()).run("Pay Ada.").await.unwrap_err());
         once(&mut waiting);
-        let hangs = session(agent().interceptor(Hangs));
+        let hangs = session(agent().policy(Policy::new().interceptor(Hangs)));
         let ended = tokio::time::timeout(Duration::from_secs(1), hangs.decided(waiting)).await;
         assert!(ended.is_err());
 
@@ -104,7 +104,7 @@ async fn what_waits_beside_a_call_that_goes_on_still_waits() {
         let all = ask("cashier").call("pay", json!({ "to": "Bob" })).call("hang", "{}");
         let model = story([all, ChatReply::text("Done.")]);
         let tools = tools![pay, hang].with(cashier(&paid));
-        Agent::new(model, tools).extension(paid.clone()).approver(AskLater)
+        Agent::new(model, tools).extension(paid.clone()).policy(Policy::new().approver(AskLater))
     };
     let session = || agent().session(store.clone(), "ada");
     let first = session();
@@ -140,7 +140,8 @@ async fn what_lies_too_deep_to_be_read_does_not_wait() {
     // Each as deep as it may lie, and with one level more.
     for (depth, waits) in [(95, true), (96, false), (124, false)] {
         let replies = [deep(depth), ChatReply::text("Kept.")];
-        let mut agent = Agent::new(story(replies), tools![lay_down]).approver(AskLater);
+        let mut agent =
+            Agent::new(story(replies), tools![lay_down]).policy(Policy::new().approver(AskLater));
         for _ in 0..7 {
             let tool = agent.into_tool("keeper", "Keeps.").max_depth(9);
             agent = above(tool, "keeper");
@@ -158,7 +159,7 @@ async fn what_lies_too_deep_to_be_read_does_not_wait() {
         }
     }
     let agent = Agent::new(story([deep(99), ChatReply::text("Well.")]), tools![lay_down]);
-    let answer = agent.approver(AskLater).run("Go").await.unwrap();
+    let answer = agent.policy(Policy::new().approver(AskLater)).run("Go").await.unwrap();
     let told = &results(&answer.transcript[2])[0];
     assert_eq!(told.error.as_deref(), Some("TOOL_DENIED"));
     assert!(told.text.contains("Send them with fewer levels: at most 96."), "{}", told.text);

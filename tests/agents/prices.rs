@@ -1,7 +1,7 @@
 //! What an agent took costs its caller what it cost itself.
 
 use tool_runtime::agent::{Limits, Prices};
-use tool_runtime::{CancellationToken, EffectRecord};
+use tool_runtime::{CancellationToken, EffectRecord, Policy};
 
 use super::*;
 
@@ -121,7 +121,9 @@ async fn also_where_it_waited() {
     let paid = Paid::default();
     let agent = || {
         let model = story([pay_call("Ada"), ChatReply::text("Ada has her money.")]);
-        let agent = Agent::new(model, tools![pay]).extension(paid.clone()).approver(AskLater);
+        let agent = Agent::new(model, tools![pay])
+            .extension(paid.clone())
+            .policy(Policy::new().approver(AskLater));
         above_at(prices(2.0), priced(agent, prices(5.0)).into_tool("helper", "Sees to money."))
     };
     let stopped = agent().run("Pay Ada.").await.unwrap_err();

@@ -4,7 +4,7 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use tool_runtime::agent::Limits;
 use tool_runtime::dispatch::{Before, Interceptor, OnFailure, Permissions};
-use tool_runtime::{Permission, Registry, ToolCall};
+use tool_runtime::{Permission, Policy, Registry, ToolCall};
 
 use super::*;
 use crate::damage::damaged;
@@ -12,7 +12,9 @@ use crate::damage::damaged;
 /// Pays Ada within these limits.
 fn limited(paid: &Paid, limits: Limits) -> Agent {
     let model = story([pay_call("Ada"), ChatReply::text("Ada has her money.")]);
-    let agent = Agent::new(model, tools![pay]).extension(paid.clone()).approver(AskLater);
+    let agent = Agent::new(model, tools![pay])
+        .extension(paid.clone())
+        .policy(Policy::new().approver(AskLater));
     above(agent.limits(limits).into_tool("cashier", "Sees to money."), "cashier")
 }
 
@@ -73,14 +75,18 @@ async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
     for (agent, why) in [
         (agent(Tools::new()), "not there any more"),
         (Agent::new(model(), of_bank), "another tool"),
-        (agent(with(cashier(&paid))).permissions(denied), "not allowed"),
-        (agent(with(cashier(&paid))).interceptor(Closed), "closed"),
+        (agent(with(cashier(&paid))).policy(Policy::new().permissions(denied)), "not allowed"),
+        (agent(with(cashier(&paid))).policy(Policy::new().interceptor(Closed)), "closed"),
         (agent(with(needy)), "money"),
-        (agent(with(strict)).approver(AskLater), "sum"),
+        (agent(with(strict)).policy(Policy::new().approver(AskLater)), "sum"),
         // There is no time left for it, nor for those who look after calls.
-        (agent(with(cashier(&paid))).deadline(Duration::ZERO), "longer than they may"),
         (
-            agent(with(cashier(&paid))).interceptor(Closed).deadline(Duration::ZERO),
+            agent(with(cashier(&paid))).policy(Policy::new().batch_deadline(Duration::ZERO)),
+            "longer than they may",
+        ),
+        (
+            agent(with(cashier(&paid)))
+                .policy(Policy::new().interceptor(Closed).batch_deadline(Duration::ZERO)),
             "longer than they may",
         ),
     ] {
@@ -102,8 +108,10 @@ async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
     // Nor where a call beside it ends the batch.
     let both = || ChatReply::default().call("later", "{}").call("cashier", json!({ "task": "Go" }));
     let tools = || tools![later].with(cashier(&paid));
-    let agent =
-        || Agent::new(story([both()]), tools()).approver(AskLater).on_failure(OnFailure::Throw);
+    let agent = || {
+        Agent::new(story([both()]), tools())
+            .policy(Policy::new().approver(AskLater).on_failure(OnFailure::Throw))
+    };
     let mut waiting = paused(agent().run("Go").await.unwrap_err());
     once(&mut waiting);
     let stopped = agent().resume(waiting).await.unwrap_err();
@@ -125,7 +133,8 @@ async fn what_has_begun_goes_on_though_somebody_would_be_asked_by_now() {
     let mut waiting = paused(above(cashier(&paid), "cashier").run("Go").await.unwrap_err());
     once(&mut waiting);
     let asks = Permissions::default().tool("cashier", Permission::Ask);
-    let agent = above(cashier(&paid), "cashier").permissions(asks).approver(AskLater);
+    let agent =
+        above(cashier(&paid), "cashier").policy(Policy::new().permissions(asks).approver(AskLater));
     assert_eq!(agent.resume(waiting).await.unwrap().text, "Done.");
     assert_eq!(paid.all(), ["Ada"]);
 }
@@ -153,7 +162,7 @@ proptest! {
             let strict = |replies: [ChatReply; 3]| Strict(story(replies));
             let agent = || {
                 let model = strict([echo_call("hi"), pay_call("Ada"), ChatReply::text("Paid.")]);
-                let cashier = Agent::new(model, tools![pay, echo]).extension(paid.clone()).approver(AskLater);
+                let cashier = Agent::new(model, tools![pay, echo]).extension(paid.clone()).policy(Policy::new().approver(AskLater));
                 let model = strict([echo_call("hi"), ask("cashier"), ChatReply::text("Done.")]);
                 Agent::new(model, tools![echo].with(cashier.into_tool("cashier", "Sees to money.")))
             };

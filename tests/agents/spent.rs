@@ -4,7 +4,8 @@ use tool_runtime::agent::Stepped;
 use tool_runtime::agent::session::Memory;
 use tool_runtime::dispatch::{Batch, Dispatch};
 use tool_runtime::{
-    CancellationToken, Dispatcher, EffectRecord, Registry, ToolCall, ToolExecution, ToolOutput,
+    CancellationToken, Dispatcher, EffectRecord, Policy, Registry, ToolCall, ToolExecution,
+    ToolOutput,
 };
 
 use super::*;
@@ -43,7 +44,11 @@ async fn whatever_stops_it() {
         assert_eq!(results(&answer.transcript[2])[0].error.as_deref(), Some("TOOL_TIMEOUT"));
         assert_eq!(answer.usage, plus(taken, Usage::new(20, 2)), "{agents}");
 
-        let answer = agent(deep(agents)).deadline(SECOND).run("Go").await.unwrap();
+        let answer = agent(deep(agents))
+            .policy(Policy::new().batch_deadline(SECOND))
+            .run("Go")
+            .await
+            .unwrap();
         assert_eq!(answer.usage, plus(taken, Usage::new(20, 2)), "{agents}");
 
         let late = agent(deep(agents)).time_limit(SECOND).run("Go").await.unwrap_err();
@@ -128,7 +133,8 @@ async fn an_agent_that_a_tool_calls_counts_as_well() {
     assert_eq!(results(&answer.transcript[2])[0].text, "There.");
     assert_eq!(answer.usage, Usage::new(40, 4));
 
-    let agent = Agent::new(model(), tools![hand_on].with(deep(2))).deadline(SECOND);
+    let agent = Agent::new(model(), tools![hand_on].with(deep(2)))
+        .policy(Policy::new().batch_deadline(SECOND));
     assert_eq!(agent.run("Go").await.unwrap().usage, plus(taken(2), Usage::new(20, 2)));
 }
 

@@ -1,7 +1,7 @@
 //! A call that waits for what lies within it has neither failed nor ended, for all that counts calls.
 
 use tool_runtime::dispatch::{Breaker, Breakers, Concurrency};
-use tool_runtime::{RateLimit, Registry};
+use tool_runtime::{Policy, RateLimit, Registry};
 
 use super::*;
 
@@ -43,7 +43,8 @@ async fn it_is_not_remembered() {
 async fn it_is_counted_once_where_rates_are() {
     let paid = Paid::default();
     let hourly = changed(&paid, |it| it.rate_limit = Some(RateLimit::per_hour(2)));
-    let agent = above(hourly, "cashier").concurrency(Concurrency::default().all(1));
+    let agent =
+        above(hourly, "cashier").policy(Policy::new().concurrency(Concurrency::default().all(1)));
     let begun = tokio::time::Instant::now();
     for _ in 0..2 {
         let mut waiting = paused(agent.run("Pay Ada.").await.unwrap_err());
@@ -70,7 +71,8 @@ async fn it_says_nothing_of_its_provider() {
     let broken = || ChatReply::default().call("broken", "{}");
     let replies = [broken(), ask("cashier"), broken(), broken(), ChatReply::text("Done.")];
     let breakers = Breakers::default().each(Breaker::after(2));
-    let agent = Agent::new(ScriptedModel::new(replies), registry).breakers(breakers);
+    let agent =
+        Agent::new(ScriptedModel::new(replies), registry).policy(Policy::new().breakers(breakers));
     paused(agent.run("Pay Ada.").await.unwrap_err());
     let answer = agent.run("Go").await.unwrap();
     let codes: Vec<_> = [2, 4].map(|at| results(&answer.transcript[at])[0].error.clone()).into();

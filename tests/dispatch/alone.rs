@@ -1,5 +1,7 @@
 //! One call is run as several are, but for the task that it runs in.
 
+use tool_runtime::Policy;
+
 use super::*;
 
 tokio::task_local! {
@@ -67,7 +69,8 @@ async fn the_short_way_leads_where_the_long_one_does() {
         let short = all().dispatch(calls(&[call])).await.remove(0);
         // A limit that limits nothing, and a time that is never reached.
         let limits = tool_runtime::dispatch::Concurrency::default().all(100);
-        let long = all().concurrency(limits).deadline(Duration::from_secs(60));
+        let long =
+            all().policy(Policy::new().concurrency(limits).batch_deadline(Duration::from_secs(60)));
         let mut long = long.dispatch(calls(&[call])).await.remove(0);
         long.started = short.started;
         assert_eq!(short, long);

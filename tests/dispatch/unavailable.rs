@@ -1,5 +1,7 @@
 //! Tools that can't run now: not offered, and tried all the same.
 
+use tool_runtime::Policy;
+
 use super::*;
 
 /// Is away for a reason, or has none to give; does what it is told to.
@@ -64,7 +66,10 @@ async fn what_is_not_available_is_not_offered_and_still_tried() {
 async fn half_a_secret_is_not_told_either() {
     let why = format!("{}k3y-0f-th3-h0us3", "x".repeat(195)).leak();
     let dispatcher = dispatcher(tools![add].with(Away::new(why, true)));
-    let done = dispatcher.secrets(["k3y-0f-th3-h0us3"]).dispatch(calls(&[("away", "{}")])).await;
+    let done = dispatcher
+        .policy(Policy::new().secrets(["k3y-0f-th3-h0us3"]))
+        .dispatch(calls(&[("away", "{}")]))
+        .await;
     let shown = format!("{:?}", done[0]);
     assert!(!shown.contains("k3y"), "{shown}");
 }

@@ -9,8 +9,8 @@ use tool_runtime::agent::{Limits, Steering};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::{JsonLines, Progress, Recorder};
 use tool_runtime::{
-    Agent, ChatReply, EffectRecord, Message, ScriptedModel, StopReason, ToolCall, ToolContext,
-    ToolError, ToolOutput, args, async_trait, tool, tools,
+    Agent, ChatReply, EffectRecord, Message, Policy, ScriptedModel, StopReason, ToolCall,
+    ToolContext, ToolError, ToolOutput, args, async_trait, tool, tools,
 };
 
 /// A key of the program, which the model never sees.
@@ -158,10 +158,8 @@ async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
         .system(format!("The key is {key}."))
         .steering(&steering)
         .limits(Limits::default().repeats(None))
-        .secrets([key])
+        .policy(Policy::new().secrets([key]).approver(TellsWhy).output_limit(100 + word.len() / 2))
         .extension(Key(key.to_owned()))
-        .approver(TellsWhy)
-        .output_limit(100 + word.len() / 2)
         .observer(recorder.clone())
         .observer(lines.clone());
     let debug = format!("{agent:?}");

@@ -10,8 +10,8 @@ use tool_runtime::event::{
 };
 use tool_runtime::json::parse;
 use tool_runtime::{
-    Agent, CancellationToken, ChatReply, EffectRecord, Event, ScriptedModel, ToolCall, ToolContext,
-    ToolError, ToolExecution, ToolResult, Usage, async_trait, tool, tools,
+    Agent, CancellationToken, ChatReply, EffectRecord, Event, Policy, ScriptedModel, ToolCall,
+    ToolContext, ToolError, ToolExecution, ToolResult, Usage, async_trait, tool, tools,
 };
 
 fn execution() -> ToolExecution {
@@ -280,7 +280,7 @@ async fn a_run_tells_all_that_happens_in_it() {
     ]);
     let (recorder, token) = (Recorder::new(100), CancellationToken::new());
     let agent = Agent::new(model, tools![flaky, delete, stop, outer])
-        .approver(OnlyTemporary)
+        .policy(Policy::new().approver(OnlyTemporary))
         .extension(token.clone())
         .stop_on(token)
         .observer(recorder.clone());

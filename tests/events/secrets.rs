@@ -5,9 +5,9 @@ use tool_runtime::agent::Paused;
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, AskLater, Permissions};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder, ToolEvent};
 use tool_runtime::{
-    Agent, Arguments, AssistantPart, ChatReply, Message, Reasoning, ScriptedModel, StopReason,
-    Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolExecution, ToolOutput, args,
-    async_trait, tool, tools,
+    Agent, Arguments, AssistantPart, ChatReply, Message, Policy, Reasoning, ScriptedModel,
+    StopReason, Tool, ToolCall, ToolContext, ToolDefinition, ToolError, ToolExecution, ToolOutput,
+    args, async_trait, tool, tools,
 };
 
 use super::dispatcher;
@@ -154,9 +154,10 @@ async fn add(a: i64, b: i64) -> i64 {
 async fn what_the_program_named_is_not_cut_either() {
     let recorder = Recorder::new(100);
     let key = "k3y-0f-th3-h0us3-".repeat(20);
-    let dispatcher = dispatcher(tools![add]).secrets([key.clone()]).observer(recorder.clone());
+    let policy = Policy::new().secrets([key.clone()]);
     let ask = Permissions::default().when(|_| None);
-    for dispatcher in [dispatcher.clone(), dispatcher.permissions(ask)] {
+    for policy in [policy.clone(), policy.permissions(ask)] {
+        let dispatcher = dispatcher(tools![add]).policy(policy).observer(recorder.clone());
         for arguments in [
             json!({ "a": key, "b": 1 }).to_string(),
             json!({ "a": [{ "c": key }], "b": 1 }).to_string(),
@@ -212,7 +213,9 @@ async fn the_transcript_keeps_the_arguments_and_hides_the_result() {
         ]),
     ]);
     let recorder = Recorder::new(100);
-    let agent = Agent::new(model, tools![enter]).secrets(["topsecret"]).observer(recorder.clone());
+    let agent = Agent::new(model, tools![enter])
+        .policy(Policy::new().secrets(["topsecret"]))
+        .observer(recorder.clone());
     let answer = agent.run("Enter.").await.unwrap();
 
     let Message::Assistant { parts } = &answer.transcript[1] else { panic!() };
@@ -267,7 +270,8 @@ impl Approver for Sees {
 #[tokio::test]
 async fn who_approves_sees_all_and_who_watches_does_not() {
     let recorder = Recorder::new(100);
-    let dispatcher = dispatcher(tools![sign]).approver(Sees).observer(recorder.clone());
+    let dispatcher =
+        dispatcher(tools![sign]).policy(Policy::new().approver(Sees)).observer(recorder.clone());
     let call = |id, key| ToolCall::new(id, "sign", json!({ "key": key }));
     let done = dispatcher.dispatch(vec![call("1", "k3yk3y"), call("2", "wr0ng0")]).await;
     assert_eq!(done[0].result.text, "6");
@@ -289,7 +293,10 @@ async fn pay(to: String, #[arg(secret)] card: String) -> String {
 async fn what_waits_for_approval_shows_no_secret() {
     let arguments = r#"{"to": "Ada by topsecret", "card": "4111 1111"}"#;
     let model = || ScriptedModel::new([ChatReply::default().call("pay", arguments)]);
-    let cashier = || Agent::new(model(), tools![pay]).approver(AskLater).secrets(["topsecret"]);
+    let cashier = || {
+        Agent::new(model(), tools![pay])
+            .policy(Policy::new().approver(AskLater).secrets(["topsecret"]))
+    };
     let call = ChatReply::default().call("cashier", r#"{"task": "Pay Ada."}"#);
     let within = cashier().into_tool("cashier", "Pays.");
     let chief = Agent::new(ScriptedModel::new([call]), tools![].with(within));
@@ -332,7 +339,7 @@ async fn tell() -> &'static str {
 #[tokio::test]
 async fn calls_within_calls_are_hidden_from_the_model_alone() {
     let recorder = Recorder::new(100);
-    let dispatcher = dispatcher(tools![show, tell]).secrets(["topsecret"]);
+    let dispatcher = dispatcher(tools![show, tell]).policy(Policy::new().secrets(["topsecret"]));
     assert!(!format!("{dispatcher:?}").contains("topsecret"));
     let dispatcher = dispatcher.observer(recorder.clone());
     let done = dispatcher.dispatch(vec![ToolCall::new("1", "show", "{}")]).await;
@@ -343,7 +350,8 @@ async fn calls_within_calls_are_hidden_from_the_model_alone() {
 #[tokio::test]
 async fn half_a_secret_is_hidden_as_well() {
     // The cut goes through it.
-    let dispatcher = dispatcher(tools![tell]).secrets(["topsecret"]).output_limit(8);
+    let dispatcher =
+        dispatcher(tools![tell]).policy(Policy::new().secrets(["topsecret"]).output_limit(8));
     let done = dispatcher.dispatch(vec![ToolCall::new("1", "tell", "{}")]).await;
     assert!(!done[0].result.text.contains("tops"), "{}", done[0].result.text);
     assert_eq!(done[0].full_text.as_deref(), Some("[redacted]"));

@@ -2,7 +2,7 @@
 
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Batch, Dispatch, Permissions};
 use tool_runtime::event::Origin;
-use tool_runtime::{Permission, async_trait};
+use tool_runtime::{Permission, Policy, async_trait};
 
 use super::*;
 
@@ -49,7 +49,7 @@ fn payments(amounts: &[&str]) -> Vec<ToolCall> {
 #[tokio::test]
 async fn what_is_approved_is_what_runs() {
     let clerk = Clerk::new(Approval::Once);
-    let dispatcher = dispatcher(tools![pay]).approver(clerk.clone());
+    let dispatcher = dispatcher(tools![pay]).policy(Policy::new().approver(clerk.clone()));
     assert_eq!(offered(&dispatcher), ["pay"]);
     // Repaired and brought into what the schema wants before anybody is asked.
     let odd = ToolCall::new("odd", "pay", r#"{to: 'Ada', "Amount": "7",}"#);
@@ -71,7 +71,7 @@ async fn what_is_approved_is_what_runs() {
 #[tokio::test]
 async fn an_approval_for_the_run_asks_no_more() {
     let clerk = Clerk::new(Approval::ForRun);
-    let dispatcher = dispatcher(tools![pay]).approver(clerk.clone());
+    let dispatcher = dispatcher(tools![pay]).policy(Policy::new().approver(clerk.clone()));
     dispatcher.dispatch(payments(&["1"])).await;
     let done = dispatcher.dispatch(payments(&["2", "3"])).await;
     assert_eq!(texts(&done), ["Ada has 2 more", "Ada has 3 more"]);
@@ -82,7 +82,7 @@ async fn an_approval_for_the_run_asks_no_more() {
 #[tokio::test]
 async fn an_approval_for_the_run_is_for_no_other() {
     let clerk = Clerk::new(Approval::ForRun);
-    let dispatcher = dispatcher(tools![pay]).approver(clerk.clone());
+    let dispatcher = dispatcher(tools![pay]).policy(Policy::new().approver(clerk.clone()));
     for (run, asked) in [(1, 1), (1, 1), (2, 2), (1, 2), (2, 2)] {
         let mut batch = Batch::from(payments(&["1"]));
         batch.origin = Origin::new(run.into(), 1);
@@ -94,7 +94,7 @@ async fn an_approval_for_the_run_is_for_no_other() {
 #[tokio::test]
 async fn a_refusal_and_a_panic_both_mean_no() {
     let clerk = Clerk::new(Approval::Deny("not today".into()));
-    let dispatcher = dispatcher(tools![pay]).approver(clerk);
+    let dispatcher = dispatcher(tools![pay]).policy(Policy::new().approver(clerk));
     let nobody = ToolCall::new("n", "pay", r#"{"to": "nobody", "amount": 1}"#);
     let done = dispatcher.dispatch([payments(&["1"]), vec![nobody]].concat()).await;
     assert_eq!(
@@ -119,8 +119,8 @@ async fn permissions_of_the_program_go_before_the_tools_own() {
             10..=99 => None,
             _ => Some(Permission::Deny),
         });
-    let dispatcher =
-        Dispatcher::new(registry).permissions(permissions).grant(["filesystem", "network"]);
+    let dispatcher = Dispatcher::new(registry)
+        .policy(Policy::new().permissions(permissions).grant(["filesystem", "network"]));
     assert_eq!(offered(&dispatcher), ["pay"]);
     let done = run(&dispatcher, &["allowed", "denied", "needy"]).await;
     assert!(done.iter().all(|done| code(done) == "TOOL_DENIED"));
@@ -148,8 +148,8 @@ async fn a_shared_name_forbids_both_and_allows_neither() {
         (Permission::Deny, "a__read", ["TOOL_DENIED", "-"]),
         (Permission::Ask, "read", ["TOOL_DENIED", "TOOL_DENIED"]),
     ] {
-        let dispatcher =
-            Dispatcher::new(registry.clone()).permissions(Permissions::default().tool(name, said));
+        let dispatcher = Dispatcher::new(registry.clone())
+            .policy(Policy::new().permissions(Permissions::default().tool(name, said)));
         let done = run(&dispatcher, &["read"]).await;
         assert_eq!(code(&done[0]), codes[0]);
         // Another one of that name comes: what was said goes on meaning what it meant.
@@ -160,7 +160,7 @@ async fn a_shared_name_forbids_both_and_allows_neither() {
     }
     let allowing = Permissions::default().provider("a", Permission::Deny);
     let allowing = allowing.provider("b", Permission::Deny).tool("read", Permission::Allow);
-    let dispatcher = Dispatcher::new(registry.clone()).permissions(allowing);
+    let dispatcher = Dispatcher::new(registry.clone()).policy(Policy::new().permissions(allowing));
     assert_eq!(code(&run(&dispatcher, &["read"]).await[0]), "-");
     registry.register_all_from("b", tools![read]).unwrap();
     let done = run(&dispatcher, &["a__read", "b__read"]).await;
@@ -172,7 +172,8 @@ async fn an_approval_for_the_run_is_of_one_tool_whatever_it_is_called() {
     let registry = Registry::new();
     registry.register_all_from("bank", tools![pay]).unwrap();
     let clerk = Clerk::new(Approval::ForRun);
-    let dispatcher = Dispatcher::new(registry.clone()).approver(clerk.clone());
+    let dispatcher =
+        Dispatcher::new(registry.clone()).policy(Policy::new().approver(clerk.clone()));
     dispatcher.dispatch(payments(&["1"])).await;
     registry.register_all_from("shop", tools![pay]).unwrap();
     let mut calls = payments(&["2"]);
@@ -211,7 +212,8 @@ async fn a_tool_gets_nothing_that_was_not_shown() {
     let mut definition = tool_runtime::ToolDefinition::new("echo", "Says it back.", schema);
     definition.permission = Permission::Ask;
     let clerk = Clerk::new(Approval::Once);
-    let dispatcher = dispatcher(Tools::new().with(Echo(definition))).approver(clerk.clone());
+    let dispatcher = dispatcher(Tools::new().with(Echo(definition)))
+        .policy(Policy::new().approver(clerk.clone()));
     for (arguments, runs) in [
         (r#"{"to": "Ada", "to": "Eve"}"#, false),
         (r#"{"to": "Ada", "t\u006f": "Eve"}"#, false),

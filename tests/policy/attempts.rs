@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tool_runtime::{DefinitionError, RegistryError, Tool, ToolDefinition, async_trait};
+use tool_runtime::{DefinitionError, Policy, RegistryError, Tool, ToolDefinition, async_trait};
 
 use super::*;
 
@@ -92,6 +92,17 @@ async fn only_what_may_pass_and_may_run_twice_is_tried_again() {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn max_retries_of_the_policy_only_lowers_the_retries_of_a_tool() {
+    for (declared, allowed, attempts) in [(3, 0, 1), (3, 1, 2), (3, 3, 4), (1, 9, 2), (0, 9, 1)] {
+        let (tool, _) = faulty("transient", true, declared);
+        let policy = Policy::new().max_retries(allowed);
+        let dispatcher = dispatcher(Tools::new().with(tool)).policy(policy);
+        let execution = run(&dispatcher, &["faulty"]).await.remove(0);
+        assert_eq!(execution.attempts, attempts, "{declared} declared, {allowed} allowed");
+    }
+}
+
 /// Notes the key that it is called under.
 #[tool]
 async fn keyed(ctx: &ToolContext) {
@@ -128,7 +139,8 @@ async fn whoever_says_when_to_come_back_is_heard() {
 
 #[tokio::test(start_paused = true)]
 async fn what_would_come_too_late_is_not_waited_for() {
-    let dispatcher = dispatcher(tools![busy]).deadline(Duration::from_secs(5));
+    let dispatcher =
+        dispatcher(tools![busy]).policy(Policy::new().batch_deadline(Duration::from_secs(5)));
     for (millis, attempts, took) in [(4_000, 2, 4_000), (5_000, 1, 0), (8_000, 1, 0)] {
         let call = ToolCall::new("c", "busy", json!({ "millis": millis }));
         let done = dispatcher.dispatch(vec![call]).await.remove(0);

@@ -1,7 +1,7 @@
 //! What ends a batch: a failure, a refusal, its time, or somebody who stops it.
 
-use tool_runtime::CancellationToken;
 use tool_runtime::dispatch::{Batch, Concurrency, Dispatch, OnBlock, OnFailure};
+use tool_runtime::{CancellationToken, Policy};
 
 use super::*;
 
@@ -59,7 +59,7 @@ async fn a_failure_or_a_refusal_may_end_the_batch() {
         (F::Throw, B::Stop, "unknown", "-", None),
     ] {
         let (dispatcher, entered) = all();
-        let dispatcher = dispatcher.on_failure(on_failure).on_block(on_block);
+        let dispatcher = dispatcher.policy(Policy::new().on_failure(on_failure).on_block(on_block));
         let names = ["work", second, "work_alone"];
         let calls = names.map(|name| ToolCall::new(name, name, "{}"));
         let ended = dispatcher.try_dispatch(calls.into()).await;
@@ -78,8 +78,11 @@ async fn a_failure_or_a_refusal_may_end_the_batch() {
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_a_place_does_not_begin_after_a_failure() {
     let (dispatcher, entered) = all();
-    let dispatcher =
-        dispatcher.on_failure(OnFailure::Throw).concurrency(Concurrency::default().tool("work", 1));
+    let dispatcher = dispatcher.policy(
+        Policy::new()
+            .on_failure(OnFailure::Throw)
+            .concurrency(Concurrency::default().tool("work", 1)),
+    );
     let done = run(&dispatcher, &["work", "work", "fail"]).await;
     assert_eq!([0, 1, 2].map(|n| code(&done[n])), ["-", "TOOL_CANCELLED", "TOOL_EXECUTION_FAILED"]);
     assert_eq!(entered.0.load(Ordering::Relaxed), 1);
@@ -92,8 +95,8 @@ async fn a_run_may_end_with_a_failure() {
     let agent = Agent::new(model, tools![fail]);
     assert_eq!(agent.run("Go").await.unwrap().text, "Never mind.");
 
-    let agent =
-        Agent::new(ScriptedModel::new([calls()]), tools![fail]).on_failure(OnFailure::Throw);
+    let agent = Agent::new(ScriptedModel::new([calls()]), tools![fail])
+        .policy(Policy::new().on_failure(OnFailure::Throw));
     let stopped = agent.run("Go").await.unwrap_err();
     assert_eq!(stopped.to_string(), "the run stopped: the call of `fail` ended the run: no");
     assert_complete(&stopped.transcript);
@@ -102,7 +105,7 @@ async fn a_run_may_end_with_a_failure() {
 #[tokio::test(start_paused = true)]
 async fn past_its_deadline_a_batch_is_answered() {
     let (dispatcher, _) = all();
-    let dispatcher = dispatcher.deadline(Duration::from_secs(3));
+    let dispatcher = dispatcher.policy(Policy::new().batch_deadline(Duration::from_secs(3)));
     let started = Instant::now();
     let done = run(&dispatcher, &["work", "hang_on", "work_alone", "work"]).await;
     assert_eq!(started.elapsed(), Duration::from_secs(3));

@@ -1,5 +1,6 @@
 //! Providers that fail are left alone for a while.
 
+use tool_runtime::Policy;
 use tool_runtime::dispatch::{Breaker, Breakers};
 use tool_runtime::event::Gate;
 
@@ -37,6 +38,10 @@ async fn again(ctx: &ToolContext) -> Result<(), ToolError> {
 }
 
 fn with(script: &[&'static str]) -> Dispatcher {
+    with_policy(Policy::new(), script)
+}
+
+fn with_policy(policy: Policy, script: &[&'static str]) -> Dispatcher {
     std::panic::set_hook(Box::new(|_| {}));
     let registry = Registry::new();
     for provider in ["near", "far"] {
@@ -44,7 +49,7 @@ fn with(script: &[&'static str]) -> Dispatcher {
     }
     let breakers = Breakers::default().provider("far", Breaker::after(2));
     let script = Script(Arc::new(Mutex::new(script.to_vec())));
-    Dispatcher::new(registry).breakers(breakers).extension(script)
+    Dispatcher::new(registry).policy(policy.breakers(breakers)).extension(script)
 }
 
 async fn call(dispatcher: &Dispatcher, name: &str) -> ToolExecution {
@@ -82,8 +87,8 @@ async fn what_fails_twice_is_left_alone() {
 async fn after_a_while_one_is_let_through() {
     for (probe, opens) in [("works", true), ("says no", true), ("is down", false), ("hangs", false)]
     {
-        let dispatcher = with(&["is down", "is down", probe]);
-        let dispatcher = dispatcher.deadline(Duration::from_secs(5));
+        let policy = Policy::new().batch_deadline(Duration::from_secs(5));
+        let dispatcher = with_policy(policy, &["is down", "is down", probe]);
         run(&dispatcher, &["far__once"]).await;
         run(&dispatcher, &["far__once"]).await;
         tokio::time::sleep(Duration::from_secs(30)).await;
@@ -125,7 +130,7 @@ async fn one_that_waits_for_its_next_attempt_leaves_it_be_as_well() {
     registry.register_all_from("far", tools![once, down]).unwrap();
     let script = Script(Arc::new(Mutex::new(vec!["is down", "is down"])));
     let dispatcher = Dispatcher::new(registry)
-        .breakers(Breakers::default().each(Breaker::after(2)))
+        .policy(Policy::new().breakers(Breakers::default().each(Breaker::after(2))))
         .extension(script.clone());
     // The first would come back; by then the second has failed as well.
     let done = run(&dispatcher, &["down", "once"]).await;

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 
+use tool_runtime::Policy;
 use tool_runtime::dispatch::Concurrency;
 
 use super::*;
@@ -44,7 +45,8 @@ async fn no_more_calls_run_at_once_than_may() {
     ] {
         let registry = Registry::try_from(tools![slow]).unwrap();
         registry.register_all_from("p", tools![slow_too]).unwrap();
-        let dispatcher = Dispatcher::new(registry).concurrency(limits.clone());
+        let dispatcher =
+            Dispatcher::new(registry).policy(Policy::new().concurrency(limits.clone()));
         MOST.set(0);
         let started = Instant::now();
         let done = run(&dispatcher, &["slow", "other"].repeat(6)).await;
@@ -76,7 +78,8 @@ async fn a_call_within_a_call_waits_for_what_the_outer_one_does_not_hold() {
         registry.register_all_from("p", tools![slow_too]).unwrap();
         registry.register_all_from("q", tools![asks_twice]).unwrap();
         let started = Instant::now();
-        run(&Dispatcher::new(registry).concurrency(limits), &["q__other"]).await;
+        run(&Dispatcher::new(registry).policy(Policy::new().concurrency(limits)), &["q__other"])
+            .await;
         assert_eq!(started.elapsed().as_secs(), seconds);
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use tool_runtime::event::{Progress, RunId, ToolEvent};
-use tool_runtime::{Event, Message};
+use tool_runtime::{Event, Message, Policy};
 
 use super::*;
 
@@ -55,7 +55,7 @@ async fn what_a_tool_starts_ends_with_its_call() {
         let gone = Arc::new(AtomicBool::new(false));
         let mut dispatcher = dispatcher(tools![start]).extension(Arc::clone(&gone));
         if how == "stopped" {
-            dispatcher = dispatcher.deadline(Duration::from_millis(10));
+            dispatcher = dispatcher.policy(Policy::new().batch_deadline(Duration::from_millis(10)));
         }
         let call = ToolCall::new("c", "start", json!({ "how": how }));
         let done = dispatcher.dispatch(vec![call]).await.remove(0);
@@ -167,7 +167,11 @@ async fn a_tool_may_call_tools() {
 async fn a_tool_of_one_place_may_call_itself() {
     let limits = tool_runtime::dispatch::Concurrency::default().all(1).tool("dive", 1);
     let call = ToolCall::new("c", "dive", json!({ "left": 2 }));
-    let done = dispatcher(tools![dive]).concurrency(limits).dispatch(vec![call]).await.remove(0);
+    let done = dispatcher(tools![dive])
+        .policy(Policy::new().concurrency(limits))
+        .dispatch(vec![call])
+        .await
+        .remove(0);
     assert_eq!(done.result.text, "c/1");
 }
 

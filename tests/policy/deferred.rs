@@ -2,7 +2,7 @@
 
 use tool_runtime::agent::Paused;
 use tool_runtime::dispatch::{Approval, AskLater};
-use tool_runtime::{Event, StopReason, Stopped};
+use tool_runtime::{Event, Policy, StopReason, Stopped};
 
 use super::*;
 
@@ -33,7 +33,12 @@ fn agent() -> (Agent, Paid) {
             .call("pay", r#"{"to": "Bob"}"#),
         ChatReply::text("Done."),
     ]);
-    (Agent::new(model, tools![pay, count]).extension(paid.clone()).approver(AskLater), paid)
+    (
+        Agent::new(model, tools![pay, count])
+            .extension(paid.clone())
+            .policy(Policy::new().approver(AskLater)),
+        paid,
+    )
 }
 
 fn paused(stopped: Stopped) -> Paused {
@@ -149,7 +154,9 @@ async fn an_answer_holds_for_the_tool_that_was_asked_about() {
         let paid = Paid::default();
         let pay = || ChatReply::default().call("pay", r#"{"to": "Ada"}"#);
         let model = ScriptedModel::new([pay(), pay(), ChatReply::text("Done.")]);
-        let agent = Agent::new(model, registry.clone()).extension(paid.clone()).approver(AskLater);
+        let agent = Agent::new(model, registry.clone())
+            .extension(paid.clone())
+            .policy(Policy::new().approver(AskLater));
         let mut waiting = paused(agent.run("Pay.").await.unwrap_err());
         assert_eq!(waiting.pending()[0].tool, "bank__pay");
         let call = waiting.pending()[0].call.id.clone();
@@ -174,7 +181,7 @@ async fn shop(ctx: &ToolContext) -> String {
 async fn a_call_within_a_call_does_not_wait() {
     let reply = ChatReply::default().call("shop", "{}");
     let model = ScriptedModel::new([reply, ChatReply::text("Done.")]);
-    let agent = Agent::new(model, tools![shop, pay]).approver(AskLater);
+    let agent = Agent::new(model, tools![shop, pay]).policy(Policy::new().approver(AskLater));
     let answer = agent.run("Shop.").await.unwrap();
     let text = "`pay` was not run: it awaits approval.";
     assert_eq!(results(&answer.transcript[2])[0].text, text);

@@ -1,7 +1,7 @@
 //! Code of the program's own before and after each call.
 
-use tool_runtime::async_trait;
 use tool_runtime::dispatch::{Before, Interceptor};
+use tool_runtime::{Policy, async_trait};
 
 use super::*;
 
@@ -40,9 +40,11 @@ impl Interceptor for Watch {
 #[tokio::test]
 async fn interceptors_change_answer_and_block() {
     let notes = Arc::default();
-    let dispatcher = dispatcher(tools![allowed])
-        .interceptor(Watch("outer", Arc::clone(&notes)))
-        .interceptor(Watch("inner", Arc::clone(&notes)));
+    let dispatcher = dispatcher(tools![allowed]).policy(
+        Policy::new()
+            .interceptor(Watch("outer", Arc::clone(&notes)))
+            .interceptor(Watch("inner", Arc::clone(&notes))),
+    );
     for (name, text, code_, seen) in [
         ("allowed", "ok", "-", "outer inner inner outer"),
         ("renamed", "ok", "-", "outer inner inner outer"),

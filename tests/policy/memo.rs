@@ -1,6 +1,6 @@
 //! Pure tools are asked once.
 
-use tool_runtime::Usage;
+use tool_runtime::{Policy, Usage};
 
 use super::*;
 
@@ -77,7 +77,7 @@ async fn area(ctx: &ToolContext) -> String {
 #[tokio::test(start_paused = true)]
 async fn who_has_the_only_place_waits_for_nobody_who_wants_it() {
     let limits = tool_runtime::dispatch::Concurrency::default().all(1);
-    let dispatcher = dispatcher(tools![area, square]).concurrency(limits);
+    let dispatcher = dispatcher(tools![area, square]).policy(Policy::new().concurrency(limits));
     let mut calls = squares(&["5"]);
     calls.insert(0, ToolCall::new("area", "area", "{}"));
     let done = tokio::time::timeout(Duration::from_secs(60), dispatcher.dispatch(calls));

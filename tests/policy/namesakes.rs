@@ -3,7 +3,7 @@
 use tool_runtime::dispatch::{
     Approval, ApprovalRequest, Approver, AskLater, Concurrency, RateLimits,
 };
-use tool_runtime::{RateLimit, StopReason, async_trait};
+use tool_runtime::{Policy, RateLimit, StopReason, async_trait};
 
 use super::*;
 
@@ -37,7 +37,7 @@ async fn seconds(dispatcher: &Dispatcher, names: &[&str]) -> u64 {
 async fn limits_hold_for_all_that_go_by_the_name() {
     let both = ["a__find", "b__find"];
     let concurrency =
-        |name| Dispatcher::concurrency(Dispatcher::new(of_two(|| tools![slow])), name);
+        |limits| Dispatcher::new(of_two(|| tools![slow])).policy(Policy::new().concurrency(limits));
     let limit = |name: &str| Concurrency::default().tool(name, 1);
     assert_eq!(seconds(&concurrency(limit("find")), &both).await, 2);
     assert_eq!(seconds(&concurrency(limit("a__find")), &both).await, 1);
@@ -45,7 +45,7 @@ async fn limits_hold_for_all_that_go_by_the_name() {
 
     let rate = |name: &str| {
         let limits = RateLimits::default().tool(name, RateLimit::per_minute(1));
-        Dispatcher::new(of_two(|| tools![slow])).rate_limits(limits)
+        Dispatcher::new(of_two(|| tools![slow])).policy(Policy::new().rate_limits(limits))
     };
     assert_eq!(seconds(&rate("find"), &both).await, 61);
     assert_eq!(seconds(&rate("a__find"), &both).await, 1);
@@ -108,7 +108,7 @@ impl Approver for OfOne {
 #[tokio::test]
 async fn an_approval_for_the_run_is_of_one_tool() {
     let registry = of_one();
-    let dispatcher = Dispatcher::new(registry.clone()).approver(OfOne);
+    let dispatcher = Dispatcher::new(registry.clone()).policy(Policy::new().approver(OfOne));
     assert_eq!(texts(&run(&dispatcher, &["pay"]).await), ["paid by one"]);
     swap(&registry);
     let text = "`pay` was not approved: not by that";
@@ -127,7 +127,8 @@ async fn an_answer_holds_for_the_tool_that_was_shown() {
                 ChatReply::default().call("pay", "{}"),
                 ChatReply::text("Done."),
             ]);
-            let agent = Agent::new(model, registry.clone()).approver(AskLater);
+            let agent =
+                Agent::new(model, registry.clone()).policy(Policy::new().approver(AskLater));
             let waits = |why| match why {
                 StopReason::AwaitingApproval(paused) => *paused,
                 why => panic!("{why}"),

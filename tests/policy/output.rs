@@ -1,5 +1,7 @@
 //! How much of an output a model is told.
 
+use tool_runtime::Policy;
+
 use super::*;
 
 /// Says a lot.
@@ -11,7 +13,7 @@ async fn talk(bytes: usize) -> Result<String, ToolError> {
 
 #[tokio::test]
 async fn a_model_is_told_the_head_and_the_tail_of_a_long_output() {
-    let dispatcher = dispatcher(tools![talk]).output_limit(20);
+    let dispatcher = dispatcher(tools![talk]).policy(Policy::new().output_limit(20));
     let calls = ["1", "50", "90"].map(|n| ToolCall::new(n, "talk", format!(r#"{{"bytes": {n}}}"#)));
     let done = dispatcher.dispatch(calls.into()).await;
     assert_eq!((texts(&done)[0], &done[0].full_text), ("begin x end", &None));

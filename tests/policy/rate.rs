@@ -1,7 +1,7 @@
 //! How often calls begin.
 
-use tool_runtime::RateLimit;
 use tool_runtime::dispatch::{Batch, Concurrency, Dispatch, RateLimits};
+use tool_runtime::{Policy, RateLimit};
 
 use super::*;
 
@@ -58,10 +58,14 @@ async fn fails(ctx: &ToolContext) -> Result<(), ToolError> {
 }
 
 fn limited(limits: RateLimits) -> (Dispatcher, Begun) {
+    with_policy(Policy::new().rate_limits(limits))
+}
+
+fn with_policy(policy: Policy) -> (Dispatcher, Begun) {
     let registry = Registry::try_from(tools![declared, free, slow, fails]).unwrap();
     registry.register_all_from("far", tools![free]).unwrap();
     let begun = Begun::default();
-    let dispatcher = Dispatcher::new(registry).rate_limits(limits);
+    let dispatcher = Dispatcher::new(registry).policy(policy);
     (dispatcher.extension(begun.clone()).extension(Instant::now()), begun)
 }
 
@@ -131,8 +135,9 @@ async fn who_is_stopped_takes_no_turn() {
 
 #[tokio::test(start_paused = true)]
 async fn who_is_stopped_before_it_begins_gives_its_turn_back() {
-    let (dispatcher, begun) = limited(RateLimits::default().all(per_ten_seconds(2)));
-    let dispatcher = dispatcher.concurrency(Concurrency::default().tool("slow", 1));
+    let limits = RateLimits::default().all(per_ten_seconds(2));
+    let places = Concurrency::default().tool("slow", 1);
+    let (dispatcher, begun) = with_policy(Policy::new().rate_limits(limits).concurrency(places));
     let call = || vec![ToolCall::new("c", "slow", r#"{"seconds": 5}"#)];
     let first = dispatcher.clone();
     let first = tokio::spawn(async move { first.dispatch(call()).await });
@@ -149,8 +154,9 @@ async fn who_is_stopped_before_it_begins_gives_its_turn_back() {
 /// Who waits for a place keeps its turn meanwhile, and counts from when it begins: those behind it don't have it first.
 #[tokio::test(start_paused = true)]
 async fn who_waits_for_a_place_keeps_its_turn() {
-    let (dispatcher, begun) = limited(RateLimits::default().all(per_ten_seconds(2)));
-    let dispatcher = dispatcher.concurrency(Concurrency::default().all(1));
+    let limits = RateLimits::default().all(per_ten_seconds(2));
+    let places = Concurrency::default().all(1);
+    let (dispatcher, begun) = with_policy(Policy::new().rate_limits(limits).concurrency(places));
     let call = |id: &str| ToolCall::new(id, "slow", r#"{"seconds": 3}"#);
     let done = dispatcher.dispatch(["a", "b", "c", "d"].map(call).into()).await;
     assert!(done.iter().map(ToolExecution::finished).is_sorted());
@@ -177,8 +183,9 @@ impl Traffic {
 
     async fn run(self, span: Duration) -> Begun {
         let limits = RateLimits::default().all(RateLimit { times: self.times, per: span });
-        let (dispatcher, begun) = limited(limits);
-        let dispatcher = dispatcher.concurrency(Concurrency::default().tool("slow", self.places));
+        let places = Concurrency::default().tool("slow", self.places);
+        let (dispatcher, begun) =
+            with_policy(Policy::new().rate_limits(limits).concurrency(places));
         let mut waiting = Vec::new();
         for (lasts, next) in self.calls {
             let dispatcher = dispatcher.clone();
@@ -213,7 +220,8 @@ async fn a_tool_is_limited_whatever_it_is_called() {
         let registry = Registry::new();
         registry.register_all_from("far", tools![declared]).unwrap();
         let begun = Begun::default();
-        let dispatcher = Dispatcher::new(registry.clone()).rate_limits(limits);
+        let dispatcher =
+            Dispatcher::new(registry.clone()).policy(Policy::new().rate_limits(limits));
         let dispatcher = dispatcher.extension(begun.clone()).extension(Instant::now());
         run(&dispatcher, &["declared"; 2]).await;
         // Another of the name comes, and it is called by its full name from then on.
@@ -221,4 +229,16 @@ async fn a_tool_is_limited_whatever_it_is_called() {
         run(&dispatcher, &["far__declared"; 2]).await;
         assert_eq!(begun.seconds(), seconds);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn dispatchers_of_one_policy_count_on_their_own_and_clones_together() {
+    let limits = RateLimits::default().all(per_ten_seconds(1));
+    let policy = Policy::new().rate_limits(limits);
+    let (first, of_first) = with_policy(policy.clone());
+    let (second, of_second) = with_policy(policy);
+    run(&first, &["free"]).await;
+    run(&second, &["free"]).await;
+    run(&first.clone(), &["free"]).await;
+    assert_eq!((of_first.seconds(), of_second.seconds()), (vec![0, 10], vec![0]));
 }

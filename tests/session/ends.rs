@@ -9,7 +9,7 @@ use tool_runtime::dispatch::{AskLater, OnFailure};
 use tool_runtime::drivers::{Asked, ReAct};
 use tool_runtime::models::Finish;
 use tool_runtime::{
-    Agent, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, ModelError,
+    Agent, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, ModelError, Policy,
     ScriptedModel, Stopped, ToolError, ToolOutput, Tools, Usage, async_trait, tool, tools,
 };
 
@@ -88,8 +88,8 @@ fn ends() -> Vec<(&'static str, Agent, bool)> {
         ("REPEATED", calls("fail").limits(Limits::default().repeats(1)), false),
         ("REQUESTED", calls("finish"), false),
         ("REQUESTED", calls("fail").model_hook(Never), true),
-        ("HALTED", calls("fail").on_failure(OnFailure::Throw), true),
-        ("AWAITING_APPROVAL", calls("pay").approver(AskLater), true),
+        ("HALTED", calls("fail").policy(Policy::new().on_failure(OnFailure::Throw)), true),
+        ("AWAITING_APPROVAL", calls("pay").policy(Policy::new().approver(AskLater)), true),
         ("CANCELLED", calls("fail").stop_on(cancelled), true),
         ("CUT", Agent::new(replies("But", Finish::Length), Tools::new()), false),
         ("SILENT", Agent::new(replies("", Finish::Stop), Tools::new()), false),

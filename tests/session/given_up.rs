@@ -8,8 +8,8 @@ use tool_runtime::agent::session::Memory;
 use tool_runtime::dispatch::{AskLater, Batch, Dispatch};
 use tool_runtime::event::{Event, EventKind, Recorder, RunEvent, RunId};
 use tool_runtime::{
-    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, ToolExecution, async_trait,
-    tool, tools,
+    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, Policy, ToolExecution,
+    async_trait, tool, tools,
 };
 
 /// Sends a letter, which takes long.
@@ -55,7 +55,7 @@ impl ChatModel for Does {
 
 fn agent() -> (Agent, Recorder) {
     let recorder = Recorder::new(1_000);
-    let agent = Agent::new(Does, tools![send, read, pay]).approver(AskLater);
+    let agent = Agent::new(Does, tools![send, read, pay]).policy(Policy::new().approver(AskLater));
     (agent.observer(recorder.clone()), recorder)
 }
 

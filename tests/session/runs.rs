@@ -8,8 +8,8 @@ use tool_runtime::agent::window::Window;
 use tool_runtime::agent::{Limits, Paused, Prompt, RunState, Steering, Step};
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::{
-    Agent, ChatReply, EffectRecord, Image, Message, ScriptedModel, ScriptedTurn, StopReason,
-    Stopped, ToolContext, ToolOutput, Tools, UserPart, args, async_trait, tool, tools,
+    Agent, ChatReply, EffectRecord, Image, Message, Policy, ScriptedModel, ScriptedTurn,
+    StopReason, Stopped, ToolContext, ToolOutput, Tools, UserPart, args, async_trait, tool, tools,
 };
 
 /// What tools did.
@@ -216,7 +216,7 @@ async fn what_waits_for_somebody_waits_in_the_store() {
     let make = |replies: &[ChatReply]| {
         Agent::new(ScriptedModel::new(replies.to_vec()), tools![spend, look])
             .extension(Arc::clone(&log))
-            .approver(AskLater)
+            .policy(Policy::new().approver(AskLater))
             .session(store.clone(), "s")
     };
     let both = ChatReply::default().call("look", "{}").call("spend", "{}");
@@ -275,7 +275,7 @@ async fn a_decision_that_comes_too_late_overwrites_nothing() {
     let replies = [ChatReply::default().call("spend", "{}"), ChatReply::text("As you like.")];
     let session = Agent::new(ScriptedModel::new(replies), tools![spend])
         .extension(Arc::clone(&log))
-        .approver(AskLater)
+        .policy(Policy::new().approver(AskLater))
         .session(store, "s");
     let Stopped { why: StopReason::AwaitingApproval(mut paused), .. } =
         session.run("Go").await.unwrap_err()
@@ -301,7 +301,7 @@ async fn a_run_of_a_session_goes_on_in_it_and_nowhere_else() {
     let replies = [ChatReply::default().call("spend", "{}"), ChatReply::text("Done.")];
     let agent = Agent::new(ScriptedModel::new(replies), tools![spend])
         .extension(Arc::clone(&log))
-        .approver(AskLater);
+        .policy(Policy::new().approver(AskLater));
     let session = agent.session(store.clone(), "s");
     let mut run = session.iterate("Go").await.unwrap();
     while run.next().await.is_some() {}
@@ -354,7 +354,7 @@ async fn nothing_waits_in_a_run_that_was_asked_to_stop() {
     let both = ChatReply::default().call("spend", "{}").call("enough", "{}");
     let session = Agent::new(ScriptedModel::new([both]), tools![spend, enough])
         .extension(Arc::clone(&log))
-        .approver(AskLater)
+        .policy(Policy::new().approver(AskLater))
         .session(store, "s");
     let stopped = session.run("Go").await.unwrap_err();
     assert!(matches!(stopped.why, StopReason::Requested(_)), "{stopped}");

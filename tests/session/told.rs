@@ -4,7 +4,7 @@ use tool_runtime::agent::session::Memory;
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::event::{EventKind, Recorder, RunEvent};
 use tool_runtime::report::RunReport;
-use tool_runtime::{Agent, ChatReply, ScriptedModel, StopReason, Tools, tool, tools};
+use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, Tools, tool, tools};
 
 /// Pays somebody, if somebody allows it.
 #[tool(permission = "ask")]
@@ -26,13 +26,13 @@ async fn a_run_tells_its_session() {
     let recorder = Recorder::new(100);
     let cashier =
         ScriptedModel::new([ChatReply::default().call("pay", "{}"), ChatReply::text("Paid.")]);
-    let cashier = Agent::new(cashier, tools![pay]).approver(AskLater);
+    let cashier = Agent::new(cashier, tools![pay]).policy(Policy::new().approver(AskLater));
     let tools = Tools::new().with(cashier.into_tool("cashier", "Pays."));
     let call = ChatReply::default().call("cashier", r#"{"task": "Pay Ada."}"#);
     let model = [call, ChatReply::text("Done."), ChatReply::text("Well.")];
     let agent = Agent::new(ScriptedModel::new(model), tools)
         .observer(recorder.clone())
-        .secrets(["hunter22"]);
+        .policy(Policy::new().secrets(["hunter22"]));
     let session = agent.session(Memory::default(), "letters of hunter22");
     let stopped = session.run("Pay Ada.").await.unwrap_err();
     let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!("{stopped}") };

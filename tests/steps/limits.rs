@@ -1,5 +1,6 @@
 //! How far a run may go.
 
+use tool_runtime::Policy;
 use tool_runtime::agent::SubAgent;
 use tool_runtime::agent::session::{Listed, SessionError, SessionStore, Stored, Write};
 use tool_runtime::agent::window::Window;
@@ -161,7 +162,9 @@ async fn a_run_takes_as_long_as_it_may() {
     }
     // A call that ends with the run is told so; one that ends with the calls beside it, that.
     let model = script([ChatReply::default().call("wait", "{}"), ChatReply::text("Done.")]);
-    let agent = Agent::new(model, tools![wait]).time_limit(limit).deadline(limit / 2);
+    let agent = Agent::new(model, tools![wait])
+        .time_limit(limit)
+        .policy(Policy::new().batch_deadline(limit / 2));
     let answer = agent.run("Go").await.unwrap();
     for (transcript, words) in [
         (&called.transcript, "the run had taken as long as it may."),
@@ -178,9 +181,10 @@ async fn a_run_takes_as_long_as_it_may() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_stopped_is_not_halted_by_its_calls() {
     let limit = Duration::from_secs(5);
+    let policy = Policy::new().on_failure(OnFailure::Throw);
     let agent = || {
         let model = script([ChatReply::default().call("wait", "{}")]);
-        Agent::new(model, tools![wait]).on_failure(OnFailure::Throw)
+        Agent::new(model, tools![wait]).policy(policy.clone())
     };
     let late = agent().time_limit(limit).run("Go").await.unwrap_err();
     let stop = CancellationToken::new();
@@ -189,7 +193,7 @@ async fn a_run_that_is_stopped_is_not_halted_by_its_calls() {
         tokio::time::sleep(limit).await;
         stop.cancel();
     });
-    let halted = agent().deadline(limit).run("Go").await.unwrap_err();
+    let halted = agent().policy(policy.clone().batch_deadline(limit)).run("Go").await.unwrap_err();
     let codes = [late, cancelled.unwrap_err(), halted].map(|stopped| stopped.why.code());
     assert_eq!(codes, ["TIME_LIMIT", "CANCELLED", "HALTED"]);
 }

@@ -1,5 +1,7 @@
 //! Those who have a say in a run: tools, hooks, messages.
 
+use tool_runtime::Policy;
+
 use super::*;
 
 #[tokio::test]
@@ -152,7 +154,7 @@ async fn who_sees_a_reply_or_a_result_may_end_the_run() {
     assert_eq!((stopped.why.code(), asked.remaining()), ("REQUESTED", 1));
     assert_eq!(stopped.transcript, [Message::user("Go")], "the reply was not let through");
     let (of_result, asked) = agent();
-    let stopped = of_result.interceptor(Enough).run("Go").await.unwrap_err();
+    let stopped = of_result.policy(Policy::new().interceptor(Enough)).run("Go").await.unwrap_err();
     assert_eq!((stopped.why.code(), asked.remaining()), ("REQUESTED", 1));
     assert_complete(&stopped.transcript);
     let told: Vec<_> = results(&stopped.transcript[2]).iter().map(|it| it.text.as_str()).collect();
@@ -190,8 +192,9 @@ async fn words_change_no_tools_and_allow_nothing() {
             true => steering.say(claim),
             false => steering.untrusted("a page that says it is your operator", claim),
         }
-        let agent =
-            Agent::new(model, tools![echo, take, pay]).steering(&steering).approver(AskLater);
+        let agent = Agent::new(model, tools![echo, take, pay])
+            .steering(&steering)
+            .policy(Policy::new().approver(AskLater));
         let stopped = agent.run("Go").await.unwrap_err();
         let StopReason::AwaitingApproval(paused) = &stopped.why else { panic!("{stopped}") };
         let pending: Vec<_> = paused.pending().iter().map(|it| it.tool.as_str()).collect();

@@ -1,5 +1,7 @@
 //! What those who watch are told of a run as a whole: what it was asked, and how it ended.
 
+use tool_runtime::Policy;
+
 use super::*;
 
 /// What was said, as `turn speaker [source] text`.
@@ -184,7 +186,9 @@ async fn pay() -> &'static str {
 async fn a_run_that_waits_is_told_of_as_one() {
     let recorder = Recorder::new(100);
     let model = script([ChatReply::default().call("pay", "{}"), ChatReply::text("Done.")]);
-    let agent = Agent::new(model, tools![pay]).approver(AskLater).observer(recorder.clone());
+    let agent = Agent::new(model, tools![pay])
+        .policy(Policy::new().approver(AskLater))
+        .observer(recorder.clone());
     let stopped = agent.run("Pay!").await.unwrap_err();
     let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!("{stopped}") };
     paused.decide_each("Ada", |_| Approval::Once);

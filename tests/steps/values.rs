@@ -1,5 +1,7 @@
 //! Answers that are values.
 
+use tool_runtime::Policy;
+
 use super::*;
 
 /// A place and how warm it is.
@@ -41,7 +43,8 @@ async fn an_answer_is_a_value() {
     assert!(told.contains("can't be read as JSON") && !told.contains("Give the JSON"), "{told}");
     // What was wrong with the last of them, and with how many.
     let cold = || ChatReply::text(r#"{"city": "hunter22", "degrees": -100}"#);
-    let agent = Agent::new(script([bad(), cold()]), Tools::new()).secrets(["hunter22"]);
+    let agent = Agent::new(script([bad(), cold()]), Tools::new())
+        .policy(Policy::new().secrets(["hunter22"]));
     let stopped = agent.extract_attempts(2).extract::<Warmth>("?").await.unwrap_err();
     let expected = r#"the run stopped: the model's answer is not what was asked for (attempt 2 of 2): this is wrong with it:
 - `degrees`: expected an integer from -90 to 60, got -100; it was: {"city": "[redacted]", "degrees": -100}"#;

@@ -33,7 +33,7 @@ pub use tool_macros::args;
 pub use tool_macros::tool;
 
 pub use agent::{Agent, Answer, StopReason, Stopped};
-pub use dispatch::Dispatcher;
+pub use dispatch::{Dispatcher, Policy};
 pub use event::{EffectRecord, Event, ToolExecution};
 pub use message::{
     Arguments, AssistantPart, CallId, Image, Message, Reasoning, ToolCall, ToolResult, Usage,

@@ -115,7 +115,7 @@ impl Run<'_> {
     ///
     /// ```
     /// use tool_runtime::dispatch::{Approval, AskLater};
-    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, StopReason, tool, tools};
+    /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
     ///
     /// /// Counts the money.
     /// #[tool(permission = "ask")]
@@ -129,7 +129,7 @@ impl Run<'_> {
     /// #     ChatReply::text("There are 7."),
     /// #     ChatReply::text(r#"{"value": 7}"#),
     /// # ]);
-    /// let agent = Agent::new(model, tools![count]).approver(AskLater);
+    /// let agent = Agent::new(model, tools![count]).policy(Policy::new().approver(AskLater));
     /// let stopped = agent.extract::<u32>("How much is there?").await.unwrap_err();
     /// let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!() };
     /// paused.decide_each("Grace", |_| Approval::Once);

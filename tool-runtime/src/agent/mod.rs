@@ -46,10 +46,7 @@ pub use subagent::SubAgent;
 pub use turn::{OutOfTurn, Outcome, Step, StopRequest, Turn};
 
 use self::window::Window;
-use crate::dispatch::{
-    Approver, Breakers, Concurrency, Dispatch, Dispatcher, Interceptor, OnBlock, OnFailure,
-    Permissions, RateLimits,
-};
+use crate::dispatch::{Dispatch, Dispatcher, Policy};
 use crate::drivers::{Driver, Native};
 use crate::event::{Event, Observer, ToolExecution};
 use crate::models::{ChatModel, ChatOptions};
@@ -183,68 +180,13 @@ impl Agent {
         self.extension(steering.clone())
     }
 
-    /// Has this see each call before it runs, and what became of it; behind those added before.
+    /// Sets the policy: permissions, approvals, limits, retries, breakers, interceptors and secrets.
+    ///
+    /// Replaces every setting of an earlier policy and starts its counters anew. Default:
+    /// [`Policy::new`].
     #[must_use]
-    pub fn interceptor(self, interceptor: impl Interceptor + 'static) -> Self {
-        self.under(|terms| terms.interceptor(interceptor))
-    }
-
-    /// Says which tools may run, other than what they say of themselves.
-    #[must_use]
-    pub fn permissions(self, permissions: Permissions) -> Self {
-        self.under(|terms| terms.permissions(permissions))
-    }
-
-    /// Has this decide on calls of tools of `permission = "ask"`. Where nobody does, they are neither
-    /// offered nor run.
-    #[must_use]
-    pub fn approver(self, approver: impl Approver + 'static) -> Self {
-        self.under(|terms| terms.approver(approver))
-    }
-
-    /// Limits how many calls of all its runs go on at once; as many as there are unless set.
-    #[must_use]
-    pub fn concurrency(self, limits: Concurrency) -> Self {
-        self.under(|terms| terms.concurrency(limits))
-    }
-
-    /// Limits how often calls of all its runs may begin; as often as they come unless set, but for
-    /// tools that limit themselves by `rate_limit`.
-    #[must_use]
-    pub fn rate_limits(self, limits: RateLimits) -> Self {
-        self.under(|terms| terms.rate_limits(limits))
-    }
-
-    /// Leaves providers alone for a while that fail too often.
-    #[must_use]
-    pub fn breakers(self, breakers: Breakers) -> Self {
-        self.under(|terms| terms.breakers(breakers))
-    }
-
-    /// Tells the model at most this many bytes of an output, its head and its tail; 100,000 unless
-    /// set.
-    #[must_use]
-    pub fn output_limit(self, bytes: usize) -> Self {
-        self.under(|terms| terms.output_limit(bytes))
-    }
-
-    /// Limits how long the calls of one reply may take together: those that are under way by then are stopped, the model
-    /// is told so, and the run goes on. [`time_limit`](Self::time_limit) ends the run.
-    #[must_use]
-    pub fn deadline(self, limit: Duration) -> Self {
-        self.under(|terms| terms.deadline(limit))
-    }
-
-    /// Says what the failure of a call means for the run; the model is told, unless set.
-    #[must_use]
-    pub fn on_failure(self, policy: OnFailure) -> Self {
-        self.under(|terms| terms.on_failure(policy))
-    }
-
-    /// Says what it means for the run that a call is held back; the model is told, unless set.
-    #[must_use]
-    pub fn on_block(self, policy: OnBlock) -> Self {
-        self.under(|terms| terms.on_block(policy))
+    pub fn policy(self, policy: Policy) -> Self {
+        self.under(|dispatcher| dispatcher.policy(policy))
     }
 
     /// Has calls run by this rather than in this process. It is told nothing of permissions, limits
@@ -296,7 +238,7 @@ impl Agent {
 
     /// How long a run may take, from its first step on. Calls that are under way by then are stopped and answered, and
     /// the run ends with [`StopReason::TimeLimit`]. A run that is [gone on with](Self::resume) has as long again: who
-    /// waits for it now didn't wait before. [`deadline`](Self::deadline) limits the calls of one reply, and the run goes
+    /// waits for it now didn't wait before. [`Policy::batch_deadline`] limits the calls of one reply, and the run goes
     /// on. A write to the store of a [session](Self::session) is waited for however long it takes: stopped midway, nobody
     /// would know whether it was done. What was answered in time is an answer, also where it is kept later than that.
     #[must_use]
@@ -321,13 +263,6 @@ impl Agent {
         self.under(|terms| terms.extension(value))
     }
 
-    /// Lets tools use what they declare by `requires("…")`, such as `filesystem`; a tool that needs
-    /// more is neither offered nor run.
-    #[must_use]
-    pub fn grant<C: Into<String>>(self, capabilities: impl IntoIterator<Item = C>) -> Self {
-        self.under(|terms| terms.grant(capabilities))
-    }
-
     /// Tells `observer` of each call as soon as it has its result, in the call's own task.
     #[must_use]
     pub fn on_tool_result(self, observer: impl Fn(&ToolExecution) + Send + Sync + 'static) -> Self {
@@ -338,13 +273,6 @@ impl Agent {
         })
     }
 
-    /// Keeps these values from those who watch and from the model, as
-    /// [`Dispatcher::secrets`] does.
-    #[must_use]
-    pub fn secrets<S: Into<String>>(self, secrets: impl IntoIterator<Item = S>) -> Self {
-        self.under(|terms| terms.secrets(secrets))
-    }
-
     /// Puts arguments and results on the spans of calls, without what is secret in them.
     #[cfg(feature = "tracing")]
     #[must_use]
@@ -353,7 +281,7 @@ impl Agent {
     }
 
     /// Tells `observer` of everything that happens in a run: the tap on the wire. Only what is
-    /// [secret](Self::secrets) is left out.
+    /// [secret](Policy::secrets) is left out.
     ///
     /// It is told in the task in which things happen, so it should be quick;
     /// [`Background`](crate::event::Background) is for what isn't.

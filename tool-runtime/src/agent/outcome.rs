@@ -156,7 +156,7 @@ pub enum StopReason {
     #[error("{}", waiting(&.0.awaited()))]
     AwaitingApproval(Box<Paused>),
     /// A call failed or was held back, and that ends a run here: see
-    /// [`on_failure`](crate::Agent::on_failure) and [`on_block`](crate::Agent::on_block).
+    /// [`on_failure`](crate::Policy::on_failure) and [`on_block`](crate::Policy::on_block).
     #[error("the call of `{}` ended the run: {}", .0.call.name, .0.result.text)]
     Halted(Box<ToolExecution>),
     /// It was stopped from outside, by the token of [`stop_on`](crate::Agent::stop_on).
@@ -187,7 +187,7 @@ pub enum StopReason {
         shortened(call)
     )]
     Repeated {
-        /// The call, as it was made last, without what is [secret](crate::Agent::secrets) in it.
+        /// The call, as it was made last, without what is [secret](crate::Policy::secrets) in it.
         call: Box<ToolCall>,
         /// How often in a row it was made.
         times: u32,
@@ -208,7 +208,7 @@ pub enum StopReason {
     Unfit {
         /// How often it was asked, since the run was last gone on with.
         attempts: u32,
-        /// What it gave last, without what is [secret](crate::Agent::secrets) in it.
+        /// What it gave last, without what is [secret](crate::Policy::secrets) in it.
         said: String,
         /// What is wrong with that.
         reason: String,

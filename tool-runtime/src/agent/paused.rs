@@ -18,7 +18,7 @@ use crate::tool::{Approval, Decision, Suspended};
 ///
 /// ```
 /// use tool_runtime::dispatch::{Approval, AskLater};
-/// use tool_runtime::{Agent, ChatReply, ScriptedModel, StopReason, tool, tools};
+/// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
 ///
 /// /// Pays somebody.
 /// #[tool(permission = "ask")]
@@ -31,7 +31,7 @@ use crate::tool::{Approval, Decision, Suspended};
 /// #     ChatReply::default().call("pay", r#"{"to": "Ada"}"#),
 /// #     ChatReply::text("Done."),
 /// # ]);
-/// let agent = Agent::new(model, tools![pay]).approver(AskLater);
+/// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
 /// let stopped = agent.run("Pay Ada.").await.unwrap_err();
 /// let StopReason::AwaitingApproval(paused) = stopped.why else { panic!() };
 /// let kept = serde_json::to_string(&paused)?;
@@ -52,7 +52,7 @@ use crate::tool::{Approval, Decision, Suspended};
 ///
 /// ```
 /// # use tool_runtime::dispatch::{Approval, AskLater};
-/// # use tool_runtime::{Agent, ChatReply, ScriptedModel, StopReason, Tools, tool, tools};
+/// # use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, Tools, tool, tools};
 /// # /// Pays somebody.
 /// # #[tool(permission = "ask")]
 /// # async fn pay(to: String) -> String {
@@ -67,7 +67,7 @@ use crate::tool::{Approval, Decision, Suspended};
 /// #     ChatReply::default().call("cashier", r#"{"task": "Pay Ada."}"#),
 /// #     ChatReply::text("Done."),
 /// # ]);
-/// let cashier = Agent::new(small_model, tools![pay]).approver(AskLater);
+/// let cashier = Agent::new(small_model, tools![pay]).policy(Policy::new().approver(AskLater));
 /// let cashier = cashier.into_tool("cashier", "Sees to money.");
 /// let agent = Agent::new(model, Tools::new().with(cashier));
 /// let stopped = agent.run("See that Ada gets her money.").await.unwrap_err();
@@ -150,7 +150,7 @@ impl PendingCall {
     }
 
     /// The arguments as a person may see them: what is marked as secret in them, and what the program
-    /// [named](crate::Agent::secrets), is `[redacted]`, as in events.
+    /// [named](crate::Policy::secrets), is `[redacted]`, as in events.
     pub fn shown(&self) -> &Value {
         self.shown.as_ref().unwrap_or(&self.arguments)
     }

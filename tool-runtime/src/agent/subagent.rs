@@ -41,7 +41,7 @@ impl Agent {
     /// Makes it a tool of this name, which another agent calls with a task in words. The description tells that one
     /// what to leave to it.
     ///
-    /// All that is set on an agent is its own: it asks its own [approver](Self::approver), and where it has none, its
+    /// All that is set on an agent is its own: it asks its own [approver](crate::Policy::approver), and where it has none, its
     /// tools that ask are not offered; and its [limits](Self::limits) are those of one call.
     ///
     /// ```

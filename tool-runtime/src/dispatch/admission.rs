@@ -22,8 +22,8 @@ impl<'r> Admission<'r> {
     /// Whether a call of this tool has anything to wait for.
     #[inline]
     pub(super) fn is_needed(running: &Running, entry: &Entry) -> bool {
-        let terms = &running.terms;
-        terms.places.are_limited() || terms.rates.limit(entry) || terms.circuits.are_set()
+        let state = &running.state;
+        state.places.are_limited() || state.rates.limit(entry) || state.circuits.are_set()
     }
 
     /// Waits until the call may run. One that only goes on had its turn when it began.
@@ -32,18 +32,18 @@ impl<'r> Admission<'r> {
         entry: &'r Entry,
         goes_on: bool,
     ) -> Result<Box<Self>, (Gate, ToolError)> {
-        let terms = &running.terms;
+        let state = &running.state;
         let next_turn = async || match goes_on {
             true => Turn::default(),
-            false => terms.rates.turn(entry).await,
+            false => state.rates.turn(entry).await,
         };
-        let way = terms.circuits.of_provider(entry);
+        let way = state.circuits.of_provider(entry);
         // Who is refused anyway need not queue.
         way.as_ref().map_or(Ok(()), |way| way.check())?;
         let mut turn = next_turn().await;
-        let places = terms.places.take(entry, &running.around()).await;
+        let places = state.places.take(entry, &running.around()).await;
         // Calls that waited long for a place would begin all at once on turns of long ago.
-        if !terms.rates.put_off(&mut turn) {
+        if !state.rates.put_off(&mut turn) {
             drop(turn);
             turn = next_turn().await;
         }
@@ -68,7 +68,7 @@ impl<'r> Admission<'r> {
 
     /// Waits until there may be another attempt; none where its provider has failed others meanwhile.
     pub(super) async fn another_turn(&mut self) -> bool {
-        let turn = self.running.terms.rates.turn(self.entry).await;
+        let turn = self.running.state.rates.turn(self.entry).await;
         let may_begin = self.trial.as_mut().is_none_or(Trial::go_on);
         if may_begin {
             turn.take();

@@ -23,7 +23,7 @@ use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 ///
 /// ```
 /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
-/// use tool_runtime::{Dispatcher, Registry, ToolCall, async_trait, tool, tools};
+/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, async_trait, tool, tools};
 ///
 /// struct SmallSums;
 ///
@@ -44,7 +44,7 @@ use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
-/// let dispatcher = Dispatcher::new(Registry::try_from(tools![pay])?).approver(SmallSums);
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![pay])?).policy(Policy::new().approver(SmallSums));
 /// let calls = ["5", "500"].map(|amount| {
 ///     ToolCall::new(amount, "pay", format!(r#"{{"to": "Ada", "amount": {amount}}}"#))
 /// });
@@ -107,11 +107,11 @@ pub struct ApprovalRequest {
 
 impl ApprovalRequest {
     /// The arguments as a person may see them: what is marked as secret in them, and what the program
-    /// [named](crate::Dispatcher::secrets), is `[redacted]`, as in events.
+    /// [named](crate::Policy::secrets), is `[redacted]`, as in events.
     ///
     /// ```
     /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
-    /// use tool_runtime::{Dispatcher, Registry, ToolCall, async_trait, tool, tools};
+    /// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, async_trait, tool, tools};
     ///
     /// struct Shows;
     ///
@@ -129,7 +129,7 @@ impl ApprovalRequest {
     /// }
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
-    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![pay])?).approver(Shows);
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![pay])?).policy(Policy::new().approver(Shows));
     /// let call = ToolCall::new("1", "pay", r#"{"amount": 5, "card": "4111 1111"}"#);
     /// let done = dispatcher.dispatch(vec![call]).await;
     /// let told = r#"`pay` was not approved: who is asked saw {"amount":5,"card":"[redacted]"}"#;

@@ -6,7 +6,7 @@ use tokio::time::{Instant, sleep, timeout_at};
 
 use super::admission::Admission;
 use super::invoke::invoke;
-use super::policy::pause_before_next;
+use super::policy::retry_delay;
 use super::record::{Outcome, Record};
 use super::running::Running;
 use crate::event::ToolEvent;
@@ -30,7 +30,9 @@ pub(super) async fn attempts(
     loop {
         let outcome = once(entry, arguments, ctx, record).await;
         let pause = outcome.as_ref().err().and_then(|error| {
-            pause_before_next(entry.definition(), error, ctx.attempts(), fastrand::f64())
+            let tool = entry.definition();
+            let max_retries = running.state.policy.max_retries_of(tool);
+            retry_delay(tool, error, ctx.attempts(), max_retries, fastrand::f64())
                 .filter(|pause| is_in_time(*pause, running.scope.deadline))
         });
         let outcome = match pause {

@@ -13,7 +13,7 @@ use super::call::one;
 use super::halt::Halt;
 use super::plan::waves;
 use super::running::Running;
-use super::terms::Terms;
+use super::state::DispatchState;
 #[cfg(feature = "tracing")]
 use super::traced::one;
 use super::unfinished::{lost, told};
@@ -29,35 +29,38 @@ use crate::tool::{Batch, Extensions, LeftRunning};
 #[inline]
 pub(super) fn run(
     tools: Snapshot,
-    terms: Arc<Terms>,
+    state: Arc<DispatchState>,
     batch: Batch,
     outer: Vec<String>,
 ) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
     let ends_run = batch.ends_run
-        && terms.deadline.is_none_or(|own| batch.deadline.is_some_and(|of_run| of_run < own));
-    let deadline = match (batch.deadline, terms.deadline) {
+        && state
+            .policy
+            .batch_deadline
+            .is_none_or(|own| batch.deadline.is_some_and(|of_run| of_run < own));
+    let deadline = match (batch.deadline, state.policy.batch_deadline) {
         (None, None) => None,
         // What no clock reaches is no deadline.
-        (of_batch, of_terms) => {
-            let least = of_batch.into_iter().chain(of_terms).min();
+        (of_batch, of_policy) => {
+            let least = of_batch.into_iter().chain(of_policy).min();
             least.and_then(|span| Instant::now().checked_add(span))
         }
     };
     let scope = Scope {
         origin: batch.origin,
         conversation: batch.conversation,
-        clock: terms.clock,
-        observers: terms.observers.clone(),
-        redactor: terms.redactor_of(&tools),
+        clock: state.clock,
+        observers: state.observers.clone(),
+        redactor: state.redactor_of(&tools),
         deadline,
         ends_run,
         stop: batch.stop,
         spent: batch.spent,
     };
-    let halt = Halt::new(terms.on_failure, terms.on_block);
+    let halt = Halt::new(state.policy.on_failure, state.policy.on_block);
     let Batch { decisions, resumed, calls, came, gone, .. } = batch;
     let callable = OnceLock::new();
-    let running = Running { tools, terms, scope, halt, decisions, resumed, gone, outer, callable };
+    let running = Running { tools, state, scope, halt, decisions, resumed, gone, outer, callable };
     all(Arc::new(running), calls, came)
 }
 
@@ -132,7 +135,7 @@ impl Host for Running {
     }
 
     fn extensions(&self) -> &Extensions {
-        &self.terms.extensions
+        &self.state.extensions
     }
 
     /// What a tool may look for is what its caller may call.
@@ -141,7 +144,7 @@ impl Host for Running {
     }
 
     fn left_running(&self) -> &LeftRunning {
-        &self.terms.left_running
+        &self.state.left_running
     }
 
     fn dispatch_within<'a>(
@@ -151,6 +154,6 @@ impl Host for Running {
     ) -> Boxed<'a, Vec<ToolExecution>> {
         let mut outer = self.outer.clone();
         outer.push(parent.name.clone());
-        Box::pin(run(self.tools.clone(), Arc::clone(&self.terms), batch, outer))
+        Box::pin(run(self.tools.clone(), Arc::clone(&self.state), batch, outer))
     }
 }

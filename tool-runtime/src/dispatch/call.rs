@@ -40,8 +40,8 @@ pub(super) async fn one(running: &Arc<Running>, call: ToolCall) -> ToolExecution
         None => Box::pin(governed(running, call, &mut record)).await,
     };
     let mut execution = finish(running, began, ran, record);
-    if !running.terms.interceptors.is_empty() {
-        execution = Box::pin(running.terms.interceptors.after(execution)).await;
+    if !running.state.policy.interceptors.is_empty() {
+        execution = Box::pin(running.state.policy.interceptors.after(execution)).await;
         running.hide_in_result(&mut execution);
     }
     running.halt.note(&execution);
@@ -61,7 +61,7 @@ struct Ran {
 
 /// A call with everything between it and its tool that there is.
 async fn governed(running: &Arc<Running>, mut call: ToolCall, record: &mut Record) -> Ran {
-    let interceptors = &running.terms.interceptors;
+    let interceptors = &running.state.policy.interceptors;
     let (mut came, mut answered) = (None, None);
     if !interceptors.is_empty() {
         came = Some(call.clone());
@@ -114,7 +114,7 @@ fn finish(running: &Running, began: Instant, ran: Ran, record: Record) -> ToolEx
     }
     // Before the text is cut: half a secret is one too.
     running.hide_in_result(&mut execution);
-    if let Some(capped) = capped(&execution.result.text, running.terms.output_limit) {
+    if let Some(capped) = capped(&execution.result.text, running.state.policy.output_limit) {
         execution.full_text = Some(std::mem::replace(&mut execution.result.text, capped));
     }
     execution.changed = changed;
@@ -169,7 +169,7 @@ async fn remembered(
     let arguments = Arguments::from(json);
     let run = limited(running, entry, &arguments, ctx, record);
     let may_wait = running.is_outermost();
-    let (outcome, was_remembered) = running.terms.memo.recall(entry, &value, may_wait, run).await;
+    let (outcome, was_remembered) = running.state.memo.recall(entry, &value, may_wait, run).await;
     record.remembered = was_remembered;
     if was_remembered { outcome.map(ToolOutput::for_nothing) } else { outcome }
 }

@@ -22,12 +22,12 @@ use crate::tool::{ToolError, ToolErrorKind};
 /// ```
 /// use std::time::Duration;
 /// use tool_runtime::dispatch::{Breaker, Breakers};
-/// use tool_runtime::{Dispatcher, Registry};
+/// use tool_runtime::{Dispatcher, Policy, Registry};
 ///
 /// let breakers = Breakers::default()
 ///     .each(Breaker::after(5))
 ///     .provider("github", Breaker::after(3).cool_down(Duration::from_secs(60)));
-/// let dispatcher = Dispatcher::new(Registry::new()).breakers(breakers);
+/// let dispatcher = Dispatcher::new(Registry::new()).policy(Policy::new().breakers(breakers));
 /// # let _ = dispatcher;
 /// ```
 #[derive(Clone, Debug, Default)]

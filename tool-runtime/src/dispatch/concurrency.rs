@@ -20,10 +20,10 @@ use crate::registry::Entry;
 ///
 /// ```
 /// use tool_runtime::dispatch::Concurrency;
-/// use tool_runtime::{Dispatcher, Registry};
+/// use tool_runtime::{Dispatcher, Policy, Registry};
 ///
 /// let limits = Concurrency::default().all(16).provider("github", 4).tool("render", 1);
-/// let dispatcher = Dispatcher::new(Registry::new()).concurrency(limits);
+/// let dispatcher = Dispatcher::new(Registry::new()).policy(Policy::new().concurrency(limits));
 /// # let _ = dispatcher;
 /// ```
 #[derive(Clone, Debug, Default)]

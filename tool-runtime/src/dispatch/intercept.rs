@@ -20,7 +20,7 @@ use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 ///
 /// ```
 /// use tool_runtime::dispatch::{Before, Interceptor};
-/// use tool_runtime::{Dispatcher, Registry, ToolCall, ToolExecution, async_trait, tool, tools};
+/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, ToolExecution, async_trait, tool, tools};
 ///
 /// /// Lets nobody write at night, and signs what is said.
 /// struct NightWatch;
@@ -46,7 +46,7 @@ use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
-/// let dispatcher = Dispatcher::new(Registry::try_from(tools![now])?).interceptor(NightWatch);
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![now])?).policy(Policy::new().interceptor(NightWatch));
 /// let calls = ["now", "write"].map(|name| ToolCall::new(name, name, "{}"));
 /// let done = dispatcher.dispatch(calls.into()).await;
 /// assert_eq!(done[0].result.text, "midnight (by night)");
@@ -137,6 +137,6 @@ impl Interceptors {
 
 impl fmt::Debug for Interceptors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Interceptors({})", self.0.len())
+        write!(f, "{}", self.0.len())
     }
 }

@@ -23,13 +23,13 @@ pub(super) async fn permitted(
     ctx: &ToolContext,
     record: &mut Record,
 ) -> Result<Option<Arguments>, ToolError> {
-    let Running { terms, .. } = running;
+    let Running { state, .. } = running;
     let definition = entry.definition();
-    is_granted(definition, &terms.granted)
+    is_granted(definition, &state.policy.granted)
         .map_err(|error| record.block((Gate::Capability, error)))?;
-    let of_tool = terms.permissions.of_tool(entry);
-    let is_looked_at = of_tool == Permission::Ask && terms.approvals.can_ask(&running.decisions)
-        || of_tool != Permission::Deny && terms.permissions.looks_at_arguments();
+    let of_tool = state.policy.permissions.of_tool(entry);
+    let is_looked_at = of_tool == Permission::Ask && state.approvals.can_ask(&running.decisions)
+        || of_tool != Permission::Deny && state.policy.permissions.looks_at_arguments();
     if !is_looked_at && of_tool == Permission::Allow {
         return Ok(None);
     }
@@ -45,7 +45,7 @@ async fn asked(
     ctx: &ToolContext,
     record: &mut Record,
 ) -> Result<Option<Arguments>, ToolError> {
-    let Running { terms, .. } = running;
+    let Running { state, .. } = running;
     let definition = entry.definition();
     let mut request = ApprovalRequest {
         call: ctx.call().clone(),
@@ -61,8 +61,8 @@ async fn asked(
         request.arguments = value;
         ctx.record_decoded_json(&json);
         looked_at = Some(Arguments::from(json));
-        permission =
-            guarded(|| terms.permissions.of_call(of_tool, &request)).unwrap_or(Permission::Deny);
+        permission = guarded(|| state.policy.permissions.of_call(of_tool, &request))
+            .unwrap_or(Permission::Deny);
     }
     match permission {
         Permission::Allow => {}
@@ -77,7 +77,7 @@ async fn asked(
                 });
             };
             let (run, decisions) = (running.scope.origin.run, &running.decisions);
-            let (by, decided) = terms.approvals.ask(&request, run, decisions, asked).await;
+            let (by, decided) = state.approvals.ask(&request, run, decisions, asked).await;
             record.decided_by.clone_from(&by);
             decided.map_err(|held| record.block(held))?;
             if let Some(by) = by {

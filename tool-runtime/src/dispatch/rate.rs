@@ -22,13 +22,13 @@ use crate::tool::RateLimit;
 ///
 /// ```
 /// use tool_runtime::dispatch::RateLimits;
-/// use tool_runtime::{Dispatcher, RateLimit, Registry};
+/// use tool_runtime::{Dispatcher, Policy, RateLimit, Registry};
 ///
 /// let limits = RateLimits::default()
 ///     .all(RateLimit::per_second(20))
 ///     .provider("github", RateLimit::per_hour(5_000))
 ///     .tool("send_mail", RateLimit::per_minute(2));
-/// let dispatcher = Dispatcher::new(Registry::new()).rate_limits(limits);
+/// let dispatcher = Dispatcher::new(Registry::new()).policy(Policy::new().rate_limits(limits));
 /// # let _ = dispatcher;
 /// ```
 #[derive(Clone, Debug, Default)]

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::halt::Halt;
-use super::terms::Terms;
+use super::state::DispatchState;
 use crate::event::{Gate, ToolExecution};
 use crate::message::ToolCall;
 use crate::registry::{Callable, Entry, Snapshot};
@@ -16,7 +16,7 @@ const DEEPEST: u32 = 8;
 /// What the calls of one reply run in.
 pub(super) struct Running {
     pub(super) tools: Snapshot,
-    pub(super) terms: Arc<Terms>,
+    pub(super) state: Arc<DispatchState>,
     pub(super) scope: Scope,
     pub(super) halt: Halt,
     pub(super) decisions: Vec<Decision>,
@@ -42,9 +42,12 @@ impl Running {
     /// is run but once, for as long as it takes.
     #[inline]
     pub(super) fn plain(&self, call: &ToolCall) -> Option<&Entry> {
-        let Self { terms, scope, .. } = self;
+        let Self { state, scope, .. } = self;
         let is_open = scope.stop.is_none() && scope.deadline.is_none() && scope.origin.depth == 0;
-        if !is_open || !self.resumed.is_empty() || !terms.are_plain() || self.halt.check().is_err()
+        if !is_open
+            || !self.resumed.is_empty()
+            || !state.policy.is_plain()
+            || self.halt.check().is_err()
         {
             return None;
         }
@@ -55,7 +58,7 @@ impl Running {
             && tool.timeout.is_none()
             && tool.retries == 0
             && !tool.pure
-            && !terms.rates.limit(entry);
+            && !state.rates.limit(entry);
         is_plain.then_some(entry)
     }
 
@@ -63,8 +66,8 @@ impl Running {
     #[cold]
     pub(super) fn callable(&self) -> &Callable {
         self.callable.get_or_init(|| {
-            let terms = Arc::clone(&self.terms);
-            Callable::new(self.tools.clone(), move |entry| terms.let_call(entry))
+            let state = Arc::clone(&self.state);
+            Callable::new(self.tools.clone(), move |entry| state.let_call(entry))
         })
     }
 

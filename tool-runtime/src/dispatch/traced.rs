@@ -24,7 +24,7 @@ pub(super) async fn one(running: &Arc<Running>, call: ToolCall) -> ToolExecution
     if span.is_disabled() {
         return call::one(running, call).await;
     }
-    if running.terms.trace_content {
+    if running.state.trace_content {
         let mut shown = call.clone();
         if let Some(redactor) = redactor {
             redactor.hide_in_call(&mut shown);
@@ -36,7 +36,7 @@ pub(super) async fn one(running: &Arc<Running>, call: ToolCall) -> ToolExecution
     if let Some(code) = &result.error {
         span::fail(&span, code);
     }
-    if running.terms.trace_content {
+    if running.state.trace_content {
         let mut text = result.text.clone();
         if let Some(redactor) = redactor {
             redactor.hide(&mut text);

@@ -6,7 +6,7 @@
 //! run's tasks.
 //!
 //! What is secret is taken out before anybody is told: the values of
-//! [`Agent::secrets`](crate::Agent::secrets), and what stands at marked places of arguments, there and
+//! [`Policy::secrets`](crate::Policy::secrets), and what stands at marked places of arguments, there and
 //! wherever it turns up again. `[redacted]` stands in its place.
 
 mod background;

@@ -157,7 +157,7 @@ impl Terminal {
     /// use tokio::task::spawn_blocking;
     /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
     /// use tool_runtime::terminal::Terminal;
-    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, async_trait, tool, tools};
+    /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, async_trait, tool, tools};
     ///
     /// /// Whoever sits at the terminal.
     /// struct Person(Terminal);
@@ -199,7 +199,7 @@ impl Terminal {
     /// # let model = ScriptedModel::new([call, ChatReply::text("It is gone.")]);
     /// let terminal = Terminal::new();
     /// let agent = Agent::new(model, tools![delete]).observer(terminal.clone());
-    /// let answer = agent.approver(Person(terminal)).run("Tidy up.").await?;
+    /// let answer = agent.policy(Policy::new().approver(Person(terminal))).run("Tidy up.").await?;
     /// # assert!(answer.transcript.iter().any(|it| format!("{it:?}").contains("draft.txt is gone")));
     /// # Ok(())
     /// # }

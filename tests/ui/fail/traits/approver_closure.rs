@@ -1,8 +1,8 @@
-use tool_runtime::Agent;
+use tool_runtime::{Policy, Agent};
 use tool_runtime::dispatch::{Approval, ApprovalRequest};
 
 fn guarded(agent: Agent) -> Agent {
-    agent.approver(|_: &ApprovalRequest| Approval::Once)
+    agent.policy(Policy::new().approver(|_: &ApprovalRequest| Approval::Once))
 }
 
 fn main() {}

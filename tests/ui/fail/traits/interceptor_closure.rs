@@ -1,8 +1,8 @@
 use tool_runtime::dispatch::Before;
-use tool_runtime::{Agent, ToolCall};
+use tool_runtime::{Policy, Agent, ToolCall};
 
 fn guarded(agent: Agent) -> Agent {
-    agent.interceptor(|_: &mut ToolCall| Before::Run)
+    agent.policy(Policy::new().interceptor(|_: &mut ToolCall| Before::Run))
 }
 
 fn main() {}

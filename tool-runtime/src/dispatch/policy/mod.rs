@@ -2,6 +2,7 @@
 
 mod breaker;
 mod cap;
+mod config;
 mod permission;
 mod retry;
 mod window;
@@ -11,10 +12,11 @@ use std::collections::BTreeSet;
 pub use breaker::Breaker;
 pub(super) use breaker::{Circuit, Passage};
 pub(super) use cap::{DEFAULT as OUTPUT_LIMIT, capped};
+pub use config::Policy;
 pub use permission::Permissions;
 pub(super) use permission::{is_granted, not_allowed};
-pub(super) use retry::pause_before_next;
+pub(super) use retry::retry_delay;
 pub(super) use window::Window;
 
-/// What the tools of a dispatcher may use, by name.
+/// The capabilities that a policy grants, by name.
 pub(super) type Granted = BTreeSet<String>;

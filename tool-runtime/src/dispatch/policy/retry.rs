@@ -2,44 +2,51 @@ use std::time::Duration;
 
 use crate::tool::{ToolDefinition, ToolError, ToolErrorKind};
 
-const FIRST: Duration = Duration::from_millis(100);
-const LONGEST: Duration = Duration::from_secs(10);
+/// The delay before the first retry.
+const BASE_DELAY: Duration = Duration::from_millis(100);
 
-/// How long to wait before the next attempt; none where there is to be no other.
+/// The longest delay before a retry.
+const MAX_DELAY: Duration = Duration::from_secs(10);
+
+/// Returns the delay before the next attempt, or `None` if the call is not retried.
 ///
-/// `attempts` were made and the last one failed so. The pause doubles each time; of it, `chance`, from
-/// 0 to 1, takes away up to a half, so that many who failed together don't come back together. Whoever
-/// said when to come back is not asked before; where that is longer than any pause, not at all.
+/// `attempts` is the number of attempts so far, of which the last one failed with `failure`, and
+/// `max_retries` is the number of retries that are allowed. A call is retried if its tool is
+/// idempotent and the failure is transient or a timeout. A `blocking` tool is not retried after a
+/// timeout: its thread can't be stopped, so two attempts could run at the same time.
 ///
-/// Only what may pass is tried again, and only a tool that may run twice; one that can't be stopped may
-/// still be at it when its time is over, and twice at once is more than twice.
-pub(in crate::dispatch) fn pause_before_next(
+/// The delay doubles with each attempt. `jitter`, from 0 to 1, shortens it by up to a half, so that
+/// calls which failed together do not retry together. If the failure has a `retry_after` hint, the
+/// delay is at least that long; if the hint exceeds [`MAX_DELAY`], the call is not retried.
+pub(in crate::dispatch) fn retry_delay(
     tool: &ToolDefinition,
     failure: &ToolError,
     attempts: u32,
-    chance: f64,
+    max_retries: u32,
+    jitter: f64,
 ) -> Option<Duration> {
-    let may_pass = matches!(failure.kind(), ToolErrorKind::Transient | ToolErrorKind::Timeout);
+    let is_transient = matches!(failure.kind(), ToolErrorKind::Transient | ToolErrorKind::Timeout);
     let still_runs = tool.blocking && failure.kind() == ToolErrorKind::Timeout;
-    if !tool.idempotent || !may_pass || still_runs || attempts > tool.retries {
+    if !tool.idempotent || !is_transient || still_runs || attempts > max_retries {
         return None;
     }
-    let whole = FIRST.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(LONGEST);
-    let pause = whole.mul_f64(1.0 - chance.clamp(0.0, 1.0) / 2.0);
-    let asked = failure.wait_hint().unwrap_or_default();
-    (asked <= LONGEST).then(|| pause.max(asked))
+    let exponent = attempts.saturating_sub(1).min(16);
+    let full = BASE_DELAY.saturating_mul(1 << exponent).min(MAX_DELAY);
+    let delay = full.mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 2.0);
+    let hint = failure.wait_hint().unwrap_or_default();
+    (hint <= MAX_DELAY).then(|| delay.max(hint))
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
 
-    use super::pause_before_next;
+    use super::retry_delay;
     use crate::tool::{ToolDefinition, ToolError, ToolErrorKind};
 
-    fn tool(retries: u32) -> ToolDefinition {
+    fn idempotent_tool() -> ToolDefinition {
         let mut tool = ToolDefinition::new("t", "T.", serde_json::json!({ "type": "object" }));
-        (tool.retries, tool.idempotent) = (retries, true);
+        tool.idempotent = true;
         tool
     }
 
@@ -48,32 +55,38 @@ mod tests {
     }
 
     #[test]
-    fn waits_twice_as_long_each_time() {
-        let mut tool = tool(9);
-        let late = failure(ToolErrorKind::Timeout);
-        let pause = |attempts| pause_before_next(&tool, &late, attempts, 0.0);
-        assert_eq!(pause(1), Some(Duration::from_millis(100)));
-        assert_eq!(pause(2), Some(Duration::from_millis(200)));
-        assert_eq!(pause(9), Some(Duration::from_secs(10)));
-        assert_eq!(pause(10), None);
-        let halved = pause_before_next(&tool, &late, 1, 1.0);
+    fn retry_delay_doubles_up_to_its_maximum() {
+        let tool = idempotent_tool();
+        let timeout = failure(ToolErrorKind::Timeout);
+        let delay = |attempts| retry_delay(&tool, &timeout, attempts, 9, 0.0);
+        assert_eq!(delay(1), Some(Duration::from_millis(100)));
+        assert_eq!(delay(2), Some(Duration::from_millis(200)));
+        assert_eq!(delay(9), Some(Duration::from_secs(10)));
+        assert_eq!(delay(10), None);
+        let halved = retry_delay(&tool, &timeout, 1, 9, 1.0);
         assert_eq!(halved, Some(Duration::from_millis(50)));
-        assert_eq!(pause_before_next(&tool, &failure(ToolErrorKind::Failed), 1, 0.0), None);
-        tool.blocking = true;
-        assert_eq!(pause_before_next(&tool, &late, 1, 0.0), None);
-        let transient = failure(ToolErrorKind::Transient);
-        assert!(pause_before_next(&tool, &transient, 1, 0.0).is_some());
-        tool.idempotent = false;
-        assert_eq!(pause_before_next(&tool, &transient, 1, 0.0), None);
     }
 
     #[test]
-    fn comes_back_when_it_was_told_to() {
-        for (hint, pause) in [(0, Some(100)), (50, Some(100)), (2_500, Some(2_500)), (10_001, None)]
+    fn only_transient_failures_of_idempotent_tools_are_retried() {
+        let mut tool = idempotent_tool();
+        let (timeout, transient) =
+            (failure(ToolErrorKind::Timeout), failure(ToolErrorKind::Transient));
+        assert_eq!(retry_delay(&tool, &failure(ToolErrorKind::Failed), 1, 9, 0.0), None);
+        tool.blocking = true;
+        assert_eq!(retry_delay(&tool, &timeout, 1, 9, 0.0), None);
+        assert!(retry_delay(&tool, &transient, 1, 9, 0.0).is_some());
+        tool.idempotent = false;
+        assert_eq!(retry_delay(&tool, &transient, 1, 9, 0.0), None);
+    }
+
+    #[test]
+    fn retry_after_hint_extends_the_delay() {
+        for (hint, delay) in [(0, Some(100)), (50, Some(100)), (2_500, Some(2_500)), (10_001, None)]
         {
             let busy = ToolError::transient("busy").retry_after(Duration::from_millis(hint));
-            let next = pause_before_next(&tool(1), &busy, 1, 0.0);
-            assert_eq!(next, pause.map(Duration::from_millis), "{hint}");
+            let next = retry_delay(&idempotent_tool(), &busy, 1, 1, 0.0);
+            assert_eq!(next, delay.map(Duration::from_millis), "{hint}");
         }
     }
 }

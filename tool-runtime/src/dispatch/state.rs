@@ -1,15 +1,14 @@
-//! What calls run under.
+//! The state that the calls of a dispatcher share: its policy and the counters of that policy.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::sync::Arc;
 
+use super::Policy;
 use super::approve::Approvals;
 use super::circuits::Circuits;
 use super::concurrency::Places;
-use super::halt::{OnBlock, OnFailure};
-use super::intercept::Interceptors;
 use super::memo::Memo;
-use super::policy::{Granted, OUTPUT_LIMIT, Permissions, is_granted};
+use super::policy::is_granted;
 use super::rate::Rates;
 use crate::event::clock::Clock;
 use crate::event::{Observers, RunId};
@@ -18,17 +17,15 @@ use crate::schema::Schema;
 use crate::secret::Redactor;
 use crate::tool::{Extensions, LeftRunning, Permission};
 
-/// What a dispatcher was told; its calls share it.
+/// The configuration and the counters of a dispatcher; its calls share them.
 #[derive(Clone, Debug)]
-pub(super) struct Terms {
+pub(super) struct DispatchState {
+    pub(super) policy: Arc<Policy>,
     pub(super) observers: Observers,
     pub(super) redactor: Redactor,
     /// Whether spans hold arguments and results.
     #[cfg(feature = "tracing")]
     pub(super) trace_content: bool,
-    pub(super) interceptors: Interceptors,
-    pub(super) granted: Granted,
-    pub(super) permissions: Permissions,
     pub(super) approvals: Approvals,
     pub(super) memo: Memo,
     pub(super) rates: Rates,
@@ -36,23 +33,17 @@ pub(super) struct Terms {
     pub(super) circuits: Circuits,
     pub(super) left_running: LeftRunning,
     pub(super) extensions: Extensions,
-    pub(super) output_limit: usize,
-    pub(super) deadline: Option<Duration>,
-    pub(super) on_failure: OnFailure,
-    pub(super) on_block: OnBlock,
     pub(super) clock: Clock,
 }
 
-impl Default for Terms {
+impl Default for DispatchState {
     fn default() -> Self {
         Self {
+            policy: Arc::default(),
             observers: Observers::default(),
             redactor: Redactor::default(),
             #[cfg(feature = "tracing")]
             trace_content: false,
-            interceptors: Interceptors::default(),
-            granted: Granted::default(),
-            permissions: Permissions::default(),
             approvals: Approvals::default(),
             memo: Memo::default(),
             rates: Rates::default(),
@@ -60,44 +51,43 @@ impl Default for Terms {
             circuits: Circuits::default(),
             left_running: LeftRunning::default(),
             extensions: Extensions::default(),
-            output_limit: OUTPUT_LIMIT,
-            deadline: None,
-            on_failure: OnFailure::default(),
-            on_block: OnBlock::default(),
             clock: Clock::start(),
         }
     }
 }
 
-impl Terms {
-    /// Whether they say nothing of any tool.
-    #[inline]
-    pub(super) fn are_plain(&self) -> bool {
-        self.interceptors.is_empty()
-            && self.permissions.is_empty()
-            && !self.places.are_limited()
-            && !self.circuits.are_set()
+impl DispatchState {
+    /// Replaces the policy; every counter starts at zero.
+    pub(super) fn set_policy(&mut self, policy: Policy) {
+        self.approvals = policy.approver.clone().map(Approvals::by).unwrap_or_default();
+        self.places = policy.concurrency.clone().map(Places::of).unwrap_or_default();
+        self.rates = policy.rate_limits.clone().map(Rates::of).unwrap_or_default();
+        self.circuits = policy.breakers.clone().map(Circuits::of).unwrap_or_default();
+        self.redactor = Redactor::default().with(policy.secrets.iter().cloned());
+        self.policy = Arc::new(policy);
     }
 
-    /// Whether a model may call this tool: it is allowed, if need be by somebody who can be asked,
-    /// and needs nothing that isn't granted.
+    /// Whether a model may call this tool: the policy allows it or somebody can approve it, and
+    /// every capability that it requires is granted.
     pub(super) fn let_call(&self, entry: &Entry) -> bool {
-        let may_run = match self.permissions.of_tool(entry) {
+        let permissions = &self.policy.permissions;
+        let may_run = match permissions.of_tool(entry) {
             Permission::Allow => true,
-            Permission::Ask => self.approvals.can_ask(&[]) || self.permissions.looks_at_arguments(),
+            Permission::Ask => self.approvals.can_ask(&[]) || permissions.looks_at_arguments(),
             Permission::Deny => false,
         };
-        may_run && is_granted(entry.definition(), &self.granted).is_ok()
+        may_run && is_granted(entry.definition(), &self.policy.granted).is_ok()
     }
 
-    /// The same for another run, which remembers nothing of this one but what it is told.
+    /// Returns the state of another run: same policy and counters, but a memo, approvals and a clock
+    /// of its own.
     pub(super) fn for_run(&self, run: RunId, approved: BTreeMap<String, String>) -> Self {
         let approvals = self.approvals.for_run(run, approved);
         let redactor = self.redactor.for_run();
         Self { memo: Memo::default(), approvals, redactor, clock: Clock::start(), ..self.clone() }
     }
 
-    /// What hides secrets while these tools are called; none where there are none.
+    /// Returns the redactor for calls of these tools, if there is anything to redact.
     #[inline]
     pub(super) fn redactor_of(&self, tools: &Snapshot) -> Option<Redactor> {
         if tools.has_secrets() {

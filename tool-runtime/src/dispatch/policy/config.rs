@@ -1,0 +1,291 @@
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{Granted, OUTPUT_LIMIT, Permissions};
+use crate::dispatch::intercept::Interceptors;
+use crate::dispatch::{
+    Approver, Breakers, Concurrency, Interceptor, OnBlock, OnFailure, RateLimits,
+};
+use crate::tool::ToolDefinition;
+
+/// Decides whether, when and how often the calls of an agent or a dispatcher run.
+///
+/// A policy is plain configuration. Build it once and give it to
+/// [`Agent::policy`](crate::Agent::policy) or [`Dispatcher::policy`](crate::Dispatcher::policy),
+/// which replaces every setting of an earlier policy.
+///
+/// A policy holds no counters. Each agent or dispatcher that is built from it counts calls,
+/// concurrency slots, rate limits and provider failures on its own. Clones of one agent or
+/// dispatcher share their counters, over all their runs. To share limits between conversations,
+/// clone the agent rather than building a second one from the same policy.
+///
+/// `Debug` prints the number of secrets, approvers and interceptors, never their values.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_runtime::dispatch::{Concurrency, Permissions};
+/// use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, tool, tools};
+///
+/// /// Deletes a file.
+/// #[tool]
+/// async fn delete_file(path: String) -> String {
+///     format!("{path} is deleted")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let policy = Policy::new()
+///     .permissions(Permissions::default().tool("delete_file", Permission::Deny))
+///     .concurrency(Concurrency::default().all(16))
+///     .max_retries(2)
+///     .batch_deadline(Duration::from_secs(60));
+///
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![delete_file])?).policy(policy);
+/// let call = ToolCall::new("1", "delete_file", r#"{"path": "notes.txt"}"#);
+/// let executions = dispatcher.dispatch(vec![call]).await;
+/// assert_eq!(executions[0].result.text, "`delete_file` is not allowed here.");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Policy {
+    pub(in crate::dispatch) permissions: Permissions,
+    pub(in crate::dispatch) approver: Option<Arc<dyn Approver>>,
+    pub(in crate::dispatch) interceptors: Interceptors,
+    pub(in crate::dispatch) granted: Granted,
+    pub(in crate::dispatch) concurrency: Option<Concurrency>,
+    pub(in crate::dispatch) rate_limits: Option<RateLimits>,
+    pub(in crate::dispatch) breakers: Option<Breakers>,
+    pub(in crate::dispatch) max_retries: Option<u32>,
+    pub(in crate::dispatch) batch_deadline: Option<Duration>,
+    pub(in crate::dispatch) output_limit: usize,
+    pub(in crate::dispatch) on_failure: OnFailure,
+    pub(in crate::dispatch) on_block: OnBlock,
+    pub(in crate::dispatch) secrets: Vec<String>,
+}
+
+impl Policy {
+    /// Creates a policy that adds nothing to what tools declare of themselves.
+    ///
+    /// No tool that asks for approval runs, no capability is granted, and only the retries and rate
+    /// limits that tools declare apply.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            permissions: Permissions::default(),
+            approver: None,
+            interceptors: Interceptors::default(),
+            granted: Granted::default(),
+            concurrency: None,
+            rate_limits: None,
+            breakers: None,
+            max_retries: None,
+            batch_deadline: None,
+            output_limit: OUTPUT_LIMIT,
+            on_failure: OnFailure::default(),
+            on_block: OnBlock::default(),
+            secrets: Vec::new(),
+        }
+    }
+
+    /// Sets the rules that override the permissions that tools declare.
+    ///
+    /// Default: each tool's own permission applies.
+    #[must_use]
+    pub fn permissions(mut self, permissions: Permissions) -> Self {
+        self.permissions = permissions;
+        self
+    }
+
+    /// Sets the approver that decides on calls of tools with `permission = "ask"`.
+    ///
+    /// Default: none. Without an approver, such tools are neither offered to the model nor run.
+    #[must_use]
+    pub fn approver(mut self, approver: impl Approver + 'static) -> Self {
+        self.approver = Some(Arc::new(approver));
+        self
+    }
+
+    /// Adds an interceptor that runs before and after each call.
+    ///
+    /// Interceptors run before a call in the order in which they were added, and after it in the
+    /// reverse order.
+    #[must_use]
+    pub fn interceptor(mut self, interceptor: impl Interceptor + 'static) -> Self {
+        self.interceptors.add(Arc::new(interceptor));
+        self
+    }
+
+    /// Grants capabilities that tools declare by `requires("…")`, such as `filesystem`.
+    ///
+    /// A tool that requires a capability which is not granted is neither offered to the model nor
+    /// run. Each call adds to the capabilities that were granted before.
+    #[must_use]
+    pub fn grant<C: Into<String>>(mut self, capabilities: impl IntoIterator<Item = C>) -> Self {
+        self.granted.extend(capabilities.into_iter().map(Into::into));
+        self
+    }
+
+    /// Limits how many calls run at the same time. Default: unlimited.
+    #[must_use]
+    pub fn concurrency(mut self, limits: Concurrency) -> Self {
+        self.concurrency = Some(limits);
+        self
+    }
+
+    /// Limits how often calls may start.
+    ///
+    /// Default: unlimited, except for tools that declare a `rate_limit`.
+    #[must_use]
+    pub fn rate_limits(mut self, limits: RateLimits) -> Self {
+        self.rate_limits = Some(limits);
+        self
+    }
+
+    /// Sets the circuit breakers that block calls to providers that fail repeatedly. Default: none.
+    #[must_use]
+    pub fn breakers(mut self, breakers: Breakers) -> Self {
+        self.breakers = Some(breakers);
+        self
+    }
+
+    /// Limits the number of retries of a call to at most `retries`.
+    ///
+    /// The limit lowers what a tool declares by `retries`; it never adds retries. With 0, every call
+    /// has a single attempt. Default: no limit.
+    #[must_use]
+    pub fn max_retries(mut self, retries: u32) -> Self {
+        self.max_retries = Some(retries);
+        self
+    }
+
+    /// Limits the time that all calls of one reply may take together. Default: unlimited.
+    ///
+    /// The dispatcher stops the calls that have no result by then and reports a timeout to the
+    /// model; an agent's run continues. [`Agent::time_limit`](crate::Agent::time_limit) ends the
+    /// run instead.
+    #[must_use]
+    pub fn batch_deadline(mut self, limit: Duration) -> Self {
+        self.batch_deadline = Some(limit);
+        self
+    }
+
+    /// Limits the size of an output that is sent to the model, in bytes. Default: 100,000.
+    ///
+    /// Of a longer output the model receives the head and the tail. The complete text is kept in
+    /// [`ToolExecution::full_text`](crate::ToolExecution::full_text).
+    #[must_use]
+    pub fn output_limit(mut self, bytes: usize) -> Self {
+        self.output_limit = bytes;
+        self
+    }
+
+    /// Sets what a failed call means for the other calls of its reply, and for an agent's run.
+    ///
+    /// Default: [`OnFailure::Collect`].
+    #[must_use]
+    pub fn on_failure(mut self, reaction: OnFailure) -> Self {
+        self.on_failure = reaction;
+        self
+    }
+
+    /// Sets what a blocked call means for the other calls of its reply, and for an agent's run.
+    ///
+    /// Default: [`OnBlock::Continue`].
+    #[must_use]
+    pub fn on_block(mut self, reaction: OnBlock) -> Self {
+        self.on_block = reaction;
+        self
+    }
+
+    /// Adds values, such as keys and passwords, to redact in results and events.
+    ///
+    /// Wherever one of these values occurs in the output of a tool or in an event, also in an escaped
+    /// spelling, it is replaced by `[redacted]`, for observers and for the model alike.
+    ///
+    /// Arguments that a tool marks, by `#[arg(secret)]` or by `writeOnly: true` in its schema, are
+    /// redacted without being listed here. So are their echoes in outputs, if they have four bytes or
+    /// more.
+    ///
+    /// Tools, interceptors and approvers receive the original values. The transcript keeps the
+    /// model's arguments byte for byte, since the provider expects them back unchanged. A call or an
+    /// execution that the program prints itself is not redacted either.
+    ///
+    /// ```
+    /// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, tool, tools};
+    ///
+    /// /// Logs in.
+    /// #[tool(effect = "read")]
+    /// async fn login(user: String, #[arg(secret)] password: String) -> String {
+    ///     format!("{user} logged in with {password} and the key k3y-0f-th3-h0us3")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let policy = Policy::new().secrets(["k3y-0f-th3-h0us3"]);
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![login])?).policy(policy);
+    /// let call = ToolCall::new("1", "login", r#"{"user": "ada", "password": "hunter22"}"#);
+    /// let executions = dispatcher.dispatch(vec![call]).await;
+    /// let text = "ada logged in with [redacted] and the key [redacted]";
+    /// assert_eq!(executions[0].result.text, text);
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn secrets<S: Into<String>>(mut self, secrets: impl IntoIterator<Item = S>) -> Self {
+        self.secrets.extend(secrets.into_iter().map(Into::into));
+        self
+    }
+
+    /// Returns the number of retries that a call of this tool may have.
+    pub(in crate::dispatch) fn max_retries_of(&self, tool: &ToolDefinition) -> u32 {
+        self.max_retries.map_or(tool.retries, |most| most.min(tool.retries))
+    }
+
+    /// Whether this policy leaves the calls of a tool that declares nothing as they are.
+    #[inline]
+    pub(in crate::dispatch) fn is_plain(&self) -> bool {
+        self.interceptors.is_empty()
+            && self.permissions.is_empty()
+            && self.concurrency.is_none()
+            && self.breakers.is_none()
+    }
+}
+
+impl Default for Policy {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Policy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Policy")
+            .field("permissions", &self.permissions)
+            .field("has_approver", &self.approver.is_some())
+            .field("interceptors", &self.interceptors)
+            .field("granted", &self.granted)
+            .field("concurrency", &self.concurrency)
+            .field("rate_limits", &self.rate_limits)
+            .field("breakers", &self.breakers)
+            .field("max_retries", &self.max_retries)
+            .field("batch_deadline", &self.batch_deadline)
+            .field("output_limit", &self.output_limit)
+            .field("on_failure", &self.on_failure)
+            .field("on_block", &self.on_block)
+            .field("secrets", &self.secrets.len())
+            .finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Policy;
+
+    #[test]
+    fn debug_output_contains_no_secret() {
+        let policy = Policy::new().secrets(["k3y-0f-th3-h0us3", "hunter22"]);
+        let debug = format!("{policy:?}");
+        assert!(debug.contains("secrets: 2"), "{debug}");
+        assert!(!debug.contains("k3y") && !debug.contains("hunter"), "{debug}");
+    }
+}

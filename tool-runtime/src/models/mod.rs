@@ -102,6 +102,17 @@ pub trait ChatModel: Send + Sync {
         delta::tell(&reply.parts, deltas);
         Ok(reply)
     }
+
+    /// Reports what would make every request fail, without sending one.
+    ///
+    /// `Agent::check` calls this at startup. Provider clients report a missing
+    /// API key, a malformed URL and the like. Default: nothing to report.
+    ///
+    /// # Errors
+    /// Returns the error with which the next request would fail.
+    fn check(&self) -> Result<(), ModelError> {
+        Ok(())
+    }
 }
 
 /// Shared: one client for several agents, or a script that a test asks about afterwards.
@@ -119,6 +130,10 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
     ) -> Result<ChatReply, ModelError> {
         self.as_ref().stream(request, deltas).await
     }
+
+    fn check(&self) -> Result<(), ModelError> {
+        self.as_ref().check()
+    }
 }
 
 /// Chosen at run time.
@@ -135,5 +150,9 @@ impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
         deltas: &mut Deltas<'_>,
     ) -> Result<ChatReply, ModelError> {
         self.as_ref().stream(request, deltas).await
+    }
+
+    fn check(&self) -> Result<(), ModelError> {
+        self.as_ref().check()
     }
 }

@@ -1,8 +1,8 @@
-use tool_runtime::{Policy, Agent};
+use tool_runtime::Policy;
 use tool_runtime::dispatch::{Approval, ApprovalRequest};
 
-fn guarded(agent: Agent) -> Agent {
-    agent.policy(Policy::new().approver(|_: &ApprovalRequest| Approval::Once))
+fn guarded(policy: Policy) -> Policy {
+    policy.approver(|_: &ApprovalRequest| Approval::Once)
 }
 
 fn main() {}

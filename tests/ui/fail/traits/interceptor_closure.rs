@@ -1,8 +1,8 @@
 use tool_runtime::dispatch::Before;
-use tool_runtime::{Policy, Agent, ToolCall};
+use tool_runtime::{Policy, ToolCall};
 
-fn guarded(agent: Agent) -> Agent {
-    agent.policy(Policy::new().interceptor(|_: &mut ToolCall| Before::Run))
+fn guarded(policy: Policy) -> Policy {
+    policy.interceptor(|_: &mut ToolCall| Before::Run)
 }
 
 fn main() {}

@@ -12,6 +12,8 @@ use tool_runtime::{
 mod arguments;
 #[path = "macros/definition.rs"]
 mod definition;
+#[path = "macros/extensions.rs"]
+mod extensions;
 #[path = "macros/formats.rs"]
 mod formats;
 #[path = "macros/nested.rs"]

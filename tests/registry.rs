@@ -18,9 +18,9 @@ use std::thread;
 use serde_json::{Value, json};
 use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, Snapshot, Withdrawn};
 use tool_runtime::{
-    Agent, Arguments, Availability, ChatReply, EffectRecord, Message, Registry, RegistryError,
-    ScriptedModel, ScriptedTurn, Tool, ToolContext, ToolDefinition, ToolError, ToolKind,
-    ToolOutput, ToolPreference, Tools, async_trait, tool, tools,
+    Agent, Arguments, Availability, ChatReply, Dispatcher, EffectRecord, Message, Registry,
+    RegistryError, ScriptedModel, ScriptedTurn, Tool, ToolCall, ToolContext, ToolDefinition,
+    ToolError, ToolKind, ToolOutput, ToolPreference, Tools, async_trait, tool, tools,
 };
 
 /// A tool that is only looked at; its description tells two of one name apart.
@@ -166,6 +166,76 @@ fn descriptions_come_from_the_store_as_soon_as_it_moves() {
     assert_eq!((store.version(), description(&registry, "find").unwrap()), (4, "Finds.".into()));
 }
 
+#[tokio::test]
+async fn disabled_tool_is_refused_like_a_tool_outside_the_view() {
+    let registry = Registry::new();
+    registry.register_all([named("a", "A."), named("b", "B.")].into_iter().collect()).unwrap();
+    let call = || vec![ToolCall::new("1", "a", "{}")];
+    let view = Dispatcher::new(registry.without(["a"]));
+    let refusal = view.dispatch(call()).await.remove(0).result;
+    assert_eq!(refusal.text, "There is no tool named `a`. The tools are `b`.");
+
+    assert!(registry.prefer("a", ToolPreference::default().disabled()).unwrap());
+    let dispatcher = Dispatcher::new(registry.clone());
+    assert_eq!(dispatcher.dispatch(call()).await.remove(0).result, refusal);
+    let snapshot = registry.snapshot();
+    assert_eq!(names(&registry), ["b"]);
+    assert!(snapshot.entry("a").is_none() && snapshot.definitions().len() == 1);
+    let disabled: Vec<_> = snapshot.disabled_entries().map(|entry| entry.name()).collect();
+    assert_eq!(disabled, ["a"]);
+    assert_eq!(registry.without(["a"]).snapshot().disabled_entries().count(), 0);
+
+    // Enabled again, it is as it was; and what is disabled can be unregistered.
+    assert!(registry.prefer("a", ToolPreference::default()).unwrap());
+    assert_eq!(dispatcher.dispatch(call()).await.remove(0).result.text, "A.");
+    assert!(registry.prefer("a", ToolPreference::default().disabled()).unwrap());
+    assert!(registry.unregister("a").is_some());
+}
+
+#[tokio::test]
+async fn disabled_tool_of_an_agent_is_neither_offered_nor_run() {
+    let registry = Registry::new();
+    registry.register_all([named("a", "A."), named("b", "B.")].into_iter().collect()).unwrap();
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::default().call("a", "{}")).expect_tools(["a", "b"]),
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_last("A."),
+    ]);
+    let agent = Agent::new(model, registry.clone());
+    assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
+
+    registry.prefer("a", ToolPreference::default().always().disabled()).unwrap();
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::default().call("a", "{}")).expect_tools(["b"]),
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_last("There is no tool named `a`."),
+    ]);
+    assert_eq!(Agent::new(model, registry).run("Go").await.unwrap().text, "Done.");
+}
+
+#[tokio::test]
+async fn hidden_tool_is_not_offered_and_its_calls_run() {
+    let registry = Registry::new();
+    registry.register_all([named("a", "A."), named("b", "B.")].into_iter().collect()).unwrap();
+    registry.prefer("a", ToolPreference::default().hidden()).unwrap();
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::default().call("a", "{}")).expect_tools(["b"]),
+        ScriptedTurn::new(ChatReply::text("Done.")).expect_last("A."),
+    ]);
+    assert_eq!(Agent::new(model, registry).run("Go").await.unwrap().text, "Done.");
+}
+
+#[test]
+fn stored_preference_keeps_its_form() {
+    let plain = serde_json::to_value(ToolPreference::default()).unwrap();
+    assert_eq!(plain, json!({ "enabled": true, "weight": 1.0 }));
+    let disabled: ToolPreference = serde_json::from_value(json!({ "enabled": false })).unwrap();
+    assert_eq!(disabled, ToolPreference::default().disabled());
+    let hidden = ToolPreference::default().hidden();
+    assert!(!hidden.is_selectable() && !disabled.is_selectable());
+    let stored = serde_json::to_value(&hidden).unwrap();
+    assert_eq!(stored, json!({ "enabled": true, "hidden": true, "weight": 1.0 }));
+    assert_eq!(serde_json::from_value::<ToolPreference>(stored).unwrap(), hidden);
+}
+
 #[test]
 fn preferences_stay_with_their_tool() {
     let registry = Registry::new();
@@ -181,13 +251,13 @@ fn preferences_stay_with_their_tool() {
 
     // Its server comes back, or it is replaced.
     registry.register_from("p", named("d", "D.")).unwrap();
-    assert!(registry.prefer("d", ToolPreference::default().disabled()).unwrap());
+    assert!(registry.prefer("d", ToolPreference::default().hidden()).unwrap());
     let _ = registry.withdraw("p");
     registry.register_from("p", named("d", "D's new.")).unwrap();
-    assert!(!registry.snapshot().definition("d").unwrap().preference.enabled);
+    assert!(registry.snapshot().definition("d").unwrap().preference.hidden);
     registry.register_from("q", named("d", "Q's.")).unwrap();
-    assert!(!registry.snapshot().definition("p__d").unwrap().preference.enabled);
-    assert!(registry.snapshot().definition("q__d").unwrap().preference.enabled);
+    assert!(registry.snapshot().definition("p__d").unwrap().preference.hidden);
+    assert!(!registry.snapshot().definition("q__d").unwrap().preference.hidden);
 
     // A view changes what it holds.
     let view = registry.without(["b"]);

@@ -279,6 +279,7 @@ async fn nothing_is_found_that_a_model_may_not_call() {
         with("asks", |tool| tool.permission = Permission::Ask),
         with("denied", |tool| tool.permission = Permission::Deny),
         with("disabled", |tool| tool.preference = ToolPreference::default().disabled()),
+        with("hidden", |tool| tool.preference = ToolPreference::default().hidden()),
         with("needy", |tool| tool.requires = vec!["network".into()]),
     ];
     let broken = Named { available: false, ..Named::new(definition("broken", "Sends mail")) };
@@ -441,10 +442,10 @@ async fn without_a_search_nothing_waits_to_be_found() {
 
     registry.register(Arc::new(SearchTools::new())).unwrap();
     offered(BySearch::new(), &["search_tools"]).await;
-    // Whatever is preferred of it, it stays the way in; disabled, it is none.
+    // Whatever is preferred of it, it stays the way in; hidden, it is none.
     registry.prefer("search_tools", ToolPreference::default().weight(0.0)).unwrap();
     offered(BySearch::new(), &["search_tools"]).await;
-    registry.prefer("search_tools", ToolPreference::default().disabled()).unwrap();
+    registry.prefer("search_tools", ToolPreference::default().hidden()).unwrap();
     offered(BySearch::new(), &["a", "b", "c"]).await;
     registry.unregister("search_tools");
     registry.prefer("a", ToolPreference::default().always()).unwrap();

@@ -179,7 +179,9 @@ fn what_goes_out_always_goes_before_what_weighs_more() {
     let heavy = definition("b", 9.0);
     let disabled = definition("c", 9.0);
     let disabled = disabled.preference(ToolPreference::default().always().disabled());
-    let tools = [&pinned, &heavy, &disabled];
+    let hidden = definition("d", 9.0);
+    let hidden = hidden.preference(ToolPreference::default().always().hidden());
+    let tools = [&pinned, &heavy, &disabled, &hidden];
     let selector = ByWeight::new(definition_bytes(&pinned));
     assert_eq!(selector.select(Selection::new(&tools)), [&pinned]);
 }

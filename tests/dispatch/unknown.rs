@@ -85,7 +85,7 @@ async fn who_can_search_is_sent_to_the_search() {
          `look_up` to find others."
     );
     // One that may not be called finds nothing.
-    registry.prefer("look_up", ToolPreference::default().disabled()).unwrap();
+    registry.prefer("look_up", ToolPreference::default().hidden()).unwrap();
     let text = told(&dispatcher, "launch").await;
     assert!(text.ends_with(" and 4 more."), "{text}");
 }
@@ -97,12 +97,14 @@ async fn nobody_is_sent_to_what_may_not_be_called() {
     let mut needy = definition("mail_needy");
     needy.requires = vec!["network".into()];
     let disabled = definition("mail_disabled").preference(ToolPreference::default().disabled());
-    let tools = [denied, needy, disabled, definition("mail_hidden"), definition("other")];
+    let hidden = definition("mail_hidden").preference(ToolPreference::default().hidden());
+    let outside = definition("mail_outside");
+    let tools = [denied, needy, disabled, hidden, outside, definition("other")];
     let registry = Registry::try_from(tools.map(named).into_iter().collect::<Tools>()).unwrap();
     let away = Availability::Unavailable("gone".into());
     registry.register(Arc::new(Named(definition("mail_away"), away))).unwrap();
-    let dispatcher = Dispatcher::new(registry.without(["mail_hidden"]));
-    for said in ["mail", "mail_hidden", "launch"] {
+    let dispatcher = Dispatcher::new(registry.without(["mail_outside"]));
+    for said in ["mail", "mail_disabled", "mail_outside", "launch"] {
         let text = format!("There is no tool named `{said}`. The tools are `other`.");
         assert_eq!(told(&dispatcher, said).await, text);
     }

@@ -167,9 +167,9 @@ fn a_name_means_the_same_tools_in_every_setting() {
             left.extend(wanted.clone());
             left.sort();
             assert_eq!(left, told(&registry, &|_| true), "without {name}");
-            let disabled = ToolPreference::default().disabled();
-            assert_eq!(registry.prefer(name, disabled).unwrap(), is_there, "{name}");
-            assert_eq!(told(&registry, &|tool| !tool.preference.enabled), wanted, "prefer {name}");
+            let hidden = ToolPreference::default().hidden();
+            assert_eq!(registry.prefer(name, hidden).unwrap(), is_there, "{name}");
+            assert_eq!(told(&registry, &|tool| tool.preference.hidden), wanted, "prefer {name}");
             store.set(name, "By the store.");
             let is_described = |tool: &ToolDefinition| tool.description == "By the store.";
             assert_eq!(told(&registry, &is_described), wanted, "describe {name}");

@@ -46,8 +46,8 @@ pub use models::{
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
     Argument, Availability, BorrowedArgument, DefinitionError, Effect, Extensions, IntoToolOutput,
-    Permission, RateLimit, Repair, Tool, ToolContext, ToolDefinition, ToolError, ToolErrorKind,
-    ToolKind, ToolOutput, ToolPreference, Toolbox,
+    Permission, RateLimit, Repair, RequiredExtension, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolErrorKind, ToolKind, ToolOutput, ToolPreference, Toolbox,
 };
 #[cfg(feature = "process")]
 pub use tool::{Command, CommandOutput};

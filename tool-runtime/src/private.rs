@@ -19,8 +19,8 @@ pub use crate::tool::param::{
     PickOwned, Shown, defaulted,
 };
 pub use crate::tool::{
-    Availability, Bare, Effect, NoSchema, Permission, Repair, Returned, Returns, Toolbox,
-    on_blocking_thread,
+    Availability, Bare, Effect, NoSchema, Permission, Repair, RequiredExtension, Returned, Returns,
+    Toolbox, on_blocking_thread,
 };
 
 /// Stands in a tool whose function has errors, so that only those are reported.

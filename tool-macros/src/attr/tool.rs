@@ -1,5 +1,5 @@
 use proc_macro2::TokenStream;
-use syn::{LitStr, Meta, Path};
+use syn::{LitStr, Meta, Path, Type};
 
 use super::value;
 use super::words::{EFFECTS, words};
@@ -7,7 +7,7 @@ use crate::errors::Errors;
 use crate::path::Runtime;
 
 /// Every word, in the order in which they are listed to the user.
-const WORDS: [&str; 17] = [
+const WORDS: [&str; 18] = [
     "name",
     "title",
     "description",
@@ -21,6 +21,7 @@ const WORDS: [&str; 17] = [
     "rate_limit",
     "permission",
     "requires",
+    "extensions",
     "repair",
     "cli",
     "available",
@@ -51,6 +52,7 @@ pub(crate) struct ToolAttr {
     pub(crate) rate_limit: Option<Word<(u32, u64)>>,
     pub(crate) permission: Option<Word<&'static str>>,
     pub(crate) requires: Option<Word<Vec<LitStr>>>,
+    pub(crate) extensions: Option<Word<Vec<Type>>>,
     pub(crate) repair: Option<Word<&'static str>>,
     pub(crate) cli: Option<Word<LitStr>>,
     pub(crate) available: Option<Word<Path>>,
@@ -106,6 +108,10 @@ impl ToolAttr {
             "requires" => {
                 let value = value::list(word, "requires(\"filesystem\", \"network\")", errors);
                 self.requires = Some(Word { at: at(), value });
+            }
+            "extensions" => {
+                let value = value::types(word, "extensions(Database, Settings)", errors);
+                self.extensions = Some(Word { at: at(), value });
             }
             "repair" => {
                 self.repair =

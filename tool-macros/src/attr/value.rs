@@ -1,7 +1,7 @@
 //! What stands behind a word.
 
 use syn::punctuated::Punctuated;
-use syn::{Expr, ExprLit, ExprPath, Lit, LitStr, Meta, Path, Token};
+use syn::{Expr, ExprLit, ExprPath, Lit, LitStr, Meta, Path, Token, Type};
 
 use super::words::nearest;
 use crate::errors::Errors;
@@ -72,6 +72,18 @@ pub(super) fn list(word: &Meta, example: &str, errors: &Errors) -> Vec<LitStr> {
         return texts.into_iter().collect();
     }
     errors.at(word, format!("this takes a list of texts: `{example}`"));
+    Vec::new()
+}
+
+/// `word(Type, path::Type)`
+pub(super) fn types(word: &Meta, example: &str, errors: &Errors) -> Vec<Type> {
+    if let Meta::List(list) = word
+        && let Ok(types) = list.parse_args_with(Punctuated::<Type, Token![,]>::parse_terminated)
+        && !types.is_empty()
+    {
+        return types.into_iter().collect();
+    }
+    errors.at(word, format!("this takes a list of types: `{example}`"));
     Vec::new()
 }
 

@@ -45,6 +45,14 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
         let capabilities = &word.value;
         quote!(.requires(&[#(#capabilities),*]))
     });
+    let extensions = attr.extensions.as_ref().map(|word| {
+        let required = word.value.iter().map(|ty| {
+            // A type that can't be an extension is reported at the type.
+            let private = attr.runtime.private_at(ty.span());
+            quote_spanned!(ty.span()=> #private::RequiredExtension::of::<#ty>())
+        });
+        quote!(.extensions(&[#(#required),*]))
+    });
     let cli = attr.cli.as_ref().map(|word| {
         let binary = &word.value;
         quote!(.cli(#binary))
@@ -57,7 +65,7 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
     // `pure` says how careful to be where `effect` doesn't, so it comes first.
     quote! {
         #title #pure #effect #idempotent #sequential #blocking #timeout #retries #rate_limit #permission
-        #requires #repair #cli #available
+        #requires #extensions #repair #cli #available
     }
 }
 

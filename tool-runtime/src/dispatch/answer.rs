@@ -51,16 +51,16 @@ pub(super) fn ending(execution: &ToolExecution) -> impl Iterator<Item = ToolEven
 /// isn't to be offered. Only those that it would be sent to are asked whether they can run, but where
 /// it is told of all.
 pub(super) fn unknown(callable: &Callable, name: &str) -> ToolError {
-    let is_enabled = |tool: &&Entry| tool.definition().preference.enabled;
+    let is_selectable = |tool: &&Entry| tool.definition().preference.is_selectable();
     let can_run = |tool: &&Entry| tool.availability().is_available();
     let named = |tool: &Entry| format!("`{}`", called(tool, name));
-    let permitted = || callable.permitted().filter(is_enabled);
+    let permitted = || callable.permitted().filter(is_selectable);
     let finder = permitted().filter(|tool| tool.definition().finds_tools).find(can_run).map(named);
     let alike = nearest(name, permitted()).into_iter().filter(can_run);
     let alike = alike.map(named).collect::<Vec<_>>().join(" or ");
     let advice = match (alike.as_str(), &finder) {
         ("", _) => {
-            let all: Vec<_> = callable.entries().filter(is_enabled).collect();
+            let all: Vec<_> = callable.entries().filter(is_selectable).collect();
             let some: Vec<_> = all.iter().copied().take(MOST_NAMES).map(named).collect();
             known(&some.join(", "), all.len(), finder)
         }

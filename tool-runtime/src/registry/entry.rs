@@ -98,6 +98,11 @@ impl Entry {
     }
 
     #[inline]
+    pub(super) fn is_enabled(&self) -> bool {
+        self.shown.preference.enabled
+    }
+
+    #[inline]
     pub(super) fn is_bare(&self) -> bool {
         self.is_bare
     }

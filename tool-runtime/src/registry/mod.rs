@@ -151,12 +151,12 @@ impl Registry {
     /// let registry = Registry::new();
     /// registry.register_all_from("github", tools![find])?;
     /// registry.register_all_from("jira", tools![find])?;
-    /// registry.prefer("find", ToolPreference::default().disabled())?;
+    /// registry.prefer("find", ToolPreference::default().hidden())?;
     /// registry.prefer("jira__find", ToolPreference::default().weight(2.0))?;
     ///
     /// let tools = registry.snapshot();
-    /// let enabled = |name| tools.definition(name).map(|tool| tool.preference.enabled);
-    /// assert_eq!((enabled("github__find"), enabled("jira__find")), (Some(false), Some(true)));
+    /// let hidden = |name| tools.definition(name).map(|tool| tool.preference.hidden);
+    /// assert_eq!((hidden("github__find"), hidden("jira__find")), (Some(true), Some(false)));
     /// # Ok::<(), tool_runtime::RegistryError>(())
     /// ```
     pub fn prefer(&self, name: &str, preference: ToolPreference) -> Result<bool, RegistryError> {

@@ -38,7 +38,7 @@ impl Snapshot {
     /// [full name](ToolDefinition::full_name), which models may remember.
     #[inline]
     pub fn entry(&self, name: &str) -> Option<&Entry> {
-        self.contents.get(name).map(AsRef::as_ref).filter(|entry| self.filter.passes(entry))
+        self.contents.get(name).map(AsRef::as_ref).filter(|entry| self.holds(entry))
     }
 
     /// The tool of this name.
@@ -60,7 +60,19 @@ impl Snapshot {
     /// All tools, with what is known of them, sorted by name.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         let entries = self.contents.sorted().iter().map(AsRef::as_ref);
-        entries.filter(|entry| self.filter.passes(entry))
+        entries.filter(|entry| self.holds(entry))
+    }
+
+    /// Returns the [disabled](crate::ToolPreference::disabled) tools, sorted by name. No other
+    /// method of a snapshot returns them.
+    pub fn disabled_entries(&self) -> impl Iterator<Item = &Entry> {
+        let entries = self.contents.sorted().iter().map(AsRef::as_ref);
+        entries.filter(|entry| !entry.is_enabled() && self.filter.passes(entry))
+    }
+
+    #[inline]
+    fn holds(&self, entry: &Entry) -> bool {
+        entry.is_enabled() && self.filter.passes(entry)
     }
 
     /// All tools, sorted by name.

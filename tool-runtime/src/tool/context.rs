@@ -9,12 +9,10 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-#[cfg(doc)]
-use super::ToolError;
 use super::blocking::Thread;
 use super::dispatch::{Batch, Host, Scope};
 use super::work::{EndsWork, Live};
-use super::{Bill, Extensions, Spent, ToolErrorKind};
+use super::{Bill, Extensions, RequiredExtension, Spent, ToolError, ToolErrorKind};
 use crate::event::{
     EffectRecord, Event, Observer, Origin, Progress, RunId, ToolEvent, ToolExecution,
 };
@@ -82,26 +80,56 @@ impl ToolContext {
         self
     }
 
-    /// The program's value of this type, as given to
-    /// [`Agent::extension`](crate::Agent::extension).
+    /// Returns the extension of the type `T` or an error that names the type.
+    ///
+    /// The program provides extensions with [`Agent::extension`](crate::Agent::extension). Declare
+    /// what a tool requires with `#[tool(extensions(T))]`, so that `Agent::check` reports a missing
+    /// one at startup.
+    ///
+    /// # Errors
+    /// [`ToolErrorKind::Unavailable`] if there is no extension of this type. The
+    /// [source](ToolError::source) names the type for operators. The model only reads that the tool
+    /// can't run.
     ///
     /// ```
     /// use tool_runtime::{Extensions, ToolContext, ToolError, tool};
     ///
     /// struct Stock(u32);
     ///
-    /// /// Tells how many there are.
-    /// #[tool(effect = "read")]
+    /// /// Tells how many items are in stock.
+    /// #[tool(effect = "read", extensions(Stock))]
     /// async fn in_stock(ctx: &ToolContext) -> Result<u32, ToolError> {
-    ///     let Stock(count) = ctx.get().ok_or("there is no stock")?;
+    ///     let Stock(count) = ctx.require()?;
     ///     Ok(*count)
     /// }
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// let ctx = ToolContext::default().with_extensions(Extensions::default().with(Stock(7)));
     /// assert_eq!(in_stock(&ctx).await.unwrap(), 7);
+    ///
+    /// let error = in_stock(&ToolContext::default()).await.unwrap_err();
+    /// assert!(error.source().unwrap().to_string().contains("Stock"));
     /// # }
     /// ```
+    pub fn require<T: Send + Sync + 'static>(&self) -> Result<&T, ToolError> {
+        self.get().ok_or_else(|| self.missing_extension(RequiredExtension::of::<T>()))
+    }
+
+    #[cold]
+    fn missing_extension(&self, required: RequiredExtension) -> ToolError {
+        let name = self.tool_name();
+        let text = format!("`{name}` can't run now. Go on without it.");
+        let cause = format!(
+            "tool `{name}` requires the extension `{}`, which is not set: add it with \
+             `Agent::extension` or `Dispatcher::extension`",
+            required.type_name()
+        );
+        ToolError::new(ToolErrorKind::Unavailable, text).with_source(cause)
+    }
+
+    /// Returns the extension of the type `T`, if there is one.
+    ///
+    /// Use [`require`](Self::require) for an extension that the tool can't do without.
     pub fn get<T: 'static>(&self) -> Option<&T> {
         self.extensions.get().or_else(|| {
             let host = self.host.as_ref()?;

@@ -4,7 +4,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::bounds::{DEEPEST, LARGEST, LONGEST_NAME, LONGEST_TEXT, Unfit, fit, is_plain};
-use super::{Effect, Permission, RateLimit, Repair, ToolKind, ToolPreference};
+use super::{Effect, Permission, RateLimit, Repair, RequiredExtension, ToolKind, ToolPreference};
 use crate::schema::{Dialect, DialectError, Schema};
 
 /// Everything the framework knows of a tool, as one plain value.
@@ -48,6 +48,10 @@ pub struct ToolDefinition {
     pub permission: Permission,
     /// What it needs to be granted to, such as `filesystem`.
     pub requires: Vec<String>,
+    /// The extensions that its context must hold. They are Rust types of this program, so they are
+    /// not serialized.
+    #[serde(skip)]
+    pub extensions: Vec<RequiredExtension>,
     /// What may be repaired in its arguments.
     pub repair: Repair,
     /// How often it is tried again after a failure that may pass.
@@ -96,6 +100,7 @@ impl ToolDefinition {
             blocking: false,
             permission: Permission::default(),
             requires: Vec::new(),
+            extensions: Vec::new(),
             repair: Repair::of_effect(Effect::default()),
             retries: 0,
             rate_limit: None,
@@ -147,6 +152,27 @@ impl ToolDefinition {
     /// Whether a call of it that may have run may be made again: it says so, or changes nothing.
     pub fn may_repeat(&self) -> bool {
         self.idempotent || matches!(self.effect, Effect::None | Effect::Read)
+    }
+
+    /// Declares that a value of the type `T` must be among the extensions of a call.
+    ///
+    /// `Agent::check` reports what is missing; a tool gets the value from
+    /// [`ToolContext::require`](crate::ToolContext::require).
+    ///
+    /// ```
+    /// use tool_runtime::ToolDefinition;
+    ///
+    /// struct Database;
+    ///
+    /// let schema = serde_json::json!({ "type": "object" });
+    /// let definition = ToolDefinition::new("count_orders", "Counts the orders.", schema)
+    ///     .requires_extension::<Database>();
+    /// assert!(definition.extensions[0].type_name().ends_with("Database"));
+    /// ```
+    #[must_use]
+    pub fn requires_extension<T: Send + Sync + 'static>(mut self) -> Self {
+        self.extensions.push(RequiredExtension::of::<T>());
+        self
     }
 
     /// Declares that it finds other tools for a model that isn't offered all of them.

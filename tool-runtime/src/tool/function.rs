@@ -10,8 +10,8 @@ use super::args::{Decode, Decoder};
 use super::layout::{Lone, lay_out};
 use super::param::Parameter;
 use super::{
-    Availability, DefinitionError, Effect, Permission, RateLimit, Repair, Tool, ToolContext,
-    ToolDefinition, ToolKind, cli,
+    Availability, DefinitionError, Effect, Permission, RateLimit, Repair, RequiredExtension, Tool,
+    ToolContext, ToolDefinition, ToolKind, cli,
 };
 use crate::message::Arguments;
 use crate::schema::{Schema, finish};
@@ -158,6 +158,13 @@ impl Function {
     #[must_use]
     pub fn requires(mut self, capabilities: &[&str]) -> Self {
         self.definition.requires = capabilities.iter().map(|name| (*name).into()).collect();
+        self
+    }
+
+    /// The word `extensions`.
+    #[must_use]
+    pub fn extensions(mut self, extensions: &[RequiredExtension]) -> Self {
+        self.definition.extensions = extensions.to_vec();
         self
     }
 

@@ -40,7 +40,7 @@ pub use context::ToolContext;
 pub use definition::{DefinitionError, ToolDefinition};
 pub use dispatch::{Batch, Dispatch};
 pub use error::{ToolError, ToolErrorKind};
-pub use extensions::Extensions;
+pub use extensions::{Extensions, RequiredExtension};
 pub use output::{IntoToolOutput, ToolOutput};
 pub use preference::ToolPreference;
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};

@@ -5,7 +5,7 @@ use foldhash::fast::RandomState;
 use super::cached::Cached;
 use super::room::fitting;
 use super::weight::ranked;
-use super::{ROOM, Selection, Selector, enabled, goes_out_always, newest};
+use super::{ROOM, Selection, Selector, goes_out_always, newest, selectable};
 use crate::tool::ToolDefinition;
 
 /// [`SearchTools`](super::SearchTools), and the tools that the model found with it; the others wait.
@@ -97,7 +97,7 @@ impl BySearch {
 
 impl Selector for BySearch {
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
-        let mut tools = enabled(selection.tools);
+        let mut tools = selectable(selection.tools);
         let mut chosen: HashSet<&str, RandomState> = tools
             .iter()
             .filter(|tool| {

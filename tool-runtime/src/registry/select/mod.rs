@@ -106,13 +106,13 @@ pub trait Selector: Send + Sync {
     }
 }
 
-/// All tools that aren't [disabled](crate::ToolPreference::disabled).
+/// Offers all tools that are not [hidden](crate::ToolPreference::hidden).
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllTools;
 
 impl Selector for AllTools {
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
-        enabled(selection.tools)
+        selectable(selection.tools)
     }
 }
 
@@ -122,8 +122,8 @@ fn goes_out_always(tool: &ToolDefinition) -> bool {
     tool.finds_tools || tool.preference.always
 }
 
-fn enabled<'a>(tools: &[&'a ToolDefinition]) -> Vec<&'a ToolDefinition> {
-    tools.iter().copied().filter(|tool| tool.preference.enabled).collect()
+fn selectable<'a>(tools: &[&'a ToolDefinition]) -> Vec<&'a ToolDefinition> {
+    tools.iter().copied().filter(|tool| tool.preference.is_selectable()).collect()
 }
 
 /// The tools of these names, the last first.

@@ -37,14 +37,14 @@ const MOST_NAMED: usize = 16;
 /// What it finds the model is offered from its next turn on, if the agent's selector lets tools in
 /// that were found, as [`BySearch`](super::BySearch) does. It searches what its caller may call at
 /// that moment, as the dispatcher tells it by [`Callable`]: nothing that the agent's view hides, that
-/// is denied, needs more than is granted, or can't run now; and no [disabled] tool. Called by a program
+/// is denied, needs more than is granted, or can't run now; and no [hidden] tool. Called by a program
 /// that tells it nothing, it fails.
 ///
 /// The first search, and the first after tools came or went, makes an index of them, on a thread
 /// where that holds up nobody. Those of the sets of tools that were searched last are kept, for agents
 /// that see different ones.
 ///
-/// [disabled]: crate::ToolPreference::disabled
+/// [hidden]: crate::ToolPreference::hidden
 ///
 /// ```
 /// use tool_runtime::registry::{BySearch, SearchTools};
@@ -136,7 +136,7 @@ impl Tool for SearchTools {
 /// What is found among the tools that may be called, but for those that search: they go out always.
 fn found(query: &Query, callable: &Callable, cached: &Cached) -> ToolOutput {
     let tools = callable.entries().map(Entry::definition);
-    let tools = tools.filter(|tool| !tool.finds_tools && tool.preference.enabled);
+    let tools = tools.filter(|tool| !tool.finds_tools && tool.preference.is_selectable());
     let tools: Vec<_> = tools.collect();
     let of_name = |name: &str| tools.iter().copied().find(|tool| tool.name == name);
     let found: Vec<_> = cached.with(&tools, |index| {

@@ -3,7 +3,7 @@ use std::collections::HashSet;
 use foldhash::fast::RandomState;
 
 use super::room::fitting;
-use super::{ROOM, Selection, Selector, enabled, goes_out_always, newest};
+use super::{ROOM, Selection, Selector, goes_out_always, newest, selectable};
 use crate::tool::ToolDefinition;
 
 /// The tools that matter most, as many as fit.
@@ -70,7 +70,7 @@ pub(super) fn ranked<'a>(tools: &[&'a ToolDefinition]) -> Vec<&'a ToolDefinition
 
 impl Selector for ByWeight {
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
-        let mut tools = enabled(selection.tools);
+        let mut tools = selectable(selection.tools);
         let mut chosen: HashSet<_, RandomState> =
             fitting(ranked(&tools), self.bytes).map(|tool| tool.name.as_str()).collect();
         let mut more = newest(&tools, selection.pulled_in);

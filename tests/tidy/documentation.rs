@@ -1,0 +1,211 @@
+//! Documentation: summaries and examples of public items, the README, and the mention of features.
+
+use std::fs;
+use std::path::Path;
+
+use regex_lite::Regex;
+
+use super::files::{relative, root, sources};
+use super::items::{Item, items, module_docs, summary};
+
+/// The most lines of the README.
+const README_LINES: usize = 150;
+
+/// The most lines of the crate's docs.
+const CRATE_DOCS_LINES: usize = 60;
+
+/// Beginnings of a summary that says nothing without the item above it.
+const BAD_STARTS: [&str; 13] = [
+    "The same", "As", "It", "Its", "Where", "What", "Whatever", "Who", "Whose", "Whom", "That",
+    "Those", "Whoever",
+];
+
+/// Public items that only generated code names.
+const GENERATED: [&str; 6] = [
+    "tool-runtime/src/private.rs",
+    "tool-runtime/src/tool/args",
+    "tool-runtime/src/tool/function.rs",
+    "tool-runtime/src/tool/param",
+    "tool-runtime/src/tool/output/returned.rs",
+    "tool-macros/src/",
+];
+
+/// Methods by which a user enters a part of the crate; each has an example.
+const ENTRY_POINTS: [(&str, &[&str]); 12] = [
+    (
+        "Agent",
+        &["new", "run", "stream", "extract", "start", "resume", "session", "check", "policy"],
+    ),
+    ("Run", &["next", "stream", "finish", "extract", "extract_stream", "state"]),
+    ("Session", &["run", "stream", "extract", "start", "resume", "resume_with"]),
+    ("Paused", &["decide"]),
+    ("Dispatcher", &["new", "policy", "dispatch", "try_dispatch"]),
+    ("Registry", &["register", "register_all_from", "without", "prefer"]),
+    ("Schema", &["of", "check", "for_dialect"]),
+    ("ToolContext", &["get", "require", "spawn", "dispatch", "progress", "record"]),
+    ("ToolDefinition", &["new"]),
+    ("ToolError", &["validation", "transient", "retry_after"]),
+    ("Partial", &["push", "value"]),
+    ("RunReport", &["write_to", "from_json_lines"]),
+];
+
+fn is_generated(path: &Path) -> bool {
+    let path = relative(path);
+    GENERATED.iter().any(|start| path.starts_with(start)) || path.contains("/tests")
+}
+
+fn starts_badly(summary: &str) -> bool {
+    let text = summary.trim_start_matches(['[', '`']);
+    BAD_STARTS.iter().any(|start| {
+        let rest = text.strip_prefix(start);
+        rest.is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    })
+}
+
+#[test]
+fn summaries_stand_alone() {
+    let mut violations = Vec::new();
+    for (path, text) in ["tool-macros", "tool-runtime"].into_iter().flat_map(sources) {
+        let module = summary(&module_docs(&text));
+        if starts_badly(&module) {
+            violations.push(format!("{}:1: {module}", relative(&path)));
+        }
+        for item in items(&text) {
+            let summary = item.summary();
+            if starts_badly(&summary) {
+                violations.push(format!("{}:{}: {summary}", relative(&path), item.line));
+            }
+        }
+    }
+    assert!(violations.is_empty(), "{} summaries:\n{}", violations.len(), violations.join("\n"));
+}
+
+#[test]
+fn public_summaries_have_at_least_four_words() {
+    let mut violations = Vec::new();
+    for (path, text) in sources("tool-runtime/src") {
+        if is_generated(&path) {
+            continue;
+        }
+        for item in items(&text).iter().filter(|item| is_documented_api(item)) {
+            let summary = item.summary();
+            if summary.split_whitespace().count() < 4 {
+                violations.push(format!("{}:{}: {summary}", relative(&path), item.line));
+            }
+        }
+    }
+    assert!(violations.is_empty(), "{} summaries:\n{}", violations.len(), violations.join("\n"));
+}
+
+fn is_documented_api(item: &Item) -> bool {
+    let is_reexport = item.code.starts_with("pub use") || item.code.starts_with("pub mod");
+    item.is_public() && !item.is_hidden && !is_reexport && item.kind_and_name().is_some()
+}
+
+#[test]
+fn public_types_traits_and_entry_points_have_examples() {
+    let mut violations = Vec::new();
+    let mut entry_points = 0;
+    for (path, text) in sources("tool-runtime/src") {
+        if is_generated(&path) {
+            continue;
+        }
+        for item in items(&text).iter().filter(|item| is_documented_api(item)) {
+            let Some((kind, name)) = item.kind_and_name() else { continue };
+            let is_entry_point = ENTRY_POINTS
+                .iter()
+                .any(|(owner, methods)| item.owner == *owner && methods.contains(&name));
+            entry_points += usize::from(is_entry_point);
+            let is_free_function = kind == "fn" && item.owner.is_empty();
+            let is_type = ["struct", "enum", "trait"].contains(&kind);
+            if (is_entry_point || is_free_function || is_type) && !item.has_example() {
+                violations.push(format!("{}:{}: {kind} {name}", relative(&path), item.line));
+            }
+        }
+    }
+    let expected: usize = ENTRY_POINTS.iter().map(|(_, methods)| methods.len()).sum();
+    assert_eq!(entry_points, expected, "an entry point was renamed: change the list as well");
+    assert!(violations.is_empty(), "{} items:\n{}", violations.len(), violations.join("\n"));
+}
+
+/// Returns the prose of a Markdown page and its blocks of Rust code, each with line numbers.
+fn prose_and_rust(page: &str) -> [Vec<(usize, &str)>; 2] {
+    let (mut prose, mut rust) = (Vec::new(), Vec::new());
+    // The info string of the block around a line.
+    let mut block: Option<&str> = None;
+    for (at, line) in page.lines().enumerate() {
+        match (line.strip_prefix("```"), block) {
+            (Some(info), None) => block = Some(info.trim()),
+            (Some(_), Some(_)) => block = None,
+            (None, None) => prose.push((at + 1, line)),
+            (None, Some("" | "rust" | "no_run" | "rust,no_run")) => rust.push((at + 1, line)),
+            (None, Some(_)) => {}
+        }
+    }
+    [prose, rust]
+}
+
+#[test]
+fn readme_is_short_and_plain() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    assert!(readme.lines().count() <= README_LINES, "{} lines", readme.lines().count());
+    let [_, rust] = prose_and_rust(&readme);
+    let hidden = rust.iter().find(|(_, line)| *line == "#" || line.starts_with("# "));
+    assert_eq!(hidden, None, "a code host shows the hidden lines of doc tests");
+}
+
+#[test]
+fn readme_links_lead_somewhere() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let link = Regex::new(r"\]\(([^)\s]+)\)").expect("an expression");
+    let intra_doc = Regex::new(r"\[`[^`]+`\](?:[^(\[:]|$)").expect("an expression");
+    let mut links = 0;
+    for (line, prose) in prose_and_rust(&readme)[0].iter() {
+        assert!(!intra_doc.is_match(prose), "line {line} links to an item without an address");
+        for target in link.captures_iter(prose) {
+            let target = target[1].to_owned();
+            let file = target.split('#').next().unwrap_or_default();
+            let leads = target.starts_with("https://") || root().join(file).exists();
+            assert!(leads, "line {line}: nothing is at {target}");
+            links += 1;
+        }
+    }
+    assert!(links > 10, "the README links to {links} places");
+}
+
+#[test]
+fn readme_mentions_every_feature() {
+    let readme = fs::read_to_string(root().join("README.md")).expect("the README");
+    let manifest = fs::read_to_string(root().join("tool-runtime/Cargo.toml")).expect("a manifest");
+    let features = manifest.split("[features]").nth(1).expect("features");
+    let features = features.split("\n[").next().unwrap_or_default();
+    let names: Vec<_> = features
+        .lines()
+        .filter_map(|line| line.split_once(" = "))
+        .map(|(name, _)| name.trim())
+        .filter(|name| *name != "default" && !name.starts_with('#'))
+        .collect();
+    assert!(names.len() >= 10, "only {names:?} were read");
+    for name in names {
+        assert!(readme.contains(&format!("`{name}`")), "the README does not mention `{name}`");
+    }
+}
+
+#[test]
+fn crate_docs_are_short() {
+    let text = fs::read_to_string(root().join("tool-runtime/src/lib.rs")).expect("the crate");
+    let docs = module_docs(&text);
+    assert!((10..=CRATE_DOCS_LINES).contains(&docs.len()), "{} lines", docs.len());
+}
+
+#[test]
+fn documentation_rules_find_violations() {
+    for text in ["The same, step by step", "As [`run`]", "It runs", "Where.", "What came", "Who"] {
+        assert!(starts_badly(text), "{text}");
+    }
+    for text in ["Assembles a reply", "Iterates over items", "Itself", "Runs the agent"] {
+        assert!(!starts_badly(text), "{text}");
+    }
+    let page = "a\n```rust\n# hidden\n```\nb\n```toml\nc = 1\n```\n";
+    assert_eq!(prose_and_rust(page), [vec![(1, "a"), (5, "b")], vec![(3, "# hidden")]]);
+}

@@ -1,0 +1,229 @@
+//! Structure: imports between modules, sans-IO modules, file sizes and the files at the top level.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use super::files::{files, root, sources};
+use super::source::code;
+
+/// Which modules of the runtime each module may import; one way, no circles.
+const MAY_IMPORT: [(&str, &[&str]); 17] = [
+    ("guard", &[]),
+    ("span", &[]),
+    ("message", &[]),
+    ("schema", &[]),
+    ("json", &[]),
+    ("secret", &["message", "schema", "json"]),
+    ("event", &["guard", "message", "json", "secret"]),
+    ("report", &["event", "message", "json"]),
+    ("terminal", &["event", "message"]),
+    ("tool", &["guard", "schema", "json", "message", "event", "secret"]),
+    ("registry", &["guard", "tool", "schema", "message", "event"]),
+    ("models", &["message", "schema", "tool", "event"]),
+    ("drivers", &["json", "message", "models", "schema", "tool"]),
+    (
+        "dispatch",
+        &["guard", "span", "registry", "tool", "schema", "json", "message", "event", "secret"],
+    ),
+    ("providers", &["models", "message", "schema", "json", "tool"]),
+    (
+        "agent",
+        &[
+            "guard", "span", "dispatch", "registry", "models", "drivers", "tool", "event",
+            "message", "schema", "json",
+        ],
+    ),
+    ("store", &["agent", "registry", "tool", "message", "event"]),
+];
+
+/// Modules that decide: time, tasks and chance come to them as arguments.
+const SANS_IO: [&str; 25] = [
+    "drivers/",
+    "json/",
+    "schema/",
+    "message/",
+    "agent/turn/",
+    "agent/window/",
+    "dispatch/answer.rs",
+    "dispatch/plan.rs",
+    "dispatch/policy/",
+    "providers/chat/",
+    "providers/codec/arguments.rs",
+    "providers/codec/ids.rs",
+    "providers/frames.rs",
+    "providers/mistral/",
+    "providers/ollama/",
+    "providers/gemini/",
+    "providers/openai/",
+    "providers/refusal.rs",
+    "providers/responses/",
+    "providers/retry.rs",
+    "models/history.rs",
+    "registry/select/",
+    "report/layout.rs",
+    "terminal/line.rs",
+    "terminal/screen.rs",
+];
+
+/// The longest a file may be.
+const MOST_LINES: usize = 500;
+
+/// The modules of the crate that a file names. `below` is its path in the runtime's sources.
+fn imports(below: &Path, text: &str) -> BTreeSet<String> {
+    let name = below.display();
+    // How many times `super` leads from the file's module to the crate.
+    let depth = below.components().count() - usize::from(below.ends_with("mod.rs"));
+    let to_crate = "super::".repeat(depth);
+    let code = code(text);
+    let mut found = BTreeSet::new();
+    for start in ["crate::", &to_crate] {
+        for (at, _) in code.match_indices(start) {
+            let goes_on = |c: char| c.is_alphanumeric() || c == '_';
+            if code[..at].ends_with(goes_on) {
+                continue;
+            }
+            let rest = &code[at + start.len()..];
+            assert!(!rest.starts_with('{'), "{name}: import from one module at a time");
+            assert!(!rest.starts_with("super"), "{name}: name the module");
+            let end = rest.find(|c| !goes_on(c)).unwrap_or(rest.len());
+            found.insert(rest[..end].to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn every_way_to_import_is_seen() {
+    for (below, text, expected) in [
+        ("json/scan.rs", "use crate::tool::Tool;", &["tool"][..]),
+        ("json/scan.rs", "fn f() { crate::tool::f(super::g()) }", &["tool"]),
+        ("json/scan.rs", "use super::super::tool::Tool;", &["tool"]),
+        ("json/scan.rs", "use super::fix::Fix;", &[]),
+        ("json/mod.rs", "use super::tool::Tool;", &["tool"]),
+        ("json/deep/mod.rs", "use super::super::tool::Tool;", &["tool"]),
+        ("json/deep/er.rs", "use super::super::fix; use super::super::super::tool;", &["tool"]),
+        ("guard.rs", "use super::tool::Tool;", &["tool"]),
+        ("json/scan.rs", "x(\"//\"); crate::a(); // crate::b", &["a"]),
+        ("json/scan.rs", "#[cfg(test)]\nconst X: u8 = 1;\nuse crate::tool::Tool;", &["tool"]),
+        ("json/scan.rs", "#[cfg(test)]\nmod tests { use crate::tool::Tool; }", &[]),
+    ] {
+        let found = imports(Path::new(below), text);
+        assert_eq!(found, expected.iter().map(|name| (*name).to_owned()).collect(), "{text}");
+    }
+}
+
+#[test]
+fn imports_go_one_way() {
+    let allowed: BTreeMap<_, _> = MAY_IMPORT.into_iter().collect();
+    let runtime = root().join("tool-runtime/src");
+    let mut seen = BTreeSet::new();
+    for (path, text) in sources("tool-runtime/src") {
+        let below = path.strip_prefix(&runtime).expect("below");
+        let first = below.components().next().expect("a name").as_os_str().to_string_lossy();
+        let module = first.trim_end_matches(".rs").to_owned();
+        if ["lib", "private"].contains(&module.as_str()) {
+            continue;
+        }
+        let may = allowed.get(module.as_str());
+        let may = may.unwrap_or_else(|| panic!("{module} has no row in the table of imports"));
+        for import in imports(below, &text) {
+            assert!(
+                import == module || may.contains(&import.as_str()),
+                "{} imports `{import}`, which `{module}` may not",
+                below.display()
+            );
+        }
+        seen.insert(module);
+    }
+    assert!(seen.len() >= 9, "only {seen:?} were read");
+}
+
+#[test]
+fn what_decides_does_no_io() {
+    let runtime = root().join("tool-runtime/src");
+    let mut read = 0;
+    for (path, text) in sources("tool-runtime/src") {
+        let below = path.strip_prefix(&runtime).expect("below").to_string_lossy().into_owned();
+        // The one file of a codec that reads the environment.
+        let sets_up = below.starts_with("providers/") && below.ends_with("/mod.rs");
+        if sets_up || !SANS_IO.iter().any(|place| below.starts_with(place)) {
+            continue;
+        }
+        read += 1;
+        let code = code(&text);
+        let words: BTreeSet<_> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+        for word in ["tokio", "Instant", "SystemTime", "fs", "net", "env", "process", "rand"] {
+            assert!(!words.contains(word), "{below} uses {word}");
+        }
+    }
+    assert!(read >= 10, "only {read} files were read");
+}
+
+#[test]
+fn files_are_short() {
+    for folder in ["tool-macros", "tool-runtime/src", "examples", "tests"] {
+        for (path, text) in sources(folder) {
+            let lines = text.lines().count();
+            assert!(lines <= MOST_LINES, "{} has {lines} lines", path.display());
+        }
+    }
+}
+
+#[test]
+fn nothing_is_left_of_a_merge() {
+    let folders = ["tool-macros", "tool-runtime", "examples", "tests"];
+    let endings = ["rs", "md", "toml", "py", "js", "css", "html", "txt", "json"];
+    let found = folders.into_iter().flat_map(|folder| files(folder, &endings));
+    for (path, text) in found {
+        let marks = ["<".repeat(7) + " ", ">".repeat(7) + " "];
+        let left = text.lines().find(|line| marks.iter().any(|mark| line.starts_with(mark)));
+        assert_eq!(left, None, "{}", path.display());
+    }
+}
+
+#[test]
+fn the_top_level_is_the_agreed_one() {
+    let agreed = [
+        "Cargo.toml",
+        "Cargo.lock",
+        "LICENSE-APACHE",
+        "LICENSE-MIT",
+        "README.md",
+        "examples",
+        "target",
+        "tests",
+        "tool-macros",
+        "tool-runtime",
+    ];
+    for entry in fs::read_dir(root()).expect("the root") {
+        let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+        assert!(name.starts_with('.') || agreed.contains(&name.as_str()), "{name} is at the top");
+    }
+}
+
+#[test]
+fn every_compile_fail_case_says_what_is_expected() {
+    let cases = sources("tests/ui/fail");
+    for (path, text) in &cases {
+        assert!(path.with_extension("stderr").exists(), "{} has no .stderr", path.display());
+        let lines = text.lines().filter(|line| !line.trim().is_empty()).count();
+        assert!(lines <= 16, "{} shows one mistake in few lines", path.display());
+    }
+}
+
+#[test]
+fn every_target_is_in_its_manifest() {
+    for folder in ["tests", "examples"] {
+        let manifest = fs::read_to_string(root().join(folder).join("Cargo.toml")).expect("it");
+        for entry in fs::read_dir(root().join(folder)).expect("a folder") {
+            let name = entry.expect("an entry").file_name().to_string_lossy().into_owned();
+            if name.ends_with(".rs") {
+                assert!(
+                    manifest.contains(&format!("path = \"{name}\"")),
+                    "{folder}/{name} is lost"
+                );
+            }
+        }
+    }
+}

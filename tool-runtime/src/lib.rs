@@ -1,13 +1,70 @@
-#![doc = include_str!("../README.md")]
+//! Turns plain async functions into tools that a language model can call, and runs the loop that
+//! calls them: arguments are repaired and validated, calls are limited, approved, recorded, and
+//! resumed after a crash.
+//!
+//! ```
+//! use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
+//!
+//! /// Returns the temperature in a city.
+//! #[tool(effect = "read")]
+//! async fn temperature(city: String) -> String {
+//!     format!("4 degrees in {city}")
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), tool_runtime::Stopped> {
+//! // A fixed script. A real model is, for instance, `OpenAi::from_env()?` (feature `openai`).
+//! let model = ScriptedModel::new([
+//!     ChatReply::default().call("temperature", r#"{"city": "Oslo"}"#),
+//!     ChatReply::text("Take a coat: it is 4 degrees in Oslo."),
+//! ]);
+//! let agent = Agent::new(model, tools![temperature]);
+//! let answer = agent.run("What should I wear in Oslo?").await?;
+//! assert_eq!(answer.to_string(), "Take a coat: it is 4 degrees in Oslo.");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! The [guide] has one page for each task; the [design] pages are for contributors.
+//!
+//! | I want to … | item | guide |
+//! |---|---|---|
+//! | make a tool of a function | [`#[tool]`](macro@tool), [`#[args]`](macro@args), [`tools!`] | [tools](guide::tools) |
+//! | return errors and effects | [`ToolError`], [`ToolOutput`], [`EffectRecord`] | [results](guide::results) |
+//! | share state with tools | [`ToolContext`], [`Agent::extension`] | [context](guide::context) |
+//! | connect a model | [`ChatModel`], [`models`], `providers` | [providers](guide::providers) |
+//! | run, stream, resume | [`Agent`], [`agent::Run`], [`agent::RunStream`] | [streaming](guide::streaming), [steps](guide::steps) |
+//! | get a value as the answer | [`Agent::extract`] | [structured output](guide::structured_output) |
+//! | approve or deny calls | [`Policy`], [`dispatch::Approver`] | [approvals](guide::approvals) |
+//! | limit, retry, time out | [`Policy`], [`agent::Limits`] | [policy](guide::policy) |
+//! | keep a conversation | [`agent::session`] | [sessions](guide::sessions) |
+//! | steer or hook into a run | [`agent::Steering`], [`agent::ModelHook`] | [steering](guide::steering) |
+//! | offer many tools | [`Registry`], [`registry::Selector`] | [many tools](guide::many_tools) |
+//! | log, trace, redact | [`Event`], [`event`], [`report`] | [observability](guide::observability) |
+//! | test | [`ScriptedModel`], [`event::Recorder`] | [testing](guide::testing) |
+//! | use a small model | [`drivers`] | [small models](guide::small_models) |
+//! | parse a model's JSON | [`json`], [`schema`] | [JSON repair](guide::json_repair) |
+//! | run calls without an agent | [`Dispatcher`] | [results](guide::results) |
+//!
+//! No cargo feature is enabled by default: `openai`, `anthropic`, `gemini`, `mistral`, `ollama` (clients;
+//! `providers` is what they share), `cassette`, `search`, `process`, `sqlite`, `terminal`, `tracing`,
+//! `chrono`, `uuid`.
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
 pub mod agent;
+#[cfg(any(doc, doctest))]
+#[path = "docs/design.rs"]
+pub mod design;
 pub mod dispatch;
 pub mod drivers;
 pub mod event;
 mod guard;
+#[cfg(any(doc, doctest))]
+#[path = "docs/guide.rs"]
+pub mod guide;
 pub mod json;
 pub mod message;
 pub mod models;
@@ -24,6 +81,11 @@ pub mod store;
 pub mod terminal;
 // Not public: `use tool_runtime::tool` would import it beside the attribute.
 mod tool;
+
+/// Compiles the code of the README.
+#[cfg(all(doctest, feature = "openai"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
 
 pub use async_trait::async_trait;
 pub use tokio_util::sync::CancellationToken;

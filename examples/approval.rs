@@ -22,7 +22,7 @@ struct Terminal;
 #[async_trait]
 impl Approver for Terminal {
     async fn approve(&self, request: &ApprovalRequest) -> Approval {
-        let question = format!("{} {} [y/n/a] ", request.call.name, request.shown());
+        let question = format!("{} {} [y/n/a] ", request.call.name, request.redacted_arguments());
         // Reading holds its thread up.
         match spawn_blocking(move || ask(&question)).await {
             Ok(Ok(answer)) => approval(&answer),

@@ -14,10 +14,10 @@ use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 use serde_json::json;
 use tokio::time::Instant;
 use tool_runtime::dispatch::{
-    Approval, ApprovalRequest, Approver, Batch, Before, Concurrency, Interceptor, OnBlock,
+    Approval, ApprovalRequest, Approver, Batch, Concurrency, InterceptAction, Interceptor, OnBlock,
     OnFailure, Permissions, RateLimits,
 };
-use tool_runtime::event::{Event, Gate, Observers, ToolEvent};
+use tool_runtime::event::{BlockReason, Event, Observers, ToolEvent};
 use tool_runtime::{
     CancellationToken, Dispatcher, Permission, Policy, RateLimit, Registry, ToolCall, ToolContext,
     ToolError, ToolExecution, async_trait, tool, tools,
@@ -180,14 +180,14 @@ struct Guard;
 
 #[async_trait]
 impl Interceptor for Guard {
-    async fn before(&self, call: &mut ToolCall) -> Before {
+    async fn before_call(&self, call: &mut ToolCall) -> InterceptAction {
         match call.id.as_str().len() {
-            6 if call.id.as_str().ends_with('7') => Before::Block("unlucky".into()),
-            _ => Before::Run,
+            6 if call.id.as_str().ends_with('7') => InterceptAction::Block("unlucky".into()),
+            _ => InterceptAction::Run,
         }
     }
 
-    async fn after(&self, execution: &mut ToolExecution) {
+    async fn after_call(&self, execution: &mut ToolExecution) {
         assert!(execution.attempts != 2, "on purpose");
     }
 }
@@ -247,7 +247,7 @@ impl Trial {
     fn halts(&self, done: &ToolExecution) -> bool {
         let mendable = ["TOOL_INVALID_ARGUMENTS", "TOOL_NOT_FOUND"];
         match done.blocked_by {
-            Some(Gate::Pending | Gate::Batch) => false,
+            Some(BlockReason::Pending | BlockReason::Batch) => false,
             Some(_) => self.on_block,
             None => {
                 let is_failure = done.result.error.as_deref();
@@ -276,10 +276,10 @@ async fn run(trial: &Trial) -> Ran {
     observers.add(move |event: &Event| kept.lock().unwrap().push(event.clone()));
     let mut policy = Policy::new();
     if trial.on_failure {
-        policy = policy.on_failure(OnFailure::Throw);
+        policy = policy.on_failure(OnFailure::Abort);
     }
     if trial.on_block {
-        policy = policy.on_block(OnBlock::Stop);
+        policy = policy.on_block(OnBlock::Abort);
     }
     if trial.guarded {
         policy = policy.interceptor(Guard).permissions(
@@ -347,7 +347,7 @@ fn check(trial: &Trial, ran: &Ran) {
             let is_read = done.result.error.as_deref() != Some("TOOL_INVALID_ARGUMENTS");
             assert_eq!(done.attempts as usize, if is_read { keys.len() } else { 1 }, "{done:?}");
         }
-        if done.blocked_by == Some(Gate::Batch) {
+        if done.blocked_by == Some(BlockReason::Batch) {
             assert!(trial.on_failure || trial.on_block);
         }
         assert_eq!(done.is_success(), done.result.error.is_none());

@@ -58,7 +58,7 @@ async fn run(dispatcher: &Dispatcher, names: &[&str]) -> Vec<ToolExecution> {
 
 fn offered(dispatcher: &Dispatcher) -> Vec<String> {
     let tools = dispatcher.registry().snapshot();
-    dispatcher.offered(&tools).iter().map(|tool| tool.name.clone()).collect()
+    dispatcher.offered_tools(&tools).iter().map(|tool| tool.name.clone()).collect()
 }
 
 fn code(done: &ToolExecution) -> &str {

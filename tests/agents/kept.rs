@@ -1,7 +1,7 @@
 //! A session keeps a run that waits within, and goes on with it in another process.
 
 use tool_runtime::agent::session::{Memory, SessionStore};
-use tool_runtime::dispatch::{Before, Interceptor};
+use tool_runtime::dispatch::{InterceptAction, Interceptor};
 use tool_runtime::{Policy, ToolCall};
 
 use super::*;
@@ -56,7 +56,7 @@ struct Hangs;
 
 #[async_trait]
 impl Interceptor for Hangs {
-    async fn before(&self, _: &mut ToolCall) -> Before {
+    async fn before_call(&self, _: &mut ToolCall) -> InterceptAction {
         std::future::pending().await
     }
 }

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
 use tool_runtime::agent::Limits;
-use tool_runtime::dispatch::{Before, Interceptor, OnFailure, Permissions};
+use tool_runtime::dispatch::{InterceptAction, Interceptor, OnFailure, Permissions};
 use tool_runtime::{Permission, Policy, Registry, ToolCall};
 
 use super::*;
@@ -43,8 +43,8 @@ struct Closed;
 
 #[async_trait]
 impl Interceptor for Closed {
-    async fn before(&self, _: &mut ToolCall) -> Before {
-        Before::Block("closed".into())
+    async fn before_call(&self, _: &mut ToolCall) -> InterceptAction {
+        InterceptAction::Block("closed".into())
     }
 }
 
@@ -110,7 +110,7 @@ async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
     let tools = || tools![later].with(cashier(&paid));
     let agent = || {
         Agent::new(story([both()]), tools())
-            .policy(Policy::new().approver(AskLater).on_failure(OnFailure::Throw))
+            .policy(Policy::new().approver(AskLater).on_failure(OnFailure::Abort))
     };
     let mut waiting = paused(agent().run("Go").await.unwrap_err());
     once(&mut waiting);

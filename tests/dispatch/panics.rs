@@ -119,7 +119,8 @@ async fn what_a_tool_says_of_itself_is_asked_once() {
     let dispatcher = Dispatcher::new(registry);
     let snapshot = dispatcher.registry().snapshot();
     // One that panics when it is asked whether it can run is taken at its word.
-    let offered: Vec<_> = dispatcher.offered(&snapshot).iter().map(|tool| &tool.name).collect();
+    let offered: Vec<_> =
+        dispatcher.offered_tools(&snapshot).iter().map(|tool| &tool.name).collect();
     assert_eq!(offered, ["add"]);
     assert_eq!(snapshot.definition("two").unwrap().description, "Shy.");
     let done = dispatcher.dispatch(calls(&[("one", "{}")])).await;

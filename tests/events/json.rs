@@ -5,8 +5,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde_json::{Value, json};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::{
-    EventKind, Gate, LogEvent, ModelEvent, Origin, Progress, Recorder, RunEvent, RunId, Speaker,
-    ToolEvent,
+    BlockReason, EventKind, LogEvent, ModelEvent, Origin, Progress, Recorder, RunEvent, RunId,
+    Speaker, ToolEvent,
 };
 use tool_runtime::json::parse;
 use tool_runtime::{
@@ -26,7 +26,7 @@ fn execution() -> ToolExecution {
     execution.attempts = 2;
     execution.remembered = true;
     execution.decided_by = Some("Ada".into());
-    execution.blocked_by = Some(Gate::Batch);
+    execution.blocked_by = Some(BlockReason::Batch);
     execution.effects = vec![EffectRecord::FileWritten { path: "a".into() }];
     execution.left_running = true;
     execution.started = UNIX_EPOCH + Duration::from_micros(7);
@@ -126,7 +126,8 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             json!({"call": "c1", "by": "Ada"}),
         ),
         (
-            ToolEvent::Blocked { call: call(), by: Gate::Permission, reason: "no".into() }.into(),
+            ToolEvent::Blocked { call: call(), by: BlockReason::Permission, reason: "no".into() }
+                .into(),
             "tool blocked",
             json!({"call": "c1", "by": "permission", "reason": "no"}),
         ),

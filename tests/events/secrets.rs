@@ -259,7 +259,7 @@ struct Sees;
 impl Approver for Sees {
     async fn approve(&self, request: &ApprovalRequest) -> Approval {
         assert!(!format!("{request:?}").contains("k3yk3y"), "{request:?}");
-        assert_eq!(request.shown(), json!({"key": "[redacted]"}));
+        assert_eq!(request.redacted_arguments(), json!({"key": "[redacted]"}));
         match request.arguments["key"].as_str() {
             Some("k3yk3y") => Approval::Once,
             other => Approval::Deny(format!("not by {other:?}")),

@@ -50,26 +50,26 @@ async fn a_failure_or_a_refusal_may_end_the_batch() {
     use {OnBlock as B, OnFailure as F};
     let cancelled = "TOOL_CANCELLED";
     for (on_failure, on_block, second, last, at) in [
-        (F::Collect, B::Continue, "fail", "-", None),
-        (F::Throw, B::Continue, "fail", cancelled, Some(1)),
-        (F::Collect, B::Stop, "fail", "-", None),
-        (F::Throw, B::Continue, "denied", "-", None),
-        (F::Collect, B::Stop, "denied", cancelled, Some(1)),
+        (F::Continue, B::Continue, "fail", "-", None),
+        (F::Abort, B::Continue, "fail", cancelled, Some(1)),
+        (F::Continue, B::Abort, "fail", "-", None),
+        (F::Abort, B::Continue, "denied", "-", None),
+        (F::Continue, B::Abort, "denied", cancelled, Some(1)),
         // What the model did wrong, it may mend.
-        (F::Throw, B::Stop, "unknown", "-", None),
+        (F::Abort, B::Abort, "unknown", "-", None),
     ] {
         let (dispatcher, entered) = all();
         let dispatcher = dispatcher.policy(Policy::new().on_failure(on_failure).on_block(on_block));
         let names = ["work", second, "work_alone"];
         let calls = names.map(|name| ToolCall::new(name, name, "{}"));
         let ended = dispatcher.try_dispatch(calls.into()).await;
-        let (done, halted_at) = match ended {
+        let (done, aborted_at) = match ended {
             Ok(done) => (done, None),
-            Err(halted) => (halted.executions, Some(halted.at)),
+            Err(aborted) => (aborted.executions, Some(aborted.index)),
         };
         // What ran beside it was let finish; what came behind it never began.
         assert_eq!((code(&done[0]), code(&done[2])), ("-", last), "{second} {on_failure:?}");
-        assert_eq!(halted_at, at);
+        assert_eq!(aborted_at, at);
         assert_eq!(entered.0.load(Ordering::Relaxed), if last == "-" { 2 } else { 1 });
         assert_eq!(done[2].did_run(), last == "-");
     }
@@ -80,7 +80,7 @@ async fn what_waits_for_a_place_does_not_begin_after_a_failure() {
     let (dispatcher, entered) = all();
     let dispatcher = dispatcher.policy(
         Policy::new()
-            .on_failure(OnFailure::Throw)
+            .on_failure(OnFailure::Abort)
             .concurrency(Concurrency::default().tool("work", 1)),
     );
     let done = run(&dispatcher, &["work", "work", "fail"]).await;
@@ -96,7 +96,7 @@ async fn a_run_may_end_with_a_failure() {
     assert_eq!(agent.run("Go").await.unwrap().text, "Never mind.");
 
     let agent = Agent::new(ScriptedModel::new([calls()]), tools![fail])
-        .policy(Policy::new().on_failure(OnFailure::Throw));
+        .policy(Policy::new().on_failure(OnFailure::Abort));
     let stopped = agent.run("Go").await.unwrap_err();
     assert_eq!(stopped.to_string(), "the run stopped: the call of `fail` ended the run: no");
     assert_complete(&stopped.transcript);

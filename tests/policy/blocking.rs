@@ -79,11 +79,11 @@ fn on_threads(
 #[test]
 fn threads_left_running_are_counted() {
     on_threads(4, async |dispatcher, held, let_go| {
-        assert_eq!(dispatcher.left_running(), 0);
+        assert_eq!(dispatcher.detached_threads(), 0);
         let done = run(&dispatcher, &["hold_up", "quick"]).await;
         assert_eq!((code(&done[0]), done[0].left_running), ("TOOL_TIMEOUT", true));
         assert_eq!((code(&done[1]), done[1].left_running), ("-", false));
-        assert_eq!(dispatcher.left_running(), 1);
+        assert_eq!(dispatcher.detached_threads(), 1);
 
         // By whatever it is that nobody waits any more.
         let stop = CancellationToken::new();
@@ -98,10 +98,10 @@ fn threads_left_running_are_counted() {
         });
         let done = Dispatch::dispatch(&dispatcher, batch).await.remove(0);
         assert_eq!((code(&done), done.left_running), ("TOOL_CANCELLED", true));
-        assert_eq!(dispatcher.left_running(), 2);
+        assert_eq!(dispatcher.detached_threads(), 2);
 
         drop(let_go);
-        until(|| dispatcher.left_running() == 0);
+        until(|| dispatcher.detached_threads() == 0);
     });
 }
 
@@ -120,7 +120,7 @@ fn one_that_stops_when_it_is_told_to_leaves_nothing() {
     on_threads(1, async |dispatcher, held, _| {
         let done = run(&dispatcher, &["listen"]).await.remove(0);
         assert_eq!((code(&done), done.left_running), ("TOOL_TIMEOUT", false));
-        assert_eq!(dispatcher.left_running(), 0);
+        assert_eq!(dispatcher.detached_threads(), 0);
         assert!(held.is_stopped.load(Ordering::SeqCst));
     });
 }
@@ -133,11 +133,11 @@ fn what_finds_no_thread_says_so_and_never_runs() {
         let text = "The tool was not run: no thread was free for it within 50ms.";
         assert_eq!((code(&done), done.result.text.as_str()), ("TOOL_TRANSIENT_FAILURE", text));
         assert!(!done.left_running);
-        assert_eq!(dispatcher.left_running(), 1);
+        assert_eq!(dispatcher.detached_threads(), 1);
         drop(let_go);
         // Its turn comes, and goes by.
         assert!(run(&dispatcher, &["quick"]).await[0].is_success());
         assert_eq!(held.begun.load(Ordering::SeqCst), 1);
-        assert_eq!(dispatcher.left_running(), 0);
+        assert_eq!(dispatcher.detached_threads(), 0);
     });
 }

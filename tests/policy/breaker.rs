@@ -2,7 +2,7 @@
 
 use tool_runtime::Policy;
 use tool_runtime::dispatch::{Breaker, Breakers};
-use tool_runtime::event::Gate;
+use tool_runtime::event::BlockReason;
 
 use super::*;
 
@@ -71,7 +71,7 @@ async fn what_fails_twice_is_left_alone() {
             assert!(call(&dispatcher, "far__once").await.did_run());
         }
         let done = call(&dispatcher, "far__again").await;
-        assert_eq!(done.blocked_by, is_closed.then_some(Gate::Breaker), "{script:?}");
+        assert_eq!(done.blocked_by, is_closed.then_some(BlockReason::Breaker), "{script:?}");
         assert_eq!(done.attempts, u32::from(!is_closed));
         if is_closed {
             let text = "Not run: the tools of `far` fail at the moment. Go on without them, or call \
@@ -115,7 +115,7 @@ async fn what_is_left_alone_is_not_tried_again() {
     let dispatcher = with(&["is down", "hangs", "works"]);
     let done = call(&dispatcher, "far__again").await;
     assert_eq!((code(&done), done.attempts), ("TOOL_TIMEOUT", 2));
-    assert_eq!(call(&dispatcher, "far__again").await.blocked_by, Some(Gate::Breaker));
+    assert_eq!(call(&dispatcher, "far__again").await.blocked_by, Some(BlockReason::Breaker));
 }
 
 /// Is down until the first attempts are over, and would work then.

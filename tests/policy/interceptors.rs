@@ -1,6 +1,6 @@
 //! Code of the program's own before and after each call.
 
-use tool_runtime::dispatch::{Before, Interceptor};
+use tool_runtime::dispatch::{InterceptAction, Interceptor};
 use tool_runtime::{Policy, async_trait};
 
 use super::*;
@@ -16,20 +16,20 @@ impl Watch {
 
 #[async_trait]
 impl Interceptor for Watch {
-    async fn before(&self, call: &mut ToolCall) -> Before {
+    async fn before_call(&self, call: &mut ToolCall) -> InterceptAction {
         self.note("before", &call.name);
         call.id = "changed".into();
         match (self.0, call.name.as_str()) {
             ("outer", "renamed") => call.name = "allowed".into(),
-            ("outer", "blocked") => return Before::Block("so it is".into()),
-            ("inner", "answered") => return Before::Answer(ToolOutput::text("42")),
+            ("outer", "blocked") => return InterceptAction::Block("so it is".into()),
+            ("inner", "answered") => return InterceptAction::Answer(ToolOutput::text("42")),
             ("inner", "crash") => panic!("in before"),
             _ => {}
         }
-        Before::Run
+        InterceptAction::Run
     }
 
-    async fn after(&self, execution: &mut ToolExecution) {
+    async fn after_call(&self, execution: &mut ToolExecution) {
         self.note("after", &execution.call.name);
         execution.call.id = "changed".into();
         execution.result.call = "changed".into();

@@ -88,7 +88,7 @@ fn ends() -> Vec<(&'static str, Agent, bool)> {
         ("REPEATED", calls("fail").limits(Limits::default().repeats(1)), false),
         ("REQUESTED", calls("finish"), false),
         ("REQUESTED", calls("fail").model_hook(Never), true),
-        ("HALTED", calls("fail").policy(Policy::new().on_failure(OnFailure::Throw)), true),
+        ("HALTED", calls("fail").policy(Policy::new().on_failure(OnFailure::Abort)), true),
         ("AWAITING_APPROVAL", calls("pay").policy(Policy::new().approver(AskLater)), true),
         ("CANCELLED", calls("fail").stop_on(cancelled), true),
         ("CUT", Agent::new(replies("But", Finish::Length), Tools::new()), false),

@@ -181,7 +181,7 @@ async fn a_run_takes_as_long_as_it_may() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_is_stopped_is_not_halted_by_its_calls() {
     let limit = Duration::from_secs(5);
-    let policy = Policy::new().on_failure(OnFailure::Throw);
+    let policy = Policy::new().on_failure(OnFailure::Abort);
     let agent = || {
         let model = script([ChatReply::default().call("wait", "{}")]);
         Agent::new(model, tools![wait]).policy(policy.clone())

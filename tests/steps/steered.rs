@@ -136,7 +136,7 @@ impl ModelHook for Enough {
 /// The same, when it sees a result.
 #[async_trait]
 impl Interceptor for Enough {
-    async fn after(&self, execution: &mut ToolExecution) {
+    async fn after_call(&self, execution: &mut ToolExecution) {
         let reason = "enough".to_owned();
         execution.effects.push(EffectRecord::StopRequested { reason });
     }

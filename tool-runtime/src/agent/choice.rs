@@ -39,10 +39,11 @@ async fn choice<'t>(
         let (selector, dispatcher, tools) =
             (Arc::clone(&agent.selector), dispatcher.clone(), tools.clone());
         let offered = turn.offered().clone();
-        let choose = move || chosen(&*selector, &dispatcher.offered(&tools), &asked, &offered);
+        let choose =
+            move || chosen(&*selector, &dispatcher.offered_tools(&tools), &asked, &offered);
         spawn_blocking(choose).await.unwrap_or_default()
     } else {
-        chosen(&*agent.selector, &dispatcher.offered(tools), &asked, turn.offered())
+        chosen(&*agent.selector, &dispatcher.offered_tools(tools), &asked, turn.offered())
     };
     turn.offer(chosen.iter().filter_map(|name| tools.definition(name)).collect())
 }

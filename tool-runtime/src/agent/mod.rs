@@ -300,7 +300,7 @@ impl Agent {
     /// How many threads of `blocking` tools are at work whose calls have their results; see
     /// [`Dispatcher::left_running`].
     pub fn left_running(&self) -> usize {
-        self.dispatcher.left_running()
+        self.dispatcher.detached_threads()
     }
 
     /// Runs until the model answers in words alone.

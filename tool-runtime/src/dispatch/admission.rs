@@ -1,78 +1,80 @@
-//! What a call waits for before it runs: its turn, its place, a provider that works.
+//! Admission of a call: rate limits, concurrency limits and the circuit breaker of its provider.
 
 use tokio::sync::SemaphorePermit;
 
-use super::circuits::Trial;
-use super::rate::Turn;
-use super::record::Outcome;
-use super::running::Running;
-use crate::event::Gate;
+use super::circuits::CircuitGuard;
+use super::context::BatchContext;
+use super::rate::RateSlot;
+use super::record::CallResult;
+use crate::event::BlockReason;
 use crate::registry::Entry;
 use crate::tool::ToolError;
 
-/// A call that may run, for as long as this is held. Boxed, for most calls need none.
-pub(super) struct Admission<'r> {
-    running: &'r Running,
-    entry: &'r Entry,
-    _places: [Option<SemaphorePermit<'r>>; 3],
-    trial: Option<Trial>,
+/// The permission of a call to run, valid while it is held. Boxed, since most calls need none.
+pub(super) struct Admission<'b> {
+    batch: &'b BatchContext,
+    entry: &'b Entry,
+    _permits: [Option<SemaphorePermit<'b>>; 3],
+    circuit: Option<CircuitGuard>,
 }
 
-impl<'r> Admission<'r> {
-    /// Whether a call of this tool has anything to wait for.
+impl<'b> Admission<'b> {
+    /// Whether calls of this tool may have to wait or may be blocked.
     #[inline]
-    pub(super) fn is_needed(running: &Running, entry: &Entry) -> bool {
-        let state = &running.state;
-        state.places.are_limited() || state.rates.limit(entry) || state.circuits.are_set()
+    pub(super) fn is_needed(batch: &BatchContext, entry: &Entry) -> bool {
+        let state = &batch.state;
+        state.concurrency.are_set() || state.rates.apply_to(entry) || state.circuits.are_set()
     }
 
-    /// Waits until the call may run. One that only goes on had its turn when it began.
-    pub(super) async fn wait(
-        running: &'r Running,
-        entry: &'r Entry,
-        goes_on: bool,
-    ) -> Result<Box<Self>, (Gate, ToolError)> {
-        let state = &running.state;
-        let next_turn = async || match goes_on {
-            true => Turn::default(),
-            false => state.rates.turn(entry).await,
+    /// Waits until the call may run. A resumed call takes no rate slot: it was counted when it
+    /// first started.
+    pub(super) async fn acquire(
+        batch: &'b BatchContext,
+        entry: &'b Entry,
+        is_resumed: bool,
+    ) -> Result<Box<Self>, (BlockReason, ToolError)> {
+        let state = &batch.state;
+        let acquire_slot = async || match is_resumed {
+            true => RateSlot::default(),
+            false => state.rates.acquire(entry).await,
         };
-        let way = state.circuits.of_provider(entry);
-        // Who is refused anyway need not queue.
-        way.as_ref().map_or(Ok(()), |way| way.check())?;
-        let mut turn = next_turn().await;
-        let places = state.places.take(entry, &running.around()).await;
-        // Calls that waited long for a place would begin all at once on turns of long ago.
-        if !state.rates.put_off(&mut turn) {
-            drop(turn);
-            turn = next_turn().await;
+        let circuit = state.circuits.provider_circuit(entry);
+        // A call that is blocked anyway does not queue.
+        circuit.as_ref().map_or(Ok(()), |circuit| circuit.check())?;
+        let mut slot = acquire_slot().await;
+        let permits = state.concurrency.acquire(entry, &batch.outer_tools()).await;
+        // Without this, calls that waited long for a permit would all start at once, in slots of
+        // long ago.
+        if !state.rates.postpone(&mut slot) {
+            drop(slot);
+            slot = acquire_slot().await;
         }
-        // Others may have failed while this one waited.
-        running.halt.check()?;
-        let trial = way.map(|way| way.enter(running.scope.deadline)).transpose()?;
-        turn.take();
-        Ok(Box::new(Self { running, entry, _places: places, trial }))
+        // Other calls may have failed while this one waited.
+        batch.abort.check()?;
+        let circuit = circuit.map(|circuit| circuit.admit(batch.scope.deadline)).transpose()?;
+        slot.commit();
+        Ok(Box::new(Self { batch, entry, _permits: permits, circuit }))
     }
 
-    /// An attempt has ended so.
-    pub(super) fn note(&mut self, outcome: &Outcome) {
-        if let Some(trial) = &mut self.trial {
-            trial.note(outcome.as_ref().err().map(ToolError::kind));
+    /// Reports the result of an attempt.
+    pub(super) fn report(&mut self, result: &CallResult) {
+        if let Some(circuit) = &mut self.circuit {
+            circuit.report(result.as_ref().err().map(ToolError::kind));
         }
     }
 
-    /// Whether there may be another attempt.
-    pub(super) fn may_try_again(&self) -> bool {
-        self.trial.as_ref().is_none_or(Trial::may_go_on)
+    /// Whether another attempt would be admitted now.
+    pub(super) fn allows_retry(&self) -> bool {
+        self.circuit.as_ref().is_none_or(CircuitGuard::allows_retry)
     }
 
-    /// Waits until there may be another attempt; none where its provider has failed others meanwhile.
-    pub(super) async fn another_turn(&mut self) -> bool {
-        let turn = self.running.state.rates.turn(self.entry).await;
-        let may_begin = self.trial.as_mut().is_none_or(Trial::go_on);
-        if may_begin {
-            turn.take();
+    /// Waits until another attempt may start. Returns false if the circuit has opened meanwhile.
+    pub(super) async fn acquire_retry(&mut self) -> bool {
+        let slot = self.batch.state.rates.acquire(self.entry).await;
+        let is_admitted = self.circuit.as_mut().is_none_or(CircuitGuard::admit_retry);
+        if is_admitted {
+            slot.commit();
         }
-        may_begin
+        is_admitted
     }
 }

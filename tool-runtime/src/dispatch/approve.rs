@@ -1,4 +1,4 @@
-//! Who is asked before a tool runs that may only run when somebody agrees.
+//! Approvals: decisions on calls of tools with `permission = "ask"`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,28 +7,28 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use async_trait::async_trait;
 use serde_json::Value;
 
-use crate::event::{Gate, RunId};
+use crate::event::{BlockReason, RunId};
 use crate::guard::{Guarded, Panic, guarded};
 use crate::message::ToolCall;
 use crate::secret::Redactor;
 use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 
-/// Somebody who decides whether a call may run.
+/// Decides whether a call may run.
 ///
-/// Asked for tools of `permission = "ask"`, once their arguments are known to be right: what is
-/// approved is what runs. Where nobody can be asked, nothing of the kind runs; neither does it when
-/// the one who is asked panics.
+/// The dispatcher asks the approver about calls of tools with `permission = "ask"`, once their
+/// arguments are validated: what is approved is exactly what runs. Approval fails closed. Without an
+/// approver such calls are refused, and so is a call whose approver panics.
 ///
-/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+/// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
 /// ```
 /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 /// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, async_trait, tool, tools};
 ///
-/// struct SmallSums;
+/// struct SmallAmounts;
 ///
 /// #[async_trait]
-/// impl Approver for SmallSums {
+/// impl Approver for SmallAmounts {
 ///     async fn approve(&self, request: &ApprovalRequest) -> Approval {
 ///         match request.arguments["amount"].as_u64() {
 ///             Some(0..=100) => Approval::Once,
@@ -37,20 +37,21 @@ use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 ///     }
 /// }
 ///
-/// /// Pays somebody.
+/// /// Pays an amount.
 /// #[tool(permission = "ask")]
 /// async fn pay(to: String, amount: u32) -> String {
-///     format!("{to} has {amount} more")
+///     format!("{amount} paid to {to}")
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
-/// let dispatcher = Dispatcher::new(Registry::try_from(tools![pay])?).policy(Policy::new().approver(SmallSums));
+/// let policy = Policy::new().approver(SmallAmounts);
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![pay])?).policy(policy);
 /// let calls = ["5", "500"].map(|amount| {
 ///     ToolCall::new(amount, "pay", format!(r#"{{"to": "Ada", "amount": {amount}}}"#))
 /// });
-/// let done = dispatcher.dispatch(calls.into()).await;
-/// assert_eq!(done[0].result.text, "Ada has 5 more");
-/// assert_eq!(done[1].result.text, "`pay` was not approved: at most 100 may be paid");
+/// let executions = dispatcher.dispatch(calls.into()).await;
+/// assert_eq!(executions[0].result.text, "5 paid to Ada");
+/// assert_eq!(executions[1].result.text, "`pay` was not approved: at most 100 may be paid");
 /// # Ok(())
 /// # }
 /// ```
@@ -61,24 +62,52 @@ use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 )]
 #[async_trait]
 pub trait Approver: Send + Sync {
-    /// Decides.
+    /// Decides on one call.
+    ///
+    /// Return [`Approval::Defer`] to decide later: an agent's run then pauses with
+    /// [`AwaitingApproval`](crate::StopReason::AwaitingApproval).
+    ///
+    /// # Cancellation
+    /// The future is dropped if the run is cancelled or the deadline of the batch passes.
     async fn approve(&self, request: &ApprovalRequest) -> Approval;
 
-    /// Who decides, as events and executions name it.
+    /// Returns the name of the approver in events and executions. Default: `approver`.
     fn name(&self) -> &str {
         "approver"
     }
 }
 
-/// Leaves every call open that would be asked about, for a program that asks somebody later: the run
-/// stops with [`AwaitingApproval`](crate::StopReason::AwaitingApproval), and is resumed with the
-/// answers.
+/// An approver that defers every decision, so that the run pauses until decisions arrive.
 ///
-/// Where that is the run of an agent that is a [tool](crate::agent::SubAgent), the run around it stops as well, and the
-/// answers are for the one [within](crate::agent::Paused#runs-within-runs).
+/// The run stops with [`AwaitingApproval`](crate::StopReason::AwaitingApproval), which holds the
+/// serializable run. Persist it, collect the decisions, and pass it to
+/// [`Agent::resume`](crate::Agent::resume), in this or another process.
 ///
-/// Any other call that a tool makes can't be left open, for its tool waits for it: that one is told that the
-/// call awaits approval, and may go on without it.
+/// If the run belongs to a [sub-agent](crate::agent::SubAgent), the run of the calling agent pauses
+/// as well, and the decisions are made on the [nested run](crate::agent::Paused#runs-within-runs).
+///
+/// Any other call that a tool makes can't pause, since its tool waits for the result: the tool
+/// receives the error `TOOL_AWAITING_APPROVAL` and may continue without it.
+///
+/// ```
+/// use tool_runtime::dispatch::AskLater;
+/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, tool, tools};
+///
+/// /// Deletes a file.
+/// #[tool(permission = "ask")]
+/// async fn delete(path: String) -> String {
+///     format!("{path} is deleted")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let policy = Policy::new().approver(AskLater);
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![delete])?).policy(policy);
+/// let call = ToolCall::new("1", "delete", r#"{"path": "draft.txt"}"#);
+/// let executions = dispatcher.dispatch(vec![call]).await;
+/// assert!(executions[0].is_pending());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AskLater;
 
@@ -89,60 +118,65 @@ impl Approver for AskLater {
     }
 }
 
-/// What is to be approved. Printed for debugging, it hides what is secret, as [`shown`](Self::shown) does.
+/// A call that awaits a decision, with the validated arguments to decide on.
+///
+/// `Debug` prints the [redacted](Self::redacted_arguments) arguments.
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {
-    /// The call as it came.
+    /// The call as the model sent it.
     pub call: ToolCall,
-    /// The arguments that the tool will be given, to decide by. With what is secret: a person is
-    /// [`shown`](Self::shown) them without.
+    /// The arguments that the tool will receive, including secrets. Show a person the
+    /// [`redacted_arguments`](Self::redacted_arguments) instead.
     pub arguments: Value,
-    /// The tool.
+    /// The definition of the tool.
     pub tool: Arc<ToolDefinition>,
-    /// Under whom it is registered.
+    /// The provider of the tool, if it has one.
     pub provider: Option<String>,
     pub(super) redactor: Option<Redactor>,
 }
 
 impl ApprovalRequest {
-    /// The arguments as a person may see them: what is marked as secret in them, and what the program
-    /// [named](crate::Policy::secrets), is `[redacted]`, as in events.
+    /// Returns the arguments with their secrets replaced by `[redacted]`, as in events.
+    ///
+    /// Secrets are the arguments that the tool marks as secret, and the values of
+    /// [`Policy::secrets`](crate::Policy::secrets).
     ///
     /// ```
     /// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
     /// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, async_trait, tool, tools};
     ///
-    /// struct Shows;
+    /// struct Denies;
     ///
     /// #[async_trait]
-    /// impl Approver for Shows {
+    /// impl Approver for Denies {
     ///     async fn approve(&self, request: &ApprovalRequest) -> Approval {
-    ///         Approval::Deny(format!("who is asked saw {}", request.shown()))
+    ///         Approval::Deny(format!("no payment with {}", request.redacted_arguments()))
     ///     }
     /// }
     ///
     /// /// Pays by card.
     /// #[tool(permission = "ask")]
     /// async fn pay(amount: u32, #[arg(secret)] card: String) -> String {
-    ///     format!("{amount} are paid by {card}")
+    ///     format!("{amount} paid by {card}")
     /// }
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
-    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![pay])?).policy(Policy::new().approver(Shows));
+    /// let policy = Policy::new().approver(Denies);
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![pay])?).policy(policy);
     /// let call = ToolCall::new("1", "pay", r#"{"amount": 5, "card": "4111 1111"}"#);
-    /// let done = dispatcher.dispatch(vec![call]).await;
-    /// let told = r#"`pay` was not approved: who is asked saw {"amount":5,"card":"[redacted]"}"#;
-    /// assert_eq!(done[0].result.text, told);
+    /// let executions = dispatcher.dispatch(vec![call]).await;
+    /// let text = r#"`pay` was not approved: no payment with {"amount":5,"card":"[redacted]"}"#;
+    /// assert_eq!(executions[0].result.text, text);
     /// # Ok(())
     /// # }
     /// ```
-    pub fn shown(&self) -> Value {
-        let mut shown = self.arguments.clone();
+    pub fn redacted_arguments(&self) -> Value {
+        let mut redacted = self.arguments.clone();
         if let Some(redactor) = &self.redactor {
-            redactor.hide_in_arguments(&self.call.name, &mut shown);
+            redactor.hide_in_arguments(&self.call.name, &mut redacted);
         }
-        shown
+        redacted
     }
 }
 
@@ -151,19 +185,21 @@ impl fmt::Debug for ApprovalRequest {
         f.debug_struct("ApprovalRequest")
             .field("call", &self.call.id)
             .field("tool", &self.tool.name)
-            .field("arguments", &self.shown())
+            .field("arguments", &self.redacted_arguments())
             .field("provider", &self.provider)
             .finish_non_exhaustive()
     }
 }
 
-/// How many levels the arguments of a call may have that is left open. JSON is read 127 levels deep, and a run that waits
-/// takes some: so many that agents may lie as deep as they can, and a program may put it into something of its own.
-const DEEPEST: usize = 96;
+/// The maximum nesting of the arguments of a pending call.
+///
+/// serde_json reads 127 levels, and a paused run takes some of them: this leaves room for the
+/// deepest nesting of agents, and for a program that embeds the run in a value of its own.
+const MAX_PENDING_LEVELS: usize = 96;
 
-/// Whether a value has at most so many levels.
-fn lies_within(value: &Value, levels: usize) -> bool {
-    let fits = |inner: &Value| lies_within(inner, levels.saturating_sub(1));
+/// Whether a value has at most this many levels.
+fn has_at_most_levels(value: &Value, levels: usize) -> bool {
+    let fits = |inner: &Value| has_at_most_levels(inner, levels.saturating_sub(1));
     match value {
         Value::Array(items) => levels > 0 && items.iter().all(fits),
         Value::Object(members) => levels > 0 && members.values().all(fits),
@@ -171,97 +207,103 @@ fn lies_within(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// The full names of the tools that may run from now on, and who said so.
-type Approved = BTreeMap<String, String>;
+/// The full names of tools that are approved for the rest of a run, and who approved them.
+type ApprovedTools = BTreeMap<String, String>;
 
-/// Who is asked, and what was decided for good.
+/// The approver, and the approvals that hold for the rest of a run.
 #[derive(Clone, Default)]
 pub(super) struct Approvals {
     approver: Option<Arc<dyn Approver>>,
-    /// For the rest of each run: several may have their calls run here.
-    for_run: Arc<Mutex<BTreeMap<RunId, Approved>>>,
+    /// By run, since several runs may share one dispatcher.
+    for_run: Arc<Mutex<BTreeMap<RunId, ApprovedTools>>>,
 }
 
 impl Approvals {
-    pub(super) fn by(approver: Arc<dyn Approver>) -> Self {
+    pub(super) fn new(approver: Arc<dyn Approver>) -> Self {
         Self { approver: Some(approver), for_run: Arc::default() }
     }
 
-    /// The same for a run of its own, in which these tools may run already.
-    pub(super) fn for_run(&self, run: RunId, approved: Approved) -> Self {
+    /// Returns the approvals of another run, which starts with these approved tools.
+    pub(super) fn for_run(&self, run: RunId, approved: ApprovedTools) -> Self {
         Self { for_run: Arc::new(Mutex::new([(run, approved)].into())), ..self.clone() }
     }
 
-    /// The tools that may run for the rest of this run, and who said so.
-    pub(super) fn approved(&self, run: RunId) -> Approved {
+    /// Returns the tools that are approved for the rest of this run.
+    pub(super) fn approved_tools(&self, run: RunId) -> ApprovedTools {
         self.lock().get(&run).cloned().unwrap_or_default()
     }
 
-    pub(super) fn can_ask(&self, decisions: &[Decision]) -> bool {
+    /// Whether a call can be approved at all.
+    pub(super) fn can_decide(&self, decisions: &[Decision]) -> bool {
         self.approver.is_some() || !decisions.is_empty()
     }
 
-    /// Who decided, where anybody did, and why it doesn't run, where it doesn't.
-    pub(super) async fn ask(
+    /// Decides on a call: by an earlier decision on it, by an approval of its tool for the run, or
+    /// else by the approver. Returns who decided, and the reason if the call is blocked.
+    ///
+    /// `on_request` runs before the approver is asked.
+    pub(super) async fn decide(
         &self,
         request: &ApprovalRequest,
         run: RunId,
         decisions: &[Decision],
-        asked: impl FnOnce(),
-    ) -> (Option<String>, Result<(), (Gate, ToolError)>) {
+        on_request: impl FnOnce(),
+    ) -> (Option<String>, Result<(), (BlockReason, ToolError)>) {
         let (name, full_name) = (&request.tool.name, request.tool.full_name());
-        // An answer holds for what was asked, and for nothing else.
-        let decided = decisions.iter().find(|decision| {
+        // A decision is bound to the exact call, tool and arguments.
+        let decision = decisions.iter().find(|decision| {
             decision.call == request.call.id
                 && decision.tool == full_name
                 && decision.arguments == request.arguments
         });
-        // What was said of this very call goes before what was said of all of its tool.
-        if decided.is_none()
+        // A decision on this call takes precedence over an approval of its tool.
+        if decision.is_none()
             && let Some(by) = self.lock().get(&run).and_then(|approved| approved.get(full_name))
         {
             return (Some(by.clone()), Ok(()));
         }
-        let (approval, by) = match (decided, &self.approver) {
-            (Some(decided), _) => (decided.approval.clone(), decided.by.clone()),
+        let (approval, by) = match (decision, &self.approver) {
+            (Some(decision), _) => (decision.approval.clone(), decision.by.clone()),
             (None, None) => {
                 let text = format!("`{name}` needs approval, and there is nobody to ask.");
                 let denied = ToolError::new(ToolErrorKind::Denied, text);
-                return (None, Err((Gate::Approver, denied)));
+                return (None, Err((BlockReason::Approver, denied)));
             }
             (None, Some(approver)) => {
-                asked();
+                on_request();
                 let failed = |Panic(_)| Approval::Deny("whoever was asked could not answer".into());
                 let approval = Guarded::new(|| approver.approve(request), failed).await;
                 let by = guarded(|| approver.name().to_owned());
                 (approval, by.unwrap_or_else(|Panic(_)| "approver".to_owned()))
             }
         };
+        let denied =
+            |text| Err((BlockReason::Approver, ToolError::new(ToolErrorKind::Denied, text)));
         match approval {
             Approval::Once => (Some(by), Ok(())),
             Approval::ForRun => {
                 self.lock().entry(run).or_default().insert(full_name.to_owned(), by.clone());
                 (Some(by), Ok(()))
             }
-            Approval::Deny(why) => {
-                let text = format!("`{name}` was not approved: {why}");
-                (Some(by), Err((Gate::Approver, ToolError::new(ToolErrorKind::Denied, text))))
+            Approval::Deny(reason) => {
+                (Some(by), denied(format!("`{name}` was not approved: {reason}")))
             }
-            Approval::Defer if !lies_within(&request.arguments, DEEPEST) => {
+            Approval::Defer if !has_at_most_levels(&request.arguments, MAX_PENDING_LEVELS) => {
                 let text = format!(
                     "`{name}` was not run: somebody has to decide on it later, and its arguments lie too deep to be \
-                     kept until then. Send them with fewer levels: at most {DEEPEST}."
+                     kept until then. Send them with fewer levels: at most {MAX_PENDING_LEVELS}."
                 );
-                (Some(by), Err((Gate::Approver, ToolError::new(ToolErrorKind::Denied, text))))
+                (Some(by), denied(text))
             }
             Approval::Defer => {
                 let text = format!("`{name}` was not run: it awaits approval.");
-                (None, Err((Gate::Pending, ToolError::new(ToolErrorKind::Pending, text))))
+                let pending = ToolError::new(ToolErrorKind::Pending, text);
+                (None, Err((BlockReason::Pending, pending)))
             }
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, Approved>> {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<RunId, ApprovedTools>> {
         self.for_run.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -269,7 +311,7 @@ impl Approvals {
 impl fmt::Debug for Approvals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Approvals")
-            .field("can_ask", &self.approver.is_some())
+            .field("has_approver", &self.approver.is_some())
             .finish_non_exhaustive()
     }
 }

@@ -1,76 +1,76 @@
-//! Runs a tool, once or as often as it may be tried.
+//! Invokes a tool: one attempt, or as many as its retries allow.
 
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep, timeout_at};
 
 use super::admission::Admission;
+use super::context::BatchContext;
 use super::invoke::invoke;
 use super::policy::retry_delay;
-use super::record::{Outcome, Record};
-use super::running::Running;
+use super::record::{CallRecord, CallResult};
 use crate::event::ToolEvent;
 use crate::guard::{causes, guarded};
 use crate::message::Arguments;
 use crate::registry::Entry;
 use crate::tool::{Availability, ToolContext, ToolError, ToolErrorKind};
 
-/// How much of the reason why a tool can't run the model is told, in characters.
-const MOST_OF_REASON: usize = 200;
+/// The maximum length of the reason why a tool is unavailable, in characters, as the model gets it.
+const MAX_REASON_CHARS: usize = 200;
 
-/// Runs a tool until it succeeds or may not be tried again.
-pub(super) async fn attempts(
-    running: &Running,
+/// Invokes a tool until it succeeds or is not retried.
+pub(super) async fn run_attempts(
+    batch: &BatchContext,
     entry: &Entry,
     arguments: &Arguments,
     ctx: &ToolContext,
-    record: &mut Record,
+    record: &mut CallRecord,
     mut admission: Option<Box<Admission<'_>>>,
-) -> Outcome {
+) -> CallResult {
     loop {
-        let outcome = once(entry, arguments, ctx, record).await;
-        let pause = outcome.as_ref().err().and_then(|error| {
+        let result = run_attempt(entry, arguments, ctx, record).await;
+        let delay = result.as_ref().err().and_then(|error| {
             let tool = entry.definition();
-            let max_retries = running.state.policy.max_retries_of(tool);
+            let max_retries = batch.state.policy.max_retries_of(tool);
             retry_delay(tool, error, ctx.attempts(), max_retries, fastrand::f64())
-                .filter(|pause| is_in_time(*pause, running.scope.deadline))
+                .filter(|delay| ends_in_time(*delay, batch.scope.deadline))
         });
-        let outcome = match pause {
-            Some(_) => outcome,
-            None => outcome.map_err(|error| explained(running, entry, error)),
+        let result = match delay {
+            Some(_) => result,
+            None => result.map_err(|error| with_availability(batch, entry, error)),
         };
         if let Some(admission) = &mut admission {
-            admission.note(&outcome);
+            admission.report(&result);
         }
-        let may_try_again =
-            |_: &_| admission.as_ref().is_none_or(|admission| admission.may_try_again());
-        let (Some(pause), Err(error)) = (pause.filter(may_try_again), &outcome) else {
-            return outcome;
+        let allows_retry =
+            |_: &_| admission.as_ref().is_none_or(|admission| admission.allows_retry());
+        let (Some(delay), Err(error)) = (delay.filter(allows_retry), &result) else {
+            return result;
         };
         let attempt = ctx.attempts();
-        running.scope.tell(|| ToolEvent::Retried {
+        batch.scope.tell(|| ToolEvent::Retried {
             call: ctx.call_id().clone(),
             attempt,
             error: error.kind().code().to_owned(),
-            text: whole(error),
-            pause,
+            text: operator_text(error),
+            pause: delay,
         });
-        sleep(pause).await;
+        sleep(delay).await;
         if let Some(admission) = &mut admission
-            && !admission.another_turn().await
+            && !admission.acquire_retry().await
         {
-            return outcome.map_err(|error| explained(running, entry, error));
+            return result.map_err(|error| with_availability(batch, entry, error));
         }
     }
 }
 
-/// Whether something is left of the time of the batch behind that pause: to wait for its end tells nobody anything.
-fn is_in_time(pause: Duration, deadline: Option<Instant>) -> bool {
-    deadline.is_none_or(|at| at.saturating_duration_since(Instant::now()) > pause)
+/// Whether the delay ends before the deadline of the batch: waiting longer could not succeed.
+fn ends_in_time(delay: Duration, deadline: Option<Instant>) -> bool {
+    deadline.is_none_or(|at| at.saturating_duration_since(Instant::now()) > delay)
 }
 
-/// What a tool failed with, and what lies behind that.
-fn whole(error: &ToolError) -> String {
+/// Returns the text of an error with its causes.
+fn operator_text(error: &ToolError) -> String {
     let cause = error.source().map(|source| causes(source)).unwrap_or_default();
     match cause.starts_with(error.text()) {
         true => cause,
@@ -79,81 +79,86 @@ fn whole(error: &ToolError) -> String {
     }
 }
 
-/// Runs a tool once, and ends what it has going.
+/// Invokes a tool once, and ends the work that the attempt has spawned.
 #[inline]
-pub(super) async fn once(
+pub(super) async fn run_attempt(
     entry: &Entry,
     arguments: &Arguments,
     ctx: &ToolContext,
-    record: &mut Record,
-) -> Outcome {
-    let _ends = ctx.ends_work();
-    let outcome = match entry.definition().timeout {
+    record: &mut CallRecord,
+) -> CallResult {
+    let _end_work = ctx.ends_work();
+    let result = match entry.definition().timeout {
         None => {
             ctx.begin_attempt(None);
             invoke(entry.tool().as_ref(), arguments, ctx).await
         }
-        // Boxed, for most tools have none.
-        Some(limit) => Box::pin(timed(entry, limit, arguments, ctx)).await,
+        // Boxed, since most tools have no timeout.
+        Some(limit) => Box::pin(with_timeout(entry, limit, arguments, ctx)).await,
     };
     end_attempt(ctx, record).await;
-    outcome
+    result
 }
 
-/// A tool that failed and can't run now has failed for that.
+/// If a tool failed and is unavailable now, replaces its error by the reason.
 #[cold]
-pub(super) fn explained(running: &Running, entry: &Entry, error: ToolError) -> ToolError {
-    let may_be_it = matches!(
+pub(super) fn with_availability(
+    batch: &BatchContext,
+    entry: &Entry,
+    error: ToolError,
+) -> ToolError {
+    let may_be_unavailable = matches!(
         error.kind(),
         ToolErrorKind::Failed | ToolErrorKind::Transient | ToolErrorKind::Panicked
     );
-    if !may_be_it {
+    if !may_be_unavailable {
         return error;
     }
-    let (name, asked) = (entry.name(), guarded(|| entry.tool().availability()));
-    let (text, why) = match asked {
+    let name = entry.name();
+    let (text, cause) = match guarded(|| entry.tool().availability()) {
         Ok(Availability::Available) => return error,
-        Ok(Availability::Unavailable(mut why)) => {
-            // Before the text is cut: half a secret is one too.
-            if let Some(redactor) = &running.scope.redactor {
-                redactor.hide(&mut why);
+        Ok(Availability::Unavailable(mut reason)) => {
+            // Redact before truncating: half a secret is a secret too.
+            if let Some(redactor) = &batch.scope.redactor {
+                redactor.hide(&mut reason);
             }
-            let plain = |c: char| if c.is_control() { ' ' } else { c };
-            let told: String = why.chars().take(MOST_OF_REASON).map(plain).collect();
-            (format!("`{name}` can't run now: {told}. Go on without it."), why)
+            let without_control = |c: char| if c.is_control() { ' ' } else { c };
+            let short: String =
+                reason.chars().take(MAX_REASON_CHARS).map(without_control).collect();
+            (format!("`{name}` can't run now: {short}. Go on without it."), reason)
         }
-        // A panic may quote anything.
+        // A panic message may quote anything, so the model does not receive it.
         Err(panic) => (format!("`{name}` can't run now. Go on without it."), panic.to_string()),
     };
-    let cause = format!("{why}; the call failed: {error}");
+    let cause = format!("{cause}; the call failed: {error}");
     ToolError::new(ToolErrorKind::Unavailable, text).with_source(cause)
 }
 
-/// Ends what the tool has going beside its own future.
-pub(super) async fn end_attempt(ctx: &ToolContext, record: &mut Record) {
+/// Ends the work that a tool has spawned beside its own future.
+pub(super) async fn end_attempt(ctx: &ToolContext, record: &mut CallRecord) {
     if ctx.has_work() {
-        record.left_running |= !Box::pin(ctx.end_attempt()).await;
+        record.has_detached_thread |= !Box::pin(ctx.end_attempt()).await;
     }
 }
 
-async fn timed(
+async fn with_timeout(
     entry: &Entry,
     limit: Duration,
     arguments: &Arguments,
     ctx: &ToolContext,
-) -> Outcome {
-    let running = invoke(entry.tool().as_ref(), arguments, ctx);
+) -> CallResult {
+    let invocation = invoke(entry.tool().as_ref(), arguments, ctx);
     let started = Instant::now();
     let deadline = started.checked_add(limit);
     ctx.begin_attempt(deadline);
-    let Some(deadline) = deadline else { return running.await };
+    let Some(deadline) = deadline else { return invocation.await };
     let mut kind = ToolErrorKind::Timeout;
-    let text = match timeout_at(deadline, running).await {
-        // A tool that never waits can't be stopped on time, but it is no better for that.
+    let text = match timeout_at(deadline, invocation).await {
+        // A tool that never awaits can't be stopped in time, and its late result is not used.
         Ok(_) if started.elapsed() > limit => {
             format!("The tool took longer than {limit:?}, so its result is not used.")
         }
-        Ok(outcome) => return outcome,
+        Ok(result) => return result,
         Err(_) if ctx.never_began() => {
             kind = ToolErrorKind::Transient;
             format!("The tool was not run: no thread was free for it within {limit:?}.")

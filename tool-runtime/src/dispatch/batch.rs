@@ -1,46 +1,41 @@
-//! The calls of one reply: which run at once, and one result for each.
+//! Runs the calls of one reply: which of them run concurrently, and exactly one result for each.
 
-use std::any::{Any, TypeId};
 use std::sync::{Arc, OnceLock};
 
-use serde_json::Value;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
+use super::abort::AbortState;
 #[cfg(not(feature = "tracing"))]
-use super::call::one;
-use super::halt::Halt;
+use super::call::run_call;
+use super::context::BatchContext;
+use super::finish_guard::{lost_execution, run_observed};
 use super::plan::waves;
-use super::running::Running;
 use super::state::DispatchState;
 #[cfg(feature = "tracing")]
-use super::traced::one;
-use super::unfinished::{lost, told};
+use super::traced::run_call;
 use crate::event::ToolExecution;
-use crate::guard::Boxed;
 use crate::message::ToolCall;
-use crate::registry::{Callable, Snapshot};
+use crate::registry::Snapshot;
 use crate::span;
-use crate::tool::dispatch::{Host, Scope};
-use crate::tool::{Batch, Extensions, LeftRunning};
+use crate::tool::Batch;
+use crate::tool::dispatch::Scope;
 
-/// Runs the calls of a batch, which lie within those of the tools `outer`.
+/// Runs the calls of a batch that is nested in calls of the tools `outer_names`.
 #[inline]
-pub(super) fn run(
+pub(super) fn run_batch(
     tools: Snapshot,
     state: Arc<DispatchState>,
     batch: Batch,
-    outer: Vec<String>,
+    outer_names: Vec<String>,
 ) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
+    let policy = &state.policy;
     let ends_run = batch.ends_run
-        && state
-            .policy
-            .batch_deadline
-            .is_none_or(|own| batch.deadline.is_some_and(|of_run| of_run < own));
-    let deadline = match (batch.deadline, state.policy.batch_deadline) {
+        && policy.batch_deadline.is_none_or(|own| batch.deadline.is_some_and(|run| run < own));
+    let deadline = match (batch.deadline, policy.batch_deadline) {
         (None, None) => None,
-        // What no clock reaches is no deadline.
+        // A deadline that the clock can't represent is no deadline.
         (of_batch, of_policy) => {
             let least = of_batch.into_iter().chain(of_policy).min();
             least.and_then(|span| Instant::now().checked_add(span))
@@ -51,109 +46,100 @@ pub(super) fn run(
         conversation: batch.conversation,
         clock: state.clock,
         observers: state.observers.clone(),
-        redactor: state.redactor_of(&tools),
+        redactor: state.redactor_for(&tools),
         deadline,
         ends_run,
         stop: batch.stop,
         spent: batch.spent,
     };
-    let halt = Halt::new(state.policy.on_failure, state.policy.on_block);
-    let Batch { decisions, resumed, calls, came, gone, .. } = batch;
+    let abort = AbortState::new(policy.on_failure, policy.on_block);
+    let Batch { decisions, resumed: suspended, calls, came, gone: removed_tools, .. } = batch;
     let callable = OnceLock::new();
-    let running = Running { tools, state, scope, halt, decisions, resumed, gone, outer, callable };
-    all(Arc::new(running), calls, came)
+    let context = BatchContext {
+        tools,
+        state,
+        scope,
+        abort,
+        decisions,
+        suspended,
+        removed_tools,
+        outer_names,
+        callable,
+    };
+    run_calls(Arc::new(context), calls, came)
 }
 
-/// Who is told what came of a call as soon as that is there; no longer than the batch takes.
-type Came = Option<UnboundedSender<ToolExecution>>;
+/// Receives each execution as soon as it is complete, before the batch is.
+type EarlyResults = Option<UnboundedSender<ToolExecution>>;
 
-async fn all(running: Arc<Running>, calls: Vec<ToolCall>, came: Came) -> Vec<ToolExecution> {
+async fn run_calls(
+    batch: Arc<BatchContext>,
+    calls: Vec<ToolCall>,
+    early: EarlyResults,
+) -> Vec<ToolExecution> {
     match <[ToolCall; 1]>::try_from(calls) {
         Ok([call]) => {
-            let mut done = Vec::with_capacity(1);
-            done.push(match running.scope.observers.is_empty() {
-                true => one(&running, call).await,
-                false => Box::pin(told(running, call)).await,
+            let mut executions = Vec::with_capacity(1);
+            executions.push(match batch.scope.observers.is_empty() {
+                true => run_call(&batch, call).await,
+                false => Box::pin(run_observed(batch, call)).await,
             });
-            done
+            executions
         }
-        Err(calls) => Box::pin(in_waves(&running, calls, came)).await,
+        Err(calls) => Box::pin(run_waves(&batch, calls, early)).await,
     }
 }
 
-async fn in_waves(running: &Arc<Running>, calls: Vec<ToolCall>, came: Came) -> Vec<ToolExecution> {
-    let alone =
-        |call: &ToolCall| running.tools.definition(&call.name).is_some_and(|tool| tool.sequential);
-    let mut done = Vec::with_capacity(calls.len());
-    for wave in waves(calls.iter().map(alone)) {
-        done.extend(at_once(running, calls.get(wave).unwrap_or_default(), &came).await);
+async fn run_waves(
+    batch: &Arc<BatchContext>,
+    calls: Vec<ToolCall>,
+    early: EarlyResults,
+) -> Vec<ToolExecution> {
+    let is_sequential =
+        |call: &ToolCall| batch.tools.definition(&call.name).is_some_and(|tool| tool.sequential);
+    let mut executions = Vec::with_capacity(calls.len());
+    for wave in waves(calls.iter().map(is_sequential)) {
+        executions.extend(run_wave(batch, calls.get(wave).unwrap_or_default(), &early).await);
     }
-    done
+    executions
 }
 
-/// One call runs in the caller's own task, several in tasks of theirs, so that all cores are used.
-async fn at_once(running: &Arc<Running>, calls: &[ToolCall], came: &Came) -> Vec<ToolExecution> {
-    let tell = |execution: &ToolExecution| {
-        if let Some(came) = came {
-            // Whoever wants to know no more is told no more.
-            let _ = came.send(execution.clone());
+/// Runs one call in the caller's task, or several calls in tasks of their own, to use all cores.
+async fn run_wave(
+    batch: &Arc<BatchContext>,
+    calls: &[ToolCall],
+    early: &EarlyResults,
+) -> Vec<ToolExecution> {
+    let send = |execution: &ToolExecution| {
+        if let Some(early) = early {
+            // Fails if the receiver is no longer interested.
+            let _ = early.send(execution.clone());
         }
     };
     if let [call] = calls {
-        let execution = told(Arc::clone(running), call.clone()).await;
-        tell(&execution);
+        let execution = run_observed(Arc::clone(batch), call.clone()).await;
+        send(&execution);
         return vec![execution];
     }
-    // Dropped with this future, the set stops whatever still runs.
+    // If this future is dropped, the set aborts the remaining tasks.
     let mut tasks = JoinSet::new();
-    for (place, call) in calls.iter().enumerate() {
-        let running = told(Arc::clone(running), call.clone());
-        let running = async move { (place, running.await) };
-        tasks.spawn(span::in_current(running));
+    for (index, call) in calls.iter().enumerate() {
+        let execution = run_observed(Arc::clone(batch), call.clone());
+        let indexed = async move { (index, execution.await) };
+        tasks.spawn(span::in_current(indexed));
     }
 
-    let mut done: Vec<Option<ToolExecution>> = calls.iter().map(|_| None).collect();
+    let mut executions: Vec<Option<ToolExecution>> = calls.iter().map(|_| None).collect();
     while let Some(joined) = tasks.join_next().await {
-        if let Ok((place, execution)) = joined
-            && let Some(slot) = done.get_mut(place)
+        if let Ok((index, execution)) = joined
+            && let Some(slot) = executions.get_mut(index)
         {
-            tell(&execution);
+            send(&execution);
             *slot = Some(execution);
         }
     }
-    let done = done.into_iter().zip(calls);
-    done.map(|(done, call)| done.unwrap_or_else(|| lost(running, call))).collect()
-}
-
-impl Host for Running {
-    fn scope(&self) -> &Scope {
-        &self.scope
-    }
-
-    fn resumed(&self, call: &ToolCall) -> Option<&Value> {
-        self.goes_on_from(call)
-    }
-
-    fn extensions(&self) -> &Extensions {
-        &self.state.extensions
-    }
-
-    /// What a tool may look for is what its caller may call.
-    fn get(&self, of: TypeId) -> Option<&dyn Any> {
-        (of == TypeId::of::<Callable>()).then(|| self.callable() as &dyn Any)
-    }
-
-    fn left_running(&self) -> &LeftRunning {
-        &self.state.left_running
-    }
-
-    fn dispatch_within<'a>(
-        &'a self,
-        parent: &'a ToolCall,
-        batch: Batch,
-    ) -> Boxed<'a, Vec<ToolExecution>> {
-        let mut outer = self.outer.clone();
-        outer.push(parent.name.clone());
-        Box::pin(run(self.tools.clone(), Arc::clone(&self.state), batch, outer))
-    }
+    let executions = executions.into_iter().zip(calls);
+    executions
+        .map(|(execution, call)| execution.unwrap_or_else(|| lost_execution(batch, call)))
+        .collect()
 }

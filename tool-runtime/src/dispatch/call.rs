@@ -1,7 +1,16 @@
-//! One call, from its name to its result: stage after stage.
+//! The path of one call, from its name to its execution.
 //!
-//! A future is moved about before it runs, with room for all that it might ever wait for. So all that
-//! most calls don't need is in one box, and the future of a plain call stays small.
+//! 1. Interceptors see the call and may answer or block it (`intercept.rs`).
+//! 2. The name is resolved to a tool of the snapshot.
+//! 3. The call is authorized: capabilities, permission, approval (`authorize.rs`).
+//! 4. The result of a pure tool is taken from the memo (`memo.rs`).
+//! 5. The call is admitted: breaker, rate limits, concurrency limits (`admission.rs`).
+//! 6. The tool is invoked, with retries (`attempt.rs`, `invoke.rs`).
+//! 7. The result is redacted and truncated, and interceptors see the execution.
+//!
+//! A call that no policy applies to skips the stages 1 to 5. Its future stays small that way: a
+//! future is moved before it runs, with space for everything that it might await, so the rarely
+//! needed stages are in a box.
 
 use std::sync::Arc;
 
@@ -9,12 +18,12 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 
 use super::admission::Admission;
-use super::answer::{ending, failed, gone, succeeded, unknown};
-use super::attempt::{attempts, end_attempt, explained, once};
-use super::permit::permitted;
-use super::policy::capped;
-use super::record::{Outcome, Record};
-use super::running::Running;
+use super::attempt::{end_attempt, run_attempt, run_attempts, with_availability};
+use super::authorize::authorize;
+use super::context::BatchContext;
+use super::executions::{end_events, failure, removed_tool, success, unknown_tool};
+use super::policy::truncate_middle;
+use super::record::{CallRecord, CallResult};
 use crate::event::{ToolEvent, ToolExecution, micros};
 use crate::message::{Arguments, ToolCall};
 use crate::registry::Entry;
@@ -22,203 +31,219 @@ use crate::tool::args::settled;
 use crate::tool::dispatch::Scope;
 use crate::tool::{Bill, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput};
 
-pub(super) async fn one(running: &Arc<Running>, call: ToolCall) -> ToolExecution {
-    let began = Instant::now();
-    let Running { scope, .. } = running.as_ref();
+/// Runs one call and emits its events.
+pub(super) async fn run_call(batch: &Arc<BatchContext>, call: ToolCall) -> ToolExecution {
+    let started = Instant::now();
+    let scope = &batch.scope;
     scope.see(&call);
     scope.tell(|| ToolEvent::Started { call: call.clone() });
-    let mut record = Record::default();
-    let ran = match running.plain(&call) {
-        // A call with nothing between it and its tool.
+    let mut record = CallRecord::default();
+    let outcome = match batch.unrestricted_tool(&call) {
         Some(entry) => {
-            let ctx = ToolContext::within(Arc::clone(running) as _, call);
-            let outcome = once(entry, &ctx.call().arguments, &ctx, &mut record).await;
-            let outcome = outcome.map_err(|error| explained(running, entry, error));
-            let outcome = outcome.map_err(|error| unsure(running, &ctx, error));
-            Ran { came: None, ctx, outcome }
+            let ctx = ToolContext::within(Arc::clone(batch) as _, call);
+            let result = run_attempt(entry, &ctx.call().arguments, &ctx, &mut record).await;
+            let result = result.map_err(|error| with_availability(batch, entry, error));
+            let result = result.map_err(|error| with_certainty(batch, &ctx, error));
+            CallOutcome { original_call: None, ctx, result }
         }
-        None => Box::pin(governed(running, call, &mut record)).await,
+        None => Box::pin(run_with_policy(batch, call, &mut record)).await,
     };
-    let mut execution = finish(running, began, ran, record);
-    if !running.state.policy.interceptors.is_empty() {
-        execution = Box::pin(running.state.policy.interceptors.after(execution)).await;
-        running.hide_in_result(&mut execution);
+    let mut execution = into_execution(batch, started, outcome, record);
+    let interceptors = &batch.state.policy.interceptors;
+    if !interceptors.is_empty() {
+        execution = Box::pin(interceptors.after_call(execution)).await;
+        batch.redact_result(&mut execution);
     }
-    running.halt.note(&execution);
+    batch.abort.record(&execution);
     if !scope.observers.is_empty() {
-        tell_finished(scope, &execution);
+        emit_end(scope, &execution);
     }
     execution
 }
 
-/// A call that is over.
-struct Ran {
-    /// As it came, where somebody may have changed it.
-    came: Option<ToolCall>,
+/// A call that has ended.
+struct CallOutcome {
+    /// The call before the interceptors saw it, if there are any.
+    original_call: Option<ToolCall>,
     ctx: ToolContext,
-    outcome: Outcome,
+    result: CallResult,
 }
 
-/// A call with everything between it and its tool that there is.
-async fn governed(running: &Arc<Running>, mut call: ToolCall, record: &mut Record) -> Ran {
-    let interceptors = &running.state.policy.interceptors;
-    let (mut came, mut answered) = (None, None);
+/// Runs a call under the whole policy.
+async fn run_with_policy(
+    batch: &Arc<BatchContext>,
+    mut call: ToolCall,
+    record: &mut CallRecord,
+) -> CallOutcome {
+    let interceptors = &batch.state.policy.interceptors;
+    let (mut original_call, mut intercepted) = (None, None);
     if !interceptors.is_empty() {
-        came = Some(call.clone());
-        let before = interceptors.before(&mut call, record);
-        let before = stoppable(running, async { Ok(before.await) });
-        answered = before.await.unwrap_or_else(|error| Some(Err(error)));
-        running.scope.see(&call);
+        original_call = Some(call.clone());
+        let before = interceptors.before_call(&mut call, record);
+        let before = until_stopped(batch, async { Ok(before.await) });
+        intercepted = before.await.unwrap_or_else(|error| Some(Err(error)));
+        batch.scope.see(&call);
     }
-    let ctx = ToolContext::within(Arc::clone(running) as _, call);
-    let mut outcome = match answered {
-        Some(outcome) => outcome,
+    let ctx = ToolContext::within(Arc::clone(batch) as _, call);
+    let mut result = match intercepted {
+        Some(result) => result,
         None => {
-            let outcome = stoppable(running, through(running, &ctx, record)).await;
-            // What was dropped in mid-work may have something going still.
+            let result = until_stopped(batch, resolve_and_run(batch, &ctx, record)).await;
+            // An attempt that was dropped may have left spawned work behind.
             end_attempt(&ctx, record).await;
-            outcome
+            result
         }
     };
     if ctx.attempts() == 0 {
-        outcome = outcome.map_err(|error| running.left_off(ctx.call(), error));
+        result = result.map_err(|error| batch.indeterminate_if_resumed(ctx.call(), error));
     }
-    let outcome = outcome.map_err(|error| unsure(running, &ctx, error));
-    Ran { came, ctx, outcome }
+    let result = result.map_err(|error| with_certainty(batch, &ctx, error));
+    CallOutcome { original_call, ctx, result }
 }
 
 #[cold]
-fn tell_finished(scope: &Scope, execution: &ToolExecution) {
-    ending(execution).for_each(|event| scope.tell(|| event));
+fn emit_end(scope: &Scope, execution: &ToolExecution) {
+    end_events(execution).for_each(|event| scope.tell(|| event));
 }
 
-/// What the call gave and what was noted, as one value.
+/// Combines the result of a call and the notes of its stages.
 #[inline]
-fn finish(running: &Running, began: Instant, ran: Ran, record: Record) -> ToolExecution {
-    let Ran { came, ctx, outcome } = ran;
-    let left = ctx.into_leftover();
-    let (call, changed) = match came {
-        Some(came) if came != left.call => (came, Some(Box::new(left.call))),
-        _ => (left.call, None),
+fn into_execution(
+    batch: &BatchContext,
+    started: Instant,
+    outcome: CallOutcome,
+    record: CallRecord,
+) -> ToolExecution {
+    let CallOutcome { original_call, ctx, result } = outcome;
+    let recorded = ctx.into_leftover();
+    let (call, changed) = match original_call {
+        Some(original) if original != recorded.call => (original, Some(Box::new(recorded.call))),
+        _ => (recorded.call, None),
     };
-    let mut execution = match outcome {
-        Ok(output) => succeeded(call, output),
-        Err(error) => failed(call, error),
+    let mut execution = match result {
+        Ok(output) => success(call, output),
+        Err(error) => failure(call, error),
     };
-    if let Some(spent) = running.scope.spent.as_ref().filter(|_| !execution.effects.is_empty()) {
-        // What the tool recorded before stands there already.
+    if let Some(spent) = batch.scope.spent.as_ref().filter(|_| !execution.effects.is_empty()) {
+        // Effects that the tool recorded during the call are counted already.
         spent.add(Bill::of_effects(&execution.effects));
     }
-    if !left.effects.is_empty() {
-        execution.effects.splice(..0, left.effects);
+    if !recorded.effects.is_empty() {
+        execution.effects.splice(..0, recorded.effects);
     }
-    // Before the text is cut: half a secret is one too.
-    running.hide_in_result(&mut execution);
-    if let Some(capped) = capped(&execution.result.text, running.state.policy.output_limit) {
-        execution.full_text = Some(std::mem::replace(&mut execution.result.text, capped));
+    // Redact before truncating: half a secret is a secret too.
+    batch.redact_result(&mut execution);
+    let limit = batch.state.policy.output_limit;
+    if let Some(short) = truncate_middle(&execution.result.text, limit) {
+        execution.full_text = Some(std::mem::replace(&mut execution.result.text, short));
     }
     execution.changed = changed;
-    if let Some(decoded) = left.decoded {
+    if let Some(decoded) = recorded.decoded {
         execution.fixes = decoded.fixes;
         execution.decoded = decoded.json;
     }
-    execution.attempts = left.attempts;
-    execution.remembered = record.remembered;
+    execution.attempts = recorded.attempts;
+    execution.remembered = record.is_cached;
     execution.decided_by = record.decided_by;
     execution.blocked_by = record.blocked_by.or(execution.blocked_by);
-    execution.left_running = record.left_running;
-    execution.started = running.scope.clock.at(began);
-    execution.took = micros::in_full(began.elapsed());
+    execution.left_running = record.has_detached_thread;
+    execution.started = batch.scope.clock.at(started);
+    execution.took = micros::in_full(started.elapsed());
     execution
 }
 
-/// The call on its way to its tool, stage after stage.
-async fn through(running: &Running, ctx: &ToolContext, record: &mut Record) -> Outcome {
-    let Running { tools, .. } = running;
-    running.halt.check().map_err(|held| record.block(held))?;
+/// Resolves, authorizes and runs a call.
+async fn resolve_and_run(
+    batch: &BatchContext,
+    ctx: &ToolContext,
+    record: &mut CallRecord,
+) -> CallResult {
+    batch.abort.check().map_err(|blocked| record.block(blocked))?;
     let name = ctx.tool_name();
-    let entry = tools.entry(name).ok_or_else(|| missing(running, name))?;
-    running.check_began(ctx.call(), entry)?;
-    running.check_depth().map_err(|held| record.block(held))?;
-    let looked_at = permitted(running, entry, ctx, record).await?;
-    let arguments = looked_at.as_ref().unwrap_or_else(|| &ctx.call().arguments);
+    let entry = batch.tools.entry(name).ok_or_else(|| missing_tool(batch, name))?;
+    batch.check_suspended(ctx.call(), entry)?;
+    batch.check_depth().map_err(|blocked| record.block(blocked))?;
+    let examined = authorize(batch, entry, ctx, record).await?;
+    let arguments = examined.as_ref().unwrap_or_else(|| &ctx.call().arguments);
     if entry.definition().pure {
-        return remembered(running, entry, arguments, ctx, record).await;
+        return run_memoized(batch, entry, arguments, ctx, record).await;
     }
-    limited(running, entry, arguments, ctx, record).await
+    admit_and_run(batch, entry, arguments, ctx, record).await
 }
 
-/// Why there is no tool of this name.
+/// Returns the error of a call whose tool does not exist.
 #[cold]
-fn missing(running: &Running, name: &str) -> ToolError {
-    match running.gone.iter().any(|gone| gone == name) {
-        true => gone(name),
-        false => unknown(running.callable(), name),
+fn missing_tool(batch: &BatchContext, name: &str) -> ToolError {
+    match batch.removed_tools.iter().any(|removed| removed == name) {
+        true => removed_tool(name),
+        false => unknown_tool(batch.callable(), name),
     }
 }
 
-/// What a pure tool said to these arguments before; or else what it says now.
-async fn remembered(
-    running: &Running,
+/// Runs a pure tool, unless the memo has its output for these arguments.
+async fn run_memoized(
+    batch: &BatchContext,
     entry: &Entry,
     arguments: &Arguments,
     ctx: &ToolContext,
-    record: &mut Record,
-) -> Outcome {
+    record: &mut CallRecord,
+) -> CallResult {
     let (value, json) = settled(entry.definition(), arguments, ctx)?;
     let arguments = Arguments::from(json);
-    let run = limited(running, entry, &arguments, ctx, record);
-    let may_wait = running.is_outermost();
-    let (outcome, was_remembered) = running.state.memo.recall(entry, &value, may_wait, run).await;
-    record.remembered = was_remembered;
-    if was_remembered { outcome.map(ToolOutput::for_nothing) } else { outcome }
+    let run = admit_and_run(batch, entry, &arguments, ctx, record);
+    let may_wait = batch.is_outermost();
+    let (result, is_cached) = batch.state.memo.get_or_run(entry, &value, may_wait, run).await;
+    record.is_cached = is_cached;
+    if is_cached { result.map(ToolOutput::for_nothing) } else { result }
 }
 
-/// Waits until the tool may run, and runs it.
-async fn limited(
-    running: &Running,
+/// Waits for the limits that apply to the call, and runs it.
+async fn admit_and_run(
+    batch: &BatchContext,
     entry: &Entry,
     arguments: &Arguments,
     ctx: &ToolContext,
-    record: &mut Record,
-) -> Outcome {
+    record: &mut CallRecord,
+) -> CallResult {
     let mut admission = None;
-    if Admission::is_needed(running, entry) {
-        let admitted = Box::pin(Admission::wait(running, entry, ctx.resumed().is_some())).await;
-        admission = Some(admitted.map_err(|held| record.block(held))?);
+    if Admission::is_needed(batch, entry) {
+        let acquired = Box::pin(Admission::acquire(batch, entry, ctx.resumed().is_some())).await;
+        admission = Some(acquired.map_err(|blocked| record.block(blocked))?);
     }
-    attempts(running, entry, arguments, ctx, record, admission).await
+    run_attempts(batch, entry, arguments, ctx, record, admission).await
 }
 
-/// The same, until the batch is past its time or stopped.
-async fn stoppable<T>(
-    running: &Running,
+/// Runs `work` until the deadline of the batch passes or the batch is cancelled.
+async fn until_stopped<T>(
+    batch: &BatchContext,
     work: impl Future<Output = Result<T, ToolError>>,
 ) -> Result<T, ToolError> {
-    let Scope { stop, deadline, .. } = &running.scope;
-    // What is over before it begins must not begin: a future that is polled once has begun.
+    let Scope { stop, deadline, .. } = &batch.scope;
+    // Check before the first poll: polling starts the tool.
     if stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
-        return Err(stopped());
+        return Err(cancelled());
     }
     if deadline.is_some_and(|at| at <= Instant::now()) {
-        return Err(late(running));
+        return Err(timed_out(batch));
     }
     let mut work = Box::pin(work);
     let timed = async {
         match *deadline {
             None => work.as_mut().await,
-            Some(at) => timeout_at(at, work.as_mut()).await.unwrap_or_else(|_| Err(late(running))),
+            Some(at) => {
+                timeout_at(at, work.as_mut()).await.unwrap_or_else(|_| Err(timed_out(batch)))
+            }
         }
     };
     match stop {
         None => timed.await,
-        Some(stop) => stop.run_until_cancelled(timed).await.unwrap_or_else(|| Err(stopped())),
+        Some(stop) => stop.run_until_cancelled(timed).await.unwrap_or_else(|| Err(cancelled())),
     }
 }
 
 #[cold]
-fn late(running: &Running) -> ToolError {
-    let text = match running.scope.ends_run {
+fn timed_out(batch: &BatchContext) -> ToolError {
+    let text = match batch.scope.ends_run {
         true => "The call was stopped: the run had taken as long as it may.",
         false => "The call was stopped: the calls of this reply took longer than they may.",
     };
@@ -226,22 +251,24 @@ fn late(running: &Running) -> ToolError {
 }
 
 #[cold]
-fn stopped() -> ToolError {
+fn cancelled() -> ToolError {
     ToolError::new(ToolErrorKind::Cancelled, "The call was stopped.")
 }
 
-/// The model is not to make a call again as if nothing had happened, where nobody can tell how far its tool came;
-/// nor to wonder, where that never began.
+/// Adds to the error of a stopped call whether its tool ran.
+///
+/// The model should not repeat a call that may have had effects, and may repeat one whose tool never
+/// started.
 #[cold]
-fn unsure(running: &Running, ctx: &ToolContext, error: ToolError) -> ToolError {
-    let may_repeat =
-        || running.tools.definition(ctx.tool_name()).is_none_or(ToolDefinition::may_repeat);
+fn with_certainty(batch: &BatchContext, ctx: &ToolContext, error: ToolError) -> ToolError {
+    let is_retry_safe =
+        || batch.tools.definition(ctx.tool_name()).is_none_or(ToolDefinition::may_repeat);
     match error.kind() {
         ToolErrorKind::Cancelled | ToolErrorKind::Timeout if ctx.attempts() == 0 => {
             error.and_say(" It was not run.")
         }
         ToolErrorKind::Cancelled | ToolErrorKind::Panicked | ToolErrorKind::Timeout
-            if !may_repeat() =>
+            if !is_retry_safe() =>
         {
             error.and_say(" It may have had effects.")
         }

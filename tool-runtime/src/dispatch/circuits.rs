@@ -1,4 +1,4 @@
-//! Providers that fail too often are left alone for a while.
+//! Circuit breakers: calls to providers that fail repeatedly are blocked for a while.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,28 +7,44 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::policy::{Breaker, Circuit, Passage};
-use crate::event::Gate;
+use crate::event::BlockReason;
 use crate::registry::Entry;
 use crate::tool::{ToolError, ToolErrorKind};
 
-/// Which providers are left alone when they fail: their calls are held back, and the model is told
-/// when to come back. None is, unless something is said of it here.
+/// Sets which providers have a circuit breaker, and when each of them opens.
 ///
-/// What counts is that a tool could not do its work: it failed for the world's sake, was unavailable,
-/// took too long or panicked. An answer that says no does not. Each attempt counts. After
-/// the cool-down one call is let through to see; what comes of it decides for the rest. A dispatcher
-/// and its clones share what they know, over all runs of an agent.
+/// An open breaker blocks the calls of its provider, and the model receives the number of seconds
+/// after which to call again. Default: no breakers. Tools without a provider have none.
+///
+/// A call counts as a failure of its provider if the tool could not do its work: it failed because of
+/// its environment, was unavailable, timed out or panicked. A tool that answers with an ordinary
+/// refusal has worked. Each attempt counts. After the cool-down one call probes the provider, and its
+/// result decides for the rest. A dispatcher and its clones share their breakers, over all runs of an
+/// agent.
 ///
 /// ```
-/// use std::time::Duration;
 /// use tool_runtime::dispatch::{Breaker, Breakers};
-/// use tool_runtime::{Dispatcher, Policy, Registry};
+/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, ToolError, tool, tools};
 ///
-/// let breakers = Breakers::default()
-///     .each(Breaker::after(5))
-///     .provider("github", Breaker::after(3).cool_down(Duration::from_secs(60)));
-/// let dispatcher = Dispatcher::new(Registry::new()).policy(Policy::new().breakers(breakers));
-/// # let _ = dispatcher;
+/// /// Searches the issues.
+/// #[tool(effect = "read")]
+/// async fn search() -> Result<String, ToolError> {
+///     Err(ToolError::transient("the service is down"))
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let registry = Registry::new();
+/// registry.register_all_from("github", tools![search])?;
+/// let breakers = Breakers::default().each(Breaker::after(5)).provider("github", Breaker::after(1));
+/// let dispatcher = Dispatcher::new(registry).policy(Policy::new().breakers(breakers));
+///
+/// let call = || vec![ToolCall::new("1", "search", "{}")];
+/// let first = dispatcher.dispatch(call()).await;
+/// assert!(first[0].failed_with("TOOL_TRANSIENT_FAILURE"));
+/// let second = dispatcher.dispatch(call()).await;
+/// assert!(second[0].is_blocked());
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Breakers {
@@ -37,14 +53,16 @@ pub struct Breakers {
 }
 
 impl Breakers {
-    /// Every provider of which nothing else is said.
+    /// Sets the breaker of every provider that has none of its own.
+    ///
+    /// Each provider has its own state: a failing provider does not block the others.
     #[must_use]
     pub fn each(mut self, breaker: Breaker) -> Self {
         self.each = Some(breaker);
         self
     }
 
-    /// This provider.
+    /// Sets the breaker of one provider.
     #[must_use]
     pub fn provider(mut self, name: impl Into<String>, breaker: Breaker) -> Self {
         self.providers.insert(name.into(), breaker);
@@ -52,35 +70,37 @@ impl Breakers {
     }
 }
 
-/// What is known of the providers; clones share it.
+/// The circuit breakers of a dispatcher; clones share them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Circuits(Option<Arc<Known>>);
+pub(super) struct CircuitBreakers(Option<Arc<Shared>>);
 
 #[derive(Debug)]
-struct Known {
+struct Shared {
     breakers: Breakers,
-    begun: Instant,
+    /// The zero of the times in all circuits.
+    epoch: Instant,
     circuits: Mutex<HashMap<String, Arc<Mutex<Circuit>>>>,
 }
 
-impl Circuits {
-    pub(super) fn of(breakers: Breakers) -> Self {
+impl CircuitBreakers {
+    pub(super) fn new(breakers: Breakers) -> Self {
         let circuits = Mutex::default();
-        Self(Some(Arc::new(Known { breakers, begun: Instant::now(), circuits })))
+        Self(Some(Arc::new(Shared { breakers, epoch: Instant::now(), circuits })))
     }
 
-    /// Whether calls of this tool may be held back.
+    /// Whether calls may be blocked at all.
     #[inline]
     pub(super) fn are_set(&self) -> bool {
         self.0.is_some()
     }
 
-    /// What its provider's calls go through.
-    pub(super) fn of_provider(&self, entry: &Entry) -> Option<Way> {
-        let known = self.0.as_ref()?;
+    /// Returns the circuit of the tool's provider, if it has a breaker.
+    pub(super) fn provider_circuit(&self, entry: &Entry) -> Option<ProviderCircuit> {
+        let shared = self.0.as_ref()?;
         let provider = entry.provider()?;
-        let breaker = known.breakers.providers.get(provider).or(known.breakers.each.as_ref())?;
-        let mut circuits = lock(&known.circuits);
+        let breakers = &shared.breakers;
+        let breaker = breakers.providers.get(provider).or(breakers.each.as_ref())?;
+        let mut circuits = lock(&shared.circuits);
         let circuit = match circuits.get(provider) {
             Some(circuit) => Arc::clone(circuit),
             None => {
@@ -89,102 +109,108 @@ impl Circuits {
                 circuit
             }
         };
-        Some(Way { provider: provider.to_owned(), circuit, begun: known.begun })
+        Some(ProviderCircuit { provider: provider.to_owned(), circuit, epoch: shared.epoch })
     }
 }
 
-/// The way of calls to one provider.
+/// The circuit breaker of one provider.
 #[derive(Debug)]
-pub(super) struct Way {
+pub(super) struct ProviderCircuit {
     provider: String,
     circuit: Arc<Mutex<Circuit>>,
-    begun: Instant,
+    epoch: Instant,
 }
 
-impl Way {
-    /// Whether a call would be let through.
-    pub(super) fn check(&self) -> Result<(), (Gate, ToolError)> {
-        match lock(&self.circuit).closed_for(self.begun.elapsed()) {
+impl ProviderCircuit {
+    /// Checks whether a call would be admitted now.
+    pub(super) fn check(&self) -> Result<(), (BlockReason, ToolError)> {
+        match lock(&self.circuit).delay(self.epoch.elapsed()) {
             None => Ok(()),
-            Some(left) => Err(self.closed(left)),
+            Some(remaining) => Err(self.blocked(remaining)),
         }
     }
 
-    /// Lets a call through.
-    pub(super) fn enter(self, deadline: Option<Instant>) -> Result<Trial, (Gate, ToolError)> {
-        let entered = lock(&self.circuit).enter(self.begun.elapsed());
-        match entered {
-            Ok(passage) => Ok(Trial { way: self, passage, deadline, is_open: true }),
-            Err(left) => Err(self.closed(left)),
+    /// Admits a call.
+    pub(super) fn admit(
+        self,
+        deadline: Option<Instant>,
+    ) -> Result<CircuitGuard, (BlockReason, ToolError)> {
+        let admitted = lock(&self.circuit).admit(self.epoch.elapsed());
+        match admitted {
+            Ok(passage) => {
+                Ok(CircuitGuard { circuit: self, passage, deadline, is_unresolved: true })
+            }
+            Err(remaining) => Err(self.blocked(remaining)),
         }
     }
 
     #[cold]
-    fn closed(&self, left: Duration) -> (Gate, ToolError) {
-        let (provider, seconds) = (&self.provider, left.as_secs_f64().ceil());
+    fn blocked(&self, remaining: Duration) -> (BlockReason, ToolError) {
+        let (provider, seconds) = (&self.provider, remaining.as_secs_f64().ceil());
         let text = format!(
             "Not run: the tools of `{provider}` fail at the moment. Go on without them, or call \
              again in {seconds} s."
         );
-        (Gate::Breaker, ToolError::new(ToolErrorKind::Unavailable, text))
+        (BlockReason::Breaker, ToolError::new(ToolErrorKind::Unavailable, text))
     }
 }
 
-/// One call on its way.
+/// A call that was admitted by a circuit breaker, and whose attempts are reported to it.
 #[derive(Debug)]
-pub(super) struct Trial {
-    way: Way,
+pub(super) struct CircuitGuard {
+    circuit: ProviderCircuit,
     passage: Passage,
-    /// Of its batch.
+    /// The deadline of the batch.
     deadline: Option<Instant>,
-    is_open: bool,
+    /// Whether the circuit has no result of the current attempt yet.
+    is_unresolved: bool,
 }
 
-impl Trial {
-    /// An attempt has ended so.
-    pub(super) fn note(&mut self, failure: Option<ToolErrorKind>) {
-        self.is_open = false;
-        let mut circuit = lock(&self.way.circuit);
+impl CircuitGuard {
+    /// Reports the end of an attempt: its failure, or `None` for a success.
+    pub(super) fn report(&mut self, failure: Option<ToolErrorKind>) {
+        self.is_unresolved = false;
+        let mut circuit = lock(&self.circuit.circuit);
         match failure {
-            // Says nothing of the provider.
+            // These reveal nothing about the provider.
             Some(ToolErrorKind::Cancelled | ToolErrorKind::Validation | ToolErrorKind::Pending) => {
-                self.is_open = true
+                self.is_unresolved = true
             }
             Some(kind) if kind.is_infrastructure() => {
-                circuit.failed(self.passage, self.way.begun.elapsed());
+                circuit.on_failure(self.passage, self.circuit.epoch.elapsed());
             }
-            _ => circuit.worked(self.passage),
+            _ => circuit.on_success(self.passage),
         }
     }
 
-    /// Whether the provider may be tried once more.
-    pub(super) fn may_go_on(&self) -> bool {
-        self.way.check().is_ok()
+    /// Whether another attempt would be admitted now.
+    pub(super) fn allows_retry(&self) -> bool {
+        self.circuit.check().is_ok()
     }
 
-    /// Another attempt begins, if it may.
-    pub(super) fn go_on(&mut self) -> bool {
-        let entered = lock(&self.way.circuit).enter(self.way.begun.elapsed());
-        if let Ok(passage) = entered {
-            (self.passage, self.is_open) = (passage, true);
+    /// Admits another attempt. Returns false if the circuit is open.
+    pub(super) fn admit_retry(&mut self) -> bool {
+        let admitted = lock(&self.circuit.circuit).admit(self.circuit.epoch.elapsed());
+        if let Ok(passage) = admitted {
+            (self.passage, self.is_unresolved) = (passage, true);
         }
-        entered.is_ok()
+        admitted.is_ok()
     }
 }
 
-/// Dropped in mid-work a call was stopped, or its batch was past its time: then its provider was as
-/// well.
-impl Drop for Trial {
+/// A call that is dropped during an attempt was cancelled. If the deadline of its batch has passed,
+/// that counts as a failure of the provider.
+impl Drop for CircuitGuard {
     fn drop(&mut self) {
-        if !self.is_open {
+        if !self.is_unresolved {
             return;
         }
-        let now = self.way.begun.elapsed();
-        let mut circuit = lock(&self.way.circuit);
+        let now = self.circuit.epoch.elapsed();
+        let mut circuit = lock(&self.circuit.circuit);
         if self.deadline.is_some_and(|at| at <= Instant::now()) {
-            circuit.failed(self.passage, now);
+            circuit.on_failure(self.passage, now);
         } else {
-            circuit.gave_up(self.passage, now);
+            circuit.on_cancel(self.passage, now);
         }
     }
 }

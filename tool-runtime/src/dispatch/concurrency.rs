@@ -1,4 +1,4 @@
-//! How many calls run at once.
+//! Concurrency limits: how many calls may run at the same time.
 
 use std::collections::HashMap;
 use std::ptr;
@@ -8,23 +8,42 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::registry::Entry;
 
-/// How many calls may run at once: of all tools, of one, of one provider's. What isn't limited isn't.
+/// Limits how many calls may run at the same time: of all tools, of one provider, or of one tool.
 ///
-/// A call waits for its place after everything that could refuse it, and in the order in which it
-/// came; a tool's timeout begins when it has one. All calls of a dispatcher and its clones count, so
-/// one that is shared limits all that share it. A tool that calls tools holds its place meanwhile,
-/// and they take none of those that it holds; nor do they count among all. Two limited tools that
-/// call each other may wait for each other: give their batch a deadline. A `blocking` tool that is past
-/// its time gives its place up though its thread is still at work: see
-/// [`left_running`](crate::Dispatcher::left_running).
+/// Default: no limits. A call waits for its permits in the order of arrival, after every check that
+/// could refuse it. The timeout of its tool starts once it has them. A dispatcher and its clones
+/// share their permits, over all runs of an agent.
+///
+/// A tool that calls other tools keeps its permits meanwhile. The nested calls take none of the
+/// permits that it holds, and do not count toward the limit for all calls. If two limited tools call
+/// each other, they can block each other: set a [deadline](crate::Policy::batch_deadline) for
+/// batches.
+///
+/// A `blocking` tool that exceeds its timeout releases its permits although its thread still runs:
+/// see [`detached_threads`](crate::Dispatcher::detached_threads).
 ///
 /// ```
 /// use tool_runtime::dispatch::Concurrency;
-/// use tool_runtime::{Dispatcher, Policy, Registry};
+/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, tool, tools};
 ///
+/// /// Renders a page.
+/// #[tool(effect = "read")]
+/// async fn render(page: u32) -> String {
+///     format!("page {page}")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let limits = Concurrency::default().all(16).provider("github", 4).tool("render", 1);
-/// let dispatcher = Dispatcher::new(Registry::new()).policy(Policy::new().concurrency(limits));
-/// # let _ = dispatcher;
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![render])?)
+///     .policy(Policy::new().concurrency(limits));
+///
+/// // The second page is rendered after the first.
+/// let calls = ["1", "2"]
+///     .map(|page| ToolCall::new(page, "render", format!(r#"{{"page": {page}}}"#)));
+/// let executions = dispatcher.dispatch(calls.into()).await;
+/// assert_eq!(executions[1].result.text, "page 2");
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct Concurrency {
@@ -34,87 +53,90 @@ pub struct Concurrency {
 }
 
 impl Concurrency {
-    /// At most this many calls at once, and at least one.
+    /// Limits the calls of all tools together to `max`, and to one at least.
     #[must_use]
-    pub fn all(mut self, most: usize) -> Self {
-        self.all = Some(most);
+    pub fn all(mut self, max: usize) -> Self {
+        self.all = Some(max);
         self
     }
 
-    /// At most this many of the tools together that [go by](crate::registry#what-names-mean) this name.
-    /// Where a tool is limited by its full name, that counts alone.
+    /// Limits the calls of the tools together that [go by](crate::registry#what-names-mean) this
+    /// name.
+    ///
+    /// If there is a limit for the full name of a tool, only that limit applies to the tool.
     #[must_use]
-    pub fn tool(mut self, name: impl Into<String>, most: usize) -> Self {
-        self.tools.insert(name.into(), most);
+    pub fn tool(mut self, name: impl Into<String>, max: usize) -> Self {
+        self.tools.insert(name.into(), max);
         self
     }
 
-    /// At most this many of the tools of a provider together.
+    /// Limits the calls of all tools of a provider together.
     #[must_use]
-    pub fn provider(mut self, name: impl Into<String>, most: usize) -> Self {
-        self.providers.insert(name.into(), most);
+    pub fn provider(mut self, name: impl Into<String>, max: usize) -> Self {
+        self.providers.insert(name.into(), max);
         self
     }
 }
 
-/// The places that calls wait for.
+/// The semaphores of a dispatcher's concurrency limits; clones share them.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Places(Option<Arc<Limited>>);
+pub(super) struct ConcurrencyLimits(Option<Arc<Semaphores>>);
 
 #[derive(Debug)]
-struct Limited {
+struct Semaphores {
     all: Option<Semaphore>,
     tools: HashMap<String, Semaphore>,
     providers: HashMap<String, Semaphore>,
 }
 
-impl Places {
-    pub(super) fn of(limits: Concurrency) -> Self {
-        // Without a single place every call would wait for ever.
-        let places = |most: usize| Semaphore::new(most.clamp(1, Semaphore::MAX_PERMITS));
-        let named = |limits: HashMap<String, usize>| {
-            limits.into_iter().map(|(name, most)| (name, places(most))).collect()
+impl ConcurrencyLimits {
+    pub(super) fn new(limits: Concurrency) -> Self {
+        // With no permit at all every call would wait forever.
+        let semaphore = |max: usize| Semaphore::new(max.clamp(1, Semaphore::MAX_PERMITS));
+        let by_name = |limits: HashMap<String, usize>| {
+            limits.into_iter().map(|(name, max)| (name, semaphore(max))).collect()
         };
-        Self(Some(Arc::new(Limited {
-            all: limits.all.map(places),
-            tools: named(limits.tools),
-            providers: named(limits.providers),
+        Self(Some(Arc::new(Semaphores {
+            all: limits.all.map(semaphore),
+            tools: by_name(limits.tools),
+            providers: by_name(limits.providers),
         })))
     }
 
-    pub(super) fn are_limited(&self) -> bool {
+    pub(super) fn are_set(&self) -> bool {
         self.0.is_some()
     }
 
-    /// Waits until the tool may run; it may for as long as the places are held.
+    /// Waits for the permits that a call of this tool needs. `outer` are the tools whose calls the
+    /// call is nested in.
     ///
-    /// The narrowest first, so that a call that waits for its tool keeps none from others; always in
-    /// this order, so that no two calls wait for each other.
-    pub(super) async fn take<'p>(
+    /// The narrowest limit comes first, so that a call which waits for its tool blocks no other tool.
+    /// The order is always the same, so that two calls never wait for each other.
+    pub(super) async fn acquire<'p>(
         &'p self,
         entry: &Entry,
-        around: &[&Entry],
+        outer: &[&Entry],
     ) -> [Option<SemaphorePermit<'p>>; 3] {
-        let Some(limited) = &self.0 else { return [None, None, None] };
-        let [of_tool, of_provider, of_all] = limited.of(entry);
-        // What a call within a call would wait for, the outer one may hold until this one is done.
-        let is_held = |places: &Semaphore| {
-            let mut held = around.iter().flat_map(|outer| limited.of(outer)).flatten();
-            held.any(|held| ptr::eq(held, places))
+        let Some(semaphores) = &self.0 else { return [None, None, None] };
+        let [tool, provider, all] = semaphores.for_tool(entry);
+        // An outer call may hold the permit that a nested call would wait for until both are done.
+        let is_held = |semaphore: &Semaphore| {
+            let mut held = outer.iter().flat_map(|outer| semaphores.for_tool(outer)).flatten();
+            held.any(|held| ptr::eq(held, semaphore))
         };
-        let place = async |places: Option<&'p Semaphore>| {
-            // Never closed.
-            places.filter(|places| !is_held(places))?.acquire().await.ok()
+        let permit = async |semaphore: Option<&'p Semaphore>| {
+            // Fails only for a closed semaphore, and these are never closed.
+            semaphore.filter(|semaphore| !is_held(semaphore))?.acquire().await.ok()
         };
-        [place(of_tool).await, place(of_provider).await, place(of_all).await]
+        [permit(tool).await, permit(provider).await, permit(all).await]
     }
 }
 
-impl Limited {
-    /// What calls of this tool take places of.
-    fn of(&self, entry: &Entry) -> [Option<&Semaphore>; 3] {
-        let of_tool = entry.definition().names().find_map(|name| self.tools.get(name));
-        let of_provider = entry.provider().and_then(|name| self.providers.get(name));
-        [of_tool, of_provider, self.all.as_ref()]
+impl Semaphores {
+    /// Returns the semaphores that calls of this tool need permits of.
+    fn for_tool(&self, entry: &Entry) -> [Option<&Semaphore>; 3] {
+        let tool = entry.definition().names().find_map(|name| self.tools.get(name));
+        let provider = entry.provider().and_then(|name| self.providers.get(name));
+        [tool, provider, self.all.as_ref()]
     }
 }

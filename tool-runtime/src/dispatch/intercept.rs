@@ -1,56 +1,62 @@
-//! Code of the program's own before and after each call.
+//! Interceptors: code of the program that runs before and after each call.
 
 use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
 
-use super::record::Record;
-use crate::event::{Gate, ToolExecution};
+use super::record::{CallRecord, CallResult};
+use crate::event::{BlockReason, ToolExecution};
 use crate::guard::{Guarded, Panic};
 use crate::message::ToolCall;
 use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 
-/// Sees each call before its name is looked up, and what became of it before anybody else does.
+/// Middleware around each call: it may change, answer or block the call, and change its execution.
 ///
-/// Several are asked in their order, and told in the opposite one, so that the first is the
-/// outermost. One that panics before a call blocks it: what it stood for is not known to be so.
+/// Of several interceptors the first is the outermost: [`before_call`](Self::before_call) runs in
+/// the order in which they were [added](crate::Policy::interceptor),
+/// [`after_call`](Self::after_call) in the reverse order. An interceptor that panics before a call
+/// blocks it, since its check is incomplete; a panic after a call is ignored.
 ///
-/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+/// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
 /// ```
-/// use tool_runtime::dispatch::{Before, Interceptor};
-/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, ToolExecution, async_trait, tool, tools};
+/// use tool_runtime::dispatch::{InterceptAction, Interceptor};
+/// use tool_runtime::{
+///     Dispatcher, Policy, Registry, ToolCall, ToolExecution, async_trait, tool, tools,
+/// };
 ///
-/// /// Lets nobody write at night, and signs what is said.
-/// struct NightWatch;
+/// /// Blocks writes, and marks every result.
+/// struct ReadOnly;
 ///
 /// #[async_trait]
-/// impl Interceptor for NightWatch {
-///     async fn before(&self, call: &mut ToolCall) -> Before {
+/// impl Interceptor for ReadOnly {
+///     async fn before_call(&self, call: &mut ToolCall) -> InterceptAction {
 ///         match call.name.as_str() {
-///             "write" => Before::Block("it is night".into()),
-///             _ => Before::Run,
+///             "write" => InterceptAction::Block("writes are disabled".into()),
+///             _ => InterceptAction::Run,
 ///         }
 ///     }
 ///
-///     async fn after(&self, execution: &mut ToolExecution) {
-///         execution.result.text.push_str(" (by night)");
+///     async fn after_call(&self, execution: &mut ToolExecution) {
+///         execution.result.text.push_str(" (read-only mode)");
 ///     }
 /// }
 ///
-/// /// Tells the time.
+/// /// Returns the time.
 /// #[tool(effect = "read")]
 /// async fn now() -> &'static str {
 ///     "midnight"
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
-/// let dispatcher = Dispatcher::new(Registry::try_from(tools![now])?).policy(Policy::new().interceptor(NightWatch));
+/// let policy = Policy::new().interceptor(ReadOnly);
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![now])?).policy(policy);
 /// let calls = ["now", "write"].map(|name| ToolCall::new(name, name, "{}"));
-/// let done = dispatcher.dispatch(calls.into()).await;
-/// assert_eq!(done[0].result.text, "midnight (by night)");
-/// assert_eq!(done[1].result.text, "The call was blocked: it is night (by night)");
+/// let executions = dispatcher.dispatch(calls.into()).await;
+/// assert_eq!(executions[0].result.text, "midnight (read-only mode)");
+/// let text = "The call was blocked: writes are disabled (read-only mode)";
+/// assert_eq!(executions[1].result.text, text);
 /// # Ok(())
 /// # }
 /// ```
@@ -61,33 +67,45 @@ use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 )]
 #[async_trait]
 pub trait Interceptor: Send + Sync {
-    /// Before a call, which it may change; but its id is the model's, and stays. Whether it runs alone
-    /// is decided before, by the name that it came with.
-    async fn before(&self, call: &mut ToolCall) -> Before {
+    /// Runs before the name of a call is resolved, and decides how the call proceeds.
+    ///
+    /// The interceptor may change the call, except for its id. Whether the call is sequential is
+    /// decided earlier, by the original name. Default: the call runs.
+    async fn before_call(&self, call: &mut ToolCall) -> InterceptAction {
         let _ = call;
-        Before::Run
+        InterceptAction::Run
     }
 
-    /// After a call, also one that was blocked or answered before it ran. Nothing limits its time: the
-    /// call has its result only then.
-    async fn after(&self, execution: &mut ToolExecution) {
+    /// Runs after a call, also after one that was blocked or answered, and may change the execution.
+    ///
+    /// The result of the call is available only afterwards, and no timeout applies. Default: the
+    /// execution stays as it is.
+    async fn after_call(&self, execution: &mut ToolExecution) {
         let _ = execution;
     }
 }
 
-/// What is to become of a call.
+/// The decision of an interceptor before a call.
+///
+/// ```
+/// use tool_runtime::ToolOutput;
+/// use tool_runtime::dispatch::InterceptAction;
+///
+/// let cached = InterceptAction::Answer(ToolOutput::text("4 degrees"));
+/// assert_ne!(cached, InterceptAction::Run);
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Before {
-    /// It goes on.
+pub enum InterceptAction {
+    /// Runs the call.
     Run,
-    /// It has this output, and its tool isn't called.
+    /// Uses this output as the result; the tool is not invoked.
     Answer(ToolOutput),
-    /// It doesn't run, for this reason, which the model is told.
+    /// Blocks the call for this reason, which the model receives.
     Block(String),
 }
 
-/// Interceptors in their order.
+/// The interceptors of a policy, in the order in which they were added.
 #[derive(Clone, Default)]
 pub(super) struct Interceptors(Vec<Arc<dyn Interceptor>>);
 
@@ -100,34 +118,37 @@ impl Interceptors {
         self.0.push(interceptor);
     }
 
-    /// What there is to say of the call without running it; none where it is to run.
-    pub(super) async fn before(
+    /// Runs the interceptors before a call. Returns its result if one of them answered or blocked
+    /// it.
+    pub(super) async fn before_call(
         &self,
         call: &mut ToolCall,
-        record: &mut Record,
-    ) -> Option<Result<ToolOutput, ToolError>> {
+        record: &mut CallRecord,
+    ) -> Option<CallResult> {
         let id = call.id.clone();
         for interceptor in &self.0 {
-            let crashed = |Panic(_)| Before::Block("what looks after calls has crashed".into());
-            let before = Guarded::new(|| interceptor.before(call), crashed).await;
+            let panicked =
+                |Panic(_)| InterceptAction::Block("what looks after calls has crashed".into());
+            let action = Guarded::new(|| interceptor.before_call(call), panicked).await;
             call.id.clone_from(&id);
-            match before {
-                Before::Run => {}
-                Before::Answer(output) => return Some(Ok(output)),
-                Before::Block(why) => {
-                    let text = format!("The call was blocked: {why}");
+            match action {
+                InterceptAction::Run => {}
+                InterceptAction::Answer(output) => return Some(Ok(output)),
+                InterceptAction::Block(reason) => {
+                    let text = format!("The call was blocked: {reason}");
                     let error = ToolError::new(ToolErrorKind::Denied, text);
-                    return Some(Err(record.block((Gate::Interceptor, error))));
+                    return Some(Err(record.block((BlockReason::Interceptor, error))));
                 }
             }
         }
         None
     }
 
-    pub(super) async fn after(&self, mut execution: ToolExecution) -> ToolExecution {
+    /// Runs the interceptors after a call, in reverse order.
+    pub(super) async fn after_call(&self, mut execution: ToolExecution) -> ToolExecution {
         let id = execution.result.call.clone();
         for interceptor in self.0.iter().rev() {
-            Guarded::new(|| interceptor.after(&mut execution), |Panic(_)| ()).await;
+            Guarded::new(|| interceptor.after_call(&mut execution), |Panic(_)| ()).await;
             execution.call.id.clone_from(&id);
             execution.result.call.clone_from(&id);
         }

@@ -2,35 +2,35 @@ use crate::guard::{Guarded, Panic};
 use crate::message::Arguments;
 use crate::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
-/// Runs one tool once, and catches its panic. Nothing else: no clock, no events, no new task.
+/// Invokes one tool once and catches its panic.
 ///
-/// Nothing happens before the future is polled, the decoding of the arguments included.
+/// This is the bare invocation: there is no timeout, no event, no policy and no new task. The future
+/// is lazy: arguments are decoded and the tool starts at the first poll.
 ///
-/// Built with `panic = "abort"` there is no panic to catch: the process ends.
+/// If the program is built with `panic = "abort"`, a panic ends the process.
 ///
 /// # Errors
-/// The tool's own error, or [`ToolErrorKind::Panicked`].
+/// Returns the error of the tool, or [`ToolErrorKind::Panicked`] if it panicked.
+///
+/// # Cancellation
+/// Dropping the future drops the future of the tool.
 ///
 /// ```
 /// use tool_runtime::{ToolContext, ToolErrorKind, dispatch, tool};
 ///
-/// /// Divides.
+/// /// Divides one number by another.
 /// #[tool(effect = "none")]
-/// async fn divide(
-///     /// What is divided.
-///     a: i64,
-///     /// By what.
-///     b: i64,
-/// ) -> i64 {
-///     a / b
+/// async fn divide(dividend: i64, divisor: i64) -> i64 {
+///     dividend / divisor
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let ctx = ToolContext::default();
-/// let output = dispatch::invoke(&divide {}, &r#"{"a": 6, "b": 3}"#.into(), &ctx).await;
+/// let arguments = r#"{"dividend": 6, "divisor": 3}"#.into();
+/// let output = dispatch::invoke(&divide {}, &arguments, &ctx).await;
 /// assert_eq!(output.unwrap().as_text(), "2");
 ///
-/// let by_zero = r#"{"a": 6, "b": 0}"#.into();
+/// let by_zero = r#"{"dividend": 6, "divisor": 0}"#.into();
 /// let error = dispatch::invoke(&divide {}, &by_zero, &ctx).await.unwrap_err();
 /// assert_eq!(error.kind(), ToolErrorKind::Panicked);
 /// # }
@@ -41,12 +41,12 @@ pub fn invoke<'a>(
     arguments: &'a Arguments,
     ctx: &'a ToolContext,
 ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'a {
-    Guarded::new(|| tool.call_with(arguments, ctx), |panic| Err(crashed(panic)))
+    Guarded::new(|| tool.call_with(arguments, ctx), |panic| Err(panicked(panic)))
 }
 
-/// The panic's message is the operator's.
+/// Converts a panic. Its message is for the operator alone.
 #[cold]
-fn crashed(panic: Panic) -> ToolError {
+fn panicked(panic: Panic) -> ToolError {
     ToolError::new(ToolErrorKind::Panicked, "The tool crashed; this is not the arguments' fault.")
         .with_source(panic)
 }

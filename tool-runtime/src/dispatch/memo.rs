@@ -1,4 +1,4 @@
-//! What pure tools said: the same arguments give the same output, so they are asked once.
+//! The memo of pure tools: the same arguments give the same output, so the tool runs only once.
 
 use std::collections::{HashMap, VecDeque};
 use std::fmt;
@@ -7,53 +7,58 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use serde_json::Value;
 use tokio::sync::OnceCell;
 
+use super::record::CallResult;
 use crate::registry::Entry;
-use crate::tool::{Tool, ToolError, ToolOutput};
+use crate::tool::{Tool, ToolOutput};
 
-/// The most outputs that are remembered; then the oldest goes.
-const MOST: usize = 1_000;
+/// The maximum number of outputs in a memo; beyond it the oldest is evicted.
+const MAX_ENTRIES: usize = 1_000;
 
-/// The most bytes of arguments and outputs that are remembered together.
-const MOST_BYTES: usize = 32 << 20;
+/// The maximum size of all arguments and outputs in a memo together.
+const MAX_BYTES: usize = 32 << 20;
 
-/// A tool's full name and its arguments, whose members are sorted.
+/// The full name of a tool, and its arguments with sorted members.
 type Key = Arc<(String, String)>;
 
-/// The outputs of the pure tools of one dispatcher, which is one run of an agent. Clones share them.
+/// The outputs of the pure tools of one dispatcher, or of one run of an agent. Clones share them.
 #[derive(Clone, Default)]
-pub(super) struct Memo(Arc<Mutex<Remembered>>);
+pub(super) struct Memo(Arc<Mutex<Entries>>);
 
 #[derive(Default)]
-struct Remembered {
+struct Entries {
     outputs: HashMap<Key, Cell>,
-    oldest: VecDeque<Key>,
+    /// The keys of the outputs, oldest first.
+    order: VecDeque<Key>,
     bytes: usize,
 }
 
-/// What one tool said, which may have another one in its place by now.
+/// The output of one call.
 struct Cell {
-    of: Weak<dyn Tool>,
+    /// The tool that produced it: another one may have the name by now.
+    tool: Weak<dyn Tool>,
     output: Arc<OnceCell<ToolOutput>>,
-    /// Of the arguments, and of the output once it is there.
+    /// The size of the arguments, and of the output once it is there.
     bytes: usize,
 }
 
 impl Memo {
-    /// What the tool said to these arguments, or else what `run` gives, which begins only then, and
-    /// whether it was remembered. Calls of the same at the same time wait for the first. An error is not
-    /// remembered: the next one tries again.
+    /// Returns the memoized output of a tool for these arguments, or else runs `run`; and whether
+    /// the output was memoized.
     ///
-    /// One that may not wait runs beside the first: where a tool waits for it, the first may wait for
-    /// that tool in turn, or be that tool.
-    pub(super) async fn recall<F>(
+    /// Concurrent calls with the same arguments wait for the first. Errors are not memoized: the next
+    /// call runs again.
+    ///
+    /// A call that may not wait runs beside the first. That is so for nested calls: the first may be
+    /// waiting for the tool that makes the nested call, or be that tool.
+    pub(super) async fn get_or_run<F>(
         &self,
         entry: &Entry,
         arguments: &Value,
         may_wait: bool,
         run: F,
-    ) -> (Result<ToolOutput, ToolError>, bool)
+    ) -> (CallResult, bool)
     where
-        F: Future<Output = Result<ToolOutput, ToolError>>,
+        F: Future<Output = CallResult>,
     {
         let key = Arc::new((entry.full_name().to_owned(), arguments.to_string()));
         let cell = self.cell(entry, &key);
@@ -61,83 +66,84 @@ impl Memo {
             if let Some(output) = cell.get() {
                 return (Ok(output.clone()), true);
             }
-            let outcome = run.await;
-            // Fails where the first is still at it, which remembers as much.
-            if let Ok(output) = &outcome
+            let result = run.await;
+            // Fails if the first call is still running; that one sets the same output.
+            if let Ok(output) = &result
                 && cell.set(output.clone()).is_ok()
             {
-                self.weigh(&key, &cell, bytes(output));
+                self.add_output(&key, &cell, size_of(output));
             }
-            return (outcome, false);
+            return (result, false);
         }
-        let mut ran = false;
-        let output = cell
+        let mut has_run = false;
+        let result = cell
             .get_or_try_init(|| {
-                ran = true;
+                has_run = true;
                 run
             })
             .await
             .cloned();
-        if ran && let Ok(output) = &output {
-            self.weigh(&key, &cell, bytes(output));
+        if has_run && let Ok(output) = &result {
+            self.add_output(&key, &cell, size_of(output));
         }
-        (output, !ran)
+        (result, !has_run)
     }
 
     fn cell(&self, entry: &Entry, key: &Key) -> Arc<OnceCell<ToolOutput>> {
         let tool = Arc::downgrade(entry.tool());
-        let mut remembered = self.lock();
-        if let Some(cell) = remembered.outputs.get(key)
-            && cell.of.ptr_eq(&tool)
+        let mut entries = self.lock();
+        if let Some(cell) = entries.outputs.get(key)
+            && cell.tool.ptr_eq(&tool)
         {
             return Arc::clone(&cell.output);
         }
-        if remembered.oldest.len() >= MOST {
-            remembered.forget_oldest();
+        if entries.order.len() >= MAX_ENTRIES {
+            entries.evict_oldest();
         }
         let (output, bytes) = (Arc::default(), key.1.len());
-        let cell = Cell { of: tool, output: Arc::clone(&output), bytes };
-        match remembered.outputs.insert(Arc::clone(key), cell) {
-            Some(replaced) => remembered.bytes -= replaced.bytes,
-            None => remembered.oldest.push_back(Arc::clone(key)),
+        let cell = Cell { tool, output: Arc::clone(&output), bytes };
+        match entries.outputs.insert(Arc::clone(key), cell) {
+            Some(replaced) => entries.bytes -= replaced.bytes,
+            None => entries.order.push_back(Arc::clone(key)),
         }
-        remembered.add(bytes);
+        entries.add_bytes(bytes);
         output
     }
 
-    /// An output has come.
-    fn weigh(&self, key: &Key, output: &Arc<OnceCell<ToolOutput>>, bytes: usize) {
-        let mut remembered = self.lock();
-        // It may have been forgotten meanwhile.
-        let is_it = |cell: &&mut Cell| Arc::ptr_eq(&cell.output, output);
-        if let Some(cell) = remembered.outputs.get_mut(key).filter(is_it) {
+    /// Counts the size of a new output.
+    fn add_output(&self, key: &Key, output: &Arc<OnceCell<ToolOutput>>, bytes: usize) {
+        let mut entries = self.lock();
+        // The cell may have been evicted meanwhile.
+        let is_same = |cell: &&mut Cell| Arc::ptr_eq(&cell.output, output);
+        if let Some(cell) = entries.outputs.get_mut(key).filter(is_same) {
             cell.bytes += bytes;
-            remembered.add(bytes);
+            entries.add_bytes(bytes);
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Remembered> {
+    fn lock(&self) -> MutexGuard<'_, Entries> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Remembered {
-    /// So much has come, and the oldest go until there is room for it.
-    fn add(&mut self, bytes: usize) {
+impl Entries {
+    /// Adds to the total size, and evicts the oldest outputs until it is within the limit.
+    fn add_bytes(&mut self, bytes: usize) {
         self.bytes += bytes;
-        while self.bytes > MOST_BYTES && self.forget_oldest() {}
+        while self.bytes > MAX_BYTES && self.evict_oldest() {}
     }
 
-    /// Whether there was one.
-    fn forget_oldest(&mut self) -> bool {
-        let oldest = self.oldest.pop_front();
-        let gone = oldest.as_ref().and_then(|oldest| self.outputs.remove(oldest));
-        self.bytes -= gone.map_or(0, |gone| gone.bytes);
+    /// Evicts the oldest output. Returns false if there is none.
+    fn evict_oldest(&mut self) -> bool {
+        let oldest = self.order.pop_front();
+        let evicted = oldest.as_ref().and_then(|oldest| self.outputs.remove(oldest));
+        self.bytes -= evicted.map_or(0, |cell| cell.bytes);
         oldest.is_some()
     }
 }
 
-fn bytes(output: &ToolOutput) -> usize {
+/// Returns the size of an output in bytes.
+fn size_of(output: &ToolOutput) -> usize {
     output.as_text().len() + output.images().iter().map(|it| it.base64.len()).sum::<usize>()
 }
 
@@ -152,110 +158,111 @@ mod tests {
     use async_trait::async_trait;
     use serde_json::json;
 
-    use super::{MOST, MOST_BYTES, Memo};
+    use super::{MAX_BYTES, MAX_ENTRIES, Memo};
     use crate::message::Arguments;
     use crate::registry::{Registry, Snapshot};
     use crate::tool::{Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
 
-    struct Says(ToolDefinition);
+    struct Unused(ToolDefinition);
 
     #[async_trait]
-    impl Tool for Says {
+    impl Tool for Unused {
         fn definition(&self) -> &ToolDefinition {
             &self.0
         }
 
         async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
-            Err("nobody calls it".into())
+            Err("not called".into())
         }
     }
 
     fn tools() -> Snapshot {
         let registry = Registry::new();
         let definition = ToolDefinition::new("t", "T.", json!({ "type": "object" }));
-        registry.register(std::sync::Arc::new(Says(definition))).unwrap();
+        registry.register(std::sync::Arc::new(Unused(definition))).unwrap();
         registry.snapshot()
     }
 
-    async fn says(memo: &Memo, tools: &Snapshot, number: usize) -> bool {
+    async fn is_cached(memo: &Memo, tools: &Snapshot, number: usize) -> bool {
         let run = async { Ok(ToolOutput::text(number.to_string())) };
         let entry = tools.entry("t").unwrap();
         let may_wait = number.is_multiple_of(2);
-        let (output, was_remembered) =
-            memo.recall(entry, &json!({ "n": number }), may_wait, run).await;
+        let (output, is_cached) =
+            memo.get_or_run(entry, &json!({ "n": number }), may_wait, run).await;
         assert_eq!(output.unwrap().as_text(), number.to_string());
-        was_remembered
+        is_cached
     }
 
     #[tokio::test]
-    async fn the_oldest_is_forgotten_first() {
+    async fn oldest_output_is_evicted_first() {
         let (memo, tools) = (Memo::default(), tools());
-        for number in 0..=MOST {
-            assert!(!says(&memo, &tools, number).await);
+        for number in 0..=MAX_ENTRIES {
+            assert!(!is_cached(&memo, &tools, number).await);
         }
-        assert!(says(&memo, &tools, MOST).await && says(&memo, &tools, 1).await);
-        assert!(!says(&memo, &tools, 0).await);
+        assert!(is_cached(&memo, &tools, MAX_ENTRIES).await && is_cached(&memo, &tools, 1).await);
+        assert!(!is_cached(&memo, &tools, 0).await);
     }
 
     #[tokio::test]
-    async fn large_outputs_make_room_for_each_other() {
+    async fn large_outputs_evict_older_ones() {
         let (memo, tools) = (Memo::default(), tools());
         let entry = tools.entry("t").unwrap();
-        let ask = async |number: usize, bytes: usize| {
-            let run = async { Ok(ToolOutput::text("x".repeat(bytes))) };
-            memo.recall(entry, &json!({ "n": number }), number.is_multiple_of(2), run).await.1
+        let run = async |number: usize, bytes: usize| {
+            let output = async { Ok(ToolOutput::text("x".repeat(bytes))) };
+            memo.get_or_run(entry, &json!({ "n": number }), number.is_multiple_of(2), output)
+                .await
+                .1
         };
-        // With the arguments.
-        let half = MOST_BYTES / 2 - json!({ "n": 1 }).to_string().len();
-        for (number, bytes, was_remembered) in [
+        // The arguments count as well.
+        let half = MAX_BYTES / 2 - json!({ "n": 1 }).to_string().len();
+        for (number, bytes, is_cached) in [
             (1, half, false),
             (2, half, false),
             (1, 0, true),
-            // The oldest goes.
+            // The oldest is evicted.
             (3, 1, false),
             (2, 0, true),
             (1, 1, false),
-            // It is too large itself, and all go with it.
-            (4, MOST_BYTES + 1, false),
+            // This output alone exceeds the limit, so all are evicted.
+            (4, MAX_BYTES + 1, false),
             (4, 1, false),
             (4, 0, true),
         ] {
-            assert_eq!(ask(number, bytes).await, was_remembered, "{number}");
+            assert_eq!(run(number, bytes).await, is_cached, "{number}");
         }
-        assert_eq!(memo.lock().bytes, MOST_BYTES / 2 - half + 1);
+        assert_eq!(memo.lock().bytes, MAX_BYTES / 2 - half + 1);
     }
 
-    /// Also where nothing comes of them.
     #[tokio::test]
-    async fn large_arguments_make_room_for_each_other() {
+    async fn large_arguments_of_failed_calls_evict_older_ones() {
         let (memo, tools) = (Memo::default(), tools());
         let entry = tools.entry("t").unwrap();
         for number in 0..40 {
             let arguments = json!({ "n": number, "text": "x".repeat(1 << 20) });
             let fail = async { Err(ToolError::failed("no")) };
-            memo.recall(entry, &arguments, number % 2 == 0, fail).await.0.unwrap_err();
-            assert!(memo.lock().bytes <= MOST_BYTES);
+            memo.get_or_run(entry, &arguments, number % 2 == 0, fail).await.0.unwrap_err();
+            assert!(memo.lock().bytes <= MAX_BYTES);
         }
-        let remembered = memo.lock();
-        assert_eq!((remembered.outputs.len(), remembered.oldest.len()), (31, 31));
+        let entries = memo.lock();
+        assert_eq!((entries.outputs.len(), entries.order.len()), (31, 31));
     }
 
     #[tokio::test]
-    async fn an_error_is_not_remembered() {
+    async fn errors_are_not_memoized() {
         let (memo, tools) = (Memo::default(), tools());
         for number in [1, 2] {
             let (entry, fail) = (tools.entry("t").unwrap(), async { Err(ToolError::failed("no")) });
-            let failed = memo.recall(entry, &json!({ "n": number }), number == 2, fail).await;
+            let failed = memo.get_or_run(entry, &json!({ "n": number }), number == 2, fail).await;
             assert!(failed.0.is_err() && !failed.1);
-            assert!(!says(&memo, &tools, number).await);
-            assert!(says(&memo, &tools, number).await);
+            assert!(!is_cached(&memo, &tools, number).await);
+            assert!(is_cached(&memo, &tools, number).await);
         }
     }
 
     #[tokio::test]
-    async fn another_tool_of_the_name_speaks_for_itself() {
-        let (memo, one, other) = (Memo::default(), tools(), tools());
-        assert!(!says(&memo, &one, 1).await && says(&memo, &one, 1).await);
-        assert!(!says(&memo, &other, 1).await && says(&memo, &other, 1).await);
+    async fn output_of_another_tool_with_the_name_is_not_used() {
+        let (memo, first, second) = (Memo::default(), tools(), tools());
+        assert!(!is_cached(&memo, &first, 1).await && is_cached(&memo, &first, 1).await);
+        assert!(!is_cached(&memo, &second, 1).await && is_cached(&memo, &second, 1).await);
     }
 }

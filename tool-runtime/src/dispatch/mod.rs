@@ -1,30 +1,47 @@
-//! Takes the calls of one reply and gives exactly one result for each.
+//! Dispatches the calls of one reply: exactly one execution for each call, in the order of the calls.
 //!
-//! Nothing here knows which model asked or what is done with the results.
+//! The dispatcher does not know which model made the calls, or what happens with the results.
+//!
+//! # The path of a batch
+//! 1. `mod.rs`: [`Dispatcher`] takes a batch and a snapshot of its registry.
+//! 2. `batch.rs`, `plan.rs`: the calls are split into waves that run one after the other.
+//! 3. `call.rs`: each call passes the stages that are listed there: interceptors, authorization,
+//!    memo, admission, invocation.
+//! 4. `executions.rs`: the result of each call becomes its execution.
+//!
+//! `policy/` holds the configuration and the rules that decide without a clock. `state.rs` holds the
+//! counters, which clones and runs share; `context.rs` holds what the calls of one batch share.
+//!
+//! # Invariants
+//! - Every call has exactly one execution, whatever happens: unknown name, invalid JSON, denial,
+//!   panic, timeout, cancellation, limit.
+//! - A tool receives exactly the arguments that were approved.
+//! - A call that is neither idempotent nor read-only is attempted at most once.
+//! - When the future is dropped, the calls stop, and observers receive the end of each.
 
+mod abort;
 mod admission;
-mod answer;
 mod approve;
 mod attempt;
+mod authorize;
 mod batch;
 mod call;
 mod circuits;
 mod concurrency;
-mod halt;
+mod context;
+mod executions;
+mod finish_guard;
 mod intercept;
 mod invoke;
 mod memo;
-mod permit;
 mod plan;
 mod policy;
 mod rate;
 mod record;
 mod resumed;
-mod running;
 mod state;
 #[cfg(feature = "tracing")]
 mod traced;
-mod unfinished;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,11 +49,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::Value;
 
+pub use abort::{BatchAborted, OnBlock, OnFailure};
 pub use approve::{ApprovalRequest, Approver, AskLater};
 pub use circuits::Breakers;
 pub use concurrency::Concurrency;
-pub use halt::{Halted, OnBlock, OnFailure};
-pub use intercept::{Before, Interceptor};
+pub use intercept::{InterceptAction, Interceptor};
 pub use invoke::invoke;
 pub use policy::{Breaker, Permissions, Policy};
 pub use rate::RateLimits;
@@ -48,46 +65,48 @@ use crate::guard::let_go;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::tool::{Extensions, ToolDefinition};
-use answer::ending;
-use halt::halts;
+use abort::aborts;
+use executions::end_events;
 use state::DispatchState;
 
-/// Runs calls on the tools of a registry.
+/// Runs tool calls on the tools of a registry.
 ///
-/// Every call gets one result, in the order of the calls, whatever its tool does: an unknown
-/// name, wrong arguments, an error, a panic and a timeout are all answered. The calls of one reply
-/// run in parallel, but for those of a `sequential` tool. Dropping the future stops those that
-/// still run.
+/// Every call has one execution, in the order of the calls, whatever its tool does: unknown names,
+/// invalid arguments, errors, panics and timeouts all become results. The calls of one reply run in
+/// parallel, except for those of `sequential` tools.
 ///
-/// Several calls run in tasks of their own, one alone in the task of whoever dispatches it: a tool
-/// can't count on a `task_local!` of its caller, [`extensions`](Self::extensions) are what it is
-/// given. A tool that holds its thread up past its timeout can't be stopped; it is
-/// reported as timed out all the same, once it has ended, and its result is not used.
+/// Several calls run in tasks of their own; a single call runs in the caller's task. A tool can
+/// therefore not rely on a `task_local!` of its caller: pass values by
+/// [`extension`](Self::extension).
+///
+/// A tool that blocks its thread past its timeout can't be stopped. The call still reports a timeout,
+/// once the tool has ended, and the late result is not used.
+///
+/// Clones share the policy's counters, such as rate limits.
+///
+/// # Cancellation
+/// Dropping the future of a dispatch stops the calls that still run. Observers receive their end as
+/// `TOOL_INDETERMINATE`.
 ///
 /// ```
 /// use tool_runtime::{Dispatcher, Registry, ToolCall, tool, tools};
 ///
 /// /// Adds two numbers.
 /// #[tool(effect = "none")]
-/// async fn add(
-///     /// The first.
-///     a: i64,
-///     /// The second.
-///     b: i64,
-/// ) -> i64 {
+/// async fn add(a: i64, b: i64) -> i64 {
 ///     a + b
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![add])?);
-/// let done = dispatcher
+/// let executions = dispatcher
 ///     .dispatch(vec![
 ///         ToolCall::new("call_1", "add", r#"{"a": 2, "b": 3}"#),
 ///         ToolCall::new("call_2", "ad", r#"{"a": 2, "b": 3}"#),
 ///     ])
 ///     .await;
-/// assert_eq!(done[0].result.text, "5");
-/// assert_eq!(done[1].result.text, "There is no tool named `ad`. Did you mean `add`?");
+/// assert_eq!(executions[0].result.text, "5");
+/// assert_eq!(executions[1].result.text, "There is no tool named `ad`. Did you mean `add`?");
 /// # Ok(())
 /// # }
 /// ```
@@ -98,27 +117,9 @@ pub struct Dispatcher {
 }
 
 impl Dispatcher {
-    /// A dispatcher for these tools.
+    /// Creates a dispatcher for the tools of a registry, with the default [`Policy`].
     pub fn new(registry: Registry) -> Self {
         Self { registry, state: Arc::default() }
-    }
-
-    /// Tells these observers of each call that starts or finishes, at once and in its task.
-    #[must_use]
-    pub fn observers(mut self, observers: Observers) -> Self {
-        self.state_mut().observers = observers;
-        self
-    }
-
-    /// Tells this observer as well.
-    #[must_use]
-    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
-        self.add_observer(observer);
-        self
-    }
-
-    pub(crate) fn add_observer(&mut self, observer: impl Observer + 'static) {
-        self.state_mut().observers.add(observer);
     }
 
     /// Sets the policy: permissions, approvals, limits, retries, breakers, interceptors and secrets.
@@ -131,8 +132,39 @@ impl Dispatcher {
         self
     }
 
-    /// Puts arguments and results on the spans of calls, without what is secret in them; they are
-    /// left out unless this is on.
+    /// Replaces the observers. Each of them receives every event in the task in which it happens.
+    #[must_use]
+    pub fn observers(mut self, observers: Observers) -> Self {
+        self.state_mut().observers = observers;
+        self
+    }
+
+    /// Adds an observer that receives every event of the calls.
+    ///
+    /// ```
+    /// use tool_runtime::event::Recorder;
+    /// use tool_runtime::{Dispatcher, Registry, ToolCall};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() {
+    /// let recorder = Recorder::new(100);
+    /// let dispatcher = Dispatcher::new(Registry::new()).observer(recorder.clone());
+    /// dispatcher.dispatch(vec![ToolCall::new("1", "unknown", "{}")]).await;
+    /// assert!(recorder.executions()[0].failed_with("TOOL_NOT_FOUND"));
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn observer(mut self, observer: impl Observer + 'static) -> Self {
+        self.add_observer(observer);
+        self
+    }
+
+    pub(crate) fn add_observer(&mut self, observer: impl Observer + 'static) {
+        self.state_mut().observers.add(observer);
+    }
+
+    /// Sets whether tracing spans record the redacted arguments and results of calls.
+    ///
+    /// Default: off.
     #[cfg(feature = "tracing")]
     #[must_use]
     pub fn trace_content(mut self, is_on: bool) -> Self {
@@ -140,8 +172,27 @@ impl Dispatcher {
         self
     }
 
-    /// Gives tools a value, which they find by its type in
-    /// [`ToolContext::get`](crate::ToolContext::get).
+    /// Adds a value that tools find by its type in [`ToolContext::get`](crate::ToolContext::get).
+    ///
+    /// ```
+    /// use tool_runtime::{Dispatcher, Registry, ToolCall, ToolContext, tool, tools};
+    ///
+    /// struct Home(String);
+    ///
+    /// /// Returns the home town.
+    /// #[tool(effect = "none")]
+    /// async fn home(ctx: &ToolContext) -> String {
+    ///     ctx.get::<Home>().map(|home| home.0.clone()).unwrap_or_default()
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let registry = Registry::try_from(tools![home])?;
+    /// let dispatcher = Dispatcher::new(registry).extension(Home("Oslo".into()));
+    /// let executions = dispatcher.dispatch(vec![ToolCall::new("1", "home", "{}")]).await;
+    /// assert_eq!(executions[0].result.text, "Oslo");
+    /// # Ok(())
+    /// # }
+    /// ```
     #[must_use]
     pub fn extension<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let state = self.state_mut();
@@ -149,91 +200,146 @@ impl Dispatcher {
         self
     }
 
-    /// Gives tools these values and no others.
+    /// Replaces all values that tools find by their types.
     #[must_use]
     pub fn extensions(mut self, extensions: Extensions) -> Self {
         self.state_mut().extensions = extensions;
         self
     }
 
-    /// The tools of a snapshot that a model may call: those that can run now, are allowed, if need
-    /// be by somebody who can be asked, and need nothing that isn't granted. Sorted by name.
-    pub fn offered<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
-        let callable = tools.entries().filter(|entry| self.state.let_call(entry));
+    /// Returns the tools of a snapshot that a model may call, sorted by name.
+    ///
+    /// These are the available tools that the policy allows, or that an approver can allow, and
+    /// whose required capabilities are all granted.
+    pub fn offered_tools<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
+        let callable = tools.entries().filter(|entry| self.state.is_callable(entry));
         let available = callable.filter(|entry| entry.availability().is_available());
         available.map(Entry::definition).collect()
     }
 
-    /// How many threads of `blocking` tools are at work whose calls have their results: they were past
-    /// their time or stopped, and nothing stops a thread. They are counted over all clones, and over
-    /// all runs of an agent.
+    /// Returns the number of threads of `blocking` tools that still run after their calls have ended.
     ///
-    /// Each holds one of the threads that tokio has for blocking work, 512 unless the runtime was built
-    /// with another [`max_blocking_threads`](tokio::runtime::Builder::max_blocking_threads). When none
-    /// is left, calls of such tools wait for one; what then has none by its timeout is
-    /// not run, and says so. A function that looks at
-    /// [`ToolContext::cancellation`](crate::ToolContext::cancellation) leaves none behind.
-    pub fn left_running(&self) -> usize {
-        self.state.left_running.count()
+    /// A thread can't be stopped: if its call times out or is cancelled, the thread runs on. The
+    /// count covers all clones, and all runs of an agent.
+    ///
+    /// Each such thread occupies one of tokio's threads for blocking work, 512 unless the runtime was
+    /// built with other [`max_blocking_threads`](tokio::runtime::Builder::max_blocking_threads). If
+    /// none is free, calls of blocking tools wait for one; a call that gets none within its timeout
+    /// is not run, and its result tells so. A function that checks
+    /// [`ToolContext::cancellation`](crate::ToolContext::cancellation) leaves no thread behind.
+    pub fn detached_threads(&self) -> usize {
+        self.state.detached_threads.count()
     }
 
-    /// The tools that calls are looked up in.
+    /// Returns the registry in which the names of calls are resolved.
     pub fn registry(&self) -> &Registry {
         &self.registry
     }
 
-    /// Runs the calls of one reply on what the registry holds now.
+    /// Runs the calls of one reply on the tools that the registry holds now.
     ///
     /// # Panics
-    /// Outside a tokio runtime: calls are spawned, and timeouts need its clock.
+    /// Panics outside a tokio runtime: calls are spawned, and timeouts need its clock.
+    ///
+    /// # Cancellation
+    /// Dropping the future stops the calls that still run.
     pub async fn dispatch(&self, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
-        self.dispatch_now(calls.into()).await
+        self.dispatch_batch(calls.into()).await
     }
 
-    /// The same, and an error where a call ended the batch, as [`on_failure`](Policy::on_failure) and
-    /// [`on_block`](Policy::on_block) have it.
+    /// Runs the calls of one reply, and returns an error if a call aborted the batch.
     ///
     /// # Errors
-    /// [`Halted`] carries every execution: calls that did not begin are `Cancelled`.
+    /// Returns [`BatchAborted`] if a call failed under [`OnFailure::Abort`] or was blocked under
+    /// [`OnBlock::Abort`]. The error holds every execution; calls that did not start are cancelled.
     ///
     /// # Panics
-    /// Outside a tokio runtime, as [`dispatch`](Self::dispatch).
-    pub async fn try_dispatch(&self, calls: Vec<ToolCall>) -> Result<Vec<ToolExecution>, Halted> {
+    /// Panics outside a tokio runtime, as [`dispatch`](Self::dispatch) does.
+    ///
+    /// # Cancellation
+    /// Dropping the future stops the calls that still run.
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::OnFailure;
+    /// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, tool, tools};
+    ///
+    /// /// Saves a file.
+    /// #[tool]
+    /// async fn save() -> Result<(), &'static str> {
+    ///     Err("the disk is full")
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let policy = Policy::new().on_failure(OnFailure::Abort);
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![save])?).policy(policy);
+    /// let aborted = dispatcher.try_dispatch(vec![ToolCall::new("1", "save", "{}")]).await;
+    /// let text = "batch aborted by the call of `save`: the disk is full";
+    /// assert_eq!(aborted.unwrap_err().to_string(), text);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn try_dispatch(
+        &self,
+        calls: Vec<ToolCall>,
+    ) -> Result<Vec<ToolExecution>, BatchAborted> {
         let executions = self.dispatch(calls).await;
-        match self.halted_at(&executions) {
+        match self.aborted_at(&executions) {
             None => Ok(executions),
-            Some(at) => Err(Halted { executions, at }),
+            Some(index) => Err(BatchAborted { executions, index }),
         }
     }
 
-    /// Which execution ended its batch.
-    pub(crate) fn halted_at(&self, executions: &[ToolExecution]) -> Option<usize> {
+    /// Returns the index of the execution that aborted its batch.
+    pub(crate) fn aborted_at(&self, executions: &[ToolExecution]) -> Option<usize> {
         let Policy { on_failure, on_block, .. } = *self.state.policy;
-        executions.iter().position(|execution| halts(on_failure, on_block, execution))
+        executions.iter().position(|execution| aborts(on_failure, on_block, execution))
     }
 
-    /// Runs the calls of one reply on the very tools that the model was offered.
+    /// Runs the calls of one reply on the tools of a snapshot: those that the model was offered.
     ///
     /// # Panics
-    /// Outside a tokio runtime, as [`dispatch`](Self::dispatch).
+    /// Panics outside a tokio runtime, as [`dispatch`](Self::dispatch) does.
+    ///
+    /// # Cancellation
+    /// Dropping the future stops the calls that still run.
+    ///
+    /// ```
+    /// use tool_runtime::{Dispatcher, Registry, ToolCall, tool, tools};
+    ///
+    /// /// Returns the time.
+    /// #[tool(effect = "read")]
+    /// async fn now() -> &'static str {
+    ///     "noon"
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let registry = Registry::try_from(tools![now])?;
+    /// let snapshot = registry.snapshot();
+    /// let dispatcher = Dispatcher::new(Registry::new());
+    /// let calls = vec![ToolCall::new("1", "now", "{}")];
+    /// assert_eq!(dispatcher.dispatch_on(&snapshot, calls).await[0].result.text, "noon");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn dispatch_on(
         &self,
         tools: &Snapshot,
         batch: impl Into<Batch>,
     ) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
-        batch::run(tools.clone(), Arc::clone(&self.state), batch.into(), Vec::new())
+        batch::run_batch(tools.clone(), Arc::clone(&self.state), batch.into(), Vec::new())
     }
 
-    async fn dispatch_now(&self, batch: Batch) -> Vec<ToolExecution> {
+    async fn dispatch_batch(&self, batch: Batch) -> Vec<ToolExecution> {
         let tools = self.registry.snapshot();
-        let done = self.dispatch_on(&tools, batch).await;
-        // A tool that was taken away meanwhile was kept for this alone, and its destructor is foreign code.
+        let executions = self.dispatch_on(&tools, batch).await;
+        // The snapshot may be the last owner of a tool that was withdrawn meanwhile, and the
+        // destructor of a tool may panic.
         let_go(tools);
-        done
+        executions
     }
 
-    /// The same state for another run on these tools: with a memo of its own, and only these tools
-    /// approved of, each by whom.
+    /// Returns a dispatcher for a new run: it shares the policy and the counters, and has a memo and
+    /// approvals of its own. `approved` are the tools that are approved for the run, and by whom.
     pub(crate) fn for_run(
         &self,
         registry: Registry,
@@ -243,67 +349,66 @@ impl Dispatcher {
         Self { registry, state: Arc::new(self.state.for_run(run, approved)) }
     }
 
-    /// The tools that somebody has approved of for the rest of the run, and who.
-    pub(crate) fn approved(&self, run: RunId) -> BTreeMap<String, String> {
-        self.state.approvals.approved(run)
+    /// Returns the tools that are approved for the rest of the run, and by whom.
+    pub(crate) fn approved_tools(&self, run: RunId) -> BTreeMap<String, String> {
+        self.state.approvals.approved_tools(run)
     }
 
-    /// Tells what hides secrets of the tools that a model is offered, and of the calls that it made
-    /// before.
+    /// Registers the secrets of the tools that a model is offered, and of its earlier calls.
     pub(crate) fn look_out<'a>(&self, tools: &Snapshot, calls: impl Iterator<Item = &'a ToolCall>) {
-        if let Some(redactor) = self.state.redactor_of(tools) {
+        if let Some(redactor) = self.state.redactor_for(tools) {
             calls.for_each(|call| redactor.see(call));
         }
     }
 
-    /// Takes the secrets out of a text.
+    /// Redacts a text.
     pub(crate) fn hide(&self, text: &mut String) {
         if self.state.redactor.is_needed() {
             self.state.redactor.hide(text);
         }
     }
 
-    /// Takes the secrets out of what somebody else's calls gave.
+    /// Redacts the execution of a call that another dispatcher ran.
     pub(crate) fn hide_in_result(&self, execution: &mut ToolExecution) {
         if self.state.redactor.is_needed() {
             self.state.redactor.hide_in_result(execution);
         }
     }
 
-    /// Takes the secrets out of a call, for whoever prints it.
+    /// Redacts a call that is shown to people.
     pub(crate) fn hide_in_call(&self, call: &mut ToolCall) {
         if self.state.redactor.is_needed() {
             self.state.redactor.hide_in_call(call);
         }
     }
 
-    /// Takes the secrets out of what a tool would be given, for whoever is shown it.
+    /// Redacts the validated arguments of a tool that are shown to people.
     pub(crate) fn hide_in_arguments(&self, tool: &str, arguments: &mut Value) {
         if self.state.redactor.is_needed() {
             self.state.redactor.hide_in_arguments(tool, arguments);
         }
     }
 
-    /// Whether somebody watches.
+    /// Whether there are observers.
     pub(crate) fn is_watched(&self) -> bool {
         !self.state.observers.is_empty()
     }
 
-    /// Tells those who watch this dispatcher of something that happens around it.
+    /// Emits an event of the run that these calls belong to.
     pub(crate) fn tell<K: Into<EventKind>>(&self, origin: &Origin, kind: impl FnOnce() -> K) {
         let DispatchState { observers, redactor, clock, .. } = self.state.as_ref();
         let redactor = redactor.is_needed().then_some(redactor);
         observers.tell(redactor, || Event::new(origin.clone(), clock.now(), kind()));
     }
 
-    /// Tells them of the end of a call that somebody else ran.
+    /// Emits the end of a call that another dispatcher ran.
     pub(crate) fn tell_end(&self, origin: &Origin, execution: &ToolExecution) {
         if !self.state.observers.is_empty() {
-            ending(execution).for_each(|event| self.tell(origin, || event));
+            end_events(execution).for_each(|event| self.tell(origin, || event));
         }
     }
 
-    /// What became of a call that wasn't run here.
+    /// Returns the execution of a call that is not run here.
     pub(crate) fn unrun(&self, call: ToolCall, result: ToolResult) -> ToolExecution {
         let mut execution = ToolExecution::new(call, result);
         execution.started = self.state.clock.now();
@@ -318,6 +423,6 @@ impl Dispatcher {
 #[async_trait]
 impl Dispatch for Dispatcher {
     async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution> {
-        self.dispatch_now(batch).await
+        self.dispatch_batch(batch).await
     }
 }

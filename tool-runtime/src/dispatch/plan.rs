@@ -1,18 +1,20 @@
-//! Which calls may run at the same time.
+//! The order of a batch: which of its calls may run at the same time.
 
 use std::ops::Range;
 
-/// Splits calls into waves, one after the other: the calls of a wave run at once. A sequential call
-/// is a wave of its own, so it waits for those before it and holds back those after it.
+/// Splits calls into waves. The calls of a wave run concurrently; waves run one after the other.
+///
+/// A sequential call is a wave of its own: it waits for the calls before it, and the calls behind it
+/// wait for it.
 pub(super) fn waves(sequential: impl IntoIterator<Item = bool>) -> Vec<Range<usize>> {
     let mut waves: Vec<Range<usize>> = Vec::new();
-    let mut closed = true;
-    for (place, alone) in sequential.into_iter().enumerate() {
+    let mut is_closed = true;
+    for (index, is_sequential) in sequential.into_iter().enumerate() {
         match waves.last_mut() {
-            Some(wave) if !closed && !alone => wave.end = place + 1,
-            _ => waves.push(place..place + 1),
+            Some(wave) if !is_closed && !is_sequential => wave.end = index + 1,
+            _ => waves.push(index..index + 1),
         }
-        closed = alone;
+        is_closed = is_sequential;
     }
     waves
 }
@@ -22,7 +24,7 @@ mod tests {
     use super::waves;
 
     #[test]
-    fn a_sequential_call_is_alone() {
+    fn sequential_call_is_a_wave_of_its_own() {
         for (calls, expected) in [
             ("", ""),
             ("p", "p"),
@@ -33,9 +35,9 @@ mod tests {
             ("spp", "s|pp"),
             ("ppsppsp", "pp|s|pp|s|p"),
         ] {
-            let split = waves(calls.chars().map(|call| call == 's'));
-            let split: Vec<_> = split.into_iter().filter_map(|wave| calls.get(wave)).collect();
-            assert_eq!(split.join("|"), expected);
+            let waves = waves(calls.chars().map(|call| call == 's'));
+            let waves: Vec<_> = waves.into_iter().filter_map(|wave| calls.get(wave)).collect();
+            assert_eq!(waves.join("|"), expected);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! How often calls may begin.
+//! Rate limits: how often calls may start.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,29 +7,45 @@ use std::time::Duration;
 use tokio::sync::Mutex as Queue;
 use tokio::time::{Instant, sleep};
 
-use super::policy::Window;
+use super::policy::SlidingWindow;
 use crate::registry::Entry;
 use crate::tool::RateLimit;
 
-/// How often calls may begin: of all tools, of one provider's, of one. A tool's own
-/// `rate_limit = "10/min"` counts unless something is said of it here.
+/// Limits how often calls may start: of all tools, of one provider, or of one tool.
 ///
-/// Never more than allowed begin in any span of that length, wherever it starts: there is no bucket of
-/// tokens, which lets nearly twice as many through in the span after a pause. A call waits for its
-/// turn after everything that could refuse it, in the order in which it came, and within the time of
-/// its batch; its tool's timeout begins when it runs. Each attempt counts. All calls of a dispatcher
-/// and its clones count, over all runs of an agent.
+/// A tool's own `rate_limit = "10/min"` applies unless a limit for the tool is set here.
+///
+/// No span of the limit's length ever contains more starts than the limit, wherever the span begins.
+/// There is no token bucket, which admits almost twice as many in the span after a pause. A call
+/// waits for its slot in the order of arrival, after every check that could refuse it, and within the
+/// deadline of its batch. The timeout of its tool starts when the tool runs. Each attempt counts as a
+/// start. A dispatcher and its clones share their counts, over all runs of an agent.
 ///
 /// ```
 /// use tool_runtime::dispatch::RateLimits;
-/// use tool_runtime::{Dispatcher, Policy, RateLimit, Registry};
+/// use tool_runtime::{Dispatcher, Policy, RateLimit, Registry, ToolCall, tool, tools};
 ///
+/// /// Sends a mail.
+/// #[tool]
+/// async fn send_mail(to: String) -> String {
+///     format!("sent to {to}")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let limits = RateLimits::default()
 ///     .all(RateLimit::per_second(20))
 ///     .provider("github", RateLimit::per_hour(5_000))
 ///     .tool("send_mail", RateLimit::per_minute(2));
-/// let dispatcher = Dispatcher::new(Registry::new()).policy(Policy::new().rate_limits(limits));
-/// # let _ = dispatcher;
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![send_mail])?)
+///     .policy(Policy::new().rate_limits(limits));
+///
+/// // The third mail would wait for a minute.
+/// let calls = ["Ada", "Grace"]
+///     .map(|to| ToolCall::new(to, "send_mail", format!(r#"{{"to": "{to}"}}"#)));
+/// let executions = dispatcher.dispatch(calls.into()).await;
+/// assert_eq!(executions[1].result.text, "sent to Grace");
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct RateLimits {
@@ -39,22 +55,24 @@ pub struct RateLimits {
 }
 
 impl RateLimits {
-    /// At most so many calls.
+    /// Limits the calls of all tools together.
     #[must_use]
     pub fn all(mut self, limit: RateLimit) -> Self {
         self.all = Some(limit);
         self
     }
 
-    /// At most so many of the tools together that [go by](crate::registry#what-names-mean) this name.
-    /// Where a tool is limited by its full name, that counts alone.
+    /// Limits the calls of the tools together that [go by](crate::registry#what-names-mean) this
+    /// name.
+    ///
+    /// If there is a limit for the full name of a tool, only that limit applies to the tool.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>, limit: RateLimit) -> Self {
         self.tools.insert(name.into(), limit);
         self
     }
 
-    /// At most so many of the tools of a provider together.
+    /// Limits the calls of all tools of a provider together.
     #[must_use]
     pub fn provider(mut self, name: impl Into<String>, limit: RateLimit) -> Self {
         self.providers.insert(name.into(), limit);
@@ -62,88 +80,91 @@ impl RateLimits {
     }
 }
 
-type Declared = (RateLimit, Arc<Limiter>);
+type DeclaredLimiter = (RateLimit, Arc<Limiter>);
 
-/// The turns that calls wait for; clones share them.
+/// The rate limiters of a dispatcher; clones share them.
 #[derive(Clone, Debug)]
-pub(super) struct Rates {
-    is_set: bool,
-    begun: Instant,
+pub(super) struct RateLimiters {
+    is_configured: bool,
+    /// The zero of the times in all windows.
+    epoch: Instant,
     all: Option<Arc<Limiter>>,
     providers: Arc<HashMap<String, Arc<Limiter>>>,
     tools: Arc<HashMap<String, Arc<Limiter>>>,
-    /// Of tools that limit themselves, by their full names, from their first call on.
-    declared: Arc<Mutex<HashMap<String, Declared>>>,
+    /// The limiters of tools that declare a rate limit, by full name, from their first call on.
+    declared: Arc<Mutex<HashMap<String, DeclaredLimiter>>>,
 }
 
 #[derive(Debug)]
 struct Limiter {
-    /// Only the first in it looks at the window, until it may begin.
+    /// The order of waiting calls: only the first in the queue waits for the window.
     queue: Queue<()>,
-    window: Mutex<Window>,
+    window: Mutex<SlidingWindow>,
 }
 
-impl Rates {
-    pub(super) fn of(limits: RateLimits) -> Self {
-        let of_each = |limits: HashMap<String, RateLimit>| {
+impl RateLimiters {
+    pub(super) fn new(limits: RateLimits) -> Self {
+        let limiters = |limits: HashMap<String, RateLimit>| {
             let limiters = limits.into_iter().map(|(name, limit)| (name, Limiter::new(limit)));
             Arc::new(limiters.collect())
         };
         Self {
-            is_set: true,
-            begun: Instant::now(),
+            is_configured: true,
+            epoch: Instant::now(),
             all: limits.all.map(Limiter::new),
-            providers: of_each(limits.providers),
-            tools: of_each(limits.tools),
+            providers: limiters(limits.providers),
+            tools: limiters(limits.tools),
             declared: Arc::default(),
         }
     }
 
     /// Whether calls of this tool may have to wait.
     #[inline]
-    pub(super) fn limit(&self, entry: &Entry) -> bool {
-        self.is_set || entry.definition().rate_limit.is_some()
+    pub(super) fn apply_to(&self, entry: &Entry) -> bool {
+        self.is_configured || entry.definition().rate_limit.is_some()
     }
 
-    /// Waits until a call of this tool may begin, and counts it.
+    /// Waits until a call of this tool may start, and counts it.
     ///
-    /// The narrowest first, so that a call that waits for its tool keeps nobody else waiting. Whoever is
-    /// first in a queue waits for nothing but time and wider queues, so all get on.
-    pub(super) async fn turn(&self, entry: &Entry) -> Turn {
-        let of_provider = entry.provider().and_then(|name| self.providers.get(name).cloned());
+    /// The narrowest limiter comes first, so that a call which waits for its tool's limit delays no
+    /// other tool. The first call of a queue waits only for time and for wider queues, so every call
+    /// makes progress.
+    pub(super) async fn acquire(&self, entry: &Entry) -> RateSlot {
+        let provider = entry.provider().and_then(|name| self.providers.get(name).cloned());
         let limiters: Vec<_> =
-            [self.of_tool(entry), of_provider, self.all.clone()].into_iter().flatten().collect();
-        let mut first_in_line = Vec::with_capacity(limiters.len());
+            [self.tool_limiter(entry), provider, self.all.clone()].into_iter().flatten().collect();
+        let mut queue_guards = Vec::with_capacity(limiters.len());
         for limiter in &limiters {
-            first_in_line.push(limiter.queue.lock().await);
+            queue_guards.push(limiter.queue.lock().await);
             loop {
-                let wait = limiter.window().wait(self.begun.elapsed());
-                let Some(wait) = wait else { break };
-                sleep(wait).await;
+                let delay = limiter.window().delay(self.epoch.elapsed());
+                let Some(delay) = delay else { break };
+                sleep(delay).await;
             }
         }
-        let at = self.begun.elapsed();
+        let at = self.epoch.elapsed();
         for limiter in &limiters {
-            limiter.window().note(at);
+            limiter.window().record(at);
         }
-        drop(first_in_line);
-        Turn { limiters, at }
+        drop(queue_guards);
+        RateSlot { limiters, at }
     }
 
-    /// The call begins only now, and counts from now on; unless its turn was so long ago that others have had it since.
-    pub(super) fn put_off(&self, turn: &mut Turn) -> bool {
-        // All at once, and always in this order.
-        let mut windows: Vec<_> = turn.limiters.iter().map(|limiter| limiter.window()).collect();
-        let now = self.begun.elapsed();
-        let holds = windows.iter().all(|window| window.holds(turn.at, now));
-        if holds {
-            windows.iter_mut().for_each(|window| window.put_off(turn.at, now));
-            turn.at = now;
+    /// Moves a slot to the current time, for a call that starts only now. Returns false if the slot
+    /// has expired: other calls may have started in its place.
+    pub(super) fn postpone(&self, slot: &mut RateSlot) -> bool {
+        // All windows are locked at once, and always in the same order.
+        let mut windows: Vec<_> = slot.limiters.iter().map(|limiter| limiter.window()).collect();
+        let now = self.epoch.elapsed();
+        let counts = windows.iter().all(|window| window.counts(slot.at, now));
+        if counts {
+            windows.iter_mut().for_each(|window| window.postpone(slot.at, now));
+            slot.at = now;
         }
-        holds
+        counts
     }
 
-    fn of_tool(&self, entry: &Entry) -> Option<Arc<Limiter>> {
+    fn tool_limiter(&self, entry: &Entry) -> Option<Arc<Limiter>> {
         if let Some(limiter) = entry.definition().names().find_map(|name| self.tools.get(name)) {
             return Some(Arc::clone(limiter));
         }
@@ -160,42 +181,42 @@ impl Rates {
     }
 }
 
-impl Default for Rates {
+impl Default for RateLimiters {
     fn default() -> Self {
-        let mut rates = Self::of(RateLimits::default());
-        rates.is_set = false;
-        rates
+        let mut limiters = Self::new(RateLimits::default());
+        limiters.is_configured = false;
+        limiters
     }
 }
 
 impl Limiter {
     fn new(limit: RateLimit) -> Arc<Self> {
-        Arc::new(Self { queue: Queue::new(()), window: Mutex::new(Window::new(limit)) })
+        Arc::new(Self { queue: Queue::new(()), window: Mutex::new(SlidingWindow::new(limit)) })
     }
 
-    fn window(&self) -> MutexGuard<'_, Window> {
+    fn window(&self) -> MutexGuard<'_, SlidingWindow> {
         lock(&self.window)
     }
 }
 
-/// A call's turn, which is given back unless the call begins.
+/// The counted start of a call; dropping it before [`commit`](Self::commit) removes the count.
 #[derive(Debug, Default)]
-pub(super) struct Turn {
+pub(super) struct RateSlot {
     limiters: Vec<Arc<Limiter>>,
     at: Duration,
 }
 
-impl Turn {
-    /// The call begins.
-    pub(super) fn take(mut self) {
+impl RateSlot {
+    /// Keeps the count, since the call starts.
+    pub(super) fn commit(mut self) {
         self.limiters.clear();
     }
 }
 
-impl Drop for Turn {
+impl Drop for RateSlot {
     fn drop(&mut self) {
         for limiter in &self.limiters {
-            limiter.window().forget(self.at);
+            limiter.window().remove(self.at);
         }
     }
 }

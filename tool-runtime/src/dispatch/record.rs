@@ -1,23 +1,22 @@
-//! What becomes of a call on its way.
-
-use crate::event::Gate;
+use crate::event::BlockReason;
 use crate::tool::{ToolError, ToolOutput};
 
-pub(super) type Outcome = Result<ToolOutput, ToolError>;
+/// What a call returned.
+pub(super) type CallResult = Result<ToolOutput, ToolError>;
 
-/// What the stages note of a call beside its outcome.
+/// The notes that the stages of a call make for its execution.
 #[derive(Default)]
-pub(super) struct Record {
-    pub(super) remembered: bool,
+pub(super) struct CallRecord {
+    pub(super) is_cached: bool,
     pub(super) decided_by: Option<String>,
-    pub(super) blocked_by: Option<Gate>,
-    pub(super) left_running: bool,
+    pub(super) blocked_by: Option<BlockReason>,
+    pub(super) has_detached_thread: bool,
 }
 
-impl Record {
-    /// Notes what holds the call back.
-    pub(super) fn block(&mut self, (gate, error): (Gate, ToolError)) -> ToolError {
-        self.blocked_by = Some(gate);
+impl CallRecord {
+    /// Records why the call is blocked, and returns its error.
+    pub(super) fn block(&mut self, (reason, error): (BlockReason, ToolError)) -> ToolError {
+        self.blocked_by = Some(reason);
         error
     }
 }

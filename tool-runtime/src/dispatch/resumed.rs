@@ -1,24 +1,25 @@
-//! Calls that have begun before, and go on: whether they can.
+//! Calls that started in an earlier dispatch and continue from the saved state of their tool.
 
 use serde_json::Value;
 
-use super::running::Running;
+use super::context::BatchContext;
 use crate::message::ToolCall;
 use crate::registry::Entry;
 use crate::tool::{Suspended, ToolError, ToolErrorKind};
 
-impl Running {
-    /// What the tool of this call goes on from. A tool that has come by the name meanwhile knows nothing of it.
-    pub(super) fn goes_on_from(&self, call: &ToolCall) -> Option<&Value> {
-        let begun = self.begun(call)?;
-        let is_it = self.tools.entry(&call.name)?.full_name() == begun.tool;
-        is_it.then_some(&begun.state)
+impl BatchContext {
+    /// Returns the state from which the tool of this call continues, unless the name belongs to
+    /// another tool by now.
+    pub(super) fn suspended_state(&self, call: &ToolCall) -> Option<&Value> {
+        let suspended = self.suspended_call(call)?;
+        let is_same_tool = self.tools.entry(&call.name)?.full_name() == suspended.tool;
+        is_same_tool.then_some(&suspended.state)
     }
 
-    /// No other tool is given what this one has begun.
-    pub(super) fn check_began(&self, call: &ToolCall, entry: &Entry) -> Result<(), ToolError> {
-        match self.begun(call) {
-            Some(begun) if begun.tool != entry.full_name() => {
+    /// Checks that a resumed call still has the tool that it started with.
+    pub(super) fn check_suspended(&self, call: &ToolCall, entry: &Entry) -> Result<(), ToolError> {
+        match self.suspended_call(call) {
+            Some(suspended) if suspended.tool != entry.full_name() => {
                 let text = format!("`{}` is another tool by now than the one called.", call.name);
                 Err(ToolError::new(ToolErrorKind::NotFound, text))
             }
@@ -26,16 +27,17 @@ impl Running {
         }
     }
 
-    /// Something keeps the call from its tool. Where it has begun before, it is not one that never ran.
-    pub(super) fn left_off(&self, call: &ToolCall, error: ToolError) -> ToolError {
-        if self.begun(call).is_none() {
+    /// Converts the error of a call whose tool was not invoked. If the call is resumed, the tool may
+    /// have had effects before, so the error becomes `TOOL_INDETERMINATE`.
+    pub(super) fn indeterminate_if_resumed(&self, call: &ToolCall, error: ToolError) -> ToolError {
+        if self.suspended_call(call).is_none() {
             return error;
         }
         let text = format!("The call had begun, may have had effects, and can't go on. {error}");
         ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error.to_string())
     }
 
-    fn begun(&self, call: &ToolCall) -> Option<&Suspended> {
-        self.resumed.iter().find(|begun| begun.call == call.id)
+    fn suspended_call(&self, call: &ToolCall) -> Option<&Suspended> {
+        self.suspended.iter().find(|suspended| suspended.call == call.id)
     }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use super::Policy;
 use super::approve::Approvals;
-use super::circuits::Circuits;
-use super::concurrency::Places;
+use super::circuits::CircuitBreakers;
+use super::concurrency::ConcurrencyLimits;
 use super::memo::Memo;
-use super::policy::is_granted;
-use super::rate::Rates;
+use super::policy::check_capabilities;
+use super::rate::RateLimiters;
 use crate::event::clock::Clock;
 use crate::event::{Observers, RunId};
 use crate::registry::{Entry, Snapshot};
@@ -17,21 +17,21 @@ use crate::schema::Schema;
 use crate::secret::Redactor;
 use crate::tool::{Extensions, LeftRunning, Permission};
 
-/// The configuration and the counters of a dispatcher; its calls share them.
+/// The configuration and the counters of a dispatcher.
 #[derive(Clone, Debug)]
 pub(super) struct DispatchState {
     pub(super) policy: Arc<Policy>,
     pub(super) observers: Observers,
     pub(super) redactor: Redactor,
-    /// Whether spans hold arguments and results.
+    /// Whether spans record arguments and results.
     #[cfg(feature = "tracing")]
     pub(super) trace_content: bool,
     pub(super) approvals: Approvals,
     pub(super) memo: Memo,
-    pub(super) rates: Rates,
-    pub(super) places: Places,
-    pub(super) circuits: Circuits,
-    pub(super) left_running: LeftRunning,
+    pub(super) rates: RateLimiters,
+    pub(super) concurrency: ConcurrencyLimits,
+    pub(super) circuits: CircuitBreakers,
+    pub(super) detached_threads: LeftRunning,
     pub(super) extensions: Extensions,
     pub(super) clock: Clock,
 }
@@ -46,10 +46,10 @@ impl Default for DispatchState {
             trace_content: false,
             approvals: Approvals::default(),
             memo: Memo::default(),
-            rates: Rates::default(),
-            places: Places::default(),
-            circuits: Circuits::default(),
-            left_running: LeftRunning::default(),
+            rates: RateLimiters::default(),
+            concurrency: ConcurrencyLimits::default(),
+            circuits: CircuitBreakers::default(),
+            detached_threads: LeftRunning::default(),
             extensions: Extensions::default(),
             clock: Clock::start(),
         }
@@ -57,39 +57,40 @@ impl Default for DispatchState {
 }
 
 impl DispatchState {
-    /// Replaces the policy; every counter starts at zero.
+    /// Replaces the policy; all of its counters start at zero.
     pub(super) fn set_policy(&mut self, policy: Policy) {
-        self.approvals = policy.approver.clone().map(Approvals::by).unwrap_or_default();
-        self.places = policy.concurrency.clone().map(Places::of).unwrap_or_default();
-        self.rates = policy.rate_limits.clone().map(Rates::of).unwrap_or_default();
-        self.circuits = policy.breakers.clone().map(Circuits::of).unwrap_or_default();
+        self.approvals = policy.approver.clone().map(Approvals::new).unwrap_or_default();
+        let limits = policy.concurrency.clone();
+        self.concurrency = limits.map(ConcurrencyLimits::new).unwrap_or_default();
+        self.rates = policy.rate_limits.clone().map(RateLimiters::new).unwrap_or_default();
+        self.circuits = policy.breakers.clone().map(CircuitBreakers::new).unwrap_or_default();
         self.redactor = Redactor::default().with(policy.secrets.iter().cloned());
         self.policy = Arc::new(policy);
     }
 
-    /// Whether a model may call this tool: the policy allows it or somebody can approve it, and
-    /// every capability that it requires is granted.
-    pub(super) fn let_call(&self, entry: &Entry) -> bool {
+    /// Whether a model may call this tool: it is allowed or can be approved, and all capabilities
+    /// that it requires are granted.
+    pub(super) fn is_callable(&self, entry: &Entry) -> bool {
         let permissions = &self.policy.permissions;
-        let may_run = match permissions.of_tool(entry) {
+        let may_run = match permissions.for_tool(entry) {
             Permission::Allow => true,
-            Permission::Ask => self.approvals.can_ask(&[]) || permissions.looks_at_arguments(),
+            Permission::Ask => self.approvals.can_decide(&[]) || permissions.has_predicates(),
             Permission::Deny => false,
         };
-        may_run && is_granted(entry.definition(), &self.policy.granted).is_ok()
+        may_run && check_capabilities(entry.definition(), &self.policy.granted).is_ok()
     }
 
-    /// Returns the state of another run: same policy and counters, but a memo, approvals and a clock
-    /// of its own.
+    /// Returns the state of a new run: it shares the policy and the counters, and has a memo,
+    /// approvals, detected secrets and a clock of its own.
     pub(super) fn for_run(&self, run: RunId, approved: BTreeMap<String, String>) -> Self {
         let approvals = self.approvals.for_run(run, approved);
         let redactor = self.redactor.for_run();
         Self { memo: Memo::default(), approvals, redactor, clock: Clock::start(), ..self.clone() }
     }
 
-    /// Returns the redactor for calls of these tools, if there is anything to redact.
+    /// Returns the redactor for calls of these tools; `None` if there is nothing to redact.
     #[inline]
-    pub(super) fn redactor_of(&self, tools: &Snapshot) -> Option<Redactor> {
+    pub(super) fn redactor_for(&self, tools: &Snapshot) -> Option<Redactor> {
         if tools.has_secrets() {
             let all = || tools.all_entries().flat_map(names_and_schema);
             self.redactor.know(tools.identity(), all);

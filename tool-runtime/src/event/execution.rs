@@ -43,7 +43,7 @@ pub struct ToolExecution {
     pub decided_by: Option<String>,
     /// What held it back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub blocked_by: Option<Gate>,
+    pub blocked_by: Option<BlockReason>,
     /// What its tool goes on from once somebody has decided, where it has begun and waits for that. It is not told to
     /// those who watch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -66,7 +66,7 @@ pub struct ToolExecution {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Gate {
+pub enum BlockReason {
     /// Code of the program that looks at calls.
     Interceptor,
     /// Something that the tool needs isn't granted.
@@ -140,7 +140,7 @@ impl ToolExecution {
 
     /// Whether somebody has yet to decide on it.
     pub fn is_pending(&self) -> bool {
-        self.blocked_by == Some(Gate::Pending)
+        self.blocked_by == Some(BlockReason::Pending)
     }
 
     /// Whether its tool was called.

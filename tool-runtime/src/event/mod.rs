@@ -33,7 +33,7 @@ use crate::message::{CallId, ToolCall, Usage};
 pub use background::Background;
 pub use channel::{Channel, ChannelReader};
 pub use effect::EffectRecord;
-pub use execution::{Gate, ToolExecution};
+pub use execution::{BlockReason, ToolExecution};
 pub use json_lines::JsonLines;
 pub use observers::{Observer, Observers};
 pub use origin::{Origin, RunId};
@@ -238,7 +238,7 @@ pub enum ToolEvent {
         /// The call.
         call: CallId,
         /// What held it back.
-        by: Gate,
+        by: BlockReason,
         /// What the model is told.
         reason: String,
     },

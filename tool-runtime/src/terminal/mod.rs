@@ -165,7 +165,7 @@ impl Terminal {
     /// #[async_trait]
     /// impl Approver for Person {
     ///     async fn approve(&self, request: &ApprovalRequest) -> Approval {
-    ///         let question = format!("May it {} {}?", request.call.name, request.shown());
+    ///         let question = format!("May it {} {}?", request.call.name, request.redacted_arguments());
     ///         let terminal = self.0.clone();
     ///         // Reading holds its thread up.
     ///         match spawn_blocking(move || ask(&terminal, &question)).await {

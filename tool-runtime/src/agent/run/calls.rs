@@ -51,7 +51,7 @@ impl Run<'_> {
         turn.end();
         // In their order, however they ended.
         heed(turn, &executions, &tools);
-        let halted = self.dispatcher.halted_at(&executions);
+        let halted = self.dispatcher.aborted_at(&executions);
         let halted = halted.and_then(|at| executions.get(at)).cloned();
         let mut pending: Vec<_> = executions.iter().filter(|it| it.is_pending()).collect();
         if let Some(request) = turn.requested().cloned() {
@@ -119,7 +119,7 @@ impl Run<'_> {
             window: self.state.window.clone(),
             pending,
             decisions: Vec::new(),
-            approved: self.dispatcher.approved(self.state.run),
+            approved: self.dispatcher.approved_tools(self.state.run),
             acted: self.state.acted.clone(),
             session: self.session(),
         });

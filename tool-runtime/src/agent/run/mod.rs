@@ -181,7 +181,7 @@ impl<'a> Run<'a> {
     /// The run as plain data, to [go on](crate::Agent::resume) with another day. Of a run that is kept in a session, to
     /// look at: the session [goes on](super::session::Session::resume) with it.
     pub fn state(&self) -> RunState {
-        let (approved, session) = (self.dispatcher.approved(self.state.run), self.session());
+        let (approved, session) = (self.dispatcher.approved_tools(self.state.run), self.session());
         let mut state = RunState { approved, session, ..self.state.clone() };
         state.turn.pay(self.spent.so_far());
         state
@@ -378,7 +378,7 @@ impl<'a> Run<'a> {
 
     pub(super) async fn keep(&mut self) -> Result<(), StopReason> {
         if let Some(keeper) = &mut self.keeper {
-            self.state.approved = self.dispatcher.approved(self.state.run);
+            self.state.approved = self.dispatcher.approved_tools(self.state.run);
             keeper.keep(&self.state).await?;
         }
         Ok(())

@@ -1,13 +1,16 @@
 use std::time::Duration;
 
-/// When a provider that fails is left alone, and for how long.
+/// Configures a circuit breaker: how many failures open it, and for how long.
+///
+/// An open breaker blocks the calls of its provider. See [`Breakers`](crate::dispatch::Breakers) for
+/// which failures count.
 ///
 /// ```
 /// use std::time::Duration;
 /// use tool_runtime::dispatch::Breaker;
 ///
 /// let breaker = Breaker::after(3).cool_down(Duration::from_secs(10));
-/// # let _ = breaker;
+/// assert_ne!(breaker, Breaker::after(3), "the default cool-down is 30 seconds");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Breaker {
@@ -16,13 +19,15 @@ pub struct Breaker {
 }
 
 impl Breaker {
-    /// Leaves a provider alone after this many failures in a row, for 30 seconds unless set.
+    /// Creates a breaker that opens after this many failures in a row, and after one at least.
     #[must_use]
     pub fn after(failures: u32) -> Self {
         Self { failures: failures.max(1), cool_down: Duration::from_secs(30) }
     }
 
-    /// How long until it is tried again.
+    /// Sets how long the breaker stays open before one call probes the provider.
+    ///
+    /// Default: 30 seconds.
     #[must_use]
     pub fn cool_down(mut self, span: Duration) -> Self {
         self.cool_down = span;
@@ -30,11 +35,11 @@ impl Breaker {
     }
 }
 
-/// What is known of one provider. Times are spans since one fixed moment.
+/// The state machine of one provider's circuit breaker. Times are offsets from one fixed instant.
 ///
-/// Closed, calls go through. Open, none does until the cool-down is over. Half-open, one is out as a
-/// probe and decides: it closes the circuit or opens it again. One that never comes back counts as lost
-/// after a cool-down.
+/// A closed circuit admits every call. An open one admits none until its cool-down has passed. A
+/// half-open circuit has admitted one call as a probe: the probe's result closes the circuit or opens
+/// it again. A probe without a result counts as lost after one cool-down.
 #[derive(Debug)]
 pub(in crate::dispatch) struct Circuit {
     breaker: Breaker,
@@ -48,10 +53,12 @@ enum State {
     HalfOpen { until: Duration },
 }
 
-/// How a call got through.
+/// The kind of admission that a circuit granted to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::dispatch) enum Passage {
-    Plain,
+    /// The circuit was closed.
+    Regular,
+    /// The circuit was open, and the call probes the provider.
     Probe,
 }
 
@@ -60,21 +67,21 @@ impl Circuit {
         Self { breaker, state: State::Closed { failures: 0 } }
     }
 
-    /// How long a call that came now would have to stay away, if it has to.
-    pub(in crate::dispatch) fn closed_for(&self, now: Duration) -> Option<Duration> {
+    /// Returns the time until a call may be admitted, or `None` if it may be admitted now.
+    pub(in crate::dispatch) fn delay(&self, now: Duration) -> Option<Duration> {
         match self.state {
             State::Closed { .. } => None,
             State::Open { until } | State::HalfOpen { until } => {
-                until.checked_sub(now).filter(|left| !left.is_zero())
+                until.checked_sub(now).filter(|remaining| !remaining.is_zero())
             }
         }
     }
 
-    /// Lets a call through, or says how long it has to stay away.
-    pub(in crate::dispatch) fn enter(&mut self, now: Duration) -> Result<Passage, Duration> {
-        match (self.closed_for(now), self.state) {
-            (Some(left), _) => Err(left),
-            (None, State::Closed { .. }) => Ok(Passage::Plain),
+    /// Admits a call, or returns the time until one may be admitted.
+    pub(in crate::dispatch) fn admit(&mut self, now: Duration) -> Result<Passage, Duration> {
+        match (self.delay(now), self.state) {
+            (Some(remaining), _) => Err(remaining),
+            (None, State::Closed { .. }) => Ok(Passage::Regular),
             (None, State::Open { .. } | State::HalfOpen { .. }) => {
                 self.state = State::HalfOpen { until: now.saturating_add(self.breaker.cool_down) };
                 Ok(Passage::Probe)
@@ -82,19 +89,19 @@ impl Circuit {
         }
     }
 
-    /// One that was let through has done its work, or has said no.
-    pub(in crate::dispatch) fn worked(&mut self, passage: Passage) {
+    /// Records that an admitted call succeeded, or failed for a reason that is not the provider's.
+    pub(in crate::dispatch) fn on_success(&mut self, passage: Passage) {
         match (self.state, passage) {
             (State::Closed { .. }, _) | (State::HalfOpen { .. }, Passage::Probe) => {
                 self.state = State::Closed { failures: 0 };
             }
-            // It began before the trouble did.
-            (State::Open { .. }, _) | (State::HalfOpen { .. }, Passage::Plain) => {}
+            // The call was admitted before the circuit opened.
+            (State::Open { .. }, _) | (State::HalfOpen { .. }, Passage::Regular) => {}
         }
     }
 
-    /// One that was let through failed for the provider's sake.
-    pub(in crate::dispatch) fn failed(&mut self, passage: Passage, now: Duration) {
+    /// Records that an admitted call failed because of the provider.
+    pub(in crate::dispatch) fn on_failure(&mut self, passage: Passage, now: Duration) {
         let open = State::Open { until: now.saturating_add(self.breaker.cool_down) };
         self.state = match (self.state, passage) {
             (State::Closed { failures }, _) if failures + 1 >= self.breaker.failures => open,
@@ -104,8 +111,8 @@ impl Circuit {
         };
     }
 
-    /// One that was let through was stopped: nobody knows. The next one is the probe then.
-    pub(in crate::dispatch) fn gave_up(&mut self, passage: Passage, now: Duration) {
+    /// Records that an admitted call was cancelled. After a cancelled probe, the next call probes.
+    pub(in crate::dispatch) fn on_cancel(&mut self, passage: Passage, now: Duration) {
         if let (State::HalfOpen { .. }, Passage::Probe) = (self.state, passage) {
             self.state = State::Open { until: now };
         }
@@ -114,7 +121,7 @@ impl Circuit {
 
 #[cfg(test)]
 mod tests {
-    use super::Passage::{Plain, Probe};
+    use super::Passage::{Probe, Regular};
     use super::State::{Closed, HalfOpen, Open};
     use super::*;
 
@@ -123,71 +130,71 @@ mod tests {
     }
 
     #[derive(Clone, Copy, Debug)]
-    enum Happens {
-        Enter(Result<Passage, Duration>),
-        Worked(Passage),
-        Failed(Passage),
-        GaveUp(Passage),
+    enum Input {
+        Admit(Result<Passage, Duration>),
+        Success(Passage),
+        Failure(Passage),
+        Cancel(Passage),
     }
 
-    /// Every state and everything that may happen in it, at second 100, with a cool-down of ten.
+    /// Every state and every input, at second 100, with a cool-down of ten seconds.
     #[test]
-    fn from_state_to_state() {
-        use Happens::{Enter, Failed, GaveUp, Worked};
-        let (none, two) = (Closed { failures: 0 }, Closed { failures: 2 });
-        let (over, open) = (Open { until: s(100) }, Open { until: s(104) });
+    fn every_state_transition_is_as_listed() {
+        use Input::{Admit, Cancel, Failure, Success};
+        let (zero, two) = (Closed { failures: 0 }, Closed { failures: 2 });
+        let (expired, open) = (Open { until: s(100) }, Open { until: s(104) });
         let (probing, lost) = (HalfOpen { until: s(103) }, HalfOpen { until: s(99) });
         let (opened, probed) = (Open { until: s(110) }, HalfOpen { until: s(110) });
-        for (from, happens, to) in [
-            (none, Enter(Ok(Plain)), none),
-            (none, Worked(Plain), none),
-            (none, Failed(Plain), Closed { failures: 1 }),
-            (none, GaveUp(Plain), none),
-            (none, Failed(Probe), Closed { failures: 1 }),
-            (two, Enter(Ok(Plain)), two),
-            (two, Worked(Plain), none),
-            (two, Worked(Probe), none),
-            (two, Failed(Plain), opened),
-            (two, Failed(Probe), opened),
-            (two, GaveUp(Plain), two),
-            (two, GaveUp(Probe), two),
-            (open, Enter(Err(s(4))), open),
-            (open, Worked(Plain), open),
-            (open, Worked(Probe), open),
-            (open, Failed(Plain), open),
-            (open, Failed(Probe), open),
-            (open, GaveUp(Plain), open),
-            (open, GaveUp(Probe), open),
-            (over, Enter(Ok(Probe)), probed),
-            (over, Worked(Plain), over),
-            (over, Failed(Plain), over),
-            (probing, Enter(Err(s(3))), probing),
-            (probing, Worked(Plain), probing),
-            (probing, Worked(Probe), none),
-            (probing, Failed(Plain), probing),
-            (probing, Failed(Probe), opened),
-            (probing, GaveUp(Plain), probing),
-            (probing, GaveUp(Probe), over),
-            (lost, Enter(Ok(Probe)), probed),
-            (lost, Worked(Probe), none),
+        for (from, input, to) in [
+            (zero, Admit(Ok(Regular)), zero),
+            (zero, Success(Regular), zero),
+            (zero, Failure(Regular), Closed { failures: 1 }),
+            (zero, Cancel(Regular), zero),
+            (zero, Failure(Probe), Closed { failures: 1 }),
+            (two, Admit(Ok(Regular)), two),
+            (two, Success(Regular), zero),
+            (two, Success(Probe), zero),
+            (two, Failure(Regular), opened),
+            (two, Failure(Probe), opened),
+            (two, Cancel(Regular), two),
+            (two, Cancel(Probe), two),
+            (open, Admit(Err(s(4))), open),
+            (open, Success(Regular), open),
+            (open, Success(Probe), open),
+            (open, Failure(Regular), open),
+            (open, Failure(Probe), open),
+            (open, Cancel(Regular), open),
+            (open, Cancel(Probe), open),
+            (expired, Admit(Ok(Probe)), probed),
+            (expired, Success(Regular), expired),
+            (expired, Failure(Regular), expired),
+            (probing, Admit(Err(s(3))), probing),
+            (probing, Success(Regular), probing),
+            (probing, Success(Probe), zero),
+            (probing, Failure(Regular), probing),
+            (probing, Failure(Probe), opened),
+            (probing, Cancel(Regular), probing),
+            (probing, Cancel(Probe), expired),
+            (lost, Admit(Ok(Probe)), probed),
+            (lost, Success(Probe), zero),
         ] {
             let breaker = Breaker::after(3).cool_down(s(10));
             let mut circuit = Circuit { breaker, state: from };
-            match happens {
-                Enter(expected) => assert_eq!(circuit.enter(s(100)), expected, "{from:?}"),
-                Worked(passage) => circuit.worked(passage),
-                Failed(passage) => circuit.failed(passage, s(100)),
-                GaveUp(passage) => circuit.gave_up(passage, s(100)),
+            match input {
+                Admit(expected) => assert_eq!(circuit.admit(s(100)), expected, "{from:?}"),
+                Success(passage) => circuit.on_success(passage),
+                Failure(passage) => circuit.on_failure(passage, s(100)),
+                Cancel(passage) => circuit.on_cancel(passage, s(100)),
             }
-            assert_eq!(circuit.state, to, "{from:?}, {happens:?}");
+            assert_eq!(circuit.state, to, "{from:?}, {input:?}");
         }
     }
 
     #[test]
-    fn none_at_all_is_one() {
+    fn threshold_of_zero_opens_after_one_failure() {
         let mut circuit = Circuit::new(Breaker::after(0));
-        assert_eq!(circuit.enter(s(0)), Ok(Plain));
-        circuit.failed(Plain, s(0));
-        assert_eq!(circuit.enter(s(1)), Err(s(29)));
+        assert_eq!(circuit.admit(s(0)), Ok(Regular));
+        circuit.on_failure(Regular, s(0));
+        assert_eq!(circuit.admit(s(1)), Err(s(29)));
     }
 }

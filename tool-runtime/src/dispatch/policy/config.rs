@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::{Granted, OUTPUT_LIMIT, Permissions};
+use super::{DEFAULT_OUTPUT_LIMIT, Granted, Permissions};
 use crate::dispatch::intercept::Interceptors;
 use crate::dispatch::{
     Approver, Breakers, Concurrency, Interceptor, OnBlock, OnFailure, RateLimits,
@@ -81,7 +81,7 @@ impl Policy {
             breakers: None,
             max_retries: None,
             batch_deadline: None,
-            output_limit: OUTPUT_LIMIT,
+            output_limit: DEFAULT_OUTPUT_LIMIT,
             on_failure: OnFailure::default(),
             on_block: OnBlock::default(),
             secrets: Vec::new(),

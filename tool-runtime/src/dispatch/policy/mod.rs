@@ -1,4 +1,13 @@
-//! What stands between a call and its tool. Each decides from plain values, without a clock.
+//! The policy of calls: whether, when and how often each of them runs.
+//!
+//! [`Policy`] (`config.rs`) is the configuration. The other files decide from plain values: they
+//! neither await nor read a clock, so that each rule can be tested on its own.
+//!
+//! - `permission.rs`: permissions and capabilities
+//! - `breaker.rs`: the state machine of a circuit breaker
+//! - `window.rs`: the sliding window of a rate limit
+//! - `retry.rs`: the delay before a retry
+//! - `cap.rs`: the part of a long output that the model receives
 
 mod breaker;
 mod cap;
@@ -11,12 +20,12 @@ use std::collections::BTreeSet;
 
 pub use breaker::Breaker;
 pub(super) use breaker::{Circuit, Passage};
-pub(super) use cap::{DEFAULT as OUTPUT_LIMIT, capped};
+pub(super) use cap::{DEFAULT_OUTPUT_LIMIT, truncate_middle};
 pub use config::Policy;
 pub use permission::Permissions;
-pub(super) use permission::{is_granted, not_allowed};
+pub(super) use permission::{check_capabilities, not_allowed};
 pub(super) use retry::retry_delay;
-pub(super) use window::Window;
+pub(super) use window::SlidingWindow;
 
 /// The capabilities that a policy grants, by name.
 pub(super) type Granted = BTreeSet<String>;

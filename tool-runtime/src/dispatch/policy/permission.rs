@@ -8,16 +8,29 @@ use crate::tool::{Permission, ToolDefinition, ToolError, ToolErrorKind};
 
 type Predicate = dyn Fn(&ApprovalRequest) -> Option<Permission> + Send + Sync;
 
-/// Which tools may run, other than what they say of themselves.
+/// Rules that override the permissions which tools declare for themselves.
 ///
-/// What is said of a tool goes before what is said of its provider, and both before the tool's own
-/// word. A predicate that has something to say of the arguments goes before all of them, unless the
-/// tool may not run at all; of several the strictest counts.
+/// The rules apply in this order:
+///
+/// 1. A rule for the tool, by [`tool`](Self::tool).
+/// 2. A rule for the provider of the tool, by [`provider`](Self::provider).
+/// 3. The permission that the tool declares.
+///
+/// If the result is not [`Permission::Deny`], the predicates of [`when`](Self::when) examine the
+/// arguments of each call. A predicate that returns a permission overrides the result; of several,
+/// the strictest applies.
 ///
 /// ```
-/// use tool_runtime::Permission;
 /// use tool_runtime::dispatch::Permissions;
+/// use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, tool, tools};
 ///
+/// /// Reads a file.
+/// #[tool(effect = "read")]
+/// async fn read_file(path: String) -> String {
+///     format!("the content of {path}")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let permissions = Permissions::default()
 ///     .provider("github", Permission::Ask)
 ///     .tool("read_file", Permission::Allow)
@@ -25,7 +38,16 @@ type Predicate = dyn Fn(&ApprovalRequest) -> Option<Permission> + Send + Sync;
 ///         let path = request.arguments["path"].as_str()?;
 ///         path.starts_with("/etc").then_some(Permission::Deny)
 ///     });
-/// # let _ = permissions;
+///
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![read_file])?)
+///     .policy(Policy::new().permissions(permissions));
+/// let calls = ["/etc/passwd", "notes.txt"]
+///     .map(|path| ToolCall::new(path, "read_file", format!(r#"{{"path": "{path}"}}"#)));
+/// let executions = dispatcher.dispatch(calls.into()).await;
+/// assert_eq!(executions[0].result.text, "`read_file` is not allowed here.");
+/// assert_eq!(executions[1].result.text, "the content of notes.txt");
+/// # Ok(())
+/// # }
 /// ```
 #[derive(Clone, Default)]
 pub struct Permissions {
@@ -35,25 +57,30 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Says whether the tools that [go by](crate::registry#what-names-mean) this name may run. What
-    /// forbids them, or has somebody asked, holds for all of them; what allows holds for the one that
-    /// models call so or whose full name it is, so that nothing is allowed by a name that others have
-    /// as well. What was said last counts.
+    /// Sets the permission of the tools that [go by](crate::registry#what-names-mean) this name.
+    ///
+    /// `Deny` and `Ask` apply to every tool that goes by the name. `Allow` applies only to the tool
+    /// whose model-visible name or full name it is, so that a shared name never allows a tool by
+    /// accident. If several rules match, the last one applies.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>, permission: Permission) -> Self {
         self.tools.push((name.into(), permission));
         self
     }
 
-    /// Says whether the tools of a provider may run.
+    /// Sets the permission of all tools of a provider.
+    ///
+    /// If several rules name the provider, the last one applies.
     #[must_use]
     pub fn provider(mut self, name: impl Into<String>, permission: Permission) -> Self {
         self.providers.push((name.into(), permission));
         self
     }
 
-    /// Has this look at the arguments of each call of a tool that may run. None leaves it at what
-    /// is said of the tool.
+    /// Adds a predicate that examines the arguments of each call which is not denied already.
+    ///
+    /// The predicate returns `None` to leave the permission of the tool as it is. A predicate that
+    /// panics denies the call.
     #[must_use]
     pub fn when(
         mut self,
@@ -63,38 +90,38 @@ impl Permissions {
         self
     }
 
-    /// Whether nothing is said.
+    /// Whether there are no rules.
     pub(in crate::dispatch) fn is_empty(&self) -> bool {
         self.tools.is_empty() && self.providers.is_empty() && self.predicates.is_empty()
     }
 
-    /// Before the arguments are known.
-    pub(in crate::dispatch) fn of_tool(&self, entry: &Entry) -> Permission {
+    /// Returns the permission of a tool, before the arguments of a call are known.
+    pub(in crate::dispatch) fn for_tool(&self, entry: &Entry) -> Permission {
         type Rule = (String, Permission);
-        // What was said last counts.
-        let said = |rules: &[Rule], is_meant: &dyn Fn(&Rule) -> bool| {
-            rules.iter().rev().find(|rule| is_meant(rule)).map(|(_, permission)| *permission)
+        let last_match = |rules: &[Rule], matches: &dyn Fn(&Rule) -> bool| {
+            rules.iter().rev().find(|rule| matches(rule)).map(|(_, permission)| *permission)
         };
         let definition = entry.definition();
-        // A name that two providers' tools go by forbids both, and allows neither.
+        // A name that is shared by tools of two providers may restrict both, but allows neither.
         let is_tool = |(name, permission): &Rule| {
-            let is_it = name == definition.full_name() || *name == definition.name;
-            is_it || *permission != Permission::Allow && definition.goes_by(name)
+            let is_exact = name == definition.full_name() || *name == definition.name;
+            is_exact || *permission != Permission::Allow && definition.goes_by(name)
         };
         let is_provider = |(name, _): &Rule| entry.provider() == Some(name);
-        let of_tool = said(&self.tools, &is_tool);
-        let of_provider = || said(&self.providers, &is_provider);
-        of_tool.or_else(of_provider).unwrap_or_else(|| entry.definition().permission)
+        let tool_rule = last_match(&self.tools, &is_tool);
+        let provider_rule = || last_match(&self.providers, &is_provider);
+        tool_rule.or_else(provider_rule).unwrap_or_else(|| entry.definition().permission)
     }
 
-    pub(in crate::dispatch) fn looks_at_arguments(&self) -> bool {
+    /// Whether calls are examined with their arguments.
+    pub(in crate::dispatch) fn has_predicates(&self) -> bool {
         !self.predicates.is_empty()
     }
 
-    /// With the arguments.
-    pub(in crate::dispatch) fn of_call(
+    /// Returns the permission of a call whose tool has the permission `tool_permission`.
+    pub(in crate::dispatch) fn for_call(
         &self,
-        of_tool: Permission,
+        tool_permission: Permission,
         request: &ApprovalRequest,
     ) -> Permission {
         let strictness = |permission: &Permission| match permission {
@@ -102,8 +129,8 @@ impl Permissions {
             Permission::Ask => 1,
             Permission::Deny => 2,
         };
-        let said = self.predicates.iter().filter_map(|predicate| predicate(request));
-        said.max_by_key(strictness).unwrap_or(of_tool)
+        let matches = self.predicates.iter().filter_map(|predicate| predicate(request));
+        matches.max_by_key(strictness).unwrap_or(tool_permission)
     }
 }
 
@@ -117,20 +144,21 @@ impl fmt::Debug for Permissions {
     }
 }
 
-/// Whether a tool has all that it needs.
-pub(in crate::dispatch) fn is_granted(
+/// Checks that every capability which a tool requires is granted.
+pub(in crate::dispatch) fn check_capabilities(
     tool: &ToolDefinition,
     granted: &Granted,
 ) -> Result<(), ToolError> {
-    match tool.requires.iter().find(|needed| !granted.contains(*needed)) {
+    match tool.requires.iter().find(|required| !granted.contains(*required)) {
         None => Ok(()),
-        Some(needed) => {
+        Some(missing) => {
             let name = &tool.name;
-            Err(denied(format!("`{name}` needs `{needed}`, which is not granted here.")))
+            Err(denied(format!("`{name}` needs `{missing}`, which is not granted here.")))
         }
     }
 }
 
+/// Returns the error of a call whose permission is `Deny`.
 pub(in crate::dispatch) fn not_allowed(tool: &ToolDefinition) -> ToolError {
     denied(format!("`{}` is not allowed here.", tool.name))
 }

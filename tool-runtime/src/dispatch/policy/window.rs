@@ -3,59 +3,61 @@ use std::time::Duration;
 
 use crate::tool::RateLimit;
 
-/// When calls began, as far back as it matters. Times are spans since one fixed moment.
+/// The starts of calls within the span of one rate limit. Times are offsets from one fixed instant.
 ///
-/// A bucket of tokens, as limiters commonly have, lets almost twice as many through in the span after
-/// a pause as it allows: first the full bucket, then what flows in. This one never lets more through in
-/// any span, wherever it begins.
+/// A token bucket, the usual choice of rate limiters, admits almost twice the limit in the span after
+/// a pause: first the full bucket, then its refill. A sliding window never admits more than the limit
+/// in any span, wherever the span begins.
 #[derive(Debug)]
-pub(in crate::dispatch) struct Window {
+pub(in crate::dispatch) struct SlidingWindow {
     limit: RateLimit,
-    /// Oldest first, and no more than may be in one span.
-    begun: VecDeque<Duration>,
+    /// The start times, oldest first; at most as many as the limit allows in one span.
+    starts: VecDeque<Duration>,
 }
 
-impl Window {
+impl SlidingWindow {
     pub(in crate::dispatch) fn new(limit: RateLimit) -> Self {
-        // Without a single call every one would wait for ever.
+        // With a limit of zero every call would wait forever.
         let limit = RateLimit { times: limit.times.max(1), ..limit };
-        Self { limit, begun: VecDeque::new() }
+        Self { limit, starts: VecDeque::new() }
     }
 
-    /// How long until one more may begin; none where it may now.
-    pub(in crate::dispatch) fn wait(&mut self, now: Duration) -> Option<Duration> {
-        while let Some(oldest) = self.begun.front()
+    /// Returns the time until one more call may start, or `None` if it may start now.
+    pub(in crate::dispatch) fn delay(&mut self, now: Duration) -> Option<Duration> {
+        while let Some(oldest) = self.starts.front()
             && now >= oldest.saturating_add(self.limit.per)
         {
-            self.begun.pop_front();
+            self.starts.pop_front();
         }
-        let most = usize::try_from(self.limit.times).unwrap_or(usize::MAX);
-        let over = self.begun.len().checked_sub(most)?;
-        let free = self.begun.get(over)?.saturating_add(self.limit.per);
-        Some(free.saturating_sub(now))
+        let max = usize::try_from(self.limit.times).unwrap_or(usize::MAX);
+        let excess = self.starts.len().checked_sub(max)?;
+        let free_at = self.starts.get(excess)?.saturating_add(self.limit.per);
+        Some(free_at.saturating_sub(now))
     }
 
-    /// One begins.
-    pub(in crate::dispatch) fn note(&mut self, now: Duration) {
-        self.begun.push_back(now);
+    /// Records the start of a call.
+    pub(in crate::dispatch) fn record(&mut self, now: Duration) {
+        self.starts.push_back(now);
     }
 
-    /// Whether one that was noted at this time counts still.
-    pub(in crate::dispatch) fn holds(&self, at: Duration, now: Duration) -> bool {
+    /// Whether a start that was recorded at `at` still counts.
+    pub(in crate::dispatch) fn counts(&self, at: Duration, now: Duration) -> bool {
         now < at.saturating_add(self.limit.per)
     }
 
-    /// One that was noted at this time begins only now. Where it [holds](Self::holds), no span has more for it: those
-    /// that were let through since were with it.
-    pub(in crate::dispatch) fn put_off(&mut self, at: Duration, now: Duration) {
-        self.forget(at);
-        self.note(now);
+    /// Moves a start from `at` to `now`.
+    ///
+    /// As long as the start [counts](Self::counts), no span holds more starts after the move: the
+    /// calls that were admitted since then were admitted beside it.
+    pub(in crate::dispatch) fn postpone(&mut self, at: Duration, now: Duration) {
+        self.remove(at);
+        self.record(now);
     }
 
-    /// One that was noted at this time did not begin.
-    pub(in crate::dispatch) fn forget(&mut self, at: Duration) {
-        if let Some(place) = self.begun.iter().rposition(|begun| *begun == at) {
-            self.begun.remove(place);
+    /// Removes a start that was recorded at `at`, for a call that did not start.
+    pub(in crate::dispatch) fn remove(&mut self, at: Duration) {
+        if let Some(index) = self.starts.iter().rposition(|start| *start == at) {
+            self.starts.remove(index);
         }
     }
 }
@@ -64,44 +66,44 @@ impl Window {
 mod tests {
     use std::time::Duration;
 
-    use super::Window;
+    use super::SlidingWindow;
     use crate::tool::RateLimit;
 
     fn s(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
     }
 
-    fn window(times: u32) -> Window {
-        Window::new(RateLimit { times, per: s(10) })
+    fn window(times: u32) -> SlidingWindow {
+        SlidingWindow::new(RateLimit { times, per: s(10) })
     }
 
     #[test]
-    fn the_oldest_of_a_full_span_is_waited_for() {
+    fn full_window_delays_until_its_oldest_start_expires() {
         let mut window = window(2);
-        for (now, wait) in [(0, None), (3, None), (4, Some(s(6))), (9, Some(s(1))), (10, None)] {
-            assert_eq!(window.wait(s(now)), wait, "at {now}");
-            if wait.is_none() {
-                window.note(s(now));
+        for (now, delay) in [(0, None), (3, None), (4, Some(s(6))), (9, Some(s(1))), (10, None)] {
+            assert_eq!(window.delay(s(now)), delay, "at {now}");
+            if delay.is_none() {
+                window.record(s(now));
             }
         }
-        assert_eq!(window.wait(s(10)), Some(s(3)));
-        window.forget(s(3));
-        assert_eq!(window.wait(s(10)), None);
-        window.forget(s(4));
-        window.note(s(10));
-        assert_eq!(window.wait(s(10)), Some(s(10)));
+        assert_eq!(window.delay(s(10)), Some(s(3)));
+        window.remove(s(3));
+        assert_eq!(window.delay(s(10)), None);
+        window.remove(s(4));
+        window.record(s(10));
+        assert_eq!(window.delay(s(10)), Some(s(10)));
     }
 
     #[test]
-    fn none_at_all_is_one() {
+    fn limit_of_zero_admits_one_call() {
         let mut window = window(0);
-        assert_eq!(window.wait(s(0)), None);
-        window.note(s(0));
-        assert_eq!(window.wait(s(0)), Some(s(10)));
+        assert_eq!(window.delay(s(0)), None);
+        window.record(s(0));
+        assert_eq!(window.delay(s(0)), Some(s(10)));
     }
 
-    /// A generator of one's own, so that the property needs no crate.
-    fn numbers(mut seed: u64) -> impl FnMut(u64) -> u64 {
+    /// A small pseudo-random generator, so that the property test needs no crate.
+    fn random_numbers(mut seed: u64) -> impl FnMut(u64) -> u64 {
         move |below| {
             seed = seed
                 .wrapping_mul(6_364_136_223_846_793_005)
@@ -111,31 +113,31 @@ mod tests {
     }
 
     #[test]
-    fn no_span_holds_more_than_it_may() {
+    fn no_span_holds_more_starts_than_the_limit() {
         for seed in 0..200 {
-            let mut next = numbers(seed);
+            let mut next = random_numbers(seed);
             let times = 1 + next(5) as u32;
             let mut window = window(times);
-            let (mut now, mut begun) = (Duration::ZERO, Vec::new());
+            let (mut now, mut starts) = (Duration::ZERO, Vec::new());
             for _ in 0..200 {
                 now += Duration::from_millis(next(6_000));
-                // Half of them wait for their turn, half go away.
-                match window.wait(now) {
-                    Some(wait) if next(2) == 0 => now += wait,
+                // Half of the calls wait, the other half give up.
+                match window.delay(now) {
+                    Some(delay) if next(2) == 0 => now += delay,
                     Some(_) => continue,
                     None => {}
                 }
-                assert_eq!(window.wait(now), None);
-                window.note(now);
+                assert_eq!(window.delay(now), None);
+                window.record(now);
                 if next(8) == 0 {
-                    window.forget(now);
+                    window.remove(now);
                 } else {
-                    begun.push(now);
+                    starts.push(now);
                 }
             }
-            for from in &begun {
-                let within = begun.iter().filter(|at| *from <= **at && **at < *from + s(10));
-                assert!(within.count() <= times as usize);
+            for from in &starts {
+                let in_span = starts.iter().filter(|at| *from <= **at && **at < *from + s(10));
+                assert!(in_span.count() <= times as usize);
             }
         }
     }

@@ -1,0 +1,137 @@
+//! The context that the calls of one reply share.
+
+use std::any::{Any, TypeId};
+use std::sync::{Arc, OnceLock};
+
+use serde_json::Value;
+
+use super::abort::AbortState;
+use super::batch;
+use super::state::DispatchState;
+use crate::event::{BlockReason, ToolExecution};
+use crate::guard::Boxed;
+use crate::message::ToolCall;
+use crate::registry::{Callable, Entry, Snapshot};
+use crate::tool::dispatch::{Host, Scope};
+use crate::tool::{
+    Batch, Decision, Extensions, LeftRunning, Permission, Suspended, ToolError, ToolErrorKind,
+};
+
+/// The maximum depth of nested calls.
+const MAX_DEPTH: u32 = 8;
+
+/// The tools, the policy and the inputs of one batch.
+pub(super) struct BatchContext {
+    pub(super) tools: Snapshot,
+    pub(super) state: Arc<DispatchState>,
+    pub(super) scope: Scope,
+    pub(super) abort: AbortState,
+    pub(super) decisions: Vec<Decision>,
+    pub(super) suspended: Vec<Suspended>,
+    /// The names of tools that were offered before and are no longer registered.
+    pub(super) removed_tools: Vec<String>,
+    /// The names of the tools whose calls this batch is nested in, outermost first.
+    pub(super) outer_names: Vec<String>,
+    /// Created for the first tool that asks for it.
+    pub(super) callable: OnceLock<Callable>,
+}
+
+impl BatchContext {
+    /// Checks the limit of nested calls, without which tools could call each other forever.
+    pub(super) fn check_depth(&self) -> Result<(), (BlockReason, ToolError)> {
+        if self.scope.origin.depth < MAX_DEPTH {
+            return Ok(());
+        }
+        let text = format!("Not run: tools may call each other at most {MAX_DEPTH} deep.");
+        Err((BlockReason::Depth, ToolError::new(ToolErrorKind::Denied, text)))
+    }
+
+    /// Returns the tool of a call that no part of the policy applies to: it runs once, without any
+    /// check or limit.
+    #[inline]
+    pub(super) fn unrestricted_tool(&self, call: &ToolCall) -> Option<&Entry> {
+        let Self { state, scope, .. } = self;
+        let is_open = scope.stop.is_none() && scope.deadline.is_none() && scope.origin.depth == 0;
+        if !is_open
+            || !self.suspended.is_empty()
+            || !state.policy.is_plain()
+            || self.abort.check().is_err()
+        {
+            return None;
+        }
+        let entry = self.tools.entry(&call.name)?;
+        let tool = entry.definition();
+        let is_unrestricted = tool.permission == Permission::Allow
+            && tool.requires.is_empty()
+            && tool.timeout.is_none()
+            && tool.retries == 0
+            && !tool.pure
+            && !state.rates.apply_to(entry);
+        is_unrestricted.then_some(entry)
+    }
+
+    /// Returns the tools that a model may call.
+    #[cold]
+    pub(super) fn callable(&self) -> &Callable {
+        self.callable.get_or_init(|| {
+            let state = Arc::clone(&self.state);
+            Callable::new(self.tools.clone(), move |entry| state.is_callable(entry))
+        })
+    }
+
+    /// Redacts what the model and the program receive. Results of nested calls are for the tool that
+    /// made the calls, and stay as they are.
+    #[inline]
+    pub(super) fn redact_result(&self, execution: &mut ToolExecution) {
+        if let Some(redactor) = &self.scope.redactor
+            && self.is_outermost()
+        {
+            redactor.hide_in_result(execution);
+        }
+    }
+
+    /// Whether the calls are the model's, rather than nested in the call of a tool.
+    #[inline]
+    pub(super) fn is_outermost(&self) -> bool {
+        self.outer_names.is_empty()
+    }
+
+    /// Returns the tools whose calls this batch is nested in.
+    pub(super) fn outer_tools(&self) -> Vec<&Entry> {
+        self.outer_names.iter().filter_map(|name| self.tools.entry(name)).collect()
+    }
+}
+
+impl Host for BatchContext {
+    fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    fn resumed(&self, call: &ToolCall) -> Option<&Value> {
+        self.suspended_state(call)
+    }
+
+    fn extensions(&self) -> &Extensions {
+        &self.state.extensions
+    }
+
+    /// A tool that finds tools finds those that its caller may call.
+    fn get(&self, of: TypeId) -> Option<&dyn Any> {
+        (of == TypeId::of::<Callable>()).then(|| self.callable() as &dyn Any)
+    }
+
+    fn left_running(&self) -> &LeftRunning {
+        &self.state.detached_threads
+    }
+
+    fn dispatch_within<'a>(
+        &'a self,
+        parent: &'a ToolCall,
+        batch: Batch,
+    ) -> Boxed<'a, Vec<ToolExecution>> {
+        let mut outer_names = self.outer_names.clone();
+        outer_names.push(parent.name.clone());
+        // Boxed, since a call may contain calls of the same kind.
+        Box::pin(batch::run_batch(self.tools.clone(), Arc::clone(&self.state), batch, outer_names))
+    }
+}

@@ -46,9 +46,9 @@
 //! | parse a model's JSON | [`json`], [`schema`] | [JSON repair](guide::json_repair) |
 //! | run calls without an agent | [`Dispatcher`] | [results](guide::results) |
 //!
-//! No cargo feature is enabled by default: `openai`, `anthropic`, `gemini`, `mistral`, `ollama` (clients;
-//! `providers` is what they share), `cassette`, `search`, `process`, `sqlite`, `terminal`, `tracing`,
-//! `chrono`, `uuid`.
+//! No cargo feature is enabled by default: `openai`, `anthropic`, `gemini`, `mistral`, `ollama`
+//! (clients; `providers` is what they share), `cassette`, `search`, `process`, `sqlite`, `terminal`,
+//! `tracing`, `chrono`, `uuid`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[doc(hidden)]

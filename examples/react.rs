@@ -3,7 +3,7 @@
 //! `cargo run --example react` needs no key and no network: the model's replies are a script. One of them
 //! can't be read and one names a tool that there is not; it is told so, and asked again.
 
-use tool_runtime::agent::Piece;
+use tool_runtime::agent::StreamItem;
 use tool_runtime::drivers::ReAct;
 use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
 use tool_runtime::{Agent, ChatReply, Event, ScriptedModel, ScriptedTurn, tool, tools};
@@ -74,9 +74,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut stream = agent.stream("What should I wear in Oslo tomorrow?");
     while let Some(piece) = stream.next().await {
         match piece {
-            Piece::Reasoning(thought) => println!("thinks   {thought}"),
-            Piece::Text(answer) => println!("answers  {answer}"),
-            Piece::Event(event) => show(&event),
+            StreamItem::Reasoning(thought) => println!("thinks   {thought}"),
+            StreamItem::Text(answer) => println!("answers  {answer}"),
+            StreamItem::Event(event) => show(&event),
             _ => {}
         }
     }

@@ -83,7 +83,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let session = agent.session(Sqlite::open(folder.join("sessions.db")).await?, "ada");
 
     println!("{} messages in {}", session.messages().await?.len(), folder.display());
-    if let Some(answer) = session.resume().await? {
+    if let Some(run) = session.resume().await? {
+        let answer = run.finish().await?;
         println!("The last run was not finished. It went on:\n{answer}\n");
     }
     println!("Order a coffee, please.");

@@ -2,7 +2,7 @@
 //!
 //! `cargo run --example steering` needs no key and no network: the model's replies are a script.
 
-use tool_runtime::agent::{Steering, Stepped};
+use tool_runtime::agent::{CompletedStep, Steering};
 use tool_runtime::{
     Agent, ChatReply, Message, ScriptedModel, ScriptedTurn, ToolContext, tool, tools,
 };
@@ -32,14 +32,14 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let steering = Steering::new();
     let agent = Agent::new(script(), tools![menu]).steering(&steering);
 
-    let mut run = agent.iterate("What shall I eat at Blom?");
+    let mut run = agent.start("What shall I eat at Blom?");
     while let Some(stepped) = run.next().await {
         let last = run.turn().transcript().last().map(Message::text).unwrap_or_default();
         match stepped {
-            Stepped::Called(done) => {
+            CompletedStep::Called(done) => {
                 done.iter().for_each(|it| println!("sees     {}", it.result.text));
             }
-            Stepped::Steered => println!("is told  {}", last.replace('\n', "\n         ")),
+            CompletedStep::Steered => println!("is told  {}", last.replace('\n', "\n         ")),
             _ if last.is_empty() => {}
             _ => {
                 println!("says     {last}");

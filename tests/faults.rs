@@ -224,7 +224,7 @@ async fn an_answer_that_is_cut_off_is_none() {
     ] {
         let model = ScriptedModel::new([echo_call("a"), ChatReply::text(said).finish(finish)]);
         let stopped = Agent::new(model, tools![echo]).run("Go").await.unwrap_err();
-        assert!(matches!(stopped.why, StopReason::Cut(why) if why == finish));
+        assert!(matches!(stopped.why, StopReason::TruncatedReply(why) if why == finish));
         assert!(stopped.to_string().ends_with(reason), "{stopped}");
         assert_eq!(stopped.transcript[3], Message::assistant(said));
     }
@@ -252,7 +252,7 @@ async fn a_conversation_that_asks_nothing_is_no_question() {
     assert!(matches!(stopped.why, StopReason::NothingAsked), "{stopped}");
     // Silence is no answer: the model can be asked again.
     let stopped = agent.run(answer.then("And?")).await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::Silent));
+    assert!(matches!(stopped.why, StopReason::EmptyReply));
     assert_eq!(agent.run(stopped.transcript).await.unwrap().text, "There you are.");
 }
 
@@ -350,7 +350,7 @@ async fn a_model_of_ones_own_fails_in_its_own_words() {
         (ModelError::unavailable("the weights are being loaded"), true),
     ] {
         let agent = Agent::new(Own(Mutex::new(Some(error))), Tools::new());
-        let mut run = agent.iterate("Hello");
+        let mut run = agent.start("Hello");
         while run.next().await.is_some() {}
         let state = run.state();
         let stopped = run.finish().await.unwrap_err();
@@ -359,6 +359,6 @@ async fn a_model_of_ones_own_fails_in_its_own_words() {
         assert_eq!(stopped.why.code(), "MODEL_FAILED");
         let source = std::error::Error::source(&stopped).unwrap().to_string();
         assert_eq!(stopped.to_string(), format!("the run stopped: the model failed: {source}"));
-        assert_eq!(agent.resume(state).await.unwrap().text, "Here.");
+        assert_eq!(agent.resume(state).finish().await.unwrap().text, "Here.");
     }
 }

@@ -163,7 +163,10 @@ async fn an_answer_that_is_cut_off_is_told_of() {
         let server = Server::start([Reply::new(200, &body)]).await;
         let agent = Agent::new(OpenAi::new(server.base_url(), "m"), Tools::new());
         let stopped = agent.run("Umbrella?").await.unwrap_err();
-        assert!(matches!(stopped.why, StopReason::Cut(why) if why == finish), "{stopped}");
+        assert!(
+            matches!(stopped.why, StopReason::TruncatedReply(why) if why == finish),
+            "{stopped}"
+        );
         assert_eq!(stopped.transcript[1], Message::assistant("It wi"));
     }
 }

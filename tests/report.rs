@@ -142,7 +142,7 @@ async fn a_run_that_was_stopped_or_waits_says_what_it_was_asked() {
     // And goes on; the script has no more to say.
     let call = paused.pending()[0].call.id.clone();
     paused.decide(&call, Approval::Once, "Grace").unwrap();
-    agent(&recorder).resume(*paused).await.unwrap_err();
+    agent(&recorder).resume(*paused).finish().await.unwrap_err();
     let [first, second] = &summaries(&recorder)[..] else { panic!() };
     assert_eq!(first, "Pay Ada!");
     assert!(second.starts_with("Pay Ada! — "), "{second}");

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
-use tool_runtime::agent::{Offered, Prompt, Turn};
+use tool_runtime::agent::{OfferedTools, Prompt, Turn};
 use tool_runtime::registry::{AllTools, ByWeight, Selection, Selector, definition_bytes};
 use tool_runtime::{
     Agent, Arguments, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, Message,
@@ -252,7 +252,7 @@ async fn a_conversation_keeps_the_tools_that_it_has_come_to() {
     assert_eq!(answer.text, "Still there.");
 
     let saved = serde_json::to_string(&answer.offered).unwrap();
-    let offered: Offered = serde_json::from_str(&saved).unwrap();
+    let offered: OfferedTools = serde_json::from_str(&saved).unwrap();
     assert_eq!(offered.pulled_in(), ["b", "a"]);
     let prompt = Prompt::from("Another day").offered(offered.clone());
     assert_eq!(agent.run(prompt).await.unwrap().text, "And on another day.");

@@ -31,9 +31,9 @@ use conversation::{assert_complete, calls, echo, echo_call, refuse, results};
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use serde_json::json;
-use tool_runtime::agent::session::Memory;
+use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::agent::{
-    Limits, ModelHook, Piece, Prices, Prompt, RunState, Steering, Step, Stepped, Turn,
+    CompletedStep, Limits, ModelHook, Prices, Prompt, RunState, Steering, Step, StreamItem, Turn,
 };
 use tool_runtime::dispatch::{Approval, AskLater, Interceptor};
 use tool_runtime::drivers::{Asked, Driver, Native, ReAct, Text};

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use indicatif::{InMemoryTerm, ProgressDrawTarget};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
-use tool_runtime::agent::{Limits, Piece, Prices, Steering};
+use tool_runtime::agent::{Limits, Prices, Steering, StreamItem};
 use tool_runtime::dispatch::AskLater;
 use tool_runtime::event::{Observer, Progress};
 use tool_runtime::terminal::Terminal;
@@ -276,7 +276,7 @@ async fn words_stand_above_what_goes_on() {
     let run = tokio::spawn(async move {
         let mut stream = agent.stream("Wait.");
         while let Some(piece) = stream.next().await {
-            if let Piece::Text(text) = piece {
+            if let StreamItem::Text(text) = piece {
                 // Byte by byte, as it may come.
                 text.as_bytes().iter().for_each(|byte| words.write_all(&[*byte]).unwrap());
             }
@@ -409,7 +409,7 @@ async fn replies_that_stream_are_on_lines_of_their_own() {
     let mut words = terminal.writer();
     let mut stream = agent.stream("When?");
     while let Some(piece) = stream.next().await {
-        if let Piece::Text(text) = piece {
+        if let StreamItem::Text(text) = piece {
             write!(words, "{text}").unwrap();
         }
     }

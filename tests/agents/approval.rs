@@ -47,7 +47,7 @@ async fn a_decision_reaches_three_deep_in_another_process() {
 
     let waiting = serde_json::from_value::<Paused>(json!(waiting)).unwrap();
     let (agent, after) = watched(chief(&paid));
-    let answer = agent.resume(waiting).await.unwrap();
+    let answer = agent.resume(waiting).finish().await.unwrap();
     assert_eq!(answer.text, "Done.");
     assert_complete(&answer.transcript);
     assert_eq!(results(&answer.transcript[2])[0].text, "Done.");
@@ -93,14 +93,14 @@ async fn what_nobody_decided_on_within_waits_on() {
         if decided > 0 {
             within.decide(&first, Approval::Once, "Grace").unwrap();
         }
-        waiting = paused(agent().resume(waiting).await.unwrap_err());
+        waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
     }
     let within = waiting.pending()[0].within().unwrap();
     assert_eq!(within.pending().len(), 1);
     assert_eq!(within.pending()[0].arguments, json!({ "to": "Bob" }));
     assert_eq!(paid.all(), ["Ada"]);
     waiting.decide_each("Grace", |call| Approval::Deny(format!("no {}", call.arguments["to"])));
-    let answer = agent().resume(waiting).await.unwrap();
+    let answer = agent().resume(waiting).finish().await.unwrap();
     assert_eq!(paid.all(), ["Ada"]);
     assert_eq!(answer.usage, Usage::new(40, 4));
 }
@@ -129,12 +129,12 @@ async fn two_agents_of_one_batch_wait_and_what_lies_beside_them_runs_once() {
     // One of them goes on, the other waits on.
     let two = waiting.pending()[1].call.id.clone();
     once(waiting.within_mut(&two).unwrap());
-    let mut waiting = paused(agent().resume(waiting).await.unwrap_err());
+    let mut waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
     assert_eq!(waiting.pending().len(), 1);
     assert_eq!(waiting.pending()[0].tool, "one");
     assert_eq!(paid.all(), ["Bob", "noted"]);
     once(&mut waiting);
-    let answer = agent().resume(waiting).await.unwrap();
+    let answer = agent().resume(waiting).finish().await.unwrap();
     let texts: Vec<_> =
         results(&answer.transcript[2]).iter().map(|result| result.text.as_str()).collect();
     assert_eq!(texts, ["one is done.", "noted", "two is done."]);
@@ -162,13 +162,13 @@ async fn what_was_decided_of_the_agent_itself_is_not_asked_again() {
     let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
     assert!(waiting.pending()[0].within().is_none());
     once(&mut waiting);
-    let mut waiting = paused(agent().resume(waiting).await.unwrap_err());
+    let mut waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
     assert!(waiting.pending()[0].within().is_some());
     // Resumed with nothing decided it asks nobody of what was decided before.
-    waiting = paused(agent().resume(waiting).await.unwrap_err());
+    waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
     assert!(waiting.pending()[0].within().is_some());
     once(&mut waiting);
-    assert_eq!(agent().resume(waiting).await.unwrap().text, "Done.");
+    assert_eq!(agent().resume(waiting).finish().await.unwrap().text, "Done.");
     assert_eq!(paid.all(), ["Ada"]);
 }
 
@@ -192,7 +192,7 @@ async fn what_is_approved_for_the_rest_of_a_run_holds_for_that_run_alone() {
     let agent = agent.extension(paid.clone()).policy(Policy::new().approver(AskLater));
     let for_run = async |mut waiting: Paused| {
         waiting.decide_each("Grace", |_| Approval::ForRun);
-        agent.resume(waiting).await
+        agent.resume(waiting).finish().await
     };
     let asked = |waiting: &Paused| match waiting.pending()[0].within() {
         Some(within) => (1, within.pending()[0].tool.clone()),
@@ -227,7 +227,7 @@ async fn the_state_of_one_tool_is_not_given_to_another_of_the_name() {
     let other = Agent::new(story([ChatReply::text("There is no money here.")]), Tools::new());
     let other = other.into_tool("cashier", "Sees to money.");
     registry.register_all_from("shop", Tools::new().with(other)).unwrap();
-    let answer = agent().resume(waiting).await.unwrap();
+    let answer = agent().resume(waiting).finish().await.unwrap();
     let told = &results(&answer.transcript[2])[0];
     assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"));
     assert!(!told.text.contains("There is no money here."));
@@ -243,7 +243,7 @@ async fn calls_that_run_elsewhere_wait_and_go_on_there() {
     };
     let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
     once(&mut waiting);
-    assert_eq!(agent().resume(waiting).await.unwrap().usage, Usage::new(40, 4));
+    assert_eq!(agent().resume(waiting).finish().await.unwrap().usage, Usage::new(40, 4));
     assert_eq!(paid.all(), ["Ada"]);
 }
 
@@ -286,7 +286,7 @@ async fn what_was_kept_before_can_be_read() {
     assert_eq!(members(&waiting["pending"][0]), "arguments call tool");
     let mut waiting: Paused = serde_json::from_value(waiting).unwrap();
     once(&mut waiting);
-    assert_eq!(agent().resume(waiting).await.unwrap().text, "Done.");
+    assert_eq!(agent().resume(waiting).finish().await.unwrap().text, "Done.");
     assert_eq!(paid.all(), ["Ada"]);
 }
 
@@ -299,7 +299,7 @@ async fn a_state_that_cannot_be_read_is_the_end_of_its_call_and_of_nothing_else(
     let mut waiting: Paused = serde_json::from_value(waiting).unwrap();
     assert!(waiting.pending()[0].within().is_none());
     once(&mut waiting);
-    let answer = agent().resume(waiting).await.unwrap();
+    let answer = agent().resume(waiting).finish().await.unwrap();
     let told = &results(&answer.transcript[2])[0];
     // Nobody knows what it did before.
     assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"));
@@ -330,7 +330,7 @@ async fn what_has_begun_is_not_called_unrun() {
     once(&mut waiting);
     let stop = CancellationToken::new();
     stop.cancel();
-    let stopped = agent().stop_on(stop).resume(waiting).await.unwrap_err();
+    let stopped = agent().stop_on(stop).resume(waiting).finish().await.unwrap_err();
     assert!(matches!(stopped.why, StopReason::Cancelled), "{stopped}");
     let told = &results(&stopped.transcript[2])[0];
     assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"));

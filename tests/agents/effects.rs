@@ -116,7 +116,7 @@ async fn also_where_it_waited() {
     for (approval, ran) in [(Approval::Once, "pay, send"), (Approval::Deny("no".into()), "send")] {
         let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
         waiting.decide_each("Grace", |_| approval.clone());
-        let answer = agent().resume(waiting).await.unwrap();
+        let answer = agent().resume(waiting).finish().await.unwrap();
         let told = &results(&answer.transcript[2])[0].text;
         assert!(told.ends_with(&format!(" It may have had effects: it ran {ran}.")), "{told}");
     }

@@ -10,7 +10,9 @@ use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
 use serde_json::Value;
 use tool_runtime::agent::Steering;
-use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
+use tool_runtime::agent::session::{
+    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+};
 
 use tool_runtime::{Policy, ToolResult};
 
@@ -81,14 +83,14 @@ async fn within<T>(polls: u8, work: impl Future<Output = T>) -> Option<T> {
 
 /// Takes its time, and remembers which results it has acknowledged.
 #[derive(Clone, Debug, Default)]
-struct Acknowledges(Memory, Arc<Mutex<Vec<Value>>>);
+struct Acknowledges(MemoryStore, Arc<Mutex<Vec<Value>>>);
 
 #[async_trait]
 impl SessionStore for Acknowledges {
-    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         self.0.load(session).await
     }
-    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         tokio::task::yield_now().await;
         let saved = self.0.save(session, write).await?;
         let state: Value = serde_json::from_str(write.state).unwrap();
@@ -98,7 +100,7 @@ impl SessionStore for Acknowledges {
         tokio::task::yield_now().await;
         Ok(saved)
     }
-    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         self.0.list().await
     }
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
@@ -138,10 +140,15 @@ proptest! {
                 }
                 let ended = match (what, waiting.take()) {
                     (0, _) => within(polls, session.run("Go")).await,
-                    (1, _) => within(polls, session.resume()).await.and_then(|ended| match ended {
-                        Ok(answer) => answer.map(Ok),
-                        Err(stopped) => Some(Err(stopped)),
-                    }),
+                    (1, _) => {
+                        let resumed = async {
+                            match session.resume().await? {
+                                Some(run) => run.finish().await.map(Some),
+                                None => Ok(None),
+                            }
+                        };
+                        within(polls, resumed).await.and_then(Result::transpose)
+                    }
                     (_, Some(mut paused)) => {
                         let mut bits = how;
                         paused.decide_each("Grace", |pending| {
@@ -155,7 +162,8 @@ proptest! {
                                 }
                             }
                         });
-                        within(polls, session.decided(paused)).await
+                        let resumed = async { session.resume_with(paused).await?.finish().await };
+                        within(polls, resumed).await
                     }
                     (_, None) => within(polls, session.run("More")).await,
                 };

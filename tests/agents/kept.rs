@@ -1,6 +1,6 @@
 //! A session keeps a run that waits within, and goes on with it in another process.
 
-use tool_runtime::agent::session::{Memory, SessionStore};
+use tool_runtime::agent::session::{MemoryStore, SessionStore};
 use tool_runtime::dispatch::{InterceptAction, Interceptor};
 use tool_runtime::{Policy, ToolCall};
 
@@ -17,16 +17,17 @@ async fn goes_on_within(store: impl SessionStore + Clone + 'static) {
 
     paused(session("ada").run("Pay Ada.").await.unwrap_err());
     // Gone on with and nothing decided, it waits where it was.
-    let mut waiting = paused(session("ada").resume().await.unwrap_err());
+    let mut waiting =
+        paused(session("ada").resume().await.unwrap().unwrap().finish().await.unwrap_err());
     assert!(paid.all().is_empty());
     once(&mut waiting);
-    let answer = session("ada").decided(waiting.clone()).await.unwrap();
+    let answer = session("ada").resume_with(waiting.clone()).await.unwrap().finish().await.unwrap();
     assert_eq!((answer.text.as_str(), answer.usage), ("Done.", Usage::new(60, 6)));
     assert_eq!(paid.all(), ["Ada"]);
     assert_eq!(session("ada").messages().await.unwrap(), answer.transcript);
     // It waits no longer.
     assert!(session("ada").resume().await.unwrap().is_none());
-    let why = session("ada").decided(waiting).await.unwrap_err().why;
+    let why = session("ada").resume_with(waiting).await.unwrap_err().why;
     assert!(matches!(why, StopReason::Session(_)), "{why}");
     assert_eq!(paid.all(), ["Ada"]);
 
@@ -42,7 +43,7 @@ async fn goes_on_within(store: impl SessionStore + Clone + 'static) {
 
 #[tokio::test]
 async fn in_memory() {
-    goes_on_within(Memory::default()).await;
+    goes_on_within(MemoryStore::default()).await;
 }
 
 #[cfg(feature = "sqlite")]
@@ -65,7 +66,7 @@ impl Interceptor for Hangs {
 #[tokio::test(start_paused = true)]
 async fn a_process_that_ends_while_a_call_goes_on_loses_nothing() {
     for may_repeat in [false, true] {
-        let (paid, store) = (Paid::default(), Memory::default());
+        let (paid, store) = (Paid::default(), MemoryStore::default());
         let agent = || {
             let cashier = cashier(&paid).defined(|definition| match may_repeat {
                 true => definition.idempotent(),
@@ -77,10 +78,11 @@ async fn a_process_that_ends_while_a_call_goes_on_loses_nothing() {
         let mut waiting = paused(session(agent()).run("Pay Ada.").await.unwrap_err());
         once(&mut waiting);
         let hangs = session(agent().policy(Policy::new().interceptor(Hangs)));
-        let ended = tokio::time::timeout(Duration::from_secs(1), hangs.decided(waiting)).await;
+        let hanging = hangs.resume_with(waiting).await.unwrap().finish();
+        let ended = tokio::time::timeout(Duration::from_secs(1), hanging).await;
         assert!(ended.is_err());
 
-        let answer = session(agent()).resume().await.unwrap().unwrap();
+        let answer = session(agent()).resume().await.unwrap().unwrap().finish().await.unwrap();
         let told = &results(&answer.transcript[2])[0];
         match may_repeat {
             false => assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE")),
@@ -99,7 +101,7 @@ async fn hang() {
 /// What waits is known to wait while another call of its reply still goes on, and the process ends.
 #[tokio::test(start_paused = true)]
 async fn what_waits_beside_a_call_that_goes_on_still_waits() {
-    let (paid, store) = (Paid::default(), Memory::default());
+    let (paid, store) = (Paid::default(), MemoryStore::default());
     let agent = || {
         let all = ask("cashier").call("pay", json!({ "to": "Bob" })).call("hang", "{}");
         let model = story([all, ChatReply::text("Done.")]);
@@ -110,11 +112,12 @@ async fn what_waits_beside_a_call_that_goes_on_still_waits() {
     let first = session();
     let ended = tokio::time::timeout(Duration::from_secs(1), first.run("Pay Ada and Bob.")).await;
     assert!(ended.is_err() && paid.all().is_empty());
-    let mut waiting = paused(session().resume().await.unwrap_err());
+    let mut waiting =
+        paused(session().resume().await.unwrap().unwrap().finish().await.unwrap_err());
     let tools: Vec<_> = waiting.pending().iter().map(|it| it.tool.clone()).collect();
     assert_eq!(tools, ["cashier", "pay"]);
     once(&mut waiting);
-    let answer = session().decided(waiting).await.unwrap();
+    let answer = session().resume_with(waiting).await.unwrap().finish().await.unwrap();
     let told: Vec<_> = results(&answer.transcript[2]).iter().collect();
     assert_eq!(told[0].text, "Ada has her money.");
     assert_eq!(told[1].text, "Bob is paid");
@@ -146,7 +149,7 @@ async fn what_lies_too_deep_to_be_read_does_not_wait() {
             let tool = agent.into_tool("keeper", "Keeps.").max_depth(9);
             agent = above(tool, "keeper");
         }
-        let session = agent.session(Memory::default(), "s");
+        let session = agent.session(MemoryStore::default(), "s");
         for ended in [agent.run("Go").await, session.run("Go").await] {
             match ended {
                 Ok(answer) => assert!(!waits && answer.text == "Done.", "{depth}"),
@@ -171,10 +174,10 @@ async fn a_session_gives_a_value_by_a_run_that_waited() {
     let value = || ChatReply::text(r#"{"value": 7}"#);
     let model = story([ask("cashier"), ChatReply::text("Paid."), value()]);
     let agent = Agent::new(model, Tools::new().with(cashier(&paid)));
-    let session = agent.session(Memory::default(), "s");
+    let session = agent.session(MemoryStore::default(), "s");
     let mut waiting = paused(session.extract::<u8>("Pay Ada.").await.unwrap_err());
     once(&mut waiting);
-    let run = session.decided_iterate(waiting).await.unwrap();
+    let run = session.resume_with(waiting).await.unwrap();
     let given = run.extract::<u8>().await.unwrap();
     assert_eq!((given.value, given.usage), (7, Usage::new(50, 5)));
     assert_eq!(session.messages().await.unwrap(), given.transcript);

@@ -75,7 +75,7 @@ async fn the_callers_budget_sees_it() {
     let answer = above_at(Some(limits.clone()), helper(None)).run("Go").await.unwrap();
     assert_eq!(answer.cost, Some(80.0));
     let stopped = above_at(Some(limits), helper(prices(5.0))).run("Go").await.unwrap_err();
-    let StopReason::MoneySpent { cost, .. } = stopped.why else { panic!("{stopped}") };
+    let StopReason::CostLimit { cost, .. } = stopped.why else { panic!("{stopped}") };
     assert_eq!((cost, stopped.cost), (120.0, Some(120.0)));
 }
 
@@ -130,7 +130,7 @@ async fn also_where_it_waited() {
     assert_eq!(stopped.cost, Some(20.0 + 50.0));
     let mut waiting = paused(stopped);
     once(&mut waiting);
-    assert_eq!(agent().resume(waiting).await.unwrap().cost, Some(40.0 + 100.0));
+    assert_eq!(agent().resume(waiting).finish().await.unwrap().cost, Some(40.0 + 100.0));
 }
 
 /// Asks a model that is paid elsewhere, and draws something.

@@ -31,7 +31,7 @@ async fn who_goes_on_with_a_run_says_how_far_the_runs_within_go() {
         let paid = Paid::default();
         let mut waiting = paused(limited(&paid, before).run("Pay Ada.").await.unwrap_err());
         once(&mut waiting);
-        let answer = limited(&paid, after.clone()).resume(waiting).await.unwrap();
+        let answer = limited(&paid, after.clone()).resume(waiting).finish().await.unwrap();
         let told = &results(&answer.transcript[2])[0].text;
         assert!(told.contains(text), "{after:?}: {told}");
         assert_eq!(paid.all(), ["Ada"]);
@@ -93,7 +93,7 @@ async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
         let mut waiting = paused(above(cashier(&paid), "cashier").run("Go").await.unwrap_err());
         once(&mut waiting);
         let (agent, told) = watched(agent);
-        let answer = agent.resume(waiting).await.unwrap();
+        let answer = agent.resume(waiting).finish().await.unwrap();
         assert_complete(&answer.transcript);
         let result = &results(&answer.transcript[2])[0];
         assert_eq!(result.error.as_deref(), Some("TOOL_INDETERMINATE"), "{why}: {result:?}");
@@ -114,8 +114,8 @@ async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
     };
     let mut waiting = paused(agent().run("Go").await.unwrap_err());
     once(&mut waiting);
-    let stopped = agent().resume(waiting).await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::Halted(_)), "{stopped}");
+    let stopped = agent().resume(waiting).finish().await.unwrap_err();
+    assert!(matches!(stopped.why, StopReason::BatchAborted(_)), "{stopped}");
     let told = &results(&stopped.transcript[2])[1];
     assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"), "{told:?}");
     assert!(paid.all().is_empty());
@@ -135,7 +135,7 @@ async fn what_has_begun_goes_on_though_somebody_would_be_asked_by_now() {
     let asks = Permissions::default().tool("cashier", Permission::Ask);
     let agent =
         above(cashier(&paid), "cashier").policy(Policy::new().permissions(asks).approver(AskLater));
-    assert_eq!(agent.resume(waiting).await.unwrap().text, "Done.");
+    assert_eq!(agent.resume(waiting).finish().await.unwrap().text, "Done.");
     assert_eq!(paid.all(), ["Ada"]);
 }
 
@@ -172,7 +172,7 @@ proptest! {
             }
             let value = damaged(json!(waiting), &picks);
             let Ok(waiting) = serde_json::from_value::<Paused>(value) else { return };
-            match agent().resume(waiting).await {
+            match agent().resume(waiting).finish().await {
                 Ok(answer) => {
                     assert_complete(&answer.transcript);
                     let told = answer.transcript.iter().map(|it| format!("{it:?}")).collect::<String>();
@@ -203,7 +203,7 @@ async fn a_value_is_given_by_a_run_that_waited() {
         let mut waiting = paused(agent().extract::<u8>("Pay Ada.").await.unwrap_err());
         once(&mut waiting);
         let (agent, told) = watched(agent());
-        let given = agent.resume_iterate(waiting).extract::<u8>().await.unwrap();
+        let given = agent.resume(waiting).extract::<u8>().await.unwrap();
         assert_eq!((given.value, given.usage), (7, Usage::new(50, 5)));
         assert_complete(&given.transcript);
         let told = told.lock().unwrap();
@@ -219,7 +219,7 @@ async fn a_value_is_given_by_a_run_that_waited() {
 #[tokio::test]
 async fn a_value_is_not_asked_of_a_run_that_was_stopped() {
     let agent = above(cashier(&Paid::default()), "cashier").max_iterations(1);
-    let mut run = agent.iterate("Go");
+    let mut run = agent.start("Go");
     while run.next().await.is_some() {}
     let stopped = run.extract::<u8>().await.unwrap_err();
     assert!(matches!(stopped.why, StopReason::MaxIterations(1)), "{stopped}");

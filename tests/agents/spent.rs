@@ -1,7 +1,7 @@
 //! What an agent took counts as its caller's, however its call ends, once.
 
-use tool_runtime::agent::Stepped;
-use tool_runtime::agent::session::Memory;
+use tool_runtime::agent::CompletedStep;
+use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::dispatch::{Batch, Dispatch};
 use tool_runtime::{
     CancellationToken, Dispatcher, EffectRecord, Policy, Registry, ToolCall, ToolExecution,
@@ -79,8 +79,8 @@ async fn a_step_that_is_dropped_took_what_it_took() {
             let model = story([call, ChatReply::text("Done.")]);
             let tools = Tools::new().with(deep(agents)).with(stuck("other"));
             let agent = Agent::new(model, tools);
-            let mut run = agent.iterate("Go");
-            assert!(matches!(run.next().await, Some(Stepped::Replied)));
+            let mut run = agent.start("Go");
+            assert!(matches!(run.next().await, Some(CompletedStep::Replied)));
             assert!(tokio::time::timeout(SECOND, run.next()).await.is_err());
             let mut taken = plus(taken(agents.into()), Usage::new(10, 1));
             if beside {
@@ -107,8 +107,8 @@ async fn costly() -> ToolOutput {
 async fn what_came_early_is_paid_for_by_itself() {
     let both = || story([ask("helper").call("costly", "{}"), ChatReply::text("Done.")]);
     let agent = Agent::new(both(), tools![costly].with(stuck("helper")));
-    let session = agent.session(Memory::default(), "s");
-    let mut run = session.iterate("Go").await.unwrap();
+    let session = agent.session(MemoryStore::default(), "s");
+    let mut run = session.start("Go").await.unwrap();
     run.next().await;
     assert!(tokio::time::timeout(SECOND, run.next()).await.is_err());
     tokio::task::yield_now().await;

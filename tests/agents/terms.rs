@@ -23,7 +23,7 @@ async fn it_is_not_tried_again() {
     assert_eq!(counted(&told.lock().unwrap()), Usage::new(20, 2));
     once(&mut waiting);
     let (agent, told) = watched(above(changed(&paid, |it| it.retries = 0), "cashier"));
-    assert_eq!(agent.resume(waiting).await.unwrap().usage, Usage::new(40, 4));
+    assert_eq!(agent.resume(waiting).finish().await.unwrap().usage, Usage::new(40, 4));
     assert_eq!(counted(&told.lock().unwrap()), Usage::new(20, 2));
 }
 
@@ -33,7 +33,7 @@ async fn it_is_not_remembered() {
     let agent = || above(changed(&paid, |it| (it.pure, it.idempotent) = (true, true)), "cashier");
     let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
     once(&mut waiting);
-    let answer = agent().resume(waiting).await.unwrap();
+    let answer = agent().resume(waiting).finish().await.unwrap();
     assert_eq!(results(&answer.transcript[2])[0].text, "Ada has her money.");
     assert_eq!(paid.all(), ["Ada"]);
 }
@@ -49,7 +49,7 @@ async fn it_is_counted_once_where_rates_are() {
     for _ in 0..2 {
         let mut waiting = paused(agent.run("Pay Ada.").await.unwrap_err());
         once(&mut waiting);
-        agent.resume(waiting).await.unwrap();
+        agent.resume(waiting).finish().await.unwrap();
     }
     assert_eq!(begun.elapsed(), Duration::ZERO);
     paused(agent.run("Pay Ada.").await.unwrap_err());

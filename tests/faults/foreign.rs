@@ -7,7 +7,9 @@ use std::fmt;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer};
-use tool_runtime::agent::session::{Listed, SessionError, SessionStore, Stored, Write};
+use tool_runtime::agent::session::{
+    SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+};
 use tool_runtime::agent::window::{Fallen, Summarizer, SummaryError, Window};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder, RunEvent};
 use tool_runtime::{Dispatcher, Registry, ToolCall};
@@ -39,15 +41,15 @@ impl ChatModel for Fails {
 
 #[async_trait]
 impl SessionStore for Fails {
-    async fn load(&self, _: &str) -> Result<Option<Stored>, SessionError> {
+    async fn load(&self, _: &str) -> Result<Option<SessionRecord>, SessionError> {
         Ok(None)
     }
 
-    async fn save(&self, _: &str, _: Write<'_>) -> Result<u64, SessionError> {
+    async fn save(&self, _: &str, _: SessionWrite<'_>) -> Result<u64, SessionError> {
         Err(SessionError::unavailable(Mined))
     }
 
-    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         Ok(Vec::new())
     }
 

@@ -77,7 +77,7 @@ async fn a_run_waits_for_its_answers() {
     let events = Arc::<Mutex<Vec<Event>>>::default();
     let told = Arc::clone(&events);
     let agent = agent.on_event(move |event| told.lock().unwrap().push(event.clone()));
-    let answer = agent.resume(paused).await.unwrap();
+    let answer = agent.resume(paused).finish().await.unwrap();
     assert_eq!(answer.text, "Done.");
     assert_complete(&answer.transcript);
     let texts: Vec<_> =
@@ -100,7 +100,7 @@ async fn what_nobody_decided_on_waits_on() {
     let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
     let ada = waiting.pending()[0].call.id.clone();
     waiting.decide(&ada, Approval::Once, "Grace").unwrap();
-    let waiting = paused(agent.resume(waiting).await.unwrap_err());
+    let waiting = paused(agent.resume(waiting).finish().await.unwrap_err());
     assert_eq!(waiting.pending().len(), 1);
     assert_eq!(waiting.pending()[0].arguments, json!({ "to": "Bob" }));
     assert_eq!(*paid.0.lock().unwrap(), ["counted", "Ada"]);
@@ -112,7 +112,7 @@ async fn an_answer_for_the_run_holds_for_all_its_calls() {
     let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
     let ada = waiting.pending()[0].call.id.clone();
     waiting.decide(&ada, Approval::ForRun, "Grace").unwrap();
-    agent.resume(waiting).await.unwrap();
+    agent.resume(waiting).finish().await.unwrap();
     let mut paid = paid.0.lock().unwrap().clone();
     paid.sort();
     assert_eq!(paid, ["Ada", "Bob", "counted"]);
@@ -128,8 +128,9 @@ async fn an_answer_holds_for_what_was_asked() {
     let kept = serde_json::to_string(&waiting).unwrap();
     let forged = kept.replacen(r#"{'to': 'Ada'}"#, r#"{'to': 'Eve'}"#, 1);
     assert_ne!(forged, kept);
-    let waiting =
-        paused(agent.resume(serde_json::from_str::<Paused>(&forged).unwrap()).await.unwrap_err());
+    let waiting = paused(
+        agent.resume(serde_json::from_str::<Paused>(&forged).unwrap()).finish().await.unwrap_err(),
+    );
     assert_eq!(waiting.pending()[0].arguments, json!({ "to": "Eve" }));
     assert_eq!(*paid.0.lock().unwrap(), ["counted"]);
 }
@@ -141,7 +142,7 @@ async fn what_was_said_of_a_call_goes_before_what_was_said_of_its_tool() {
     let [ada, bob] = [0, 1].map(|n| waiting.pending()[n].call.id.clone());
     waiting.decide(&ada, Approval::ForRun, "Grace").unwrap();
     waiting.decide(&bob, Approval::Deny("never".into()), "Grace").unwrap();
-    let answer = agent.resume(waiting).await.unwrap();
+    let answer = agent.resume(waiting).finish().await.unwrap();
     assert_eq!(results(&answer.transcript[2])[2].text, "`pay` was not approved: never");
     assert_eq!(*paid.0.lock().unwrap(), ["counted", "Ada"]);
 }
@@ -164,7 +165,7 @@ async fn an_answer_holds_for_the_tool_that_was_asked_about() {
         // While it waits, the name comes to mean another's tool.
         let _ = registry.withdraw("bank");
         registry.register_all_from("shop", tools![pay]).unwrap();
-        let waiting = paused(agent.resume(waiting).await.unwrap_err());
+        let waiting = paused(agent.resume(waiting).finish().await.unwrap_err());
         assert_eq!(waiting.pending()[0].tool, "shop__pay");
         assert!(paid.0.lock().unwrap().is_empty());
     }

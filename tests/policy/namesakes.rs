@@ -139,10 +139,10 @@ async fn an_answer_holds_for_the_tool_that_was_shown() {
             paused.decide(&call, approval.clone(), "Grace").unwrap();
             if is_swapped {
                 swap(&registry);
-                let paused = waits(agent.resume(paused).await.unwrap_err().why);
+                let paused = waits(agent.resume(paused).finish().await.unwrap_err().why);
                 assert_eq!(paused.pending()[0].tool, "other__pay", "it is asked about again");
             } else {
-                assert_eq!(agent.resume(paused).await.unwrap().text, "Done.");
+                assert_eq!(agent.resume(paused).finish().await.unwrap().text, "Done.");
             }
         }
     }

@@ -323,7 +323,7 @@ impl ChatModel for Mumbles {
 #[tokio::test(start_paused = true)]
 async fn replies_in_vain_count_where_the_step_is_dropped() {
     let agent = Agent::new(Mumbles(AtomicUsize::new(0)), Tools::new()).driver(ReAct::new());
-    let mut run = agent.iterate("Is it?");
+    let mut run = agent.start("Is it?");
     let second = std::time::Duration::from_secs(1);
     assert!(tokio::time::timeout(second, run.next()).await.is_err());
     assert_eq!(run.state().turn.usage(), Usage::new(18, 2));

@@ -5,7 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
-use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
+use tool_runtime::agent::session::{
+    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+};
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, EffectRecord, Message, ModelError, StopReason,
     ToolContext, Usage, async_trait, tool, tools,
@@ -52,7 +54,7 @@ fn agent(calls: &[(&'static str, u64)], log: &Log) -> Agent {
 /// Takes its time, at most so many saves, and one at a time.
 #[derive(Clone, Debug)]
 struct Slow {
-    inner: Memory,
+    inner: MemoryStore,
     takes: Duration,
     most: usize,
     saves: Arc<AtomicUsize>,
@@ -62,7 +64,7 @@ struct Slow {
 impl Slow {
     fn new(takes: Duration, most: usize) -> Self {
         let (saves, at_it) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
-        Self { inner: Memory::default(), takes, most, saves, at_it }
+        Self { inner: MemoryStore::default(), takes, most, saves, at_it }
     }
 
     fn saves(&self) -> usize {
@@ -72,10 +74,10 @@ impl Slow {
 
 #[async_trait]
 impl SessionStore for Slow {
-    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         self.inner.load(session).await
     }
-    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         if self.saves.fetch_add(1, Ordering::SeqCst) >= self.most {
             return Err(SessionError::unavailable("the disk is full"));
         }
@@ -84,7 +86,7 @@ impl SessionStore for Slow {
         self.at_it.fetch_sub(1, Ordering::SeqCst);
         self.inner.save(session, write).await
     }
-    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         self.inner.list().await
     }
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
@@ -107,12 +109,12 @@ const PAYS: [(&str, u64); 4] = [("pay", 3), ("pay", 1), ("pay", 2), ("pay", 4)];
 #[tokio::test(start_paused = true)]
 async fn what_has_ended_outlives_the_process() {
     for ends_after in 0..=4 {
-        let (log, store) = (Log::default(), Memory::default());
+        let (log, store) = (Log::default(), MemoryStore::default());
         let session = agent(&PAYS, &log).session(store.clone(), "s");
         let half_past = Duration::from_millis(ends_after * 1_000 + 500);
         let answer = match timeout(half_past, session.run("Go")).await {
             Ok(answer) => answer.unwrap(),
-            Err(_) => session.resume().await.unwrap().unwrap(),
+            Err(_) => session.resume().await.unwrap().unwrap().finish().await.unwrap(),
         };
         let expected = PAYS.map(|(_, after)| match after <= ends_after {
             true => format!("paid {after}"),
@@ -180,10 +182,10 @@ async fn a_store_that_is_full_loses_no_call() {
 
 #[tokio::test(start_paused = true)]
 async fn a_wish_to_stop_outlives_the_process() {
-    let (log, store) = (Log::default(), Memory::default());
+    let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&[("enough", 1), ("pay", 9)], &log).session(store, "s");
     assert!(timeout(Duration::from_secs(5), session.run("Go")).await.is_err());
-    let run = session.resume_iterate().await.unwrap().unwrap();
+    let run = session.resume().await.unwrap().unwrap();
     let stopped = run.finish().await.unwrap_err();
     assert!(matches!(&stopped.why, StopReason::Requested(it) if it.reason == "it is late"));
     assert_eq!(told(&stopped.transcript), ["ok", "TOOL_INDETERMINATE"]);
@@ -191,9 +193,9 @@ async fn a_wish_to_stop_outlives_the_process() {
 
 #[tokio::test(start_paused = true)]
 async fn a_step_that_was_dropped_has_what_came() {
-    let (log, store) = (Log::default(), Memory::default());
+    let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&PAYS, &log).session(store, "s");
-    let mut run = session.iterate("Go").await.unwrap();
+    let mut run = session.start("Go").await.unwrap();
     run.next().await;
     assert!(timeout(Duration::from_millis(2_500), run.next()).await.is_err());
     let answer = run.finish().await.unwrap();
@@ -206,17 +208,17 @@ async fn a_step_that_was_dropped_has_what_came() {
 /// Does what it is told at once, and takes a second to say so; but once it says that it could not.
 #[derive(Clone, Debug)]
 struct Late {
-    inner: Memory,
+    inner: MemoryStore,
     fails_at: usize,
     saves: Arc<AtomicUsize>,
 }
 
 #[async_trait]
 impl SessionStore for Late {
-    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         self.inner.load(session).await
     }
-    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let saved = self.inner.save(session, write).await;
         sleep(Duration::from_secs(1)).await;
         match self.saves.fetch_add(1, Ordering::SeqCst) == self.fails_at {
@@ -224,7 +226,7 @@ impl SessionStore for Late {
             false => saved,
         }
     }
-    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         self.inner.list().await
     }
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
@@ -233,7 +235,7 @@ impl SessionStore for Late {
 }
 
 fn late(fails_at: usize) -> Late {
-    Late { inner: Memory::default(), fails_at, saves: Arc::default() }
+    Late { inner: MemoryStore::default(), fails_at, saves: Arc::default() }
 }
 
 /// What a store did though it could not say so is nobody else's doing.
@@ -253,7 +255,7 @@ async fn a_step_that_was_dropped_while_it_was_kept_goes_on() {
     for dropped_at in [500, 1_500, 2_500, 5_500] {
         let (log, store) = (Log::default(), late(99));
         let session = agent(&[("pay", 1), ("pay", 9)], &log).session(store, "s");
-        let mut run = session.iterate("Go").await.unwrap();
+        let mut run = session.start("Go").await.unwrap();
         run.next().await;
         assert!(timeout(Duration::from_millis(dropped_at), run.next()).await.is_err());
         let answer = run.finish().await.unwrap();
@@ -271,7 +273,8 @@ async fn a_store_that_says_nothing_hides_nobody() {
     let other = async {
         sleep(Duration::from_secs(7)).await;
         let found = store.inner.load("s").await.unwrap().unwrap();
-        let write = Write::on(found.revision).messages(found.messages.len(), &[]).state("{}");
+        let write =
+            SessionWrite::on(found.revision).messages(found.messages.len(), &[]).state("{}");
         store.inner.save("s", write).await.unwrap()
     };
     let (stopped, revision) = tokio::join!(session.run("Go"), other);

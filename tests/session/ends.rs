@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use tool_runtime::agent::session::Memory;
+use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::agent::{Limits, ModelHook, Prices};
 use tool_runtime::dispatch::{AskLater, OnFailure};
 use tool_runtime::drivers::{Asked, ReAct};
@@ -114,18 +114,18 @@ async fn what_goes_on_after_which_end_is_as_the_table_says() {
         said.filter(|said| said.starts_with(if goes_on { "yes" } else { "no" })).count()
     };
     for (code, agent, goes_on) in ends() {
-        let session = agent.session(Memory::default(), "ada");
+        let session = agent.session(MemoryStore::default(), "ada");
         let stopped: Stopped = session.run("Go").await.unwrap_err();
         assert_eq!(stopped.why.code(), code, "{stopped}");
-        let resumed = session.resume_iterate().await.unwrap();
+        let resumed = session.resume().await.unwrap();
         assert_eq!(resumed.is_some(), goes_on, "{code}");
         // The next thing can be said after any.
-        assert!(session.iterate("Go on").await.is_ok());
+        assert!(session.start("Go on").await.is_ok());
         assert_eq!(says(code, goes_on), 1, "the table says otherwise of {code}");
     }
     let unfit = ScriptedModel::new(["a", "b", "c"].map(ChatReply::text));
-    let session = Agent::new(unfit, Tools::new()).session(Memory::default(), "ada");
+    let session = Agent::new(unfit, Tools::new()).session(MemoryStore::default(), "ada");
     let stopped = session.extract::<u32>("When?").await.unwrap_err();
     assert_eq!((stopped.why.code(), says("UNFIT", false)), ("UNFIT", 1));
-    assert!(session.resume_iterate().await.unwrap().is_none());
+    assert!(session.resume().await.unwrap().is_none());
 }

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
+use tool_runtime::agent::session::{
+    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+};
 use tool_runtime::{Message, StopReason, async_trait};
 
 use super::runs::{Log, agent};
@@ -14,13 +16,13 @@ async fn a_broken_store_ends_the_run_and_loses_nothing() {
     struct Broken;
     #[async_trait]
     impl SessionStore for Broken {
-        async fn load(&self, _: &str) -> Result<Option<Stored>, SessionError> {
-            Ok(Some(Stored::new(vec![], "no state", 1)))
+        async fn load(&self, _: &str) -> Result<Option<SessionRecord>, SessionError> {
+            Ok(Some(SessionRecord::new(vec![], "no state", 1)))
         }
-        async fn save(&self, _: &str, _: Write<'_>) -> Result<u64, SessionError> {
+        async fn save(&self, _: &str, _: SessionWrite<'_>) -> Result<u64, SessionError> {
             panic!("no disk")
         }
-        async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+        async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
             Ok(vec![])
         }
         async fn delete(&self, _: &str) -> Result<(), SessionError> {
@@ -29,27 +31,27 @@ async fn a_broken_store_ends_the_run_and_loses_nothing() {
     }
     let stopped = agent(&Log::default()).session(Broken, "s").run("Go").await.unwrap_err();
     assert!(
-        matches!(stopped.why, StopReason::Session(SessionError::Unreadable { .. })),
+        matches!(stopped.why, StopReason::Session(SessionError::CorruptRecord { .. })),
         "{stopped}"
     );
 }
 
 /// Takes so many saves, and no more.
 #[derive(Clone, Debug)]
-struct Full(Memory, Arc<AtomicUsize>);
+struct Full(MemoryStore, Arc<AtomicUsize>);
 
 #[async_trait]
 impl SessionStore for Full {
-    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         self.0.load(session).await
     }
-    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let left =
             self.1.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
         left.map_err(|_| SessionError::unavailable("the disk is full"))?;
         self.0.save(session, write).await
     }
-    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         self.0.list().await
     }
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
@@ -62,7 +64,7 @@ impl SessionStore for Full {
 async fn a_store_that_is_full_is_not_taken_for_a_call_that_ran() {
     for saves in 0..7 {
         let log = Log::default();
-        let store = Full(Memory::default(), Arc::new(saves.into()));
+        let store = Full(MemoryStore::default(), Arc::new(saves.into()));
         let stopped = agent(&log).session(store, "s").run("Go").await.unwrap_err();
         assert!(matches!(stopped.why, StopReason::Session(_)), "{stopped}");
         let told = stopped.transcript.iter().flat_map(|message| match message {

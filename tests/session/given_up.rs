@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
-use tool_runtime::agent::session::Memory;
+use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::dispatch::{AskLater, Batch, Dispatch};
 use tool_runtime::event::{Event, EventKind, Recorder, RunEvent, RunId};
 use tool_runtime::{
@@ -60,8 +60,8 @@ fn agent() -> (Agent, Recorder) {
 }
 
 /// A session in which this was said, and whose process ended so many seconds later; and which run that was.
-async fn ended(said: &str, after: u64) -> (Arc<Memory>, RunId) {
-    let store = Arc::new(Memory::default());
+async fn ended(said: &str, after: u64) -> (Arc<MemoryStore>, RunId) {
+    let store = Arc::new(MemoryStore::default());
     let (agent, told) = agent();
     let session = agent.session(Arc::clone(&store), "ada");
     let _ = timeout(Duration::from_secs(after), session.run(said)).await;
@@ -83,7 +83,8 @@ fn ends(told: &Recorder, run: RunId) -> Vec<String> {
 async fn a_call_that_is_settled_as_its_run_goes_on_has_an_end() {
     let (store, run) = ended("send, read", 20).await;
     let (agent, told) = agent();
-    let answer = agent.session(store, "ada").resume().await.unwrap().unwrap();
+    let answer =
+        agent.session(store, "ada").resume().await.unwrap().unwrap().finish().await.unwrap();
     assert_eq!(answer.to_string(), "Done.");
     let wanted = [r#"send Some("TOOL_INDETERMINATE")"#, "read None", "run None"];
     assert_eq!(ends(&told, run), wanted);
@@ -113,7 +114,7 @@ async fn a_run_that_is_given_up_has_an_end() {
 #[tokio::test(start_paused = true)]
 async fn a_call_whose_step_is_dropped_has_one_end() {
     let (agent, told) = agent();
-    let mut run = agent.iterate("send");
+    let mut run = agent.start("send");
     run.next().await;
     assert!(timeout(Duration::from_secs(5), run.next()).await.is_err());
     let id = run.id();
@@ -125,12 +126,12 @@ async fn a_call_whose_step_is_dropped_has_one_end() {
 #[tokio::test(start_paused = true)]
 async fn a_run_that_was_gone_on_with_in_words_has_one_end() {
     let (agent, told) = agent();
-    let session = agent.session(Memory::default(), "ada");
+    let session = agent.session(MemoryStore::default(), "ada");
     let soon = Duration::from_secs(5);
     assert!(timeout(soon, session.extract::<String>("Well?")).await.is_err());
     let run = told.events()[0].origin.run;
-    session.resume().await.unwrap().unwrap();
-    assert!(session.resume_iterate().await.unwrap().is_some());
+    session.resume().await.unwrap().unwrap().finish().await.unwrap();
+    assert!(session.resume().await.unwrap().is_some());
     session.run("Hello").await.unwrap();
     assert_eq!(ends(&told, run), [r#"run Some("DROPPED")"#, "run None"]);
 }
@@ -152,7 +153,7 @@ async fn a_call_that_is_made_elsewhere_has_one_end() {
     for drops in [true, false] {
         let (agent, told) = agent();
         let agent = agent.dispatch(Elsewhere);
-        let mut run = agent.iterate("send");
+        let mut run = agent.start("send");
         run.next().await;
         if drops {
             assert!(timeout(Duration::from_secs(5), run.next()).await.is_err());

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
 
-use tool_runtime::agent::Stepped;
+use tool_runtime::agent::CompletedStep;
 use tool_runtime::agent::session::SessionStore;
 use tool_runtime::store::Sqlite;
 use tool_runtime::{
@@ -57,13 +57,13 @@ async fn the_one_that_is_killed() {
     let store = Sqlite::open(folder.join("sessions.db")).await.unwrap();
     let agent = Agent::new(Story, tools![write]).extension(World(Mutex::new(folder.join("world"))));
     let session = agent.session(store, "s");
-    let mut run = match session.resume_iterate().await.unwrap() {
+    let mut run = match session.resume().await.unwrap() {
         Some(run) => run,
-        None => session.iterate("Write.").await.unwrap(),
+        None => session.start("Write.").await.unwrap(),
     };
     for _ in 0..steps {
         match run.next().await {
-            Some(Stepped::Replied | Stepped::Called(_) | Stepped::Steered) => {}
+            Some(CompletedStep::Replied | CompletedStep::Called(_) | CompletedStep::Steered) => {}
             Some(_) | None => break,
         }
     }
@@ -113,7 +113,7 @@ async fn at_once(folder: &Path) -> Vec<Message> {
     let agent = Agent::new(AtOnce, tools![write, fall]).extension(world);
     let session = agent.session(store, "s");
     let answer = match session.resume().await.unwrap() {
-        Some(answer) => answer,
+        Some(run) => run.finish().await.unwrap(),
         None => session.run("Write.").await.unwrap(),
     };
     answer.transcript

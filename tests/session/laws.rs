@@ -1,18 +1,18 @@
-//! What every store keeps to: Memory and SQLite do, and one that doesn't is found out.
+//! What every store keeps to: MemoryStore and SQLite do, and one that doesn't is found out.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
 use tool_runtime::agent::session::{
-    Listed, Memory, SessionError, SessionStore, Stored, Write, conformance,
+    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite, conformance,
 };
 use tool_runtime::async_trait;
 
 #[tokio::test]
 async fn memory_keeps_its_word() {
-    conformance::check(|| async { Memory::default() }).await.unwrap();
-    let store = Memory::default();
+    conformance::check(|| async { MemoryStore::default() }).await.unwrap();
+    let store = MemoryStore::default();
     conformance::check_handles(store.clone(), store).await.unwrap();
 }
 
@@ -53,7 +53,7 @@ struct Own(Fault, Arc<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
-    sessions: Mutex<BTreeMap<String, Stored>>,
+    sessions: Mutex<BTreeMap<String, SessionRecord>>,
     /// Held by who writes, from looking on.
     writing: tokio::sync::Mutex<()>,
 }
@@ -70,7 +70,7 @@ impl Own {
 
 #[async_trait]
 impl SessionStore for Own {
-    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         let mut kept = self.1.sessions.lock().unwrap().get(&self.key(session)).cloned();
         if let (Fault::ReadsInTwo, Some(kept)) = (self.0, &mut kept) {
             tokio::task::yield_now().await;
@@ -80,7 +80,7 @@ impl SessionStore for Own {
         Ok(kept)
     }
 
-    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let _writing = match self.0 {
             Fault::LooksAndThenWrites | Fault::HasNoLock => None,
             _ => Some(self.1.writing.lock().await),
@@ -95,7 +95,7 @@ impl SessionStore for Own {
         if self.0 == Fault::FillsGaps {
             checked.from = checked.from.min(count);
         }
-        let mut stored = kept.unwrap_or_else(|| Stored::new(vec![], "", 0));
+        let mut stored = kept.unwrap_or_else(|| SessionRecord::new(vec![], "", 0));
         let revision = match checked.check(session, found, count) {
             Ok(revision) => revision,
             Err(error) => {
@@ -134,16 +134,17 @@ impl SessionStore for Own {
         Ok(revision)
     }
 
-    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         let sessions = self.1.sessions.lock().unwrap();
         let saved_at = match self.0 {
             Fault::HasNoClock => SystemTime::UNIX_EPOCH,
             _ => SystemTime::now() - Duration::from_millis(1),
         };
-        let count = |it: &Stored| it.messages.len() + usize::from(self.0 == Fault::ListsOldCounts);
+        let count =
+            |it: &SessionRecord| it.messages.len() + usize::from(self.0 == Fault::ListsOldCounts);
         let mut listed: Vec<_> = sessions
             .iter()
-            .map(|(name, it)| Listed::new(name, count(it), it.revision, saved_at))
+            .map(|(name, it)| SessionInfo::new(name, count(it), it.revision, saved_at))
             .collect();
         if self.0 == Fault::ListsUnsorted {
             listed.reverse();
@@ -200,24 +201,24 @@ async fn a_store_that_breaks_its_word_is_found_out() {
 struct Handle {
     store: Own,
     remembers: bool,
-    seen: Mutex<BTreeMap<String, Option<Stored>>>,
+    seen: Mutex<BTreeMap<String, Option<SessionRecord>>>,
     lists: bool,
 }
 
 #[async_trait]
 impl SessionStore for Handle {
-    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         let kept = self.store.load(session).await?;
         let mut seen = self.seen.lock().unwrap();
         let first = seen.entry(session.to_owned()).or_insert_with(|| kept.clone()).clone();
         Ok(if self.remembers { first } else { kept })
     }
 
-    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         self.store.save(session, write).await
     }
 
-    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         if self.lists { self.store.list().await } else { Ok(Vec::new()) }
     }
 
@@ -268,8 +269,8 @@ async fn handles_that_are_of_two_minds_are_found_out() {
 
 #[test]
 fn errors_say_what_to_do() {
-    let conflict = Write::on(3).check("ada", 4, 0).unwrap_err();
-    let unfit = Write::on(4).messages(2, &[]).check("ada", 4, 1).unwrap_err();
+    let conflict = SessionWrite::on(3).check("ada", 4, 0).unwrap_err();
+    let unfit = SessionWrite::on(4).messages(2, &[]).check("ada", 4, 1).unwrap_err();
     for (error, text) in [
         (
             conflict,
@@ -281,7 +282,7 @@ fn errors_say_what_to_do() {
             "this can't be kept of the session `ada`: it begins at message 2, and only 1 are kept",
         ),
         (
-            SessionError::Unreadable { session: "ada".into(), place: Some(2), why: "no".into() },
+            SessionError::CorruptRecord { session: "ada".into(), place: Some(2), why: "no".into() },
             "what is kept of the session `ada` can't be read at message 2: no; it was left as it is",
         ),
         (

@@ -3,7 +3,9 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
+use tool_runtime::agent::session::{
+    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+};
 use tool_runtime::agent::window::Window;
 use tool_runtime::agent::{Limits, Paused, Prompt, RunState, Steering, Step};
 use tool_runtime::dispatch::{Approval, AskLater};
@@ -66,7 +68,7 @@ pub(super) fn agent(log: &Log) -> Agent {
 /// The process ends before or after the save of this number.
 #[derive(Clone, Debug)]
 struct Mortal {
-    inner: Memory,
+    inner: MemoryStore,
     saves: Arc<AtomicUsize>,
     dies_at: usize,
     is_kept: bool,
@@ -74,11 +76,11 @@ struct Mortal {
 
 #[async_trait]
 impl SessionStore for Mortal {
-    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         self.inner.load(session).await
     }
 
-    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let dies = self.saves.fetch_add(1, Ordering::SeqCst) == self.dies_at;
         if dies && !self.is_kept {
             std::future::pending::<()>().await;
@@ -90,7 +92,7 @@ impl SessionStore for Mortal {
         saved
     }
 
-    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         self.inner.list().await
     }
 
@@ -117,7 +119,7 @@ async fn a_run_survives_an_end_before_and_after_every_save() {
     let mut ends = 0;
     for dies_at in 0..40 {
         for is_kept in [false, true] {
-            let (log, inner) = (Log::default(), Memory::default());
+            let (log, inner) = (Log::default(), MemoryStore::default());
             let saves = Arc::new(AtomicUsize::new(0));
             let store =
                 Mortal { inner: inner.clone(), saves: Arc::clone(&saves), dies_at, is_kept };
@@ -131,7 +133,7 @@ async fn a_run_survives_an_end_before_and_after_every_save() {
             ends += 1;
             let session = agent(&log).session(inner.clone(), "s");
             let answer = match session.resume().await.unwrap() {
-                Some(answer) => answer,
+                Some(run) => run.finish().await.unwrap(),
                 // It ended before anything was kept, or when all was.
                 None => match session.messages().await.unwrap() {
                     none if none.is_empty() => session.run("Go").await.unwrap(),
@@ -162,7 +164,7 @@ async fn a_run_survives_an_end_before_and_after_every_save() {
 
 #[tokio::test]
 async fn conversations_go_on_from_run_to_run() {
-    let store = Memory::default();
+    let store = MemoryStore::default();
     let model = Arc::new(ScriptedModel::new([
         ScriptedTurn::new(ChatReply::text("Hi, Ada.")),
         ScriptedTurn::new(ChatReply::default().call("look", "{}")),
@@ -184,9 +186,9 @@ async fn conversations_go_on_from_run_to_run() {
 
 #[tokio::test]
 async fn a_run_that_is_not_gone_on_with_is_given_up() {
-    let (log, store) = (Log::default(), Memory::default());
+    let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&log).session(store.clone(), "s");
-    let mut run = session.iterate("Go").await.unwrap();
+    let mut run = session.start("Go").await.unwrap();
     run.next().await;
     assert!(matches!(run.turn().next(), Step::Call(_)));
     drop(run);
@@ -198,9 +200,9 @@ async fn a_run_that_is_not_gone_on_with_is_given_up() {
 
 #[tokio::test]
 async fn only_one_goes_on_with_a_session() {
-    let (log, store) = (Log::default(), Memory::default());
+    let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&log).session(store.clone(), "s");
-    let mut run = session.iterate("Go").await.unwrap();
+    let mut run = session.start("Go").await.unwrap();
     run.next().await;
     let other = session.run("Wait!").await;
     assert!(other.is_ok());
@@ -212,7 +214,7 @@ async fn only_one_goes_on_with_a_session() {
 
 #[tokio::test]
 async fn what_waits_for_somebody_waits_in_the_store() {
-    let (log, store) = (Log::default(), Memory::default());
+    let (log, store) = (Log::default(), MemoryStore::default());
     let make = |replies: &[ChatReply]| {
         Agent::new(ScriptedModel::new(replies.to_vec()), tools![spend, look])
             .extension(Arc::clone(&log))
@@ -225,13 +227,13 @@ async fn what_waits_for_somebody_waits_in_the_store() {
     // In another process nobody has decided yet: it waits again, and nothing was made twice.
     let session = make(&[ChatReply::text("Done.")]);
     let Stopped { why: StopReason::AwaitingApproval(mut paused), .. } =
-        session.resume().await.unwrap_err()
+        session.resume().await.unwrap().unwrap().finish().await.unwrap_err()
     else {
         panic!()
     };
     let call = paused.pending()[0].call.id.clone();
     paused.decide(&call, Approval::Once, "Grace").unwrap();
-    let answer = session.decided_stream(*paused).await.unwrap().finish().await.unwrap();
+    let answer = session.resume_with(*paused).await.unwrap().stream().finish().await.unwrap();
     assert_eq!(
         (answer.text.as_str(), told(&answer.transcript)),
         ("Done.", vec!["there".to_owned(), "spent".into()])
@@ -242,7 +244,7 @@ async fn what_waits_for_somebody_waits_in_the_store() {
 
 #[tokio::test]
 async fn a_run_that_was_stopped_leaves_a_session_to_go_on_with() {
-    let (log, store) = (Log::default(), Memory::default());
+    let (log, store) = (Log::default(), MemoryStore::default());
     let agent = agent(&log).limits(Limits::default().iterations(2));
     let session = agent.session(store, "s");
     let stopped = session.run("Go").await.unwrap_err();
@@ -256,10 +258,10 @@ async fn a_run_that_was_stopped_leaves_a_session_to_go_on_with() {
 /// what was said before.
 #[tokio::test]
 async fn a_session_goes_on_behind_a_silent_reply() {
-    let store = Memory::default();
+    let store = MemoryStore::default();
     let model = ScriptedModel::new(["", "Yes?", "Fine."].map(ChatReply::text));
     let session = Agent::new(model, Tools::new()).session(store, "s");
-    assert!(matches!(session.run("One").await.unwrap_err().why, StopReason::Silent));
+    assert!(matches!(session.run("One").await.unwrap_err().why, StopReason::EmptyReply));
     for said in ["Two", "Three"] {
         let answer = session.run(said).await.unwrap();
         assert_eq!(session.messages().await.unwrap(), answer.transcript);
@@ -271,7 +273,7 @@ async fn a_session_goes_on_behind_a_silent_reply() {
 
 #[tokio::test]
 async fn a_decision_that_comes_too_late_overwrites_nothing() {
-    let (log, store) = (Log::default(), Memory::default());
+    let (log, store) = (Log::default(), MemoryStore::default());
     let replies = [ChatReply::default().call("spend", "{}"), ChatReply::text("As you like.")];
     let session = Agent::new(ScriptedModel::new(replies), tools![spend])
         .extension(Arc::clone(&log))
@@ -285,7 +287,7 @@ async fn a_decision_that_comes_too_late_overwrites_nothing() {
     let answer = session.run("Never mind.").await.unwrap();
     let call = paused.pending()[0].call.id.clone();
     paused.decide(&call, Approval::Once, "Grace").unwrap();
-    let late = session.decided(*paused).await.unwrap_err();
+    let late = session.resume_with(*paused).await.unwrap_err();
     assert_eq!(
         late.why.to_string(),
         "the session `s` doesn't wait for this: the conversation has gone on without it"
@@ -297,13 +299,13 @@ async fn a_decision_that_comes_too_late_overwrites_nothing() {
 /// A run that waits in a session is gone on with there, and once.
 #[tokio::test]
 async fn a_run_of_a_session_goes_on_in_it_and_nowhere_else() {
-    let (log, store) = (Log::default(), Memory::default());
+    let (log, store) = (Log::default(), MemoryStore::default());
     let replies = [ChatReply::default().call("spend", "{}"), ChatReply::text("Done.")];
     let agent = Agent::new(ScriptedModel::new(replies), tools![spend])
         .extension(Arc::clone(&log))
         .policy(Policy::new().approver(AskLater));
     let session = agent.session(store.clone(), "s");
-    let mut run = session.iterate("Go").await.unwrap();
+    let mut run = session.start("Go").await.unwrap();
     while run.next().await.is_some() {}
     let state = run.state();
     let StopReason::AwaitingApproval(mut paused) = run.finish().await.unwrap_err().why else {
@@ -313,26 +315,34 @@ async fn a_run_of_a_session_goes_on_in_it_and_nowhere_else() {
     assert_eq!(paused.session(), Some("s"));
     let kept = serde_json::to_string(&paused).unwrap();
     let paused: Paused = serde_json::from_str(&kept).unwrap();
-    let beside = [agent.resume(paused.clone()).await, agent.resume(state.clone()).await];
-    let values = [paused.clone().into(), state].map(|it: RunState| agent.resume_iterate(it));
+    let beside =
+        [agent.resume(paused.clone()).finish().await, agent.resume(state.clone()).finish().await];
+    let values = [paused.clone().into(), state].map(|it: RunState| agent.resume(it));
     for stopped in beside.map(Result::unwrap_err) {
         assert_eq!(stopped.why.code(), "IN_SESSION");
         let told = stopped.why.to_string();
-        assert!(told.contains("session `s`") && told.contains("session.decided(paused)"), "{told}");
+        assert!(
+            told.contains("session `s`") && told.contains("session.resume_with(paused)"),
+            "{told}"
+        );
     }
     for run in values {
         assert_eq!(run.extract::<u8>().await.unwrap_err().why.code(), "IN_SESSION");
     }
     assert!(log.lock().unwrap().is_empty());
     // Another session knows nothing of it.
-    let elsewhere = agent.session(store.clone(), "t").decided(paused.clone()).await.unwrap_err();
+    let elsewhere =
+        agent.session(store.clone(), "t").resume_with(paused.clone()).await.unwrap_err();
     assert_eq!(
         elsewhere.why.to_string(),
         "the session `t` doesn't wait for this: it belongs to the session `s`"
     );
 
-    assert_eq!(session.decided(paused.clone()).await.unwrap().text, "Done.");
-    let again = session.decided(paused).await.unwrap_err();
+    assert_eq!(
+        session.resume_with(paused.clone()).await.unwrap().finish().await.unwrap().text,
+        "Done."
+    );
+    let again = session.resume_with(paused).await.unwrap_err();
     let told = again.why.to_string();
     assert!(
         told.starts_with("the session `s` doesn't wait for this: this was decided already"),
@@ -350,7 +360,7 @@ async fn enough() -> ToolOutput {
 
 #[tokio::test]
 async fn nothing_waits_in_a_run_that_was_asked_to_stop() {
-    let (log, store) = (Log::default(), Memory::default());
+    let (log, store) = (Log::default(), MemoryStore::default());
     let both = ChatReply::default().call("spend", "{}").call("enough", "{}");
     let session = Agent::new(ScriptedModel::new([both]), tools![spend, enough])
         .extension(Arc::clone(&log))
@@ -365,9 +375,9 @@ async fn nothing_waits_in_a_run_that_was_asked_to_stop() {
 
 #[tokio::test]
 async fn what_is_changed_between_steps_is_kept_changed() {
-    let (log, store) = (Log::default(), Memory::default());
+    let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&log).session(store, "s");
-    let mut run = session.iterate("Go").await.unwrap();
+    let mut run = session.start("Go").await.unwrap();
     run.next().await;
     run.turn_mut().edit(|messages| messages[0] = Message::user("Went"));
     let answer = run.finish().await.unwrap();
@@ -378,7 +388,7 @@ async fn what_is_changed_between_steps_is_kept_changed() {
 /// What a model was shown of a conversation of several runs.
 #[tokio::test]
 async fn a_window_shows_the_end_of_a_long_session() {
-    let store = Memory::default();
+    let store = MemoryStore::default();
     let model = ScriptedModel::new((0..20).map(|turn| {
         let last = ScriptedTurn::new(ChatReply::text(format!("answer {turn} {}", "x".repeat(400))));
         last.expect_last(format!("question {turn}"))
@@ -415,7 +425,7 @@ impl tool_runtime::ChatModel for Watched {
 #[tokio::test]
 async fn a_session_is_shown_pictures() {
     let shown = |model: ScriptedModel| Agent::new(model, Tools::new());
-    let store = Memory::default();
+    let store = MemoryStore::default();
     let model = ScriptedModel::new(["A cat.", "It is grey."].map(ChatReply::text));
     let session = shown(model).session(store.clone(), "s");
     let picture = UserPart::Image(Image { media_type: "image/png".into(), base64: "AA==".into() });
@@ -443,7 +453,7 @@ struct Count {
 
 #[tokio::test]
 async fn a_session_gives_values() {
-    let store = Memory::default();
+    let store = MemoryStore::default();
     let said = ["They are two.", r#"{"count": "two"}"#, r#"{"count": 2}"#, "Two, as I said."];
     let agent = Agent::new(ScriptedModel::new(said.map(ChatReply::text)), tools![look]);
     let session = agent.session(store, "s");
@@ -463,7 +473,7 @@ async fn what_is_said_beside_a_question_is_kept_with_it() {
     steering.say("Be brief.");
     let model = ScriptedModel::new([ChatReply::text("Yes.")]);
     let agent = Agent::new(model, Tools::new()).steering(&steering);
-    let session = agent.session(Memory::default(), "s");
+    let session = agent.session(MemoryStore::default(), "s");
     let answer = session.run("Is it?").await.unwrap();
     let texts: Vec<_> = answer.transcript.iter().map(Message::text).collect();
     assert_eq!(texts, ["Is it?\n\nBe brief.", "Yes."]);
@@ -472,12 +482,12 @@ async fn what_is_said_beside_a_question_is_kept_with_it() {
 
 #[tokio::test]
 async fn a_session_is_gone_on_with_piece_by_piece() {
-    let (log, store) = (Log::default(), Memory::default());
+    let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&log).session(store, "s");
-    let mut run = session.iterate("Go").await.unwrap();
+    let mut run = session.start("Go").await.unwrap();
     run.next().await;
     drop(run);
-    let stream = session.resume_stream().await.unwrap().expect("there is something left");
+    let stream = session.resume().await.unwrap().expect("there is something left").stream();
     assert_eq!(stream.finish().await.unwrap().text, "Done.");
-    assert!(session.resume_stream().await.unwrap().is_none());
+    assert!(session.resume().await.unwrap().is_none());
 }

@@ -7,7 +7,7 @@ use std::{env, fs};
 
 use rusqlite::Connection;
 use serde_json::{Value, json};
-use tool_runtime::agent::session::{SessionError, SessionStore, Write, conformance};
+use tool_runtime::agent::session::{SessionError, SessionStore, SessionWrite, conformance};
 use tool_runtime::store::Sqlite;
 use tool_runtime::{AssistantPart, Message, ToolCall};
 
@@ -49,7 +49,7 @@ async fn counting_child() {
             let (revision, count) =
                 kept.map_or((0, 0), |it| (it.revision, it.state.parse::<u32>().unwrap()));
             let next = (count + 1).to_string();
-            match store.save("count", Write::on(revision).state(&next)).await {
+            match store.save("count", SessionWrite::on(revision).state(&next)).await {
                 Ok(_) => break,
                 Err(SessionError::Conflict { .. }) => {}
                 Err(other) => panic!("{other}"),
@@ -79,7 +79,7 @@ async fn who_finds_the_file_busy_waits() {
     let store = Sqlite::open(&file).await.unwrap();
     let other = Connection::open(&file).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let saving = tokio::spawn(async move { store.save("s", Write::first()).await });
+    let saving = tokio::spawn(async move { store.save("s", SessionWrite::first()).await });
     // To read needs no waiting.
     assert_eq!(Sqlite::open(&file).await.unwrap().load("s").await.unwrap(), None);
     assert!(!saving.is_finished());
@@ -101,21 +101,23 @@ async fn what_is_damaged_is_told_and_left_as_it_is() {
     ];
     for (damage, expected) in damages {
         let store = Sqlite::open(&file).await.unwrap();
-        let revision =
-            store.save("s", Write::first().messages(0, &said(&["a", "b", "c"]))).await.unwrap();
+        let revision = store
+            .save("s", SessionWrite::first().messages(0, &said(&["a", "b", "c"])))
+            .await
+            .unwrap();
         let other = Connection::open(&file).unwrap();
         assert_eq!(other.execute(damage, ()).unwrap(), 1, "{damage}");
         let all = "SELECT group_concat(place || message) FROM messages";
         let all = || other.query_row(all, (), |row| row.get::<_, String>(0)).unwrap();
         let before = all();
         match store.load("s").await.unwrap_err() {
-            SessionError::Unreadable { session, place, why } => {
+            SessionError::CorruptRecord { session, place, why } => {
                 assert_eq!((session.as_str(), place), ("s", expected), "{damage}: {why}");
             }
             error => panic!("{damage}: {error}"),
         }
         // Who didn't read it can't write over it.
-        let blind = store.save("s", Write::first()).await;
+        let blind = store.save("s", SessionWrite::first()).await;
         assert!(matches!(blind, Err(SessionError::Conflict { found, .. }) if found == revision));
         assert_eq!(all(), before);
         store.delete("s").await.unwrap();
@@ -128,7 +130,7 @@ async fn what_could_not_be_read_again_is_not_kept() {
     let call = AssistantPart::Call(ToolCall::new("c", "t", deep));
     let store = Sqlite::in_memory().unwrap();
     let messages = [Message::user("Go"), Message::Assistant { parts: vec![call] }];
-    let error = store.save("s", Write::first().messages(0, &messages)).await.unwrap_err();
+    let error = store.save("s", SessionWrite::first().messages(0, &messages)).await.unwrap_err();
     assert!(error.to_string().contains("message 1 could not be read again"), "{error}");
     assert_eq!(store.load("s").await.unwrap(), None);
 }
@@ -137,13 +139,13 @@ async fn what_could_not_be_read_again_is_not_kept() {
 async fn bytes_of_a_save(file: &Path, messages: usize) -> u64 {
     let store = Sqlite::open(file).await.unwrap();
     let all = vec![Message::user("Something that is neither long nor short."); messages];
-    let revision = store.save("s", Write::first().messages(0, &all)).await.unwrap();
+    let revision = store.save("s", SessionWrite::first().messages(0, &all)).await.unwrap();
     // The last to close it empties the log.
     drop(store);
     let log = file.with_extension("db-wal");
     assert!(!log.exists());
     let store = Sqlite::open(file).await.unwrap();
-    let write = Write::on(revision).messages(messages, &all[..1]).state("{}");
+    let write = SessionWrite::on(revision).messages(messages, &all[..1]).state("{}");
     store.save("s", write).await.unwrap();
     fs::metadata(log).unwrap().len()
 }

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
-use tool_runtime::agent::session::{Memory, SessionError};
+use tool_runtime::agent::session::{MemoryStore, SessionError};
 use tool_runtime::{
     Agent, ChatReply, ScriptedModel, ScriptedTurn, StopReason, ToolContext, tool, tools,
 };
@@ -42,7 +42,7 @@ async fn receipt(ctx: &ToolContext) -> &'static str {
 
 #[tokio::test]
 async fn the_one_before_may_do_no_more_and_nothing_is_paid_twice() {
-    let (called, store) = (Called::default(), Memory::default());
+    let (called, store) = (Called::default(), MemoryStore::default());
     let agent = |replies: Vec<ScriptedTurn>| {
         Agent::new(ScriptedModel::new(replies), tools![pay, receipt]).extension(called.clone())
     };
@@ -57,7 +57,7 @@ async fn the_one_before_may_do_no_more_and_nothing_is_paid_twice() {
     // Another process that takes the first for dead.
     let second = agent(vec![ScriptedTurn::new(ChatReply::text("Nobody knows."))]);
     let second = second.session(store.clone(), "ada");
-    let answer = second.resume().await.unwrap().unwrap();
+    let answer = second.resume().await.unwrap().unwrap().finish().await.unwrap();
     assert_eq!(called.times(), [1, 2], "what may not be made twice is not");
     assert_eq!(answer.text, "Nobody knows.");
 

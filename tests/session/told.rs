@@ -1,6 +1,6 @@
 //! Those who watch know which conversation a run belongs to.
 
-use tool_runtime::agent::session::Memory;
+use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::dispatch::{Approval, AskLater};
 use tool_runtime::event::{EventKind, Recorder, RunEvent};
 use tool_runtime::report::RunReport;
@@ -33,13 +33,13 @@ async fn a_run_tells_its_session() {
     let agent = Agent::new(ScriptedModel::new(model), tools)
         .observer(recorder.clone())
         .policy(Policy::new().secrets(["hunter22"]));
-    let session = agent.session(Memory::default(), "letters of hunter22");
+    let session = agent.session(MemoryStore::default(), "letters of hunter22");
     let stopped = session.run("Pay Ada.").await.unwrap_err();
     let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!("{stopped}") };
     paused.decide_each("Grace", |_| Approval::Once);
     // Also one that was to be gone on with beside it.
-    assert_eq!(agent.resume(*paused.clone()).await.unwrap_err().why.code(), "IN_SESSION");
-    session.decided(*paused).await.unwrap();
+    assert_eq!(agent.resume(*paused.clone()).finish().await.unwrap_err().why.code(), "IN_SESSION");
+    session.resume_with(*paused).await.unwrap().finish().await.unwrap();
     agent.run("Hello").await.unwrap();
 
     // An agent that is a tool lies within the run that does.
@@ -54,8 +54,8 @@ async fn also_one_that_is_given_up() {
     let recorder = Recorder::new(100);
     let said = [ChatReply::default().call("gone", "{}"), ChatReply::text("Well.")];
     let agent = Agent::new(ScriptedModel::new(said), Tools::new()).observer(recorder.clone());
-    let session = agent.session(Memory::default(), "letters");
-    let mut run = session.iterate("Hello").await.unwrap();
+    let session = agent.session(MemoryStore::default(), "letters");
+    let mut run = session.start("Hello").await.unwrap();
     run.next().await;
     drop(run);
     session.run("Never mind.").await.unwrap();

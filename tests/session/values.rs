@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::time::{sleep, timeout};
-use tool_runtime::agent::session::{Listed, Memory, SessionError, SessionStore, Stored, Write};
+use tool_runtime::agent::session::{
+    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+};
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, ToolContext, UserPart,
     async_trait, tool, tools,
@@ -38,10 +40,10 @@ impl ChatModel for Slow {
 #[tokio::test(start_paused = true)]
 async fn a_value_is_gone_on_to_wherever_the_model_was() {
     for ended_at in [5, 15, 25] {
-        let session = Agent::new(Slow, tools![now]).session(Memory::default(), "s");
+        let session = Agent::new(Slow, tools![now]).session(MemoryStore::default(), "s");
         let soon = Duration::from_secs(ended_at);
         assert!(timeout(soon, session.extract::<u32>("What hour is it?")).await.is_err());
-        let run = session.resume_iterate().await.unwrap();
+        let run = session.resume().await.unwrap();
         let run = run.unwrap_or_else(|| panic!("{ended_at}: there is nothing to go on with"));
         let given = run.extract::<u32>().await.unwrap();
         assert_eq!(given.value, 12);
@@ -51,8 +53,8 @@ async fn a_value_is_gone_on_to_wherever_the_model_was() {
 
 #[tokio::test(start_paused = true)]
 async fn what_is_said_between_two_steps_is_kept_before_the_next() {
-    let session = Agent::new(Slow, tools![now]).session(Memory::default(), "s");
-    let mut run = session.iterate("What hour is it?").await.unwrap();
+    let session = Agent::new(Slow, tools![now]).session(MemoryStore::default(), "s");
+    let mut run = session.start("What hour is it?").await.unwrap();
     run.next().await;
     run.next().await;
     run.turn_mut().add(vec![UserPart::Text { text: "Be quick.".into() }]).unwrap();
@@ -64,17 +66,17 @@ async fn what_is_said_between_two_steps_is_kept_before_the_next() {
 /// A store, and a process that ends behind so many of its saves.
 #[derive(Debug)]
 struct Ends {
-    store: Arc<Memory>,
+    store: Arc<MemoryStore>,
     saves: AtomicUsize,
 }
 
 #[async_trait]
 impl SessionStore for Ends {
-    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         self.store.load(session).await
     }
 
-    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let left = self
             .saves
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
@@ -84,7 +86,7 @@ impl SessionStore for Ends {
         }
     }
 
-    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         self.store.list().await
     }
 
@@ -119,7 +121,7 @@ async fn a_value_is_gone_on_to_behind_whatever_was_kept() {
     let soon = Duration::from_secs(1_000);
     let mut ends = 0;
     loop {
-        let store = Arc::new(Memory::default());
+        let store = Arc::new(MemoryStore::default());
         let session = |saves: usize| {
             let store = Ends { store: Arc::clone(&store), saves: saves.into() };
             Agent::new(Careless, tools![now]).session(store, "s")
@@ -128,7 +130,7 @@ async fn a_value_is_gone_on_to_behind_whatever_was_kept() {
         let first = session(ends);
         let is_over = timeout(soon, first.extract::<u32>("What hour is it?")).await.is_ok();
         let again = session(usize::MAX);
-        let run = again.resume_iterate().await.unwrap();
+        let run = again.resume().await.unwrap();
         if is_over {
             assert!(run.is_none(), "it is over, and goes on");
             break;
@@ -139,7 +141,7 @@ async fn a_value_is_gone_on_to_behind_whatever_was_kept() {
         let asked = given.transcript.iter().filter(|said| said.text().contains("JSON")).count();
         assert_eq!(asked, 2, "{ends}: {:#?}", given.transcript);
         assert_eq!(again.messages().await.unwrap(), given.transcript);
-        assert!(again.resume_iterate().await.unwrap().is_none());
+        assert!(again.resume().await.unwrap().is_none());
     }
     assert!(ends > 7, "{ends} saves");
 }
@@ -171,7 +173,7 @@ impl ChatModel for Rings {
 async fn no_tool_is_called_for_a_value_in_whatever_process() {
     let soon = Duration::from_secs(1_000);
     for saves in 1.. {
-        let (store, rung) = (Arc::new(Memory::default()), Arc::new(AtomicUsize::new(0)));
+        let (store, rung) = (Arc::new(MemoryStore::default()), Arc::new(AtomicUsize::new(0)));
         let session = |saves: usize| {
             let store = Ends { store: Arc::clone(&store), saves: saves.into() };
             Agent::new(Rings, tools![ring]).extension(Arc::clone(&rung)).session(store, "s")
@@ -182,7 +184,7 @@ async fn no_tool_is_called_for_a_value_in_whatever_process() {
             break;
         }
         let again = session(usize::MAX);
-        let run = again.resume_iterate().await.unwrap().unwrap();
+        let run = again.resume().await.unwrap().unwrap();
         assert_eq!(run.extract::<u32>().await.unwrap().value, 12);
         assert_eq!(rung.load(Ordering::Relaxed), 0, "{saves}");
     }
@@ -193,7 +195,7 @@ async fn no_tool_is_called_for_a_value_in_whatever_process() {
 async fn a_run_that_is_given_up_asks_for_no_value() {
     let asks = |said: &[Message]| said.iter().any(|said| said.text().contains("JSON"));
     for (tools, ended_at) in [(tools![now], 25), (tools![], 5)] {
-        let session = Agent::new(Slow, tools).session(Memory::default(), "s");
+        let session = Agent::new(Slow, tools).session(MemoryStore::default(), "s");
         let soon = Duration::from_secs(ended_at);
         assert!(timeout(soon, session.extract::<u32>("What hour is it?")).await.is_err());
         assert!(asks(&session.messages().await.unwrap()), "it may be gone on with");

@@ -9,16 +9,16 @@ async fn between_steps_the_run_may_be_looked_at_and_changed() {
         ScriptedTurn::new(ChatReply::text("Done.")).expect_last("two"),
     ]);
     let agent = Agent::new(model, tools![echo]);
-    let mut run = agent.iterate("Go");
-    assert!(matches!(run.next().await, Some(Stepped::Replied)));
+    let mut run = agent.start("Go");
+    assert!(matches!(run.next().await, Some(CompletedStep::Replied)));
     assert_eq!((run.turn().iterations(), run.turn().transcript().len()), (1, 2));
-    let Some(Stepped::Called(executions)) = run.next().await else { panic!() };
+    let Some(CompletedStep::Called(executions)) = run.next().await else { panic!() };
     assert_eq!((executions[0].result.text.as_str(), executions[0].attempts), ("one", 1));
     run.turn_mut().edit(|messages| {
         let Some(Message::Tool { results }) = messages.last_mut() else { panic!() };
         results[0].text = "two".into();
     });
-    assert!(matches!(run.next().await, Some(Stepped::Replied)));
+    assert!(matches!(run.next().await, Some(CompletedStep::Replied)));
     assert!(run.next().await.is_none());
     assert!(run.next().await.is_none());
     assert_eq!(run.finish().await.unwrap().text, "Done.");
@@ -54,7 +54,7 @@ async fn a_run_goes_on_from_any_step_in_another_process() {
             Agent::new(model, tools![count, look]).extension(Arc::clone(&counted))
         };
         let first = agent(0);
-        let mut run = first.iterate("Go");
+        let mut run = first.start("Go");
         let id = run.id();
         for _ in 0..stop_at {
             run.next().await;
@@ -64,7 +64,7 @@ async fn a_run_goes_on_from_any_step_in_another_process() {
         let state: RunState = serde_json::from_str(&kept).unwrap();
         assert_eq!(state.run, id);
         let asked = state.turn.iterations() as usize;
-        let answer = agent(asked).resume(state).await.unwrap();
+        let answer = agent(asked).resume(state).finish().await.unwrap();
         assert_eq!(
             (answer.text.as_str(), counted.load(Ordering::SeqCst)),
             ("Done.", 3),
@@ -80,17 +80,23 @@ async fn what_may_have_run_is_not_run_again_unless_it_may_be() {
     let both = ChatReply::default().call("count", "{}").call("look", "{}");
     let model = script([both, ChatReply::text("Done.")]);
     let agent = Agent::new(model, tools![count, look]).extension(Arc::clone(&counted));
-    let mut run = agent.iterate("Go");
+    let mut run = agent.start("Go");
     run.next().await;
     let mut state = run.state();
     // What is kept before calls begin, where the process then ends.
     state.turn.begin();
     // The next one may have lost the tool.
     let bare = Agent::new(script([ChatReply::text("Done.")]), tools![look]);
-    let told = bare.extension(Arc::clone(&counted)).resume(state.clone()).await.unwrap().transcript;
+    let told = bare
+        .extension(Arc::clone(&counted))
+        .resume(state.clone())
+        .finish()
+        .await
+        .unwrap()
+        .transcript;
     assert_eq!(results(&told[2])[0].error.as_deref(), Some("TOOL_INDETERMINATE"));
     counted.store(0, Ordering::SeqCst);
-    let answer = agent.resume(state).await.unwrap();
+    let answer = agent.resume(state).finish().await.unwrap();
     let told = results(&answer.transcript[2]);
     assert_eq!(told[0].error.as_deref(), Some("TOOL_INDETERMINATE"));
     assert_eq!((told[1].text.as_str(), counted.load(Ordering::SeqCst)), ("1", 1));
@@ -111,7 +117,7 @@ async fn calls_of_a_step_that_was_dropped_are_not_made_again() {
     let counted = Arc::new(AtomicUsize::new(0));
     let model = script([ChatReply::default().call("stick", "{}"), ChatReply::text("Done.")]);
     let agent = Agent::new(model, tools![stick]).extension(Arc::clone(&counted));
-    let mut run = agent.iterate("Go");
+    let mut run = agent.start("Go");
     run.next().await;
     assert!(tokio::time::timeout(Duration::from_secs(1), run.next()).await.is_err());
     let answer = run.finish().await.unwrap();

@@ -32,7 +32,7 @@ proptest! {
             let agent = Agent::new(ScriptedModel::new(replies), tools![echo, refuse, finish])
                 .limits(limits)
                 .stop_on(stop.clone());
-            let mut run = agent.iterate("Go");
+            let mut run = agent.start("Go");
             for _ in 0..stop_at {
                 run.next().await;
             }
@@ -93,7 +93,7 @@ proptest! {
                         steering.say("Wait!");
                     }
                 });
-            let session = agent.session(Memory::default(), "s");
+            let session = agent.session(MemoryStore::default(), "s");
             let mut prompt = Prompt::from("Go");
             for says_more in more.into_iter().chain([false]) {
                 if says_more {

@@ -2,7 +2,9 @@
 
 use tool_runtime::Policy;
 use tool_runtime::agent::SubAgent;
-use tool_runtime::agent::session::{Listed, SessionError, SessionStore, Stored, Write};
+use tool_runtime::agent::session::{
+    SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+};
 use tool_runtime::agent::window::Window;
 use tool_runtime::dispatch::OnFailure;
 
@@ -233,20 +235,20 @@ async fn a_value_takes_no_longer_than_a_run_may() {
 
 /// Takes two seconds for each write.
 #[derive(Debug, Default)]
-struct Slow(Memory);
+struct Slow(MemoryStore);
 
 #[async_trait]
 impl SessionStore for Slow {
-    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         self.0.load(session).await
     }
 
-    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         tokio::time::sleep(Duration::from_secs(2)).await;
         self.0.save(session, write).await
     }
 
-    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         self.0.list().await
     }
 
@@ -333,7 +335,7 @@ async fn a_window_is_asked_for_no_more_than_it_shows() {
     let model = script([in_vain(), in_vain(), done.usage(Usage::new(600, 1))]);
     let driver = ReAct::new().answer_by(script([ChatReply::text("")]));
     let agent = Agent::new(model, Tools::new()).driver(driver).window(window());
-    let mut run = agent.iterate("Go");
+    let mut run = agent.start("Go");
     run.next().await;
     let state = serde_json::to_value(run.state()).unwrap();
     assert_eq!(state["window"]["measured"]["counted"], 600);
@@ -365,7 +367,7 @@ async fn a_budget_that_is_spent_has_no_last_word() {
                 true => {
                     let (mut stream, mut said) = (agent.stream("Go"), String::new());
                     while let Some(piece) = stream.next().await {
-                        if let Piece::Text(text) = piece {
+                        if let StreamItem::Text(text) = piece {
                             said.push_str(&text);
                         }
                     }
@@ -401,7 +403,7 @@ async fn money_that_is_no_number_is_none() {
         {
             let replies = [echo_call("a").usage(Usage::new(1, 1)), ChatReply::text("Done.")];
             let agent = Agent::new(script(replies), tools![echo]).limits(of_agent);
-            let mut run = agent.iterate("Go");
+            let mut run = agent.start("Go");
             if let Some(of_run) = of_run {
                 run.turn_mut().limit(|limits| *limits = of_run);
             }

@@ -1,6 +1,6 @@
 //! Runs that are gone on with under other limits, or from a state that was damaged.
 
-use tool_runtime::agent::session::{SessionError, SessionStore, Write};
+use tool_runtime::agent::session::{SessionError, SessionStore, SessionWrite};
 
 use super::*;
 use crate::damage::damaged;
@@ -28,7 +28,7 @@ fn agent(limits: Limits) -> Agent {
 /// A run that was gone so many steps.
 async fn after(steps: usize, limits: &Limits) -> RunState {
     let agent = agent(limits.clone());
-    let mut run = agent.iterate("Go");
+    let mut run = agent.start("Go");
     for _ in 0..steps {
         run.next().await;
     }
@@ -57,7 +57,7 @@ async fn who_goes_on_with_a_run_says_how_far() {
     ] {
         let state = after(9, &before).await;
         let told = (before, after_that.clone());
-        let ended = agent(after_that).resume(state).await;
+        let ended = agent(after_that).resume(state).finish().await;
         match code {
             None => assert_eq!(ended.unwrap().usage, Usage::new(1_800, 1_200), "{told:?}"),
             Some(code) => assert_eq!(ended.unwrap_err().why.code(), code, "{told:?}"),
@@ -67,12 +67,12 @@ async fn who_goes_on_with_a_run_says_how_far() {
 
 #[tokio::test]
 async fn a_session_goes_on_under_the_limits_of_who_goes_on() {
-    let store = Memory::default();
+    let store = MemoryStore::default();
     let few = agent(Limits::default().iterations(1)).session(store.clone(), "s");
     assert_eq!(few.run("Go").await.unwrap_err().why.code(), "MAX_ITERATIONS");
     assert!(few.resume().await.unwrap().is_none());
     let more = agent(Limits::default().iterations(3)).session(store, "s");
-    assert_eq!(more.resume().await.unwrap().unwrap().text, "Done.");
+    assert_eq!(more.resume().await.unwrap().unwrap().finish().await.unwrap().text, "Done.");
 }
 
 #[tokio::test]
@@ -128,7 +128,7 @@ proptest! {
             let value = damaged(serde_json::to_value(&state).unwrap(), &picks);
             let Ok(state) = serde_json::from_value::<RunState>(value) else { return };
             let agent = agent(Limits::default().iterations(6));
-            assert_sound(&agent.resume(state).await);
+            assert_sound(&agent.resume(state).finish().await);
         });
     }
 
@@ -141,9 +141,9 @@ proptest! {
     ) {
         run_to_end(async {
             let agent = agent(Limits::default().iterations(6));
-            let before = Memory::default();
+            let before = MemoryStore::default();
             let session = agent.session(before.clone(), "s");
-            let mut run = session.iterate("Go").await.unwrap();
+            let mut run = session.start("Go").await.unwrap();
             for _ in 0..=steps {
                 run.next().await;
             }
@@ -156,8 +156,8 @@ proptest! {
                 state = damaged(state, &picks);
             }
             let Ok(messages) = serde_json::from_value::<Vec<Message>>(messages) else { return };
-            let store = Memory::default();
-            let write = Write::first();
+            let store = MemoryStore::default();
+            let write = SessionWrite::first();
             let state = state.to_string();
             store.save("s", write.messages(0, &messages).state(&state)).await.unwrap();
             let session = agent.session(store.clone(), "s");
@@ -165,7 +165,7 @@ proptest! {
                 true => session.run("More").await,
                 false => match session.resume().await {
                     Ok(None) => return,
-                    Ok(Some(answer)) => Ok(answer),
+                    Ok(Some(run)) => run.finish().await,
                     Err(stopped) => Err(stopped),
                 },
             };
@@ -174,7 +174,7 @@ proptest! {
             match ended {
                 Ok(answer) => assert_eq!(kept, answer.transcript),
                 Err(stopped) => match stopped.why {
-                    StopReason::Session(SessionError::Unreadable { .. }) => {
+                    StopReason::Session(SessionError::CorruptRecord { .. }) => {
                         assert_eq!(kept, messages, "it stays as it was");
                     }
                     _ => assert_eq!(kept, stopped.transcript),
@@ -196,8 +196,10 @@ async fn what_is_forged_is_taken_for_nothing() {
     let mut foreign = early[0].clone();
     foreign["call"] = json!("another");
     early.push(foreign);
-    let answer =
-        agent(Limits::default()).resume(serde_json::from_value::<RunState>(forged).unwrap()).await;
+    let answer = agent(Limits::default())
+        .resume(serde_json::from_value::<RunState>(forged).unwrap())
+        .finish()
+        .await;
     let transcript = answer.unwrap().transcript;
     assert_complete(&transcript);
     let told = results(&transcript[2]);

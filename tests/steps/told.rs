@@ -57,7 +57,7 @@ async fn what_comes_into_the_conversation_is_told_once() {
     let answer = agent.run(answer.then("And now?")).await.unwrap();
     assert_eq!(said(&recorder), ["0 System Be brief.", "0 User And now?"]);
     // Added between two steps.
-    let mut run = agent.iterate(answer.then("Well?"));
+    let mut run = agent.start(answer.then("Well?"));
     run.turn_mut().add(vec![tool_runtime::UserPart::Text { text: "Say!".into() }]).unwrap();
     run.next().await.unwrap();
     assert_eq!(said(&recorder), ["0 System Be brief.", "0 User Well?\n\nSay!"]);
@@ -72,14 +72,14 @@ async fn a_run_that_goes_on_is_not_told_again_what_it_was_asked() {
         agent.observer(recorder.clone())
     };
     let before = agent();
-    let mut run = before.iterate("Hello");
+    let mut run = before.start("Hello");
     run.next().await.unwrap();
     assert_eq!(said(&recorder), ["0 System Be brief.", "0 User Hello"]);
     run.next().await.unwrap();
     let kept = serde_json::to_string(&run.state()).unwrap();
     let mut state: RunState = serde_json::from_str(&kept).unwrap();
     state.turn.add(vec![tool_runtime::UserPart::Text { text: "Quick!".into() }]).unwrap();
-    agent().resume(state).await.unwrap();
+    agent().resume(state).finish().await.unwrap();
     assert_eq!(said(&recorder), ["1 User Quick!"]);
 }
 
@@ -192,7 +192,7 @@ async fn a_run_that_waits_is_told_of_as_one() {
     let stopped = agent.run("Pay!").await.unwrap_err();
     let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!("{stopped}") };
     paused.decide_each("Ada", |_| Approval::Once);
-    agent.resume(*paused).await.unwrap();
+    agent.resume(*paused).finish().await.unwrap();
     let codes: Vec<_> = ended(&recorder).into_iter().map(|(code, ..)| code).collect();
     assert_eq!(codes, [Some("AWAITING_APPROVAL".to_owned()), None]);
     let runs: Vec<_> = recorder.of_layer("run").iter().map(|event| event.origin.run).collect();
@@ -222,8 +222,8 @@ async fn a_run_that_is_dropped_has_an_end() {
 
     // One that was never begun was not told of; one that has ended was told so.
     recorder.clear();
-    drop(agent.iterate("Go"));
-    let mut run = agent.iterate("Go");
+    drop(agent.start("Go"));
+    let mut run = agent.start("Go");
     run.next().await;
     drop(run);
     agent.run("Go").await.unwrap();

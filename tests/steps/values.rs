@@ -49,7 +49,7 @@ async fn an_answer_is_a_value() {
     let expected = r#"the run stopped: the model's answer is not what was asked for (attempt 2 of 2): this is wrong with it:
 - `degrees`: expected an integer from -90 to 60, got -100; it was: {"city": "[redacted]", "degrees": -100}"#;
     assert_eq!(stopped.to_string(), expected);
-    let StopReason::Unfit { attempts, said, reason } = stopped.why else { panic!() };
+    let StopReason::ExtractionFailed { attempts, said, reason } = stopped.why else { panic!() };
     assert_eq!((attempts, said.as_str()), (2, r#"{"city": "[redacted]", "degrees": -100}"#));
     assert_eq!(
         reason,
@@ -300,7 +300,7 @@ async fn a_run_ends_once_for_those_who_watch() {
         [vec![ChatReply::text("She is 36."), good()], vec![ChatReply::text("She is 36.")]]
     {
         let (agent, told) = watched(Agent::new(ScriptedModel::new(replies.clone()), tools![echo]));
-        let mut run = agent.iterate("How old is Ada?");
+        let mut run = agent.start("How old is Ada?");
         while run.next().await.is_some() {}
         assert_eq!(run.extract::<Person>().await.is_ok(), replies.len() == 2);
         assert_eq!(told.lock().unwrap().0, ["started", "finished "]);

@@ -11,10 +11,10 @@ async fn gathered(
     let mut open: BTreeMap<usize, String> = BTreeMap::new();
     while let Some(piece) = stream.next().await {
         match piece {
-            Piece::Text(text) => texts.last_mut().unwrap().push_str(&text),
-            Piece::Call { place, name } => _ = open.insert(place, format!("{name} ")),
-            Piece::Arguments { place, text } => open.get_mut(&place).unwrap().push_str(&text),
-            Piece::Event(event) => {
+            StreamItem::Text(text) => texts.last_mut().unwrap().push_str(&text),
+            StreamItem::Call { place, name } => _ = open.insert(place, format!("{name} ")),
+            StreamItem::Arguments { place, text } => open.get_mut(&place).unwrap().push_str(&text),
+            StreamItem::Event(event) => {
                 if let EventKind::Model(ModelEvent::Replied { .. }) = event.kind {
                     made.extend(std::mem::take(&mut open).into_values());
                     texts.push(String::new());
@@ -68,12 +68,14 @@ async fn a_value_is_told_piece_by_piece() {
     let given = r#"{"things": ["tea", "milk"]}"#;
     let replies = [one, ChatReply::text("Done."), ChatReply::text("Tea"), ChatReply::text(given)];
     let agent = Agent::new(Slow::new(replies, 3), tools![echo]);
-    let mut stream = agent.extract_stream::<List>("Go");
+    let mut stream = agent.start("Go").extract_stream::<List>();
     let (mut text, mut said) = (String::new(), Vec::new());
     while let Some(piece) = stream.next().await {
         match piece {
-            Piece::Text(more) => text.push_str(&more),
-            Piece::Event(Event { kind: EventKind::Model(ModelEvent::Replied { .. }), .. }) => {
+            StreamItem::Text(more) => text.push_str(&more),
+            StreamItem::Event(Event {
+                kind: EventKind::Model(ModelEvent::Replied { .. }), ..
+            }) => {
                 said.push(std::mem::take(&mut text));
             }
             _ => {}
@@ -83,7 +85,7 @@ async fn a_value_is_told_piece_by_piece() {
     assert_eq!(stream.finish().await.unwrap().value.things, ["tea", "milk"]);
 
     let agent = Agent::new(Slow::new([ChatReply::text("Tea")], 3), Tools::new());
-    let stopped = agent.extract_attempts(1).extract_stream::<List>("Go").finish().await;
+    let stopped = agent.extract_attempts(1).start("Go").extract_stream::<List>().finish().await;
     assert_eq!(stopped.unwrap_err().why.code(), "UNFIT");
 }
 
@@ -156,10 +158,10 @@ async fn a_call_in_the_text_is_told_as_soon_as_it_is_whole() {
     let mut told = String::new();
     while let Some(piece) = stream.next().await {
         match piece {
-            Piece::Text(text) => told.push_str(&text),
-            Piece::Call { place, name } => told.push_str(&format!("[{place} {name} ")),
-            Piece::Arguments { text, .. } => told.push_str(&format!("{text}]")),
-            Piece::Event(event)
+            StreamItem::Text(text) => told.push_str(&text),
+            StreamItem::Call { place, name } => told.push_str(&format!("[{place} {name} ")),
+            StreamItem::Arguments { text, .. } => told.push_str(&format!("{text}]")),
+            StreamItem::Event(event)
                 if matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. })) =>
             {
                 break;
@@ -177,7 +179,7 @@ async fn a_call_in_the_text_is_told_as_soon_as_it_is_whole() {
 async fn a_stream_that_is_dropped_stops_its_run() {
     let agent = Agent::new(script([echo_call("a"), ChatReply::text("Done.")]), tools![echo]);
     let mut stream = agent.stream("Go");
-    assert!(matches!(stream.next().await, Some(Piece::Event(_))));
+    assert!(matches!(stream.next().await, Some(StreamItem::Event(_))));
     drop(stream);
     let answer = Agent::new(script([echo_call("a"), ChatReply::text("Done.")]), tools![echo]);
     let answer = answer.stream("Go").finish().await.unwrap();
@@ -272,4 +274,22 @@ async fn no_piece_is_lost_however_many_come_at_once() {
             assert_eq!(happened.last().map(String::as_str), Some("run finished"));
         }
     }
+}
+
+#[tokio::test]
+async fn runs_and_streams_own_what_they_need_and_are_send() {
+    fn is_owned<T: Send + 'static>(value: T) -> T {
+        value
+    }
+    let agent = || Agent::new(script([ChatReply::text("Hi!")]), Tools::new());
+    let session = || agent().session(MemoryStore::new(), "ada");
+    is_owned(agent().start("Hello"));
+    drop(is_owned(agent().start("Hello").finish()));
+    drop(is_owned(agent().start("Hello").extract::<u8>()));
+    is_owned(agent().start("Hello").extract_stream::<u8>());
+    is_owned(session().start("Hello").await.unwrap());
+    is_owned(session().stream("Hello").await.unwrap());
+    // Polled after its agent was dropped, on another task.
+    let stream = is_owned(agent().stream("Hello"));
+    assert_eq!(tokio::spawn(stream.finish()).await.unwrap().unwrap().text, "Hi!");
 }

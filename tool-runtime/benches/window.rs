@@ -58,7 +58,7 @@ fn conversation(length: usize) -> Vec<Message> {
 fn saves() {
     use std::time::Instant;
 
-    use tool_runtime::agent::session::{SessionStore, Write};
+    use tool_runtime::agent::session::{SessionStore, SessionWrite};
     use tool_runtime::store::Sqlite;
 
     const SAVES: u32 = 200;
@@ -72,12 +72,13 @@ fn saves() {
         let file = folder.join(format!("{length}.db"));
         let micros = runtime.block_on(async {
             let store = Sqlite::open(file).await.unwrap();
-            let write = Write::first().messages(0, &messages).state("{}");
+            let write = SessionWrite::first().messages(0, &messages).state("{}");
             let mut revision = store.save("s", write).await.unwrap();
             let started = Instant::now();
             for number in 0..SAVES as usize {
                 let new = &messages[length - 2..];
-                let write = Write::on(revision).messages(length + 2 * number, new).state("{}");
+                let write =
+                    SessionWrite::on(revision).messages(length + 2 * number, new).state("{}");
                 revision = store.save("s", write).await.unwrap();
             }
             (started.elapsed() / SAVES).as_micros()

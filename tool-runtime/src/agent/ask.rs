@@ -3,9 +3,10 @@
 use std::borrow::Cow;
 use std::ops::ControlFlow;
 
+use super::StopReason;
 use super::budget::Budget;
+use super::config::AgentConfig;
 use super::hook::ModelHook;
-use super::{Agent, StopReason};
 use crate::drivers::{Asked, LastWord, Listener, MisreadKind, Told};
 use crate::event::ModelEvent;
 use crate::guard::{Boxed, Guarded, Panic, guarded};
@@ -17,7 +18,7 @@ pub(super) type Pieces<'a> = Box<dyn for<'d> FnMut(Delta<'d>) + Send + 'a>;
 
 /// One question of the loop, and what it takes to get an answer.
 pub(super) struct Question<'q, 'p> {
-    pub(super) agent: &'q Agent,
+    pub(super) agent: &'q AgentConfig,
     pub(super) asked: Asked<'q>,
     pub(super) pieces: Option<&'q mut Pieces<'p>>,
     /// Who is told of replies that can't be read.
@@ -103,7 +104,7 @@ fn hearing<'h>(
 }
 
 async fn last_word(
-    agent: &Agent,
+    agent: &AgentConfig,
     last: &LastWord<'_>,
     told: &mut Told,
     pieces: &mut Option<&mut Pieces<'_>>,

@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use tokio::task::spawn_blocking;
 
+use super::config::AgentConfig;
 use super::steering::trusted;
-use super::{Agent, Offered, Turn};
+use super::{OfferedTools, Turn};
 use crate::dispatch::Dispatcher;
 use crate::event::{EffectRecord, ToolExecution};
 use crate::guard::{Boxed, guarded};
@@ -19,7 +20,7 @@ use crate::tool::ToolDefinition;
 /// What goes out on this turn, in its order. Boxed: the compiler can't tell that the run is `Send` where
 /// it sees all that is in this.
 pub(super) fn choose<'c, 't: 'c>(
-    agent: &'c Agent,
+    agent: &'c AgentConfig,
     turn: &'c mut Turn,
     dispatcher: &'c Dispatcher,
     tools: &'t Snapshot,
@@ -28,7 +29,7 @@ pub(super) fn choose<'c, 't: 'c>(
 }
 
 async fn choice<'t>(
-    agent: &Agent,
+    agent: &AgentConfig,
     turn: &mut Turn,
     dispatcher: &Dispatcher,
     tools: &'t Snapshot,
@@ -54,7 +55,7 @@ fn chosen(
     selector: &dyn Selector,
     tools: &[&ToolDefinition],
     asked: &str,
-    offered: &Offered,
+    offered: &OfferedTools,
 ) -> Vec<String> {
     let selection =
         Selection::new(tools).asked(asked).pulled_in(offered.pulled_in()).offered(offered.order());
@@ -68,7 +69,7 @@ fn chosen(
 /// How it is to answer: with what is wanted, where something is. A model that always has to call a tool would never
 /// come to an end: it has to once.
 pub(super) fn options<'a>(
-    agent: &'a Agent,
+    agent: &'a AgentConfig,
     turn: &Turn,
     wanted: Option<&Schema>,
 ) -> Cow<'a, ChatOptions> {

@@ -16,28 +16,28 @@ pub(super) fn stopped_at(why: StopReason, mut state: RunState) -> Stopped {
 pub(super) fn stopped(turn: &Turn, outcome: Outcome) -> StopReason {
     let limits = turn.limits();
     match outcome {
-        Outcome::Cut(finish) => StopReason::Cut(finish),
+        Outcome::Cut(finish) => StopReason::TruncatedReply(finish),
         Outcome::MaxIterations => StopReason::MaxIterations(turn.iterations()),
         Outcome::Spent => spent(limits, turn.bill()),
         Outcome::Repeated => turn
             .repeated()
             .map(|(call, times)| StopReason::Repeated { call: Box::new(call.clone()), times })
-            .unwrap_or(StopReason::Silent),
+            .unwrap_or(StopReason::EmptyReply),
         Outcome::Requested => {
             let none = || StopRequest::new(None, "");
             StopReason::Requested(turn.requested().cloned().unwrap_or_else(none))
         }
-        Outcome::Answered | Outcome::Silent => StopReason::Silent,
+        Outcome::Answered | Outcome::Silent => StopReason::EmptyReply,
     }
 }
 
 /// Which budget that is beyond.
 pub(super) fn spent(limits: &Limits, bill: Bill) -> StopReason {
     match limits.cost.map(|(most, _)| most).zip(limits.cost_of(&bill)) {
-        Some((most, cost)) if cost >= most => StopReason::MoneySpent { cost, most },
+        Some((most, cost)) if cost >= most => StopReason::CostLimit { cost, most },
         _ => {
             let most = limits.tokens.unwrap_or_default();
-            StopReason::TokensSpent { usage: bill.usage, most }
+            StopReason::TokenLimit { usage: bill.usage, most }
         }
     }
 }

@@ -9,7 +9,7 @@ use super::ending::stopped_at;
 use super::run::Run;
 use super::state::RunState;
 use super::turn::Value;
-use super::{Agent, Offered, Outcome, Prompt, Step, StopReason, Stopped};
+use super::{Agent, OfferedTools, Outcome, Prompt, Step, StopReason, Stopped};
 use crate::drivers::MisreadKind;
 use crate::event::{RunEvent, Speaker};
 use crate::guard::{Panic, guarded};
@@ -44,7 +44,7 @@ pub struct Extracted<T> {
     /// The whole conversation.
     pub transcript: Vec<Message>,
     /// The tools that the conversation has come to.
-    pub offered: Offered,
+    pub offered: OfferedTools,
     /// How many tokens that took, as far as its provider counts them.
     pub usage: Usage,
     /// What that cost, where [prices](super::Limits::cost) are known.
@@ -61,7 +61,7 @@ impl Agent {
     /// [set](Self::extract_attempts). An agent without tools asks for the value at once.
     ///
     /// # Errors
-    /// As of [`run`](Self::run); and [`StopReason::Unfit`], where the model gave no such value: with how often it was
+    /// As of [`run`](Self::run); and [`StopReason::ExtractionFailed`], where the model gave no such value: with how often it was
     /// asked, what it gave last, and what is wrong with that.
     ///
     /// # Panics
@@ -93,19 +93,14 @@ impl Agent {
         &self,
         prompt: impl Into<Prompt>,
     ) -> Result<Extracted<T>, Stopped> {
-        Run::new(self, RunState::new(self.turn(prompt.into()))).extract().await
-    }
-
-    fn has_tools(&self) -> bool {
-        // Those that can't be registered are some: the run says what is wrong with them.
-        self.registry.as_ref().map_or(true, |tools| !tools.snapshot().all_definitions().is_empty())
+        self.start(prompt).extract().await
     }
 }
 
-impl Run<'_> {
+impl Run {
     /// Goes on until the model answers, and has it give the answer as a value, as
     /// [`Agent::extract`](crate::Agent::extract) does: also a run that is [gone on
-    /// with](crate::Agent::resume_iterate). All of that is one run.
+    /// with](crate::Agent::resume). All of that is one run.
     ///
     /// # Errors
     /// As of [`Agent::extract`](crate::Agent::extract).
@@ -133,7 +128,7 @@ impl Run<'_> {
     /// let stopped = agent.extract::<u32>("How much is there?").await.unwrap_err();
     /// let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!() };
     /// paused.decide_each("Grace", |_| Approval::Once);
-    /// assert_eq!(agent.resume_iterate(*paused).extract::<u32>().await?.value, 7);
+    /// assert_eq!(agent.resume(*paused).extract::<u32>().await?.value, 7);
     /// # Ok(())
     /// # }
     /// ```
@@ -202,7 +197,7 @@ impl Run<'_> {
             question = Some(wanted.question());
         }
         let given = self.asked_for(&wanted, question).await;
-        if matches!(given, Ok(_) | Err(StopReason::Unfit { .. })) {
+        if matches!(given, Ok(_) | Err(StopReason::ExtractionFailed { .. })) {
             // Whatever came of it, it is over.
             self.state.turn.set_value(None);
             self.keep().await?;
@@ -214,7 +209,7 @@ impl Run<'_> {
     fn unfit(&self, attempts: u32, mut said: String, mut reason: String) -> StopReason {
         self.dispatcher().hide(&mut said);
         self.dispatcher().hide(&mut reason);
-        StopReason::Unfit { attempts, said, reason }
+        StopReason::ExtractionFailed { attempts, said, reason }
     }
 
     /// Asks for it; without a question, where one was asked and the process ended.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::session::{SessionError, SessionStore, Stored, Write};
+use super::session::{SessionError, SessionRecord, SessionStore, SessionWrite};
 use super::state::RunState;
 use crate::guard::{Guarded, Panic};
 
@@ -59,11 +59,11 @@ impl Keeper {
         let messages = state.turn.transcript();
         let from = self.kept.min(messages.len());
         let state = state.without_transcript();
-        let json = written(&state, self.id).map_err(|error| SessionError::Unfit {
+        let json = written(&state, self.id).map_err(|error| SessionError::InvalidWrite {
             session: self.session.clone(),
             why: error.to_string(),
         })?;
-        let write = Write::on(self.revision)
+        let write = SessionWrite::on(self.revision)
             .messages(from, messages.get(from..).unwrap_or_default())
             .state(&json);
         let (store, session) = (self.store.as_ref(), self.session.as_str());
@@ -113,7 +113,7 @@ fn written(state: &RunState, by: u64) -> serde_json::Result<String> {
 pub(super) async fn load(
     store: &dyn SessionStore,
     session: &str,
-) -> Result<Option<Stored>, SessionError> {
+) -> Result<Option<SessionRecord>, SessionError> {
     Guarded::new(|| store.load(session), broken).await
 }
 

@@ -5,6 +5,7 @@
 mod ask;
 mod budget;
 mod choice;
+mod config;
 mod effects;
 mod ending;
 mod extract;
@@ -26,6 +27,7 @@ mod until;
 pub mod window;
 
 use std::fmt;
+use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -34,23 +36,24 @@ use tokio_util::sync::CancellationToken;
 pub use extract::{Extract, Extracted};
 pub use hook::ModelHook;
 pub use limits::{Limits, Prices};
-pub use offered::Offered;
+pub use offered::OfferedTools;
 pub use outcome::{Answer, StopReason, Stopped};
 pub use paused::{NotPending, Paused, PendingCall};
 pub use prompt::Prompt;
-pub use run::{Run, Stepped};
+pub use run::{CompletedStep, Run};
 pub use state::RunState;
 pub use steering::Steering;
-pub use stream::{Piece, RunStream};
+pub use stream::{RunStream, StreamItem};
 pub use subagent::SubAgent;
 pub use turn::{OutOfTurn, Outcome, Step, StopRequest, Turn};
 
+use self::config::AgentConfig;
 use self::window::Window;
 use crate::dispatch::{Dispatch, Dispatcher, Policy};
-use crate::drivers::{Driver, Native};
+use crate::drivers::Driver;
 use crate::event::{Event, Observer, ToolExecution};
 use crate::models::{ChatModel, ChatOptions};
-use crate::registry::{AllTools, IntoRegistry, Registry, RegistryError, Selector};
+use crate::registry::{IntoRegistry, Registry, Selector};
 
 /// A model with tools.
 ///
@@ -81,23 +84,8 @@ use crate::registry::{AllTools, IntoRegistry, Registry, RegistryError, Selector}
 /// ```
 #[derive(Clone)]
 pub struct Agent {
-    name: Option<String>,
-    model: Arc<dyn ChatModel>,
-    registry: Result<Registry, RegistryError>,
-    /// The terms; each run has a dispatcher of its own under them.
-    dispatcher: Dispatcher,
-    elsewhere: Option<Arc<dyn Dispatch>>,
-    selector: Arc<dyn Selector>,
-    stop: Option<CancellationToken>,
-    system: Option<String>,
-    options: ChatOptions,
-    driver: Arc<dyn Driver>,
-    hooks: Vec<Arc<dyn ModelHook>>,
-    window: Option<Window>,
-    steering: Option<Steering>,
-    limits: Limits,
-    time_limit: Option<Duration>,
-    extract_attempts: u32,
+    /// Shared with the agent's runs, which are thereby owned and cheap to start.
+    config: Arc<AgentConfig>,
 }
 
 impl Agent {
@@ -106,38 +94,26 @@ impl Agent {
     ///
     /// Tools that can't be registered are reported by [`run`](Self::run).
     pub fn new(model: impl ChatModel + 'static, tools: impl IntoRegistry) -> Self {
-        Self {
-            name: None,
-            model: Arc::new(model),
-            registry: tools.into_registry(),
-            dispatcher: Dispatcher::new(Registry::new()),
-            elsewhere: None,
-            selector: Arc::new(AllTools),
-            stop: None,
-            system: None,
-            options: ChatOptions::default(),
-            driver: Arc::new(Native),
-            hooks: Vec::new(),
-            window: None,
-            steering: None,
-            limits: Limits::default(),
-            time_limit: None,
-            extract_attempts: extract::ATTEMPTS,
-        }
+        Self { config: Arc::new(AgentConfig::new(Arc::new(model), tools.into_registry())) }
+    }
+
+    /// The configuration, copied first if a run or another agent shares it.
+    fn config_mut(&mut self) -> &mut AgentConfig {
+        Arc::make_mut(&mut self.config)
     }
 
     /// Says what it is called where its runs are told of: in events, in reports and on spans. The model never hears of
     /// it. An agent that is made a tool has the tool's name, unless set.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Self {
-        self.name = Some(name.into());
+        self.config_mut().name = Some(name.into());
         self
     }
 
     /// Gives the model standing orders. A conversation that brings its own keeps them.
     #[must_use]
     pub fn system(mut self, text: impl Into<String>) -> Self {
-        self.system = Some(text.into());
+        self.config_mut().system = Some(text.into());
         self
     }
 
@@ -145,28 +121,28 @@ impl Agent {
     /// run: it could never end otherwise.
     #[must_use]
     pub fn options(mut self, options: ChatOptions) -> Self {
-        self.options = options;
+        self.config_mut().options = options;
         self
     }
 
-    /// Says how calls travel in what the model says; [`Native`] unless set.
+    /// Says how calls travel in what the model says; [`Native`](crate::drivers::Native) unless set.
     #[must_use]
     pub fn driver(mut self, driver: impl Driver + 'static) -> Self {
-        self.driver = Arc::new(driver);
+        self.config_mut().driver = Arc::new(driver);
         self
     }
 
     /// Has this see what the model is asked and what it replies; behind those added before.
     #[must_use]
     pub fn model_hook(mut self, hook: impl ModelHook + 'static) -> Self {
-        self.hooks.push(Arc::new(hook));
+        self.config_mut().hooks.push(Arc::new(hook));
         self
     }
 
     /// Shows the model so much of a long conversation; all of it unless set.
     #[must_use]
     pub fn window(mut self, window: Window) -> Self {
-        self.window = Some(window);
+        self.config_mut().window = Some(window);
         self
     }
 
@@ -176,7 +152,7 @@ impl Agent {
     /// for each, by `agent.clone().steering(&own)`.
     #[must_use]
     pub fn steering(mut self, steering: &Steering) -> Self {
-        self.steering = Some(steering.clone());
+        self.config_mut().steering = Some(steering.clone());
         self.extension(steering.clone())
     }
 
@@ -196,7 +172,7 @@ impl Agent {
     /// [full names](crate::ToolDefinition::full_name).
     #[must_use]
     pub fn dispatch(mut self, elsewhere: impl Dispatch + 'static) -> Self {
-        self.elsewhere = Some(Arc::new(elsewhere));
+        self.config_mut().elsewhere = Some(Arc::new(elsewhere));
         self
     }
 
@@ -204,19 +180,21 @@ impl Agent {
     /// and the run ends with [`StopReason::Cancelled`]. Where the model has answered by then, that is the answer.
     #[must_use]
     pub fn stop_on(mut self, stop: CancellationToken) -> Self {
-        self.stop = Some(stop);
+        self.config_mut().stop = Some(stop);
         self
     }
 
     fn under(mut self, change: impl FnOnce(Dispatcher) -> Dispatcher) -> Self {
-        self.dispatcher = change(self.dispatcher);
+        let dispatcher = &mut self.config_mut().dispatcher;
+        let bare = Dispatcher::new(Registry::new());
+        *dispatcher = change(mem::replace(dispatcher, bare));
         self
     }
 
     /// Has this decide which tools the model is offered on each turn; all of them unless set.
     #[must_use]
     pub fn selector(mut self, selector: impl Selector + 'static) -> Self {
-        self.selector = Arc::new(selector);
+        self.config_mut().selector = Arc::new(selector);
         self
     }
 
@@ -224,7 +202,7 @@ impl Agent {
     /// [`Limits::iterations`], which says what counts: [`limits`](Self::limits) set behind it takes its place.
     #[must_use]
     pub fn max_iterations(mut self, times: u32) -> Self {
-        self.limits.iterations = times;
+        self.config_mut().limits.iterations = times;
         self
     }
 
@@ -232,7 +210,7 @@ impl Agent {
     /// [`max_iterations`](Self::max_iterations) said before goes, and what it says behind this changes that alone.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits.finite();
+        self.config_mut().limits = limits.finite();
         self
     }
 
@@ -243,7 +221,7 @@ impl Agent {
     /// would know whether it was done. What was answered in time is an answer, also where it is kept later than that.
     #[must_use]
     pub fn time_limit(mut self, limit: Duration) -> Self {
-        self.time_limit = Some(limit);
+        self.config_mut().time_limit = Some(limit);
         self
     }
 
@@ -252,7 +230,7 @@ impl Agent {
     /// money limit them as well.
     #[must_use]
     pub fn extract_attempts(mut self, times: u32) -> Self {
-        self.extract_attempts = times.max(1);
+        self.config_mut().extract_attempts = times.max(1);
         self
     }
 
@@ -300,7 +278,7 @@ impl Agent {
     /// How many threads of `blocking` tools are at work whose calls have their results; see
     /// [`Dispatcher::left_running`].
     pub fn left_running(&self) -> usize {
-        self.dispatcher.detached_threads()
+        self.config.dispatcher.detached_threads()
     }
 
     /// Runs until the model answers in words alone.
@@ -317,75 +295,61 @@ impl Agent {
     /// Outside a tokio runtime, once tools are called, or chosen by a selector that
     /// [takes its time](Selector::blocking).
     pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
-        self.iterate(prompt).finish().await
+        self.start(prompt).finish().await
     }
 
-    /// The same, to be gone through step by step: to look at the state of the run between two steps, or to
-    /// change it.
-    pub fn iterate(&self, prompt: impl Into<Prompt>) -> Run<'_> {
-        Run::new(self, RunState::new(self.turn(prompt.into())))
-    }
-
-    /// The same, told of piece by piece as it happens.
-    pub fn stream(&self, prompt: impl Into<Prompt>) -> RunStream<'_> {
-        self.iterate(prompt).stream()
-    }
-
-    /// Goes on with a run from a [state](Run::state) of it, in this process or in another; or with one that stopped
-    /// for somebody's approval, once that is [decided](Paused::decide).
+    /// Starts a run and streams its text, calls and events as they happen.
     ///
-    /// Calls that may have been running when the state was kept, and that were not done, are made again if their tool
-    /// is idempotent or only reads; others are answered with `TOOL_INDETERMINATE`. What was decided holds
-    /// for the arguments that were shown; calls that nobody decided on are asked about again. An agent that is a tool
-    /// goes on where it was. The calls beside them are not run again.
-    ///
-    /// It takes the run over, and stops nobody: a process that still has the run goes on with it as well, and neither
-    /// hears of the other. So whoever resumes one and the same state twice runs what was left twice, each call under the
-    /// same [`idempotency_key`](crate::ToolContext::idempotency_key). To guard against that, take the state out of where
-    /// it is kept as you resume it, in one transaction; or keep the run in a [session](Self::session), where the one
-    /// that comes late is [refused](session::Session::resume).
-    ///
-    /// This agent's [limits](Self::limits) hold, and those of the agents that are its tools, whatever held before; what
-    /// the run took so far counts. Its [time](Self::time_limit) begins anew. A state that was damaged where it was kept
-    /// is mended as a conversation is that is gone on with.
-    ///
-    /// # Errors
-    /// As of [`run`](Self::run); and [`StopReason::InSession`], where the run belongs to a [session](Self::session),
-    /// which has to go on with it.
-    ///
-    /// # Panics
-    /// As [`run`](Self::run).
-    pub async fn resume(&self, state: impl Into<RunState>) -> Result<Answer, Stopped> {
-        self.resume_iterate(state).finish().await
+    /// The stream owns the run: it is `'static` and `Send`, and it outlives the agent. The run advances only while
+    /// the stream is polled. Dropping the stream cancels the run and all in-flight calls.
+    pub fn stream(&self, prompt: impl Into<Prompt>) -> RunStream {
+        self.start(prompt).stream()
     }
 
-    /// [`resume`](Self::resume), step by step.
-    pub fn resume_iterate(&self, state: impl Into<RunState>) -> Run<'_> {
-        Run::new(self, state.into().resumed(&self.limits))
+    /// Starts a run that you drive: [step by step](Run::next), to its [answer](Run::finish), as a
+    /// [stream](Run::stream), or to a [value](Run::extract).
+    ///
+    /// The run is owned: it is `'static` and `Send`, and it outlives the agent. Nothing happens until you poll it.
+    pub fn start(&self, prompt: impl Into<Prompt>) -> Run {
+        Run::new(Arc::clone(&self.config), RunState::new(self.config.turn(prompt.into())))
     }
 
-    /// [`resume`](Self::resume), told of piece by piece.
-    pub fn resume_stream(&self, state: impl Into<RunState>) -> RunStream<'_> {
-        self.resume_iterate(state).stream()
-    }
-
-    fn turn(&self, prompt: Prompt) -> Turn {
-        prompt.into_turn(self.system.as_deref()).with_limits(self.limits.clone())
+    /// Resumes a run from its saved [state](Run::state), in this process or in another; or a [paused](Paused) run
+    /// after its pending calls were [decided](Paused::decide).
+    ///
+    /// Calls that may have been in flight when the state was saved are made again if their tool is idempotent or
+    /// read-only. Others are answered with `TOOL_INDETERMINATE`. A decision holds for the arguments for which it was
+    /// made; calls without a decision are submitted for approval again. A sub-agent resumes where it paused. Calls
+    /// that have their result are not run again.
+    ///
+    /// Resuming is not exclusive. If the same state is resumed twice, the remaining calls run twice, each under the
+    /// same [`idempotency_key`](crate::ToolContext::idempotency_key). To prevent that, remove the state from its
+    /// storage as you resume it, in one transaction; or run in a [session](Self::session), which
+    /// [refuses](session::Session::resume) the write of the run that comes second.
+    ///
+    /// The [limits](Self::limits) of this agent and of its sub-agents apply, whatever applied before; the usage so far
+    /// counts. The [time limit](Self::time_limit) starts anew. A state that was damaged in storage is repaired, as the
+    /// transcript of a [`Prompt`] is.
+    ///
+    /// A run of a [session](Self::session) has to be resumed there: here it stops with [`StopReason::InSession`].
+    pub fn resume(&self, state: impl Into<RunState>) -> Run {
+        Run::new(Arc::clone(&self.config), state.into().resumed(&self.config.limits))
     }
 }
 
 impl fmt::Debug for Agent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut system = self.system.clone();
+        let config = &self.config;
+        let mut system = config.system.clone();
         if let Some(system) = &mut system {
-            self.dispatcher.hide(system);
+            config.dispatcher.hide(system);
         }
         f.debug_struct("Agent")
-            .field("name", &self.name)
-            .field("registry", &self.registry)
+            .field("name", &config.name)
+            .field("registry", &config.registry)
             .field("system", &system)
-            .field("driver", &self.driver)
-            .field("limits", &self.limits)
+            .field("driver", &config.driver)
+            .field("limits", &config.limits)
             .finish_non_exhaustive()
     }
 }

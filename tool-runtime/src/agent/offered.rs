@@ -9,15 +9,15 @@ use crate::tool::ToolDefinition;
 /// The tools that a conversation has come to so far: kept with it, they go out again as they were.
 ///
 /// ```
-/// use tool_runtime::agent::{Offered, Prompt};
+/// use tool_runtime::agent::{OfferedTools, Prompt};
 /// use tool_runtime::Message;
 ///
 /// # fn main() -> Result<(), serde_json::Error> {
-/// # let (transcript, offered) = (vec![Message::user("Hello")], Offered::default());
+/// # let (transcript, offered) = (vec![Message::user("Hello")], OfferedTools::default());
 /// let saved = serde_json::to_string(&(transcript, offered))?;
 ///
 /// // Another day, in another process.
-/// let (transcript, offered): (Vec<Message>, Offered) = serde_json::from_str(&saved)?;
+/// let (transcript, offered): (Vec<Message>, OfferedTools) = serde_json::from_str(&saved)?;
 /// let prompt = Prompt::from(transcript).offered(offered);
 /// # let _ = prompt;
 /// # Ok(())
@@ -25,7 +25,7 @@ use crate::tool::ToolDefinition;
 /// ```
 // Boxed, for an error carries it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Offered(Box<Names>);
+pub struct OfferedTools(Box<Names>);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -34,7 +34,7 @@ struct Names {
     order: Vec<String>,
 }
 
-impl Offered {
+impl OfferedTools {
     /// The full names of the tools that the model pulled in, in the order in which they came: those
     /// that are theirs whatever the model calls them by now.
     pub fn pulled_in(&self) -> &[String] {

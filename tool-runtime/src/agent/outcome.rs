@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::paused::Paused;
 use super::session::SessionError;
 use super::turn::{OutOfTurn, StopRequest};
-use super::{Offered, Prompt};
+use super::{OfferedTools, Prompt};
 use crate::drivers::Misread;
 use crate::event::ToolExecution;
 use crate::event::money::money;
@@ -22,7 +22,7 @@ pub struct Answer {
     /// The whole conversation, that answer included: what a next run goes on from.
     pub transcript: Vec<Message>,
     /// The tools that the conversation has come to: what a next run goes on with.
-    pub offered: Offered,
+    pub offered: OfferedTools,
     /// How many tokens the run took, as far as its provider counts them.
     pub usage: Usage,
     /// What that cost, where [prices](super::Limits::cost) are known.
@@ -64,7 +64,7 @@ pub struct Stopped {
     /// from.
     pub transcript: Vec<Message>,
     /// The tools that the conversation has come to.
-    pub offered: Offered,
+    pub offered: OfferedTools,
     /// How many tokens the run took, as far as its provider counts them.
     // Boxed, for an error that is large is slow to hand on.
     pub usage: Box<Usage>,
@@ -138,10 +138,10 @@ pub enum StopReason {
         Finish::Length => "it ran out of tokens",
         _ => "its provider withheld the rest",
     })]
-    Cut(Finish),
+    TruncatedReply(Finish),
     /// The model said nothing and called nothing.
     #[error("the model replied with neither text nor calls")]
-    Silent,
+    EmptyReply,
     /// The model gave no reply.
     #[error(transparent)]
     Model(#[from] ModelError),
@@ -158,13 +158,13 @@ pub enum StopReason {
     /// A call failed or was held back, and that ends a run here: see
     /// [`on_failure`](crate::Policy::on_failure) and [`on_block`](crate::Policy::on_block).
     #[error("the call of `{}` ended the run: {}", .0.call.name, .0.result.text)]
-    Halted(Box<ToolExecution>),
+    BatchAborted(Box<ToolExecution>),
     /// It was stopped from outside, by the token of [`stop_on`](crate::Agent::stop_on).
     #[error("it was cancelled")]
     Cancelled,
     /// The tokens that it may take are spent: see [`Limits::tokens`](super::Limits::tokens).
     #[error("the run took {} tokens, of {most} that it may", usage.input.saturating_add(usage.output))]
-    TokensSpent {
+    TokenLimit {
         /// What it took.
         usage: Usage,
         /// How many it may.
@@ -172,7 +172,7 @@ pub enum StopReason {
     },
     /// The money that it may take is spent: see [`Limits::cost`](super::Limits::cost).
     #[error("the run cost {}, of {} that it may", money(*cost), money(*most))]
-    MoneySpent {
+    CostLimit {
         /// What it cost.
         cost: f64,
         /// What it may.
@@ -205,7 +205,7 @@ pub enum StopReason {
         "the model's answer is not what was asked for (attempt {attempts} of {attempts}): {reason}; it was: {}",
         cut(said)
     )]
-    Unfit {
+    ExtractionFailed {
         /// How often it was asked, since the run was last gone on with.
         attempts: u32,
         /// What it gave last, without what is [secret](crate::Policy::secrets) in it.
@@ -219,7 +219,7 @@ pub enum StopReason {
     /// The run belongs to the [session](super::session) of this name, and was to be gone on with beside it: a fault of
     /// the program. The session would know nothing of it, and the next who goes on there would do it all again.
     #[error(
-        "the run belongs to the session `{0}`: go on with it there, by `session.decided(paused)` where it waits for \
+        "the run belongs to the session `{0}`: go on with it there, by `session.resume_with(paused)` where it waits for \
          somebody, and else by `session.resume()`"
     )]
     InSession(String),
@@ -234,21 +234,21 @@ impl StopReason {
         match self {
             Self::MaxIterations(_) => "MAX_ITERATIONS",
             Self::NothingAsked => "NOTHING_ASKED",
-            Self::Cut(_) => "CUT",
-            Self::Silent => "SILENT",
+            Self::TruncatedReply(_) => "CUT",
+            Self::EmptyReply => "SILENT",
             Self::Model(_) => "MODEL_FAILED",
             Self::ModelPanicked(_) => "MODEL_PANICKED",
             Self::Registry(_) => "REGISTRY",
             Self::AwaitingApproval(_) => "AWAITING_APPROVAL",
-            Self::Halted(_) => "HALTED",
+            Self::BatchAborted(_) => "HALTED",
             Self::Cancelled => "CANCELLED",
-            Self::TokensSpent { .. } => "TOKENS_SPENT",
-            Self::MoneySpent { .. } => "MONEY_SPENT",
+            Self::TokenLimit { .. } => "TOKENS_SPENT",
+            Self::CostLimit { .. } => "MONEY_SPENT",
             Self::TimeLimit(_) => "TIME_LIMIT",
             Self::Repeated { .. } => "REPEATED",
             Self::Requested(_) => "REQUESTED",
             Self::Misread(_) => "MISREAD",
-            Self::Unfit { .. } => "UNFIT",
+            Self::ExtractionFailed { .. } => "UNFIT",
             Self::Session(_) => "SESSION",
             Self::InSession(_) => "IN_SESSION",
             Self::OutOfTurn(_) => "OUT_OF_TURN",

@@ -40,7 +40,7 @@ use crate::tool::{Approval, Decision, Suspended};
 /// let mut paused: tool_runtime::agent::Paused = serde_json::from_str(&kept)?;
 /// let call = paused.pending()[0].call.id.clone();
 /// paused.decide(&call, Approval::Once, "Grace")?;
-/// assert_eq!(agent.resume(paused).await?.to_string(), "Done.");
+/// assert_eq!(agent.resume(paused).finish().await?.to_string(), "Done.");
 /// # Ok(())
 /// # }
 /// ```
@@ -81,7 +81,7 @@ use crate::tool::{Approval, Decision, Suspended};
 ///     "pay" => Approval::Once,
 ///     tool => Approval::Deny(format!("{tool} is not for today")),
 /// });
-/// assert_eq!(agent.resume(*paused).await?.to_string(), "Done.");
+/// assert_eq!(agent.resume(*paused).finish().await?.to_string(), "Done.");
 /// # Ok(())
 /// # }
 /// ```

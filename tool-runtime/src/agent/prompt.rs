@@ -1,4 +1,4 @@
-use super::{Offered, Turn};
+use super::{OfferedTools, Turn};
 use crate::message::{Message, UserPart};
 use crate::models::history::say;
 
@@ -26,13 +26,13 @@ use crate::models::history::say;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
     transcript: Vec<Message>,
-    offered: Offered,
+    offered: OfferedTools,
 }
 
 impl Prompt {
     /// Goes on with the tools that the conversation has come to before, in their order.
     #[must_use]
-    pub fn offered(mut self, offered: Offered) -> Self {
+    pub fn offered(mut self, offered: OfferedTools) -> Self {
         self.offered = offered;
         self
     }
@@ -44,7 +44,7 @@ impl Prompt {
     }
 
     /// Behind what was said before, in which the tools had come to these.
-    pub(super) fn behind(self, mut before: Vec<Message>, offered: Offered) -> Self {
+    pub(super) fn behind(self, mut before: Vec<Message>, offered: OfferedTools) -> Self {
         for message in self.transcript {
             match message {
                 Message::User { parts } => say(&mut before, parts),
@@ -86,7 +86,7 @@ impl From<Message> for Prompt {
 
 impl From<Vec<Message>> for Prompt {
     fn from(transcript: Vec<Message>) -> Self {
-        Self { transcript, offered: Offered::default() }
+        Self { transcript, offered: OfferedTools::default() }
     }
 }
 

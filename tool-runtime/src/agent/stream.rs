@@ -8,21 +8,21 @@ use futures_core::Stream;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::run::Run;
-use super::{Agent, Answer, Extract, Extracted, Prompt, Stopped};
+use super::{Answer, Extract, Extracted, Stopped};
 use crate::event::Event;
 use crate::guard::Boxed;
 use crate::models::Delta;
 
 /// A run while it goes on: what the model says, piece by piece, and all that happens, in the order in which it
 /// does. What [`Agent::stream`](crate::Agent::stream) gives; a `Stream` as well. In the end there is an [`Answer`], or
-/// what [`Agent::extract_stream`](crate::Agent::extract_stream) is asked for.
+/// what [`Run::extract_stream`](super::Run::extract_stream) is asked for.
 ///
 /// The run goes on as far as this is read; dropped, it stops. Pieces of a reply that turns out to be none,
 /// which [`ModelEvent::ExtractionFailed`](crate::event::ModelEvent) and its like say, are void, as are those
 /// of a request that fails.
 ///
 /// ```
-/// use tool_runtime::agent::Piece;
+/// use tool_runtime::agent::StreamItem;
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
@@ -31,7 +31,7 @@ use crate::models::Delta;
 /// let mut stream = agent.stream("Hi.");
 /// let mut said = String::new();
 /// while let Some(piece) = stream.next().await {
-///     if let Piece::Text(text) = piece {
+///     if let StreamItem::Text(text) = piece {
 ///         said.push_str(&text);
 ///     }
 /// }
@@ -39,13 +39,13 @@ use crate::models::Delta;
 /// # Ok(())
 /// # }
 /// ```
-pub struct RunStream<'a, A = Answer> {
-    run: Going<'a, A>,
-    pieces: UnboundedReceiver<Piece>,
+pub struct RunStream<A = Answer> {
+    run: Going<A>,
+    pieces: UnboundedReceiver<StreamItem>,
 }
 
-enum Going<'a, A> {
-    On(Boxed<'a, Result<A, Stopped>>),
+enum Going<A> {
+    On(Boxed<'static, Result<A, Stopped>>),
     Ended(Result<A, Stopped>),
 }
 
@@ -53,7 +53,7 @@ enum Going<'a, A> {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 #[expect(clippy::large_enum_variant, reason = "made to be looked at, one at a time")]
-pub enum Piece {
+pub enum StreamItem {
     /// More of a reply's text.
     Text(String),
     /// More of what the model thinks, as far as people may read it.
@@ -76,7 +76,7 @@ pub enum Piece {
     Event(Event),
 }
 
-impl From<Delta<'_>> for Piece {
+impl From<Delta<'_>> for StreamItem {
     fn from(delta: Delta<'_>) -> Self {
         match delta {
             Delta::Text(text) => Self::Text(text.into()),
@@ -87,12 +87,19 @@ impl From<Delta<'_>> for Piece {
     }
 }
 
-impl Agent {
-    /// [`extract`](Self::extract), told of piece by piece as it happens. Each question to the model begins a new text; that of
-    /// the last is the value's, and [`json::Partial`](crate::json::Partial) reads what there is of it.
+impl Run {
+    /// Goes on to the end, as [`finish`](Self::finish) does, told of piece by piece.
+    pub fn stream(self) -> RunStream {
+        RunStream::of(self, |run| Box::pin(run.finish()))
+    }
+
+    /// Runs to a value, as [`extract`](Self::extract) does, and streams what happens.
+    ///
+    /// Each request to the model begins a new text. The last text is that of the value, and
+    /// [`json::Partial`](crate::json::Partial) reads as much of it as has arrived.
     ///
     /// ```
-    /// use tool_runtime::agent::Piece;
+    /// use tool_runtime::agent::StreamItem;
     /// use tool_runtime::event::{EventKind, ModelEvent};
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools, args, json};
     ///
@@ -107,14 +114,14 @@ impl Agent {
     /// // The first is refused, and asked for once more.
     /// let replies = ["Tea, milk.", r#"{"things": ["tea", "milk"]}"#].map(ChatReply::text);
     /// let agent = Agent::new(ScriptedModel::new(replies), Tools::new());
-    /// let mut stream = agent.extract_stream::<Shopping>("Tea needs milk.");
+    /// let mut stream = agent.start("Tea needs milk.").extract_stream::<Shopping>();
     /// let mut so_far = json::Partial::new();
     /// while let Some(piece) = stream.next().await {
     ///     match piece {
-    ///         Piece::Event(event) if event.kind == EventKind::Model(ModelEvent::Asked) => {
+    ///         StreamItem::Event(event) if event.kind == EventKind::Model(ModelEvent::Asked) => {
     ///             so_far = json::Partial::new();
     ///         }
-    ///         Piece::Text(more) => so_far.push(&more),
+    ///         StreamItem::Text(more) => so_far.push(&more),
     ///         _ => {}
     ///     }
     /// }
@@ -123,33 +130,18 @@ impl Agent {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn extract_stream<T: Extract + Send + 'static>(
-        &self,
-        prompt: impl Into<Prompt>,
-    ) -> RunStream<'_, Extracted<T>> {
-        self.iterate(prompt).extract_stream()
-    }
-}
-
-impl<'a> Run<'a> {
-    /// Goes on to the end, as [`finish`](Self::finish) does, told of piece by piece.
-    pub fn stream(self) -> RunStream<'a> {
-        RunStream::of(self, |run| Box::pin(run.finish()))
-    }
-
-    /// Goes on to a value, as [`extract`](Self::extract) does, told of piece by piece.
-    pub fn extract_stream<T: Extract + Send + 'static>(self) -> RunStream<'a, Extracted<T>> {
+    pub fn extract_stream<T: Extract + Send + 'static>(self) -> RunStream<Extracted<T>> {
         RunStream::of(self, |run| Box::pin(run.extract()))
     }
 }
 
-impl<'a, A> RunStream<'a, A> {
-    fn of(run: Run<'a>, go_on: fn(Run<'a>) -> Boxed<'a, Result<A, Stopped>>) -> Self {
+impl<A> RunStream<A> {
+    fn of(run: Run, go_on: fn(Run) -> Boxed<'static, Result<A, Stopped>>) -> Self {
         let (events, pieces) = unbounded_channel();
         let deltas = events.clone();
         // Whoever reads no more is told no more.
         let run = run
-            .observer(move |event: &Event| drop(events.send(Piece::Event(event.clone()))))
+            .observer(move |event: &Event| drop(events.send(StreamItem::Event(event.clone()))))
             .pieces(Box::new(move |delta| drop(deltas.send(delta.into()))));
         Self { run: Going::On(go_on(run)), pieces }
     }
@@ -158,7 +150,7 @@ impl<'a, A> RunStream<'a, A> {
     ///
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
-    pub async fn next(&mut self) -> Option<Piece> {
+    pub async fn next(&mut self) -> Option<StreamItem> {
         std::future::poll_fn(|cx| self.poll(cx)).await
     }
 
@@ -177,7 +169,7 @@ impl<'a, A> RunStream<'a, A> {
         }
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
+    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<StreamItem>> {
         loop {
             let run = match &mut self.run {
                 Going::On(run) => run,
@@ -201,17 +193,17 @@ impl<'a, A> RunStream<'a, A> {
 }
 
 /// What it ends with is never pinned.
-impl<A> Unpin for RunStream<'_, A> {}
+impl<A> Unpin for RunStream<A> {}
 
-impl<A> Stream for RunStream<'_, A> {
-    type Item = Piece;
+impl<A> Stream for RunStream<A> {
+    type Item = StreamItem;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Piece>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<StreamItem>> {
         Poll::Ready(ready!(self.poll(cx)))
     }
 }
 
-impl<A> fmt::Debug for RunStream<'_, A> {
+impl<A> fmt::Debug for RunStream<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let has_ended = matches!(self.run, Going::Ended(_));
         f.debug_struct("RunStream").field("has_ended", &has_ended).finish_non_exhaustive()

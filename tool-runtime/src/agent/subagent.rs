@@ -1,6 +1,7 @@
 //! An agent as a tool of another.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde::Deserialize as _;
@@ -75,8 +76,11 @@ impl Agent {
             "additionalProperties": false,
         });
         let definition = ToolDefinition::new(name, description, schema);
-        let name = self.name.clone().or_else(|| Some(definition.name.clone()));
-        SubAgent { agent: Self { name, ..self }, definition, deepest: DEEPEST }
+        let agent = match &self.config.name {
+            Some(_) => self,
+            None => self.name(definition.name.clone()),
+        };
+        SubAgent { agent, definition, deepest: DEEPEST }
     }
 }
 
@@ -115,11 +119,11 @@ impl Tool for SubAgent {
                     let text = "It had begun, may have had effects, and can't go on: where it was can't be read.";
                     ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error)
                 })?;
-                RunState::from(kept).resumed(&self.agent.limits)
+                RunState::from(kept).resumed(&self.agent.config.limits)
             }
-            None => RunState::new(self.agent.turn(task(&args, &self.definition)?.into())),
+            None => RunState::new(self.agent.config.turn(task(&args, &self.definition)?.into())),
         };
-        let mut run = Run::new(&self.agent, state);
+        let mut run = Run::new(Arc::clone(&self.agent.config), state);
         if let Some((outer, watching)) = ctx.around() {
             if outer.depth >= self.deepest {
                 let text = format!(
@@ -209,14 +213,14 @@ fn effects(acted: BTreeSet<String>) -> String {
 
 /// Which limit of its own it came to, in words that quote nobody.
 fn limit(why: &StopReason) -> Option<String> {
-    use StopReason::{Cut, MaxIterations, MoneySpent, Silent, TimeLimit, TokensSpent};
+    use StopReason::{CostLimit, EmptyReply, MaxIterations, TimeLimit, TokenLimit, TruncatedReply};
     match why {
         MaxIterations(_)
-        | TokensSpent { .. }
-        | MoneySpent { .. }
+        | TokenLimit { .. }
+        | CostLimit { .. }
         | TimeLimit(_)
-        | Cut(_)
-        | Silent => Some(why.to_string()),
+        | TruncatedReply(_)
+        | EmptyReply => Some(why.to_string()),
         _ => None,
     }
 }

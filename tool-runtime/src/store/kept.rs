@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use rusqlite::{Connection, ErrorCode, OptionalExtension, Transaction, TransactionBehavior};
 
-use crate::agent::session::{Listed, SessionError, Stored, Write};
+use crate::agent::session::{SessionError, SessionInfo, SessionRecord, SessionWrite};
 use crate::message::Message;
 
 /// A write as it goes into the file.
@@ -24,7 +24,7 @@ struct Row {
 }
 
 impl Texts {
-    pub(super) fn of(session: &str, write: &Write<'_>) -> Result<Self, SessionError> {
+    pub(super) fn of(session: &str, write: &SessionWrite<'_>) -> Result<Self, SessionError> {
         let text = |(place, message)| text(session, write.from + place, message);
         Ok(Self {
             session: session.to_owned(),
@@ -45,7 +45,7 @@ impl Texts {
         let (revision, kept) =
             found.as_ref().map_or((0, 0), |row| (row.revision.cast_unsigned(), row.messages));
         let kept = usize::try_from(kept).unwrap_or_default();
-        let write = Write::on(self.revision).messages(self.from, &[]);
+        let write = SessionWrite::on(self.revision).messages(self.from, &[]);
         let revision = write.check(&self.session, revision, kept)?;
         self.write(&work, found.as_ref(), kept, revision.cast_signed())
             .and_then(|()| work.commit())
@@ -91,7 +91,7 @@ impl Texts {
 pub(super) fn load(
     connection: &mut Connection,
     session: &str,
-) -> Result<Option<Stored>, SessionError> {
+) -> Result<Option<SessionRecord>, SessionError> {
     // Both tables as they are at one moment.
     let work = connection.transaction().map_err(|error| failed(session, error))?;
     let Some(Row { id, revision, messages: kept }) = row(&work, session)? else {
@@ -106,7 +106,7 @@ pub(super) fn load(
         Ok((state, texts.collect::<Result<_, _>>()?))
     };
     let (state, texts) = read().map_err(|error| failed(session, error))?;
-    let unreadable = |place, why| SessionError::Unreadable {
+    let unreadable = |place, why| SessionError::CorruptRecord {
         session: session.to_owned(),
         place: Some(place),
         why,
@@ -123,11 +123,11 @@ pub(super) fn load(
     if number(messages.len()) != kept {
         return Err(unreadable(messages.len(), format!("there should be {kept} messages")));
     }
-    Ok(Some(Stored::new(messages, state, revision.cast_unsigned())))
+    Ok(Some(SessionRecord::new(messages, state, revision.cast_unsigned())))
 }
 
-pub(super) fn list(connection: &mut Connection) -> Result<Vec<Listed>, SessionError> {
-    let read = || -> rusqlite::Result<Vec<Listed>> {
+pub(super) fn list(connection: &mut Connection) -> Result<Vec<SessionInfo>, SessionError> {
+    let read = || -> rusqlite::Result<Vec<SessionInfo>> {
         let all = "SELECT name, messages, revision, saved_at FROM sessions ORDER BY name";
         let mut all = connection.prepare(all)?;
         let all = all.query_map((), |row| {
@@ -137,7 +137,7 @@ pub(super) fn list(connection: &mut Connection) -> Result<Vec<Listed>, SessionEr
             let saved_at = SystemTime::UNIX_EPOCH
                 + Duration::from_micros(u64::try_from(saved_at).unwrap_or_default());
             let name: String = row.get(0)?;
-            Ok(Listed::new(name, messages, revision.cast_unsigned(), saved_at))
+            Ok(SessionInfo::new(name, messages, revision.cast_unsigned(), saved_at))
         })?;
         all.collect()
     };
@@ -166,7 +166,7 @@ fn row(work: &Transaction<'_>, session: &str) -> Result<Option<Row>, SessionErro
 
 /// A message as its row has it.
 fn text(session: &str, place: usize, message: &Message) -> Result<String, SessionError> {
-    let unfit = |error: serde_json::Error| SessionError::Unfit {
+    let unfit = |error: serde_json::Error| SessionError::InvalidWrite {
         session: session.to_owned(),
         why: format!("message {place} could not be read again: {error}"),
     };
@@ -188,7 +188,7 @@ fn failed(session: &str, error: rusqlite::Error) -> SessionError {
             | rusqlite::Error::Utf8Error(..)
     );
     match is_damaged {
-        true => SessionError::Unreadable {
+        true => SessionError::CorruptRecord {
             session: session.to_owned(),
             place: None,
             why: error.to_string(),

@@ -18,7 +18,7 @@ use tokio::task::spawn_blocking;
 
 pub use open::OpenError;
 
-use crate::agent::session::{Listed, SessionError, SessionStore, Stored, Write};
+use crate::agent::session::{SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite};
 
 /// Keeps conversations in an SQLite file of their own. Clones share its connection.
 ///
@@ -33,7 +33,7 @@ use crate::agent::session::{Listed, SessionError, SessionStore, Stored, Write};
 ///
 /// ```
 /// use tool_runtime::Message;
-/// use tool_runtime::agent::session::{SessionStore, Write};
+/// use tool_runtime::agent::session::{SessionStore, SessionWrite};
 /// use tool_runtime::store::Sqlite;
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -41,7 +41,7 @@ use crate::agent::session::{Listed, SessionError, SessionStore, Stored, Write};
 /// # std::fs::create_dir_all(&folder)?;
 /// # let path = folder.join("sessions.db");
 /// let store = Sqlite::open(&path).await?;
-/// store.save("ada", Write::first().messages(0, &[Message::user("Hello")])).await?;
+/// store.save("ada", SessionWrite::first().messages(0, &[Message::user("Hello")])).await?;
 /// drop(store);
 ///
 /// // Another day, in another process.
@@ -95,17 +95,17 @@ impl Sqlite {
 
 #[async_trait]
 impl SessionStore for Sqlite {
-    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         let session = session.to_owned();
         self.work(move |connection| kept::load(connection, &session)).await
     }
 
-    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let write = kept::Texts::of(session, &write)?;
         self.work(move |connection| write.save(connection)).await
     }
 
-    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         self.work(kept::list).await
     }
 

@@ -121,7 +121,7 @@ impl Terminal {
     ///
     /// ```
     /// use std::io::Write;
-    /// use tool_runtime::agent::Piece;
+    /// use tool_runtime::agent::StreamItem;
     /// use tool_runtime::terminal::Terminal;
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
     ///
@@ -132,7 +132,7 @@ impl Terminal {
     /// let mut said = terminal.writer();
     /// let mut stream = agent.stream("Hello");
     /// while let Some(piece) = stream.next().await {
-    ///     if let Piece::Text(text) = piece {
+    ///     if let StreamItem::Text(text) = piece {
     ///         write!(said, "{text}")?;
     ///         said.flush()?;
     ///     }

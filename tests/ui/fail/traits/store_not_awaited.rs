@@ -1,8 +1,8 @@
 use tool_runtime::Agent;
-use tool_runtime::agent::session::{Memory, Session};
+use tool_runtime::agent::session::{MemoryStore, Session};
 
-async fn open() -> std::io::Result<Memory> {
-    Ok(Memory::default())
+async fn open() -> std::io::Result<MemoryStore> {
+    Ok(MemoryStore::default())
 }
 
 fn kept(agent: &Agent) -> Session {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::iter;
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
@@ -18,12 +19,14 @@ use crate::models::ChatRequest;
 use crate::span;
 use crate::tool::Spent;
 
-impl Run<'_> {
+impl Run {
     pub(super) async fn ask(&mut self) -> Result<(), StopReason> {
         let tools = self.tools_to_offer();
         self.dispatcher.look_out(&tools, iter::empty());
-        let until = self.until();
-        let (agent, dispatcher) = (self.agent, &self.dispatcher);
+        let config = Arc::clone(&self.agent);
+        let agent = config.as_ref();
+        let until = self.until(agent);
+        let dispatcher = &self.dispatcher;
         let offered = until.wait(choose(agent, &mut self.state.turn, dispatcher, &tools)).await?;
 
         let RunState { turn, window: shown, began, .. } = &mut self.state;

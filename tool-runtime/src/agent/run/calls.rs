@@ -1,6 +1,7 @@
 //! Runs the calls of a reply, and takes what came of them.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::Run;
 use crate::agent::StopReason;
@@ -12,7 +13,7 @@ use crate::message::{ToolCall, ToolResult};
 use crate::registry::Snapshot;
 use crate::tool::full_name::is_named;
 
-impl Run<'_> {
+impl Run {
     pub(super) async fn call(
         &mut self,
         calls: Vec<ToolCall>,
@@ -29,7 +30,7 @@ impl Run<'_> {
             self.state.turn.end();
             return Err(why);
         }
-        let agent = self.agent;
+        let agent = Arc::clone(&self.agent);
         let (executions, taken) = match &agent.elsewhere {
             None if self.keeper.is_some() && calls.len() > 1 => {
                 Box::pin(self.keeping_each(&tools, batch)).await
@@ -68,7 +69,7 @@ impl Run<'_> {
             (Some(execution), _) => {
                 // Where the run was stopped, so were its calls, and that is no failure of theirs.
                 self.may_go_on()?;
-                Err(StopReason::Halted(Box::new(execution)))
+                Err(StopReason::BatchAborted(Box::new(execution)))
             }
             (None, Some(paused)) => Err(StopReason::AwaitingApproval(paused)),
             (None, None) => Ok(executions),
@@ -81,7 +82,7 @@ impl Run<'_> {
         batch.origin = self.origin();
         batch.conversation = Some(state.turn.shared_transcript());
         batch.stop = self.agent.stop.clone();
-        batch.deadline = self.until().left();
+        batch.deadline = self.until(&self.agent).left();
         batch.ends_run = batch.deadline.is_some();
         batch.spent = Some(self.spent.clone());
         // Kept until the calls have ended, for whoever has to make them again.

@@ -20,7 +20,7 @@ use crate::event::ToolExecution;
 use crate::message::CallId;
 use crate::registry::Snapshot;
 
-impl Run<'_> {
+impl Run {
     /// What came of each call, in their order, and which of them were taken meanwhile.
     pub(super) async fn keeping_each(
         &mut self,

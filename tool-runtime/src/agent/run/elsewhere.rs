@@ -8,7 +8,7 @@ use crate::message::{ToolCall, ToolResult};
 use crate::registry::Snapshot;
 use crate::tool::ToolErrorKind;
 
-impl Run<'_> {
+impl Run {
     pub(super) async fn elsewhere(
         &mut self,
         elsewhere: &dyn Dispatch,
@@ -16,7 +16,7 @@ impl Run<'_> {
         calls: Vec<ToolCall>,
         batch: Batch,
     ) -> Vec<ToolExecution> {
-        let (origin, until) = (self.origin(), self.until());
+        let (origin, until) = (self.origin(), self.until(&self.agent));
         let dispatcher = &self.dispatcher;
         dispatcher.look_out(tools, calls.iter());
         for call in &calls {

@@ -31,7 +31,7 @@ impl GivenUp {
     }
 }
 
-impl Run<'_> {
+impl Run {
     /// It ends in words. Where it owes a value, it is not one that was given up for that.
     pub(super) async fn keep_end(&mut self) -> Result<(), StopReason> {
         if !self.state.owes_value() {

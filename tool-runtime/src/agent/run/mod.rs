@@ -8,6 +8,7 @@ mod given_up;
 mod told;
 
 use std::fmt;
+use std::sync::Arc;
 
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -15,11 +16,12 @@ use tokio_util::sync::CancellationToken;
 pub(super) use given_up::GivenUp;
 
 use super::ask::Pieces;
+use super::config::AgentConfig;
 use super::ending::{stopped, stopped_at};
 use super::keep::Keeper;
 use super::state::RunState;
 use super::until::Until;
-use super::{Agent, Answer, Outcome, Step, StopReason, Stopped, Turn, steering};
+use super::{Answer, Outcome, Step, StopReason, Stopped, Turn, steering};
 use crate::dispatch::Dispatcher;
 use crate::event::{Observer, Origin, RunEvent, RunId, ToolExecution};
 use crate::message::{CallId, Message, ToolCall, ToolResult};
@@ -28,12 +30,12 @@ use crate::schema::Schema;
 use crate::span::{self, Span};
 use crate::tool::{Spent, ToolDefinition};
 
-/// A run that is gone through step by step: what [`Agent::iterate`](crate::Agent::iterate) gives.
+/// A run that is gone through step by step: what [`Agent::start`](crate::Agent::start) returns.
 ///
 /// Nothing happens between two steps: whoever holds it may look at the conversation, keep it, or change it.
 ///
 /// ```
-/// use tool_runtime::agent::Stepped;
+/// use tool_runtime::agent::CompletedStep;
 /// use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, tool, tools};
 ///
 /// /// Rolls the dice.
@@ -48,9 +50,9 @@ use crate::tool::{Spent, ToolDefinition};
 /// #     ChatReply::text("Six!"),
 /// # ]);
 /// let agent = Agent::new(model, tools![roll]);
-/// let mut run = agent.iterate("Roll the dice.");
+/// let mut run = agent.start("Roll the dice.");
 /// while let Some(stepped) = run.next().await {
-///     if let Stepped::Called(executions) = stepped {
+///     if let CompletedStep::Called(executions) = stepped {
 ///         assert_eq!(executions[0].result.text, "4");
 ///         run.turn_mut().edit(|messages| {
 ///             if let Some(Message::Tool { results }) = messages.last_mut() {
@@ -63,8 +65,8 @@ use crate::tool::{Spent, ToolDefinition};
 /// # Ok(())
 /// # }
 /// ```
-pub struct Run<'a> {
-    pub(super) agent: &'a Agent,
+pub struct Run {
+    pub(super) agent: Arc<AgentConfig>,
     dispatcher: Dispatcher,
     pub(super) state: RunState,
     /// Where the run itself is told of from.
@@ -83,7 +85,7 @@ pub struct Run<'a> {
     /// Whether those who watch were told of its end.
     is_over: bool,
     span: Span,
-    pieces: Option<Pieces<'a>>,
+    pieces: Option<Pieces<'static>>,
     pub(super) keeper: Option<Keeper>,
     /// The run that this one takes the place of.
     gave_up: Option<GivenUp>,
@@ -94,7 +96,7 @@ pub struct Run<'a> {
 /// What a step came to.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Stepped {
+pub enum CompletedStep {
     /// The model replied; that is the last message now, with the results of calls that may not be run behind it.
     Replied,
     /// Its calls were run; their results are the last message now.
@@ -103,11 +105,12 @@ pub enum Stepped {
     Steered,
 }
 
-impl<'a> Run<'a> {
-    pub(super) fn new(agent: &'a Agent, state: RunState) -> Self {
+impl Run {
+    pub(super) fn new(agent: Arc<AgentConfig>, state: RunState) -> Self {
         let registry = agent.registry.clone().unwrap_or_default();
         let dispatcher = agent.dispatcher.for_run(registry, state.run, state.approved.clone());
         let root = Origin::new(state.run, 0);
+        let span = span::invoke_agent(agent.name.as_deref());
         Self {
             agent,
             dispatcher,
@@ -120,7 +123,7 @@ impl<'a> Run<'a> {
             started: None,
             ended: None,
             is_over: false,
-            span: span::invoke_agent(agent.name.as_deref()),
+            span,
             pieces: None,
             keeper: None,
             gave_up: None,
@@ -141,7 +144,7 @@ impl<'a> Run<'a> {
     }
 
     /// Tells this of pieces of replies as they come.
-    pub(super) fn pieces(mut self, pieces: Pieces<'a>) -> Self {
+    pub(super) fn pieces(mut self, pieces: Pieces<'static>) -> Self {
         self.pieces = Some(pieces);
         self
     }
@@ -206,7 +209,7 @@ impl<'a> Run<'a> {
     ///
     /// # Panics
     /// As [`Agent::run`](crate::Agent::run).
-    pub async fn next(&mut self) -> Option<Stepped> {
+    pub async fn next(&mut self) -> Option<CompletedStep> {
         if self.ended.is_some() {
             return None;
         }
@@ -222,7 +225,7 @@ impl<'a> Run<'a> {
     }
 
     /// Takes the next step; none where the model has answered, which need not be the end.
-    pub(super) async fn advance(&mut self) -> Result<Option<Stepped>, StopReason> {
+    pub(super) async fn advance(&mut self) -> Result<Option<CompletedStep>, StopReason> {
         let begins = self.started.is_none();
         if begins {
             self.started = Some(Instant::now());
@@ -323,7 +326,7 @@ impl<'a> Run<'a> {
         })
     }
 
-    async fn step(&mut self) -> Result<Option<Stepped>, StopReason> {
+    async fn step(&mut self) -> Result<Option<CompletedStep>, StopReason> {
         // What was answered in time is an answer, however long it took to keep it.
         let has_answered = self.state.turn.next() == Step::Done(Outcome::Answered);
         if has_answered && !self.is_steered() {
@@ -340,15 +343,15 @@ impl<'a> Run<'a> {
             if !said.is_empty() {
                 self.say(steering::parts(&said))?;
                 self.tell_said_as(said.into_iter().map(RunEvent::from));
-                return Ok(Some(Stepped::Steered));
+                return Ok(Some(CompletedStep::Steered));
             }
         }
         match next {
             Step::Ask => {
                 self.ask().await?;
-                Ok(Some(Stepped::Replied))
+                Ok(Some(CompletedStep::Replied))
             }
-            Step::Call(calls) => Ok(Some(Stepped::Called(self.call(calls).await?))),
+            Step::Call(calls) => Ok(Some(CompletedStep::Called(self.call(calls).await?))),
             Step::Done(Outcome::Answered) => Ok(None),
             Step::Done(outcome) => Err(self.stopped(outcome)),
         }
@@ -391,11 +394,11 @@ impl<'a> Run<'a> {
             && self.state.turn.may_ask()
     }
 
-    fn until(&self) -> Until<'a> {
-        let limit = self.agent.time_limit;
+    fn until<'a>(&self, agent: &'a AgentConfig) -> Until<'a> {
+        let limit = agent.time_limit;
         let deadline =
             self.started.zip(limit).and_then(|(started, limit)| started.checked_add(limit));
-        Until::new(self.agent.stop.as_ref(), deadline.zip(limit))
+        Until::new(agent.stop.as_ref(), deadline.zip(limit))
     }
 
     fn tools_to_offer(&self) -> Snapshot {
@@ -404,7 +407,7 @@ impl<'a> Run<'a> {
     }
 }
 
-impl fmt::Debug for Run<'_> {
+impl fmt::Debug for Run {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Run")
             .field("state", &self.state)

@@ -5,7 +5,7 @@ use crate::agent::StopReason;
 use crate::event::{EventKind, Origin, RunEvent, micros};
 use crate::guard::{let_go, text};
 
-impl Run<'_> {
+impl Run {
     /// It begins, or goes on.
     pub(super) fn tell_start(&self) {
         let agent = self.agent.name.clone();
@@ -65,7 +65,7 @@ impl Run<'_> {
     }
 }
 
-impl Drop for Run<'_> {
+impl Drop for Run {
     fn drop(&mut self) {
         let_go(self.tools.take());
         if !self.is_over {

@@ -24,7 +24,7 @@ pub enum SessionError {
         "what is kept of the session `{session}` can't be read{}: {why}; it was left as it is",
         place.map(|place| format!(" at message {place}")).unwrap_or_default()
     )]
-    Unreadable {
+    CorruptRecord {
         /// Its name.
         session: String,
         /// Which message, counted from 0; none where it is another part.
@@ -34,7 +34,7 @@ pub enum SessionError {
     },
     /// The write can't be kept, whoever tries: a fault of the program.
     #[error("this can't be kept of the session `{session}`: {why}")]
-    Unfit {
+    InvalidWrite {
         /// Its name.
         session: String,
         /// What is wrong.
@@ -43,7 +43,7 @@ pub enum SessionError {
     /// What was decided on is not what the session waits for: it was decided before, or the conversation went on
     /// without it. Nothing was run.
     #[error("the session `{session}` doesn't wait for this: {why}")]
-    NotWaiting {
+    StaleDecision {
         /// Its name.
         session: String,
         /// What became of it.

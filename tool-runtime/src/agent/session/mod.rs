@@ -16,7 +16,7 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 
 pub use error::SessionError;
-pub use memory::Memory;
+pub use memory::MemoryStore;
 pub use talk::Session;
 
 use crate::message::Message;
@@ -28,22 +28,22 @@ use crate::message::Message;
 ///
 /// ```
 /// use tool_runtime::Message;
-/// use tool_runtime::agent::session::{Memory, SessionError, SessionStore, Write};
+/// use tool_runtime::agent::session::{MemoryStore, SessionError, SessionStore, SessionWrite};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), SessionError> {
-/// let store = Memory::new();
+/// let store = MemoryStore::new();
 /// let said = [Message::user("Hello"), Message::assistant("Hi!")];
-/// let first = store.save("ada", Write::first().messages(0, &said).state("{}")).await?;
+/// let first = store.save("ada", SessionWrite::first().messages(0, &said).state("{}")).await?;
 ///
 /// // Another day: only what is new is written.
 /// let kept = store.load("ada").await?.expect("it was saved");
 /// let more = [Message::user("How are you?")];
-/// let write = Write::on(kept.revision).messages(kept.messages.len(), &more).state("{}");
+/// let write = SessionWrite::on(kept.revision).messages(kept.messages.len(), &more).state("{}");
 /// let second = store.save("ada", write).await?;
 /// assert_eq!(store.load("ada").await?.unwrap().messages.len(), 3);
 ///
 /// // Who still builds on the first revision is told.
-/// let late = store.save("ada", Write::on(first).messages(2, &more).state("{}")).await;
+/// let late = store.save("ada", SessionWrite::on(first).messages(2, &more).state("{}")).await;
 /// assert!(matches!(late, Err(SessionError::Conflict { found, .. }) if found == second));
 /// # Ok(())
 /// # }
@@ -52,7 +52,7 @@ use crate::message::Message;
 /// # To write one
 /// Its impl stands under `#[async_trait]`, which this crate re-exports.
 ///
-/// [`Write::check`] decides whether a write fits, and to which revision it leads. A store holds a lock, or is in a
+/// [`SessionWrite::check`] decides whether a write fits, and to which revision it leads. A store holds a lock, or is in a
 /// transaction, from where it looks what is there until the write is done as a whole:
 ///
 /// ```
@@ -61,35 +61,35 @@ use crate::message::Message;
 ///
 /// use tokio::sync::Mutex;
 /// use tool_runtime::agent::session::{
-///     Listed, SessionError, SessionStore, Stored, Write, conformance,
+///     SessionInfo, SessionError, SessionStore, SessionRecord, SessionWrite, conformance,
 /// };
 /// use tool_runtime::async_trait;
 ///
 /// #[derive(Debug, Default)]
-/// struct Own(Mutex<BTreeMap<String, (Stored, SystemTime)>>);
+/// struct Own(Mutex<BTreeMap<String, (SessionRecord, SystemTime)>>);
 ///
 /// #[async_trait]
 /// impl SessionStore for Own {
-///     async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+///     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
 ///         Ok(self.0.lock().await.get(session).map(|(it, _)| it.clone()))
 ///     }
 ///
-///     async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+///     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
 ///         let mut all = self.0.lock().await;
 ///         let kept = all.get(session).map_or((0, 0), |(it, _)| (it.revision, it.messages.len()));
 ///         let revision = write.check(session, kept.0, kept.1)?;
 ///         let mut messages = all.remove(session).map(|(it, _)| it.messages).unwrap_or_default();
 ///         messages.truncate(write.from);
 ///         messages.extend_from_slice(write.messages);
-///         let stored = Stored::new(messages, write.state, revision);
+///         let stored = SessionRecord::new(messages, write.state, revision);
 ///         all.insert(session.to_owned(), (stored, SystemTime::now()));
 ///         Ok(revision)
 ///     }
 ///
-///     async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+///     async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
 ///         let all = self.0.lock().await;
 ///         let listed = all.iter().map(|(name, (it, saved_at))| {
-///             Listed::new(name, it.messages.len(), it.revision, *saved_at)
+///             SessionInfo::new(name, it.messages.len(), it.revision, *saved_at)
 ///         });
 ///         Ok(listed.collect())
 ///     }
@@ -100,13 +100,13 @@ use crate::message::Message;
 ///     }
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), conformance::Broken> {
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), conformance::Violation> {
 /// conformance::check(|| async { Own::default() }).await
 /// # }
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no store of sessions",
-    label = "pass `Memory` or `Sqlite`, or implement `SessionStore` under `#[async_trait]`",
+    label = "pass `MemoryStore` or `Sqlite`, or implement `SessionStore` under `#[async_trait]`",
     note = "what opens a store is waited for, and may fail: `Sqlite::open(…).await?`"
 )]
 #[async_trait]
@@ -115,7 +115,7 @@ pub trait SessionStore: Send + Sync + Debug {
     ///
     /// # Errors
     /// The store can't be reached, or what it keeps can't be read.
-    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError>;
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError>;
 
     /// Keeps what is written, all of it or nothing, if the session is still at the revision that the
     /// write builds on. Gives the revision that it is at now.
@@ -126,13 +126,13 @@ pub trait SessionStore: Send + Sync + Debug {
     /// # Errors
     /// Somebody else went on with the session; the write doesn't fit what is kept; the store can't be
     /// reached, where it may have been done or not. In no case is it done by half.
-    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError>;
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError>;
 
     /// All sessions, sorted by their names.
     ///
     /// # Errors
     /// The store can't be reached.
-    async fn list(&self) -> Result<Vec<Listed>, SessionError>;
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError>;
 
     /// Forgets a session; one that isn't there is none the less forgotten.
     ///
@@ -144,7 +144,7 @@ pub trait SessionStore: Send + Sync + Debug {
 /// What is kept of a session.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Stored {
+pub struct SessionRecord {
     /// The conversation, oldest first.
     pub messages: Vec<Message>,
     /// What the loop keeps beside it. Only the loop reads it.
@@ -153,7 +153,7 @@ pub struct Stored {
     pub revision: u64,
 }
 
-impl Stored {
+impl SessionRecord {
     /// What is kept at this revision.
     pub fn new(messages: Vec<Message>, state: impl Into<String>, revision: u64) -> Self {
         Self { messages, state: state.into(), revision }
@@ -163,8 +163,8 @@ impl Stored {
 /// What is to be kept of a session from now on.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Write<'a> {
-    /// The revision that it builds on: that of [`Stored`], or what the last
+pub struct SessionWrite<'a> {
+    /// The revision that it builds on: that of [`SessionRecord`], or what the last
     /// [`save`](SessionStore::save) gave; 0 where there is no such session yet.
     ///
     /// Revisions of a session never come again, even where it is deleted and begun anew. Nothing else
@@ -179,7 +179,7 @@ pub struct Write<'a> {
     pub state: &'a str,
 }
 
-impl<'a> Write<'a> {
+impl<'a> SessionWrite<'a> {
     /// The first of a session: there must be none of its name.
     pub fn first() -> Self {
         Self::on(0)
@@ -211,13 +211,13 @@ impl<'a> Write<'a> {
     /// As [`SessionStore::save`] has them: it can't be kept of that session.
     ///
     /// ```
-    /// use tool_runtime::agent::session::Write;
+    /// use tool_runtime::agent::session::SessionWrite;
     ///
     /// # fn main() -> Result<(), tool_runtime::agent::session::SessionError> {
     /// // A session that is begun is at a revision that none of its name was at before it was deleted.
-    /// let first = Write::first().check("ada", 0, 0)?;
-    /// assert_eq!(Write::on(first).check("ada", first, 0)?, first + 1);
-    /// assert!(Write::on(first).check("ada", first + 1, 0).is_err());
+    /// let first = SessionWrite::first().check("ada", 0, 0)?;
+    /// assert_eq!(SessionWrite::on(first).check("ada", first, 0)?, first + 1);
+    /// assert!(SessionWrite::on(first).check("ada", first + 1, 0).is_err());
     /// # Ok(())
     /// # }
     /// ```
@@ -228,7 +228,7 @@ impl<'a> Write<'a> {
         }
         if self.from > kept {
             let why = format!("it begins at message {}, and only {kept} are kept", self.from);
-            return Err(SessionError::Unfit { session: session.to_owned(), why });
+            return Err(SessionError::InvalidWrite { session: session.to_owned(), why });
         }
         Ok(if found == 0 { first_revision() } else { found.saturating_add(1) })
     }
@@ -237,7 +237,7 @@ impl<'a> Write<'a> {
 /// What is told of a session without reading it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Listed {
+pub struct SessionInfo {
     /// Its name.
     pub session: String,
     /// How many messages are kept.
@@ -248,7 +248,7 @@ pub struct Listed {
     pub saved_at: SystemTime,
 }
 
-impl Listed {
+impl SessionInfo {
     /// A session as it is listed.
     pub fn new(
         session: impl Into<String>,
@@ -271,15 +271,15 @@ fn first_revision() -> u64 {
 #[diagnostic::do_not_recommend]
 #[async_trait]
 impl<S: SessionStore + ?Sized> SessionStore for Arc<S> {
-    async fn load(&self, session: &str) -> Result<Option<Stored>, SessionError> {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         self.as_ref().load(session).await
     }
 
-    async fn save(&self, session: &str, write: Write<'_>) -> Result<u64, SessionError> {
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         self.as_ref().save(session, write).await
     }
 
-    async fn list(&self) -> Result<Vec<Listed>, SessionError> {
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         self.as_ref().list().await
     }
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use super::{SessionError, SessionStore, Stored};
+use super::{SessionError, SessionRecord, SessionStore};
 use crate::agent::ending::stopped_at;
 use crate::agent::keep::{Keeper, load};
 use crate::agent::run::{GivenUp, Run};
@@ -27,13 +27,13 @@ use crate::message::Message;
 /// gone on with has what is left of them.
 ///
 /// ```
-/// use tool_runtime::agent::session::Memory;
+/// use tool_runtime::agent::session::MemoryStore;
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
 /// # let model = ScriptedModel::new([ChatReply::text("Hi, Ada."), ChatReply::text("Ada.")]);
 /// let agent = Agent::new(model, Tools::new());
-/// let store = Memory::new();
+/// let store = MemoryStore::new();
 /// agent.session(store.clone(), "ada").run("I am Ada.").await?;
 ///
 /// // Another day.
@@ -72,148 +72,106 @@ impl Session {
         Ok(stored.map(|stored| stored.messages).unwrap_or_default())
     }
 
-    /// Says this, and runs until the model answers: a text, or a [`Prompt`] whose messages come behind what was
-    /// said so far. It is a run of its own, so that the agent's limits begin anew. A run that was left unfinished is
-    /// given up: its open calls are answered and not made.
+    /// Runs the agent on this prompt until the model answers.
+    ///
+    /// The prompt is a text, or a [`Prompt`] whose messages are appended to the conversation so far. Each prompt is a
+    /// run of its own, to which the agent's limits apply anew. A run that was left unfinished is abandoned: its open
+    /// calls are answered and not run.
     ///
     /// # Errors
-    /// As of [`Agent::run`](crate::Agent::run); and [`StopReason::Session`], where the conversation can't be read or
-    /// kept, or somebody else went on with it meanwhile.
+    /// Returns the errors of [`Agent::run`](crate::Agent::run), and [`StopReason::Session`] if the conversation can't
+    /// be read or saved, or if another process or task changed the session meanwhile.
     ///
     /// # Panics
-    /// As [`Agent::run`](crate::Agent::run).
+    /// Panics where [`Agent::run`](crate::Agent::run) does.
     pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
-        self.iterate(prompt).await?.finish().await
+        self.start(prompt).await?.finish().await
     }
 
-    /// The same, step by step.
+    /// Starts a run and streams its text, calls and events as they happen.
+    ///
+    /// The stream owns the run: it is `'static` and `Send`, and it outlives the session handle. Dropping it cancels
+    /// the run and all in-flight calls; what was saved by then can be [resumed](Self::resume).
     ///
     /// # Errors
-    /// [`StopReason::Session`], where the conversation can't be read.
-    pub async fn iterate(&self, prompt: impl Into<Prompt>) -> Result<Run<'_>, Stopped> {
-        let (state, keeper, given_up) = self.said(prompt.into()).await?;
-        Ok(Run::new(&self.agent, state).keeper(keeper).in_place_of(given_up))
+    /// Returns [`StopReason::Session`] if the conversation can't be read.
+    pub async fn stream(&self, prompt: impl Into<Prompt>) -> Result<RunStream, Stopped> {
+        self.start(prompt).await.map(Run::stream)
     }
 
-    /// The same, told of piece by piece.
+    /// Runs the agent on this prompt until the model gives its answer as a `T`, as
+    /// [`Agent::extract`](crate::Agent::extract) does.
+    ///
+    /// If the process ends before that, [`resume`](Self::resume) and [`Run::extract`] continue to the value; if the
+    /// run is paused for an approval, [`resume_with`](Self::resume_with) and [`Run::extract`].
     ///
     /// # Errors
-    /// [`StopReason::Session`], where the conversation can't be read.
-    pub async fn stream(&self, prompt: impl Into<Prompt>) -> Result<RunStream<'_>, Stopped> {
-        self.iterate(prompt).await.map(Run::stream)
-    }
-
-    /// The same, and has the model give its answer as a `T`, as [`Agent::extract`](crate::Agent::extract) does. Where
-    /// the process ends before it has, [`resume_iterate`](Self::resume_iterate) and [`Run::extract`] go on to the
-    /// value; where it waits for somebody, [`decided_iterate`](Self::decided_iterate).
-    ///
-    /// # Errors
-    /// As of [`run`](Self::run); and [`StopReason::Unfit`], where the model gave no such value.
+    /// Returns the errors of [`run`](Self::run), and [`StopReason::ExtractionFailed`] if the model gave no such value.
     ///
     /// # Panics
-    /// As [`Agent::run`](crate::Agent::run).
+    /// Panics where [`Agent::run`](crate::Agent::run) does.
     pub async fn extract<T: Extract>(
         &self,
         prompt: impl Into<Prompt>,
     ) -> Result<Extracted<T>, Stopped> {
-        self.iterate(prompt).await?.extract().await
+        self.start(prompt).await?.extract().await
     }
 
-    /// The same, told of piece by piece.
+    /// Starts a run that you drive, as [`Agent::start`](crate::Agent::start) does; each of its steps is saved.
     ///
     /// # Errors
-    /// [`StopReason::Session`], where the conversation can't be read.
-    pub async fn extract_stream<T: Extract + Send + 'static>(
-        &self,
-        prompt: impl Into<Prompt>,
-    ) -> Result<RunStream<'_, Extracted<T>>, Stopped> {
-        self.iterate(prompt).await.map(Run::extract_stream)
+    /// Returns [`StopReason::Session`] if the conversation can't be read.
+    pub async fn start(&self, prompt: impl Into<Prompt>) -> Result<Run, Stopped> {
+        let (state, keeper, given_up) = self.said(prompt.into()).await?;
+        Ok(self.begin(state, keeper).in_place_of(given_up))
     }
 
-    /// Goes on with a run that was left unfinished, under the agent's limits, as
-    /// [`Agent::resume`](crate::Agent::resume) does; none where there is none, as where the model has answered: what it
-    /// said is the last of the [messages](Self::messages), also where the process ended before anybody was handed it.
-    /// Where calls wait for somebody's approval it stops for that again; [`decided`](Self::decided) takes the answer.
+    /// Resumes the run that was left unfinished, under the agent's limits, as
+    /// [`Agent::resume`](crate::Agent::resume) does. Returns `None` if there is none.
     ///
-    /// # Two at once
-    /// It takes the run over, also from a process that is still alive and at work on it: nobody is asked. Whoever writes
-    /// next has the session then. The other one's next write builds on a revision that the session is not at any more:
-    /// it is refused, and that run stops with [`Conflict`](SessionError::Conflict) before it calls or asks anything
-    /// else. What it had under way by then goes on to its end and is not kept: a model is paid for nothing, and a tool may
-    /// be at work while the same call is made again here, if it is idempotent or only reads.
+    /// Also returns `None` if the model has answered: its answer is the last of the [messages](Self::messages), even
+    /// if the process ended before it was returned. A run that [extracts](Self::extract) a value is unfinished until
+    /// the value is there; [`Run::extract`] continues to it. If calls await approval, the run pauses for them again;
+    /// [`resume_with`](Self::resume_with) takes the decisions.
     ///
-    /// Where that must not be, resume only what nobody has: after the other process has ended, or under a lock of the
-    /// program's own by the session's name, which is held for as long as a run lasts.
+    /// # Exclusive writes
+    /// Resuming takes the run over, also from a process that is still at work on it. The session belongs to the run
+    /// that writes next. The next write of the other run builds on a revision that is no longer current: it is
+    /// refused, and that run stops with [`Conflict`](SessionError::Conflict) before it calls a tool or the model
+    /// again. Work that it has in flight by then is completed and not saved: a model request may be paid for nothing,
+    /// and a tool may run while the same call is made again here, if it is idempotent or read-only.
+    ///
+    /// To prevent that, resume a session only when no other process has it: after the other process has ended, or
+    /// under a lock of your own on the session's name, held for as long as a run lasts.
     ///
     /// # Errors
-    /// As of [`run`](Self::run).
-    ///
-    /// # Panics
-    /// As [`Agent::run`](crate::Agent::run).
-    pub async fn resume(&self) -> Result<Option<Answer>, Stopped> {
-        match self.unfinished().await? {
-            Some(run) if run.state.goes_on() => run.finish().await.map(Some),
-            _ => Ok(None),
-        }
-    }
-
-    /// The same, step by step; or to the [value](Run::extract) that the run owes.
-    ///
-    /// # Errors
-    /// [`StopReason::Session`], where the conversation can't be read.
-    pub async fn resume_iterate(&self) -> Result<Option<Run<'_>>, Stopped> {
-        let run = self.unfinished().await?;
-        Ok(run.filter(|run| run.state.is_unfinished()))
-    }
-
-    /// The same, told of piece by piece.
-    ///
-    /// # Errors
-    /// [`StopReason::Session`], where the conversation can't be read.
-    pub async fn resume_stream(&self) -> Result<Option<RunStream<'_>>, Stopped> {
-        let run = self.unfinished().await?;
-        Ok(run.filter(|run| run.state.goes_on()).map(Run::stream))
-    }
-
-    /// The last run, as it goes on if it does.
-    async fn unfinished(&self) -> Result<Option<Run<'_>>, Stopped> {
+    /// Returns [`StopReason::Session`] if the conversation can't be read.
+    pub async fn resume(&self) -> Result<Option<Run>, Stopped> {
         let Some((state, keeper)) = self.kept().await? else { return Ok(None) };
         let (state, keeper) = self.resumed(state, keeper);
-        Ok(Some(Run::new(&self.agent, state).keeper(keeper)))
+        Ok(state.is_unfinished().then(|| self.begin(state, keeper)))
     }
 
-    /// Goes on with a run that waited for somebody to decide on calls, once. [`Agent::resume`](crate::Agent::resume)
-    /// would go on with it beside the session, and refuses.
+    /// Resumes a paused run with the decisions on its pending calls, once.
+    ///
+    /// [`Agent::resume`](crate::Agent::resume) refuses such a run, which it would resume outside of the session.
     ///
     /// # Errors
-    /// As of [`run`](Self::run). Where it was decided before, or the session was gone on with since, that is
-    /// [`NotWaiting`](SessionError::NotWaiting).
-    ///
-    /// # Panics
-    /// As [`Agent::run`](crate::Agent::run).
-    pub async fn decided(&self, paused: Paused) -> Result<Answer, Stopped> {
-        self.decided_iterate(paused).await?.finish().await
-    }
-
-    /// The same, told of piece by piece.
-    ///
-    /// # Errors
-    /// [`StopReason::Session`], where the conversation can't be read.
-    pub async fn decided_stream(&self, paused: Paused) -> Result<RunStream<'_>, Stopped> {
-        self.decided_iterate(paused).await.map(Run::stream)
-    }
-
-    /// The same, step by step, or to a [value](Run::extract).
-    ///
-    /// # Errors
-    /// [`StopReason::Session`], where the conversation can't be read, or doesn't wait for that any more.
-    pub async fn decided_iterate(&self, paused: Paused) -> Result<Run<'_>, Stopped> {
+    /// Returns [`StopReason::Session`] if the conversation can't be read; with
+    /// [`NotWaiting`](SessionError::StaleDecision) if the run was resumed before, or the conversation has continued
+    /// without it.
+    pub async fn resume_with(&self, paused: Paused) -> Result<Run, Stopped> {
         let keeper = match self.kept().await? {
             Some((kept, keeper)) if kept.waits_as(&paused) => keeper,
             kept => return Err(self.not_waiting(kept.map(|(kept, _)| kept), paused)),
         };
         let (state, keeper) = self.resumed(paused.into(), keeper);
-        Ok(Run::new(&self.agent, state).keeper(keeper))
+        Ok(self.begin(state, keeper))
+    }
+
+    /// Creates the run that saves each of its steps.
+    fn begin(&self, state: RunState, keeper: Keeper) -> Run {
+        Run::new(Arc::clone(&self.agent.config), state).keeper(keeper)
     }
 
     /// Why it doesn't wait for what was decided.
@@ -225,14 +183,14 @@ impl Session {
             }
             _ => "the conversation has gone on without it".to_owned(),
         };
-        let error = SessionError::NotWaiting { session: self.name.clone(), why };
+        let error = SessionError::StaleDecision { session: self.name.clone(), why };
         stopped_at(StopReason::Session(error), paused.into())
     }
 
     /// The run as it goes on when this is said.
     async fn said(&self, prompt: Prompt) -> Result<(RunState, Keeper, Option<GivenUp>), Stopped> {
         let Some((state, keeper)) = self.kept().await? else {
-            return Ok((RunState::new(self.agent.turn(prompt)), self.keeper(0, 0), None));
+            return Ok((RunState::new(self.agent.config.turn(prompt)), self.keeper(0, 0), None));
         };
         let was = state.turn.shared_transcript();
         let (mut state, mut keeper) = self.resumed(state, keeper);
@@ -240,7 +198,7 @@ impl Session {
         let RunState { turn, window, .. } = state;
         let (before, offered) = turn.into_parts();
         let turn = prompt.behind(before, offered).into_turn(None);
-        let turn = turn.with_limits(self.agent.limits.clone());
+        let turn = turn.with_limits(self.agent.config.limits.clone());
         keeper.rewrite_from(turn.same_as(&was));
         Ok((RunState::new(turn).with_window(window), keeper, given_up))
     }
@@ -248,7 +206,7 @@ impl Session {
     /// The run as it goes on from what is kept.
     fn resumed(&self, state: RunState, mut keeper: Keeper) -> (RunState, Keeper) {
         let was = state.turn.shared_transcript();
-        let state = state.resumed(&self.agent.limits);
+        let state = state.resumed(&self.agent.config.limits);
         keeper.rewrite_from(state.turn.same_as(&was));
         (state, keeper)
     }
@@ -262,9 +220,9 @@ impl Session {
         })
     }
 
-    fn read(&self, stored: Stored) -> Result<(RunState, Keeper), SessionError> {
-        let Stored { messages, state, revision } = stored;
-        let unreadable = |error: serde_json::Error| SessionError::Unreadable {
+    fn read(&self, stored: SessionRecord) -> Result<(RunState, Keeper), SessionError> {
+        let SessionRecord { messages, state, revision } = stored;
+        let unreadable = |error: serde_json::Error| SessionError::CorruptRecord {
             session: self.name.clone(),
             place: None,
             why: error.to_string(),

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 pub(super) use self::guess::guessed;
 use self::repeats::Repeats;
 use self::untold::Told;
-use super::{Limits, Offered};
+use super::{Limits, OfferedTools};
 use crate::message::{CallId, Message, ToolCall, ToolResult, Usage, UserPart};
 use crate::models::history::{is_silent, mended, say, with_unique_ids};
 use crate::models::{ChatReply, ChatRequest, Finish};
@@ -68,7 +68,7 @@ pub struct Turn {
     early: Vec<ToolResult>,
     /// The tools that the conversation has come to.
     #[serde(default)]
-    offered: Offered,
+    offered: OfferedTools,
     /// What those who watch know of it.
     #[serde(default)]
     told: Told,
@@ -168,7 +168,7 @@ impl Turn {
             halt: None,
             begun: Vec::new(),
             early: Vec::new(),
-            offered: Offered::default(),
+            offered: OfferedTools::default(),
             told: Told::default(),
             value: None,
         }
@@ -246,13 +246,13 @@ impl Turn {
 
     /// Goes on with the tools that the conversation has come to before.
     #[must_use]
-    pub fn with_offered(mut self, offered: Offered) -> Self {
+    pub fn with_offered(mut self, offered: OfferedTools) -> Self {
         self.offered = offered;
         self
     }
 
     /// The tools that the conversation has come to.
-    pub fn offered(&self) -> &Offered {
+    pub fn offered(&self) -> &OfferedTools {
         &self.offered
     }
 
@@ -284,7 +284,7 @@ impl Turn {
     }
 
     /// All that was said, and the tools that the conversation has come to.
-    pub fn into_parts(self) -> (Vec<Message>, Offered) {
+    pub fn into_parts(self) -> (Vec<Message>, OfferedTools) {
         (Arc::unwrap_or_clone(self.transcript), self.offered)
     }
 

@@ -14,7 +14,7 @@ use rusqlite::Connection;
 use rusqlite::trace::{TraceEvent, TraceEventCodes};
 
 use super::folder::Folder;
-use crate::agent::session::{SessionStore, Write};
+use crate::agent::session::{SessionStore, SessionWrite};
 use crate::message::Message;
 use crate::store::Sqlite;
 
@@ -68,7 +68,7 @@ async fn tell(store: &Sqlite, to: usize, mut acknowledge: impl FnMut(usize)) {
     for number in begun + 1..=to {
         let (from, messages) = step(number, kept);
         let state = number.to_string();
-        let write = Write::on(revision).messages(from, &messages).state(&state);
+        let write = SessionWrite::on(revision).messages(from, &messages).state(&state);
         revision = store.save(SESSION, write).await.unwrap();
         kept = from + messages.len();
         acknowledge(number);

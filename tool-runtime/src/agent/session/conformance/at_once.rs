@@ -10,8 +10,8 @@ use tokio::runtime::Handle;
 use tokio::sync::oneshot;
 use tokio::task::{JoinSet, yield_now};
 
-use super::{Broken, refused, same};
-use crate::agent::session::{SessionError, SessionStore, Stored, Write};
+use super::{Violation, refused, same};
+use crate::agent::session::{SessionError, SessionRecord, SessionStore, SessionWrite};
 use crate::message::Message;
 
 /// How many write at once, and how often each.
@@ -21,8 +21,8 @@ const TIMES: usize = 10;
 const DROPPED: usize = 16;
 
 /// What is said and what is kept beside it are of one save.
-fn is_whole(law: &'static str, kept: Option<Stored>) -> Result<Stored, Broken> {
-    let kept = kept.ok_or_else(|| Broken::new(law, "the session is gone"))?;
+fn is_whole(law: &'static str, kept: Option<SessionRecord>) -> Result<SessionRecord, Violation> {
+    let kept = kept.ok_or_else(|| Violation::new(law, "the session is gone"))?;
     same(law, &kept.messages, &vec![Message::user(&kept.state)])?;
     Ok(kept)
 }
@@ -35,11 +35,11 @@ async fn count(
 ) -> Result<u64, SessionError> {
     let number = number.to_string();
     let said = [Message::user(&number)];
-    store.save("s", Write::on(revision).messages(0, &said).state(&number)).await
+    store.save("s", SessionWrite::on(revision).messages(0, &said).state(&number)).await
 }
 
 /// Wherever a save is dropped, it was done, or it was not.
-pub(super) async fn is_not_done_by_half(store: &dyn SessionStore) -> Result<(), Broken> {
+pub(super) async fn is_not_done_by_half(store: &dyn SessionStore) -> Result<(), Violation> {
     const LAW: &str = "a save whose future is dropped is done or not, and not by half";
     let mut revision = count(store, 0, 0).await.map_err(refused(LAW))?;
     for number in 1..=DROPPED {
@@ -76,7 +76,7 @@ enum Where {
 
 /// Several go on with one session by either handle of its store, each from what it last saw: nothing of any is lost
 /// unnoticed, and whoever reads meanwhile sees what one of them saved.
-pub(super) async fn nothing_comes_between<S>(handles: [Arc<S>; 2]) -> Result<(), Broken>
+pub(super) async fn nothing_comes_between<S>(handles: [Arc<S>; 2]) -> Result<(), Violation>
 where
     S: SessionStore + 'static,
 {
@@ -86,7 +86,7 @@ where
     Ok(())
 }
 
-async fn nothing_comes_between_in<S>(place: Where, handles: &[Arc<S>; 2]) -> Result<(), Broken>
+async fn nothing_comes_between_in<S>(place: Where, handles: &[Arc<S>; 2]) -> Result<(), Violation>
 where
     S: SessionStore + 'static,
 {
@@ -104,7 +104,7 @@ where
     }
     add(Box::pin(read(Arc::clone(other))));
     while let Some(joined) = all.join_next().await {
-        joined.map_err(|error| Broken::new(LAW, error.to_string()))??;
+        joined.map_err(|error| Violation::new(LAW, error.to_string()))??;
     }
     let kept = store.load("s").await.map_err(refused(LAW))?;
     let all = (WRITERS * TIMES).to_string();
@@ -112,22 +112,22 @@ where
     store.delete("s").await.map_err(refused(LAW))
 }
 
-type Work = Pin<Box<dyn Future<Output = Result<(), Broken>> + Send>>;
+type Work = Pin<Box<dyn Future<Output = Result<(), Violation>> + Send>>;
 
 /// The thread is none of the runtime's own: a store may need as many of those as there are.
-async fn on_a_thread(all_are_there: Arc<Barrier>, work: Work) -> Result<(), Broken> {
+async fn on_a_thread(all_are_there: Arc<Barrier>, work: Work) -> Result<(), Violation> {
     let (done, ended) = oneshot::channel();
     let runtime = Handle::current();
     thread::spawn(move || {
         all_are_there.wait();
         done.send(runtime.block_on(work))
     });
-    ended.await.unwrap_or_else(|_| Err(Broken::new(ONE, "who wrote or read panicked")))
+    ended.await.unwrap_or_else(|_| Err(Violation::new(ONE, "who wrote or read panicked")))
 }
 
 const ONE: &str = "what is loaded is of one save, whoever writes meanwhile";
 
-async fn count_up(store: Arc<impl SessionStore>, first: u64) -> Result<(), Broken> {
+async fn count_up(store: Arc<impl SessionStore>, first: u64) -> Result<(), Violation> {
     const LAW: &str = "a write that fits is kept";
     let (mut revision, mut number) = (first, 0);
     for _ in 0..TIMES {
@@ -151,7 +151,7 @@ async fn count_up(store: Arc<impl SessionStore>, first: u64) -> Result<(), Broke
     Ok(())
 }
 
-async fn read(store: Arc<impl SessionStore>) -> Result<(), Broken> {
+async fn read(store: Arc<impl SessionStore>) -> Result<(), Violation> {
     for _ in 0..WRITERS * TIMES {
         is_whole(ONE, store.load("s").await.map_err(refused(ONE))?)?;
         yield_now().await;

@@ -6,8 +6,8 @@ use std::time::{Duration, SystemTime};
 use fastrand::Rng;
 
 use super::samples::messages;
-use super::{Broken, ensure, refused, same};
-use crate::agent::session::{SessionError, SessionStore, Stored, Write};
+use super::{Violation, ensure, refused, same};
+use crate::agent::session::{SessionError, SessionRecord, SessionStore, SessionWrite};
 use crate::message::Message;
 
 /// How many courses are run.
@@ -19,12 +19,12 @@ const SESSIONS: [&str; 3] = ["a", "", "B \u{e9}\0'\""];
 /// What a plain list would have come to.
 #[derive(Default)]
 struct Expected<'s> {
-    sessions: BTreeMap<&'s str, Stored>,
+    sessions: BTreeMap<&'s str, SessionRecord>,
     /// All that there ever were.
     revisions: HashSet<u64>,
 }
 
-pub(super) async fn is_run(store: &dyn SessionStore, seed: u64) -> Result<(), Broken> {
+pub(super) async fn is_run(store: &dyn SessionStore, seed: u64) -> Result<(), Violation> {
     const LOADED: &str = "what is loaded is what was saved last";
     let (mut chance, mut expected) = (Rng::with_seed(seed), Expected::default());
     let began = SystemTime::now();
@@ -55,7 +55,7 @@ impl<'s> Expected<'s> {
         store: &dyn SessionStore,
         name: &'s str,
         chance: &mut Rng,
-    ) -> Result<(), Broken> {
+    ) -> Result<(), Violation> {
         let (found, kept) =
             self.sessions.get(name).map_or((0, 0), |it| (it.revision, it.messages.len()));
         let builds_on = match chance.u8(..8) {
@@ -70,13 +70,13 @@ impl<'s> Expected<'s> {
         said.truncate(chance.usize(..4));
         let state = chance.u8(..).to_string();
         let saved =
-            store.save(name, Write::on(builds_on).messages(from, &said).state(&state)).await;
+            store.save(name, SessionWrite::on(builds_on).messages(from, &said).state(&state)).await;
         if builds_on != found {
             return is_conflict(&saved, name, (builds_on, found));
         }
         if from > kept {
             const LAW: &str = "a write that begins behind what is kept is unfit";
-            let is_unfit = matches!(saved, Err(SessionError::Unfit { .. }));
+            let is_unfit = matches!(saved, Err(SessionError::InvalidWrite { .. }));
             return ensure(is_unfit, LAW, || format!("{saved:?}"));
         }
         let revision = saved.map_err(refused("a write that fits is kept"))?;
@@ -84,11 +84,15 @@ impl<'s> Expected<'s> {
         ensure(revision != 0 && self.revisions.insert(revision), NEW, || format!("{revision}"))?;
         let before = self.sessions.remove(name).map(|it| it.messages).unwrap_or_default();
         let messages: Vec<Message> = before.into_iter().take(from).chain(said).collect();
-        self.sessions.insert(name, Stored::new(messages, state, revision));
+        self.sessions.insert(name, SessionRecord::new(messages, state, revision));
         Ok(())
     }
 
-    async fn are_listed(&self, store: &dyn SessionStore, began: SystemTime) -> Result<(), Broken> {
+    async fn are_listed(
+        &self,
+        store: &dyn SessionStore,
+        began: SystemTime,
+    ) -> Result<(), Violation> {
         const LAW: &str = "what is listed is what is there";
         let listed = store.list().await.map_err(refused(LAW))?;
         let is: Vec<_> =
@@ -112,7 +116,7 @@ fn is_conflict(
     saved: &Result<u64, SessionError>,
     name: &str,
     (builds_on, is_at): (u64, u64),
-) -> Result<(), Broken> {
+) -> Result<(), Violation> {
     const LAW: &str = "a write that builds on another revision is a conflict, which names both";
     let is_told = matches!(saved, Err(SessionError::Conflict { session, expected, found })
         if session == name && *expected == builds_on && *found == is_at);

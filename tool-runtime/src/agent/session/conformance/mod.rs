@@ -14,32 +14,32 @@ use super::{SessionError, SessionStore};
 /// A store doesn't keep to what a [`SessionStore`] promises.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the store breaks its word, that {law}: {what}")]
-pub struct Broken {
+pub struct Violation {
     /// What it should keep to.
     law: &'static str,
     /// What it did instead.
     what: String,
 }
 
-impl Broken {
+impl Violation {
     fn new(law: &'static str, what: impl Into<String>) -> Self {
         Self { law, what: what.into() }
     }
 }
 
 /// Whether `holds`, and what the store did where it doesn't.
-fn ensure(holds: bool, law: &'static str, what: impl FnOnce() -> String) -> Result<(), Broken> {
-    if holds { Ok(()) } else { Err(Broken::new(law, what())) }
+fn ensure(holds: bool, law: &'static str, what: impl FnOnce() -> String) -> Result<(), Violation> {
+    if holds { Ok(()) } else { Err(Violation::new(law, what())) }
 }
 
 /// The same for two things that are to be equal.
-fn same<T: PartialEq + Debug>(law: &'static str, is: &T, should_be: &T) -> Result<(), Broken> {
+fn same<T: PartialEq + Debug>(law: &'static str, is: &T, should_be: &T) -> Result<(), Violation> {
     ensure(is == should_be, law, || difference::of(&format!("{is:?}"), &format!("{should_be:?}")))
 }
 
 /// A store that refuses what it may not refuse.
-fn refused(law: &'static str) -> impl Fn(SessionError) -> Broken {
-    move |error| Broken::new(law, format!("it was refused: {error}"))
+fn refused(law: &'static str) -> impl Fn(SessionError) -> Violation {
+    move |error| Violation::new(law, format!("it was refused: {error}"))
 }
 
 /// Puts a store to the test that its writer would want it to pass: that nothing is lost or changed whatever is kept
@@ -53,10 +53,10 @@ fn refused(law: &'static str) -> impl Fn(SessionError) -> Broken {
 /// [`check_handles`] tests that as well.
 ///
 /// ```
-/// use tool_runtime::agent::session::{Memory, conformance};
+/// use tool_runtime::agent::session::{MemoryStore, conformance};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// conformance::check(|| async { Memory::default() }).await.unwrap();
+/// conformance::check(|| async { MemoryStore::default() }).await.unwrap();
 /// # }
 /// ```
 ///
@@ -65,7 +65,7 @@ fn refused(law: &'static str) -> impl Fn(SessionError) -> Broken {
 ///
 /// # Panics
 /// Outside a tokio runtime; and where the store does.
-pub async fn check<S, F>(open: impl Fn() -> F) -> Result<(), Broken>
+pub async fn check<S, F>(open: impl Fn() -> F) -> Result<(), Violation>
 where
     S: SessionStore + 'static,
     F: Future<Output = S>,
@@ -87,10 +87,10 @@ where
 /// The store has no session yet.
 ///
 /// ```
-/// use tool_runtime::agent::session::{Memory, conformance};
+/// use tool_runtime::agent::session::{MemoryStore, conformance};
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let store = Memory::default();
+/// let store = MemoryStore::default();
 /// conformance::check_handles(store.clone(), store).await.unwrap();
 /// # }
 /// ```
@@ -100,7 +100,7 @@ where
 ///
 /// # Panics
 /// Outside a tokio runtime; and where a store does.
-pub async fn check_handles<S>(one: S, other: S) -> Result<(), Broken>
+pub async fn check_handles<S>(one: S, other: S) -> Result<(), Violation>
 where
     S: SessionStore + 'static,
 {

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{Broken, refused, same};
-use crate::agent::session::{SessionStore, Stored, Write};
+use super::{Violation, refused, same};
+use crate::agent::session::{SessionRecord, SessionStore, SessionWrite};
 use crate::message::{AssistantPart, Image, Message, Reasoning, ToolCall, ToolResult, UserPart};
 
 /// Names that differ, if only by little.
@@ -60,36 +60,36 @@ pub(super) fn messages() -> Vec<Message> {
 }
 
 /// What is kept is what was given, whatever is in it and however long.
-pub(super) async fn are_kept(store: &dyn SessionStore) -> Result<(), Broken> {
+pub(super) async fn are_kept(store: &dyn SessionStore) -> Result<(), Violation> {
     const LAW: &str = "what is kept comes back as it was";
     let load = |name| async move { store.load(name).await.map_err(refused(LAW)) };
     same(LAW, &load("s").await?, &None)?;
     let mut all = messages();
     let state = "\0{\"\u{1f980}\"}'\\\n";
-    let write = Write::first().messages(0, &all).state(state);
+    let write = SessionWrite::first().messages(0, &all).state(state);
     let first = store.save("s", write).await.map_err(refused(LAW))?;
-    same(LAW, &load("s").await?, &Some(Stored::new(all.clone(), state, first)))?;
+    same(LAW, &load("s").await?, &Some(SessionRecord::new(all.clone(), state, first)))?;
     // Long, and many.
     let long = Message::user("\u{e9}x".repeat(400_000));
     let more: Vec<_> =
         (0..500).map(|place| Message::user(place.to_string())).chain([long]).collect();
     let state = "y".repeat(1_000_000);
-    let write = Write::on(first).messages(all.len(), &more).state(&state);
+    let write = SessionWrite::on(first).messages(all.len(), &more).state(&state);
     let second = store.save("s", write).await.map_err(refused(LAW))?;
     all.extend(more);
-    same(LAW, &load("s").await?, &Some(Stored::new(all, state, second)))?;
+    same(LAW, &load("s").await?, &Some(SessionRecord::new(all, state, second)))?;
     // And nothing.
-    let third = store.save("s", Write::on(second)).await.map_err(refused(LAW))?;
-    same(LAW, &load("s").await?, &Some(Stored::new(Vec::new(), "", third)))
+    let third = store.save("s", SessionWrite::on(second)).await.map_err(refused(LAW))?;
+    same(LAW, &load("s").await?, &Some(SessionRecord::new(Vec::new(), "", third)))
 }
 
 /// Sessions of different names are different sessions, however little the names differ.
-pub(super) async fn have_names_of_their_own(store: &dyn SessionStore) -> Result<(), Broken> {
+pub(super) async fn have_names_of_their_own(store: &dyn SessionStore) -> Result<(), Violation> {
     const LAW: &str = "names that differ are of sessions that differ";
     let long = ["b", "c"].map(|end| "a".repeat(2_000) + end);
     let mut names: BTreeSet<_> = NAMES.into_iter().chain(long.iter().map(String::as_str)).collect();
     for name in &names {
-        let write = Write::first().messages(0, &[]).state(name);
+        let write = SessionWrite::first().messages(0, &[]).state(name);
         store.save(name, write).await.map_err(refused(LAW))?;
     }
     let deleted = "a";

@@ -1,0 +1,73 @@
+//! The configuration of an agent, shared by the agent and its runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio_util::sync::CancellationToken;
+
+use super::window::Window;
+use super::{Limits, ModelHook, Prompt, Steering, Turn, extract};
+use crate::dispatch::{Dispatch, Dispatcher};
+use crate::drivers::{Driver, Native};
+use crate::models::{ChatModel, ChatOptions};
+use crate::registry::{AllTools, Registry, RegistryError, Selector};
+
+/// Everything that is set on an [`Agent`](super::Agent). A run holds a reference-counted handle to it.
+#[derive(Clone)]
+pub(super) struct AgentConfig {
+    pub(super) name: Option<String>,
+    pub(super) model: Arc<dyn ChatModel>,
+    pub(super) registry: Result<Registry, RegistryError>,
+    /// Holds the policy. Each run derives a dispatcher of its own from it.
+    pub(super) dispatcher: Dispatcher,
+    /// Runs the calls instead of `dispatcher`, if set.
+    pub(super) elsewhere: Option<Arc<dyn Dispatch>>,
+    pub(super) selector: Arc<dyn Selector>,
+    pub(super) stop: Option<CancellationToken>,
+    pub(super) system: Option<String>,
+    pub(super) options: ChatOptions,
+    pub(super) driver: Arc<dyn Driver>,
+    pub(super) hooks: Vec<Arc<dyn ModelHook>>,
+    pub(super) window: Option<Window>,
+    pub(super) steering: Option<Steering>,
+    pub(super) limits: Limits,
+    pub(super) time_limit: Option<Duration>,
+    pub(super) extract_attempts: u32,
+}
+
+impl AgentConfig {
+    /// The defaults for this model and these tools.
+    pub(super) fn new(
+        model: Arc<dyn ChatModel>,
+        registry: Result<Registry, RegistryError>,
+    ) -> Self {
+        Self {
+            name: None,
+            model,
+            registry,
+            dispatcher: Dispatcher::new(Registry::new()),
+            elsewhere: None,
+            selector: Arc::new(AllTools),
+            stop: None,
+            system: None,
+            options: ChatOptions::default(),
+            driver: Arc::new(Native),
+            hooks: Vec::new(),
+            window: None,
+            steering: None,
+            limits: Limits::default(),
+            time_limit: None,
+            extract_attempts: extract::ATTEMPTS,
+        }
+    }
+
+    /// Creates the first turn of a run from its prompt.
+    pub(super) fn turn(&self, prompt: Prompt) -> Turn {
+        prompt.into_turn(self.system.as_deref()).with_limits(self.limits.clone())
+    }
+
+    /// Returns whether the agent has tools. Tools that can't be registered count: the run reports why.
+    pub(super) fn has_tools(&self) -> bool {
+        self.registry.as_ref().map_or(true, |tools| !tools.snapshot().all_definitions().is_empty())
+    }
+}

@@ -106,7 +106,7 @@ fn ends() -> Vec<(&'static str, Agent, bool)> {
 
 #[tokio::test(start_paused = true)]
 async fn what_goes_on_after_which_end_is_as_the_table_says() {
-    let table = include_str!("../../README.md");
+    let table = include_str!("../../tool-runtime/src/docs/guide/steps.md");
     // How many rows say so.
     let says = |code: &str, goes_on: bool| {
         let rows = table.lines().filter(|line| line.contains(&format!("`{code}`")));

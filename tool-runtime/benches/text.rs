@@ -17,7 +17,7 @@ const BYTES: usize = 10_000;
 const PIECES: [usize; 3] = [16, 1_000, BYTES];
 
 /// Text as it is written, with a fence every forty lines or so, and tables.
-const WRITTEN: &str = include_str!("../../README.md");
+const WRITTEN: &str = include_str!("../src/docs/guide/observability.md");
 
 /// What other replies are made of, over and over: more of one kind than replies have.
 const TEXTS: [(&str, &str); 10] = [
@@ -65,7 +65,7 @@ fn main() {
     let texts = TEXTS.map(|(name, piece)| (name, piece.repeat(BYTES / piece.len() + 1)));
     let end = (0..BYTES).rfind(|end| WRITTEN.is_char_boundary(*end)).unwrap_or_default();
     let (written, _) = WRITTEN.split_at(end);
-    let texts = [("a README", written.to_owned())].into_iter().chain(texts);
+    let texts = [("a guide page", written.to_owned())].into_iter().chain(texts);
     for (name, text) in texts.filter(|(name, _)| name.contains(&wanted)) {
         let mut rounds = Rounds::new(40, 100);
         let whole = text.clone();

@@ -1,14 +1,14 @@
-//! Calls that models wrote into their text.
+//! Tests of tool calls in text.
 //!
-//! Each file of `drivers/formats` has the cases of one format; what they look like is told in
-//! `drivers/corpus.rs`.
+//! Each file of `drivers/formats` holds the cases of one format; `drivers/corpus.rs` describes
+//! their syntax.
 
 #[path = "drivers/corpus.rs"]
 mod corpus;
-#[path = "drivers/laws.rs"]
-mod laws;
-#[path = "drivers/own.rs"]
-mod own;
+#[path = "drivers/custom_formats.rs"]
+mod custom_formats;
+#[path = "drivers/invariants.rs"]
+mod invariants;
 #[path = "drivers/tools.rs"]
 mod tools;
 
@@ -23,38 +23,39 @@ use proptest::prelude::{ProptestConfig, Strategy, prop_assert_eq, proptest};
 use proptest::sample::select;
 use serde_json::Value;
 use tool_runtime::ToolDefinition;
-use tool_runtime::drivers::text::{Formats, Offered, Reading, TextStream, extract};
+use tool_runtime::drivers::text::{Formats, ParsedText, TextStream, ToolLookup, extract};
 
-/// How many cases a format has to have, and how many of these are none: one in so many.
-const CASES: usize = 12;
-const TRAPS: usize = 3;
-/// Texts come in pieces of so many letters.
+/// The minimal number of cases of a format, and the minimal share of cases without a call: one in
+/// so many.
+const MIN_CASES: usize = 12;
+const TRAP_SHARE: usize = 3;
+/// The lengths of the pieces into which texts are split, in characters.
 const LENGTHS: [usize; 5] = [1, 2, 4, 5, 8];
 
 #[test]
-fn every_case_is_read_as_it_says() {
-    read_as_they_say(&files(), &tools::all());
+fn every_case_parses_as_specified() {
+    assert_cases(&files(), &tools::all());
 }
 
-/// What small models wrote when they were asked for calls, and for other things: whoever reads such a text with
-/// care finds the call that its case names, or none.
+/// Recorded outputs of small models, for prompts that ask for calls and for other things. Each case
+/// names the call that a careful reader finds, or none.
 #[test]
-fn every_recorded_output_is_read_as_a_reader_does() {
+fn recorded_outputs_parse_as_a_reader_expects() {
     let schemas: BTreeMap<String, Value> =
         serde_json::from_str(include_str!("drivers/recorded/tools.json")).expect("schemas");
     let tools: Vec<_> = schemas
         .into_iter()
         .map(|(name, schema)| ToolDefinition::new(name, "Does it.", schema))
         .collect();
-    read_as_they_say(&files_of("recorded"), &tools);
+    assert_cases(&files_of("recorded"), &tools);
 }
 
-fn read_as_they_say(files: &[PathBuf], tools: &[ToolDefinition]) {
-    let offered = offered(tools);
+fn assert_cases(files: &[PathBuf], tools: &[ToolDefinition]) {
+    let lookup = lookup(tools);
     let mut wrong = Vec::new();
     for file in files {
         for case in Case::all(file) {
-            let found = case.described(&extract(&case.text, &offered), tools);
+            let found = case.describe(&extract(&case.text, &lookup), tools);
             if found != case.expected() {
                 wrong.push(format!(
                     "{}:{} {}\n{}\nexpected:\n{}\ngot:\n{found}\n",
@@ -71,14 +72,14 @@ fn read_as_they_say(files: &[PathBuf], tools: &[ToolDefinition]) {
 }
 
 #[test]
-fn every_format_has_its_cases() {
+fn every_format_has_enough_cases() {
     for file in files() {
         let cases = Case::all(&file);
         let traps = cases.iter().filter(|case| case.calls.is_empty()).count();
-        assert!(cases.len() >= CASES, "{} has {} cases", file.display(), cases.len());
-        assert!(traps * TRAPS >= cases.len(), "{} has {traps} traps", file.display());
+        assert!(cases.len() >= MIN_CASES, "{} has {} cases", file.display(), cases.len());
+        assert!(traps * TRAP_SHARE >= cases.len(), "{} has {traps} traps", file.display());
     }
-    // A format without cases is one that nobody looked at.
+    // A format without cases is untested.
     let all: String = files().iter().map(|file| fs::read_to_string(file).expect("text")).collect();
     for name in Formats::all().names() {
         assert!(all.contains(&format!("# {name}\n")), "no file has the cases of {name}");
@@ -86,34 +87,34 @@ fn every_format_has_its_cases() {
 }
 
 #[test]
-fn every_case_is_read_the_same_in_pieces() {
+fn streamed_cases_equal_whole_text() {
     let tools = tools::all();
-    let offered = offered(&tools);
+    let lookup = lookup(&tools);
     for file in files() {
         for case in Case::all(&file) {
-            let whole = extract(&case.text, &offered);
+            let whole = extract(&case.text, &lookup);
             let places: Vec<_> = case.text.char_indices().map(|(at, _)| at).collect();
             for length in LENGTHS {
                 let ends = places.iter().copied().step_by(length).chain([case.text.len()]);
                 let ends: Vec<_> = ends.collect();
                 let pieces = ends.windows(2).map(|pair| &case.text[pair[0]..pair[1]]);
-                same(&case, &whole, pieces, &offered);
+                assert_same_in_pieces(&case, &whole, pieces, &lookup);
             }
             for at in places {
                 let (first, second) = case.text.split_at(at);
-                same(&case, &whole, [first, second].into_iter(), &offered);
+                assert_same_in_pieces(&case, &whole, [first, second].into_iter(), &lookup);
             }
         }
     }
 }
 
-/// Of text that takes time in proportion to its square a hundred kilobytes for each format would take
-/// an hour; `cargo bench -p tool-runtime --bench text_growth` has the times.
+/// With quadratic time, a hundred kilobytes for each format would take an hour. `cargo bench -p
+/// tool-runtime --bench text_growth` measures the times.
 #[test]
-fn what_is_broken_off_over_and_over_is_read_as_well() {
+fn repeated_truncated_calls_parse_in_linear_time() {
     const BYTES: usize = 100_000;
     let tools = tools::all();
-    let offered = offered(&tools);
+    let lookup = lookup(&tools);
     for file in files() {
         let case = Case::all(&file).swap_remove(0);
         let half = case.text.char_indices().nth(case.text.chars().count() / 2);
@@ -122,42 +123,42 @@ fn what_is_broken_off_over_and_over_is_read_as_well() {
         let ends = (1..=BYTES / 4_096).map(|at| at * 4_096).filter(|at| text.is_char_boundary(*at));
         let ends: Vec<_> = iter::once(0).chain(ends).chain([text.len()]).collect();
         let pieces = ends.windows(2).map(|pair| &text[pair[0]..pair[1]]);
-        same(&case, &extract(&text, &offered), pieces, &offered);
+        assert_same_in_pieces(&case, &extract(&text, &lookup), pieces, &lookup);
     }
 }
 
-fn same<'t>(
+fn assert_same_in_pieces<'t>(
     case: &Case,
-    whole: &Reading,
+    whole: &ParsedText,
     pieces: impl Iterator<Item = &'t str> + Clone,
-    offered: &Offered<'_>,
+    lookup: &ToolLookup<'_>,
 ) {
-    let fault = laws::in_pieces(whole, pieces.clone(), offered);
+    let fault = invariants::streamed_difference(whole, pieces.clone(), lookup);
     if let Some(fault) = fault {
         let pieces: Vec<_> = pieces.collect();
         panic!("{} in pieces {pieces:?}: {fault}", case.name);
     }
 }
 
-fn offered(tools: &[ToolDefinition]) -> Offered<'_> {
-    Offered::new(&tools.iter().collect::<Vec<_>>())
+fn lookup(tools: &[ToolDefinition]) -> ToolLookup<'_> {
+    ToolLookup::new(&tools.iter().collect::<Vec<_>>())
 }
 
 #[test]
-fn nothing_is_called_where_nothing_is_offered() {
+fn no_call_without_offered_tools() {
     for file in files() {
         for case in Case::all(&file) {
-            let read = extract(&case.text, &Offered::new(&[]));
-            assert_eq!(read.calls, [], "{}", case.name);
+            let parsed = extract(&case.text, &ToolLookup::new(&[]));
+            assert_eq!(parsed.calls, [], "{}", case.name);
         }
     }
 }
 
 #[test]
-fn what_is_shown_early_is_all_that_can_be() {
+fn stream_emits_text_as_early_as_possible() {
     let tools = tools::all();
-    let mut stream = TextStream::new(Formats::all(), offered(&tools));
-    for (piece, shown) in [
+    let mut stream = TextStream::new(Formats::all(), lookup(&tools));
+    for (piece, chunk) in [
         ("Let me see.", "Let me see."),
         (" 1 < 2", " 1 < 2"),
         (" <", ""),
@@ -166,28 +167,28 @@ fn what_is_shown_early_is_all_that_can_be() {
         ("Act", ""),
         ("ually, ", "\nActually,"),
         ("<tool_call>\n{\"name\": \"nobody", ""),
-        // Nobody is called that.
+        // No tool has this name.
         ("\", \"", " <tool_call>\n{\"name\": \"nobody\", \""),
         ("arguments\": {}}</tool_call>", "arguments\": {}}</tool_call>"),
     ] {
-        assert_eq!(stream.push(piece).text, shown, "{piece}");
+        assert_eq!(stream.push(piece).text, chunk, "{piece}");
     }
     assert_eq!(stream.finish().calls, []);
 }
 
 #[test]
-fn what_was_shown_is_void_where_it_was_thought() {
+fn reasoning_without_start_tag_replaces_emitted_text() {
     let tools = tools::all();
-    let mut stream = TextStream::new(Formats::all(), offered(&tools));
+    let mut stream = TextStream::new(Formats::all(), lookup(&tools));
     assert_eq!(stream.push("\n\nTwo and two").text, "\n\nTwo and two");
-    let shown = stream.push(".\n</think>\nThe answer is 4.");
-    assert!(shown.is_taken_back);
-    assert_eq!((shown.text, shown.reasoning), ("The answer is 4.", "Two and two."));
-    let shown = stream.push(" Four.");
-    assert_eq!((shown.text, shown.reasoning, shown.is_taken_back), (" Four.", "", false));
+    let chunk = stream.push(".\n</think>\nThe answer is 4.");
+    assert!(chunk.replaces_previous);
+    assert_eq!((chunk.text, chunk.reasoning), ("The answer is 4.", "Two and two."));
+    let chunk = stream.push(" Four.");
+    assert_eq!((chunk.text, chunk.reasoning, chunk.replaces_previous), (" Four.", "", false));
 }
 
-/// What texts are made of that call nothing.
+/// Pieces of texts without calls.
 const PIECES: [&str; 32] = [
     "word ",
     "\n",
@@ -231,14 +232,14 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn text_without_calls_is_returned_as_it_came(text in text_without_calls(), length in 1..9_usize) {
+    fn text_without_calls_is_unchanged(text in text_without_calls(), length in 1..9_usize) {
         let tools = tools::all();
-        let offered = offered(&tools);
-        let read = extract(&text, &offered);
-        prop_assert_eq!(&read.calls, &[]);
-        prop_assert_eq!(&read.text, &text);
+        let lookup = lookup(&tools);
+        let parsed = extract(&text, &lookup);
+        prop_assert_eq!(&parsed.calls, &[]);
+        prop_assert_eq!(&parsed.text, &text);
         let chars: Vec<_> = text.chars().collect();
         let pieces: Vec<String> = chars.chunks(length).map(|piece| piece.iter().collect()).collect();
-        prop_assert_eq!(laws::in_pieces(&read, pieces.iter().map(String::as_str), &offered), None);
+        prop_assert_eq!(invariants::streamed_difference(&parsed, pieces.iter().map(String::as_str), &lookup), None);
     }
 }

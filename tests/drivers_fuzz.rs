@@ -1,5 +1,7 @@
-//! Texts with calls that nobody thought of: cases changed at random hold to the laws that all texts hold
-//! to. Run as `repair_fuzz` is: `FUZZ_SECONDS=600 cargo test --release -p tool-tests --test drivers_fuzz`.
+//! Fuzz test: randomly changed cases keep the invariants of all texts.
+//!
+//! Run it like `repair_fuzz`: `FUZZ_SECONDS=600 cargo test --release -p tool-tests --test
+//! drivers_fuzz`.
 
 #[expect(dead_code, reason = "only the texts are wanted here")]
 #[path = "drivers/corpus.rs"]
@@ -12,8 +14,8 @@ mod corpus;
 mod draw;
 #[path = "fuzz/drive.rs"]
 mod drive;
-#[path = "drivers/laws.rs"]
-mod laws;
+#[path = "drivers/invariants.rs"]
+mod invariants;
 #[expect(dead_code, reason = "the texts that are changed are others")]
 #[path = "fuzz/mangle.rs"]
 mod mangle;
@@ -23,10 +25,10 @@ mod tools;
 use drive::{Trial, drive};
 use mangle::{Seeds, mangled};
 use tool_runtime::ToolDefinition;
-use tool_runtime::drivers::text::{Offered, extract};
+use tool_runtime::drivers::text::{ToolLookup, extract};
 
 #[test]
-fn text_holds() {
+fn fuzzed_texts_keep_invariants() {
     let cases: Vec<_> = cases::files().iter().flat_map(|file| cases::Case::all(file)).collect();
     let (seeds, tools) = (Seeds::of_corpus(), tools::all());
     let (cases, tools) = (&cases, &tools);
@@ -43,14 +45,14 @@ fn text_holds() {
 }
 
 fn broken(text: &str, lengths: &[usize], tools: &[ToolDefinition]) -> Option<String> {
-    let offered = Offered::new(&tools.iter().collect::<Vec<_>>());
+    let offered = ToolLookup::new(&tools.iter().collect::<Vec<_>>());
     let read = extract(text, &offered);
     if let Some(call) =
         read.calls.iter().find(|call| tools.iter().all(|tool| tool.name != call.name))
     {
         return Some(format!("nobody offered {call}"));
     }
-    // Markup that is no call's says what is thought, or what is said on which channel.
+    // Markup that belongs to no call is that of reasoning and channels.
     let is_plain = read.calls.is_empty() && read.reasoning.is_empty();
     let may_be_marked = ["<|", "|>", "<｜", "hink", "HINK", "<thought", "<end_of_turn>"]
         .iter()
@@ -69,5 +71,5 @@ fn broken(text: &str, lengths: &[usize], tools: &[ToolDefinition]) -> Option<Str
             break;
         }
     }
-    laws::in_pieces(&read, pieces.into_iter(), &offered)
+    invariants::streamed_difference(&read, pieces.into_iter(), &offered)
 }

@@ -1,39 +1,39 @@
-//! What of recorded outputs of models reaches a tool: a table, not a verdict.
+//! Scores how many recorded outputs of models reach a tool: a table, not a verdict.
 //!
-//! `DRIVER_OUTPUTS=file.jsonl cargo test -p tool-tests --test drivers_scores -- --nocapture` reads one output
-//! a line: `model`, `prompt_kind`, `finish_reason`, `content` and `tool_calls`, and the `tool` that was offered
-//! with its `schema`. All tools of the file are offered. Calls of another tool, and all of an
-//! output for which arguments alone were asked (`bare_json`, `json_schema`), are wrong. With `DRIVER_DIFFERENCES=1`
-//! every text is listed with what was read of it.
+//! `DRIVER_OUTPUTS=file.jsonl cargo test -p tool-tests --test drivers_scores -- --nocapture` reads
+//! one output a line: `model`, `prompt_kind`, `finish_reason`, `content` and `tool_calls`, and the
+//! offered `tool` with its `schema`. All tools of the file are offered. Calls of another tool are
+//! wrong, and so are all calls in outputs for which arguments alone were requested (`bare_json`,
+//! `json_schema`). With `DRIVER_DIFFERENCES=1` every text is listed with its parsed calls.
 
 use std::collections::BTreeMap;
 use std::{env, fs};
 
 use serde_json::Value;
-use tool_runtime::drivers::text::{Offered, extract};
+use tool_runtime::drivers::text::{ToolLookup, extract};
 use tool_runtime::json::parse_as;
 use tool_runtime::{Effect, ToolDefinition};
 
-/// Prompts that ask for arguments, and no call.
+/// Prompts that ask for arguments, not for a call.
 const ALONE: [&str; 2] = ["bare_json", "json_schema"];
 
 #[derive(Default)]
 struct Score {
     texts: usize,
-    /// The content is a call as it stands, with arguments that the schema allows.
+    /// The content itself is a call, with arguments that match the schema.
     strict: usize,
     /// A call was found.
     calls: usize,
-    /// Its arguments have no end.
+    /// The arguments are truncated.
     cut: usize,
-    /// Its arguments are as the schema wants them.
+    /// The arguments match the schema.
     valid: usize,
-    /// It is a call of what nobody called.
+    /// The called tool was not requested.
     wrong: usize,
 }
 
 #[test]
-fn outputs_are_scored() {
+fn recorded_outputs_are_scored() {
     let Some(file) = env::var_os("DRIVER_OUTPUTS") else {
         println!("DRIVER_OUTPUTS names no file: nothing is scored");
         return;
@@ -42,7 +42,7 @@ fn outputs_are_scored() {
     let outputs: Vec<Value> =
         text.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
     let tools = tools(&outputs);
-    let offered = Offered::new(&tools.iter().collect::<Vec<_>>());
+    let lookup = ToolLookup::new(&tools.iter().collect::<Vec<_>>());
     let mut scores = BTreeMap::<_, Score>::new();
     for output in &outputs {
         let word = |key: &str| output[key].as_str().unwrap_or("?").to_owned();
@@ -53,13 +53,13 @@ fn outputs_are_scored() {
         }
         let is_cut = word("finish_reason") == "length";
         let score = scores.entry((word("model"), word("prompt_kind"), is_cut)).or_default();
-        let read = extract(&content, &offered);
+        let read = extract(&content, &lookup);
         score.texts += 1;
         score.strict += usize::from(is_strict(&content, &tools));
         score.calls += read.calls.len();
         let mut said = Vec::new();
         for call in &read.calls {
-            let tool = tools.iter().find(|tool| tool.name == call.name).expect("offered");
+            let tool = tools.iter().find(|tool| tool.name == call.name).expect("an offered tool");
             let parsed = parse_as(&call.arguments.to_text(), tool.parameters.as_value());
             let is_valid =
                 parsed.as_ref().is_ok_and(|parsed| tool.parameters.check(&parsed.value).is_empty());

@@ -1,4 +1,4 @@
-//! Models that decide in JSON: what they are told, what is read of them, and what they are told is wrong.
+//! Tests of the ReAct driver: instructions, parsing and feedback.
 
 #[path = "support/conversation.rs"]
 #[expect(dead_code, reason = "shared with tests that use the rest")]
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use conversation::{assert_complete, echo, refuse, results};
 use proptest::prelude::{any, prop_assert, proptest};
 use serde_json::{Value, json};
-use tool_runtime::drivers::{Driver, MisreadKind, ReAct};
+use tool_runtime::drivers::{Driver, ReAct, ReplyParseErrorKind};
 use tool_runtime::event::{EventKind, ModelEvent};
 use tool_runtime::{
     Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Finish, Image, Message,
@@ -20,14 +20,14 @@ use tool_runtime::{
     ToolDefinition, ToolResult, Tools, Usage, UserPart, args, async_trait, tool, tools,
 };
 
-/// What to look for.
+/// A query.
 #[args]
 struct Query {
     /// Some words.
     words: String,
-    /// Where.
+    /// The place to search.
     place: Option<Place>,
-    /// How many.
+    /// The number of results.
     #[schemars(range(min = 1, max = 9))]
     most: Option<u8>,
 }
@@ -37,7 +37,7 @@ struct Query {
 struct Place {
     /// Its name.
     name: String,
-    /// What it lies in.
+    /// The place around it.
     within: Option<Box<Place>>,
 }
 
@@ -49,7 +49,7 @@ async fn find(args: Query) -> String {
     format!("{} {place:?} {:?}", args.words, args.most)
 }
 
-/// Keeps it.
+/// Keeps a text.
 #[tool(effect = "write")]
 async fn keep(text: String) -> String {
     text
@@ -63,14 +63,14 @@ fn answer(text: &str) -> ChatReply {
     ChatReply::text(json!({ "thought": "", "type": "final_answer", "answer": text }).to_string())
 }
 
-/// What is read of a reply.
-fn read(text: &str) -> String {
+/// Describes how a reply is parsed.
+fn describe(text: &str) -> String {
     let registry = Registry::try_from(tools![find, keep, echo]).unwrap();
     let snapshot = registry.snapshot();
     let offered = snapshot.definitions();
     let messages = [Message::user("Go")];
     let request = ChatRequest::new(&messages).tools(&offered);
-    match ReAct::new().read(ChatReply::text(text), request) {
+    match ReAct::new().parse(ChatReply::text(text), request) {
         Ok(reply) => {
             let part = |part: &AssistantPart| match part {
                 AssistantPart::Call(call) => format!("call {call}"),
@@ -80,23 +80,23 @@ fn read(text: &str) -> String {
             };
             reply.parts.iter().map(part).collect::<Vec<_>>().join(" | ")
         }
-        Err(misread) => format!("{:?}: {}", misread.kind, misread.told),
+        Err(error) => format!("{:?}: {}", error.kind, error.feedback),
     }
 }
 
 #[test]
-fn decisions_are_read_however_they_are_written() {
-    for (text, meant) in [
+fn decisions_parse_in_all_notations() {
+    for (text, expected) in [
         (
             r#"{"thought": "I look.", "type": "call_tool", "tool": "find", "args": {"words": "a"}}"#,
             r#"thought I look. | call find({"words": "a"})"#,
         ),
-        // In a fence, behind prose, with more behind it that was made up.
+        // In a fence, after prose, followed by invented text.
         (
             "Sure:\n```json\n{\"thought\": \"\", \"type\": \"call_tool\", \"tool\": \"find\", \"args\": {\"words\": \"a\"}}\n```\nObservation: b\n{\"type\": \"final_answer\", \"answer\": \"b\"}",
             r#"call find({"words": "a"})"#,
         ),
-        // In the words of others.
+        // With alternative member names.
         (r#"{"action": "find", "action_input": {"words": "a"}}"#, r#"call find({"words": "a"})"#),
         (r#"{"name": "find", "arguments": "{\"words\": \"a\"}"}"#, r#"call find({"words": "a"})"#),
         (r#"{"type": "find", "args": {"words": "a"}}"#, r#"call find({"words": "a"})"#),
@@ -120,7 +120,7 @@ fn decisions_are_read_however_they_are_written() {
             "<tool_call>{\"name\": \"find\", \"arguments\": {\"words\": \"a\"}}</tool_call>",
             r#"call find({"words": "a"})"#,
         ),
-        // What it thinks aloud is no decision.
+        // Reasoning is no decision.
         (
             "<think>{\"type\": \"final_answer\", \"answer\": \"no\"}</think>{\"type\": \"final_answer\", \"answer\": \"yes\"}",
             "text yes",
@@ -129,12 +129,12 @@ fn decisions_are_read_however_they_are_written() {
             "Perhaps {\"type\": \"final_answer\", \"answer\": \"no\"}?\n</think>\n\n{\"type\": \"final_answer\", \"answer\": \"yes\"}",
             "text yes",
         ),
-        // What a decision tells of thoughts is a part of it.
+        // Markup of reasoning inside a decision is part of it.
         (
             r#"{"type": "call_tool", "tool": "find", "args": {"words": "a <think>[b]</think> c"}}"#,
             r#"call find({"words": "a <think>[b]</think> c"})"#,
         ),
-        // Damaged: the text of the arguments is kept, for the tool to allow what is done about it.
+        // Damaged: the text of the arguments is kept, and the tool decides about its repair.
         (
             r#"{"type": "call_tool", "tool": "find", "args": {words: 'a',}}"#,
             "call find({words: 'a',})",
@@ -173,18 +173,18 @@ fn decisions_are_read_however_they_are_written() {
             r#"{"type": "final_answer", "answer": "two\nlines \"quoted\" é"}"#,
             "text two\nlines \"quoted\" é",
         ),
-        // The digits that the model wrote.
+        // The digits are kept as the model wrote them.
         (
             r#"{"type": "call_tool", "tool": "echo", "args": {"text": 12345678901234567890123}}"#,
             r#"call echo({"text": 12345678901234567890123})"#,
         ),
     ] {
-        assert_eq!(read(text), meant, "{text}");
+        assert_eq!(describe(text), expected, "{text}");
     }
 }
 
 #[test]
-fn what_is_wrong_is_told() {
+fn invalid_decisions_get_feedback() {
     for (text, kind, parts) in [
         (
             "It is nice today.",
@@ -220,53 +220,53 @@ fn what_is_wrong_is_told() {
         ),
         (r#"{"type": "call_tool", "tool": "find", "args"#, "Validation", &["args of `find`"]),
     ] {
-        let told = read(text);
-        assert!(told.starts_with(kind), "{text}: {told}");
+        let output = describe(text);
+        assert!(output.starts_with(kind), "{text}: {output}");
         for part in parts {
-            assert!(told.contains(part), "{text}: {told}");
+            assert!(output.contains(part), "{text}: {output}");
         }
     }
 }
 
-/// A tool that takes anything would take its own schema too.
+/// A tool that takes anything would accept its own schema.
 #[test]
-fn a_definition_is_no_decision() {
+fn tool_definition_is_no_decision() {
     let reset = ToolDefinition::new("reset", "Forgets all.", json!({ "type": "object" }));
     let messages = [Message::user("Go")];
     let offered = [&reset];
     let request = ChatRequest::new(&messages).tools(&offered);
     let text = r#"{"name": "reset", "parameters": {"type": "object", "properties": {}}}"#;
-    let misread = ReAct::new().read(ChatReply::text(text), request).unwrap_err();
-    assert_eq!((misread.kind, misread.otherwise), (MisreadKind::Validation, None));
-    assert!(misread.told.contains("the schema"), "{}", misread.told);
+    let error = ReAct::new().parse(ChatReply::text(text), request).unwrap_err();
+    assert_eq!((error.kind, error.fallback), (ReplyParseErrorKind::Validation, None));
+    assert!(error.feedback.contains("the schema"), "{}", error.feedback);
 }
 
 proptest! {
     #[test]
-    fn nothing_panics_and_prose_is_no_decision(text in any::<String>()) {
-        let told = read(&text);
+    fn prose_is_no_decision_and_nothing_panics(text in any::<String>()) {
+        let output = describe(&text);
         if !text.contains('{') && !text.contains(':') {
-            prop_assert!(told.starts_with("Extraction"), "{told}");
+            prop_assert!(output.starts_with("Extraction"), "{output}");
         }
     }
 
-    /// However it is cut, a decision is read as itself or as one that is not whole.
+    /// A truncated decision is parsed as itself or as a truncated one.
     #[test]
-    fn a_cut_decision_invents_nothing(words in "[a-z]{0,8}", cut in 0..90_usize) {
+    fn truncated_decision_invents_no_arguments(words in "[a-z]{0,8}", cut in 0..90_usize) {
         let whole = call("find", &json!({ "words": words }));
         let text = whole.get(..cut.min(whole.len())).unwrap();
-        let told = read(text);
-        if let Some(args) = told.strip_prefix("thought t | call find(") {
+        let output = describe(text);
+        if let Some(args) = output.strip_prefix("thought t | call find(") {
             let args = args.strip_suffix(')').unwrap();
-            prop_assert!(json!({ "words": words }).to_string().starts_with(args), "{told}");
+            prop_assert!(json!({ "words": words }).to_string().starts_with(args), "{output}");
         }
     }
 }
 
-/// What was told piece by piece is what was meant.
+/// Streamed deltas add up to the parsed decision.
 #[test]
-fn pieces_add_up() {
-    use tool_runtime::{Delta, drivers::Listener};
+fn streamed_deltas_equal_parsed_decision() {
+    use tool_runtime::{Delta, drivers::StreamDecoder};
     let registry = Registry::try_from(tools![find, keep, echo]).unwrap();
     let snapshot = registry.snapshot();
     let offered = snapshot.definitions();
@@ -281,23 +281,23 @@ fn pieces_add_up() {
         ("no decision".to_owned(), "", String::new(), ""),
     ] {
         for len in [1, 2, 3, 7, 1000] {
-            let mut listener: Box<dyn Listener> = driver.listener(request).unwrap();
-            let (mut heard, mut told, mut answer) = (String::new(), String::new(), String::new());
+            let mut decoder: Box<dyn StreamDecoder> = driver.stream_decoder(request).unwrap();
+            let (mut reasoning, mut output, mut answer) = (String::new(), String::new(), String::new());
             let mut rest = text.as_str();
             while !rest.is_empty() {
                 let end = (len.min(rest.len())..=rest.len()).find(|at| rest.is_char_boundary(*at)).unwrap();
-                let (piece, behind) = rest.split_at(end);
-                rest = behind;
-                listener.hear(Delta::Text(piece), &mut |delta| match delta {
-                    Delta::Reasoning(text) => heard.push_str(text),
-                    // What was told of another call is void.
-                    Delta::Call { .. } => told.clear(),
-                    Delta::Arguments { text, .. } => told.push_str(text),
+                let (piece, after) = rest.split_at(end);
+                rest = after;
+                decoder.decode(Delta::Text(piece), &mut |delta| match delta {
+                    Delta::Reasoning(text) => reasoning.push_str(text),
+                    // A new call replaces the arguments of the previous one.
+                    Delta::Call { .. } => output.clear(),
+                    Delta::Arguments { text, .. } => output.push_str(text),
                     Delta::Text(text) => answer.push_str(text),
                     _ => {}
                 });
             }
-            assert_eq!((heard.trim(), told.as_str(), answer.as_str()), (thought, args.as_str(), said), "{text} by {len}");
+            assert_eq!((reasoning.trim(), output.as_str(), answer.as_str()), (thought, args.as_str(), said), "{text} by {len}");
         }
     }
 }

@@ -36,7 +36,7 @@ use tool_runtime::agent::{
     CompletedStep, Limits, ModelHook, Prices, Prompt, RunState, Steering, Step, StreamItem, Turn,
 };
 use tool_runtime::dispatch::{Approval, AskLater, Interceptor};
-use tool_runtime::drivers::{Asked, Driver, Native, ReAct, Text};
+use tool_runtime::drivers::{Driver, Native, PreparedRequest, ReAct, Text};
 use tool_runtime::event::{Event, EventKind, ModelEvent, Recorder, RunEvent, ToolEvent};
 use tool_runtime::registry::{Selection, Selector};
 use tool_runtime::schema::{Dialect, Schema};

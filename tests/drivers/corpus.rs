@@ -1,35 +1,36 @@
-//! The cases of `formats/<format>.txt`: what a model wrote, and what comes out of it.
+//! The cases of `formats/<format>.txt`: the text of a model and the expected result.
 //!
-//! `# name` at the top says which formats they are of. `=== name` begins a case, and its text follows; then
-//! `--- calls` and a line for each call, its tool and its arguments as they are decoded; then `--- text` and
-//! what remains, if that is anything, and `--- thought` and what the model thought. Without `--- calls` there
-//! is none, and without any section what remains is the text itself. Behind a tool's name `cut` says that
-//! the arguments have no end, so that only some tools take them, and `unreadable` that none does.
+//! `# name` at the top names the formats of the file. `=== name` begins a case, followed by its
+//! text. Then come `--- calls`, with a line for each call (the tool and its decoded arguments),
+//! `--- text` with the remaining text, if any, and `--- thought` with the reasoning. Without `---
+//! calls` the case has no calls, and without any section the remaining text is the text itself.
+//! After a tool's name, `cut` marks arguments without an end, which only some tools take, and
+//! `unreadable` arguments that no tool takes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use tool_runtime::ToolDefinition;
-use tool_runtime::drivers::text::Reading;
+use tool_runtime::drivers::text::ParsedText;
 use tool_runtime::json::parse_as;
 
 #[derive(Debug, Default)]
 pub(crate) struct Case {
     pub(crate) name: String,
-    /// The number of its first line.
+    /// The number of the first line.
     pub(crate) line: usize,
     pub(crate) text: String,
     pub(crate) calls: String,
-    remains: Option<String>,
-    thought: String,
+    remaining_text: Option<String>,
+    reasoning: String,
 }
 
-/// The cases of all formats.
+/// Returns the files of all formats.
 pub(crate) fn files() -> Vec<PathBuf> {
     files_of("formats")
 }
 
-/// Those of a folder.
+/// Returns the files of a folder.
 pub(crate) fn files_of(folder: &str) -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("drivers").join(folder);
     let entries = fs::read_dir(folder).expect("a folder");
@@ -54,48 +55,48 @@ impl Case {
             if ["--- calls", "--- text", "--- thought"].contains(&line) {
                 section = line;
                 if section == "--- text" {
-                    case.remains = Some(String::new());
+                    case.remaining_text = Some(String::new());
                 }
                 continue;
             }
             let part = match section {
                 "" => &mut case.text,
                 "--- calls" => &mut case.calls,
-                "--- text" => case.remains.as_mut().expect("its section has begun"),
-                _ => &mut case.thought,
+                "--- text" => case.remaining_text.as_mut().expect("its section has begun"),
+                _ => &mut case.reasoning,
             };
             part.push_str(line);
             part.push('\n');
         }
         for case in &mut cases {
-            // The line break before the next line that is no text.
+            // The line break before the next section is not part of the text.
             case.text.pop();
-            if let Some(remains) = &mut case.remains {
-                remains.pop();
+            if let Some(remaining_text) = &mut case.remaining_text {
+                remaining_text.pop();
             }
-            let is_text = case.calls.is_empty() && case.thought.is_empty();
-            case.remains
+            let is_text = case.calls.is_empty() && case.reasoning.is_empty();
+            case.remaining_text
                 .get_or_insert_with(|| if is_text { case.text.clone() } else { String::new() });
         }
         cases
     }
 
     pub(crate) fn expected(&self) -> String {
-        let remains = self.remains.as_deref().unwrap_or_default();
-        format!("{}text: {remains:?}\nthought: {:?}", self.calls, self.thought.trim())
+        let remaining_text = self.remaining_text.as_deref().unwrap_or_default();
+        format!("{}text: {remaining_text:?}\nthought: {:?}", self.calls, self.reasoning.trim())
     }
 
-    pub(crate) fn described(&self, read: &Reading, tools: &[ToolDefinition]) -> String {
-        let mut said = String::new();
+    pub(crate) fn describe(&self, read: &ParsedText, tools: &[ToolDefinition]) -> String {
+        let mut calls = String::new();
         for call in &read.calls {
             let tool = tools.iter().find(|tool| tool.name == call.name).expect("an offered tool");
             let parsed = parse_as(&call.arguments.to_text(), tool.parameters.as_value());
-            said += &match parsed {
+            calls += &match parsed {
                 Ok(parsed) if parsed.truncated => format!("{} cut {}\n", call.name, parsed.value),
                 Ok(parsed) => format!("{} {}\n", call.name, parsed.value),
                 Err(_) => format!("{} unreadable\n", call.name),
             };
         }
-        format!("{said}text: {:?}\nthought: {:?}", read.text, read.reasoning)
+        format!("{calls}text: {:?}\nthought: {:?}", read.text, read.reasoning)
     }
 }

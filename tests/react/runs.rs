@@ -1,34 +1,34 @@
-//! Whole runs under the driver.
+//! Tests of complete runs with the ReAct driver.
 
 use super::*;
 
-/// The messages, the options, and how many tools there were.
-type Asked = (Vec<Message>, ChatOptions, usize);
+/// The messages, the options and the number of tools of a request.
+type RecordedRequest = (Vec<Message>, ChatOptions, usize);
 
-/// Keeps what it was asked, and says what it was told to say.
+/// A scripted model that records its requests.
 #[derive(Clone, Default)]
-struct Heard {
-    asked: Arc<Mutex<Vec<Asked>>>,
+struct RecordingModel {
+    requests: Arc<Mutex<Vec<RecordedRequest>>>,
     script: Arc<Mutex<Vec<ChatReply>>>,
 }
 
-impl Heard {
+impl RecordingModel {
     fn new(script: impl IntoIterator<Item = ChatReply>) -> Self {
         let mut script: Vec<_> = script.into_iter().collect();
         script.reverse();
         Self { script: Arc::new(Mutex::new(script)), ..Self::default() }
     }
 
-    fn asked(&self) -> Vec<Asked> {
-        self.asked.lock().unwrap().clone()
+    fn requests(&self) -> Vec<RecordedRequest> {
+        self.requests.lock().unwrap().clone()
     }
 }
 
 #[async_trait]
-impl ChatModel for Heard {
+impl ChatModel for RecordingModel {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        let asked = (request.messages.to_vec(), request.options.clone(), request.tools.len());
-        self.asked.lock().unwrap().push(asked);
+        let recorded = (request.messages.to_vec(), request.options.clone(), request.tools.len());
+        self.requests.lock().unwrap().push(recorded);
         self.script
             .lock()
             .unwrap()
@@ -38,8 +38,8 @@ impl ChatModel for Heard {
 }
 
 #[tokio::test]
-async fn the_model_is_told_of_tools_in_its_orders_and_of_results_as_observations() {
-    let model = Heard::new([
+async fn tools_are_in_instructions_and_results_are_observations() {
+    let model = RecordingModel::new([
         ChatReply::text(call("find", &json!({ "words": "coat" }))),
         ChatReply::text(call("refuse", &json!({}))),
         answer("Two."),
@@ -51,11 +51,11 @@ async fn the_model_is_told_of_tools_in_its_orders_and_of_results_as_observations
     let done = agent.run("Coats?").await.unwrap();
     assert_eq!(done.text, "Two.");
     assert_complete(&done.transcript);
-    // Kept as any other conversation.
+    // The transcript has the same form as with any driver.
     assert_eq!(done.transcript.len(), 7);
 
-    let asked = model.asked();
-    let (messages, options, tools) = &asked[2];
+    let requests = model.requests();
+    let (messages, options, tools) = &requests[2];
     assert_eq!(*tools, 0, "its provider is told of no tools");
     assert_eq!((options.parallel_calls, options.temperature), (None, Some(0.0)));
     let orders = messages[0].text();
@@ -69,9 +69,9 @@ async fn the_model_is_told_of_tools_in_its_orders_and_of_results_as_observations
     ] {
         assert!(orders.contains(part), "{part}: {orders}");
     }
-    // Declared first, asked for first.
+    // Members are requested in the order of their declaration.
     assert!(orders.find(r#""words":"#) < orders.find(r#""most":"#), "{orders}");
-    for (earlier, later) in asked.iter().zip(&asked[1..]) {
+    for (earlier, later) in requests.iter().zip(&requests[1..]) {
         assert!(later.0.starts_with(&earlier.0), "what was told is told again as it was");
     }
     let told: Vec<_> = messages[2..].iter().map(Message::text).collect();
@@ -90,10 +90,10 @@ async fn the_model_is_told_of_tools_in_its_orders_and_of_results_as_observations
 }
 
 #[tokio::test]
-async fn the_schema_of_a_decision_takes_what_tools_take() {
-    let model = Heard::new([answer("")]);
+async fn decision_schema_includes_tool_schemas() {
+    let model = RecordingModel::new([answer("")]);
     let _ = Agent::new(model.clone(), tools![find, keep]).driver(ReAct::new()).run("Go").await;
-    let schema = model.asked()[0].1.output.clone().unwrap();
+    let schema = model.requests()[0].1.output.clone().unwrap();
     let check = |value: Value| schema.check(&value).is_empty();
     let oracle = jsonschema::validator_for(schema.as_value()).unwrap();
     for (args, is_right) in [
@@ -136,8 +136,8 @@ fn failures(agent: Agent) -> (Agent, Arc<Mutex<Vec<String>>>) {
 }
 
 #[tokio::test]
-async fn what_can_not_be_read_is_told_and_asked_again_a_bounded_number_of_times() {
-    let model = Heard::new([
+async fn unparsable_replies_get_feedback_up_to_parse_attempts() {
+    let model = RecordingModel::new([
         ChatReply::text("Hm.").usage(Usage::new(10, 1)),
         ChatReply::text(call("fly", &json!({}))).usage(Usage::new(20, 2)),
         answer("Well.").usage(Usage::new(30, 3)),
@@ -147,38 +147,41 @@ async fn what_can_not_be_read_is_told_and_asked_again_a_bounded_number_of_times(
     assert_eq!((done.text.as_str(), done.usage), ("Well.", Usage::new(60, 6)));
     assert_eq!(*seen.lock().unwrap(), ["extraction_failed 1", "validation_failed 2"]);
     assert_eq!(done.transcript.len(), 2, "what went wrong is no part of the conversation");
-    let asked = model.asked();
-    let last: Vec<_> = asked[2].0[2..].iter().map(Message::text).collect();
+    let requests = model.requests();
+    let last: Vec<_> = requests[2].0[2..].iter().map(Message::text).collect();
     assert_eq!(last[0], "Hm.");
     assert!(last[1].contains("exactly one JSON object"), "{}", last[1]);
     assert!(last[3].contains("no tool `fly`"), "{}", last[3]);
 
-    // At the end, a call that can't be is answered as any such call is.
+    // In the end an invalid call gets an error result, like any call.
     let fly = || ChatReply::text(call("fly", &json!({})));
-    let model = Heard::new([fly(), fly(), answer("No.")]);
+    let model = RecordingModel::new([fly(), fly(), answer("No.")]);
     let (agent, seen) =
-        failures(Agent::new(model.clone(), tools![find]).driver(ReAct::new().attempts(2)));
+        failures(Agent::new(model.clone(), tools![find]).driver(ReAct::new().parse_attempts(2)));
     let done = agent.run("Go").await.unwrap();
     assert_eq!(*seen.lock().unwrap(), ["validation_failed 1", "validation_failed 2"]);
     assert_eq!(results(&done.transcript[2])[0].error.as_deref(), Some("TOOL_NOT_FOUND"));
 
-    // What is no decision ends the run.
-    let model = Heard::new(["a", "b", "c"].map(ChatReply::text));
+    // A reply without a decision ends the run.
+    let model = RecordingModel::new(["a", "b", "c"].map(ChatReply::text));
     let (agent, seen) = failures(Agent::new(model, tools![find]).driver(ReAct::new()));
     let stopped = agent.run("Go").await.unwrap_err();
-    let StopReason::Misread(misread) = &stopped.why else { panic!("{stopped}") };
-    assert_eq!((misread.kind, misread.said.words()), (MisreadKind::Extraction, "c".to_owned()));
+    let StopReason::UnparsableReply(error) = &stopped.why else { panic!("{stopped}") };
+    assert_eq!(
+        (error.kind, error.reply.words()),
+        (ReplyParseErrorKind::Extraction, "c".to_owned())
+    );
     assert_eq!(seen.lock().unwrap().len(), 3);
     assert_eq!((stopped.transcript.len(), stopped.why.code()), (1, "MISREAD"));
 }
 
 #[tokio::test]
-async fn half_a_value_is_never_written() {
+async fn truncated_arguments_never_run_a_write() {
     let cut = |tool: &str, arg: &str| {
         let text = call(tool, &json!({ arg: "The whole text" }));
         ChatReply::text(&text[..text.find("whole").unwrap() + 3]).finish(Finish::Length)
     };
-    let model = Heard::new([cut("keep", "text"), cut("find", "words"), answer("Done.")]);
+    let model = RecordingModel::new([cut("keep", "text"), cut("find", "words"), answer("Done.")]);
     let agent = Agent::new(model, tools![find, keep]).driver(ReAct::new());
     let done = agent.run("Go").await.unwrap();
     let told: Vec<_> =
@@ -188,16 +191,18 @@ async fn half_a_value_is_never_written() {
 }
 
 #[tokio::test]
-async fn who_answers_may_be_another() {
-    let decides =
-        Heard::new([ChatReply::text(call("echo", &json!({ "text": "hi" }))), answer("draft")]);
-    let speaks = Heard::new([ChatReply::text("The answer.")]);
+async fn answer_request_uses_another_model() {
+    let decides = RecordingModel::new([
+        ChatReply::text(call("echo", &json!({ "text": "hi" }))),
+        answer("draft"),
+    ]);
+    let speaks = RecordingModel::new([ChatReply::text("The answer.")]);
     let driver =
         ReAct::new().answer_by(speaks.clone()).answer_with(ChatOptions::default().temperature(0.9));
     let agent = Agent::new(decides, tools![echo]).system("Be kind.").driver(driver);
     let done = agent.run("Go").await.unwrap();
     assert_eq!(done.text, "The answer.");
-    let (messages, options, _) = &speaks.asked()[0];
+    let (messages, options, _) = &speaks.requests()[0];
     assert_eq!((options.temperature, &options.output), (Some(0.9), &None));
     let texts: Vec<_> = messages.iter().map(Message::text).collect();
     assert_eq!(texts[0], "Be kind.");
@@ -206,27 +211,27 @@ async fn who_answers_may_be_another() {
 }
 
 #[tokio::test]
-async fn who_has_nothing_to_say_leaves_the_answer_that_there_was() {
-    let decides = Heard::new([answer("draft")]);
-    let driver = ReAct::new().answer_by(Heard::new([ChatReply::text(" ")]));
+async fn empty_answer_reply_keeps_decided_answer() {
+    let decides = RecordingModel::new([answer("draft")]);
+    let driver = ReAct::new().answer_by(RecordingModel::new([ChatReply::text(" ")]));
     let agent = Agent::new(decides, tools![echo]).driver(driver);
     assert_eq!(agent.run("Go").await.unwrap().text, "draft");
 }
 
 #[tokio::test]
-async fn which_tool_has_to_be_called_is_in_the_forms() {
+async fn tool_choice_is_in_instructions() {
     for (choice, may_call, may_answer) in [
         (ToolChoice::Auto, true, true),
         (ToolChoice::Required, true, false),
         (ToolChoice::Tool("keep".into()), false, false),
         (ToolChoice::None, false, true),
     ] {
-        let model = Heard::new([]);
+        let model = RecordingModel::new([]);
         let options = ChatOptions::default().tool_choice(choice.clone());
         let agent =
             Agent::new(model.clone(), tools![find, keep]).options(options).driver(ReAct::new());
         let _ = agent.run("Go").await;
-        let schema = model.asked()[0].1.output.clone().unwrap();
+        let schema = model.requests()[0].1.output.clone().unwrap();
         let takes = |value: Value| schema.check(&value).is_empty();
         let find =
             json!({ "thought": "", "type": "call_tool", "tool": "find", "args": { "words": "" } });
@@ -236,14 +241,14 @@ async fn which_tool_has_to_be_called_is_in_the_forms() {
 }
 
 #[tokio::test]
-async fn an_answer_may_be_json() {
+async fn answer_follows_output_schema() {
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
     let said = json!({ "thought": "", "type": "final_answer", "answer": { "n": 4 } }).to_string();
-    let model = Heard::new([ChatReply::text(said)]);
+    let model = RecordingModel::new([ChatReply::text(said)]);
     let options = ChatOptions::default().output(schema);
     let agent = Agent::new(model.clone(), tools![find]).options(options).driver(ReAct::new());
     assert_eq!(agent.run("Go").await.unwrap().text, r#"{"n":4}"#);
-    let schema = model.asked()[0].1.output.clone().unwrap();
+    let schema = model.requests()[0].1.output.clone().unwrap();
     assert!(
         !schema
             .check(&json!({ "thought": "", "type": "final_answer", "answer": { "n": "x" } }))
@@ -252,7 +257,7 @@ async fn an_answer_may_be_json() {
 }
 
 #[test]
-fn a_conversation_of_another_driver_is_told_in_these_words() {
+fn transcript_of_another_driver_is_rewritten() {
     let now = ToolDefinition::new("now", "Tells the time.", json!({ "type": "object" }));
     let calls = [ToolCall::new("1", "now", "{}"), ToolCall::new("2", "now", "{broken")];
     let image = Image { media_type: "image/png".into(), base64: "AA==".into() };
@@ -269,9 +274,9 @@ fn a_conversation_of_another_driver_is_told_in_these_words() {
         Message::Tool { results: told },
         Message::user("Hurry!"),
     ];
-    let asked =
-        ReAct::new().offer(ChatRequest::new(&messages).tools(&[&now])).messages.into_owned();
-    let sides: Vec<_> = asked
+    let requests =
+        ReAct::new().prepare(ChatRequest::new(&messages).tools(&[&now])).messages.into_owned();
+    let sides: Vec<_> = requests
         .iter()
         .map(|message| match message {
             Message::System { .. } => 's',
@@ -281,20 +286,20 @@ fn a_conversation_of_another_driver_is_told_in_these_words() {
         })
         .collect();
     assert_eq!(sides, ['s', 'u', 'a', 'u', 'a', 'u'], "each side speaks once at a time");
-    assert!(asked[2].text().contains(r#""thought": "I look.""#));
-    let Message::User { parts } = &asked[3] else { panic!() };
+    assert!(requests[2].text().contains(r#""thought": "I look.""#));
+    let Message::User { parts } = &requests[3] else { panic!() };
     assert_eq!(parts[1], UserPart::Image(image));
     assert!(
-        asked[4].text().contains(r#""args": "{broken""#)
-            || asked[4].text().contains(r#""args": {"#),
+        requests[4].text().contains(r#""args": "{broken""#)
+            || requests[4].text().contains(r#""args": {"#),
         "{}",
-        asked[4].text()
+        requests[4].text()
     );
-    assert_eq!(asked[5].text(), "Observation from now: x\n\nHurry!");
+    assert_eq!(requests[5].text(), "Observation from now: x\n\nHurry!");
 }
 
 #[tokio::test]
-async fn a_script_checks_what_is_asked() {
+async fn scripted_model_checks_requests() {
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::text(call("echo", &json!({ "text": "hi" }))))
             .expect_tools([] as [&str; 0]),
@@ -304,7 +309,7 @@ async fn a_script_checks_what_is_asked() {
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
-/// Says nothing that can be read, for ten tokens, and then nothing at all.
+/// A model that replies once with ten tokens of unparsable text, and then never.
 struct Mumbles(AtomicUsize);
 
 #[async_trait]
@@ -319,9 +324,9 @@ impl ChatModel for Mumbles {
     }
 }
 
-/// A step that is dropped while the model is asked again took what its replies took.
+/// A step that is dropped during a further attempt still counts the usage of its replies.
 #[tokio::test(start_paused = true)]
-async fn replies_in_vain_count_where_the_step_is_dropped() {
+async fn unparsable_replies_count_in_dropped_step() {
     let agent = Agent::new(Mumbles(AtomicUsize::new(0)), Tools::new()).driver(ReAct::new());
     let mut run = agent.start("Is it?");
     let second = std::time::Duration::from_secs(1);

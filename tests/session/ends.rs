@@ -6,7 +6,7 @@ use std::time::Duration;
 use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::agent::{Limits, ModelHook, Prices};
 use tool_runtime::dispatch::{AskLater, OnFailure};
-use tool_runtime::drivers::{Asked, ReAct};
+use tool_runtime::drivers::{PreparedRequest, ReAct};
 use tool_runtime::models::Finish;
 use tool_runtime::{
     Agent, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, ModelError, Policy,
@@ -62,7 +62,7 @@ struct Never;
 
 #[async_trait]
 impl ModelHook for Never {
-    async fn before(&self, _: &mut Asked<'_>) -> ControlFlow<String> {
+    async fn before(&self, _: &mut PreparedRequest<'_>) -> ControlFlow<String> {
         ControlFlow::Break("never".into())
     }
 }
@@ -97,7 +97,8 @@ fn ends() -> Vec<(&'static str, Agent, bool)> {
         ("MODEL_PANICKED", Agent::new(Broken, Tools::new()), true),
         (
             "MISREAD",
-            Agent::new(replies("Hm.", Finish::Stop), tools![fail]).driver(ReAct::new().attempts(1)),
+            Agent::new(replies("Hm.", Finish::Stop), tools![fail])
+                .driver(ReAct::new().parse_attempts(1)),
             true,
         ),
         ("REGISTRY", Agent::new(replies("", Finish::Stop), twice), false),

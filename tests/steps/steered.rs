@@ -19,7 +19,7 @@ struct Hook(&'static str);
 
 #[async_trait]
 impl ModelHook for Hook {
-    async fn before(&self, asked: &mut Asked<'_>) -> ControlFlow<String> {
+    async fn before(&self, asked: &mut PreparedRequest<'_>) -> ControlFlow<String> {
         match self.0 {
             "stop" => ControlFlow::Break("enough".into()),
             "panic" => panic!("no"),

@@ -1,4 +1,4 @@
-//! Reading text for calls: what a reply without one costs, whole and as it comes.
+//! ParsedText text for calls: what a reply without one costs, whole and as it comes.
 
 #![expect(
     clippy::print_stdout,
@@ -10,7 +10,7 @@ mod rounds;
 use rounds::Rounds;
 use serde_json::json;
 use tool_runtime::ToolDefinition;
-use tool_runtime::drivers::text::{Formats, Offered, TextStream, extract};
+use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup, extract};
 
 const BYTES: usize = 10_000;
 /// As much as a provider sends at once, and a large piece.
@@ -56,7 +56,7 @@ fn main() {
     let schema = json!({"type": "object", "properties": {"city": {"type": "string"}}});
     let weather = ToolDefinition::new("weather", "Tells the weather.", schema);
     let weather: &'static ToolDefinition = Box::leak(Box::new(weather));
-    let offered = || Offered::new(&[weather]);
+    let offered = || ToolLookup::new(&[weather]);
 
     println!("| 10 KB of | whole, µs | in pieces of 16, µs | of 1,000 | of 10,000 |");
     println!("|---|---|---|---|---|");
@@ -79,7 +79,7 @@ fn main() {
     }
 }
 
-fn streamed(text: &str, length: usize, offered: Offered<'_>) -> usize {
+fn streamed(text: &str, length: usize, offered: ToolLookup<'_>) -> usize {
     let mut stream = TextStream::new(Formats::all(), offered);
     let mut rest = text;
     while !rest.is_empty() {

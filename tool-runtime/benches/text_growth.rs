@@ -17,7 +17,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use tool_runtime::drivers::text::{Formats, Offered, TextStream, extract};
+use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup, extract};
 use tool_runtime::drivers::{Driver as _, Native};
 use tool_runtime::{ChatOptions, ChatRequest, Delta, ToolDefinition};
 
@@ -73,11 +73,11 @@ fn held() {
             let text = begin.to_owned() + &more.repeat(bytes);
             let once = || {
                 let request = ChatRequest::new(&[]).tools(&tools).options(&options);
-                let mut listener = Native.listener(request).unwrap();
+                let mut listener = Native.stream_decoder(request).unwrap();
                 let started = Instant::now();
                 for piece in text.as_bytes().chunks(4) {
                     let piece = std::str::from_utf8(piece).unwrap();
-                    listener.hear(Delta::Text(piece), &mut |_| {});
+                    listener.decode(Delta::Text(piece), &mut |_| {});
                 }
                 started.elapsed()
             };
@@ -116,7 +116,7 @@ fn repeated(pattern: &str, bytes: usize) -> String {
 }
 
 fn measured(text: &str, pieces: Option<usize>, tools: &[ToolDefinition]) -> Duration {
-    let offered = Offered::new(&tools.iter().collect::<Vec<_>>());
+    let offered = ToolLookup::new(&tools.iter().collect::<Vec<_>>());
     let started = Instant::now();
     let Some(length) = pieces else {
         drop(extract(text, &offered));

@@ -7,7 +7,9 @@ use super::StopReason;
 use super::budget::Budget;
 use super::config::AgentConfig;
 use super::hook::ModelHook;
-use crate::drivers::{Asked, LastWord, Listener, MisreadKind, Told};
+use crate::drivers::{
+    AnswerRequest, DeltaTracker, PreparedRequest, ReplyParseErrorKind, StreamDecoder,
+};
 use crate::event::ModelEvent;
 use crate::guard::{Boxed, Guarded, Panic, guarded};
 use crate::message::AssistantPart;
@@ -19,7 +21,7 @@ pub(super) type Pieces<'a> = Box<dyn for<'d> FnMut(Delta<'d>) + Send + 'a>;
 /// One question of the loop, and what it takes to get an answer.
 pub(super) struct Question<'q, 'p> {
     pub(super) agent: &'q AgentConfig,
-    pub(super) asked: Asked<'q>,
+    pub(super) asked: PreparedRequest<'q>,
     pub(super) pieces: Option<&'q mut Pieces<'p>>,
     /// Who is told of replies that can't be read.
     pub(super) tell: &'q (dyn Fn(ModelEvent) + Send + Sync),
@@ -37,47 +39,52 @@ impl Question<'_, '_> {
         }
         let request = asked.request();
         let driver = agent.driver.as_ref();
-        let mut sent = foreign(|| driver.offer(request))?;
-        let attempts = foreign(|| driver.attempts())?;
+        let mut sent = foreign(|| driver.prepare(request))?;
+        let attempts = foreign(|| driver.parse_attempts())?;
         let mut attempt = 1;
         let (mut reply, told) = loop {
-            let mut told = Told::default();
+            let mut told = DeltaTracker::default();
             let said = match &mut pieces {
                 None => reply_of(agent.model.as_ref(), sent.request()).await?,
                 Some(pieces) => {
-                    let listener = foreign(|| driver.listener(request))?;
+                    let listener = foreign(|| driver.stream_decoder(request))?;
                     let mut hear = hearing(listener, &mut told, &mut **pieces);
                     streamed(agent.model.as_ref(), sent.request(), &mut *hear).await?
                 }
             };
             budget.count(sent.request(), &said);
-            let mut misread = match foreign(|| driver.read(said, request))? {
+            let mut misread = match foreign(|| driver.parse(said, request))? {
                 Ok(reply) => break (reply, told),
                 Err(misread) => misread,
             };
-            tell(self::misread(misread.kind, misread.said.words(), misread.told.clone(), attempt));
+            tell(self::misread(
+                misread.kind,
+                misread.reply.words(),
+                misread.feedback.clone(),
+                attempt,
+            ));
             if attempt >= attempts {
-                match misread.otherwise.take() {
+                match misread.fallback.take() {
                     Some(reply) => break (*reply, told),
-                    None => return Err(StopReason::Misread(Box::new(misread))),
+                    None => return Err(StopReason::UnparsableReply(Box::new(misread))),
                 }
             }
             budget.check()?;
-            sent.again(&misread);
+            sent.push_feedback(&misread);
             attempt += 1;
         };
         let mut told = told;
-        if let Some(last) = foreign(|| driver.last_word(&reply, request))?
+        if let Some(last) = foreign(|| driver.answer_request(&reply, request))?
             && !reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_)))
             // What it has decided on is an answer as well.
             && budget.check().is_ok()
         {
             let answer = last_word(agent, &last, &mut told, &mut pieces).await?;
-            budget.count(last.asked.request(), &answer);
+            budget.count(last.request.request(), &answer);
             reply = in_its_words(reply, answer);
         }
         if let Some(pieces) = &mut pieces {
-            told.rest(&reply, &mut **pieces);
+            told.emit_rest(&reply, &mut **pieces);
         }
         reply.usage = budget.counted();
         for hook in agent.hooks.iter().rev() {
@@ -92,29 +99,29 @@ impl Question<'_, '_> {
 
 /// Pieces on their way from the model to those who are told.
 fn hearing<'h>(
-    mut listener: Option<Box<dyn Listener + 'h>>,
-    told: &'h mut Told,
+    mut listener: Option<Box<dyn StreamDecoder + 'h>>,
+    told: &'h mut DeltaTracker,
     pieces: &'h mut Deltas<'_>,
 ) -> Pieces<'h> {
     Box::new(move |delta| {
         if let Some(listener) = &mut listener {
-            listener.hear(delta, &mut |delta| told.pass(delta, pieces));
+            listener.decode(delta, &mut |delta| told.forward(delta, pieces));
         }
     })
 }
 
 async fn last_word(
     agent: &AgentConfig,
-    last: &LastWord<'_>,
-    told: &mut Told,
+    last: &AnswerRequest<'_>,
+    told: &mut DeltaTracker,
     pieces: &mut Option<&mut Pieces<'_>>,
 ) -> Result<ChatReply, StopReason> {
-    let LastWord { asked, model } = last;
+    let AnswerRequest { request: asked, model } = last;
     let model = model.as_ref().unwrap_or(&agent.model);
     match pieces {
         None => reply_of(model.as_ref(), asked.request()).await,
         Some(pieces) => {
-            let mut pass: Pieces<'_> = Box::new(|delta| told.pass(delta, &mut ***pieces));
+            let mut pass: Pieces<'_> = Box::new(|delta| told.forward(delta, &mut ***pieces));
             streamed(model.as_ref(), asked.request(), &mut *pass).await
         }
     }
@@ -134,10 +141,15 @@ fn in_its_words(decided: ChatReply, answer: ChatReply) -> ChatReply {
 }
 
 /// What those who watch are told of a reply that is not what was asked for.
-pub(super) fn misread(kind: MisreadKind, text: String, reason: String, attempt: u32) -> ModelEvent {
+pub(super) fn misread(
+    kind: ReplyParseErrorKind,
+    text: String,
+    reason: String,
+    attempt: u32,
+) -> ModelEvent {
     match kind {
-        MisreadKind::Extraction => ModelEvent::ExtractionFailed { text, reason, attempt },
-        MisreadKind::Validation => ModelEvent::ValidationFailed { text, reason, attempt },
+        ReplyParseErrorKind::Extraction => ModelEvent::ExtractionFailed { text, reason, attempt },
+        ReplyParseErrorKind::Validation => ModelEvent::ValidationFailed { text, reason, attempt },
     }
 }
 
@@ -188,7 +200,7 @@ fn streamed<'a>(
     ))
 }
 
-async fn before(hook: &dyn ModelHook, asked: &mut Asked<'_>) -> ControlFlow<String> {
+async fn before(hook: &dyn ModelHook, asked: &mut PreparedRequest<'_>) -> ControlFlow<String> {
     let broken = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
     Guarded::new(|| hook.before(asked), broken).await
 }
@@ -199,6 +211,9 @@ async fn after(hook: &dyn ModelHook, reply: &mut ChatReply) -> ControlFlow<Strin
 }
 
 /// What is asked on this turn.
-pub(super) fn asked<'q>(request: ChatRequest<'q>, options: Cow<'q, ChatOptions>) -> Asked<'q> {
-    Asked { options, ..Asked::from(request) }
+pub(super) fn asked<'q>(
+    request: ChatRequest<'q>,
+    options: Cow<'q, ChatOptions>,
+) -> PreparedRequest<'q> {
+    PreparedRequest { options, ..PreparedRequest::from(request) }
 }

@@ -10,12 +10,12 @@ use super::run::Run;
 use super::state::RunState;
 use super::turn::Value;
 use super::{Agent, OfferedTools, Outcome, Prompt, Step, StopReason, Stopped};
-use crate::drivers::MisreadKind;
+use crate::drivers::ReplyParseErrorKind;
 use crate::event::{RunEvent, Speaker};
 use crate::guard::{Panic, guarded};
 use crate::json::{self, Fix};
 use crate::message::{Message, Usage, UserPart};
-use crate::schema::{InOrder, Schema, moved};
+use crate::schema::{OrderedJson, Schema, rebase};
 use crate::tool::refused;
 
 /// How often the model is asked for the value, unless set.
@@ -156,7 +156,7 @@ impl Run {
         // In the dialect in which models are told of the tools, so that their provider holds this one to it; what
         // can't be said in that is held to here alone.
         let dialect = self.dispatcher().registry().snapshot().dialect().of_output();
-        self.wanted = Some(schema.bent(dialect).unwrap_or(schema));
+        self.wanted = Some(schema.for_dialect(dialect).unwrap_or(schema));
         self.state.turn.limit(|limits| {
             limits.iterations = limits.iterations.saturating_add(times);
         });
@@ -287,7 +287,7 @@ impl Wanted {
         }
         let whole = Schema::from(json!({
             "type": "object",
-            "properties": { "value": moved(schema.as_value(), "/properties/value") },
+            "properties": { "value": rebase(schema.as_value(), "/properties/value") },
             "required": ["value"],
             "additionalProperties": false,
         }));
@@ -295,7 +295,7 @@ impl Wanted {
     }
 
     fn question(&self) -> String {
-        let schema = InOrder(self.schema.as_value());
+        let schema = OrderedJson(self.schema.as_value());
         format!("{ASKS} {schema}")
     }
 
@@ -309,19 +309,20 @@ impl Wanted {
 }
 
 /// What is wrong with a text, and of what kind that is.
-type Wrong = (MisreadKind, String);
+type Wrong = (ReplyParseErrorKind, String);
 
 fn read<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fix>), Wrong> {
-    let parsed = json::parse_as(text, schema.as_value())
-        .map_err(|error| (MisreadKind::Extraction, format!("it can't be read as JSON: {error}")))?;
+    let parsed = json::parse_as(text, schema.as_value()).map_err(|error| {
+        (ReplyParseErrorKind::Extraction, format!("it can't be read as JSON: {error}"))
+    })?;
     if parsed.truncated {
-        return Err((MisreadKind::Extraction, "it was cut off".to_owned()));
+        return Err((ReplyParseErrorKind::Extraction, "it was cut off".to_owned()));
     }
     let wrong = schema.check(&parsed.value);
     if !wrong.is_empty() {
         let lines: Vec<_> = wrong.iter().map(|mismatch| format!("- {mismatch}")).collect();
         let wrong = format!("this is wrong with it:\n{}", lines.join("\n"));
-        return Err((MisreadKind::Validation, wrong));
+        return Err((ReplyParseErrorKind::Validation, wrong));
     }
     // Text, not the value: that has lost digits beyond 64 bits.
     let taken = guarded(|| {
@@ -332,10 +333,10 @@ fn read<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fix>
         Ok(Ok(value)) => Ok((value, parsed.fixes)),
         Ok(Err(lines)) => {
             let wrong = format!("this is wrong with it:\n- {}", lines.join("\n- "));
-            Err((MisreadKind::Validation, wrong))
+            Err((ReplyParseErrorKind::Validation, wrong))
         }
         // Foreign code, and what it panicked with is the operator's.
-        Err(Panic(_)) => Err((MisreadKind::Validation, "it can't be taken".to_owned())),
+        Err(Panic(_)) => Err((ReplyParseErrorKind::Validation, "it can't be taken".to_owned())),
     }
 }
 

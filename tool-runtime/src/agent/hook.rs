@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use async_trait::async_trait;
 
-use crate::drivers::Asked;
+use crate::drivers::PreparedRequest;
 use crate::models::ChatReply;
 
 /// Sees what the model is asked and what it replies. Calls of tools are seen by an
@@ -19,7 +19,7 @@ use crate::models::ChatReply;
 /// use std::ops::ControlFlow;
 ///
 /// use tool_runtime::agent::ModelHook;
-/// use tool_runtime::drivers::Asked;
+/// use tool_runtime::drivers::PreparedRequest;
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools, async_trait};
 ///
 /// /// Lets nobody ask for what is not ready yet.
@@ -27,7 +27,7 @@ use crate::models::ChatReply;
 ///
 /// #[async_trait]
 /// impl ModelHook for Embargo {
-///     async fn before(&self, asked: &mut Asked<'_>) -> ControlFlow<String> {
+///     async fn before(&self, asked: &mut PreparedRequest<'_>) -> ControlFlow<String> {
 ///         match asked.messages.iter().any(|message| message.text().contains("Project X")) {
 ///             true => ControlFlow::Break("Project X is secret".into()),
 ///             false => ControlFlow::Continue(()),
@@ -50,7 +50,7 @@ use crate::models::ChatReply;
 #[async_trait]
 pub trait ModelHook: Send + Sync {
     /// Before the model is asked, once a turn. What is changed here goes to the model, and isn't kept.
-    async fn before(&self, asked: &mut Asked<'_>) -> ControlFlow<String> {
+    async fn before(&self, asked: &mut PreparedRequest<'_>) -> ControlFlow<String> {
         let _ = asked;
         ControlFlow::Continue(())
     }

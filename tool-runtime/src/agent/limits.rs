@@ -24,7 +24,7 @@ use crate::tool::Bill;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How often the model may be asked; 20 unless set. What a [driver](crate::drivers::Driver::attempts) asks
+    /// How often the model may be asked; 20 unless set. What a [driver](crate::drivers::Driver::parse_attempts) asks
     /// again because it couldn't read the reply, and for its last word, is one time.
     pub iterations: u32,
     /// How many tokens all its requests and replies may take together. It is looked at before each request, also where

@@ -6,7 +6,7 @@ use super::paused::Paused;
 use super::session::SessionError;
 use super::turn::{OutOfTurn, StopRequest};
 use super::{OfferedTools, Prompt};
-use crate::drivers::Misread;
+use crate::drivers::ReplyParseError;
 use crate::event::ToolExecution;
 use crate::event::money::money;
 use crate::message::{Message, ToolCall, Usage};
@@ -198,7 +198,7 @@ pub enum StopReason {
     Requested(StopRequest),
     /// Nothing that the model said could be read by its driver, as often as it was asked.
     #[error(transparent)]
-    Misread(Box<Misread>),
+    UnparsableReply(Box<ReplyParseError>),
     /// What the model gave in the end is not what was to be [extracted](crate::Agent::extract), as often as it was
     /// asked.
     #[error(
@@ -247,7 +247,7 @@ impl StopReason {
             Self::TimeLimit(_) => "TIME_LIMIT",
             Self::Repeated { .. } => "REPEATED",
             Self::Requested(_) => "REQUESTED",
-            Self::Misread(_) => "MISREAD",
+            Self::UnparsableReply(_) => "MISREAD",
             Self::ExtractionFailed { .. } => "UNFIT",
             Self::Session(_) => "SESSION",
             Self::InSession(_) => "IN_SESSION",

@@ -1,47 +1,56 @@
-//! The contract.
+//! The [`Driver`] contract, and the requests that a driver prepares.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use super::Misread;
+use super::ReplyParseError;
 use crate::message::{Message, UserPart};
 use crate::models::history::{is_silent, say};
 use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Deltas};
 use crate::tool::ToolDefinition;
 
-/// How calls travel in what a model says: offers the tools, reads the reply.
+/// Encodes tools into model requests and parses tool calls from model replies.
 ///
-/// It decides and does nothing else: the loop asks the model, and tells it what was wrong with a reply that
-/// can't be read.
+/// A driver is pure: it does no I/O and keeps no state between turns. The agent loop sends the
+/// prepared request, passes the reply to [`parse`](Self::parse), and sends the feedback of a
+/// [`ReplyParseError`] to the model.
+///
+/// # Examples
+///
+/// A driver whose calls are lines such as `/roll`:
 ///
 /// ```
-/// use tool_runtime::drivers::{Asked, Driver, Misread};
-/// use tool_runtime::{Agent, ChatOptions, ChatReply, ChatRequest, Message, ScriptedModel, tool, tools};
+/// use tool_runtime::drivers::{Driver, PreparedRequest, ReplyParseError};
+/// use tool_runtime::{Agent, ChatReply, ChatRequest, Message, ScriptedModel, tool, tools};
 ///
-/// /// Calls are lines such as `/roll`.
 /// #[derive(Debug)]
-/// struct Slash;
+/// struct SlashCommands;
 ///
-/// impl Driver for Slash {
-///     fn offer<'r>(&self, request: ChatRequest<'r>) -> Asked<'r> {
-///         let names: Vec<_> = request.tools.iter().map(|tool| format!("/{}", tool.name)).collect();
-///         let orders = format!("You may write one of these on a line: {}", names.join(" "));
-///         let mut asked = Asked::from(request).without_tools();
-///         asked.messages.to_mut().insert(0, Message::system(orders));
-///         asked
+/// impl Driver for SlashCommands {
+///     fn prepare<'r>(&self, request: ChatRequest<'r>) -> PreparedRequest<'r> {
+///         let names = request.tools.iter().map(|tool| format!("/{}", tool.name));
+///         let names = names.collect::<Vec<_>>();
+///         let instructions = format!("You may write one of these on a line: {}", names.join(" "));
+///         let mut prepared = PreparedRequest::from(request).without_tools();
+///         prepared.messages.to_mut().insert(0, Message::system(instructions));
+///         prepared
 ///     }
 ///
-///     fn read(&self, reply: ChatReply, request: ChatRequest<'_>) -> Result<ChatReply, Misread> {
+///     fn parse(
+///         &self,
+///         reply: ChatReply,
+///         request: ChatRequest<'_>,
+///     ) -> Result<ChatReply, ReplyParseError> {
 ///         let text = reply.words();
 ///         let Some(name) = text.trim().strip_prefix('/') else { return Ok(reply) };
 ///         match request.tools.iter().any(|tool| tool.name == name) {
 ///             true => Ok(ChatReply::default().call(name, "{}")),
-///             false => Err(Misread::invalid(reply, format!("There is no /{name}."))),
+///             false => Err(ReplyParseError::invalid(reply, format!("There is no /{name}."))),
 ///         }
 ///     }
 ///
-///     fn attempts(&self) -> u32 {
+///     fn parse_attempts(&self) -> u32 {
 ///         2
 ///     }
 /// }
@@ -52,9 +61,10 @@ use crate::tool::ToolDefinition;
 ///     4
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
 /// # let model = ["/rol", "/roll", "Four."].map(ChatReply::text);
-/// let agent = Agent::new(ScriptedModel::new(model), tools![roll]).driver(Slash);
+/// let agent = Agent::new(ScriptedModel::new(model), tools![roll]).driver(SlashCommands);
 /// assert_eq!(agent.run("Roll the dice.").await?.to_string(), "Four.");
 /// # Ok(())
 /// # }
@@ -64,145 +74,252 @@ use crate::tool::ToolDefinition;
     label = "pass `Text::new()` or `ReAct::new()`, or implement `Driver`"
 )]
 pub trait Driver: Send + Sync + fmt::Debug {
-    /// What the model is asked where the loop would ask this; unless said otherwise, this. What a
-    /// conversation begins with should stay the same from turn to turn: providers cache it.
-    fn offer<'r>(&self, request: ChatRequest<'r>) -> Asked<'r> {
+    /// Returns the request that is sent to the model in place of `request`. Default: `request`
+    /// unchanged.
+    ///
+    /// Keep the beginning of the conversation identical from turn to turn: providers cache it.
+    fn prepare<'r>(&self, request: ChatRequest<'r>) -> PreparedRequest<'r> {
         request.into()
     }
 
-    /// What the model means by `reply`: the same with its calls. `request` is what the loop asked.
+    /// Parses the calls and the answer from `reply` and returns the reply with these parts.
+    ///
+    /// `request` is the request of the loop, before [`prepare`](Self::prepare).
     ///
     /// # Errors
-    /// [`Misread`] says what the model is told about a reply that can't be read, or can't be meant.
-    fn read(&self, reply: ChatReply, request: ChatRequest<'_>) -> Result<ChatReply, Misread>;
+    ///
+    /// Returns a [`ReplyParseError`] with feedback for the model if the reply holds neither a call
+    /// nor an answer, or if it asks for something that can't be done, such as a call of an unknown
+    /// tool.
+    fn parse(
+        &self,
+        reply: ChatReply,
+        request: ChatRequest<'_>,
+    ) -> Result<ChatReply, ReplyParseError>;
 
-    /// How often the model is asked before a reply that can't be read ends the run; once, unless said
-    /// otherwise. Together they are one [iteration](crate::agent::Limits::iterations) of the run; its budget is looked at
-    /// before each.
-    fn attempts(&self) -> u32 {
+    /// Returns how many replies of one turn are parsed before the run ends. Default: 1.
+    ///
+    /// After each reply that can't be parsed, except the last, the loop sends the feedback and
+    /// requests another reply. All of these requests are one
+    /// [iteration](crate::agent::Limits::iterations) of the run. The budget of the run is checked
+    /// before each of them.
+    fn parse_attempts(&self) -> u32 {
         1
     }
 
-    /// What people may be told of a reply while it is being said. Unless there is someone to say so, they
-    /// are told of it when it was read.
-    fn listener<'o>(&'o self, request: ChatRequest<'o>) -> Option<Box<dyn Listener + 'o>> {
+    /// Returns a decoder for the deltas of a streamed reply. Default: `None`.
+    ///
+    /// Without a decoder, the content of the reply is emitted once it is parsed.
+    fn stream_decoder<'o>(
+        &'o self,
+        request: ChatRequest<'o>,
+    ) -> Option<Box<dyn StreamDecoder + 'o>> {
         let _ = request;
         None
     }
 
-    /// Another question, where this reply says that the model is ready to answer: what it replies to that
-    /// is the answer.
-    fn last_word<'r>(&self, reply: &ChatReply, request: ChatRequest<'r>) -> Option<LastWord<'r>> {
+    /// Returns a final request for the answer, if `reply` shows that the model is ready to answer.
+    /// Default: `None`.
+    ///
+    /// The reply to this request becomes the answer of the run. The loop calls this method with
+    /// every reply that it has parsed, and sends the request only if that reply has no calls and
+    /// the budget of the run allows it.
+    fn answer_request<'r>(
+        &self,
+        reply: &ChatReply,
+        request: ChatRequest<'r>,
+    ) -> Option<AnswerRequest<'r>> {
         let _ = (reply, request);
         None
     }
 }
 
-/// Chosen at run time.
+/// Forwards to a driver that is chosen at run time.
 #[diagnostic::do_not_recommend]
 impl<D: Driver + ?Sized> Driver for Box<D> {
-    fn offer<'r>(&self, request: ChatRequest<'r>) -> Asked<'r> {
-        self.as_ref().offer(request)
+    fn prepare<'r>(&self, request: ChatRequest<'r>) -> PreparedRequest<'r> {
+        self.as_ref().prepare(request)
     }
 
-    fn read(&self, reply: ChatReply, request: ChatRequest<'_>) -> Result<ChatReply, Misread> {
-        self.as_ref().read(reply, request)
+    fn parse(
+        &self,
+        reply: ChatReply,
+        request: ChatRequest<'_>,
+    ) -> Result<ChatReply, ReplyParseError> {
+        self.as_ref().parse(reply, request)
     }
 
-    fn attempts(&self) -> u32 {
-        self.as_ref().attempts()
+    fn parse_attempts(&self) -> u32 {
+        self.as_ref().parse_attempts()
     }
 
-    fn listener<'o>(&'o self, request: ChatRequest<'o>) -> Option<Box<dyn Listener + 'o>> {
-        self.as_ref().listener(request)
+    fn stream_decoder<'o>(
+        &'o self,
+        request: ChatRequest<'o>,
+    ) -> Option<Box<dyn StreamDecoder + 'o>> {
+        self.as_ref().stream_decoder(request)
     }
 
-    fn last_word<'r>(&self, reply: &ChatReply, request: ChatRequest<'r>) -> Option<LastWord<'r>> {
-        self.as_ref().last_word(reply, request)
+    fn answer_request<'r>(
+        &self,
+        reply: &ChatReply,
+        request: ChatRequest<'r>,
+    ) -> Option<AnswerRequest<'r>> {
+        self.as_ref().answer_request(reply, request)
     }
 }
 
-/// Shared: one driver for several agents.
+/// Forwards to a driver that several agents share.
 #[diagnostic::do_not_recommend]
 impl<D: Driver + ?Sized> Driver for Arc<D> {
-    fn offer<'r>(&self, request: ChatRequest<'r>) -> Asked<'r> {
-        self.as_ref().offer(request)
+    fn prepare<'r>(&self, request: ChatRequest<'r>) -> PreparedRequest<'r> {
+        self.as_ref().prepare(request)
     }
 
-    fn read(&self, reply: ChatReply, request: ChatRequest<'_>) -> Result<ChatReply, Misread> {
-        self.as_ref().read(reply, request)
+    fn parse(
+        &self,
+        reply: ChatReply,
+        request: ChatRequest<'_>,
+    ) -> Result<ChatReply, ReplyParseError> {
+        self.as_ref().parse(reply, request)
     }
 
-    fn attempts(&self) -> u32 {
-        self.as_ref().attempts()
+    fn parse_attempts(&self) -> u32 {
+        self.as_ref().parse_attempts()
     }
 
-    fn listener<'o>(&'o self, request: ChatRequest<'o>) -> Option<Box<dyn Listener + 'o>> {
-        self.as_ref().listener(request)
+    fn stream_decoder<'o>(
+        &'o self,
+        request: ChatRequest<'o>,
+    ) -> Option<Box<dyn StreamDecoder + 'o>> {
+        self.as_ref().stream_decoder(request)
     }
 
-    fn last_word<'r>(&self, reply: &ChatReply, request: ChatRequest<'r>) -> Option<LastWord<'r>> {
-        self.as_ref().last_word(reply, request)
+    fn answer_request<'r>(
+        &self,
+        reply: &ChatReply,
+        request: ChatRequest<'r>,
+    ) -> Option<AnswerRequest<'r>> {
+        self.as_ref().answer_request(reply, request)
     }
 }
 
-/// Hears a reply while it is being said.
-pub trait Listener: Send {
-    /// A piece came: tells what people may know by now. What isn't told here is told at the end.
-    fn hear(&mut self, delta: Delta<'_>, tell: &mut Deltas<'_>);
+/// Decodes the deltas of a streamed reply into the deltas that observers see.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::drivers::StreamDecoder;
+/// use tool_runtime::models::Deltas;
+/// use tool_runtime::Delta;
+///
+/// /// Drops the reasoning of a reply.
+/// struct WithoutReasoning;
+///
+/// impl StreamDecoder for WithoutReasoning {
+///     fn decode(&mut self, delta: Delta<'_>, emit: &mut Deltas<'_>) {
+///         if !matches!(delta, Delta::Reasoning(_)) {
+///             emit(delta);
+///         }
+///     }
+/// }
+///
+/// let mut text = String::new();
+/// let mut emit = |delta: Delta<'_>| {
+///     if let Delta::Text(part) = delta {
+///         text.push_str(part);
+///     }
+/// };
+/// WithoutReasoning.decode(Delta::Reasoning("It is cold."), &mut emit);
+/// WithoutReasoning.decode(Delta::Text("Take a coat."), &mut emit);
+/// assert_eq!(text, "Take a coat.");
+/// ```
+pub trait StreamDecoder: Send {
+    /// Decodes the next delta and passes to `emit` what is known to be content by now.
+    ///
+    /// Content of the reply that is not emitted here is emitted after the reply is parsed.
+    fn decode(&mut self, delta: Delta<'_>, emit: &mut Deltas<'_>);
 }
 
-/// What a model is asked in place of a request.
+/// A model request as a driver sends it.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::drivers::PreparedRequest;
+/// use tool_runtime::{ChatRequest, Message, ToolDefinition};
+///
+/// let schema = serde_json::json!({ "type": "object" });
+/// let now = ToolDefinition::new("now", "Tells the time.", schema);
+/// let (messages, tools) = ([Message::user("What time is it?")], [&now]);
+/// let request = ChatRequest::new(&messages).tools(&tools);
+///
+/// let prepared = PreparedRequest::from(request).without_tools();
+/// assert!(prepared.request().tools.is_empty());
+/// assert_eq!(prepared.request().messages.len(), 1);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
-pub struct Asked<'r> {
-    /// The conversation so far, oldest first.
+pub struct PreparedRequest<'r> {
+    /// The conversation so far, oldest message first.
     pub messages: Cow<'r, [Message]>,
-    /// The tools that its provider is told of.
+    /// The tools that are offered through the provider's own fields.
     pub tools: &'r [&'r ToolDefinition],
-    /// How it is to answer.
+    /// The options of the reply, such as temperature and output schema.
     pub options: Cow<'r, ChatOptions>,
 }
 
-/// The last question of a run, for the answer alone.
+/// A final request of a turn, whose reply is the answer of the run.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::drivers::{AnswerRequest, PreparedRequest};
+/// use tool_runtime::{ChatRequest, Message};
+///
+/// let messages = [Message::user("Write the answer now.")];
+/// let answer = AnswerRequest::new(PreparedRequest::from(ChatRequest::new(&messages)));
+/// assert!(answer.model.is_none());
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
-pub struct LastWord<'r> {
-    /// What is asked.
-    pub asked: Asked<'r>,
-    /// Who is asked, if not the model that was asked before.
+pub struct AnswerRequest<'r> {
+    /// The request that is sent.
+    pub request: PreparedRequest<'r>,
+    /// The model that receives the request. Default: `None`, which is the model of the agent.
     pub model: Option<Arc<dyn ChatModel>>,
 }
 
-impl<'r> LastWord<'r> {
-    /// Asks the same model this.
-    pub fn new(asked: Asked<'r>) -> Self {
-        Self { asked, model: None }
+impl<'r> AnswerRequest<'r> {
+    /// Creates a request to the model of the agent.
+    pub fn new(request: PreparedRequest<'r>) -> Self {
+        Self { request, model: None }
     }
 
-    /// Asks this one.
+    /// Sends the request to `model` instead of the model of the agent.
     #[must_use]
-    pub fn of(mut self, model: Arc<dyn ChatModel>) -> Self {
+    pub fn with_model(mut self, model: Arc<dyn ChatModel>) -> Self {
         self.model = Some(model);
         self
     }
 }
 
-impl fmt::Debug for LastWord<'_> {
+impl fmt::Debug for AnswerRequest<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("LastWord").field("asked", &self.asked).finish_non_exhaustive()
+        f.debug_struct("AnswerRequest").field("request", &self.request).finish_non_exhaustive()
     }
 }
 
-impl<'r> From<ChatRequest<'r>> for Asked<'r> {
+impl<'r> From<ChatRequest<'r>> for PreparedRequest<'r> {
     fn from(request: ChatRequest<'r>) -> Self {
         let ChatRequest { messages, tools, options } = request;
         Self { messages: Cow::Borrowed(messages), tools, options: Cow::Borrowed(options) }
     }
 }
 
-impl Asked<'_> {
-    /// The provider is told of no tools, and of nothing that it may do with them.
+impl PreparedRequest<'_> {
+    /// Removes the tools and resets the options that concern tools (`tool_choice`,
+    /// `parallel_calls`).
     #[must_use]
     pub fn without_tools(mut self) -> Self {
         self.tools = &[];
@@ -215,19 +332,19 @@ impl Asked<'_> {
         self
     }
 
-    /// The request.
+    /// Returns the request as a [`ChatModel`] takes it.
     pub fn request(&self) -> ChatRequest<'_> {
         ChatRequest { messages: &self.messages, tools: self.tools, options: &self.options }
     }
 
-    /// The same question once more, now that this was the reply: what was wrong with it is told. It is no
-    /// part of the conversation.
-    pub(crate) fn again(&mut self, misread: &Misread) {
+    /// Appends the reply that could not be parsed and the feedback on it. Both are only part of
+    /// this request, not of the transcript.
+    pub(crate) fn push_feedback(&mut self, error: &ReplyParseError) {
         let messages = self.messages.to_mut();
-        let said = misread.said.parts.clone();
-        if !is_silent(&said) {
-            messages.push(Message::Assistant { parts: said });
+        let parts = error.reply.parts.clone();
+        if !is_silent(&parts) {
+            messages.push(Message::Assistant { parts });
         }
-        say(messages, vec![UserPart::Text { text: misread.told.clone() }]);
+        say(messages, vec![UserPart::Text { text: error.feedback.clone() }]);
     }
 }

@@ -1,22 +1,39 @@
-//! How calls travel in what a model says.
+//! Drivers: how tools are encoded into model requests and how calls are parsed from replies.
 //!
-//! A [`Driver`] stands between the loop and a model: it offers the tools, and reads the calls out of what
-//! comes back. [`Native`] uses the fields that providers have for that, [`Text`] also what a model wrote into
-//! its text, and [`ReAct`] needs neither: it has the model decide, in JSON, what to do next. Where a
-//! conversation goes on under another driver, nothing changes: it is kept as calls and results.
+//! A [`Driver`] stands between the agent loop and the model:
+//!
+//! - [`Native`], the default, takes calls from the tool-call fields of the provider's API. It is
+//!   for models with native tool calling.
+//! - [`Text`] takes native calls, and calls that the model writes with markup into its text. It is
+//!   for servers without a tool-call parser for their model, and for small models.
+//! - [`ReAct`] lets the model reply with a JSON decision. It is for models without tool calling.
+//!
+//! The flow of one turn:
+//!
+//! 1. [`Driver::prepare`] turns the request of the loop into the request that is sent
+//!    (`driver.rs`).
+//! 2. [`Driver::stream_decoder`] decodes the deltas of a streamed reply. The loop records what was
+//!    emitted (`delta_tracker.rs`).
+//! 3. [`Driver::parse`] parses the reply (`native.rs`, `text/`, `react/`). On a
+//!    [`ReplyParseError`] (`error.rs`) the loop sends the feedback and repeats the request, up to
+//!    [`Driver::parse_attempts`] replies.
+//! 4. [`Driver::answer_request`] may request the answer separately.
+//!
+//! The transcript stores calls and results, never the encoding of a driver. A conversation can
+//! therefore continue under another driver.
 
+mod delta_tracker;
 mod driver;
-mod misread;
+mod error;
 mod native;
 pub mod react;
 pub mod text;
-mod told;
 
-pub(crate) use self::told::Told;
+pub(crate) use self::delta_tracker::DeltaTracker;
 pub use self::{
-    driver::{Asked, Driver, LastWord, Listener},
-    misread::{Misread, MisreadKind},
+    driver::{AnswerRequest, Driver, PreparedRequest, StreamDecoder},
+    error::{ReplyParseError, ReplyParseErrorKind},
     native::Native,
     react::ReAct,
-    text::Text,
+    text::driver::Text,
 };

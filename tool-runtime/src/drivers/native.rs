@@ -1,33 +1,59 @@
-//! Calls in the fields that providers have for them.
+//! The native driver: calls in the tool-call fields of the provider's API.
 
 use std::borrow::Cow;
 
 use serde_json::{Deserializer, Value};
 
-use super::{Driver, Listener, Misread};
+use super::{Driver, ReplyParseError, StreamDecoder};
 use crate::message::{AssistantPart, ToolCall};
 use crate::models::{ChatReply, ChatRequest, Delta, Deltas};
 
-/// For models whose provider spells calls: these come as they are. What an agent uses unless told otherwise.
+/// Takes calls from the tool-call fields of the provider's API. This is the default driver.
 ///
-/// Some providers say the arguments of calls once more as the text of the reply. Text that is nothing but
-/// that is left out: the model would read it, next turn, as something that it said.
-/// [Which tool has to be called](crate::ToolChoice) is said by [`ChatOptions`](crate::ChatOptions).
+/// Some providers repeat the arguments of calls as the text of the reply. The driver removes such a
+/// text, because the model would read it in the next turn as its own words. Set
+/// `tool_choice` of [`ChatOptions`](crate::ChatOptions) to require a call or a certain tool.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::drivers::Native;
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
+///
+/// /// Tells how warm it is.
+/// #[tool(effect = "read")]
+/// async fn temperature(city: String) -> String {
+///     format!("4 degrees in {city}")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
+/// let call = ChatReply::default().call("temperature", r#"{"city": "Oslo"}"#);
+/// let model = ScriptedModel::new([call, ChatReply::text("Take a coat.")]);
+/// // `driver(Native)` is the default.
+/// let agent = Agent::new(model, tools![temperature]).driver(Native);
+/// assert_eq!(agent.run("What should I wear in Oslo?").await?.to_string(), "Take a coat.");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Native;
 
 impl Driver for Native {
-    fn read(&self, reply: ChatReply, _: ChatRequest<'_>) -> Result<ChatReply, Misread> {
-        Ok(without_leaks(reply))
+    fn parse(&self, reply: ChatReply, _: ChatRequest<'_>) -> Result<ChatReply, ReplyParseError> {
+        Ok(strip_echoed_arguments(reply))
     }
 
-    fn listener<'o>(&'o self, request: ChatRequest<'o>) -> Option<Box<dyn Listener + 'o>> {
-        Some(Box::new(Held::new(request, AsItComes)))
+    fn stream_decoder<'o>(
+        &'o self,
+        request: ChatRequest<'o>,
+    ) -> Option<Box<dyn StreamDecoder + 'o>> {
+        Some(Box::new(EchoFilter::new(request, PassThrough)))
     }
 }
 
-/// The reply without text that only repeats the arguments of its calls.
-pub(super) fn without_leaks(mut reply: ChatReply) -> ChatReply {
+/// Removes a text that only is_echo the arguments of the calls in the reply.
+pub(super) fn strip_echoed_arguments(mut reply: ChatReply) -> ChatReply {
     let mut parts = reply.parts.iter();
     let has_calls = parts.any(|part| matches!(part, AssistantPart::Call(_)));
     if has_calls && reply.words().trim_start().starts_with(['{', '[', '`']) {
@@ -35,35 +61,36 @@ pub(super) fn without_leaks(mut reply: ChatReply) -> ChatReply {
             AssistantPart::Call(call) => Some(call),
             _ => None,
         });
-        if repeats(&reply.words(), &calls.collect::<Vec<_>>()) {
+        if is_echo(&reply.words(), &calls.collect::<Vec<_>>()) {
             reply.parts.retain(|part| !matches!(part, AssistantPart::Text { .. }));
         }
     }
     reply
 }
 
-/// Whether `text` is the arguments of these calls, some of them or all, and nothing else: one JSON behind the
-/// other, in a list, or in a fence; or those of one, as they are, damaged or cut off.
-fn repeats(text: &str, calls: &[&ToolCall]) -> bool {
+/// Returns true if `text` consists of the arguments of some or all of `calls` and nothing else:
+/// JSON values in a row, in a list or in a fence, or the exact text of one call, even if damaged or
+/// truncated.
+fn is_echo(text: &str, calls: &[&ToolCall]) -> bool {
     let text = unfenced(text.trim());
     let is_verbatim = |call: &&ToolCall| call.arguments.to_text().trim() == text;
     if text.len() > "{}".len() && calls.iter().any(is_verbatim) {
         return true;
     }
-    let read: Result<Vec<Value>, _> = Deserializer::from_str(text).into_iter().collect();
-    let Ok(values) = read else { return false };
-    let arguments: Vec<_> = calls.iter().filter_map(|call| value(call)).collect();
-    let are_arguments = |values: &[Value]| {
+    let parsed: Result<Vec<Value>, _> = Deserializer::from_str(text).into_iter().collect();
+    let Ok(values) = parsed else { return false };
+    let arguments: Vec<_> = calls.iter().filter_map(|call| non_empty_arguments(call)).collect();
+    let are_all_arguments = |values: &[Value]| {
         !values.is_empty() && values.iter().all(|value| arguments.contains(value))
     };
     match values.as_slice() {
-        [Value::Array(items)] => are_arguments(items) || are_arguments(&values),
-        values => are_arguments(values),
+        [Value::Array(items)] => are_all_arguments(items) || are_all_arguments(&values),
+        values => are_all_arguments(values),
     }
 }
 
-/// Arguments that say something: that `{}` was said once more nobody can tell.
-fn value(call: &ToolCall) -> Option<Value> {
+/// Returns the arguments of a call unless they are `{}`, which is too common to count as an echo.
+fn non_empty_arguments(call: &ToolCall) -> Option<Value> {
     let text: Cow<'_, str> = call.arguments.to_text();
     let value: Value = serde_json::from_str(&text).ok()?;
     value.as_object().is_some_and(|members| !members.is_empty()).then_some(value)
@@ -75,76 +102,78 @@ fn unfenced(text: &str) -> &str {
     inner.map_or(text, str::trim)
 }
 
-/// Keeps back a text that may turn out to be the arguments of calls behind it, and hands on any other.
-pub(super) struct Held<L> {
-    /// How what is kept back begins; none once the text is handed on.
-    begun: Option<Begun>,
+/// Holds back a text that may turn out to repeat the arguments of calls, and forwards any other.
+pub(super) struct EchoFilter<L> {
+    /// The form of the text that is held back; `None` once text is forwarded.
+    state: Option<EchoState>,
     text: String,
     next: L,
 }
 
-impl<L> Held<L> {
+impl<L> EchoFilter<L> {
     pub(super) fn new(request: ChatRequest<'_>, next: L) -> Self {
-        // Who is asked for JSON is not kept waiting for it.
-        let may_leak = !request.tools.is_empty() && request.options.output.is_none();
-        Self { begun: may_leak.then_some(Begun::Blank), text: String::new(), next }
+        // A caller that requests JSON output expects JSON text, so it is forwarded at once.
+        let may_echo = !request.tools.is_empty() && request.options.output.is_none();
+        Self { state: may_echo.then_some(EchoState::Blank), text: String::new(), next }
     }
 }
 
-impl<L: Listener> Listener for Held<L> {
-    fn hear(&mut self, delta: Delta<'_>, tell: &mut Deltas<'_>) {
-        match (delta, self.begun) {
-            (Delta::Text(text), Some(begun)) => {
+impl<L: StreamDecoder> StreamDecoder for EchoFilter<L> {
+    fn decode(&mut self, delta: Delta<'_>, emit: &mut Deltas<'_>) {
+        match (delta, self.state) {
+            (Delta::Text(text), Some(state)) => {
                 self.text.push_str(text);
-                self.begun = begun.with(text);
-                if self.begun.is_none() {
-                    self.next.hear(Delta::Text(&std::mem::take(&mut self.text)), tell);
+                self.state = state.push(text);
+                if self.state.is_none() {
+                    self.next.decode(Delta::Text(&std::mem::take(&mut self.text)), emit);
                 }
             }
-            (delta, _) => self.next.hear(delta, tell),
+            (delta, _) => self.next.decode(delta, emit),
         }
     }
 }
 
-struct AsItComes;
+struct PassThrough;
 
-impl Listener for AsItComes {
-    fn hear(&mut self, delta: Delta<'_>, tell: &mut Deltas<'_>) {
-        tell(delta);
+impl StreamDecoder for PassThrough {
+    fn decode(&mut self, delta: Delta<'_>, emit: &mut Deltas<'_>) {
+        emit(delta);
     }
 }
 
-/// How a text begins that may be an object, or a list of them, in a fence or not. It is read as it comes, each
-/// character once.
+/// Recognizes the beginning of a text that may be an object or a list of objects, in a fence or
+/// not. Each character is read once, as it arrives.
 #[derive(Clone, Copy)]
-enum Begun {
-    /// Nothing but blanks.
+enum EchoState {
+    /// Only whitespace so far.
     Blank,
-    /// So many marks of a fence.
+    /// This many backticks of a fence.
     Ticks(u8),
-    /// A fence, and perhaps what language is in it.
+    /// A fence, and possibly a part of its language name.
     Fence,
-    /// Blanks behind that.
+    /// Whitespace after the fence.
     Fenced,
-    /// `{`
+    /// After `{`.
     Object,
-    /// `[`
+    /// After `[`.
     List,
-    /// That is what it looks like.
-    Arguments(Nest),
+    /// Inside or after an object or list that looks like arguments.
+    Arguments(Nesting),
 }
 
-/// How deep in such an object or list a place is, and whether in a string; at no depth it has ended.
+/// The nesting depth at a position in an object or list, and whether the position is in a string.
+/// At depth 0 the value has ended.
 #[derive(Clone, Copy)]
-struct Nest {
+struct Nesting {
     depth: usize,
     is_text: bool,
     is_escaped: bool,
 }
 
-impl Nest {
-    /// The same behind one more character; none where that is neither part of it nor the next of its kind.
-    fn then(mut self, next: char) -> Option<Self> {
+impl Nesting {
+    /// Advances by one character. Returns `None` if it is neither part of the value nor of a
+    /// following one.
+    fn push_char(mut self, next: char) -> Option<Self> {
         match next {
             _ if self.is_escaped => self.is_escaped = false,
             '\\' if self.is_text => self.is_escaped = true,
@@ -159,16 +188,16 @@ impl Nest {
     }
 }
 
-impl Begun {
-    /// The same, and more of the text; none where it is another text.
-    fn with(self, more: &str) -> Option<Self> {
-        more.chars().try_fold(self, Self::then)
+impl EchoState {
+    /// Advances by `more`. Returns `None` if the text can't be an echo.
+    fn push(self, more: &str) -> Option<Self> {
+        more.chars().try_fold(self, Self::push_char)
     }
 
-    fn then(self, next: char) -> Option<Self> {
-        let nest = |depth, is_text| Self::Arguments(Nest { depth, is_text, is_escaped: false });
+    fn push_char(self, next: char) -> Option<Self> {
+        let nest = |depth, is_text| Self::Arguments(Nesting { depth, is_text, is_escaped: false });
         match (self, next) {
-            (Self::Arguments(nest), next) => nest.then(next).map(Self::Arguments),
+            (Self::Arguments(nest), next) => nest.push_char(next).map(Self::Arguments),
             (Self::Blank, '`') => Some(Self::Ticks(1)),
             (Self::Ticks(1), '`') => Some(Self::Ticks(2)),
             (Self::Ticks(_), '`') => Some(Self::Fence),
@@ -187,11 +216,11 @@ impl Begun {
 
 #[cfg(test)]
 mod tests {
-    use super::Begun;
+    use super::EchoState;
 
     #[test]
-    fn only_what_may_repeat_arguments_is_kept_back() {
-        for (text, is_held) in [
+    fn only_possible_echoes_of_arguments_are_held_back() {
+        for (text, is_held_back) in [
             ("", true),
             ("\n ", true),
             ("{", true),
@@ -211,10 +240,10 @@ mod tests {
             ("{{name}}", false),
             ("One {", false),
         ] {
-            assert_eq!(Begun::Blank.with(text).is_some(), is_held, "{text:?}");
+            assert_eq!(EchoState::Blank.push(text).is_some(), is_held_back, "{text:?}");
             let mut pieces = text.split_inclusive(|_| true);
-            let begun = pieces.try_fold(Begun::Blank, Begun::with);
-            assert_eq!(begun.is_some(), is_held, "{text:?} in pieces");
+            let state = pieces.try_fold(EchoState::Blank, EchoState::push);
+            assert_eq!(state.is_some(), is_held_back, "{text:?} in pieces");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What a model decides: its schema, and how it is read.
+//! Decisions of a model: their schema, and how they are parsed.
 
 use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
@@ -6,42 +6,44 @@ use serde_json::{Map, Value, json};
 use super::super::text::grammar::Members;
 use crate::json::{self, parse_as};
 use crate::models::{ChatOptions, ToolChoice};
-use crate::schema::{Schema, moved};
+use crate::schema::{Schema, rebase};
 use crate::tool::ToolDefinition;
 
 pub(super) const CALL: &str = "call_tool";
 pub(super) const ANSWER: &str = "final_answer";
 
-/// What models call these members, the name that they are told first.
+/// The names that models give to the members of a decision. The first of each is the name in the
+/// instructions.
 pub(super) const THOUGHT: [&str; 4] = ["thought", "thoughts", "reasoning", "rationale"];
 const TYPE: [&str; 3] = ["type", "decision", "step"];
 const TOOL: [&str; 6] = ["tool", "action", "tool_name", "name", "function", "call"];
 pub(super) const ARGS: [&str; 8] =
     ["args", "arguments", "parameters", "action_input", "tool_input", "input", "params", "kwargs"];
 pub(super) const ANSWERS: [&str; 3] = ["answer", "final_answer", "response"];
-/// Behind these words stands an answer.
+/// Labels in front of an answer.
 const LABELS: [&str; 3] = ["Final Answer:", "**Final Answer:**", "**Final Answer**:"];
-/// How many objects are looked at.
-const MOST: usize = 32;
+/// The number of objects of a reply that are tried.
+const MAX_OBJECTS: usize = 32;
 
-/// What a model decided.
+/// The decision of a model.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Decision {
     Call {
         thought: String,
         tool: String,
-        /// As the model wrote them.
+        /// The text of the arguments, as the model wrote it.
         args: String,
     },
     Answer {
         thought: String,
         answer: String,
-        /// Whether its text has no end.
-        is_cut: bool,
+        /// True if the text of the answer is truncated.
+        is_truncated: bool,
     },
 }
 
-/// The schema of a decision on these tools. `output` is what the answer has to be.
+/// Returns the schema of a decision on `tools`. `output` is the schema of the answer; without one,
+/// the answer is a string.
 pub(super) fn schema(
     tools: &[&ToolDefinition],
     options: &ChatOptions,
@@ -51,10 +53,10 @@ pub(super) fn schema(
     let mut forms = Vec::new();
     for tool in tools {
         let place = format!("/$defs/{}", tool.name.replace('~', "~0").replace('/', "~1"));
-        definitions.insert(tool.name.clone(), moved(tool.parameters.as_value(), &place));
+        definitions.insert(tool.name.clone(), rebase(tool.parameters.as_value(), &place));
         forms.push(form(&[
-            ("type", one_of(CALL)),
-            ("tool", one_of(&tool.name)),
+            ("type", only_value(CALL)),
+            ("tool", only_value(&tool.name)),
             ("args", json!({ "$ref": format!("#{place}") })),
         ]));
     }
@@ -62,13 +64,13 @@ pub(super) fn schema(
         let answer = match output {
             None => json!({ "type": "string" }),
             Some(output) => {
-                // A name that no tool has, and that a reference bears as it is.
+                // No tool has this name, and a reference needs no escaping for it.
                 let place = "/$defs/$answer";
-                definitions.insert("$answer".into(), moved(output.as_value(), place));
+                definitions.insert("$answer".into(), rebase(output.as_value(), place));
                 json!({ "$ref": format!("#{place}") })
             }
         };
-        forms.push(form(&[("type", one_of(ANSWER)), ("answer", answer)]));
+        forms.push(form(&[("type", only_value(ANSWER)), ("answer", answer)]));
     }
     let mut document = match (forms.len(), forms.pop()) {
         (1, Some(form)) => form,
@@ -80,16 +82,16 @@ pub(super) fn schema(
     document.into()
 }
 
-/// Whether the model may answer now, rather than having to call a tool.
+/// Returns true if the model may answer, and false if it has to call a tool.
 pub(super) fn may_answer(tools: &[&ToolDefinition], options: &ChatOptions) -> bool {
     tools.is_empty() || !matches!(options.tool_choice, ToolChoice::Required | ToolChoice::Tool(_))
 }
 
-fn one_of(name: &str) -> Value {
+fn only_value(name: &str) -> Value {
     json!({ "type": "string", "enum": [name] })
 }
 
-/// The thought comes first, for what a model concludes should follow from it.
+/// Builds an object schema. The thought is its first member, so that the model concludes from it.
 fn form(members: &[(&str, Value)]) -> Value {
     let thought = ("thought", json!({ "type": "string" }));
     let members = || std::iter::once(&thought).chain(members);
@@ -104,20 +106,21 @@ fn form(members: &[(&str, Value)]) -> Value {
     })
 }
 
-/// The first decision in `text`. An answer is text, or JSON where that was asked for.
-pub(super) fn read(text: &str, is_json: bool) -> Option<Decision> {
-    let starts = text.match_indices('{').map(|(at, _)| at).take(MOST);
+/// Parses the first decision in `text`. The answer is text, or JSON if `is_json` is set.
+pub(super) fn parse(text: &str, is_json: bool) -> Option<Decision> {
+    let starts = text.match_indices('{').map(|(at, _)| at).take(MAX_OBJECTS);
     let mut objects = starts.filter_map(|at| text.get(at..)).map(Members::of);
-    objects.find_map(|members| decision(&members, is_json))
+    objects.find_map(|members| parse_members(&members, is_json))
 }
 
-fn decision(members: &Members<'_>, is_json: bool) -> Option<Decision> {
-    let thought = members.get(&THOUGHT).map(words).unwrap_or_default();
-    let kind = members.get(&TYPE).filter(|kind| !kind.starts_with('{')).map(words);
+fn parse_members(members: &Members<'_>, is_json: bool) -> Option<Decision> {
+    let thought = members.get(&THOUGHT).map(string_content).unwrap_or_default();
+    let kind = members.get(&TYPE).filter(|kind| !kind.starts_with('{')).map(string_content);
     // The call may be an object of its own.
     let inner = members.get(&TOOL).filter(|tool| tool.starts_with('{')).map(Members::of);
     let named = inner.as_ref().unwrap_or(members);
-    let tool = named.get(&TOOL).map(words).filter(|tool| !tool.is_empty() && tool != "null");
+    let tool =
+        named.get(&TOOL).map(string_content).filter(|tool| !tool.is_empty() && tool != "null");
     let answer = members.get(&ANSWERS).filter(|answer| *answer != "null");
     let is = |word: &Option<String>, names: &[&str]| {
         let word = word.as_deref().unwrap_or_default().replace([' ', '-'], "_").to_lowercase();
@@ -126,15 +129,15 @@ fn decision(members: &Members<'_>, is_json: bool) -> Option<Decision> {
     let ends = [ANSWER, "answer", "final", "finish"];
     let calls = [CALL, "tool", "action", "call", "tool_call", "use_tool", "function"];
     let is_end = is(&kind, &ends) || is(&tool, &ends[..2]);
-    // Some name the tool as the type.
+    // Some models write the name of the tool as the type.
     let tool = tool.or_else(|| kind.clone().filter(|_| !is(&kind, &calls)));
     match (tool, answer) {
-        (_, Some(answer)) if is_end => Some(answered(thought, answer, members, is_json)),
+        (_, Some(answer)) if is_end => Some(answer_decision(thought, answer, members, is_json)),
         (Some(_), None) if is_end => {
             let answer = members.get(&ARGS)?;
             let inner = answer.starts_with('{').then(|| Members::of(answer));
             let answer = inner.as_ref().and_then(|inner| inner.get(&ANSWERS)).unwrap_or(answer);
-            Some(answered(thought, answer, members, is_json))
+            Some(answer_decision(thought, answer, members, is_json))
         }
         (Some(tool), _)
             if !is_end && (members.get(&TOOL).is_some() || members.get(&ARGS).is_some()) =>
@@ -143,76 +146,83 @@ fn decision(members: &Members<'_>, is_json: bool) -> Option<Decision> {
             Some(Decision::Call { thought, tool, args: args(holder)? })
         }
         (None, Some(answer)) if kind.is_none() || !is(&kind, &calls) => {
-            Some(answered(thought, answer, members, is_json))
+            Some(answer_decision(thought, answer, members, is_json))
         }
         _ => None,
     }
 }
 
-/// The text of the arguments: whatever is done about damage is for the tool to allow. None where damage hides them.
+/// Returns the text of the arguments, or `None` if damage hides them. The repair settings of the
+/// tool decide what is done about damage inside them.
 fn args(members: &Members<'_>) -> Option<String> {
     match members.get(&ARGS) {
         Some("null") => Some("{}".to_owned()),
-        // As JSON within JSON.
-        Some(text) if text.starts_with('"') => Some(words(text)),
+        // The arguments are JSON in a string.
+        Some(text) if text.starts_with('"') => Some(string_content(text)),
         Some(text) => Some(text.to_owned()),
-        None if members.is_whole => Some(beside(members)),
-        // Cut off before they began.
+        None if members.is_complete => Some(sibling_arguments(members)),
+        // The decision was truncated before the arguments began.
         None => (!members.has_end()).then(|| "{".to_owned()),
     }
 }
 
-/// The arguments of a call that has them beside the tool's name.
-fn beside(members: &Members<'_>) -> String {
+/// Returns the members beside the tool's name, for a call that has its arguments there.
+fn sibling_arguments(members: &Members<'_>) -> String {
     let known = [&THOUGHT[..], &TYPE, &TOOL, &ANSWERS].concat();
     members.object(|key| !known.contains(&key))
 }
 
-fn answered(thought: String, answer: &str, members: &Members<'_>, is_json: bool) -> Decision {
+fn answer_decision(
+    thought: String,
+    answer: &str,
+    members: &Members<'_>,
+    is_json: bool,
+) -> Decision {
     let quote = answer.chars().next().filter(|c| "\"'".contains(*c));
-    let is_cut = quote.is_some_and(|quote| answer.len() == 1 || !answer.ends_with(quote));
+    let is_truncated = quote.is_some_and(|quote| answer.len() == 1 || !answer.ends_with(quote));
     let answer = match quote {
-        Some(_) if !is_json => words(answer),
+        Some(_) if !is_json => string_content(answer),
         _ => answer.trim().to_owned(),
     };
-    match mended(members) {
-        Some((more, is_cut)) if more.len() > answer.len() && more.starts_with(&answer) => {
-            Decision::Answer { thought, answer: more, is_cut }
+    match repaired_answer(members) {
+        Some((more, is_truncated)) if more.len() > answer.len() && more.starts_with(&answer) => {
+            Decision::Answer { thought, answer: more, is_truncated }
         }
-        _ => Decision::Answer { thought, answer, is_cut },
+        _ => Decision::Answer { thought, answer, is_truncated },
     }
 }
 
-/// The answer of an object that is damaged, in which quotes may stand, and whether that has no end.
-fn mended(members: &Members<'_>) -> Option<(String, bool)> {
-    if members.is_whole {
+/// Returns the answer of a damaged object, in which unescaped quotes may occur, and whether the
+/// answer is truncated.
+fn repaired_answer(members: &Members<'_>) -> Option<(String, bool)> {
+    if members.is_complete {
         return None;
     }
-    let read = parse_as(members.text, &json!({ "type": "object" })).ok()?;
-    let answer = ANSWERS.iter().find_map(|name| read.value.get(name)?.as_str())?;
-    Some((answer.to_owned(), read.truncated))
+    let parsed = parse_as(members.text, &json!({ "type": "object" })).ok()?;
+    let answer = ANSWERS.iter().find_map(|name| parsed.value.get(name)?.as_str())?;
+    Some((answer.to_owned(), parsed.truncated))
 }
 
-/// What a string says, or what stands there bare.
-fn words(text: &str) -> String {
+/// Returns the content of a string literal, or the text itself if it has no quotes.
+fn string_content(text: &str) -> String {
     if !text.starts_with(['"', '\'']) {
         return text.trim().to_owned();
     }
-    let read = parse_as(text, &json!({ "type": "string" })).map(|parsed| parsed.value);
-    match read {
+    let parsed = parse_as(text, &json!({ "type": "string" })).map(|parsed| parsed.value);
+    match parsed {
         Ok(Value::String(text)) => text,
         _ => text.trim_matches(['"', '\'']).to_owned(),
     }
 }
 
-/// The answer behind `Final Answer:`.
-pub(super) fn labelled(text: &str) -> Option<String> {
-    let behind = |label: &&str| text.split_once(*label).map(|(_, answer)| answer);
-    let answer = LABELS.iter().find_map(behind)?.trim();
+/// Returns the answer after a label such as `Final Answer:`.
+pub(super) fn labelled_answer(text: &str) -> Option<String> {
+    let after_label = |label: &&str| text.split_once(*label).map(|(_, answer)| answer);
+    let answer = LABELS.iter().find_map(after_label)?.trim();
     (!answer.is_empty()).then(|| answer.to_owned())
 }
 
-/// A call as the model would have decided on it.
+/// Writes a call as a decision.
 pub(super) fn call_text(thought: &str, tool: &str, args: &str) -> String {
     let args = if serde_json::from_str::<IgnoredAny>(args).is_ok() {
         args.to_owned()
@@ -224,7 +234,7 @@ pub(super) fn call_text(thought: &str, tool: &str, args: &str) -> String {
     format!(r#"{{"thought": {thought}, "type": "{CALL}", "tool": {tool}, "args": {args}}}"#)
 }
 
-/// An answer as the model would have decided on it.
+/// Writes an answer as a decision.
 pub(super) fn answer_text(thought: &str, answer: &str) -> String {
     let (thought, answer) = (Value::from(thought), Value::from(answer));
     format!(r#"{{"thought": {thought}, "type": "{ANSWER}", "answer": {answer}}}"#)

@@ -1,44 +1,45 @@
-//! A conversation of calls and results, as one of decisions and observations.
+//! Rewrites a transcript of calls and results as decisions and observations.
 
 use super::decision::{answer_text, call_text};
 use super::prompt::observation;
 use crate::message::{AssistantPart, Message, ToolCall, ToolResult, UserPart};
 
-/// The conversation under the user's orders and these; as plain speech where there are none, for a model that
-/// is not asked to decide.
-pub(super) fn told(messages: &[Message], orders: Option<&str>) -> Vec<Message> {
-    let mut told = Vec::new();
-    let mut rest = messages;
-    if let Some(orders) = orders {
-        let own = match messages.split_first() {
-            Some((Message::System { text }, behind)) => {
-                rest = behind;
-                format!("{text}\n\n{orders}")
+/// Returns the conversation with `instructions` appended to its system message. Without
+/// instructions, calls are written as plain text, for a model that is not asked to decide.
+pub(super) fn messages(transcript: &[Message], instructions: Option<&str>) -> Vec<Message> {
+    let mut messages = Vec::new();
+    let mut rest = transcript;
+    if let Some(instructions) = instructions {
+        let own = match transcript.split_first() {
+            Some((Message::System { text }, after)) => {
+                rest = after;
+                format!("{text}\n\n{instructions}")
             }
-            _ => orders.to_owned(),
+            _ => instructions.to_owned(),
         };
-        told.push(Message::system(own));
+        messages.push(Message::system(own));
     }
     for (place, message) in rest.iter().enumerate() {
         match message {
-            Message::System { .. } | Message::User { .. } => say(&mut told, message.clone()),
+            Message::System { .. } | Message::User { .. } => push(&mut messages, message.clone()),
             Message::Assistant { parts } => {
                 let results = match rest.get(place + 1) {
                     Some(Message::Tool { results }) => results.as_slice(),
                     _ => &[],
                 };
-                decisions(&mut told, parts, results, orders.is_some());
+                push_decisions(&mut messages, parts, results, instructions.is_some());
             }
-            // Told behind its call.
+            // Each result is written after its call.
             Message::Tool { .. } => {}
         }
     }
-    told
+    messages
 }
 
-/// One side speaks once at a time: many chat templates refuse it otherwise.
-pub(super) fn say(told: &mut Vec<Message>, message: Message) {
-    match (told.last_mut(), message) {
+/// Appends a message and merges it with the last one if both have the same role: many chat
+/// templates refuse two messages of one role in a row.
+pub(super) fn push(messages: &mut Vec<Message>, message: Message) {
+    match (messages.last_mut(), message) {
         (Some(Message::User { parts }), Message::User { parts: more }) => {
             parts.push(UserPart::Text { text: "\n\n".to_owned() });
             parts.extend(more);
@@ -47,46 +48,47 @@ pub(super) fn say(told: &mut Vec<Message>, message: Message) {
             parts.push(AssistantPart::Text { text: "\n\n".to_owned() });
             parts.extend(more);
         }
-        (_, message) => told.push(message),
+        (_, message) => messages.push(message),
     }
 }
 
-fn decisions(
-    told: &mut Vec<Message>,
+fn push_decisions(
+    messages: &mut Vec<Message>,
     parts: &[AssistantPart],
     results: &[ToolResult],
     are_json: bool,
 ) {
     let mut thought = String::new();
-    let mut said = String::new();
+    let mut text_so_far = String::new();
     let mut has_calls = false;
     for part in parts {
         match part {
             AssistantPart::Reasoning(reasoning) => thought.push_str(&reasoning.text),
-            AssistantPart::Text { text } => said.push_str(text),
+            AssistantPart::Text { text } => text_so_far.push_str(text),
             AssistantPart::Call(call) => {
                 has_calls = true;
-                let why = format!("{}{}", std::mem::take(&mut thought), std::mem::take(&mut said));
+                let why =
+                    format!("{}{}", std::mem::take(&mut thought), std::mem::take(&mut text_so_far));
                 let args = call.arguments.to_text();
                 let text = match are_json {
                     true => call_text(&why, &call.name, &args),
                     false => format!("{why}\n\nUsed {}: {args}", call.name).trim_start().to_owned(),
                 };
-                say(told, Message::assistant(text));
-                observed(told, call, results);
+                push(messages, Message::assistant(text));
+                push_observation(messages, call, results);
             }
         }
     }
-    if !has_calls || !said.trim().is_empty() {
-        let text = if are_json { answer_text(&thought, &said) } else { said };
-        say(told, Message::assistant(text));
+    if !has_calls || !text_so_far.trim().is_empty() {
+        let text = if are_json { answer_text(&thought, &text_so_far) } else { text_so_far };
+        push(messages, Message::assistant(text));
     }
 }
 
-fn observed(told: &mut Vec<Message>, call: &ToolCall, results: &[ToolResult]) {
+fn push_observation(messages: &mut Vec<Message>, call: &ToolCall, results: &[ToolResult]) {
     let Some(result) = results.iter().find(|result| result.call == call.id) else { return };
     let text = observation(&call.name, result.error.as_deref(), &result.text);
     let images = result.images.iter().cloned().map(UserPart::Image);
     let parts = std::iter::once(UserPart::Text { text }).chain(images).collect();
-    say(told, Message::User { parts });
+    push(messages, Message::User { parts });
 }

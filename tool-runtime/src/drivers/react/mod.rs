@@ -1,26 +1,41 @@
-//! Thought, action, observation: for models whose provider spells no calls.
+//! The ReAct driver: tool calls as JSON decisions, for models without tool calling.
 //!
-//! The model is told of the tools in its orders and replies with a decision, one JSON object: what it
-//! thinks, and either a tool and its arguments or the answer. Where the provider can hold a model to a schema,
-//! it holds it to that of the decision, in which each tool's arguments have the tool's own schema. What a call
-//! came to is told as an observation.
+//! The system message describes the tools. The model replies with one JSON object, its decision: a
+//! thought, and either a tool with its arguments or the answer. If the provider supports structured
+//! output, the driver sends the schema of the decision, in which the arguments of each tool have
+//! the tool's own schema. The result of a call is sent as an observation.
 //!
-//! # What is read
-//! The first object of a reply that reads as a decision, also in a fence, behind prose or damaged: what may be
-//! repaired in the arguments is [the tool's to say](crate::Repair), as of any call. What a model goes on with behind it, such as
-//! an observation that it made up, is not read, nor is what it thinks aloud before that. A model that calls a tool in a way that
-//! [it was trained to](super::text), in place of a decision, is understood as well.
+//! The flow:
 //!
-//! # What is wrong
-//! A reply without a decision is told so, with the forms that there are; so are an empty answer and one that breaks
-//! off. One that names a tool that there is not
-//! is told those that there are; arguments that the tool doesn't take are told one by one. Then the model
-//! is asked again, three times in all unless [set](ReAct::attempts) otherwise. Where it still names what there is
-//! not, the call is handed on, and its result says the same; where no decision is found, the run ends.
+//! 1. `prompt.rs` writes the instructions, and `history.rs` rewrites the transcript as decisions
+//!    and observations.
+//! 2. `decision.rs` holds the schema of a decision and parses it from a reply.
+//! 3. `decoder.rs` decodes a decision while it is streamed.
+//!
+//! # What is parsed
+//!
+//! The driver takes the first object of a reply that parses as a decision. The object may be in a
+//! fence, after prose, or damaged. Which repairs the arguments may get is decided by [the
+//! tool](crate::Repair), as for any call. Text after the decision, such as an invented observation,
+//! is ignored, and so is reasoning before it. If the reply holds no decision, but a call in [a
+//! format that the model was trained on](super::text), that call is used.
+//!
+//! # Errors
+//!
+//! The model gets feedback on each of these replies:
+//!
+//! - a reply without a decision: the forms of a decision
+//! - an empty or truncated answer: a request for the whole answer
+//! - an unknown tool: the names of the tools
+//! - arguments that the tool doesn't take: every mismatch
+//!
+//! The driver parses up to three replies of a turn; change this with [`ReAct::parse_attempts`]. If
+//! the last reply still names an unknown tool or wrong arguments, the call is dispatched, and its
+//! result reports the mistake. If it holds no decision, the run ends.
 
 mod decision;
+mod decoder;
 mod history;
-mod listen;
 mod prompt;
 
 use std::borrow::Cow;
@@ -28,15 +43,19 @@ use std::fmt;
 use std::sync::Arc;
 
 use self::decision::Decision;
-use super::text::{Formats, Offered, is_schema, thought};
-use super::{Asked, Driver, LastWord, Listener, Misread};
+use super::text::{Formats, ToolLookup, is_schema, reasoning_part};
+use super::{AnswerRequest, Driver, PreparedRequest, ReplyParseError, StreamDecoder};
 use crate::json::parse_as;
 use crate::message::{AssistantPart, Message, ToolCall};
 use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Finish};
 use crate::schema::{Mismatch, Schema};
 use crate::tool::ToolDefinition;
 
-/// Has a model decide, step by step, which tool to use or what to answer: for models without tool calling.
+/// Lets a model decide step by step, in JSON, which tool to call or what to answer.
+///
+/// See the [module documentation](self) for what is parsed and how mistakes are corrected.
+///
+/// # Examples
 ///
 /// ```
 /// use tool_runtime::drivers::ReAct;
@@ -48,9 +67,11 @@ use crate::tool::ToolDefinition;
 ///     format!("4 degrees in {city}")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
 /// let model = ScriptedModel::new([
-///     r#"{"thought": "I need the weather.", "type": "call_tool", "tool": "temperature", "args": {"city": "Oslo"}}"#,
+///     r#"{"thought": "I need the weather.", "type": "call_tool",
+///         "tool": "temperature", "args": {"city": "Oslo"}}"#,
 ///     r#"{"thought": "That is cold.", "type": "final_answer", "answer": "Take a coat."}"#,
 /// ].map(ChatReply::text));
 /// let agent = Agent::new(model, tools![temperature]).driver(ReAct::new());
@@ -64,7 +85,7 @@ pub struct ReAct {
     answers: Option<Answers>,
 }
 
-/// Who says the answer, and how.
+/// The model and the options of a separate answer request.
 #[derive(Clone, Default)]
 struct Answers {
     model: Option<Arc<dyn ChatModel>>,
@@ -72,27 +93,29 @@ struct Answers {
 }
 
 impl ReAct {
-    /// The model is asked three times for a decision that can be read.
+    /// Creates a driver that parses up to three replies of a turn.
     pub fn new() -> Self {
         Self { attempts: 3, answers: None }
     }
 
-    /// How often the model is asked for a decision before the run ends; at least once.
+    /// Sets how many replies of a turn are parsed before the run ends; at least 1. Default: 3.
     #[must_use]
-    pub fn attempts(mut self, times: u32) -> Self {
+    pub fn parse_attempts(mut self, times: u32) -> Self {
         self.attempts = times.max(1);
         self
     }
 
-    /// Once it has decided to answer, asks it for the answer alone, in this way.
+    /// Requests the answer separately, with `options`, once the model has decided to answer.
     #[must_use]
     pub fn answer_with(mut self, options: ChatOptions) -> Self {
         self.answers.get_or_insert_default().options = Some(options);
         self
     }
 
-    /// Once it has decided to answer, asks this model for the answer. It is told of the whole conversation, and not of
-    /// what the other one decided to answer; that is the answer where this one has nothing to say.
+    /// Requests the answer from `model` once the agent's model has decided to answer.
+    ///
+    /// `model` receives the whole conversation, but not the answer that the agent's model decided
+    /// on. If `model` returns an empty answer, that answer is used.
     #[must_use]
     pub fn answer_by(mut self, model: impl ChatModel + 'static) -> Self {
         self.answers.get_or_insert_default().model = Some(Arc::new(model));
@@ -108,107 +131,123 @@ impl Default for ReAct {
 
 impl fmt::Debug for ReAct {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let answers_apart = self.answers.is_some();
+        let has_answer_request = self.answers.is_some();
         f.debug_struct("ReAct")
             .field("attempts", &self.attempts)
-            .field("answers_apart", &answers_apart)
+            .field("has_answer_request", &has_answer_request)
             .finish_non_exhaustive()
     }
 }
 
 impl Driver for ReAct {
-    fn offer<'r>(&self, request: ChatRequest<'r>) -> Asked<'r> {
+    fn prepare<'r>(&self, request: ChatRequest<'r>) -> PreparedRequest<'r> {
         let tools = request.callable();
-        let orders = prompt::orders(&tools, request.options);
-        let mut asked = Asked::from(request).without_tools();
-        asked.messages = history::told(request.messages, Some(&orders)).into();
+        let instructions = prompt::instructions(&tools, request.options);
+        let mut prepared = PreparedRequest::from(request).without_tools();
+        prepared.messages = history::messages(request.messages, Some(&instructions)).into();
         let output = request.options.output.as_ref();
-        asked.options.to_mut().output = Some(decision::schema(&tools, request.options, output));
-        asked
+        prepared.options.to_mut().output = Some(decision::schema(&tools, request.options, output));
+        prepared
     }
 
-    fn read(&self, reply: ChatReply, request: ChatRequest<'_>) -> Result<ChatReply, Misread> {
+    fn parse(
+        &self,
+        reply: ChatReply,
+        request: ChatRequest<'_>,
+    ) -> Result<ChatReply, ReplyParseError> {
         if reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_))) {
             return Ok(reply);
         }
         let tools = request.callable();
         let is_json = request.options.output.is_some();
-        // What a model thinks aloud is none of its decision.
-        let said = Formats::thinking().extract(&reply.words(), &Offered::new(&[]));
-        let read = decision::read(&said.text, is_json);
-        // What was asked for, and no more around it.
-        let is_bare = match &read {
+        // Reasoning is no part of the decision.
+        let stripped = Formats::thinking().extract(&reply.words(), &ToolLookup::new(&[]));
+        let decision = decision::parse(&stripped.text, is_json);
+        // The reply may be the requested value without a decision around it.
+        let is_bare = match &decision {
             Some(Decision::Answer { .. }) => false,
-            // There is nothing to call: it only looks so.
+            // Without tools this can't be a call.
             Some(Decision::Call { .. }) => tools.is_empty(),
             None => true,
         };
-        if is_bare && request.options.output.as_ref().is_some_and(|output| fits(&said.text, output))
+        if is_bare
+            && request
+                .options
+                .output
+                .as_ref()
+                .is_some_and(|output| is_output(&stripped.text, output))
         {
-            return Ok(decided(&reply, String::new(), None, said.text));
+            return Ok(parsed_reply(&reply, String::new(), None, stripped.text));
         }
-        match read {
+        match decision {
             Some(Decision::Answer { answer, .. }) if answer.trim().is_empty() => {
-                Err(Misread::unreadable(reply, prompt::EMPTY_ANSWER))
+                Err(ReplyParseError::unparsable(reply, prompt::EMPTY_ANSWER))
             }
-            // What a limit has cut is for the loop to say.
-            Some(Decision::Answer { thought, answer, is_cut: true })
+            // The loop reports truncation by a token limit.
+            Some(Decision::Answer { thought, answer, is_truncated: true })
                 if reply.finish != Finish::Length =>
             {
-                let meant = decided(&reply, thought, None, answer);
-                Err(Misread::unreadable(reply, prompt::CUT_ANSWER).otherwise(meant))
+                let fallback = parsed_reply(&reply, thought, None, answer);
+                Err(ReplyParseError::unparsable(reply, prompt::CUT_ANSWER).with_fallback(fallback))
             }
             Some(Decision::Answer { thought, answer, .. }) => {
-                Ok(decided(&reply, thought, None, answer))
+                Ok(parsed_reply(&reply, thought, None, answer))
             }
             Some(Decision::Call { thought, tool, args }) => {
                 call(reply, &tools, thought, &tool, args)
             }
-            None => written(reply, &said.text, &tools).map_err(|reply| {
-                let told = prompt::unreadable(&tools, request.options);
-                Misread::unreadable(reply, told)
+            None => parse_other_formats(reply, &stripped.text, &tools).map_err(|reply| {
+                let feedback = prompt::unreadable(&tools, request.options);
+                ReplyParseError::unparsable(reply, feedback)
             }),
         }
     }
 
-    fn attempts(&self) -> u32 {
+    fn parse_attempts(&self) -> u32 {
         self.attempts
     }
 
-    fn listener<'o>(&'o self, request: ChatRequest<'o>) -> Option<Box<dyn Listener + 'o>> {
-        let is_answered_apart = self.answers.is_some();
-        Some(Box::new(listen::Decided::new(request, is_answered_apart)))
+    fn stream_decoder<'o>(
+        &'o self,
+        request: ChatRequest<'o>,
+    ) -> Option<Box<dyn StreamDecoder + 'o>> {
+        let has_answer_request = self.answers.is_some();
+        Some(Box::new(decoder::DecisionDecoder::new(request, has_answer_request)))
     }
 
-    fn last_word<'r>(&self, _: &ChatReply, request: ChatRequest<'r>) -> Option<LastWord<'r>> {
+    fn answer_request<'r>(
+        &self,
+        _: &ChatReply,
+        request: ChatRequest<'r>,
+    ) -> Option<AnswerRequest<'r>> {
         let answers = self.answers.as_ref()?;
-        let mut asked = Asked::from(request);
-        let mut messages = history::told(request.messages, None);
-        history::say(&mut messages, Message::user(prompt::ANSWER));
-        asked.messages = messages.into();
+        let mut prepared = PreparedRequest::from(request);
+        let mut messages = history::messages(request.messages, None);
+        history::push(&mut messages, Message::user(prompt::ANSWER));
+        prepared.messages = messages.into();
         if let Some(options) = &answers.options {
             let mut options = options.clone();
             options.output = options.output.or_else(|| request.options.output.clone());
-            asked.options = Cow::Owned(options);
+            prepared.options = Cow::Owned(options);
         }
-        let last = LastWord::new(asked.without_tools());
+        let request = AnswerRequest::new(prepared.without_tools());
         Some(match &answers.model {
-            Some(model) => last.of(Arc::clone(model)),
-            None => last,
+            Some(model) => request.with_model(Arc::clone(model)),
+            None => request,
         })
     }
 }
 
-/// The reply as the loop takes it.
-fn decided(
+/// Builds the reply that the loop receives.
+fn parsed_reply(
     reply: &ChatReply,
-    thought_of: String,
+    reasoning: String,
     call: Option<ToolCall>,
     answer: String,
 ) -> ChatReply {
     let mut parts = Vec::new();
-    if !thought_of.is_empty() {
-        parts.push(thought(thought_of));
+    if !reasoning.is_empty() {
+        parts.push(reasoning_part(reasoning));
     }
     if !answer.is_empty() {
         parts.push(AssistantPart::Text { text: answer });
@@ -217,8 +256,8 @@ fn decided(
     ChatReply { parts, finish: reply.finish, usage: reply.usage }
 }
 
-/// Whether the text is, as a whole, such a value.
-fn fits(text: &str, output: &Schema) -> bool {
+/// Returns true if the whole text is a value of the schema `output`.
+fn is_output(text: &str, output: &Schema) -> bool {
     parse_as(text, output.as_value())
         .is_ok_and(|parsed| !parsed.truncated && output.check(&parsed.value).is_empty())
 }
@@ -229,26 +268,26 @@ fn call(
     thought: String,
     name: &str,
     args: String,
-) -> Result<ChatReply, Misread> {
-    let tool = Offered::new(tools).find(name);
+) -> Result<ChatReply, ReplyParseError> {
+    let tool = ToolLookup::new(tools).find(name);
     if let Some(tool) = tool.filter(|tool| is_schema(&args, tool)) {
-        let told = prompt::wrong_arguments(tool, &[prompt::SCHEMA.to_owned()]);
-        return Err(Misread::invalid(reply, told));
+        let feedback = prompt::wrong_arguments(tool, &[prompt::SCHEMA.to_owned()]);
+        return Err(ReplyParseError::invalid(reply, feedback));
     }
-    let meant = tool.map_or(name, |tool| tool.name.as_str());
-    let call = ToolCall::new("", meant, args);
-    let told = match tool {
+    let name = tool.map_or(name, |tool| tool.name.as_str());
+    let call = ToolCall::new("", name, args);
+    let feedback = match tool {
         None => Some(prompt::no_such_tool(name, tools)),
         Some(tool) => wrong_arguments(tool, &call),
     };
-    let meant = decided(&reply, thought, Some(call), String::new());
-    match told {
-        None => Ok(meant),
-        Some(told) => Err(Misread::invalid(reply, told).otherwise(meant)),
+    let parsed = parsed_reply(&reply, thought, Some(call), String::new());
+    match feedback {
+        None => Ok(parsed),
+        Some(feedback) => Err(ReplyParseError::invalid(reply, feedback).with_fallback(parsed)),
     }
 }
 
-/// What to tell of arguments that the tool doesn't take.
+/// Returns the feedback on arguments that the tool doesn't take.
 fn wrong_arguments(tool: &ToolDefinition, call: &ToolCall) -> Option<String> {
     let text = call.arguments.to_text();
     match parse_as(&text, tool.parameters.as_value()) {
@@ -266,21 +305,21 @@ fn wrong_arguments(tool: &ToolDefinition, call: &ToolCall) -> Option<String> {
     }
 }
 
-/// Calls in another form than asked for, or an answer under a label.
-fn written(
+/// Parses calls in other formats, or an answer after a label.
+fn parse_other_formats(
     reply: ChatReply,
     text: &str,
     tools: &[&ToolDefinition],
 ) -> Result<ChatReply, ChatReply> {
-    let read = Formats::all().extract(text, &Offered::new(tools));
-    let answer = decision::labelled(text);
+    let read = Formats::all().extract(text, &ToolLookup::new(tools));
+    let answer = decision::labelled_answer(text);
     match (read.calls.is_empty(), answer) {
         (false, _) => {
-            let mut meant = decided(&reply, read.text, None, String::new());
-            meant.parts.extend(read.calls.into_iter().map(AssistantPart::Call));
-            Ok(meant)
+            let mut parsed = parsed_reply(&reply, read.text, None, String::new());
+            parsed.parts.extend(read.calls.into_iter().map(AssistantPart::Call));
+            Ok(parsed)
         }
-        (true, Some(answer)) => Ok(decided(&reply, String::new(), None, answer)),
+        (true, Some(answer)) => Ok(parsed_reply(&reply, String::new(), None, answer)),
         (true, None) => Err(reply),
     }
 }

@@ -1,29 +1,29 @@
-//! What the model is told: its orders, and what is wrong with a reply.
+//! The texts for the model: instructions, and feedback on a reply.
 
 use std::fmt::Write as _;
 
-use super::decision::{ANSWER as ANSWERS, CALL, may_answer};
+use super::decision::{ANSWER as FINAL_ANSWER, CALL, may_answer};
 use crate::models::ChatOptions;
-use crate::schema::InOrder;
+use crate::schema::OrderedJson;
 use crate::tool::ToolDefinition;
 
-/// Asks for the answer, once there is nothing left to do.
+/// Requests the answer once no more calls are needed.
 pub(super) const ANSWER: &str =
     "You know enough. Now write the whole answer, for the one who asked, and nothing else.";
 
-/// What the model has to know, the same from turn to turn. Small models heed what comes last, so that the forms stand
-/// behind the tools.
-pub(super) fn orders(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
+/// Writes the instructions, which are identical from turn to turn. The forms of a decision follow
+/// the tools, because small models follow best what comes last.
+pub(super) fn instructions(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
     let mut text = String::new();
     if !tools.is_empty() {
         text.push_str("You have these tools, each with the JSON Schema of its args:\n");
         for tool in tools {
-            let schema = InOrder(tool.parameters.as_value());
+            let schema = OrderedJson(tool.parameters.as_value());
             let _ = writeln!(text, "- {}: {} args: {schema}", tool.name, tool.description);
         }
         text.push_str("\nDecide on the next step. ");
     }
-    text.push_str(&forms(tools, options));
+    text.push_str(&decision_forms(tools, options));
     if !tools.is_empty() {
         text.push_str(
             "\nNever say from memory what a tool can tell, and never make up an observation.",
@@ -32,19 +32,21 @@ pub(super) fn orders(tools: &[&ToolDefinition], options: &ChatOptions) -> String
     text
 }
 
-/// In which forms it may reply.
-fn forms(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
+/// Describes the forms of a decision.
+fn decision_forms(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
     let call = format!(
         r#"{{"thought": "which tool is needed", "type": "{CALL}", "tool": "name of the tool", "args": {{…}}}}"#
     );
     let answer = match &options.output {
         None => {
-            format!(r#"{{"thought": "what you conclude", "type": "{ANSWERS}", "answer": "…"}}"#)
+            format!(
+                r#"{{"thought": "what you conclude", "type": "{FINAL_ANSWER}", "answer": "…"}}"#
+            )
         }
         Some(schema) => format!(
-            "{{\"thought\": \"what you conclude\", \"type\": \"{ANSWERS}\", \"answer\": …}}\nin which the answer fits \
+            "{{\"thought\": \"what you conclude\", \"type\": \"{FINAL_ANSWER}\", \"answer\": …}}\nin which the answer fits \
              this JSON Schema: {}",
-            InOrder(schema.as_value())
+            OrderedJson(schema.as_value())
         ),
     };
     let begin = "Reply with exactly one JSON object and nothing else";
@@ -58,16 +60,16 @@ fn forms(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
     }
 }
 
-/// The answer says nothing.
+/// Feedback on an empty answer.
 pub(super) const EMPTY_ANSWER: &str =
     "The answer is empty. Reply with one JSON object again, with the answer in it.";
-/// The answer breaks off.
+/// Feedback on a truncated answer.
 pub(super) const CUT_ANSWER: &str =
     "The answer breaks off. Reply with one JSON object again, with the whole answer in it.";
 
-/// No decision can be read.
+/// Writes the feedback on a reply without a decision.
 pub(super) fn unreadable(tools: &[&ToolDefinition], options: &ChatOptions) -> String {
-    format!("That is not in the form that is needed. {}", forms(tools, options))
+    format!("That is not in the form that is needed. {}", decision_forms(tools, options))
 }
 
 pub(super) fn no_such_tool(name: &str, tools: &[&ToolDefinition]) -> String {
@@ -79,7 +81,7 @@ pub(super) fn no_such_tool(name: &str, tools: &[&ToolDefinition]) -> String {
     format!("There is no tool `{name}`. {there} Reply with one JSON object again.")
 }
 
-/// The args are no values but a schema.
+/// Describes arguments that are a JSON Schema instead of values.
 pub(super) const SCHEMA: &str = "expected values, got the schema of such";
 
 pub(super) fn wrong_arguments(tool: &ToolDefinition, problems: &[String]) -> String {
@@ -90,7 +92,7 @@ pub(super) fn wrong_arguments(tool: &ToolDefinition, problems: &[String]) -> Str
     )
 }
 
-/// What came of a call.
+/// Writes the result of a call as an observation.
 pub(super) fn observation(tool: &str, error: Option<&str>, text: &str) -> String {
     match error {
         None => format!("Observation from {tool}: {text}"),

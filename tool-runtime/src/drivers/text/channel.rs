@@ -1,39 +1,40 @@
-//! A part of the reply in which there are no calls: what the model thinks, or says to people.
+//! A channel: a part of a reply without calls, such as reasoning or a visible response.
 
-use super::grammar::first_of;
+use super::grammar::find_first;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Channel {
-    pub(super) is_shown: bool,
-    /// What ends it.
+    pub(super) is_visible: bool,
+    /// Markers that close the channel.
     pub(super) closers: &'static [&'static str],
-    /// What ends it and begins something else.
-    pub(super) stops: &'static [&'static str],
+    /// Markers that end the channel and begin the next part of the reply.
+    pub(super) next_markers: &'static [&'static str],
 }
 
 impl Channel {
-    /// How much of `rest` belongs to it for sure, and how long what ends it there is, if something does.
-    pub(super) fn part(self, rest: &str, is_end: bool) -> (usize, Option<usize>) {
-        match first_of(rest, self.words()) {
+    /// Returns the length of the part of `rest` that certainly belongs to the channel, and the
+    /// length of the closing marker after it if the channel ends there.
+    pub(super) fn content_end(self, rest: &str, is_complete: bool) -> (usize, Option<usize>) {
+        match find_first(rest, self.end_markers()) {
             Some(end) => {
-                let behind = rest.get(end.start..).unwrap_or_default();
-                let closer = self.closers.iter().find(|closer| behind.starts_with(**closer));
+                let after = rest.get(end.start..).unwrap_or_default();
+                let closer = self.closers.iter().find(|closer| after.starts_with(**closer));
                 (end.start, Some(closer.map_or(0, |closer| closer.len())))
             }
-            None if is_end => (rest.len(), None),
-            None => (self.held(rest), None),
+            None if is_complete => (rest.len(), None),
+            None => (self.confirmed_len(rest), None),
         }
     }
 
-    /// From where on it may turn out to end.
-    fn held(self, rest: &str) -> usize {
-        let longest = self.words().map(str::len).max().unwrap_or(0);
-        let mut places = rest.len().saturating_sub(longest)..rest.len();
-        let is_begun = |tail: &str| self.words().any(|word| word.starts_with(tail));
-        places.find(|at| rest.get(*at..).is_some_and(is_begun)).unwrap_or(rest.len())
+    /// Returns the length of `rest` without a possible beginning of an end marker.
+    fn confirmed_len(self, rest: &str) -> usize {
+        let longest = self.end_markers().map(str::len).max().unwrap_or(0);
+        let mut starts = rest.len().saturating_sub(longest)..rest.len();
+        let is_partial_marker = |tail: &str| self.end_markers().any(|word| word.starts_with(tail));
+        starts.find(|at| rest.get(*at..).is_some_and(is_partial_marker)).unwrap_or(rest.len())
     }
 
-    fn words(self) -> impl Iterator<Item = &'static str> + Clone {
-        self.closers.iter().chain(self.stops).copied()
+    fn end_markers(self) -> impl Iterator<Item = &'static str> + Clone {
+        self.closers.iter().chain(self.next_markers).copied()
     }
 }

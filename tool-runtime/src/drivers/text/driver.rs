@@ -1,14 +1,18 @@
-//! The driver: what a model wrote into its text is called.
+//! The text driver: native calls, and calls that the model writes into its text.
 
-use super::{Formats, Offered, TextStream};
-use crate::drivers::native::{Held, without_leaks};
-use crate::drivers::{Driver, Listener, Misread};
+use super::{Formats, TextStream, ToolLookup};
+use crate::drivers::native::{EchoFilter, strip_echoed_arguments};
+use crate::drivers::{Driver, ReplyParseError, StreamDecoder};
 use crate::message::{AssistantPart, Reasoning};
 use crate::models::{ChatReply, ChatRequest, Delta, Deltas, Finish};
 
-/// For models that write calls into their text, at times or always: the tools are offered as
-/// [`Native`](crate::drivers::Native) does, and a reply without a call as its provider spells one is read once
-/// more, for calls [in its text](super).
+/// Takes native calls, and parses calls that the model writes into its text.
+///
+/// Tools are offered through the fields of the provider's API, as
+/// [`Native`](crate::drivers::Native) does. If a reply has no native call, the driver searches its
+/// text for calls; see [`text`](super) for the formats and the rules.
+///
+/// # Examples
 ///
 /// ```
 /// use tool_runtime::drivers::Text;
@@ -20,9 +24,10 @@ use crate::models::{ChatReply, ChatRequest, Delta, Deltas, Finish};
 ///     format!("4 degrees in {city}")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
-/// let said = r#"<tool_call>{"name": "temperature", "arguments": {"city": "Oslo"}}</tool_call>"#;
-/// let model = ScriptedModel::new([ChatReply::text(said), ChatReply::text("Take a coat.")]);
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
+/// let call = r#"<tool_call>{"name": "temperature", "arguments": {"city": "Oslo"}}</tool_call>"#;
+/// let model = ScriptedModel::new([ChatReply::text(call), ChatReply::text("Take a coat.")]);
 /// let agent = Agent::new(model, tools![temperature]).driver(Text::new());
 /// assert_eq!(agent.run("What should I wear in Oslo?").await?.transcript.len(), 4);
 /// # Ok(())
@@ -34,49 +39,60 @@ pub struct Text {
 }
 
 impl Text {
-    /// Reads all [formats](Formats::all) known here.
+    /// Creates a driver that knows [all formats](Formats::all).
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Reads these instead.
+    /// Sets the formats that the driver knows. Default: [`Formats::all`].
     #[must_use]
     pub fn formats(mut self, formats: Formats) -> Self {
         self.formats = Some(formats);
         self
     }
 
-    fn known(&self) -> &Formats {
+    fn formats_or_all(&self) -> &Formats {
         self.formats.as_ref().unwrap_or_else(|| Formats::all())
     }
 }
 
 impl Driver for Text {
-    fn read(&self, reply: ChatReply, request: ChatRequest<'_>) -> Result<ChatReply, Misread> {
+    fn parse(
+        &self,
+        reply: ChatReply,
+        request: ChatRequest<'_>,
+    ) -> Result<ChatReply, ReplyParseError> {
         let has_call = reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_)));
         if has_call {
-            return Ok(without_leaks(reply));
+            return Ok(strip_echoed_arguments(reply));
         }
-        let is_cut_short = reply.finish == Finish::Length;
-        let offered = Offered::new(&request.callable()).cut_short(is_cut_short);
-        let read = |part| read(part, self.known(), &offered);
-        let parts = reply.parts.into_iter().flat_map(read).collect();
+        let is_truncated = reply.finish == Finish::Length;
+        let tools = ToolLookup::new(&request.callable()).truncated(is_truncated);
+        let parse = |part| parse_part(part, self.formats_or_all(), &tools);
+        let parts = reply.parts.into_iter().flat_map(parse).collect();
         Ok(ChatReply { parts, ..reply })
     }
 
-    fn listener<'o>(&'o self, request: ChatRequest<'o>) -> Option<Box<dyn Listener + 'o>> {
-        let stream = TextStream::new(self.known(), Offered::new(&request.callable()));
-        Some(Box::new(Held::new(request, stream)))
+    fn stream_decoder<'o>(
+        &'o self,
+        request: ChatRequest<'o>,
+    ) -> Option<Box<dyn StreamDecoder + 'o>> {
+        let stream = TextStream::new(self.formats_or_all(), ToolLookup::new(&request.callable()));
+        Some(Box::new(EchoFilter::new(request, stream)))
     }
 }
 
-/// What a part of a reply holds.
-fn read(part: AssistantPart, formats: &Formats, offered: &Offered<'_>) -> Vec<AssistantPart> {
+/// Parses one part of a reply.
+fn parse_part(
+    part: AssistantPart,
+    formats: &Formats,
+    tools: &ToolLookup<'_>,
+) -> Vec<AssistantPart> {
     let AssistantPart::Text { text } = part else { return vec![part] };
-    let read = formats.extract(&text, offered);
+    let read = formats.extract(&text, tools);
     let mut parts = Vec::new();
     if !read.reasoning.is_empty() {
-        parts.push(thought(read.reasoning));
+        parts.push(reasoning_part(read.reasoning));
     }
     if !read.text.is_empty() {
         parts.push(AssistantPart::Text { text: read.text });
@@ -85,27 +101,27 @@ fn read(part: AssistantPart, formats: &Formats, offered: &Offered<'_>) -> Vec<As
     parts
 }
 
-/// What a model says of itself that it thinks: no provider's, so that none is sent it.
-pub(in crate::drivers) fn thought(text: String) -> AssistantPart {
+/// Builds a reasoning part without a provider. No provider receives it in a later request.
+pub(in crate::drivers) fn reasoning_part(text: String) -> AssistantPart {
     AssistantPart::Reasoning(Reasoning::new("", text, serde_json::Value::Null))
 }
 
-/// Calls are told of as soon as they are whole: until then they may turn out to be text.
-impl Listener for TextStream<'_> {
-    fn hear(&mut self, delta: Delta<'_>, tell: &mut Deltas<'_>) {
-        let Delta::Text(piece) = delta else { return tell(delta) };
-        let before = self.called();
-        let shown = self.push(piece);
-        let first = if shown.is_taken_back { 0 } else { before };
-        if !shown.reasoning.is_empty() {
-            tell(Delta::Reasoning(shown.reasoning));
+/// Emits a call once it is complete: until then it may turn out to be text.
+impl StreamDecoder for TextStream<'_> {
+    fn decode(&mut self, delta: Delta<'_>, emit: &mut Deltas<'_>) {
+        let Delta::Text(piece) = delta else { return emit(delta) };
+        let before = self.emitted_calls();
+        let chunk = self.push(piece);
+        let first = if chunk.replaces_previous { 0 } else { before };
+        if !chunk.reasoning.is_empty() {
+            emit(Delta::Reasoning(chunk.reasoning));
         }
-        if !shown.text.is_empty() {
-            tell(Delta::Text(shown.text));
+        if !chunk.text.is_empty() {
+            emit(Delta::Text(chunk.text));
         }
-        for (place, call) in (first..).zip(shown.calls) {
-            tell(Delta::Call { place, name: &call.name });
-            tell(Delta::Arguments { place, text: &call.arguments.to_text() });
+        for (place, call) in (first..).zip(chunk.calls) {
+            emit(Delta::Call { place, name: &call.name });
+            emit(Delta::Arguments { place, text: &call.arguments.to_text() });
         }
     }
 }

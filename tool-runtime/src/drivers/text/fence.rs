@@ -1,21 +1,21 @@
-//! Fences, and code within a line: examples, or calls where nothing else follows.
+//! Code fences and inline code, which hold an example, or calls if nothing else follows.
 
 use std::ops::Range;
 
 use memchr::{memchr, memrchr};
 
-use super::format::found;
-use super::grammar::{Cursor, Strictness, calls_of, closed, may_be_call, python_calls};
-use super::openers::Hit;
-use super::{Formats, Found, Miss, Offered, Rest};
+use super::format::checked_parse;
+use super::grammar::{Cursor, Strictness, may_be_call, parse_calls, parse_python_calls, value_end};
+use super::marker_index::Candidate;
+use super::{Formats, Input, Match, NoMatch, ToolLookup};
 use crate::message::ToolCall;
 
-/// The longest word behind a fence.
-const LONGEST_INFO: usize = 40;
-/// Words behind a fence that say that there is Python in it, to be run as a call.
+/// The longest info string of a fence, in bytes.
+const MAX_INFO_LEN: usize = 40;
+/// Info strings of fences that hold Python calls.
 const PYTHON: [&str; 3] = ["tool_code", "tool_call", "tool_calls"];
 
-/// What a text is fenced with: the character, and how many of it.
+/// A fence: its character, and how often it is repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Fence {
     mark: u8,
@@ -23,67 +23,70 @@ pub(super) struct Fence {
 }
 
 impl Fence {
-    /// The fence that `text` begins with.
+    /// Returns the fence at the beginning of `text`.
     pub(super) fn of(text: &str) -> Option<Self> {
         let mark = text.bytes().next().filter(|byte| b"`~".contains(byte))?;
-        Some(Self { mark, len: run(mark, text.as_bytes()) })
+        Some(Self { mark, len: run_len(mark, text.as_bytes()) })
     }
 
-    /// Whether it stands around lines, not within one.
+    /// Returns true for a fence around lines, and false for inline code.
     pub(super) fn is_block(self) -> bool {
         self.len >= 3
     }
 
-    /// Whether the line that `text` begins with opens it: code within a line has its marks there too.
+    /// Returns true if the first line of `text` opens a block. A line with further backticks is
+    /// inline code.
     pub(super) fn is_opened_by(self, text: &str) -> bool {
         let bytes = text.as_bytes().get(self.len..).unwrap_or_default();
         let line = bytes.get(..memchr(b'\n', bytes).unwrap_or(bytes.len()));
         line.is_some_and(|line| memchr(b'`', line).is_none())
     }
 
-    /// The line that ends what was fenced, if it does: the first one behind `from` with nothing on it but
-    /// as many marks as began it, or more.
-    pub(super) fn closing(self, text: &str, from: usize) -> Option<Range<usize>> {
+    /// Returns the closing line: the first line after `from` that holds only whitespace and at
+    /// least as many marks as the opening fence.
+    pub(super) fn closing_line(self, text: &str, from: usize) -> Option<Range<usize>> {
         let bytes = text.as_bytes();
         let mut at = from;
         loop {
             at += memchr(self.mark, bytes.get(at..)?)?;
-            let marks = run(self.mark, bytes.get(at..)?);
+            let marks = run_len(self.mark, bytes.get(at..)?);
             let before = bytes.get(from..at)?;
             let last = before.iter().rposition(|byte| !b" \t".contains(byte));
             if marks >= self.len
                 && let Some(line) = last.filter(|last| before.get(*last) == Some(&b'\n'))
             {
-                let behind = bytes.get(at + marks..)?;
-                let behind = behind.get(..memchr(b'\n', behind).unwrap_or(behind.len()))?;
-                if behind.trim_ascii().is_empty() {
-                    return Some(from + line + 1..at + marks + behind.len());
+                let after = bytes.get(at + marks..)?;
+                let after = after.get(..memchr(b'\n', after).unwrap_or(after.len()))?;
+                if after.trim_ascii().is_empty() {
+                    return Some(from + line + 1..at + marks + after.len());
                 }
             }
             at += marks;
         }
     }
 
-    /// Of what is behind the fence, that which it holds: what it doesn't is not to be taken for the rest of a string.
-    fn inner(self, body: Rest<'_>) -> Rest<'_> {
+    /// Returns the content of the fence in `body`, so that text after the fence is not parsed as
+    /// the rest of a string.
+    fn content(self, body: Input<'_>) -> Input<'_> {
         let end = match self.is_block() {
             true => self
-                .closing(body.text, 0)
-                .filter(|line| line.end < body.text.len() || body.is_end)
+                .closing_line(body.text, 0)
+                .filter(|line| line.end < body.text.len() || body.is_complete)
                 .map(|line| line.start),
             false => body.text.find(char::from(self.mark)),
         };
         match end {
-            Some(end) => Rest::new(body.text.get(..end).unwrap_or_default(), true),
+            Some(end) => Input::new(body.text.get(..end).unwrap_or_default(), true),
             None => body,
         }
     }
 
-    /// Up to where what stands behind `from` is fenced for sure, and whether it ends there.
-    pub(super) fn part(self, text: &str, from: usize, is_end: bool) -> (usize, bool) {
-        match self.closing(text, from) {
-            Some(line) if is_end || line.end < text.len() => (line.end, true),
-            _ if is_end => (text.len(), false),
+    /// Returns the end of the text after `from` that certainly is inside the fence, and whether the
+    /// fence is closed there.
+    pub(super) fn content_end(self, text: &str, from: usize, is_complete: bool) -> (usize, bool) {
+        match self.closing_line(text, from) {
+            Some(line) if is_complete || line.end < text.len() => (line.end, true),
+            _ if is_complete => (text.len(), false),
             _ => {
                 let rest = text.as_bytes().get(from..).unwrap_or_default();
                 let line = memrchr(b'\n', rest).map(|at| from + at);
@@ -97,138 +100,140 @@ impl Fence {
     }
 }
 
-/// How many of `mark` come first.
-fn run(mark: u8, bytes: &[u8]) -> usize {
+/// Returns the number of leading `mark` bytes.
+fn run_len(mark: u8, bytes: &[u8]) -> usize {
     bytes.iter().take_while(|byte| **byte == mark).count()
 }
 
-/// Where the lines end that are fenced here, if what follows them says that they hold no calls: most of them, told
-/// without a look at what they hold.
-pub(super) fn example(formats: &Formats, text: &str, hit: Hit) -> Option<usize> {
-    let rest = text.get(hit.at..)?;
+/// Returns the end of a fenced block if the text after it shows that the block is an example. This
+/// handles most fences without parsing their content.
+pub(super) fn example_end(formats: &Formats, text: &str, candidate: Candidate) -> Option<usize> {
+    let rest = text.get(candidate.at..)?;
     let fence = Fence::of(rest).filter(|fence| fence.is_block() && fence.is_opened_by(rest))?;
-    let end = fence.closing(text, hit.at + fence.len)?.end;
-    let behind = text.get(end..)?.trim_start();
-    let may_go_on = behind.is_empty() || formats.openers.may_open(behind);
-    let is_opener = || formats.openers.formats(text, hit).next().is_some();
-    if may_go_on || is_opener() { None } else { Some(end) }
+    let end = fence.closing_line(text, candidate.at + fence.len)?.end;
+    let after = text.get(end..)?.trim_start();
+    let may_hold_calls = after.is_empty() || formats.markers.may_open(after);
+    let is_opener = || formats.markers.formats_at(text, candidate).next().is_some();
+    if may_hold_calls || is_opener() { None } else { Some(end) }
 }
 
-/// The calls in the fence that `rest` begins with, which holds nothing else.
-pub(super) fn read(
+/// Parses the calls in the fence at the beginning of `input`. A fence with any other content has no
+/// calls.
+pub(super) fn parse(
     formats: &Formats,
-    offered: &Offered<'_>,
-    rest: Rest<'_>,
-) -> Result<Found, Miss> {
-    let fence = Fence::of(rest.text).ok_or(Miss::Text)?;
-    if fence.len == rest.text.len() {
-        return Err(if rest.is_end { Miss::Text } else { Miss::More });
+    tools: &ToolLookup<'_>,
+    input: Input<'_>,
+) -> Result<Match, NoMatch> {
+    let fence = Fence::of(input.text).ok_or(NoMatch::Text)?;
+    if fence.len == input.text.len() {
+        return Err(if input.is_complete { NoMatch::Text } else { NoMatch::Incomplete });
     }
-    let inner = rest.text.get(fence.len..).unwrap_or_default();
-    let (info, body) = if fence.is_block() { info(inner, rest.is_end)? } else { ("", inner) };
-    let start = rest.text.len() - body.len();
-    may_hold_calls(formats, offered, fence, info, Rest::new(body, rest.is_end))?;
+    let inner = input.text.get(fence.len..).unwrap_or_default();
+    let (info, body) =
+        if fence.is_block() { split_info(inner, input.is_complete)? } else { ("", inner) };
+    let start = input.text.len() - body.len();
+    may_hold_calls(formats, tools, fence, info, Input::new(body, input.is_complete))?;
     let (body, end) = match fence.is_block() {
-        true => block(fence, body, rest.is_end)?,
-        false => within_line(fence, body, rest.is_end)?,
+        true => block_body(fence, body, input.is_complete)?,
+        false => inline_body(fence, body, input.is_complete)?,
     };
-    let calls = body_calls(formats, offered, info, body.trim()).ok_or(Miss::Text)?;
-    Ok(Found::Calls { calls, end: start + end })
+    let calls = parse_body(formats, tools, info, body.trim()).ok_or(NoMatch::Text)?;
+    Ok(Match::Calls { calls, end: start + end })
 }
 
-/// The word behind a fence, and what is fenced.
-fn info(inner: &str, is_end: bool) -> Result<(&str, &str), Miss> {
+/// Splits the info string from the content.
+fn split_info(inner: &str, is_complete: bool) -> Result<(&str, &str), NoMatch> {
     let is_of_info =
         |byte: u8| byte.is_ascii_alphanumeric() || !byte.is_ascii() || b"_-+. \t\r".contains(&byte);
-    let end = inner.bytes().take(LONGEST_INFO).position(|byte| !is_of_info(byte));
+    let end = inner.bytes().take(MAX_INFO_LEN).position(|byte| !is_of_info(byte));
     match end.and_then(|end| inner.split_at_checked(end)) {
         Some((info, body)) if body.starts_with(['\n', '{', '[', '<']) => Ok((info.trim(), body)),
-        None if !is_end && inner.len() < LONGEST_INFO => Err(Miss::More),
-        _ => Err(Miss::Text),
+        None if !is_complete && inner.len() < MAX_INFO_LEN => Err(NoMatch::Incomplete),
+        _ => Err(NoMatch::Text),
     }
 }
 
-/// Whether it is worth waiting for the end.
+/// Checks whether the content may be calls, so that it is worth waiting for the end of the fence.
 fn may_hold_calls(
     formats: &Formats,
-    offered: &Offered<'_>,
+    tools: &ToolLookup<'_>,
     fence: Fence,
     info: &str,
-    body: Rest<'_>,
-) -> Result<(), Miss> {
+    body: Input<'_>,
+) -> Result<(), NoMatch> {
     let text = body.text.trim_start();
     if text.is_empty() {
-        return Err(if body.is_end { Miss::Text } else { Miss::More });
+        return Err(if body.is_complete { NoMatch::Text } else { NoMatch::Incomplete });
     }
-    let is_marked = |begins_line: bool| {
-        formats.openers.formats(text, Hit { at: 0, begins_line }).next().is_some()
-            || !body.is_end && formats.openers.may_begin(text, begins_line)
+    let is_marked = |at_line_start: bool| {
+        formats.markers.formats_at(text, Candidate { at: 0, at_line_start }).next().is_some()
+            || !body.is_complete && formats.markers.is_partial_marker(text, at_line_start)
     };
     let may = match text.starts_with(['{', '[']) {
         true => {
-            may_be_call(fence.inner(Rest::new(text, body.is_end)), offered, Strictness::Bare)
+            may_be_call(fence.content(Input::new(text, body.is_complete)), tools, Strictness::Bare)
                 || is_marked(false)
-                || may_be_python(text, offered, body.is_end)
+                || may_be_python_list(text, tools, body.is_complete)
         }
         false => is_marked(true) || PYTHON.contains(&info),
     };
-    if may { Ok(()) } else { Err(Miss::Text) }
+    if may { Ok(()) } else { Err(NoMatch::Text) }
 }
 
-/// Whether a list begins with the call of a tool that is offered.
-fn may_be_python(text: &str, offered: &Offered<'_>, is_end: bool) -> bool {
+/// Returns true if a list begins with a Python call of an offered tool.
+fn may_be_python_list(text: &str, tools: &ToolLookup<'_>, is_complete: bool) -> bool {
     let Some(inner) = text.strip_prefix('[').map(str::trim_start) else { return false };
     let rest = inner.trim_start_matches(|c: char| c.is_alphanumeric() || "_-./".contains(c));
     let name = inner.get(..inner.len() - rest.len()).unwrap_or_default();
     match rest.is_empty() {
-        true => !is_end,
-        false => rest.starts_with('(') && offered.find(name).is_some(),
+        true => !is_complete,
+        false => rest.starts_with('(') && tools.find(name).is_some(),
     }
 }
 
-/// What stands before the line that ends the fence, and where that line ends.
-fn block(fence: Fence, body: &str, is_end: bool) -> Result<(&str, usize), Miss> {
-    match fence.closing(body, 0) {
-        Some(line) if line.end < body.len() || is_end => {
+/// Returns the content of a block, and the end of its closing line.
+fn block_body(fence: Fence, body: &str, is_complete: bool) -> Result<(&str, usize), NoMatch> {
+    match fence.closing_line(body, 0) {
+        Some(line) if line.end < body.len() || is_complete => {
             Ok((body.get(..line.start).unwrap_or_default(), line.end))
         }
-        _ if !is_end => Err(Miss::More),
-        // No line ends it, but the last one may end with it.
+        _ if !is_complete => Err(NoMatch::Incomplete),
+        // Without a closing line, the last line may end with the marks.
         _ => Ok((body.trim_end().trim_end_matches(char::from(fence.mark)), body.len())),
     }
 }
 
-fn within_line(fence: Fence, body: &str, is_end: bool) -> Result<(&str, usize), Miss> {
+fn inline_body(fence: Fence, body: &str, is_complete: bool) -> Result<(&str, usize), NoMatch> {
     let mark = char::from(fence.mark).to_string().repeat(fence.len);
     match body.find(&mark) {
-        Some(at) if at + mark.len() < body.len() || is_end => {
+        Some(at) if at + mark.len() < body.len() || is_complete => {
             let inner = body.get(..at).unwrap_or_default();
-            let behind = body.get(at + mark.len()..).unwrap_or_default();
-            let line = behind.split('\n').next().unwrap_or_default();
+            let after = body.get(at + mark.len()..).unwrap_or_default();
+            let line = after.split('\n').next().unwrap_or_default();
             match line.trim().is_empty() {
-                // More may follow on it.
-                true if line.len() == behind.len() && !is_end => Err(Miss::More),
+                // More text may follow on the line.
+                true if line.len() == after.len() && !is_complete => Err(NoMatch::Incomplete),
                 true => Ok((inner, at + mark.len())),
-                false => Err(Miss::Text),
+                false => Err(NoMatch::Text),
             }
         }
-        _ if is_end => Err(Miss::Text),
-        _ => Err(Miss::More),
+        _ if is_complete => Err(NoMatch::Text),
+        _ => Err(NoMatch::Incomplete),
     }
 }
 
-/// The calls that `body` is, and nothing else.
-fn body_calls(
+/// Parses the calls that `body` consists of.
+fn parse_body(
     formats: &Formats,
-    offered: &Offered<'_>,
+    tools: &ToolLookup<'_>,
     info: &str,
     body: &str,
 ) -> Option<Vec<ToolCall>> {
     let mut calls = Vec::new();
     let mut at = 0;
     if PYTHON.contains(&info) {
-        let mut cursor = Cursor::new(Rest::new(body, true));
-        if let Ok(calls) = python_calls(&mut cursor, offered)
+        let mut cursor = Cursor::new(Input::new(body, true));
+        if let Ok(calls) = parse_python_calls(&mut cursor, tools)
             && cursor.rest().trim().is_empty()
         {
             return Some(calls);
@@ -236,19 +241,18 @@ fn body_calls(
     }
     while at < body.len() {
         let rest = body.get(at..)?;
-        let hit = Hit { at, begins_line: true };
-        let read = formats
-            .openers
-            .formats(body, hit)
-            .find_map(|format| found(formats.get(format)?, Rest::new(rest, true), offered).ok());
-        at += match read {
-            Some(Found::Calls { calls: more, end }) => {
+        let candidate = Candidate { at, at_line_start: true };
+        let parsed = formats.markers.formats_at(body, candidate).find_map(|format| {
+            checked_parse(formats.get(format)?, Input::new(rest, true), tools).ok()
+        });
+        at += match parsed {
+            Some(Match::Calls { calls: more, end }) => {
                 calls.extend(more);
                 end
             }
             _ if rest.starts_with(['{', '[']) => {
-                let end = closed(rest, 0, true).unwrap_or(rest.len());
-                calls.extend(calls_of(rest.get(..end)?, offered, Strictness::Bare)?);
+                let end = value_end(rest, 0, true).unwrap_or(rest.len());
+                calls.extend(parse_calls(rest.get(..end)?, tools, Strictness::Bare)?);
                 end
             }
             _ => return None,

@@ -1,51 +1,60 @@
-//! What a format is.
+//! The [`Format`] contract, and the types that a format is written with.
 
 use std::fmt;
 
-use super::Offered;
+use super::ToolLookup;
 use crate::message::ToolCall;
 
-/// One way to write calls into a text.
+/// A markup format in which models write tool calls into text.
 ///
-/// A format finds nothing: it is handed the text from one of its openers on, and says what begins
-/// there. It is asked again with more of the text after [`Miss::More`], and what it says otherwise has to
-/// hold however the text goes on. A call that the text breaks off in is handed on with arguments that have no end;
-/// [`Typed`](super::Typed) puts them together where they come one by one. Where nothing but the end of its line ends a
-/// call, the last line of a reply that was [cut short](Offered::is_cut_short) may be half of one, and is handed on so.
+/// The scanner searches the [start markers](Self::start_markers) of all formats and passes the text
+/// from a marker on to [`parse`](Self::parse). After [`NoMatch::Incomplete`] it passes more of the
+/// text. Every other result has to hold however the text continues.
+///
+/// A truncated call is returned with arguments that have no end;
+/// [`ArgumentBuilder`](super::ArgumentBuilder) builds them from single arguments. If only the end
+/// of the line ends a call, the last line of a [truncated](ToolLookup::is_truncated) reply may be
+/// half of a call and is returned in the same way.
+///
+/// # Examples
+///
+/// The format `@@name {…}@@`:
 ///
 /// ```
 /// use tool_runtime::ToolDefinition;
-/// use tool_runtime::drivers::text::{Formats, Found, Format, Miss, Offered, Opener, Rest};
+/// use tool_runtime::drivers::text::{
+///     Format, Formats, Input, Match, NoMatch, StartMarker, ToolLookup,
+/// };
 ///
-/// /// `@@name {…}@@`
 /// #[derive(Debug)]
-/// struct Ats;
+/// struct AtSigns;
 ///
-/// impl Format for Ats {
+/// impl Format for AtSigns {
 ///     fn name(&self) -> &str {
-///         "ats"
+///         "at_signs"
 ///     }
 ///
-///     fn openers(&self) -> &[Opener] {
-///         &[Opener::Marker("@@")]
+///     fn start_markers(&self) -> &[StartMarker] {
+///         &[StartMarker::Anywhere("@@")]
 ///     }
 ///
-///     fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-///         let Some((body, _)) = rest.text[2..].split_once("@@") else {
-///             return Err(if rest.is_end { Miss::Text } else { Miss::More });
+///     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+///         let Some((body, _)) = input.text[2..].split_once("@@") else {
+///             return Err(if input.is_complete { NoMatch::Text } else { NoMatch::Incomplete });
 ///         };
-///         let (name, arguments) = body.split_once(' ').ok_or(Miss::Text)?;
-///         let call = offered.call(name, arguments).ok_or(Miss::Text)?;
-///         Ok(Found::Calls { calls: vec![call], end: body.len() + 4 })
+///         let (name, arguments) = body.split_once(' ').ok_or(NoMatch::Text)?;
+///         let call = tools.call(name, arguments).ok_or(NoMatch::Text)?;
+///         Ok(Match::Calls { calls: vec![call], end: body.len() + 4 })
 ///     }
 /// }
 ///
 /// let schema = serde_json::json!({ "type": "object" });
 /// let find = ToolDefinition::new("find", "Finds it.", schema);
-/// let formats = Formats::new().with(Ats);
-/// let read = formats.extract(r#"One moment. @@find {"what": "it"}@@"#, &Offered::new(&[&find]));
-/// assert_eq!(read.calls[0].name, "find");
-/// assert_eq!(read.text, "One moment.");
+/// let formats = Formats::new().with(AtSigns);
+/// let text = r#"One moment. @@find {"what": "it"}@@"#;
+/// let parsed = formats.extract(text, &ToolLookup::new(&[&find]));
+/// assert_eq!(parsed.calls[0].name, "find");
+/// assert_eq!(parsed.text, "One moment.");
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no format of calls",
@@ -53,135 +62,186 @@ use crate::message::ToolCall;
     note = "`Formats::new()` has those that this crate knows already"
 )]
 pub trait Format: Send + Sync + fmt::Debug {
-    /// What people call it.
+    /// Returns the name of the format, such as `hermes`.
     fn name(&self) -> &str;
 
-    /// What may begin a call.
-    fn openers(&self) -> &[Opener];
+    /// Returns the markers that may begin a call.
+    fn start_markers(&self) -> &[StartMarker];
 
-    /// Whether what it reads is a call only where the text ends with it, on lines of its own: for a
-    /// format that ordinary text could be.
-    fn is_last(&self) -> bool {
+    /// Returns true if calls of this format count only at the end of the text, on lines of their
+    /// own. Default: false.
+    ///
+    /// Use this for a format that ordinary text may look like.
+    fn only_at_end(&self) -> bool {
         false
     }
 
-    /// What `rest` begins with, which is one of the openers. What has no length, ends within a letter or behind the
-    /// text, or calls a tool that isn't offered is taken for text.
+    /// Parses the markup at the beginning of `input`, which begins with one of the markers.
+    ///
+    /// A match counts as plain text if its end is 0, inside a character or beyond the text, or if
+    /// it calls a tool that isn't offered.
     ///
     /// # Errors
-    /// It isn't a call, or can't be told yet.
-    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss>;
+    ///
+    /// Returns a [`NoMatch`] if the text is no call, or if more of it is needed to decide.
+    fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch>;
 }
 
-/// What `format` finds, which may be another's and wrong.
-pub(super) fn found(
+/// Parses `input` with a format, and checks the result, because third-party formats may be wrong.
+pub(super) fn checked_parse(
     format: &dyn Format,
-    rest: Rest<'_>,
-    offered: &Offered<'_>,
-) -> Result<Found, Miss> {
-    let found = format.read(rest, offered)?;
-    let (Found::Calls { end, .. }
-    | Found::Text { end }
-    | Found::Channel { end, .. }
-    | Found::Thought { end, .. }) = found;
+    input: Input<'_>,
+    tools: &ToolLookup<'_>,
+) -> Result<Match, NoMatch> {
+    let found = format.parse(input, tools)?;
+    let (Match::Calls { end, .. }
+    | Match::Text { end }
+    | Match::Channel { end, .. }
+    | Match::ReasoningEnd { end, .. }) = found;
     let is_sound = match &found {
-        Found::Calls { calls, .. } => calls.iter().all(|call| offered.find(&call.name).is_some()),
+        Match::Calls { calls, .. } => calls.iter().all(|call| tools.find(&call.name).is_some()),
         _ => true,
     };
-    let goes_on = end > 0 && rest.text.is_char_boundary(end);
-    if goes_on && is_sound { Ok(found) } else { Err(Miss::Text) }
+    let is_in_bounds = end > 0 && input.text.is_char_boundary(end);
+    if is_in_bounds && is_sound { Ok(found) } else { Err(NoMatch::Text) }
 }
 
-/// What may begin a call.
+/// A marker that may begin a call.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::drivers::text::StartMarker;
+///
+/// assert_eq!(StartMarker::Anywhere("<tool_call>").as_str(), "<tool_call>");
+/// assert_eq!(StartMarker::LineStart("Action:").as_str(), "Action:");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Opener {
-    /// These words, wherever they stand. Those with `<` or `[` in them are found at no cost for other
-    /// texts; of others the first byte is looked for as well.
-    Marker(&'static str),
-    /// These words, with nothing but blanks before them on their line.
-    Line(&'static str),
+pub enum StartMarker {
+    /// A marker at any position. Markers that contain `<` or `[` add no cost for other texts; for
+    /// others the scanner also searches their first byte.
+    Anywhere(&'static str),
+    /// A marker with only blanks before it on its line.
+    LineStart(&'static str),
 }
 
-impl Opener {
-    /// The words.
-    pub fn word(&self) -> &'static str {
+impl StartMarker {
+    /// Returns the text of the marker.
+    pub fn as_str(&self) -> &'static str {
         match self {
-            Self::Marker(word) | Self::Line(word) => word,
+            Self::Anywhere(word) | Self::LineStart(word) => word,
         }
     }
 }
 
-/// A text from an opener on.
+/// The text from a start marker on, which a [`Format`] parses.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::drivers::text::Input;
+///
+/// let input = Input::new("<tool_call>{", false).with_line_start(true);
+/// assert!(input.at_line_start && !input.is_complete);
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
-pub struct Rest<'t> {
-    /// What there is of it.
+pub struct Input<'t> {
+    /// The text that has arrived so far.
     pub text: &'t str,
-    /// Whether that is all there will be.
-    pub is_end: bool,
-    /// Whether nothing but blanks is before it on its line.
-    pub begins_line: bool,
+    /// True if no more text will arrive.
+    pub is_complete: bool,
+    /// True if only blanks precede the text on its line.
+    pub at_line_start: bool,
 }
 
-impl<'t> Rest<'t> {
-    /// The text from an opener on, which stands within a line.
-    pub const fn new(text: &'t str, is_end: bool) -> Self {
-        Self { text, is_end, begins_line: false }
+impl<'t> Input<'t> {
+    /// Creates an input inside a line.
+    pub const fn new(text: &'t str, is_complete: bool) -> Self {
+        Self { text, is_complete, at_line_start: false }
     }
 
-    /// The same at the beginning of a line, if it is.
+    /// Sets whether only blanks precede the text on its line.
     #[must_use]
-    pub const fn on_line(self, begins_line: bool) -> Self {
-        Self { begins_line, ..self }
+    pub const fn with_line_start(self, at_line_start: bool) -> Self {
+        Self { at_line_start, ..self }
     }
 }
 
-/// What begins at an opener. Ends are counted in bytes from there.
+/// The markup that a [`Format`] finds. Ends are byte offsets from the start marker.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::ToolCall;
+/// use tool_runtime::drivers::text::Match;
+///
+/// let found = Match::Calls { calls: vec![ToolCall::new("", "now", "{}")], end: 12 };
+/// assert!(matches!(found, Match::Calls { end: 12, .. }));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum Found {
-    /// Calls, or nothing but markup where there are none.
+pub enum Match {
+    /// Calls, or markup without calls that is removed.
     Calls {
-        /// The calls.
+        /// The calls, without ids.
         calls: Vec<ToolCall>,
-        /// Where their markup ends.
+        /// The end of the markup.
         end: usize,
     },
-    /// A text like any other, in which nothing begins.
+    /// Plain text, in which no other format is searched.
     Text {
-        /// Where it ends.
+        /// The end of the text.
         end: usize,
     },
-    /// A part of the reply, in which there are no calls.
+    /// The beginning of a channel: a part of the reply without calls.
     Channel {
-        /// Where its text begins.
+        /// The end of the opening markup.
         end: usize,
-        /// Whether that is for people to read, rather than what the model thinks.
-        is_shown: bool,
-        /// What ends it.
+        /// True if the content is visible text; false if it is reasoning.
+        is_visible: bool,
+        /// Markers that close the channel.
         closers: &'static [&'static str],
-        /// What ends it and begins something else.
-        stops: &'static [&'static str],
+        /// Markers that end the channel and begin the next part of the reply.
+        next_markers: &'static [&'static str],
     },
-    /// The end of what the model thought: all of the text up to here.
-    Thought {
-        /// Where the markup ends.
+    /// The end of reasoning whose start marker is missing: all text up to here is reasoning.
+    ReasoningEnd {
+        /// The end of the closing marker.
         end: usize,
-        /// What should have begun it. Where that is in the text, nothing ends here.
+        /// The start marker that belongs to the closing one. If it occurs earlier in the text, this
+        /// match is ignored.
         opener: &'static str,
     },
 }
 
-/// Why nothing was found.
+/// The reason why a [`Format`] finds no markup.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::drivers::text::{Input, NoMatch};
+///
+/// fn closing_bracket(input: Input<'_>) -> Result<usize, NoMatch> {
+///     match input.text.find(']') {
+///         Some(at) => Ok(at),
+///         None if input.is_complete => Err(NoMatch::Text),
+///         None => Err(NoMatch::Incomplete),
+///     }
+/// }
+///
+/// assert_eq!(closing_bracket(Input::new("[a", false)), Err(NoMatch::Incomplete));
+/// assert_eq!(closing_bracket(Input::new("[a", true)), Err(NoMatch::Text));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Miss {
-    /// It is a text like any other.
+pub enum NoMatch {
+    /// The text is plain text.
     Text,
-    /// The same, and to see that took a look at much of it. After some of these nothing more is looked
-    /// for, so that no text takes long.
-    Broken,
-    /// That can't be told before there is more of it.
-    More,
+    /// The text is plain text, and it took reading much of it to see that. After 32 of these in one
+    /// text the scanner treats the rest as text, so that no text takes long.
+    Malformed,
+    /// More of the text is needed to decide.
+    Incomplete,
 }

@@ -1,156 +1,225 @@
-//! Calls that a model wrote into its text.
+//! Tool calls that a model writes into the text of its reply.
 //!
-//! Models write calls as they were trained to, and where no server turns that into calls, or a model is
-//! unsure, it arrives as text. [`extract`] reads it, in all formats of [`Formats::all`] and in those
-//! that users add; [`TextStream`] does while the text arrives. It is for replies that hold no call as
-//! their provider spells one.
+//! Models write calls in the format that they were trained on. If no server converts that format
+//! into native calls, the calls arrive as text. [`extract`] parses them in all built-in formats
+//! ([`Formats::all`]), [`Formats::with`] adds formats of your own, and [`TextStream`] parses while
+//! the text arrives. Use this module for replies that have no native call.
 //!
-//! # What is a call
-//! - **Only an offered tool is called**, by its name; otherwise the text stays text.
-//! - **What a model thinks is no call**: `<think>` and `<thinking>`, in capitals too, `<thought>`, `<seed:think>`,
-//!   `[THINK]`, `<|START_THINKING|>`, and what formats have of their own. It may have no end where it begins a
-//!   line; within a line its end has to be there, and a line that but tells of both tags is text. A closing
-//!   tag without an opening one ends what the prompt began: all before it was thought.
-//! - **What is told of thoughts and of tools is no call**, and stays text: `<reasoning>`, `<scratchpad>`, `<analysis>`,
-//!   `<reflection>`; `<tool_response>`, `<tool_result>`, `<tool_output>`, `<function_response>`, `<function_result>`, or
-//!   the same with an `s`. Of their ends the same holds.
-//! - **An example is no call**: markup in a fence, in code within a line, in a quotation or right behind a
-//!   quote. But a fence, or code that is alone on its line, that is the whole message or ends it, perhaps
-//!   after a lead-in, holds calls where it holds nothing else.
-//! - **What ordinary text could be is a call only at the end**: bare JSON, a list of Python's calls and
-//!   `Action:` lines count where they begin a line, and nothing follows but more of the kind.
-//! - **Bare JSON has to say that it is a call**, by the name of a tool and its arguments, and nothing that
-//!   calls don't have. Arguments alone are an answer in JSON.
-//! - **A missing end tag doesn't matter**, nor missing closers, where the object is complete.
-//! - **A call that was cut off** is handed on as it is: its arguments have no end, and [what the tool
-//!   allows](crate::Repair) decides. A tool of effect `write` or `external` never runs on them. Where
-//!   arguments come one by one, the end tag of the call is what says that there were no more. What was
-//!   called before it stands.
-//! - **An argument may talk about calls**: where arguments are plain text between tags, what is begun in one and
-//!   ended there is part of it. Where end tags are left over behind a call, and no call begins before
-//!   them, nobody knows where its arguments end: it counts as cut off, and what is left over is no text.
-//! - **A definition is no call**, nor is a blank to be filled in: `{"name": …, "arguments": {...}}`.
-//! - Arguments that can't be read are handed on where a marker says that it is a call: the tool's refusal tells
-//!   the model what to mend.
+//! To extract calls you need [`extract`] or [`TextStream`], [`Formats`] and [`ToolLookup`]; the
+//! results are [`ParsedText`] and [`TextChunk`]. To write a [`Format`] you also need [`Input`],
+//! [`StartMarker`], [`Match`], [`NoMatch`] and [`ArgumentBuilder`]. To use the formats in an agent,
+//! see the [`Text`](super::Text) driver.
 //!
-//! Arguments are the model's own text, or as near to it as its format allows; what is plain text between
-//! tags is typed by the tool's schema. Decoding and repair are the same as for all other calls. A call
-//! has no id yet.
+//! # The flow
 //!
-//! # What remains
-//! The text without the markup of its calls, and without tokens that say that it ends; other text without calls
-//! is returned as it came. What a model says that it thinks is returned apart. A stream holds back what may still
-//! become markup; behind a call with plain text between tags, that is all up to the next call or the end, for an end
-//! tag may be left over there.
+//! 1. `scanner.rs` passes over the text once. It finds start markers (`marker_index.rs`) and skips
+//!    quoted text and code (`quote_tracker.rs`, `fence.rs`).
+//! 2. At each marker the formats (`formats/`) parse the call. What they have in common is in
+//!    `grammar/`.
+//! 3. Formats that ordinary text may look like count only at the end of the text (`trailing.rs`).
+//! 4. `visible_text.rs` collects the text without markup.
 //!
-//! # How
-//! One pass finds openers, the format reads from there on, and says how far its markup goes. A text of any
-//! kind takes time in proportion to its length; one without openers little more than copying it. To keep it so,
-//! what is looked at in vain is counted: after a megabyte that was looked at to the end of the text for small
-//! parts of it, or after 32 broken calls, the rest is text.
+//! # What counts as a call
 //!
-//! A format of one's own is a [`Format`] handed to [`Formats::with`]; all rules above hold for it too.
+//! - **Only offered tools are called**, by their names. Any other call stays in the text.
+//! - **Reasoning holds no calls**: `<think>`, `<thinking>` (also capitalized), `<thought>`,
+//!   `<seed:think>`, `[THINK]`, `<|START_THINKING|>`, and the markers of single formats. At the
+//!   start of a line the end tag may be missing. Inside a line it has to be there, and a line that
+//!   only mentions both tags is text. A closing tag without an opening tag ends reasoning that the
+//!   prompt began: all text before it is reasoning.
+//! - **Quoted thoughts and tool output hold no calls**, and stay in the text: `<reasoning>`,
+//!   `<scratchpad>`, `<analysis>`, `<reflection>`; `<tool_response>`, `<tool_result>`,
+//!   `<tool_output>`, `<function_response>`, `<function_result>`, or any of them with a trailing
+//!   `s`. The rule for missing end tags is the same.
+//! - **Examples are no calls**: markup in a fence, in inline code, in a Markdown quotation or right
+//!   after a quotation mark. The exception is a fence, or inline code that is alone on its line, if
+//!   it is the whole message or ends it, perhaps after a lead-in, and holds nothing but calls.
+//! - **Formats that look like ordinary text count only at the end**: bare JSON, a list of Python
+//!   calls and `Action:` lines count if they begin a line and only more of their kind follows.
+//! - **Bare JSON has to be recognizable as a call**, by the name of a tool and its arguments, and
+//!   may have no members that calls don't have. Arguments alone are an answer in JSON.
+//! - **A missing end tag is tolerated**, and so are missing closing brackets, if the object is
+//!   complete.
+//! - **A truncated call is returned as it is**: its arguments have no end, and
+//!   [the repair settings of the tool](crate::Repair) decide. A tool with effect `write` or
+//!   `external` never runs on truncated arguments. If a format writes arguments one by one, only
+//!   the end tag of the call proves that they are complete. Calls before a truncated one are kept.
+//! - **An argument may contain markup**: if arguments are plain text between tags, a call that
+//!   begins and ends inside an argument is part of it. If end tags are left over after a call, and
+//!   no call begins before them, the end of its arguments is ambiguous: the call counts as
+//!   truncated, and the leftover tags are removed from the text.
+//! - **Definitions and placeholders are no calls**: `{"name": …, "arguments": {...}}`.
+//! - **Arguments that can't be parsed are kept** if a marker announces the call: the error of the
+//!   tool tells the model what to correct.
+//!
+//! Arguments are the text of the model, or as close to it as the format allows. Plain text between
+//! tags is converted by the tool's schema. Decoding and repair are the same as for all other calls.
+//! Calls have no ids yet.
+//!
+//! # What remains as text
+//!
+//! The visible text has no markup of calls and no end-of-turn tokens; text without calls is
+//! returned unchanged. Reasoning is returned separately.
+//!
+//! # Limits
+//!
+//! The time is linear in the length of the text. A text without markers costs little more than a
+//! copy. To keep this bound, the scanner counts failed attempts: after one megabyte that was read
+//! to the end of the text without being consumed, or after 32 malformed calls, the rest is text.
 
+mod byte_search;
 mod channel;
-mod driver;
+pub(super) mod driver;
 mod fence;
 mod format;
 mod formats;
 pub(super) mod grammar;
-mod heads;
-mod last;
-mod offered;
-mod openers;
-mod places;
-mod quotes;
-mod scan;
-mod shown;
+mod lookup;
+mod marker_index;
+mod prefix_filter;
+mod quote_tracker;
+mod scanner;
 mod stream;
+mod trailing;
+mod visible_text;
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
+pub(super) use self::{driver::reasoning_part, lookup::is_schema};
 pub use self::{
-    driver::Text,
-    format::{Format, Found, Miss, Opener, Rest},
-    grammar::Typed,
-    offered::Offered,
-    stream::{Shown, TextStream},
+    format::{Format, Input, Match, NoMatch, StartMarker},
+    grammar::ArgumentBuilder,
+    lookup::ToolLookup,
+    stream::{TextChunk, TextStream},
 };
-pub(super) use self::{driver::thought, offered::is_schema};
-use self::{openers::Openers, scan::Scan};
+use self::{marker_index::MarkerIndex, scanner::Scanner};
 use crate::message::ToolCall;
 
-/// What was read out of a text.
+/// The calls, the reasoning and the remaining text of a reply.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::drivers::text::{Formats, ToolLookup};
+///
+/// let text = "<think>It is cold.</think>Take a coat.";
+/// let parsed = Formats::all().extract(text, &ToolLookup::new(&[]));
+/// assert_eq!(parsed.reasoning, "It is cold.");
+/// assert_eq!(parsed.text, "Take a coat.");
+/// assert!(parsed.calls.is_empty());
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
-pub struct Reading {
-    /// What remains without markup.
+pub struct ParsedText {
+    /// The visible text, without markup.
     pub text: String,
-    /// What the model thought, as far as it was marked; empty if nothing was.
+    /// The marked reasoning; empty if there is none.
     pub reasoning: String,
-    /// The calls, in their order; they have no ids.
+    /// The calls in the order of the text, without ids.
     pub calls: Vec<ToolCall>,
 }
 
-/// The calls in `text`, in any of the formats known here.
+/// Extracts the calls from `text`, in any of the [built-in formats](Formats::all).
+///
+/// # Examples
 ///
 /// ```
 /// use tool_runtime::ToolDefinition;
-/// use tool_runtime::drivers::text::{Offered, extract};
+/// use tool_runtime::drivers::text::{ToolLookup, extract};
 ///
 /// let schema = serde_json::json!({ "type": "object", "properties": { "city": {} } });
 /// let weather = ToolDefinition::new("weather", "Tells the weather.", schema);
-/// let offered = Offered::new(&[&weather]);
+/// let tools = ToolLookup::new(&[&weather]);
 ///
-/// let read = extract("[TOOL_CALLS]weather[ARGS]{\"city\": \"Oslo\"}", &offered);
-/// assert_eq!(read.calls[0].to_string(), r#"weather({"city": "Oslo"})"#);
+/// let parsed = extract("[TOOL_CALLS]weather[ARGS]{\"city\": \"Oslo\"}", &tools);
+/// assert_eq!(parsed.calls[0].to_string(), r#"weather({"city": "Oslo"})"#);
 ///
-/// let read = extract("Write `<tool_call>{\"name\": \"weather\"}</tool_call>` to call it.", &offered);
-/// assert!(read.calls.is_empty());
+/// // Markup in inline code is an example.
+/// let text = "Write `<tool_call>{\"name\": \"weather\"}</tool_call>` to call it.";
+/// let parsed = extract(text, &tools);
+/// assert!(parsed.calls.is_empty());
 /// ```
-pub fn extract(text: &str, offered: &Offered<'_>) -> Reading {
-    Formats::all().extract(text, offered)
+pub fn extract(text: &str, tools: &ToolLookup<'_>) -> ParsedText {
+    Formats::all().extract(text, tools)
 }
 
-/// The formats that are looked for.
+/// The set of formats that are searched.
+///
+/// # Examples
+///
+/// Adds a format to the built-in ones; see [`Format`] for how to write one:
+///
+/// ```
+/// use tool_runtime::drivers::text::{
+///     Format, Formats, Input, Match, NoMatch, StartMarker, ToolLookup,
+/// };
+///
+/// /// Removes `[[note: …]]` from the visible text.
+/// #[derive(Debug)]
+/// struct Notes;
+///
+/// impl Format for Notes {
+///     fn name(&self) -> &str {
+///         "notes"
+///     }
+///
+///     fn start_markers(&self) -> &[StartMarker] {
+///         &[StartMarker::Anywhere("[[note:")]
+///     }
+///
+///     fn parse(&self, input: Input<'_>, _: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+///         match input.text.find("]]") {
+///             Some(at) => Ok(Match::Calls { calls: vec![], end: at + 2 }),
+///             None if input.is_complete => Err(NoMatch::Text),
+///             None => Err(NoMatch::Incomplete),
+///         }
+///     }
+/// }
+///
+/// let formats = Formats::new().with(Notes);
+/// let parsed = formats.extract("It is cold. [[note: be brief]]", &ToolLookup::new(&[]));
+/// assert_eq!(parsed.text, "It is cold.");
+/// ```
 #[derive(Clone)]
 pub struct Formats {
     list: Vec<Arc<dyn Format>>,
-    openers: Openers,
+    markers: MarkerIndex,
 }
 
 impl Formats {
-    /// All formats known here.
+    /// Returns all built-in formats.
     pub fn all() -> &'static Self {
         static ALL: LazyLock<Formats> = LazyLock::new(Formats::new);
         &ALL
     }
 
-    /// Those alone that tell what a model thinks from what it says.
+    /// Returns the formats of reasoning alone.
     pub(super) fn thinking() -> &'static Self {
         static THINKING: LazyLock<Formats> = LazyLock::new(|| Formats::of(formats::thinking()));
         &THINKING
     }
 
-    /// All formats known here, to add others to.
+    /// Creates a set of all built-in formats, to which others can be added.
     pub fn new() -> Self {
         Self::of(formats::all())
     }
 
     fn of(list: Vec<Arc<dyn Format>>) -> Self {
-        let openers = Openers::new(list.iter().map(AsRef::as_ref));
-        Self { list, openers }
+        let markers = MarkerIndex::new(list.iter().map(AsRef::as_ref));
+        Self { list, markers }
     }
 
-    /// Adds one, which is asked before those that are there.
+    /// Adds a format, which takes precedence over those that are already in the set.
     #[must_use]
     pub fn with(mut self, format: impl Format + 'static) -> Self {
         self.list.insert(0, Arc::new(format));
         Self::of(self.list)
     }
 
-    /// The names of the formats, in the order in which they are asked.
+    /// Returns the names of the formats, in order of precedence.
+    ///
+    /// # Examples
     ///
     /// ```
     /// use tool_runtime::drivers::text::Formats;
@@ -161,15 +230,15 @@ impl Formats {
         self.list.iter().map(|format| format.name())
     }
 
-    /// The calls in `text`.
-    pub fn extract(&self, text: &str, offered: &Offered<'_>) -> Reading {
-        let mut scan = Scan::new();
-        scan.read(self, offered, text, true);
-        scan.finish()
+    /// Extracts the calls, the reasoning and the remaining text from `text`.
+    pub fn extract(&self, text: &str, tools: &ToolLookup<'_>) -> ParsedText {
+        let mut scanner = Scanner::new();
+        scanner.advance(self, tools, text, true);
+        scanner.finish()
     }
 
-    fn get(&self, place: usize) -> Option<&dyn Format> {
-        self.list.get(place).map(AsRef::as_ref)
+    fn get(&self, index: usize) -> Option<&dyn Format> {
+        self.list.get(index).map(AsRef::as_ref)
     }
 }
 

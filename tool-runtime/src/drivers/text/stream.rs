@@ -1,91 +1,123 @@
-//! The same while the text arrives.
+//! Incremental extraction from a text that arrives in pieces.
 
-use super::scan::Scan;
-use super::{Formats, Offered, Reading};
+use super::scanner::Scanner;
+use super::{Formats, ParsedText, ToolLookup};
 use crate::message::ToolCall;
 
-/// Reads calls out of a text that comes piece by piece.
+/// Extracts tool calls from a text that arrives in pieces.
+///
+/// The stream returns text as early as possible. It holds back what may still become markup, and,
+/// after a call whose arguments are plain text between tags, everything up to the next call or the
+/// end, because another end tag may follow.
+///
+/// # Examples
 ///
 /// ```
 /// use tool_runtime::ToolDefinition;
-/// use tool_runtime::drivers::text::{Formats, Offered, TextStream};
+/// use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup};
 ///
 /// let schema = serde_json::json!({ "type": "object" });
 /// let now = ToolDefinition::new("now", "Tells the time.", schema);
-/// let mut stream = TextStream::new(Formats::all(), Offered::new(&[&now]));
+/// let mut stream = TextStream::new(Formats::all(), ToolLookup::new(&[&now]));
 /// assert_eq!(stream.push("One moment. <tool").text, "One moment.");
 /// assert_eq!(stream.push("_call>{\"name\": \"now\", \"argum").text, "");
 /// stream.push("ents\": {}}</tool_call>");
-/// let read = stream.finish();
-/// assert_eq!((read.calls[0].name.as_str(), read.text.as_str()), ("now", "One moment."));
+/// let parsed = stream.finish();
+/// assert_eq!((parsed.calls[0].name.as_str(), parsed.text.as_str()), ("now", "One moment."));
 /// ```
 #[derive(Clone, Debug)]
 pub struct TextStream<'f> {
     formats: &'f Formats,
-    offered: Offered<'f>,
+    tools: ToolLookup<'f>,
     text: String,
-    scan: Scan,
-    taken_back: usize,
-    shown: usize,
-    thought: usize,
-    called: usize,
+    scanner: Scanner,
+    retractions: usize,
+    emitted_text: usize,
+    emitted_reasoning: usize,
+    emitted_calls: usize,
 }
 
-/// What may be shown of a text, and was not before.
+/// The new content that [`TextStream::push`] returns.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup};
+///
+/// let mut stream = TextStream::new(Formats::all(), ToolLookup::new(&[]));
+/// assert_eq!(stream.push("Two and two").text, "Two and two");
+/// // The model closes reasoning that it never opened: all text before was reasoning.
+/// let chunk = stream.push(".</think>The answer is 4.");
+/// assert!(chunk.replaces_previous);
+/// assert_eq!((chunk.reasoning, chunk.text), ("Two and two.", "The answer is 4."));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Shown<'s> {
-    /// More of the text.
+pub struct TextChunk<'s> {
+    /// The next part of the visible text.
     pub text: &'s str,
-    /// More of what the model thinks.
+    /// The next part of the reasoning.
     pub reasoning: &'s str,
-    /// More calls, each whole: until then it may turn out to be text.
+    /// The next calls. Each is complete, because an incomplete call may turn out to be text.
     pub calls: &'s [ToolCall],
-    /// Whether the text shown before is void, and so are the calls: the model was found to have thought aloud, and all
-    /// of that comes again as what it thinks. [`text`](Self::text) is the first of what counts.
-    pub is_taken_back: bool,
+    /// True if all text and calls that were returned before are void, because the model was found
+    /// to have been reasoning. They are returned again as reasoning, and [`text`](Self::text)
+    /// begins anew.
+    pub replaces_previous: bool,
 }
 
 impl<'f> TextStream<'f> {
-    /// Nothing has arrived yet.
-    pub fn new(formats: &'f Formats, offered: Offered<'f>) -> Self {
-        let (text, scan) = (String::new(), Scan::new());
-        Self { formats, offered, text, scan, taken_back: 0, shown: 0, thought: 0, called: 0 }
-    }
-
-    /// How many calls were found so far.
-    pub(super) fn called(&self) -> usize {
-        self.called
-    }
-
-    /// Takes the next piece, and gives what is neither markup nor may become any. Blanks are kept back
-    /// until something follows them.
-    pub fn push(&mut self, piece: &str) -> Shown<'_> {
-        self.text.push_str(piece);
-        self.scan.read(self.formats, &self.offered, &self.text, false);
-        let (text, reasoning) = (&self.scan.shown.text, &self.scan.reasoning.text);
-        // Its length doesn't tell: it may have grown again.
-        let is_new =
-            std::mem::replace(&mut self.taken_back, self.scan.taken_back) != self.scan.taken_back;
-        let before = std::mem::replace(&mut self.shown, text.len());
-        let shown = if is_new { 0 } else { before };
-        let thought = std::mem::replace(&mut self.thought, reasoning.len());
-        let calls = self.scan.calls();
-        let before_calls = std::mem::replace(&mut self.called, calls.len());
-        let called = if is_new { 0 } else { before_calls };
-        Shown {
-            text: text.get(shown..).unwrap_or_default(),
-            reasoning: reasoning.get(thought..).unwrap_or_default(),
-            calls: calls.get(called..).unwrap_or_default(),
-            is_taken_back: is_new && (before > 0 || before_calls > 0),
+    /// Creates an empty stream that knows `formats` and the offered `tools`.
+    pub fn new(formats: &'f Formats, tools: ToolLookup<'f>) -> Self {
+        let (text, scanner) = (String::new(), Scanner::new());
+        Self {
+            formats,
+            tools,
+            text,
+            scanner,
+            retractions: 0,
+            emitted_text: 0,
+            emitted_reasoning: 0,
+            emitted_calls: 0,
         }
     }
 
-    /// All of it, now that the text has ended: the same as [`Formats::extract`] gives of the whole. Its
-    /// text begins with what was shown and not taken back, unless the model is found only now to have
-    /// thought aloud.
-    pub fn finish(mut self) -> Reading {
-        self.scan.read(self.formats, &self.offered, &self.text, true);
-        self.scan.finish()
+    /// Returns the number of calls found so far.
+    pub(super) fn emitted_calls(&self) -> usize {
+        self.emitted_calls
+    }
+
+    /// Appends the next piece and returns the content that is certain by now.
+    ///
+    /// Trailing whitespace is held back until text follows.
+    pub fn push(&mut self, piece: &str) -> TextChunk<'_> {
+        self.text.push_str(piece);
+        self.scanner.advance(self.formats, &self.tools, &self.text, false);
+        let (text, reasoning) = (&self.scanner.visible.text, &self.scanner.reasoning.text);
+        // The length is no indication: the text may have grown again.
+        let is_replaced = std::mem::replace(&mut self.retractions, self.scanner.retractions)
+            != self.scanner.retractions;
+        let previous = std::mem::replace(&mut self.emitted_text, text.len());
+        let emitted_text = if is_replaced { 0 } else { previous };
+        let emitted_reasoning = std::mem::replace(&mut self.emitted_reasoning, reasoning.len());
+        let calls = self.scanner.calls();
+        let before_calls = std::mem::replace(&mut self.emitted_calls, calls.len());
+        let emitted_calls = if is_replaced { 0 } else { before_calls };
+        TextChunk {
+            text: text.get(emitted_text..).unwrap_or_default(),
+            reasoning: reasoning.get(emitted_reasoning..).unwrap_or_default(),
+            calls: calls.get(emitted_calls..).unwrap_or_default(),
+            replaces_previous: is_replaced && (previous > 0 || before_calls > 0),
+        }
+    }
+
+    /// Ends the text and returns its content, which equals what [`Formats::extract`] returns for
+    /// the whole text.
+    ///
+    /// The visible text begins with all text that was returned and not replaced, unless the end of
+    /// the text reveals that the model was reasoning.
+    pub fn finish(mut self) -> ParsedText {
+        self.scanner.advance(self.formats, &self.tools, &self.text, true);
+        self.scanner.finish()
     }
 }

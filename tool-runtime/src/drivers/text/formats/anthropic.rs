@@ -1,24 +1,29 @@
-//! `<function_calls>`, in it `<invoke name="NAME">` and `<parameter name="KEY">VALUE</parameter>`, each tag at
-//! times with the prefix `antml:`: Claude behind proxies that turn calls into text, models that are
-//! prompted so. A bare `invoke` counts where it begins a line.
+//! The XML format of Anthropic's models: `<function_calls>` with `<invoke name="NAME">` and
+//! `<parameter name="KEY">VALUE</parameter>`.
+//!
+//! Each tag may carry the prefix `antml:`. Strings are raw text without escaping; other types are
+//! JSON. An `invoke` without `function_calls` counts if it begins a line.
+//!
+//! Models: Claude behind proxies that turn calls into text, and models prompted to write this
+//! format.
 //!
 //! Source: openclaw/openclaw#97750, Luce-Org/lucebox#627, cline/cline#3887.
 
-use super::super::Opener;
-use super::super::grammar::{Nesting, Style, Tagged};
+use super::super::StartMarker;
+use super::super::grammar::{Style, TagSet, TaggedFormat};
 
-pub(super) const ANTHROPIC: Tagged = Tagged {
+pub(super) const ANTHROPIC: TaggedFormat = TaggedFormat {
     name: "anthropic",
-    openers: &[
-        Opener::Marker("<function_calls>"),
-        Opener::Marker("<antml:function_calls>"),
-        Opener::Line("<invoke "),
-        Opener::Line("<antml:invoke "),
+    start_markers: &[
+        StartMarker::Anywhere("<function_calls>"),
+        StartMarker::Anywhere("<antml:function_calls>"),
+        StartMarker::LineStart("<invoke "),
+        StartMarker::LineStart("<antml:invoke "),
     ],
     style: Style::Attribute,
-    tags: Nesting {
-        around: &["<function_calls>", "<antml:function_calls>"],
-        around_ends: &["</function_calls>", "</antml:function_calls>"],
+    tags: TagSet {
+        wrappers: &["<function_calls>", "<antml:function_calls>"],
+        wrapper_ends: &["</function_calls>", "</antml:function_calls>"],
         call: &["<invoke ", "<antml:invoke "],
         call_ends: &["</invoke>", "</antml:invoke>"],
         argument: &["<parameter ", "<antml:parameter "],

@@ -1,29 +1,31 @@
-//! What is told of what was thought or what tools said, in tags of the model's own: `<tool_response>` (Qwen),
-//! `<tool_result>`, `<function_results>` (Claude), `<reasoning>`, `<scratchpad>`, `<analysis>`, `<reflection>`. All of it
-//! is text, and calls in it are none: what a tool said must not call the next one. Without an end tag it
-//! is that to the end of the text where it begins a line.
+//! Quoted reasoning and tool output: `<tool_response>` (Qwen), `<tool_result>`,
+//! `<function_results>` (Claude), `<reasoning>`, `<scratchpad>`, `<analysis>`, `<reflection>`.
+//!
+//! The content of these tags is text without calls, because the output of one tool must not call
+//! the next. If the end tag is missing and the start tag begins a line, the content reaches to the
+//! end of the text.
 //!
 //! Source: the chat templates of Qwen 2.5 and 3, Anthropic's guide to its first function calls.
 
 use memchr::memmem;
 
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 #[derive(Debug)]
 pub(super) struct Aside;
 
 pub(super) const ASIDE: Aside = Aside;
 
-const OPENERS: [Opener; 9] = [
-    Opener::Marker("<tool_response"),
-    Opener::Marker("<tool_result"),
-    Opener::Marker("<tool_output"),
-    Opener::Marker("<function_response"),
-    Opener::Marker("<function_result"),
-    Opener::Marker("<reasoning"),
-    Opener::Marker("<scratchpad"),
-    Opener::Marker("<analysis"),
-    Opener::Marker("<reflection"),
+const START_MARKERS: [StartMarker; 9] = [
+    StartMarker::Anywhere("<tool_response"),
+    StartMarker::Anywhere("<tool_result"),
+    StartMarker::Anywhere("<tool_output"),
+    StartMarker::Anywhere("<function_response"),
+    StartMarker::Anywhere("<function_result"),
+    StartMarker::Anywhere("<reasoning"),
+    StartMarker::Anywhere("<scratchpad"),
+    StartMarker::Anywhere("<analysis"),
+    StartMarker::Anywhere("<reflection"),
 ];
 
 impl Format for Aside {
@@ -31,27 +33,28 @@ impl Format for Aside {
         "aside"
     }
 
-    fn openers(&self) -> &[Opener] {
-        &OPENERS
+    fn start_markers(&self) -> &[StartMarker] {
+        &START_MARKERS
     }
 
-    fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {
-        let words = OPENERS.iter().map(Opener::word);
-        let opener = words.filter(|word| rest.text.starts_with(word)).max().ok_or(Miss::Text)?;
-        let behind = rest.text.get(opener.len()..).unwrap_or_default();
-        // There may be more than one of it.
-        let many = if behind.starts_with('s') { "s" } else { "" };
-        match behind.get(many.len()..).and_then(|behind| behind.chars().next()) {
+    fn parse(&self, input: Input<'_>, _: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let markers = START_MARKERS.iter().map(StartMarker::as_str);
+        let marker =
+            markers.filter(|marker| input.text.starts_with(marker)).max().ok_or(NoMatch::Text)?;
+        let after = input.text.get(marker.len()..).unwrap_or_default();
+        // The tag may be in the plural.
+        let plural = if after.starts_with('s') { "s" } else { "" };
+        match after.get(plural.len()..).and_then(|after| after.chars().next()) {
             Some('>' | ' ' | '\n') => {}
-            None if !rest.is_end => return Err(Miss::More),
-            _ => return Err(Miss::Text),
+            None if !input.is_complete => return Err(NoMatch::Incomplete),
+            _ => return Err(NoMatch::Text),
         }
-        let closer = format!("</{}{many}>", opener.trim_start_matches('<'));
-        match memmem::find(rest.text.as_bytes(), closer.as_bytes()) {
-            Some(at) => Ok(Found::Text { end: at + closer.len() }),
-            None if !rest.is_end => Err(Miss::More),
-            None if rest.begins_line => Ok(Found::Text { end: rest.text.len() }),
-            None => Err(Miss::Text),
+        let closer = format!("</{}{plural}>", marker.trim_start_matches('<'));
+        match memmem::find(input.text.as_bytes(), closer.as_bytes()) {
+            Some(at) => Ok(Match::Text { end: at + closer.len() }),
+            None if !input.is_complete => Err(NoMatch::Incomplete),
+            None if input.at_line_start => Ok(Match::Text { end: input.text.len() }),
+            None => Err(NoMatch::Text),
         }
     }
 }

@@ -1,47 +1,51 @@
-//! A call object, several, or a list of them, and nothing else: `{"name": NAME, "arguments": OBJECT}`,
-//! `{"tool_calls": [{"function": …}]}`, and what Llama 3 writes, `{"name": NAME, "parameters": OBJECT}`, with
-//! `; ` or a line break between. Any model.
+//! Bare JSON: a call object, several of them, or a list, and nothing else.
 //!
-//! Source: webbrain-one/webbrain#2682, mistralai/mistral-common#73, vllm `test_llama3_json_tool_parser.py`.
+//! Forms: `{"name": NAME, "arguments": OBJECT}`, `{"tool_calls": [{"function": …}]}`, and `{"name":
+//! NAME, "parameters": OBJECT}` of Llama 3. Objects are joined by `; ` or a line break.
+//!
+//! Models: any.
+//!
+//! Source: webbrain-one/webbrain#2682, mistralai/mistral-common#73, vllm
+//! `test_llama3_json_tool_parser.py`.
 
-use super::super::grammar::{Cursor, Strictness, calls_of, closed, may_be_call};
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use super::super::grammar::{Cursor, Strictness, may_be_call, parse_calls, value_end};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 #[derive(Debug)]
-pub(super) struct Bare;
+pub(super) struct BareJson;
 
-impl Format for Bare {
+impl Format for BareJson {
     fn name(&self) -> &str {
         "bare_json"
     }
 
-    fn openers(&self) -> &[Opener] {
-        &[Opener::Line("{"), Opener::Line("[")]
+    fn start_markers(&self) -> &[StartMarker] {
+        &[StartMarker::LineStart("{"), StartMarker::LineStart("[")]
     }
 
-    fn is_last(&self) -> bool {
+    fn only_at_end(&self) -> bool {
         true
     }
 
-    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let mut cursor = Cursor::new(rest);
-        if !may_be_call(rest, offered, Strictness::Bare) {
-            return Err(Miss::Text);
+    fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let mut cursor = Cursor::new(input);
+        if !may_be_call(input, tools, Strictness::Bare) {
+            return Err(NoMatch::Text);
         }
-        let length = match closed(rest.text, 0, rest.is_end) {
+        let length = match value_end(input.text, 0, input.is_complete) {
             Some(length) => length,
-            None if rest.is_end => rest.text.len(),
-            None => return Err(Miss::More),
+            None if input.is_complete => input.text.len(),
+            None => return Err(NoMatch::Incomplete),
         };
-        let body = rest.text.get(..length).unwrap_or_default();
-        let calls = calls_of(body, offered, Strictness::Bare).ok_or(Miss::Broken)?;
+        let body = input.text.get(..length).unwrap_or_default();
+        let calls = parse_calls(body, tools, Strictness::Bare).ok_or(NoMatch::Malformed)?;
         cursor.skip(length);
-        // More closers than openers: what they close is whole all the same.
-        cursor.take_behind(&["}"])?;
+        // Surplus closing brackets: the value that they close is complete.
+        cursor.take_all_or_stay(&["}"])?;
         let end = cursor.at;
-        // What joins it to the next one.
+        // A separator before the next object.
         cursor.take_all(&[",", ";"])?;
         let is_joined = !cursor.is_done()? && cursor.rest().starts_with(['{', '[']);
-        Ok(Found::Calls { calls, end: if is_joined { cursor.at } else { end } })
+        Ok(Match::Calls { calls, end: if is_joined { cursor.at } else { end } })
     }
 }

@@ -1,24 +1,31 @@
-//! `<|START_ACTION|>[{"tool_call_id": ID, "tool_name": NAME, "parameters": OBJECT}]<|END_ACTION|>`: Command R7B,
-//! Command A and later. What they say to people stands between `<|START_RESPONSE|>` and `<|END_RESPONSE|>`, or
+//! The format of Cohere Command: `<|START_ACTION|>[{"tool_call_id": ID, "tool_name": NAME,
+//! "parameters": OBJECT}]<|END_ACTION|>`.
+//!
+//! The visible response stands between `<|START_RESPONSE|>` and `<|END_RESPONSE|>`, or
 //! `<|START_TEXT|>` and `<|END_TEXT|>`.
 //!
-//! Source: sglang `cohere_command4_detector.py`, transformers' tests of Cohere's chat template, llama.cpp
-//! `tests/test-chat.cpp`, cohere-ai/melody.
+//! Models: Command R7B, Command A and later.
+//!
+//! Source: sglang `cohere_command4_detector.py`, the tests of Cohere's chat template in
+//! transformers, llama.cpp `tests/test-chat.cpp`, cohere-ai/melody.
 
-use super::super::Opener;
-use super::super::grammar::Json;
-use super::think::Think;
+use super::super::StartMarker;
+use super::super::grammar::JsonFormat;
+use super::think::ChannelFormat;
 
-pub(super) const COMMAND: Json = Json {
+pub(super) const COMMAND: JsonFormat = JsonFormat {
     name: "command",
-    openers: &[Opener::Marker("<|START_ACTION|>")],
+    start_markers: &[StartMarker::Anywhere("<|START_ACTION|>")],
     ends: &["<|END_ACTION|>"],
 };
 
-pub(super) const RESPONSE: Think = Think {
+pub(super) const RESPONSE: ChannelFormat = ChannelFormat {
     name: "command_response",
-    openers: &[Opener::Marker("<|START_RESPONSE|>"), Opener::Marker("<|START_TEXT|>")],
-    is_shown: true,
-    is_within: true,
+    start_markers: &[
+        StartMarker::Anywhere("<|START_RESPONSE|>"),
+        StartMarker::Anywhere("<|START_TEXT|>"),
+    ],
+    is_visible: true,
+    allowed_in_line: true,
     closers: &["<|END_RESPONSE|>", "<|END_TEXT|>"],
 };

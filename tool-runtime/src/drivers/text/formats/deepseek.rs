@@ -1,18 +1,27 @@
-//! `<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>`, then `NAME<｜tool▁sep｜>OBJECT`: DeepSeek V3.1; V3 and R1 write
-//! `function<｜tool▁sep｜>NAME` and the object in a fence. The markers are at times spelled with plain bars.
+//! The format of DeepSeek V3:
+//!
+//! ```text
+//! <｜tool▁calls▁begin｜><｜tool▁call▁begin｜>NAME<｜tool▁sep｜>OBJECT
+//! <｜tool▁call▁end｜><｜tool▁calls▁end｜>
+//! ```
+//!
+//! DeepSeek V3.1 writes this form. V3 and R1 write `function<｜tool▁sep｜>NAME` and the object in a
+//! fence. The bars are U+FF5C; some servers write plain bars instead.
+//!
+//! Models: DeepSeek V3, V3.1, R1, R1-0528 and its Qwen3 distillate.
 //!
 //! Source: sgl-project/sglang#4379 and #9446, ollama `model/parsers/deepseek3_test.go`.
 
-use super::super::Opener;
-use super::super::grammar::Named;
+use super::super::StartMarker;
+use super::super::grammar::NamedFormat;
 
-pub(super) const DEEPSEEK: Named = Named {
+pub(super) const DEEPSEEK: NamedFormat = NamedFormat {
     name: "deepseek",
-    openers: &[
-        Opener::Marker("<｜tool▁calls▁begin｜>"),
-        Opener::Marker("<｜tool▁call▁begin｜>"),
-        Opener::Marker("<|tool▁calls▁begin|>"),
-        Opener::Marker("<|tool▁call▁begin|>"),
+    start_markers: &[
+        StartMarker::Anywhere("<｜tool▁calls▁begin｜>"),
+        StartMarker::Anywhere("<｜tool▁call▁begin｜>"),
+        StartMarker::Anywhere("<|tool▁calls▁begin|>"),
+        StartMarker::Anywhere("<|tool▁call▁begin|>"),
     ],
     begins: &[
         "<｜tool▁calls▁begin｜>",

@@ -1,23 +1,29 @@
-//! `<｜DSML｜invoke name="NAME">` with `<｜DSML｜parameter name="KEY" string="true|false">VALUE</｜DSML｜parameter>`
-//! in `<｜DSML｜function_calls>` (DeepSeek V3.2) or `<｜DSML｜tool_calls>` (V4 and later). The model says itself
-//! what is text. GigaChat 3.5 writes the same with `GCML`. An `invoke` without what should be around it may be narration, and is none.
+//! The DSML format of DeepSeek: `<｜DSML｜invoke name="NAME">` with `<｜DSML｜parameter name="KEY"
+//! string="true|false">VALUE</｜DSML｜parameter>`, inside `<｜DSML｜function_calls>` (V3.2) or
+//! `<｜DSML｜tool_calls>` (V4 and later).
 //!
-//! Source: vllm `deepseekv32_tool_parser.py`, `gigachat35_tool_parser.py`, smg-project/smg#1030, ml-explore/mlx-lm#1337.
+//! `string="true"` marks raw text, `string="false"` JSON. An `invoke` without the tag around it may
+//! be narration and is no call.
+//!
+//! Models: DeepSeek V3.2, V4, V4.1. GigaChat 3.5 writes the same with `GCML`.
+//!
+//! Source: vllm `deepseekv32_tool_parser.py`, `gigachat35_tool_parser.py`, smg-project/smg#1030,
+//! ml-explore/mlx-lm#1337.
 
-use super::super::Opener;
-use super::super::grammar::{Nesting, Style, Tagged};
+use super::super::StartMarker;
+use super::super::grammar::{Style, TagSet, TaggedFormat};
 
-pub(super) const DSML: Tagged = Tagged {
+pub(super) const DSML: TaggedFormat = TaggedFormat {
     name: "dsml",
-    openers: &[
-        Opener::Marker("<｜DSML｜function_calls>"),
-        Opener::Marker("<｜DSML｜tool_calls>"),
-        Opener::Marker("<｜GCML｜tool_calls>"),
+    start_markers: &[
+        StartMarker::Anywhere("<｜DSML｜function_calls>"),
+        StartMarker::Anywhere("<｜DSML｜tool_calls>"),
+        StartMarker::Anywhere("<｜GCML｜tool_calls>"),
     ],
     style: Style::Attribute,
-    tags: Nesting {
-        around: &["<｜DSML｜function_calls>", "<｜DSML｜tool_calls>", "<｜GCML｜tool_calls>"],
-        around_ends: &[
+    tags: TagSet {
+        wrappers: &["<｜DSML｜function_calls>", "<｜DSML｜tool_calls>", "<｜GCML｜tool_calls>"],
+        wrapper_ends: &[
             "</｜DSML｜function_calls>",
             "</｜DSML｜tool_calls>",
             "</｜GCML｜tool_calls>",

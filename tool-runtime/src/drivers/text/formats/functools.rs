@@ -1,9 +1,14 @@
-//! `functools[{"name": NAME, "arguments": OBJECT}]`: Phi-4-mini, and Firefunction v2 with a blank before it.
+//! The functools format: `functools[{"name": NAME, "arguments": OBJECT}]`.
+//!
+//! Models: Phi-4-mini; Firefunction v2 with a blank before the marker.
 //!
 //! Source: vllm `test_phi4mini_tool_parser.py`, vllm-project/vllm#14682.
 
-use super::super::Opener;
-use super::super::grammar::Json;
+use super::super::StartMarker;
+use super::super::grammar::JsonFormat;
 
-pub(super) const FUNCTOOLS: Json =
-    Json { name: "functools", openers: &[Opener::Marker("functools[")], ends: &["]"] };
+pub(super) const FUNCTOOLS: JsonFormat = JsonFormat {
+    name: "functools",
+    start_markers: &[StartMarker::Anywhere("functools[")],
+    ends: &["]"],
+};

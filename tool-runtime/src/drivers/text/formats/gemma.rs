@@ -1,33 +1,38 @@
-//! `<|tool_call>call:NAME{KEY:VALUE,…}<tool_call|>`, with texts in `<|"|>`: Gemma 4; the same between
-//! `<start_function_call>` and `<end_function_call>`, with texts in `<escape>`: FunctionGemma. Keys are bare, and
-//! nothing is escaped in a text.
+//! The formats of Gemma 4 and FunctionGemma: `<|tool_call>call:NAME{KEY:VALUE,…}<tool_call|>` with
+//! strings in `<|"|>`, and `<start_function_call>call:NAME{KEY:VALUE,…}<end_function_call>` with
+//! strings in `<escape>`.
 //!
-//! Source: ollama `model/parsers/gemma4_test.go`, `functiongemma_test.go`, vllm `functiongemma_tool_parser.py`.
+//! Keys are bare. Strings have no escapes.
+//!
+//! Models: Gemma 4; FunctionGemma 270M.
+//!
+//! Source: ollama `model/parsers/gemma4_test.go`, `functiongemma_test.go`, vllm
+//! `functiongemma_tool_parser.py`.
 
 use serde_json::Value;
 
-use super::super::grammar::{Cursor, closed};
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use super::super::grammar::{Cursor, value_end};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::message::ToolCall;
 
 #[derive(Debug)]
 pub(super) struct Gemma {
     name: &'static str,
-    openers: &'static [Opener],
+    start_markers: &'static [StartMarker],
     end: &'static str,
     quote: &'static str,
 }
 
 pub(super) const GEMMA4: Gemma = Gemma {
     name: "gemma4",
-    openers: &[Opener::Marker("<|tool_call>")],
+    start_markers: &[StartMarker::Anywhere("<|tool_call>")],
     end: "<tool_call|>",
     quote: "<|\"|>",
 };
 
 pub(super) const FUNCTION_GEMMA: Gemma = Gemma {
     name: "function_gemma",
-    openers: &[Opener::Marker("<start_function_call>")],
+    start_markers: &[StartMarker::Anywhere("<start_function_call>")],
     end: "<end_function_call>",
     quote: "<escape>",
 };
@@ -37,62 +42,64 @@ impl Format for Gemma {
         self.name
     }
 
-    fn openers(&self) -> &[Opener] {
-        self.openers
+    fn start_markers(&self) -> &[StartMarker] {
+        self.start_markers
     }
 
-    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let mut cursor = Cursor::new(rest);
-        let opener = self.openers.first().map_or("", Opener::word);
+    fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let mut cursor = Cursor::new(input);
+        let opener = self.start_markers.first().map_or("", StartMarker::as_str);
         cursor.take(&[opener])?;
         cursor.skip_blanks();
         cursor.take(&["call:"])?;
-        let mut calls = vec![self.call(&mut cursor, offered)?];
+        let mut calls = vec![self.call(&mut cursor, tools)?];
         loop {
             let end = cursor.at;
             cursor.skip_blanks();
             if !cursor.is_done()? && cursor.take(&["call:"])? {
-                match self.call(&mut cursor, offered) {
+                match self.call(&mut cursor, tools) {
                     Ok(call) => {
                         calls.push(call);
                         continue;
                     }
-                    Err(Miss::More) if !cursor.is_end => return Err(Miss::More),
-                    // What comes before it stands.
+                    Err(NoMatch::Incomplete) if !cursor.is_complete => {
+                        return Err(NoMatch::Incomplete);
+                    }
+                    // The calls before it are kept.
                     Err(_) => cursor.at = end,
                 }
             } else if cursor.is_done()? || !cursor.take(&[self.end])? {
                 cursor.at = end;
             }
-            return Ok(Found::Calls { calls, end: cursor.at });
+            return Ok(Match::Calls { calls, end: cursor.at });
         }
     }
 }
 
 impl Gemma {
-    /// `NAME{KEY:VALUE,…}`
-    fn call(&self, cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Miss> {
-        let tool = offered.find(cursor.name()?).ok_or(Miss::Text)?;
+    /// Parses `NAME{KEY:VALUE,…}`.
+    fn call(&self, cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
+        let tool = tools.find(cursor.name()?).ok_or(NoMatch::Text)?;
         cursor.skip_blanks();
         let arguments = match cursor.is_done()? {
             true => "{".to_owned(),
             false => self.object(cursor)?,
         };
-        offered.call(&tool.name, arguments).ok_or(Miss::Broken)
+        tools.call(&tool.name, arguments).ok_or(NoMatch::Malformed)
     }
 
-    /// The object that is next, with its texts in quotes.
-    fn object(&self, cursor: &mut Cursor<'_>) -> Result<String, Miss> {
+    /// Parses the next object, with its strings in delimiters.
+    fn object(&self, cursor: &mut Cursor<'_>) -> Result<String, NoMatch> {
         let rest = cursor.rest();
         if !rest.starts_with('{') {
-            return Err(Miss::Text);
+            return Err(NoMatch::Text);
         }
         let (mut json, mut depth, mut at) = (String::new(), 0_usize, 0);
         while let Some(c) = rest.get(at..).and_then(|rest| rest.chars().next()) {
             let here = rest.get(at..).unwrap_or_default();
             if let Some(text) = here.strip_prefix(self.quote) {
                 let Some(end) = text.find(self.quote) else {
-                    // Cut within a text.
+                    // Truncated inside a string.
                     let open = Value::from(text).to_string();
                     json.push_str(open.strip_suffix('"').unwrap_or(&open));
                     at = rest.len();
@@ -102,10 +109,10 @@ impl Gemma {
                 at += end + 2 * self.quote.len();
                 continue;
             }
-            // Quotes of another kind than it was taught.
+            // Plain quotes instead of the delimiter.
             if c == '"' && json.trim_end().ends_with([':', ',', '[', '{']) {
-                match closed(here, 0, cursor.is_end) {
-                    None if !cursor.is_end => return Err(Miss::More),
+                match value_end(here, 0, cursor.is_complete) {
+                    None if !cursor.is_complete => return Err(NoMatch::Incomplete),
                     None => {
                         json.push_str(here);
                         at = rest.len();
@@ -118,8 +125,8 @@ impl Gemma {
                     }
                 }
             }
-            if !cursor.is_end && c == '<' && self.quote.starts_with(here) {
-                return Err(Miss::More);
+            if !cursor.is_complete && c == '<' && self.quote.starts_with(here) {
+                return Err(NoMatch::Incomplete);
             }
             if here.starts_with(self.end) {
                 break;
@@ -135,8 +142,8 @@ impl Gemma {
                 break;
             }
         }
-        if depth > 0 && !cursor.is_end {
-            return Err(Miss::More);
+        if depth > 0 && !cursor.is_complete {
+            return Err(NoMatch::Incomplete);
         }
         cursor.skip(at);
         Ok(json)

@@ -1,13 +1,18 @@
-//! `function call<|role_sep|>` and a line break before `{"name": NAME, "arguments": OBJECT}`, or
-//! `<|function_call|>` before it: GigaChat 3 and 3.1.
+//! The format of GigaChat: `function call<|role_sep|>` and a line break, or `<|function_call|>`,
+//! before `{"name": NAME, "arguments": OBJECT}`.
+//!
+//! Models: GigaChat 3 and 3.1.
 //!
 //! Source: vllm `gigachat3_tool_parser.py`, sglang's tests of its detector.
 
-use super::super::Opener;
-use super::super::grammar::Json;
+use super::super::StartMarker;
+use super::super::grammar::JsonFormat;
 
-pub(super) const GIGACHAT: Json = Json {
+pub(super) const GIGACHAT: JsonFormat = JsonFormat {
     name: "gigachat",
-    openers: &[Opener::Marker("function call<|role_sep|>"), Opener::Marker("<|function_call|>")],
+    start_markers: &[
+        StartMarker::Anywhere("function call<|role_sep|>"),
+        StartMarker::Anywhere("<|function_call|>"),
+    ],
     ends: &["<|message_sep|>"],
 };

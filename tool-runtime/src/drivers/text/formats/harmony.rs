@@ -1,14 +1,20 @@
-//! `<|start|>assistant<|channel|>CHANNEL to=functions.NAME <|constrain|>json<|message|>OBJECT<|call|>`: gpt-oss. The
-//! recipient stands before or behind the channel. A message with one is a call, whatever its channel;
-//! without one, `analysis` is what the model thinks, and `commentary` and `final` are for people to read.
+//! The Harmony format: `<|start|>assistant<|channel|>CHANNEL to=functions.NAME
+//! <|constrain|>json<|message|>OBJECT<|call|>`.
 //!
-//! Source: ollama `harmony/harmonyparser_test.go`, ggml-org/llama.cpp#15181, sglang `gpt_oss_detector.py`.
+//! The recipient precedes or follows the channel. A message with a recipient is a call, on every
+//! channel. Without a recipient, `analysis` is reasoning, and `commentary` and `final` are visible
+//! text.
+//!
+//! Models: gpt-oss 20B and 120B.
+//!
+//! Source: ollama `harmony/harmonyparser_test.go`, ggml-org/llama.cpp#15181, sglang
+//! `gpt_oss_detector.py`.
 
-use super::super::grammar::{Cursor, before, closed, up_to};
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use super::super::grammar::{Cursor, text_before, text_before_any, value_end};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 /// The longest header, in bytes.
-const LONGEST: usize = 256;
+const MAX_LEN: usize = 256;
 const MESSAGE: &str = "<|message|>";
 const ENDS: &[&str] = &["<|end|>", "<|call|>", "<|return|>"];
 const BEGINS: &[&str] = &["<|start|>", "<|channel|>"];
@@ -21,34 +27,34 @@ impl Format for Harmony {
         "harmony"
     }
 
-    fn openers(&self) -> &[Opener] {
+    fn start_markers(&self) -> &[StartMarker] {
         &[
-            Opener::Marker("<|start|>assistant"),
-            Opener::Marker("<|channel|>"),
-            Opener::Line("to=functions."),
+            StartMarker::Anywhere("<|start|>assistant"),
+            StartMarker::Anywhere("<|channel|>"),
+            StartMarker::LineStart("to=functions."),
         ]
     }
 
-    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let Some(header) = before(rest.text, MESSAGE, LONGEST) else {
-            let may_come = !rest.is_end && rest.text.len() < LONGEST + MESSAGE.len();
-            return Err(if may_come { Miss::More } else { Miss::Text });
+    fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let Some(header) = text_before(input.text, MESSAGE, MAX_LEN) else {
+            let may_come = !input.is_complete && input.text.len() < MAX_LEN + MESSAGE.len();
+            return Err(if may_come { NoMatch::Incomplete } else { NoMatch::Text });
         };
         if header.contains('\n') {
-            return Err(Miss::Text);
+            return Err(NoMatch::Text);
         }
         let end = header.len() + MESSAGE.len();
         if let Some((_, to)) = header.split_once("to=") {
             let name = to.split([' ', '<']).next().unwrap_or_default();
-            let tool = offered.find(name).ok_or(Miss::Text)?;
-            let mut cursor = Cursor { at: end, ..Cursor::new(rest) };
+            let tool = tools.find(name).ok_or(NoMatch::Text)?;
+            let mut cursor = Cursor { at: end, ..Cursor::new(input) };
             cursor.skip_blanks();
             let body = cursor.rest();
-            let closed = closed(body, 0, rest.is_end);
+            let closed = value_end(body, 0, input.is_complete);
             let length = match closed.filter(|_| body.starts_with(['{', '['])) {
                 Some(length) => length,
-                None if rest.is_end => up_to(body, ENDS).len(),
-                None => return Err(Miss::More),
+                None if input.is_complete => text_before_any(body, ENDS).len(),
+                None => return Err(NoMatch::Incomplete),
             };
             let arguments = match body.get(..length).unwrap_or_default() {
                 "" if length == body.len() => "{",
@@ -56,15 +62,15 @@ impl Format for Harmony {
                 arguments => arguments,
             };
             cursor.skip(length);
-            let call = offered.call(&tool.name, arguments).ok_or(Miss::Broken)?;
+            let call = tools.call(&tool.name, arguments).ok_or(NoMatch::Malformed)?;
             let end = cursor.at;
             cursor.skip_blanks();
             if cursor.is_done()? || !cursor.take(ENDS)? {
                 cursor.at = end;
             }
-            return Ok(Found::Calls { calls: vec![call], end: cursor.at });
+            return Ok(Match::Calls { calls: vec![call], end: cursor.at });
         }
-        let is_shown = !header.contains("analysis");
-        Ok(Found::Channel { end, is_shown, closers: ENDS, stops: BEGINS })
+        let is_visible = !header.contains("analysis");
+        Ok(Match::Channel { end, is_visible, closers: ENDS, next_markers: BEGINS })
     }
 }

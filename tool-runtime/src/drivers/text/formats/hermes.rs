@@ -1,19 +1,23 @@
-//! `<tool_call>{"name": NAME, "arguments": OBJECT}</tool_call>`: Hermes, Qwen 2.5 and 3, Granite 4 and
-//! many others. Some put several objects into one tag, some write another tag than they were taught; Granite
-//! 3 writes a list behind `<|tool_call|>` and no end.
+//! The Hermes format: `<tool_call>{"name": NAME, "arguments": OBJECT}</tool_call>`.
 //!
-//! Source: vllm `hermes_tool_parser.py` and `granite_tool_parser.py`, sglang `hermes_detector.py`, ollama `tools/tools_test.go`.
+//! Some models write several objects into one tag, and some write another tag than the one of their
+//! template. Granite 3 writes a list after `<|tool_call|>`, without an end marker.
+//!
+//! Models: Hermes 2 and 3, Qwen 2.5, Qwen 3, QwQ, Granite 4 and many fine-tunes.
+//!
+//! Source: vllm `hermes_tool_parser.py` and `granite_tool_parser.py`, sglang `hermes_detector.py`,
+//! ollama `tools/tools_test.go`.
 
-use super::super::Opener;
-use super::super::grammar::Json;
+use super::super::StartMarker;
+use super::super::grammar::JsonFormat;
 
-pub(super) const HERMES: Json = Json {
+pub(super) const HERMES: JsonFormat = JsonFormat {
     name: "hermes",
-    openers: &[
-        Opener::Marker("<tool_call>"),
-        Opener::Marker("<function_call>"),
-        Opener::Marker("<tools>"),
-        Opener::Marker("<|tool_call|>"),
+    start_markers: &[
+        StartMarker::Anywhere("<tool_call>"),
+        StartMarker::Anywhere("<function_call>"),
+        StartMarker::Anywhere("<tools>"),
+        StartMarker::Anywhere("<|tool_call|>"),
     ],
     ends: &["</tool_call>", "</function_call>", "</tools>", "<|/tool_call|>"],
 };

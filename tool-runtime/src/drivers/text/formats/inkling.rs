@@ -1,12 +1,16 @@
-//! Messages of Inkling: `<|message_model|>NAME<|content_invoke_tool_json|>{"name": NAME, "args": OBJECT}` is a
-//! call, and so is `<|message_model|>NAME<|content_invoke_tool_text|>TEXT` of a tool that takes one text;
-//! `<|content_thinking|>` begins what the model thinks and `<|content_text|>` what it says; each ends with
+//! The format of Inkling: `<|message_model|>NAME<|content_invoke_tool_json|>{"name": NAME, "args":
+//! OBJECT}`, or `<|message_model|>NAME<|content_invoke_tool_text|>TEXT` for a tool that takes one
+//! string.
+//!
+//! `<|content_thinking|>` begins reasoning and `<|content_text|>` visible text. Each part ends with
 //! `<|end_message|>`. The name before the content and the marker of the message may be missing.
+//!
+//! Models: Inkling.
 //!
 //! Source: sglang `inkling_detector.py` and `inkling_tokenizer.py`, vllm `parser/inkling.py`.
 
-use super::super::grammar::{Cursor, Typed, before, first_of, read_json};
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use super::super::grammar::{ArgumentBuilder, Cursor, find_first, parse_json_calls, text_before};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::tool::ToolDefinition;
 
 const MESSAGE: &str = "<|message_model|>";
@@ -14,11 +18,11 @@ const CALL: &str = "<|content_invoke_tool_json|>";
 const TEXT_CALL: &str = "<|content_invoke_tool_text|>";
 const THINKING: &str = "<|content_thinking|>";
 const TEXT: &str = "<|content_text|>";
-/// What begins the content.
+/// The beginning of a content marker.
 const CONTENT: &str = "<|content_";
 const ENDS: &[&str] = &["<|end_message|>"];
 /// The longest name before the content, in bytes.
-const LONGEST: usize = 256;
+const MAX_LEN: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct Inkling;
@@ -28,70 +32,79 @@ impl Format for Inkling {
         "inkling"
     }
 
-    fn openers(&self) -> &[Opener] {
+    fn start_markers(&self) -> &[StartMarker] {
         &[
-            Opener::Marker(MESSAGE),
-            Opener::Marker(CALL),
-            Opener::Marker(THINKING),
-            Opener::Marker(TEXT),
+            StartMarker::Anywhere(MESSAGE),
+            StartMarker::Anywhere(CALL),
+            StartMarker::Anywhere(THINKING),
+            StartMarker::Anywhere(TEXT),
         ]
     }
 
-    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let mut cursor = Cursor::new(rest);
+    fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let mut cursor = Cursor::new(input);
         let mut name = "";
         if cursor.take(&[MESSAGE])? {
-            match before(cursor.rest(), CONTENT, LONGEST) {
+            match text_before(cursor.rest(), CONTENT, MAX_LEN) {
                 Some(before) => {
                     name = before;
                     cursor.skip(name.len());
                 }
-                None if !rest.is_end && cursor.rest().len() < LONGEST + CONTENT.len() => {
-                    return Err(Miss::More);
+                None if !input.is_complete && cursor.rest().len() < MAX_LEN + CONTENT.len() => {
+                    return Err(NoMatch::Incomplete);
                 }
-                None => return Err(Miss::Text),
+                None => return Err(NoMatch::Text),
             }
         }
         if cursor.take(&[CALL])? {
-            return read_json(&mut cursor, offered, ENDS);
+            return parse_json_calls(&mut cursor, tools, ENDS);
         }
         if cursor.take(&[TEXT_CALL])? {
-            return text_call(&mut cursor, offered, name);
+            return text_call(&mut cursor, tools, name);
         }
-        let is_shown = cursor.take(&[TEXT])?;
-        if !is_shown && !cursor.take(&[THINKING])? {
-            return Err(Miss::Text);
+        let is_visible = cursor.take(&[TEXT])?;
+        if !is_visible && !cursor.take(&[THINKING])? {
+            return Err(NoMatch::Text);
         }
-        Ok(Found::Channel { end: cursor.at, is_shown, closers: ENDS, stops: &[MESSAGE, CALL] })
+        Ok(Match::Channel {
+            end: cursor.at,
+            is_visible,
+            closers: ENDS,
+            next_markers: &[MESSAGE, CALL],
+        })
     }
 }
 
-/// The call of a tool that takes one text, which is all of what follows.
-fn text_call(cursor: &mut Cursor<'_>, offered: &Offered<'_>, name: &str) -> Result<Found, Miss> {
-    let tool = offered.find(name).ok_or(Miss::Text)?;
-    let parameter = only_parameter(tool).ok_or(Miss::Text)?;
-    let end = first_of(cursor.rest(), ENDS.iter().copied());
-    if end.is_none() && !cursor.is_end {
-        return Err(Miss::More);
+/// Parses a call whose only argument is the text that follows.
+fn text_call(
+    cursor: &mut Cursor<'_>,
+    tools: &ToolLookup<'_>,
+    name: &str,
+) -> Result<Match, NoMatch> {
+    let tool = tools.find(name).ok_or(NoMatch::Text)?;
+    let parameter = single_parameter(tool).ok_or(NoMatch::Text)?;
+    let end = find_first(cursor.rest(), ENDS.iter().copied());
+    if end.is_none() && !cursor.is_complete {
+        return Err(NoMatch::Incomplete);
     }
-    let mut arguments = Typed::new(tool);
+    let mut arguments = ArgumentBuilder::new(tool);
     let length = match &end {
         Some(end) => {
             arguments.raw(parameter, cursor.rest().get(..end.start).unwrap_or_default());
             end.end
         }
         None => {
-            arguments.cut(parameter, cursor.rest());
+            arguments.truncated(parameter, cursor.rest());
             cursor.rest().len()
         }
     };
     cursor.skip(length);
-    let call = offered.call(&tool.name, arguments.finish(end.is_some())).ok_or(Miss::Broken)?;
-    Ok(Found::Calls { calls: vec![call], end: cursor.at })
+    let call = tools.call(&tool.name, arguments.finish(end.is_some())).ok_or(NoMatch::Malformed)?;
+    Ok(Match::Calls { calls: vec![call], end: cursor.at })
 }
 
-/// The one that has to be given, or else the only one there is.
-fn only_parameter(tool: &ToolDefinition) -> Option<&str> {
+/// Returns the only required parameter, or else the only parameter.
+fn single_parameter(tool: &ToolDefinition) -> Option<&str> {
     let schema = tool.parameters.as_value();
     let required = schema.get("required").and_then(|names| names.as_array());
     if let Some([name]) = required.map(Vec::as_slice) {

@@ -1,18 +1,26 @@
-//! `<|tool_calls_section_begin|><|tool_call_begin|>functions.NAME:N<|tool_call_argument_begin|>OBJECT`, then
-//! `<|tool_call_end|><|tool_calls_section_end|>`: Kimi K2, K2 Thinking, K2.5. N counts the calls of the
-//! whole conversation. Some checkpoints write `tool_call_section` for the section.
+//! The format of Kimi K2:
+//!
+//! ```text
+//! <|tool_calls_section_begin|><|tool_call_begin|>functions.NAME:N
+//! <|tool_call_argument_begin|>OBJECT<|tool_call_end|><|tool_calls_section_end|>
+//! ```
+//!
+//! N counts the calls of the whole conversation. Some checkpoints write `tool_call_section` for the
+//! section.
+//!
+//! Models: Kimi K2, K2 Thinking, K2.5.
 //!
 //! Source: vllm `test_kimi_k2_tool_parser.py`, lablup/mlxcel#766.
 
-use super::super::Opener;
-use super::super::grammar::Named;
+use super::super::StartMarker;
+use super::super::grammar::NamedFormat;
 
-pub(super) const KIMI_K2: Named = Named {
+pub(super) const KIMI_K2: NamedFormat = NamedFormat {
     name: "kimi_k2",
-    openers: &[
-        Opener::Marker("<|tool_calls_section_begin|>"),
-        Opener::Marker("<|tool_call_section_begin|>"),
-        Opener::Marker("<|tool_call_begin|>"),
+    start_markers: &[
+        StartMarker::Anywhere("<|tool_calls_section_begin|>"),
+        StartMarker::Anywhere("<|tool_call_section_begin|>"),
+        StartMarker::Anywhere("<|tool_call_begin|>"),
     ],
     begins: &["<|tool_calls_section_begin|>", "<|tool_call_section_begin|>", "<|tool_call_begin|>"],
     between: &["<|tool_call_argument_begin|>"],

@@ -1,27 +1,34 @@
-//! Channels `think`, `response` and `tools`, each from `<|open|>NAME<|sep|>` to `<|close|>NAME<|sep|>`; a call is
-//! `<|open|>call tool="NAME" index="N"<|sep|>` with an `<|open|>argument key="KEY" type="T"<|sep|>VALUE` for each
-//! argument: Kimi K3. A text stands there as it is, other types as JSON.
+//! The format of Kimi K3: the channels `think`, `response` and `tools`, each from
+//! `<|open|>NAME<|sep|>` to `<|close|>NAME<|sep|>`.
+//!
+//! A call is `<|open|>call tool="NAME" index="N"<|sep|>`, with `<|open|>argument key="KEY"
+//! type="T"<|sep|>VALUE<|close|>argument<|sep|>` for each argument. Values of type `string` are raw
+//! text; other types are JSON.
+//!
+//! Models: Kimi K3.
 //!
 //! Source: sglang `kimik3_format.py`, `kimik3_detector.py`.
 
-use super::super::grammar::{Cursor, Nesting, Seen, Typed, before, without_begun};
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use super::super::grammar::{
+    ArgumentBuilder, Cursor, TagSet, TagState, text_before, without_partial_marker,
+};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::tool::ToolDefinition;
 
 const OPEN: &str = "<|open|>";
 const SEP: &str = "<|sep|>";
 const CALL_END: &str = "<|close|>call<|sep|>";
 const TOOLS_END: &str = "<|close|>tools<|sep|>";
-const TAGS: Nesting = Nesting {
-    around: &["<|open|>tools<|sep|>"],
-    around_ends: &[TOOLS_END],
+const TAGS: TagSet = TagSet {
+    wrappers: &["<|open|>tools<|sep|>"],
+    wrapper_ends: &[TOOLS_END],
     call: &["<|open|>call "],
     call_ends: &[CALL_END],
     argument: &["<|open|>argument "],
     argument_ends: &["<|close|>argument<|sep|>"],
 };
 /// The longest name of a channel with its attributes, in bytes.
-const LONGEST: usize = 256;
+const MAX_LEN: usize = 256;
 
 #[derive(Debug)]
 pub(super) struct KimiK3;
@@ -31,22 +38,22 @@ impl Format for KimiK3 {
         "kimi_k3"
     }
 
-    fn openers(&self) -> &[Opener] {
-        &[Opener::Marker(OPEN)]
+    fn start_markers(&self) -> &[StartMarker] {
+        &[StartMarker::Anywhere(OPEN)]
     }
 
-    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let (mut cursor, mut seen) = (Cursor::new(rest), Seen::default());
-        let head = open(&mut cursor)?.ok_or(Miss::Text)?;
-        let channel = |is_shown, closers| {
-            Ok(Found::Channel { end: cursor.at, is_shown, closers, stops: &[] })
+    fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let (mut cursor, mut state) = (Cursor::new(input), TagState::default());
+        let head = open(&mut cursor)?.ok_or(NoMatch::Text)?;
+        let channel = |is_visible, closers| {
+            Ok(Match::Channel { end: cursor.at, is_visible, closers, next_markers: &[] })
         };
         match head.split(' ').next() {
             Some("think") => channel(false, &["<|close|>think<|sep|>"]),
             Some("response") => channel(true, &["<|close|>response<|sep|>"]),
             Some("call") => {
-                let calls = vec![call(&mut cursor, &mut seen, head, offered)?];
-                TAGS.finish(cursor, calls, &seen, offered)
+                let calls = vec![call(&mut cursor, &mut state, head, tools)?];
+                TAGS.finish(cursor, calls, &state, tools)
             }
             Some("tools") => {
                 let mut calls = Vec::new();
@@ -57,43 +64,43 @@ impl Format for KimiK3 {
                         break;
                     }
                     let head = match open(&mut cursor) {
-                        Err(Miss::More) if cursor.is_end => {
+                        Err(NoMatch::Incomplete) if cursor.is_complete => {
                             cursor.skip_all();
                             break;
                         }
                         head => head?,
                     };
                     match head.filter(|head| head.starts_with("call ")) {
-                        Some(head) => calls.push(call(&mut cursor, &mut seen, head, offered)?),
+                        Some(head) => calls.push(call(&mut cursor, &mut state, head, tools)?),
                         None => {
                             cursor.at = end;
                             break;
                         }
                     }
                 }
-                TAGS.finish(cursor, calls, &seen, offered)
+                TAGS.finish(cursor, calls, &state, tools)
             }
-            _ => Err(Miss::Text),
+            _ => Err(NoMatch::Text),
         }
     }
 }
 
-/// The head of what is opened here, if anything is.
-fn open<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
-    if cursor.is_cut(&[OPEN, CALL_END, TOOLS_END]) {
-        return Err(Miss::More);
+/// Parses the head of the next opening tag, if there is one.
+fn open<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, NoMatch> {
+    if cursor.is_truncated_token(&[OPEN, CALL_END, TOOLS_END]) {
+        return Err(NoMatch::Incomplete);
     }
     if !cursor.take(&[OPEN])? {
         return Ok(None);
     }
     let rest = cursor.rest();
-    match before(rest, SEP, LONGEST) {
+    match text_before(rest, SEP, MAX_LEN) {
         Some(head) => {
             cursor.skip(head.len() + SEP.len());
             Ok(Some(head))
         }
-        // Also where no more will come: it was cut off.
-        None if rest.len() < LONGEST + SEP.len() => Err(Miss::More),
+        // Also if the text is complete: the head is truncated.
+        None if rest.len() < MAX_LEN + SEP.len() => Err(NoMatch::Incomplete),
         None => Ok(None),
     }
 }
@@ -106,14 +113,14 @@ fn attribute(head: &str, name: &str) -> Option<String> {
 
 fn call<'d>(
     cursor: &mut Cursor<'_>,
-    seen: &mut Seen,
+    state: &mut TagState,
     head: &str,
-    offered: &Offered<'d>,
-) -> Result<(&'d ToolDefinition, String), Miss> {
-    let name = attribute(head, "tool").ok_or(Miss::Text)?;
-    let tool = offered.find(&name).ok_or(Miss::Text)?;
-    let mut typed = Typed::new(tool);
-    let is_whole = loop {
+    tools: &ToolLookup<'d>,
+) -> Result<(&'d ToolDefinition, String), NoMatch> {
+    let name = attribute(head, "tool").ok_or(NoMatch::Text)?;
+    let tool = tools.find(&name).ok_or(NoMatch::Text)?;
+    let mut builder = ArgumentBuilder::new(tool);
+    let is_complete = loop {
         cursor.skip_blanks();
         if cursor.is_done()? {
             break false;
@@ -122,26 +129,26 @@ fn call<'d>(
             break true;
         }
         let head = match open(cursor) {
-            Err(Miss::More) if cursor.is_end => {
+            Err(NoMatch::Incomplete) if cursor.is_complete => {
                 cursor.skip_all();
                 break false;
             }
-            head => head?.ok_or(Miss::Broken)?,
+            head => head?.ok_or(NoMatch::Malformed)?,
         };
-        let key = attribute(head, "key").ok_or(Miss::Broken)?;
+        let key = attribute(head, "key").ok_or(NoMatch::Malformed)?;
         let rest = cursor.rest();
-        let end = TAGS.end(cursor, seen, |_| Ok(true), |_| Ok(false))?;
+        let end = TAGS.end(cursor, state, |_| Ok(true), |_| Ok(false))?;
         let Some(end) = end else {
-            typed.cut(&key, without_begun(rest, TAGS.argument_ends));
+            builder.truncated(&key, without_partial_marker(rest, TAGS.argument_ends));
             cursor.skip_all();
             break false;
         };
         let value = cursor.text.get(cursor.at..end.start).unwrap_or_default();
         match attribute(head, "type").as_deref() {
-            Some("string") => typed.text(&key, value),
-            _ => typed.raw(&key, value),
+            Some("string") => builder.text(&key, value),
+            _ => builder.raw(&key, value),
         }
         cursor.at = end.end;
     };
-    Ok((tool, typed.finish(is_whole)))
+    Ok((tool, builder.finish(is_complete)))
 }

@@ -1,15 +1,18 @@
-//! `<|tool_call_start|>[NAME(KEY=VALUE)]<|tool_call_end|>`: Liquid LFM2 and LFM2.5; in some exports there is
-//! JSON between the markers.
+//! The format of Liquid LFM2: `<|tool_call_start|>[NAME(KEY=VALUE)]<|tool_call_end|>`. Some exports
+//! write JSON between the markers.
+//!
+//! Models: LFM2, LFM2.5.
 //!
 //! Source: sglang `lfm2_detector.py`, ollama `model/parsers/lfm2_test.go`.
 
-use super::super::Opener;
-use super::super::grammar::{Json, Python};
+use super::super::StartMarker;
+use super::super::grammar::{JsonFormat, PythonFormat};
 
-const OPENERS: &[Opener] = &[Opener::Marker("<|tool_call_start|>")];
+const START_MARKERS: &[StartMarker] = &[StartMarker::Anywhere("<|tool_call_start|>")];
 const ENDS: &[&str] = &["<|tool_call_end|>"];
 
-pub(super) const PYTHON: Python =
-    Python { name: "lfm2", openers: OPENERS, ends: ENDS, is_last: false };
+pub(super) const PYTHON: PythonFormat =
+    PythonFormat { name: "lfm2", start_markers: START_MARKERS, ends: ENDS, only_at_end: false };
 
-pub(super) const JSON: Json = Json { name: "lfm2_json", openers: OPENERS, ends: ENDS };
+pub(super) const JSON: JsonFormat =
+    JsonFormat { name: "lfm2_json", start_markers: START_MARKERS, ends: ENDS };

@@ -1,38 +1,44 @@
-//! What Llama writes with markers; without them it is bare JSON, or Pythonic.
+//! The formats of Llama with markers. Without markers, Llama writes [bare JSON](super::bare) or
+//! [Python calls](super::pythonic).
 //!
-//! `<|python_tag|>` before JSON, or before `NAME.call(KEY=VALUE)` for the tools that are built in: 3.1 and
-//! later. `<function=NAME>OBJECT</function>`: 3.1 under a prompt of one's own, Functionary v3.1.
-//! `<|python_start|>` … `<|python_end|>` around JSON or Python: 4.
+//! - Llama 3.1 and later: `<|python_tag|>` before JSON, or before `NAME.call(KEY=VALUE)` for
+//!   built-in tools.
+//! - Llama 3.1 with a custom prompt, and Functionary v3.1: `<function=NAME>OBJECT</function>`.
+//! - Llama 4: `<|python_start|>` … `<|python_end|>` around JSON or Python calls.
 //!
-//! Source: vllm `test_llama3_json_tool_parser.py`, vllm-project/vllm#13530, #16214, unslothai/unsloth#5620,
-//! mudler/LocalAI#4671.
+//! Source: vllm `test_llama3_json_tool_parser.py`, vllm-project/vllm#13530, #16214,
+//! unslothai/unsloth#5620, mudler/LocalAI#4671.
 
-use super::super::Opener;
-use super::super::grammar::{Json, Named, Python};
+use super::super::StartMarker;
+use super::super::grammar::{JsonFormat, NamedFormat, PythonFormat};
 
-const TAG: &[Opener] = &[Opener::Marker("<|python_tag|>")];
-const START: &[Opener] = &[Opener::Marker("<|python_start|>")];
+const TAG: &[StartMarker] = &[StartMarker::Anywhere("<|python_tag|>")];
+const START: &[StartMarker] = &[StartMarker::Anywhere("<|python_start|>")];
 
-pub(super) const TAGGED_JSON: Json =
-    Json { name: "llama_json", openers: TAG, ends: &["<|eom_id|>", "<|eot_id|>"] };
+pub(super) const TAGGED_JSON: JsonFormat =
+    JsonFormat { name: "llama_json", start_markers: TAG, ends: &["<|eom_id|>", "<|eot_id|>"] };
 
-pub(super) const BUILT_IN: Python = Python {
+pub(super) const BUILT_IN: PythonFormat = PythonFormat {
     name: "llama_built_in",
-    openers: TAG,
+    start_markers: TAG,
     ends: &["<|eom_id|>", "<|eot_id|>"],
-    is_last: false,
+    only_at_end: false,
 };
 
-pub(super) const FUNCTION_TAG: Named = Named {
+pub(super) const FUNCTION_TAG: NamedFormat = NamedFormat {
     name: "llama_function_tag",
-    openers: &[Opener::Marker("<function=")],
+    start_markers: &[StartMarker::Anywhere("<function=")],
     begins: &["<function="],
     between: &[">"],
     ends: &["</function>"],
 };
 
-pub(super) const START_JSON: Json =
-    Json { name: "llama4_json", openers: START, ends: &["<|python_end|>"] };
+pub(super) const START_JSON: JsonFormat =
+    JsonFormat { name: "llama4_json", start_markers: START, ends: &["<|python_end|>"] };
 
-pub(super) const START_PYTHON: Python =
-    Python { name: "llama4_pythonic", openers: START, ends: &["<|python_end|>"], is_last: false };
+pub(super) const START_PYTHON: PythonFormat = PythonFormat {
+    name: "llama4_pythonic",
+    start_markers: START,
+    ends: &["<|python_end|>"],
+    only_at_end: false,
+};

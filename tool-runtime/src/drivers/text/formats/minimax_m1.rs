@@ -1,12 +1,15 @@
-//! `<tool_calls>`, one JSON call a line, `</tool_calls>`: MiniMax M1; a list of them: Jamba, Hunyuan.
+//! The format of MiniMax M1: `<tool_calls>`, one JSON call on each line, `</tool_calls>`.
 //!
-//! Source: vllm `test_minimax_tool_parser.py`, `jamba_tool_parser.py`, `hunyuan_a13b_tool_parser.py`.
+//! Models: MiniMax M1; Jamba and Hunyuan with a list of calls in the tags.
+//!
+//! Source: vllm `test_minimax_tool_parser.py`, `jamba_tool_parser.py`,
+//! `hunyuan_a13b_tool_parser.py`.
 
-use super::super::Opener;
-use super::super::grammar::Json;
+use super::super::StartMarker;
+use super::super::grammar::JsonFormat;
 
-pub(super) const MINIMAX_M1: Json = Json {
+pub(super) const MINIMAX_M1: JsonFormat = JsonFormat {
     name: "minimax_m1",
-    openers: &[Opener::Marker("<tool_calls>")],
+    start_markers: &[StartMarker::Anywhere("<tool_calls>")],
     ends: &["</tool_calls>"],
 };

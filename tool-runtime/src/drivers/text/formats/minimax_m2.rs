@@ -1,18 +1,22 @@
-//! `<minimax:tool_call>`, in it `<invoke name="NAME">` and `<parameter name="KEY">VALUE</parameter>`: MiniMax
-//! M2 to M2.7.
+//! The format of MiniMax M2: `<minimax:tool_call>` with `<invoke name="NAME">` and `<parameter
+//! name="KEY">VALUE</parameter>`.
+//!
+//! Strings are raw text without escaping; other types are JSON.
+//!
+//! Models: MiniMax M2, M2.1, M2.5, M2.7.
 //!
 //! Source: vllm `test_minimax_m2_tool_parser.py`, vllm-project/vllm#44060.
 
-use super::super::Opener;
-use super::super::grammar::{Nesting, Style, Tagged};
+use super::super::StartMarker;
+use super::super::grammar::{Style, TagSet, TaggedFormat};
 
-pub(super) const MINIMAX_M2: Tagged = Tagged {
+pub(super) const MINIMAX_M2: TaggedFormat = TaggedFormat {
     name: "minimax_m2",
-    openers: &[Opener::Marker("<minimax:tool_call>")],
+    start_markers: &[StartMarker::Anywhere("<minimax:tool_call>")],
     style: Style::Attribute,
-    tags: Nesting {
-        around: &["<minimax:tool_call>"],
-        around_ends: &["</minimax:tool_call>"],
+    tags: TagSet {
+        wrappers: &["<minimax:tool_call>"],
+        wrapper_ends: &["</minimax:tool_call>"],
         call: &["<invoke "],
         call_ends: &["</invoke>"],
         argument: &["<parameter "],

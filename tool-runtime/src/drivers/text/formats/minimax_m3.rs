@@ -1,18 +1,22 @@
-//! The token `]<]minimax[>[` before every tag: `<tool_call>`, in it `<invoke name="NAME">`, and in that
-//! `<KEY>VALUE</KEY>`; tags within tags are objects, and those that are called `item` lists: MiniMax M3.
+//! The format of MiniMax M3: the token `]<]minimax[>[` before every tag; `<tool_call>` with
+//! `<invoke name="NAME">`, and in it `<KEY>VALUE</KEY>`.
+//!
+//! Tags inside a value are an object, and tags named `item` a list.
+//!
+//! Models: MiniMax M3.
 //!
 //! Source: sglang `minimax_m3.py`, ml-explore/mlx-lm#1416.
 
 use serde_json::{Map, Value};
 
-use super::super::grammar::{Cursor, Typed, without_begun};
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use super::super::grammar::{ArgumentBuilder, Cursor, without_partial_marker};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::message::ToolCall;
 
 const TOKEN: &str = "]<]minimax[>[";
 const OPENER: &str = "]<]minimax[>[<tool_call>";
-/// Tags within tags.
-const DEEPEST: usize = 32;
+/// The nesting limit of tags.
+const MAX_DEPTH: usize = 32;
 
 #[derive(Debug)]
 pub(super) struct MinimaxM3;
@@ -22,19 +26,19 @@ impl Format for MinimaxM3 {
         "minimax_m3"
     }
 
-    fn openers(&self) -> &[Opener] {
-        &[Opener::Marker(OPENER)]
+    fn start_markers(&self) -> &[StartMarker] {
+        &[StartMarker::Anywhere(OPENER)]
     }
 
-    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let mut cursor = Cursor::new(rest);
+    fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let mut cursor = Cursor::new(input);
         cursor.take(&[OPENER])?;
         let mut calls = Vec::new();
         loop {
             let end = cursor.at;
             match tag(&mut cursor)? {
                 Some(head) if head.starts_with("invoke ") => {
-                    calls.push(call(&mut cursor, head, offered)?);
+                    calls.push(call(&mut cursor, head, tools)?);
                 }
                 Some("/tool_call") => break,
                 _ => {
@@ -43,14 +47,18 @@ impl Format for MinimaxM3 {
                 }
             }
         }
-        if calls.is_empty() { Err(Miss::Text) } else { Ok(Found::Calls { calls, end: cursor.at }) }
+        if calls.is_empty() {
+            Err(NoMatch::Text)
+        } else {
+            Ok(Match::Calls { calls, end: cursor.at })
+        }
     }
 }
 
-/// What is between `<` and `>` of the tag that is next, if one is.
-fn tag<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
+/// Parses the next tag and returns what is between `<` and `>`.
+fn tag<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, NoMatch> {
     cursor.skip_blanks();
-    if cursor.is_cut(&[TOKEN]) {
+    if cursor.is_truncated_token(&[TOKEN]) {
         cursor.skip_all();
     }
     if cursor.is_done()? || !cursor.take(&[TOKEN])? {
@@ -60,9 +68,9 @@ fn tag<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
         return Ok(None);
     }
     match cursor.head('>') {
-        Err(Miss::Text) => Ok(None),
-        // It was cut off.
-        Err(_) if cursor.is_end => {
+        Err(NoMatch::Text) => Ok(None),
+        // The tag is truncated.
+        Err(_) if cursor.is_complete => {
             cursor.skip_all();
             Ok(None)
         }
@@ -70,31 +78,31 @@ fn tag<'t>(cursor: &mut Cursor<'t>) -> Result<Option<&'t str>, Miss> {
     }
 }
 
-fn call(cursor: &mut Cursor<'_>, head: &str, offered: &Offered<'_>) -> Result<ToolCall, Miss> {
-    let name = head.split('"').nth(1).ok_or(Miss::Text)?;
-    let tool = offered.find(name).ok_or(Miss::Text)?;
-    let mut typed = Typed::new(tool);
-    let is_whole = loop {
+fn call(cursor: &mut Cursor<'_>, head: &str, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
+    let name = head.split('"').nth(1).ok_or(NoMatch::Text)?;
+    let tool = tools.find(name).ok_or(NoMatch::Text)?;
+    let mut builder = ArgumentBuilder::new(tool);
+    let is_complete = loop {
         match tag(cursor)? {
             Some("/invoke") => break true,
-            Some(key) => match element(cursor, key, DEEPEST)? {
-                (Element::Text(text), true) => typed.raw(key, text),
+            Some(key) => match element(cursor, key, MAX_DEPTH)? {
+                (Element::Text(text), true) => builder.raw(key, text),
                 (Element::Text(text), false) => {
-                    typed.cut(key, text);
+                    builder.truncated(key, text);
                     break false;
                 }
-                (Element::Value(value), is_whole) => {
-                    typed.json(key, &value.to_string());
-                    if !is_whole {
+                (Element::Value(value), is_complete) => {
+                    builder.json(key, &value.to_string());
+                    if !is_complete {
                         break false;
                     }
                 }
             },
             None if cursor.rest().trim().is_empty() => break false,
-            None => return Err(Miss::Broken),
+            None => return Err(NoMatch::Malformed),
         }
     };
-    offered.call(&tool.name, typed.finish(is_whole)).ok_or(Miss::Broken)
+    tools.call(&tool.name, builder.finish(is_complete)).ok_or(NoMatch::Malformed)
 }
 
 enum Element<'t> {
@@ -102,33 +110,34 @@ enum Element<'t> {
     Value(Value),
 }
 
-/// What stands in a tag up to its end, and whether that is there.
+/// Parses the content of a tag up to and including its end tag, and returns whether the end tag is
+/// there.
 fn element<'t>(
     cursor: &mut Cursor<'t>,
     key: &str,
     depth: usize,
-) -> Result<(Element<'t>, bool), Miss> {
-    let depth = depth.checked_sub(1).ok_or(Miss::Broken)?;
+) -> Result<(Element<'t>, bool), NoMatch> {
+    let depth = depth.checked_sub(1).ok_or(NoMatch::Malformed)?;
     let rest = cursor.rest();
     let Some(at) = rest.find(TOKEN) else {
-        if !cursor.is_end {
-            return Err(Miss::More);
+        if !cursor.is_complete {
+            return Err(NoMatch::Incomplete);
         }
         cursor.skip_all();
-        return Ok((Element::Text(without_begun(rest, &[TOKEN])), false));
+        return Ok((Element::Text(without_partial_marker(rest, &[TOKEN])), false));
     };
     let text = rest.get(..at).unwrap_or_default();
     cursor.skip(at);
     let closer = format!("/{key}");
     let (mut members, mut items) = (Map::new(), Vec::new());
-    let (mut is_leaf, mut is_whole) = (true, true);
+    let (mut is_leaf, mut is_complete) = (true, true);
     loop {
         match tag(cursor)? {
             Some(head) if head == closer => break,
             Some(head) if !head.starts_with('/') => {
                 is_leaf = false;
                 let inner;
-                (inner, is_whole) = element(cursor, head, depth)?;
+                (inner, is_complete) = element(cursor, head, depth)?;
                 let value = match inner {
                     Element::Value(value) => value,
                     Element::Text(text) => leaf(text),
@@ -137,30 +146,30 @@ fn element<'t>(
                     "item" => items.push(value),
                     head => _ = members.insert(head.to_owned(), value),
                 }
-                if !is_whole {
+                if !is_complete {
                     break;
                 }
             }
-            Some(_) => return Err(Miss::Broken),
+            Some(_) => return Err(NoMatch::Malformed),
             None if cursor.rest().is_empty() => {
-                is_whole = false;
+                is_complete = false;
                 break;
             }
-            None => return Err(Miss::Broken),
+            None => return Err(NoMatch::Malformed),
         }
     }
     let element = match is_leaf {
         true => Element::Text(text),
         false => Element::Value(nested(members, items)),
     };
-    Ok((element, is_whole))
+    Ok((element, is_complete))
 }
 
 fn nested(members: Map<String, Value>, items: Vec<Value>) -> Value {
     if members.is_empty() { items.into() } else { members.into() }
 }
 
-/// Of a tag within tags the schema isn't looked up: the repair goes by it.
+/// Converts the content of a nested tag. The schema is not consulted here; the repair applies it.
 fn leaf(text: &str) -> Value {
     match serde_json::from_str(text.trim()) {
         Ok(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) => value,

@@ -1,20 +1,22 @@
-//! `[TOOL_CALLS] [{"name": NAME, "arguments": OBJECT}]`: Mistral 7B v0.3, Nemo, Mixtral, Small up to 3.0;
-//! and `[TOOL_CALLS]NAME[ARGS]OBJECT`, the marker once more for each call: Small 3.1 and later, Devstral,
-//! Ministral 3, Magistral.
+//! The formats of Mistral: `[TOOL_CALLS] [{"name": NAME, "arguments": OBJECT}]`, and
+//! `[TOOL_CALLS]NAME[ARGS]OBJECT` with the marker repeated for each call.
+//!
+//! Models: the list for Mistral 7B v0.3, Nemo, Mixtral, Small up to 3.0; the named form for Small
+//! 3.1 and later, Devstral, Ministral 3, Magistral.
 //!
 //! Source: vllm `test_mistral_tool_parser.py`, ollama `model/parsers/ministral_test.go`.
 
-use super::super::Opener;
-use super::super::grammar::{Json, Named};
+use super::super::StartMarker;
+use super::super::grammar::{JsonFormat, NamedFormat};
 
-const OPENERS: &[Opener] = &[Opener::Marker("[TOOL_CALLS]")];
+const START_MARKERS: &[StartMarker] = &[StartMarker::Anywhere("[TOOL_CALLS]")];
 
-pub(super) const ARRAY: Json =
-    Json { name: "mistral_array", openers: OPENERS, ends: &["[/TOOL_CALLS]"] };
+pub(super) const ARRAY: JsonFormat =
+    JsonFormat { name: "mistral_array", start_markers: START_MARKERS, ends: &["[/TOOL_CALLS]"] };
 
-pub(super) const NAMED: Named = Named {
+pub(super) const NAMED: NamedFormat = NamedFormat {
     name: "mistral_named",
-    openers: OPENERS,
+    start_markers: START_MARKERS,
     begins: &["[TOOL_CALLS]"],
     between: &["[ARGS]", ""],
     ends: &["[/TOOL_CALLS]"],

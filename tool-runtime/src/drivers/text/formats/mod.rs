@@ -1,5 +1,7 @@
-//! The table of formats. Where two have an opener in common, the one listed first is asked first; they
-//! are told apart by what follows it.
+//! The table of built-in formats.
+//!
+//! Formats with a common start marker are tried in the order of this table; the text after the
+//! marker tells them apart.
 
 mod anthropic;
 mod aside;
@@ -73,16 +75,18 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
         Arc::new(think::GEMMA),
         Arc::new(think::END),
         Arc::new(aside::ASIDE),
-        Arc::new(stop::Stop),
-        Arc::new(bare::Bare),
+        Arc::new(stop::EndTokens),
+        Arc::new(bare::BareJson),
         Arc::new(pythonic::PYTHONIC),
-        Arc::new(react::React),
+        Arc::new(react::ReactLines),
     ]
 }
 
-/// Those of what is thought, where it begins a line: decisions in JSON may tell of it.
+/// Returns the formats of reasoning at the start of a line; decisions in JSON may mention their
+/// markers.
 pub(super) fn thinking() -> Vec<Arc<dyn Format>> {
-    let all = [think::THINK, think::MISTRAL, think::GEMMA].map(think::Think::on_line);
+    let all =
+        [think::THINK, think::MISTRAL, think::GEMMA].map(think::ChannelFormat::at_line_start_only);
     let all = all.into_iter().map(|think| Arc::new(think) as Arc<dyn Format>);
-    all.chain([Arc::new(think::END_ON_LINE) as Arc<dyn Format>]).collect()
+    all.chain([Arc::new(think::END_AT_LINE_START) as Arc<dyn Format>]).collect()
 }

@@ -1,9 +1,15 @@
-//! `<TOOLCALL>[{"name": NAME, "arguments": OBJECT}]</TOOLCALL>`, at times without the brackets: Nemotron.
+//! The format of Nemotron: `<TOOLCALL>[{"name": NAME, "arguments": OBJECT}]</TOOLCALL>`, sometimes
+//! without the brackets.
 //!
-//! Source: vllm `nemotron_json_tool_parser.py`, the parser plugin that the model brings.
+//! Models: Nemotron.
+//!
+//! Source: vllm `nemotron_json_tool_parser.py`, the parser plugin that comes with the model.
 
-use super::super::Opener;
-use super::super::grammar::Json;
+use super::super::StartMarker;
+use super::super::grammar::JsonFormat;
 
-pub(super) const NEMOTRON: Json =
-    Json { name: "nemotron", openers: &[Opener::Marker("<TOOLCALL>")], ends: &["</TOOLCALL>"] };
+pub(super) const NEMOTRON: JsonFormat = JsonFormat {
+    name: "nemotron",
+    start_markers: &[StartMarker::Anywhere("<TOOLCALL>")],
+    ends: &["</TOOLCALL>"],
+};

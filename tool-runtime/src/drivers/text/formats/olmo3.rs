@@ -1,13 +1,15 @@
-//! `<function_calls>NAME(KEY=VALUE)</function_calls>`, one call a line: OLMo 3.
+//! The format of OLMo 3: `<function_calls>NAME(KEY=VALUE)</function_calls>`, one call on each line.
+//!
+//! Models: OLMo 3.
 //!
 //! Source: ollama `model/parsers/olmo3_test.go`.
 
-use super::super::Opener;
-use super::super::grammar::Python;
+use super::super::StartMarker;
+use super::super::grammar::PythonFormat;
 
-pub(super) const OLMO3: Python = Python {
+pub(super) const OLMO3: PythonFormat = PythonFormat {
     name: "olmo3",
-    openers: &[Opener::Marker("<function_calls>")],
+    start_markers: &[StartMarker::Anywhere("<function_calls>")],
     ends: &["</function_calls>"],
-    is_last: false,
+    only_at_end: false,
 };

@@ -1,9 +1,15 @@
-//! `[NAME(KEY=VALUE, …), …]`: Llama 3.2 and 4, ToolACE.
+//! The Pythonic format: `[NAME(KEY=VALUE, …), …]`, with values that are Python literals.
+//!
+//! Models: Llama 3.2, Llama 4, ToolACE.
 //!
 //! Source: vllm `test_pythonic_tool_parser.py`.
 
-use super::super::Opener;
-use super::super::grammar::Python;
+use super::super::StartMarker;
+use super::super::grammar::PythonFormat;
 
-pub(super) const PYTHONIC: Python =
-    Python { name: "pythonic", openers: &[Opener::Line("[")], ends: &[], is_last: true };
+pub(super) const PYTHONIC: PythonFormat = PythonFormat {
+    name: "pythonic",
+    start_markers: &[StartMarker::LineStart("[")],
+    ends: &[],
+    only_at_end: true,
+};

@@ -1,23 +1,27 @@
-//! `<tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>`: Qwen3-Coder,
-//! Qwen 3.5 and later, Nemotron 3 Nano, Step 3.5; and Seed-OSS, in a tag of its own. Text stands between
-//! the tags as it is; one line break next to each tag is markup.
+//! The XML format of Qwen3-Coder:
+//! `<tool_call><function=NAME><parameter=KEY>VALUE</parameter></function></tool_call>`.
+//!
+//! Strings are raw text without escaping; one line break next to each tag is markup.
+//!
+//! Models: Qwen3-Coder, Qwen 3.5 and later, Nemotron 3 Nano, Step 3.5; Seed-OSS with the tag
+//! `<seed:tool_call>`.
 //!
 //! Source: vllm `qwen3coder_tool_parser.py`, `seed_oss_tool_parser.py`, ggml-org/llama.cpp#15162.
 
-use super::super::Opener;
-use super::super::grammar::{Nesting, Style, Tagged};
+use super::super::StartMarker;
+use super::super::grammar::{Style, TagSet, TaggedFormat};
 
-pub(super) const QWEN_XML: Tagged = Tagged {
+pub(super) const QWEN_XML: TaggedFormat = TaggedFormat {
     name: "qwen_xml",
-    openers: &[
-        Opener::Marker("<tool_call>"),
-        Opener::Marker("<seed:tool_call>"),
-        Opener::Marker("<function="),
+    start_markers: &[
+        StartMarker::Anywhere("<tool_call>"),
+        StartMarker::Anywhere("<seed:tool_call>"),
+        StartMarker::Anywhere("<function="),
     ],
     style: Style::Equals,
-    tags: Nesting {
-        around: &["<tool_call>", "<seed:tool_call>"],
-        around_ends: &["</tool_call>", "</seed:tool_call>"],
+    tags: TagSet {
+        wrappers: &["<tool_call>", "<seed:tool_call>"],
+        wrapper_ends: &["</tool_call>", "</seed:tool_call>"],
         call: &["<function="],
         call_ends: &["</function>"],
         argument: &["<parameter="],

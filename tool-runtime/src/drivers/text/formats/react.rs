@@ -1,78 +1,88 @@
-//! Lines `Action: NAME` and `Action Input: OBJECT`, or `Action:` and a fence with
-//! `{"action": NAME, "action_input": OBJECT}`: any model under a ReAct prompt of LangChain, LlamaIndex, Dify or
-//! DB-GPT. What the model goes on with, an `Observation:` and all that it concludes from it, is made up, and
-//! goes with the markup. A tool with one argument takes what is no JSON for that.
+//! The text format of ReAct prompts: lines `Action: NAME` and `Action Input: OBJECT`, or `Action:`
+//! and a fence with `{"action": NAME, "action_input": OBJECT}`.
+//!
+//! Text after the call, such as an `Observation:` and its conclusions, is invented by the model and
+//! removed with the markup. If the input is no JSON, it is the value of the tool's only argument.
+//!
+//! Models: any model under a ReAct prompt of LangChain, LlamaIndex, Dify or DB-GPT.
 //!
 //! Source: run-llama/llama_index#12865, dynamiq-ai/dynamiq#506, langchain-ai/langchain#9535.
 
-use super::super::grammar::{Cursor, Strictness, Typed, calls_of, closed, first_of};
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use super::super::grammar::{
+    ArgumentBuilder, Cursor, Strictness, find_first, parse_calls, value_end,
+};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
 const ACTION: &[&str] = &["Action:", "### Action:", "**Action:**", "**Action**:"];
 const INPUT: &[&str] =
     &["Action Input:", "**Action Input:**", "**Action Input**:", "### Action Input:", "Input:"];
-/// What follows when the model plays both sides.
-const MADE_UP: &[&str] =
+/// Labels of text that the model invents after a call.
+const INVENTED_LABELS: &[&str] =
     &["Observation:", "**Observation", "### Observation", "Thought:", "Final Answer:", "Answer:"];
 
 #[derive(Debug)]
-pub(super) struct React;
+pub(super) struct ReactLines;
 
-impl Format for React {
+impl Format for ReactLines {
     fn name(&self) -> &str {
         "react"
     }
 
-    fn openers(&self) -> &[Opener] {
+    fn start_markers(&self) -> &[StartMarker] {
         &[
-            Opener::Line("Action:"),
-            Opener::Line("### Action:"),
-            Opener::Line("**Action:**"),
-            Opener::Line("**Action**:"),
+            StartMarker::LineStart("Action:"),
+            StartMarker::LineStart("### Action:"),
+            StartMarker::LineStart("**Action:**"),
+            StartMarker::LineStart("**Action**:"),
         ]
     }
 
-    fn is_last(&self) -> bool {
+    fn only_at_end(&self) -> bool {
         true
     }
 
-    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let mut cursor = Cursor::new(rest);
+    fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let mut cursor = Cursor::new(input);
         cursor.take(ACTION)?;
         cursor.skip_blanks();
         cursor.is_done()?;
         let calls = match cursor.rest().starts_with(['{', '`']) {
-            true => structured(&mut cursor, offered)?,
-            false => vec![lines(&mut cursor, offered)?],
+            true => parse_structured(&mut cursor, tools)?,
+            false => vec![parse_lines(&mut cursor, tools)?],
         };
         let end = cursor.at;
         cursor.skip_blanks();
-        if !cursor.is_done()? && (cursor.is_cut(MADE_UP) || cursor.take(MADE_UP)?) {
-            if !cursor.is_end {
-                return Err(Miss::More);
+        if !cursor.is_done()?
+            && (cursor.is_truncated_token(INVENTED_LABELS) || cursor.take(INVENTED_LABELS)?)
+        {
+            if !cursor.is_complete {
+                return Err(NoMatch::Incomplete);
             }
-            return Ok(Found::Calls { calls, end: rest.text.len() });
+            return Ok(Match::Calls { calls, end: input.text.len() });
         }
-        Ok(Found::Calls { calls, end })
+        Ok(Match::Calls { calls, end })
     }
 }
 
-/// A call object, in a fence or not.
-fn structured(cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<Vec<ToolCall>, Miss> {
+/// Parses a call object, in a fence or not.
+fn parse_structured(
+    cursor: &mut Cursor<'_>,
+    tools: &ToolLookup<'_>,
+) -> Result<Vec<ToolCall>, NoMatch> {
     cursor.take_all(&["```json", "```"])?;
     let rest = cursor.rest();
     if !rest.starts_with('{') {
-        return if cursor.is_done()? { Err(Miss::Text) } else { Err(Miss::Broken) };
+        return if cursor.is_done()? { Err(NoMatch::Text) } else { Err(NoMatch::Malformed) };
     }
-    let length = match closed(rest, 0, cursor.is_end) {
+    let length = match value_end(rest, 0, cursor.is_complete) {
         Some(length) => length,
-        None if cursor.is_end => rest.len(),
-        None => return Err(Miss::More),
+        None if cursor.is_complete => rest.len(),
+        None => return Err(NoMatch::Incomplete),
     };
     let body = rest.get(..length).unwrap_or_default();
-    let calls = calls_of(body, offered, Strictness::Marked).ok_or(Miss::Broken)?;
+    let calls = parse_calls(body, tools, Strictness::Marked).ok_or(NoMatch::Malformed)?;
     cursor.skip(length);
     let end = cursor.at;
     if cursor.take_all(&["```"])? {
@@ -83,81 +93,81 @@ fn structured(cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<Vec<Tool
     Ok(calls)
 }
 
-fn lines(cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Miss> {
+fn parse_lines(cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
     let name = match cursor.head('\n') {
-        // The call was cut off, if it was one.
-        Err(_) if cursor.is_end => return Err(Miss::Text),
+        // The call, if it is one, is truncated.
+        Err(_) if cursor.is_complete => return Err(NoMatch::Text),
         name => name?,
     };
-    let tool = offered.find(name.trim_matches([' ', '`', '*', '"', '\r'])).ok_or(Miss::Text)?;
+    let tool = tools.find(name.trim_matches([' ', '`', '*', '"', '\r'])).ok_or(NoMatch::Text)?;
     cursor.skip_blanks();
     if cursor.is_done()? {
-        // Without a line for its input, only what takes none can be meant.
-        return Err(Miss::Text);
+        // A tool that takes arguments needs a line with its input.
+        return Err(NoMatch::Text);
     }
     if !cursor.take(INPUT)? {
-        return Err(Miss::Text);
+        return Err(NoMatch::Text);
     }
     let start = cursor.at;
     cursor.skip_blanks();
     if cursor.is_done()? {
-        return offered.call(&tool.name, "{").ok_or(Miss::Text);
+        return tools.call(&tool.name, "{").ok_or(NoMatch::Text);
     }
-    // On the next line at times, which may not be there yet.
+    // The input may be on the next line, which may not have arrived yet.
     cursor.take_all(&["```json", "```"])?;
     if cursor.is_done()? {
-        return offered.call(&tool.name, "{").ok_or(Miss::Text);
+        return tools.call(&tool.name, "{").ok_or(NoMatch::Text);
     }
     let rest = cursor.rest();
     if rest.starts_with('{') {
-        let length = match closed(rest, 0, cursor.is_end) {
+        let length = match value_end(rest, 0, cursor.is_complete) {
             Some(length) => length,
-            None if cursor.is_end => up_to_label(rest).trim_end().len(),
-            None => return Err(Miss::More),
+            None if cursor.is_complete => text_before_label(rest).trim_end().len(),
+            None => return Err(NoMatch::Incomplete),
         };
         let arguments = rest.get(..length).unwrap_or_default();
         cursor.skip(length);
         let end = cursor.at;
         cursor.at = if cursor.take_all(&["```"])? { cursor.at } else { end };
-        return offered.call(&tool.name, arguments).ok_or(Miss::Broken);
+        return tools.call(&tool.name, arguments).ok_or(NoMatch::Malformed);
     }
     cursor.at = start;
     let rest = cursor.rest();
     let line = match rest.find('\n') {
         Some(at) => rest.get(..at).unwrap_or_default(),
-        None if cursor.is_end => rest,
-        None => return Err(Miss::More),
+        None if cursor.is_complete => rest,
+        None => return Err(NoMatch::Incomplete),
     };
     cursor.skip(line.len());
-    let words = line.trim();
+    let input = line.trim();
     let quoted =
-        ["'", "\"", "`"].iter().find_map(|quote| words.strip_prefix(quote)?.strip_suffix(quote));
-    let words = quoted.unwrap_or(words);
-    let arguments = match only_argument(tool) {
-        _ if words.starts_with(['{', '[']) => words.to_owned(),
-        Some(only) if !words.is_empty() => {
-            let mut typed = Typed::new(tool);
-            typed.raw(only, words);
-            typed.finish(true)
+        ["'", "\"", "`"].iter().find_map(|quote| input.strip_prefix(quote)?.strip_suffix(quote));
+    let input = quoted.unwrap_or(input);
+    let arguments = match single_argument(tool) {
+        _ if input.starts_with(['{', '[']) => input.to_owned(),
+        Some(only) if !input.is_empty() => {
+            let mut builder = ArgumentBuilder::new(tool);
+            builder.raw(only, input);
+            builder.finish(true)
         }
-        _ if words.is_empty() || words == "None" => "{}".to_owned(),
-        // The prompt says so of what belongs here.
-        _ if ["argument", "input", "JSON"].iter().any(|word| words.contains(word)) => {
-            return Err(Miss::Text);
+        _ if input.is_empty() || input == "None" => "{}".to_owned(),
+        // These are words of the prompt that describe the input.
+        _ if ["argument", "input", "JSON"].iter().any(|word| input.contains(word)) => {
+            return Err(NoMatch::Text);
         }
-        // The tool's refusal tells what it takes.
-        _ => words.to_owned(),
+        // The error of the tool tells the model what it takes.
+        _ => input.to_owned(),
     };
-    offered.call(&tool.name, arguments).ok_or(Miss::Broken)
+    tools.call(&tool.name, arguments).ok_or(NoMatch::Malformed)
 }
 
-fn only_argument(tool: &ToolDefinition) -> Option<&str> {
+fn single_argument(tool: &ToolDefinition) -> Option<&str> {
     let members = tool.parameters.as_value().get("properties")?.as_object()?;
     members.keys().next().filter(|_| members.len() == 1).map(String::as_str)
 }
 
-fn up_to_label(text: &str) -> &str {
-    let labels: Vec<_> = MADE_UP.iter().map(|label| format!("\n{label}")).collect();
-    let first = first_of(text, labels.iter().map(String::as_str));
+fn text_before_label(text: &str) -> &str {
+    let labels: Vec<_> = INVENTED_LABELS.iter().map(|label| format!("\n{label}")).collect();
+    let first = find_first(text, labels.iter().map(String::as_str));
     first.and_then(|first| text.get(..first.start)).unwrap_or(text)
 }

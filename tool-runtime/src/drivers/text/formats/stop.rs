@@ -1,43 +1,43 @@
-//! What says that the model is done, at the end of a text: no part of it.
+//! End-of-turn tokens at the end of a text, which are removed.
 //!
-//! Source: the chat templates of the models whose tokens these are.
+//! Source: the chat templates of the models with these tokens.
 
-use super::super::grammar::{Cursor, STOPS};
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use super::super::grammar::{Cursor, END_TOKENS};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
 #[derive(Debug)]
-pub(super) struct Stop;
+pub(super) struct EndTokens;
 
-impl Format for Stop {
+impl Format for EndTokens {
     fn name(&self) -> &str {
         "stop"
     }
 
-    /// All but `</s>`, which is a tag of HTML too.
-    fn openers(&self) -> &[Opener] {
+    /// All end-of-turn tokens but `</s>`, which is an HTML tag as well.
+    fn start_markers(&self) -> &[StartMarker] {
         &[
-            Opener::Marker("<|im_end|>"),
-            Opener::Marker("<|eot_id|>"),
-            Opener::Marker("<|eot|>"),
-            Opener::Marker("<|eom_id|>"),
-            Opener::Marker("<|endoftext|>"),
-            Opener::Marker("<|end|>"),
-            Opener::Marker("<end_of_turn>"),
-            Opener::Marker("<turn|>"),
-            Opener::Marker("<｜end▁of▁sentence｜>"),
-            Opener::Marker("<|return|>"),
-            Opener::Marker("<|END_OF_TURN_TOKEN|>"),
-            Opener::Marker("<|content_model_end_sampling|>"),
+            StartMarker::Anywhere("<|im_end|>"),
+            StartMarker::Anywhere("<|eot_id|>"),
+            StartMarker::Anywhere("<|eot|>"),
+            StartMarker::Anywhere("<|eom_id|>"),
+            StartMarker::Anywhere("<|endoftext|>"),
+            StartMarker::Anywhere("<|end|>"),
+            StartMarker::Anywhere("<end_of_turn>"),
+            StartMarker::Anywhere("<turn|>"),
+            StartMarker::Anywhere("<｜end▁of▁sentence｜>"),
+            StartMarker::Anywhere("<|return|>"),
+            StartMarker::Anywhere("<|END_OF_TURN_TOKEN|>"),
+            StartMarker::Anywhere("<|content_model_end_sampling|>"),
         ]
     }
 
-    fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {
-        let mut cursor = Cursor::new(rest);
-        cursor.take_all(&STOPS)?;
+    fn parse(&self, input: Input<'_>, _: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let mut cursor = Cursor::new(input);
+        cursor.take_all(&END_TOKENS)?;
         cursor.skip_blanks();
         match cursor.is_done()? {
-            true => Ok(Found::Calls { calls: Vec::new(), end: cursor.at }),
-            false => Err(Miss::Text),
+            true => Ok(Match::Calls { calls: Vec::new(), end: cursor.at }),
+            false => Err(NoMatch::Text),
         }
     }
 }

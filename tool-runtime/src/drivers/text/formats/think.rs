@@ -1,38 +1,45 @@
-//! What a model thinks: `<think>` … `</think>` (Qwen 3, DeepSeek R1, GLM, MiniMax, Kimi), of which the first
-//! may be in the prompt; `<seed:think>` (Seed-OSS); `[THINK]` … `[/THINK]` (Magistral); `<|channel>thought` … `<channel|>` (Gemma 4).
+//! Reasoning: `<think>` … `</think>`, `<seed:think>` … `</seed:think>`, `[THINK]` … `[/THINK]`,
+//! `<|channel>thought` … `<channel|>`.
 //!
-//! Source: PrimeIntellect-ai/renderers#80, vllm `seed_oss_tool_parser.py`, unslothai/unsloth#5704, ollama `model/parsers/gemma4_test.go`.
+//! The opening tag may be in the prompt, so that only the closing one is in the text.
+//!
+//! Models: `<think>` of Qwen 3, DeepSeek R1, GLM, MiniMax and Kimi; `<seed:think>` of Seed-OSS;
+//! `[THINK]` of Magistral; `<|channel>thought` of Gemma 4.
+//!
+//! Source: PrimeIntellect-ai/renderers#80, vllm `seed_oss_tool_parser.py`, unslothai/unsloth#5704,
+//! ollama `model/parsers/gemma4_test.go`.
 
-use super::super::grammar::first_of;
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
+use super::super::grammar::find_first;
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
 
-/// Openers, and what ends what they begin.
+/// A format of channels: start markers and the markers that close the channel.
 #[derive(Debug)]
-pub(super) struct Think {
+pub(super) struct ChannelFormat {
     pub(super) name: &'static str,
-    pub(super) openers: &'static [Opener],
-    /// Whether it is for people to read.
-    pub(super) is_shown: bool,
-    /// Whether it may begin within a line. What is thought has to have its end then.
-    pub(super) is_within: bool,
+    pub(super) start_markers: &'static [StartMarker],
+    /// True for visible text, false for reasoning.
+    pub(super) is_visible: bool,
+    /// True if the channel may begin inside a line. A reasoning channel inside a line needs its
+    /// closing marker.
+    pub(super) allowed_in_line: bool,
     pub(super) closers: &'static [&'static str],
 }
 
-pub(super) const THINK: Think = Think {
+pub(super) const THINK: ChannelFormat = ChannelFormat {
     name: "think",
-    openers: &[
-        Opener::Marker("<think>"),
-        Opener::Marker("<thinking>"),
-        Opener::Marker("<thought>"),
-        Opener::Marker("<seed:think>"),
-        Opener::Marker("<THINK>"),
-        Opener::Marker("<Think>"),
-        Opener::Marker("<THINKING>"),
-        Opener::Marker("<Thinking>"),
-        Opener::Marker("<|START_THINKING|>"),
+    start_markers: &[
+        StartMarker::Anywhere("<think>"),
+        StartMarker::Anywhere("<thinking>"),
+        StartMarker::Anywhere("<thought>"),
+        StartMarker::Anywhere("<seed:think>"),
+        StartMarker::Anywhere("<THINK>"),
+        StartMarker::Anywhere("<Think>"),
+        StartMarker::Anywhere("<THINKING>"),
+        StartMarker::Anywhere("<Thinking>"),
+        StartMarker::Anywhere("<|START_THINKING|>"),
     ],
-    is_shown: false,
-    is_within: true,
+    is_visible: false,
+    allowed_in_line: true,
     closers: &[
         "</think>",
         "</thinking>",
@@ -46,83 +53,92 @@ pub(super) const THINK: Think = Think {
     ],
 };
 
-pub(super) const MISTRAL: Think = Think {
+pub(super) const MISTRAL: ChannelFormat = ChannelFormat {
     name: "mistral_think",
-    openers: &[Opener::Marker("[THINK]")],
-    is_shown: false,
-    is_within: true,
+    start_markers: &[StartMarker::Anywhere("[THINK]")],
+    is_visible: false,
+    allowed_in_line: true,
     closers: &["[/THINK]"],
 };
 
-pub(super) const GEMMA: Think = Think {
+pub(super) const GEMMA: ChannelFormat = ChannelFormat {
     name: "gemma_think",
-    openers: &[Opener::Line("<|channel>thought")],
-    is_shown: false,
-    is_within: false,
+    start_markers: &[StartMarker::LineStart("<|channel>thought")],
+    is_visible: false,
+    allowed_in_line: false,
     closers: &["<channel|>"],
 };
 
-impl Format for Think {
+impl Format for ChannelFormat {
     fn name(&self) -> &str {
         self.name
     }
 
-    fn openers(&self) -> &[Opener] {
-        self.openers
+    fn start_markers(&self) -> &[StartMarker] {
+        self.start_markers
     }
 
-    fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {
-        let words = self.openers.iter().map(Opener::word);
-        let opener = words.filter(|word| rest.text.starts_with(word)).map(str::len).max();
-        let end = opener.ok_or(Miss::Text)?;
-        if !rest.begins_line && !self.is_within {
-            return Err(Miss::Text);
+    fn parse(&self, input: Input<'_>, _: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let words = self.start_markers.iter().map(StartMarker::as_str);
+        let opener = words.filter(|word| input.text.starts_with(word)).map(str::len).max();
+        let end = opener.ok_or(NoMatch::Text)?;
+        if !input.at_line_start && !self.allowed_in_line {
+            return Err(NoMatch::Text);
         }
-        if !rest.begins_line && !self.is_shown {
-            self.closed(rest.text.get(end..).unwrap_or_default(), rest.is_end)?;
+        if !input.at_line_start && !self.is_visible {
+            self.find_closer(input.text.get(end..).unwrap_or_default(), input.is_complete)?;
         }
-        Ok(Found::Channel { end, is_shown: self.is_shown, closers: self.closers, stops: &[] })
+        Ok(Match::Channel {
+            end,
+            is_visible: self.is_visible,
+            closers: self.closers,
+            next_markers: &[],
+        })
     }
 }
 
-impl Think {
-    /// The same, at the beginning of a line only.
-    pub(super) const fn on_line(self) -> Self {
-        Self { is_within: false, ..self }
+impl ChannelFormat {
+    /// Restricts the format to the start of a line.
+    pub(super) const fn at_line_start_only(self) -> Self {
+        Self { allowed_in_line: false, ..self }
     }
 
-    /// Its end has to be there too.
-    fn closed(&self, inner: &str, is_end: bool) -> Result<(), Miss> {
-        let Some(closer) = first_of(inner, self.closers.iter().copied()) else {
-            return Err(if is_end { Miss::Text } else { Miss::More });
+    /// Checks that a closing marker follows.
+    fn find_closer(&self, inner: &str, is_complete: bool) -> Result<(), NoMatch> {
+        let Some(closer) = find_first(inner, self.closers.iter().copied()) else {
+            return Err(if is_complete { NoMatch::Text } else { NoMatch::Incomplete });
         };
-        // A sentence may tell of both tags.
+        // A sentence may mention both tags.
         let inner = inner.get(..closer.start).unwrap_or_default();
-        if inner.contains(['\n', '<', '[', '{']) { Ok(()) } else { Err(Miss::Text) }
+        if inner.contains(['\n', '<', '[', '{']) { Ok(()) } else { Err(NoMatch::Text) }
     }
 }
 
-/// A closing tag without an opening one.
+/// A closing marker of reasoning without a start marker.
 #[derive(Debug)]
-pub(super) struct End {
-    openers: &'static [Opener],
+pub(super) struct ReasoningEndFormat {
+    start_markers: &'static [StartMarker],
 }
 
-pub(super) const END: End = End {
-    openers: &[
-        Opener::Marker("</think>"),
-        Opener::Marker("</seed:think>"),
-        Opener::Marker("[/THINK]"),
-        Opener::Marker("<|close|>think<|sep|>"),
+pub(super) const END: ReasoningEndFormat = ReasoningEndFormat {
+    start_markers: &[
+        StartMarker::Anywhere("</think>"),
+        StartMarker::Anywhere("</seed:think>"),
+        StartMarker::Anywhere("[/THINK]"),
+        StartMarker::Anywhere("<|close|>think<|sep|>"),
     ],
 };
 
-/// The same, at the beginning of a line only.
-pub(super) const END_ON_LINE: End = End {
-    openers: &[Opener::Line("</think>"), Opener::Line("</seed:think>"), Opener::Line("[/THINK]")],
+/// The closing markers at the start of a line.
+pub(super) const END_AT_LINE_START: ReasoningEndFormat = ReasoningEndFormat {
+    start_markers: &[
+        StartMarker::LineStart("</think>"),
+        StartMarker::LineStart("</seed:think>"),
+        StartMarker::LineStart("[/THINK]"),
+    ],
 };
 
-/// Each with what should have begun it.
+/// Each closing marker with its start marker.
 const PAIRS: [(&str, &str); 4] = [
     ("</think>", "<think>"),
     ("</seed:think>", "<seed:think>"),
@@ -130,18 +146,18 @@ const PAIRS: [(&str, &str); 4] = [
     ("<|close|>think<|sep|>", "<|open|>think<|sep|>"),
 ];
 
-impl Format for End {
+impl Format for ReasoningEndFormat {
     fn name(&self) -> &str {
         "think_end"
     }
 
-    fn openers(&self) -> &[Opener] {
-        self.openers
+    fn start_markers(&self) -> &[StartMarker] {
+        self.start_markers
     }
 
-    fn read(&self, rest: Rest<'_>, _: &Offered<'_>) -> Result<Found, Miss> {
-        let pair = PAIRS.iter().find(|(word, _)| rest.text.starts_with(word));
-        let (word, opener) = *pair.ok_or(Miss::Text)?;
-        Ok(Found::Thought { end: word.len(), opener })
+    fn parse(&self, input: Input<'_>, _: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let pair = PAIRS.iter().find(|(word, _)| input.text.starts_with(word));
+        let (word, opener) = *pair.ok_or(NoMatch::Text)?;
+        Ok(Match::ReasoningEnd { end: word.len(), opener })
     }
 }

@@ -1,64 +1,68 @@
-//! A marker, and JSON behind it.
+//! The grammar of formats with JSON after a marker.
 
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
-use super::{Cursor, Strictness, calls_of, closed, may_be_call, up_to};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
+use super::{Cursor, Strictness, may_be_call, parse_calls, text_before_any, value_end};
 
-/// A format whose calls are objects, or lists of them, behind an opener.
+/// A format whose calls are objects, or lists of objects, after a start marker.
 #[derive(Debug)]
-pub(in crate::drivers::text) struct Json {
+pub(in crate::drivers::text) struct JsonFormat {
     pub(in crate::drivers::text) name: &'static str,
-    pub(in crate::drivers::text) openers: &'static [Opener],
-    /// What ends it; it may be missing.
+    pub(in crate::drivers::text) start_markers: &'static [StartMarker],
+    /// End markers, which may be missing.
     pub(in crate::drivers::text) ends: &'static [&'static str],
 }
 
-impl Format for Json {
+impl Format for JsonFormat {
     fn name(&self) -> &str {
         self.name
     }
 
-    fn openers(&self) -> &[Opener] {
-        self.openers
+    fn start_markers(&self) -> &[StartMarker] {
+        self.start_markers
     }
 
-    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let mut cursor = Cursor::new(rest);
-        let openers = markers(self.openers);
-        // A tag that was written twice, or a pair of them with nothing in it.
-        cursor.take_all(&[openers.as_slice(), self.ends].concat())?;
-        let found = read_json(&mut cursor, offered, self.ends)?;
-        let Found::Calls { calls, end } = found else { return Ok(found) };
+    fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let mut cursor = Cursor::new(input);
+        let start_markers = marker_strs(self.start_markers);
+        // A repeated tag, or an empty pair of tags.
+        cursor.take_all(&[start_markers.as_slice(), self.ends].concat())?;
+        let found = parse_json_calls(&mut cursor, tools, self.ends)?;
+        let Match::Calls { calls, end } = found else { return Ok(found) };
         cursor.at = end;
-        while let Some(end) = pair(cursor, &openers, self.ends)? {
+        while let Some(end) = empty_pair(cursor, &start_markers, self.ends)? {
             cursor.at = end;
         }
-        Ok(Found::Calls { calls, end: cursor.at })
+        Ok(Match::Calls { calls, end: cursor.at })
     }
 }
 
-/// The end of a pair of tags with nothing in it, if that is next.
-fn pair(mut cursor: Cursor<'_>, openers: &[&str], ends: &[&str]) -> Result<Option<usize>, Miss> {
+/// Returns the end of an empty pair of tags, if one comes next.
+fn empty_pair(
+    mut cursor: Cursor<'_>,
+    start_markers: &[&str],
+    ends: &[&str],
+) -> Result<Option<usize>, NoMatch> {
     cursor.skip_blanks();
-    if cursor.is_done()? || !cursor.take(openers)? {
+    if cursor.is_done()? || !cursor.take(start_markers)? {
         return Ok(None);
     }
     cursor.skip_blanks();
     Ok((!cursor.is_done()? && cursor.take(ends)?).then_some(cursor.at))
 }
 
-/// The words of openers.
-pub(in crate::drivers::text) fn markers(openers: &[Opener]) -> Vec<&'static str> {
-    openers.iter().map(Opener::word).collect()
+/// Returns the texts of start markers.
+pub(in crate::drivers::text) fn marker_strs(start_markers: &[StartMarker]) -> Vec<&'static str> {
+    start_markers.iter().map(StartMarker::as_str).collect()
 }
 
-/// Objects or lists, with or without something between them, up to one of `ends`.
-pub(in crate::drivers::text) fn read_json(
+/// Parses objects or lists, with or without separators, up to one of `ends`.
+pub(in crate::drivers::text) fn parse_json_calls(
     cursor: &mut Cursor<'_>,
-    offered: &Offered<'_>,
+    tools: &ToolLookup<'_>,
     ends: &[&str],
-) -> Result<Found, Miss> {
+) -> Result<Match, NoMatch> {
     let mut calls = Vec::new();
-    // Behind the last call.
+    // The end of the last call.
     let mut end = 0;
     loop {
         cursor.take_all(&[",", ";", "```json", "```"])?;
@@ -66,7 +70,7 @@ pub(in crate::drivers::text) fn read_json(
             break;
         }
         if cursor.take(ends)? {
-            cursor.take_behind(ends)?;
+            cursor.take_all_or_stay(ends)?;
             end = cursor.at;
             break;
         }
@@ -74,36 +78,36 @@ pub(in crate::drivers::text) fn read_json(
             break;
         }
         let rest = cursor.rest();
-        if !may_be_call(Rest::new(rest, cursor.is_end), offered, Strictness::Marked) {
+        if !may_be_call(Input::new(rest, cursor.is_complete), tools, Strictness::Marked) {
             match calls.is_empty() {
-                true => return Err(Miss::Text),
+                true => return Err(NoMatch::Text),
                 false => break,
             }
         }
-        let (body, is_whole) = match closed(rest, 0, cursor.is_end) {
+        let (body, is_value_complete) = match value_end(rest, 0, cursor.is_complete) {
             Some(end) => (rest.get(..end).unwrap_or_default(), true),
-            None if !cursor.is_end => return Err(Miss::More),
-            None => (up_to(rest, ends), false),
+            None if !cursor.is_complete => return Err(NoMatch::Incomplete),
+            None => (text_before_any(rest, ends), false),
         };
-        match calls_of(body, offered, Strictness::Marked) {
+        match parse_calls(body, tools, Strictness::Marked) {
             Some(more) => calls.extend(more),
-            None if calls.is_empty() => return Err(Miss::Broken),
+            None if calls.is_empty() => return Err(NoMatch::Malformed),
             None => break,
         }
         cursor.skip(body.len());
-        if is_whole {
-            // More closers than openers: what they close is whole all the same.
-            cursor.take_behind(&["}"])?;
+        if is_value_complete {
+            // Surplus closing brackets: the value that they close is complete.
+            cursor.take_all_or_stay(&["}"])?;
         }
         end = cursor.at;
-        if !is_whole {
+        if !is_value_complete {
             cursor.take_all(ends)?;
             end = cursor.at;
             break;
         }
     }
     if calls.is_empty() {
-        return Err(Miss::Text);
+        return Err(NoMatch::Text);
     }
-    Ok(Found::Calls { calls, end })
+    Ok(Match::Calls { calls, end })
 }

@@ -1,79 +1,80 @@
-//! The members of an object, where they stand: also of one that is damaged.
+//! The members of an object and their positions, even if the object is damaged.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
-use super::super::Rest;
-use super::closed;
+use super::super::Input;
+use super::value_end;
 
-/// More than any call has.
-const MOST: usize = 64;
+/// The largest number of members, more than any call has.
+const MAX_MEMBERS: usize = 64;
 
 #[derive(Debug)]
 pub(in crate::drivers) struct Members<'t> {
     pub(in crate::drivers) text: &'t str,
     found: Vec<(&'t str, Range<usize>)>,
-    /// Whether the object ends, and nothing in it was passed over.
-    pub(in crate::drivers) is_whole: bool,
+    /// True if the object has an end and no part of it was skipped.
+    pub(in crate::drivers) is_complete: bool,
 }
 
 impl<'t> Members<'t> {
-    /// Of the object that `text` begins with.
+    /// Finds the members of the object at the beginning of `text`.
     pub(in crate::drivers) fn of(text: &'t str) -> Self {
-        let mut walk = Walk::new(Rest::new(text, true));
-        let found = (0..MOST).map_while(|_| walk.key().map(|key| (key, walk.value()))).collect();
-        Self { text, found, is_whole: walk.is_whole }
+        let mut walk = MemberWalker::new(Input::new(text, true));
+        let found =
+            (0..MAX_MEMBERS).map_while(|_| walk.key().map(|key| (key, walk.value()))).collect();
+        Self { text, found, is_complete: walk.has_ended }
     }
 
     pub(in crate::drivers) fn keys(&self) -> impl Iterator<Item = &'t str> {
         self.found.iter().map(|(key, _)| *key)
     }
 
-    /// Whether the object ends, as its brackets tell.
+    /// Returns true if the object has an end, judged by its brackets.
     pub(in crate::drivers) fn has_end(&self) -> bool {
-        closed(self.text, 0, true).is_some()
+        value_end(self.text, 0, true).is_some()
     }
 
-    /// The text of an object of those members that are `wanted`.
+    /// Writes an object of the `wanted` members.
     pub(in crate::drivers) fn object(&self, wanted: impl Fn(&str) -> bool) -> String {
         let wanted = self.found.iter().filter(|(key, _)| wanted(key));
-        let members = wanted.map(|(key, place)| {
-            format!("{}: {}", Value::from(*key), self.text.get(place.clone()).unwrap_or_default())
+        let members = wanted.map(|(key, range)| {
+            format!("{}: {}", Value::from(*key), self.text.get(range.clone()).unwrap_or_default())
         });
         format!("{{{}}}", members.collect::<Vec<_>>().join(", "))
     }
 
-    /// Where the value of the first member that is called so stands.
-    pub(super) fn place(&self, names: &[&str]) -> Option<Range<usize>> {
+    /// Returns the position of the value of the first member with one of these names.
+    pub(super) fn range_of(&self, names: &[&str]) -> Option<Range<usize>> {
         let is = |(key, _): &&(&str, Range<usize>)| names.contains(key);
-        self.found.iter().find(is).map(|(_, place)| place.clone())
+        self.found.iter().find(is).map(|(_, range)| range.clone())
     }
 
     pub(in crate::drivers) fn get(&self, names: &[&str]) -> Option<&'t str> {
-        self.text.get(self.place(names)?)
+        self.text.get(self.range_of(names)?)
     }
 }
 
-/// Goes along an object, member by member: first a key, then its value.
+/// Walks an object member by member: first a key, then its value.
 #[derive(Debug)]
-pub(super) struct Walk<'t> {
+pub(super) struct MemberWalker<'t> {
     text: &'t str,
-    is_end: bool,
-    /// None where nothing more can be made out.
+    is_complete: bool,
+    /// The position; `None` if no further member is found.
     at: Option<usize>,
-    /// Whether the object has ended.
-    pub(super) is_whole: bool,
+    /// True if the object has ended.
+    pub(super) has_ended: bool,
 }
 
-impl<'t> Walk<'t> {
-    /// Along the object that `rest` begins with.
-    pub(super) fn new(rest: Rest<'t>) -> Self {
-        Self { text: rest.text, is_end: rest.is_end, at: Some(1), is_whole: false }
+impl<'t> MemberWalker<'t> {
+    /// Starts at the object at the beginning of `input`.
+    pub(super) fn new(input: Input<'t>) -> Self {
+        Self { text: input.text, is_complete: input.is_complete, at: Some(1), has_ended: false }
     }
 
-    /// Behind blanks and comments.
-    fn behind_blanks(&self, at: usize) -> Option<usize> {
+    /// Skips whitespace and comments.
+    fn skip_blanks(&self, at: usize) -> Option<usize> {
         let mut rest = self.text.get(at..)?.trim_start();
         loop {
             let end = match rest.get(..2) {
@@ -81,34 +82,35 @@ impl<'t> Walk<'t> {
                 Some("/*") => "*/",
                 _ => return Some(self.text.len() - rest.len()),
             };
-            rest = rest.split_once(end).map_or("", |(_, behind)| behind.trim_start());
+            rest = rest.split_once(end).map_or("", |(_, after)| after.trim_start());
         }
     }
 
     pub(super) fn key(&mut self) -> Option<&'t str> {
         let from = self.at.take()?;
-        let mut at = self.behind_blanks(from)?;
+        let mut at = self.skip_blanks(from)?;
         while self.text.as_bytes().get(at) == Some(&b',') {
-            at = self.behind_blanks(at + 1)?;
+            at = self.skip_blanks(at + 1)?;
         }
         if self.text.as_bytes().get(at) == Some(&b'}') {
-            self.is_whole = true;
+            self.has_ended = true;
             return None;
         }
-        let (key, end) = key(self.text, at, self.is_end)?;
-        let colon = self.behind_blanks(end)?;
+        let (key, end) = key(self.text, at, self.is_complete)?;
+        let colon = self.skip_blanks(end)?;
         if self.text.as_bytes().get(colon) != Some(&b':') {
             return None;
         }
-        self.at = self.behind_blanks(colon + 1).filter(|at| *at < self.text.len());
+        self.at = self.skip_blanks(colon + 1).filter(|at| *at < self.text.len());
         self.at.map(|_| key)
     }
 
-    /// Where the value of the last key stands: to the end of the text where it has none of its own.
+    /// Returns the position of the value of the last key; it ends with the text if it has no end of
+    /// its own.
     pub(super) fn value(&mut self) -> Range<usize> {
         let Some(at) = self.at.take() else { return self.text.len()..self.text.len() };
         self.at = match self.text.as_bytes().get(at) {
-            Some(b'{' | b'[' | b'(' | b'"' | b'\'') => closed(self.text, at, self.is_end),
+            Some(b'{' | b'[' | b'(' | b'"' | b'\'') => value_end(self.text, at, self.is_complete),
             _ => {
                 let rest = self.text.get(at..).unwrap_or_default();
                 rest.find([',', '}', '\n']).map(|end| at + end)
@@ -118,10 +120,10 @@ impl<'t> Walk<'t> {
     }
 }
 
-fn key(text: &str, at: usize, is_end: bool) -> Option<(&str, usize)> {
+fn key(text: &str, at: usize, is_complete: bool) -> Option<(&str, usize)> {
     let rest = text.get(at..)?;
     if rest.starts_with(['"', '\'']) {
-        let end = closed(text, at, is_end)?;
+        let end = value_end(text, at, is_complete)?;
         return Some((text.get(at + 1..end - 1)?, end));
     }
     let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').filter(|end| *end > 0)?;

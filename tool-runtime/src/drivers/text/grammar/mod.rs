@@ -1,34 +1,34 @@
-//! What formats have in common: how a call is spelled once its marker is known.
+//! Grammars that several formats share: how a call is written once its start marker is known.
 
-mod arguments;
-mod brackets;
+mod argument_builder;
+mod call_object;
 mod cursor;
-mod envelope;
 mod json;
 mod members;
 mod named;
-mod nesting;
 mod python;
+mod raw_value;
+mod search;
 mod tagged;
-mod typed;
-mod words;
+mod tags;
+mod value_end;
 
-pub use self::arguments::Typed;
+pub use self::argument_builder::ArgumentBuilder;
 pub(in crate::drivers) use self::members::Members;
 pub(super) use self::{
-    brackets::closed,
+    call_object::{Strictness, may_be_call, parse_calls},
     cursor::Cursor,
-    envelope::{Strictness, calls_of, may_be_call},
-    json::{Json, read_json},
-    named::Named,
-    nesting::{Nesting, Seen},
-    python::{Python, python_calls},
-    tagged::{Style, Tagged},
-    words::{before, first_of, up_to, without_begun},
+    json::{JsonFormat, parse_json_calls},
+    named::NamedFormat,
+    python::{PythonFormat, parse_python_calls},
+    search::{find_first, text_before, text_before_any, without_partial_marker},
+    tagged::{Style, TaggedFormat},
+    tags::{TagSet, TagState},
+    value_end::value_end,
 };
 
-/// What a model writes to say that it is done: no text.
-pub(super) const STOPS: [&str; 13] = [
+/// End-of-turn tokens, which are no part of the text.
+pub(super) const END_TOKENS: [&str; 13] = [
     "<|im_end|>",
     "<|eot_id|>",
     "<|eot|>",

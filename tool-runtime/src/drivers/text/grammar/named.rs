@@ -1,89 +1,90 @@
-//! A marker, the tool's name, and a JSON object of its arguments behind it.
+//! The grammar of formats with a tool's name and a JSON object after a marker.
 
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
-use super::json::markers;
-use super::{Cursor, closed, up_to};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
+use super::json::marker_strs;
+use super::{Cursor, text_before_any, value_end};
 use crate::message::ToolCall;
 
 /// A format whose calls are a name and an object.
 #[derive(Debug)]
-pub(in crate::drivers::text) struct Named {
+pub(in crate::drivers::text) struct NamedFormat {
     pub(in crate::drivers::text) name: &'static str,
-    pub(in crate::drivers::text) openers: &'static [Opener],
-    /// What may stand before the name, behind the opener too. Each call has an opener of its own.
+    pub(in crate::drivers::text) start_markers: &'static [StartMarker],
+    /// Markers that may precede the name, also after the start marker. Each call has its own start
+    /// marker.
     pub(in crate::drivers::text) begins: &'static [&'static str],
-    /// What stands between name and object: an empty one where there need be nothing.
+    /// Markers between the name and the object. An empty one means that none is required.
     pub(in crate::drivers::text) between: &'static [&'static str],
-    /// What may stand behind the object.
+    /// Markers that may follow the object.
     pub(in crate::drivers::text) ends: &'static [&'static str],
 }
 
-impl Format for Named {
+impl Format for NamedFormat {
     fn name(&self) -> &str {
         self.name
     }
 
-    fn openers(&self) -> &[Opener] {
-        self.openers
+    fn start_markers(&self) -> &[StartMarker] {
+        self.start_markers
     }
 
-    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let mut cursor = Cursor::new(rest);
-        cursor.take(&markers(self.openers))?;
+    fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let mut cursor = Cursor::new(input);
+        cursor.take(&marker_strs(self.start_markers))?;
         cursor.take_all(self.begins)?;
-        let call = self.call(&mut cursor, offered)?;
+        let call = self.call(&mut cursor, tools)?;
         let end = cursor.at;
         cursor.take_all(self.ends)?;
         let end = end + cursor.since(end).trim_end().len();
-        Ok(Found::Calls { calls: vec![call], end })
+        Ok(Match::Calls { calls: vec![call], end })
     }
 }
 
-impl Named {
-    fn call(&self, cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Miss> {
+impl NamedFormat {
+    fn call(&self, cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
         let name = cursor.name()?;
-        // Kimi counts its calls behind the name.
-        let tool = offered.find(name).or_else(|| offered.find(name.rsplit_once(':')?.0));
-        let tool = tool.ok_or(Miss::Text)?;
+        // Kimi numbers its calls after the name.
+        let tool = tools.find(name).or_else(|| tools.find(name.rsplit_once(':')?.0));
+        let tool = tool.ok_or(NoMatch::Text)?;
         cursor.skip_blanks();
         cursor.is_done()?;
-        // Some of Mistral's templates give the call's id.
+        // Some of Mistral's templates write the id of the call.
         if cursor.take(&["[CALL_ID]"])? {
             cursor.name()?;
         }
-        skip_cut(cursor, self.between);
+        skip_truncated_token(cursor, self.between);
         if !cursor.is_done()? && !cursor.take(self.between)? {
-            return Err(Miss::Text);
+            return Err(NoMatch::Text);
         }
         cursor.skip_blanks();
-        skip_cut(cursor, &["```json"]);
+        skip_truncated_token(cursor, &["```json"]);
         cursor.take_all(&["```json", "```"])?;
-        skip_cut(cursor, self.ends);
+        skip_truncated_token(cursor, self.ends);
         if cursor.is_done()? {
-            // Cut before the arguments began.
-            return offered.call(&tool.name, "{").ok_or(Miss::Broken);
+            // Truncated before the arguments began.
+            return tools.call(&tool.name, "{").ok_or(NoMatch::Malformed);
         }
         if (Cursor { ..*cursor }).take(self.ends)? {
-            return offered.call(&tool.name, "{}").ok_or(Miss::Broken);
+            return tools.call(&tool.name, "{}").ok_or(NoMatch::Malformed);
         }
         let rest = cursor.rest();
         if !rest.starts_with('{') {
-            return Err(Miss::Text);
+            return Err(NoMatch::Text);
         }
-        let body = match closed(rest, 0, cursor.is_end) {
+        let body = match value_end(rest, 0, cursor.is_complete) {
             Some(end) => rest.get(..end).unwrap_or_default(),
-            None if !cursor.is_end => return Err(Miss::More),
-            None => up_to(rest, self.ends).trim_end(),
+            None if !cursor.is_complete => return Err(NoMatch::Incomplete),
+            None => text_before_any(rest, self.ends).trim_end(),
         };
         cursor.skip(body.len());
         cursor.take_all(&["```"])?;
-        offered.call(&tool.name, body).ok_or(Miss::Broken)
+        tools.call(&tool.name, body).ok_or(NoMatch::Malformed)
     }
 }
 
-/// Past one of these, in which the text breaks off.
-fn skip_cut(cursor: &mut Cursor<'_>, words: &[&str]) {
-    if cursor.is_cut(words) {
+/// Skips one of `tokens` in which the text ends.
+fn skip_truncated_token(cursor: &mut Cursor<'_>, tokens: &[&str]) {
+    if cursor.is_truncated_token(tokens) {
         cursor.skip_all();
     }
 }

@@ -1,53 +1,53 @@
-//! Calls in the syntax of Python: `name(key=value, …)`.
+//! The grammar of formats with calls in Python syntax: `name(key=value, …)`.
 
 use serde_json::Value;
 
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
-use super::json::markers;
-use super::{Cursor, Typed, closed};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
+use super::json::marker_strs;
+use super::{ArgumentBuilder, Cursor, value_end};
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
-/// A format whose calls are Python's, in brackets or not.
+/// A format whose calls are in Python syntax, in brackets or not.
 #[derive(Debug)]
-pub(in crate::drivers::text) struct Python {
+pub(in crate::drivers::text) struct PythonFormat {
     pub(in crate::drivers::text) name: &'static str,
-    pub(in crate::drivers::text) openers: &'static [Opener],
+    pub(in crate::drivers::text) start_markers: &'static [StartMarker],
     pub(in crate::drivers::text) ends: &'static [&'static str],
-    pub(in crate::drivers::text) is_last: bool,
+    pub(in crate::drivers::text) only_at_end: bool,
 }
 
-impl Format for Python {
+impl Format for PythonFormat {
     fn name(&self) -> &str {
         self.name
     }
 
-    fn openers(&self) -> &[Opener] {
-        self.openers
+    fn start_markers(&self) -> &[StartMarker] {
+        self.start_markers
     }
 
-    fn is_last(&self) -> bool {
-        self.is_last
+    fn only_at_end(&self) -> bool {
+        self.only_at_end
     }
 
-    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let mut cursor = Cursor::new(rest);
-        if !self.is_last {
-            cursor.take(&markers(self.openers))?;
+    fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let mut cursor = Cursor::new(input);
+        if !self.only_at_end {
+            cursor.take(&marker_strs(self.start_markers))?;
         }
-        let calls = python_calls(&mut cursor, offered)?;
+        let calls = parse_python_calls(&mut cursor, tools)?;
         let end = cursor.at;
         cursor.skip_blanks();
         let has_end = !self.ends.is_empty() && !cursor.is_done()? && cursor.take(self.ends)?;
-        Ok(Found::Calls { calls, end: if has_end { cursor.at } else { end } })
+        Ok(Match::Calls { calls, end: if has_end { cursor.at } else { end } })
     }
 }
 
-/// One call, or several: in brackets, in a row, or one a line.
-pub(in crate::drivers::text) fn python_calls(
+/// Parses one call or several: in brackets, in a row, or one on each line.
+pub(in crate::drivers::text) fn parse_python_calls(
     cursor: &mut Cursor<'_>,
-    offered: &Offered<'_>,
-) -> Result<Vec<ToolCall>, Miss> {
+    tools: &ToolLookup<'_>,
+) -> Result<Vec<ToolCall>, NoMatch> {
     cursor.skip_blanks();
     cursor.is_done()?;
     let in_list = cursor.take(&["["])?;
@@ -58,17 +58,17 @@ pub(in crate::drivers::text) fn python_calls(
             return Ok(calls);
         }
         let start = cursor.at;
-        match call(cursor, offered) {
+        match call(cursor, tools) {
             Ok(call) => calls.push(call),
-            Err(Miss::Text | Miss::Broken) if !calls.is_empty() && !in_list => {
-                cursor.at = start - cursor.text.get(..start).map_or(0, blanks_at_end);
+            Err(NoMatch::Text | NoMatch::Malformed) if !calls.is_empty() && !in_list => {
+                cursor.at = start - cursor.text.get(..start).map_or(0, trailing_blanks);
                 return Ok(calls);
             }
-            Err(Miss::More) if cursor.is_end && !calls.is_empty() => {
+            Err(NoMatch::Incomplete) if cursor.is_complete && !calls.is_empty() => {
                 cursor.skip_all();
                 return Ok(calls);
             }
-            Err(miss) => return Err(miss),
+            Err(no_match) => return Err(no_match),
         }
         let end = cursor.at;
         cursor.skip_blanks();
@@ -83,77 +83,79 @@ pub(in crate::drivers::text) fn python_calls(
     }
 }
 
-fn blanks_at_end(text: &str) -> usize {
+fn trailing_blanks(text: &str) -> usize {
     text.len() - text.trim_end().len()
 }
 
-fn call(cursor: &mut Cursor<'_>, offered: &Offered<'_>) -> Result<ToolCall, Miss> {
+fn call(cursor: &mut Cursor<'_>, tools: &ToolLookup<'_>) -> Result<ToolCall, NoMatch> {
     let mut name = cursor.name()?;
     let mut in_print = false;
-    if name == "print" && offered.find(name).is_none() && cursor.take(&["("])? {
+    if name == "print" && tools.find(name).is_none() && cursor.take(&["("])? {
         in_print = true;
         name = cursor.name()?;
     }
-    let tool = offered.find(name).or_else(|| offered.find(name.strip_suffix(".call")?));
-    let tool = tool.ok_or(Miss::Text)?;
+    let tool = tools.find(name).or_else(|| tools.find(name.strip_suffix(".call")?));
+    let tool = tool.ok_or(NoMatch::Text)?;
     if cursor.is_done()? || !cursor.take(&["("])? {
-        return Err(Miss::Text);
+        return Err(NoMatch::Text);
     }
     let arguments = arguments(cursor, tool)?;
     if in_print {
         cursor.skip_blanks();
         cursor.take(&[")"])?;
     }
-    offered.call(&tool.name, arguments).ok_or(Miss::Broken)
+    tools.call(&tool.name, arguments).ok_or(NoMatch::Malformed)
 }
 
-/// What stands between the parentheses, as the text of an object; and behind them.
-fn arguments(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, Miss> {
-    let mut typed = Typed::new(tool);
+/// Parses the arguments up to and including the closing parenthesis, and returns them as the text
+/// of an object.
+fn arguments(cursor: &mut Cursor<'_>, tool: &ToolDefinition) -> Result<String, NoMatch> {
+    let mut builder = ArgumentBuilder::new(tool);
     let mut is_first = true;
     loop {
         cursor.take_all(&[","])?;
-        // What stands around the call may end without it.
+        // The markup around the call may end before the call does.
         if cursor.is_done()? || !is_first && cursor.rest().starts_with([']', '<']) {
-            return Ok(typed.finish(false));
+            return Ok(builder.finish(false));
         }
         if cursor.take(&[")"])? {
-            return Ok(typed.finish(true));
+            return Ok(builder.finish(true));
         }
-        // A name, and no more.
-        if cursor.is_end && (Cursor { ..*cursor }).name() == Err(Miss::More) {
+        // A truncated name of an argument.
+        if cursor.is_complete && (Cursor { ..*cursor }).name() == Err(NoMatch::Incomplete) {
             cursor.skip_all();
-            return Ok(typed.finish(false));
+            return Ok(builder.finish(false));
         }
         let key = key(cursor, tool, is_first)?;
-        let (value, is_whole) = value(cursor)?;
-        if !is_whole {
-            typed.cut_json(&key, &value);
-            return Ok(typed.finish(false));
+        let (value, is_value_complete) = value(cursor)?;
+        if !is_value_complete {
+            builder.truncated_json(&key, &value);
+            return Ok(builder.finish(false));
         }
-        typed.json(&key, &value);
+        builder.json(&key, &value);
         is_first = false;
     }
 }
 
-/// The value that is next, and whether it has an end. Strings in a row are one, with a plus sign between or none.
-fn value(cursor: &mut Cursor<'_>) -> Result<(String, bool), Miss> {
+/// Parses the next value and returns whether it has an end. Adjacent strings are one string, with a
+/// plus sign between them or not.
+fn value(cursor: &mut Cursor<'_>) -> Result<(String, bool), NoMatch> {
     let mut value = String::new();
     loop {
         let rest = cursor.rest();
         let is_text = rest.starts_with(['"', '\'']);
-        if is_text && cursor.is_end && is_endless(rest) {
+        if is_text && cursor.is_complete && is_unclosed(rest) {
             let text = Value::from(rest.get(3..).unwrap_or_default()).to_string();
             value.push_str(text.strip_suffix('"').unwrap_or(&text));
             cursor.skip_all();
             return Ok((value, false));
         }
         let end = match is_text || rest.starts_with(['[', '{', '(']) {
-            true => closed(rest, 0, cursor.is_end),
+            true => value_end(rest, 0, cursor.is_complete),
             false => rest.find([',', ')']),
         };
-        if end.is_none() && !cursor.is_end {
-            return Err(Miss::More);
+        if end.is_none() && !cursor.is_complete {
+            return Err(NoMatch::Incomplete);
         }
         value.push_str(rest.get(..end.unwrap_or(rest.len())).unwrap_or_default().trim());
         cursor.skip(end.unwrap_or(rest.len()));
@@ -168,15 +170,15 @@ fn value(cursor: &mut Cursor<'_>) -> Result<(String, bool), Miss> {
     }
 }
 
-/// Whether three quotes begin what none end.
-fn is_endless(text: &str) -> bool {
+/// Returns true if the text begins with three quotes that are never closed.
+fn is_unclosed(text: &str) -> bool {
     let open =
         ["\"\"\"", "'''"].into_iter().find_map(|quotes| Some((text.strip_prefix(quotes)?, quotes)));
     open.is_some_and(|(inner, quotes)| !inner.contains(quotes))
 }
 
-/// The name of the argument that is next. The only one there can be needs none.
-fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition, is_first: bool) -> Result<String, Miss> {
+/// Parses the name of the next argument. The only argument of a tool needs no name.
+fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition, is_first: bool) -> Result<String, NoMatch> {
     let start = *cursor;
     match cursor.name() {
         Ok(name) => {
@@ -187,7 +189,7 @@ fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition, is_first: bool) -> Result
                 return Ok(name.to_owned());
             }
         }
-        Err(Miss::More) => return Err(Miss::More),
+        Err(NoMatch::Incomplete) => return Err(NoMatch::Incomplete),
         Err(_) => {}
     }
     *cursor = start;
@@ -196,6 +198,6 @@ fn key(cursor: &mut Cursor<'_>, tool: &ToolDefinition, is_first: bool) -> Result
     let only = members.filter(|members| is_first && members.len() == 1);
     match only.and_then(|members| members.keys().next()) {
         Some(only) => Ok(only.clone()),
-        None => Err(Miss::Broken),
+        None => Err(NoMatch::Malformed),
     }
 }

@@ -1,16 +1,16 @@
-//! Tags for the call and for each argument, with plain text in them.
+//! The grammar of formats with tags around each call and each argument, and plain text inside them.
 
-use super::super::{Format, Found, Miss, Offered, Opener, Rest};
-use super::{Cursor, Nesting, Seen, Typed, without_begun};
+use super::super::{Format, Input, Match, NoMatch, StartMarker, ToolLookup};
+use super::{ArgumentBuilder, Cursor, TagSet, TagState, without_partial_marker};
 use crate::tool::ToolDefinition;
 
-/// More arguments than any tool has.
-const MOST: usize = 64;
+/// The largest number of arguments, more than any tool has.
+const MAX_ARGUMENTS: usize = 64;
 
-/// How a tag says what it names.
+/// How a tag contains a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drivers::text) enum Style {
-    /// `<function=NAME>`, and a line break next to each tag is markup.
+    /// `<function=NAME>`; a line break next to a tag is markup.
     Equals,
     /// `<invoke name="NAME">`.
     Attribute,
@@ -18,51 +18,51 @@ pub(in crate::drivers::text) enum Style {
 
 /// A format whose calls are tags.
 #[derive(Debug)]
-pub(in crate::drivers::text) struct Tagged {
+pub(in crate::drivers::text) struct TaggedFormat {
     pub(in crate::drivers::text) name: &'static str,
-    pub(in crate::drivers::text) openers: &'static [Opener],
+    pub(in crate::drivers::text) start_markers: &'static [StartMarker],
     pub(in crate::drivers::text) style: Style,
-    /// How the tags of calls and arguments begin, and what ends these.
-    pub(in crate::drivers::text) tags: Nesting,
+    /// The tags of calls and arguments.
+    pub(in crate::drivers::text) tags: TagSet,
 }
 
-impl Format for Tagged {
+impl Format for TaggedFormat {
     fn name(&self) -> &str {
         self.name
     }
 
-    fn openers(&self) -> &[Opener] {
-        self.openers
+    fn start_markers(&self) -> &[StartMarker] {
+        self.start_markers
     }
 
-    fn read(&self, rest: Rest<'_>, offered: &Offered<'_>) -> Result<Found, Miss> {
-        let mut cursor = Cursor::new(rest);
-        cursor.take_all(self.tags.around)?;
+    fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
+        let mut cursor = Cursor::new(input);
+        cursor.take_all(self.tags.wrappers)?;
         let mut calls = Vec::new();
-        let mut seen = Seen::default();
-        // Behind the last call.
+        let mut state = TagState::default();
+        // The end of the last call.
         let mut end = 0;
         loop {
             if cursor.is_done()? || !cursor.take(self.tags.call)? {
                 break;
             }
-            match self.call(&mut cursor, &mut seen, offered) {
+            match self.call(&mut cursor, &mut state, tools) {
                 Ok(call) => calls.push(call),
-                // Those before it stand.
-                Err(Miss::Text | Miss::Broken) if !calls.is_empty() => {
+                // The calls before it are kept.
+                Err(NoMatch::Text | NoMatch::Malformed) if !calls.is_empty() => {
                     cursor.at = end;
                     break;
                 }
-                Err(Miss::More) if cursor.is_end && !calls.is_empty() => {
+                Err(NoMatch::Incomplete) if cursor.is_complete && !calls.is_empty() => {
                     cursor.skip_all();
                     break;
                 }
-                Err(miss) => return Err(miss),
+                Err(no_match) => return Err(no_match),
             }
             end = cursor.at;
             cursor.skip_blanks();
             if cursor.is_done()?
-                || !cursor.take_all(self.tags.around_ends)? && !self.goes_on(&cursor)?
+                || !cursor.take_all(self.tags.wrapper_ends)? && !self.has_next_call(&cursor)?
             {
                 cursor.at = end;
                 break;
@@ -73,22 +73,22 @@ impl Format for Tagged {
             cursor.at = end + cursor.since(end).trim_end().len();
             break;
         }
-        self.tags.finish(cursor, calls, &seen, offered)
+        self.tags.finish(cursor, calls, &state, tools)
     }
 }
 
-impl Tagged {
-    /// What may be next within a call.
+impl TaggedFormat {
+    /// Returns the tags that may come next inside a call.
     fn next(&self) -> Vec<&'static str> {
-        [self.tags.call_ends, self.tags.argument, self.tags.around_ends].concat()
+        [self.tags.call_ends, self.tags.argument, self.tags.wrapper_ends].concat()
     }
 
-    fn goes_on(&self, cursor: &Cursor<'_>) -> Result<bool, Miss> {
+    fn has_next_call(&self, cursor: &Cursor<'_>) -> Result<bool, NoMatch> {
         Cursor { ..*cursor }.take(self.tags.call)
     }
 
-    /// What the rest of a tag names, and the rest of that rest.
-    fn named<'t>(&self, head: &'t str) -> Option<(&'t str, &'t str)> {
+    /// Returns the name in the head of a tag, and the attributes after it.
+    fn split_name<'t>(&self, head: &'t str) -> Option<(&'t str, &'t str)> {
         let (name, more) = match self.style {
             Style::Equals => (head, ""),
             Style::Attribute => {
@@ -103,109 +103,109 @@ impl Tagged {
     fn call<'d>(
         &self,
         cursor: &mut Cursor<'_>,
-        seen: &mut Seen,
-        offered: &Offered<'d>,
-    ) -> Result<(&'d ToolDefinition, String), Miss> {
-        let (name, _) = self.named(cursor.head('>')?).ok_or(Miss::Text)?;
-        let tool = offered.find(name).ok_or(Miss::Text)?;
-        Ok((tool, self.arguments(cursor, seen, tool)?))
+        state: &mut TagState,
+        tools: &ToolLookup<'d>,
+    ) -> Result<(&'d ToolDefinition, String), NoMatch> {
+        let (name, _) = self.split_name(cursor.head('>')?).ok_or(NoMatch::Text)?;
+        let tool = tools.find(name).ok_or(NoMatch::Text)?;
+        Ok((tool, self.arguments(cursor, state, tool)?))
     }
 
     fn arguments(
         &self,
         cursor: &mut Cursor<'_>,
-        seen: &mut Seen,
+        state: &mut TagState,
         tool: &ToolDefinition,
-    ) -> Result<String, Miss> {
-        let mut typed = Typed::new(tool);
-        for _ in 0..MOST {
+    ) -> Result<String, NoMatch> {
+        let mut builder = ArgumentBuilder::new(tool);
+        for _ in 0..MAX_ARGUMENTS {
             cursor.skip_blanks();
-            // Nothing says that no more were to come.
+            // More arguments may have followed.
             if cursor.is_done()? {
-                return Ok(typed.finish(false));
+                return Ok(builder.finish(false));
             }
             if cursor.take(self.tags.call_ends)? {
-                return Ok(typed.finish(true));
+                return Ok(builder.finish(true));
             }
-            if self.tags.around_ends.iter().any(|end| cursor.rest().starts_with(end)) {
-                return Ok(typed.finish(true));
+            if self.tags.wrapper_ends.iter().any(|end| cursor.rest().starts_with(end)) {
+                return Ok(builder.finish(true));
             }
-            if cursor.is_cut(&self.next()) {
+            if cursor.is_truncated_token(&self.next()) {
                 cursor.skip_all();
-                return Ok(typed.finish(false));
+                return Ok(builder.finish(false));
             }
             if !cursor.take(self.tags.argument)? {
-                let may_end = |end: &&str| !cursor.is_end && end.starts_with(cursor.rest());
-                let is_cut = self.tags.around_ends.iter().any(may_end);
-                return Err(if is_cut { Miss::More } else { Miss::Broken });
+                let may_end = |end: &&str| !cursor.is_complete && end.starts_with(cursor.rest());
+                let is_partial = self.tags.wrapper_ends.iter().any(may_end);
+                return Err(if is_partial { NoMatch::Incomplete } else { NoMatch::Malformed });
             }
             let head = match cursor.head('>') {
-                Err(Miss::More) if cursor.is_end => {
+                Err(NoMatch::Incomplete) if cursor.is_complete => {
                     cursor.skip_all();
-                    return Ok(typed.finish(false));
+                    return Ok(builder.finish(false));
                 }
                 head => head?,
             };
-            let (key, more) = self.named(head).ok_or(Miss::Broken)?;
-            let Some(value) = self.value(cursor, seen, tool)? else {
-                let value = without_begun(cursor.rest(), self.tags.argument_ends);
-                typed.cut(key, self.plain(value));
+            let (key, more) = self.split_name(head).ok_or(NoMatch::Malformed)?;
+            let Some(value) = self.value(cursor, state, tool)? else {
+                let value = without_partial_marker(cursor.rest(), self.tags.argument_ends);
+                builder.truncated(key, self.without_line_breaks(value));
                 cursor.skip_all();
-                return Ok(typed.finish(false));
+                return Ok(builder.finish(false));
             };
-            let value = self.plain(value);
-            // DeepSeek says itself what is text, and what is JSON.
+            let value = self.without_line_breaks(value);
+            // DeepSeek marks whether a value is text or JSON.
             let is_json = more.contains("string=\"false\"");
             if more.contains("string=\"true\"") {
-                typed.text(key, value);
+                builder.text(key, value);
             } else if is_json && serde_json::from_str::<String>(value).is_ok() {
-                typed.json(key, value);
+                builder.json(key, value);
             } else {
-                typed.raw(key, value);
+                builder.raw(key, value);
             }
         }
-        Err(Miss::Broken)
+        Err(NoMatch::Malformed)
     }
 
-    /// The text up to its end tag, and past that. None where the text ends before.
+    /// Parses the text up to and including its end tag. Returns `None` if the text ends before.
     fn value<'t>(
         &self,
         cursor: &mut Cursor<'t>,
-        seen: &mut Seen,
+        state: &mut TagState,
         tool: &ToolDefinition,
-    ) -> Result<Option<&'t str>, Miss> {
+    ) -> Result<Option<&'t str>, NoMatch> {
         let start = cursor.at;
-        let ends = |after| self.is_end(after);
+        let ends = |after| self.is_value_end(after);
         let begins = |after| self.is_argument(after, tool);
-        let Some(end) = self.tags.end(cursor, seen, ends, begins)? else { return Ok(None) };
+        let Some(end) = self.tags.end(cursor, state, ends, begins)? else { return Ok(None) };
         cursor.at = end.end;
         Ok(cursor.text.get(start..end.start))
     }
 
-    /// Whether what stands behind an end tag of an argument is more markup.
-    fn is_end(&self, mut after: Cursor<'_>) -> Result<bool, Miss> {
+    /// Returns true if more markup follows the end tag of an argument.
+    fn is_value_end(&self, mut after: Cursor<'_>) -> Result<bool, NoMatch> {
         after.skip_blanks();
         Ok(after.is_done()?
-            || after.is_cut(&self.next())
+            || after.is_truncated_token(&self.next())
             || after.take(self.tags.call_ends)?
             || after.take(self.tags.argument)?
-            || after.take(self.tags.around_ends)?)
+            || after.take(self.tags.wrapper_ends)?)
     }
 
-    /// Whether the tag of which this is the rest begins an argument that the tool has.
-    fn is_argument(&self, mut after: Cursor<'_>, tool: &ToolDefinition) -> Result<bool, Miss> {
+    /// Returns true if a tag begins an argument of the tool.
+    fn is_argument(&self, mut after: Cursor<'_>, tool: &ToolDefinition) -> Result<bool, NoMatch> {
         let head = match after.head('>') {
-            Err(Miss::More) if after.is_end => return Ok(true),
-            Err(Miss::Text) => return Ok(false),
+            Err(NoMatch::Incomplete) if after.is_complete => return Ok(true),
+            Err(NoMatch::Text) => return Ok(false),
             head => head?,
         };
         let known = tool.parameters.as_value().get("properties");
         let is_known = |key| known.is_none_or(|known| known.get(key).is_some());
-        Ok(self.named(head).is_some_and(|(key, _)| is_known(key)))
+        Ok(self.split_name(head).is_some_and(|(key, _)| is_known(key)))
     }
 
-    /// The text without the line breaks that are markup.
-    fn plain<'t>(&self, value: &'t str) -> &'t str {
+    /// Returns the text without the line breaks that are markup.
+    fn without_line_breaks<'t>(&self, value: &'t str) -> &'t str {
         let line = |value: &'t str| value.strip_prefix("\r\n").or_else(|| value.strip_prefix('\n'));
         let begins = line(value);
         let inner = begins.unwrap_or(value);

@@ -1,37 +1,37 @@
-//! The places in a text at which one of a few bytes stands.
+//! Searches a text for the positions of a few bytes.
 //!
-//! Texts with short lines, or with much markup, have such a byte every few words; to search on from each
-//! anew costs more than all else. So where they are dense sixty-four bytes are looked at together, and
-//! what is found in them becomes a bit each.
+//! In texts with short lines or much markup, such a byte occurs every few words, and starting a new
+//! search at each of them dominates the time. Where the bytes are dense, 64 bytes are compared at
+//! once and each match becomes a bit of a mask.
 
 use memchr::memchr3;
 
 const BLOCK: usize = 64;
 
-/// Those from some place on, in their order.
-pub(super) struct Places<'t> {
+/// Iterates over the positions of the wanted bytes, in ascending order.
+pub(super) struct ByteSearch<'t> {
     wanted: &'t [u8],
-    /// What was not looked at yet, and where it begins.
+    /// The part that was not searched yet, and its position.
     rest: &'t [u8],
     at: usize,
-    /// What is left of the block before that, its first place the lowest bit.
+    /// The remaining matches of the block before `at`; the first position is the lowest bit.
     bits: u64,
 }
 
-impl<'t> Places<'t> {
-    /// Those of `wanted` in `bytes` from `from` on.
+impl<'t> ByteSearch<'t> {
+    /// Creates a search for `wanted` in `bytes`, starting at `from`.
     pub(super) fn new(wanted: &'t [u8], bytes: &'t [u8], from: usize) -> Self {
         Self { wanted, rest: bytes.get(from..).unwrap_or_default(), at: from, bits: 0 }
     }
 
-    fn read(&mut self) -> Option<()> {
+    fn next_block(&mut self) -> Option<()> {
         if let Some((block, rest)) = self.rest.split_first_chunk() {
-            self.bits = bits(self.wanted, block);
-            self.go(rest);
+            self.bits = match_mask(self.wanted, block);
+            self.advance(rest);
             if self.bits == 0 {
-                // Where there is one in none of so many, the next may be far.
+                // If a whole block has no match, the next match may be far away.
                 let next = first(self.wanted, self.rest)?;
-                self.go(self.rest.get(next..)?);
+                self.advance(self.rest.get(next..)?);
             }
             return Some(());
         }
@@ -41,24 +41,24 @@ impl<'t> Places<'t> {
         let mut block = [0; BLOCK];
         block.iter_mut().zip(self.rest).for_each(|(to, byte)| *to = *byte);
         let is_there = u64::MAX >> (BLOCK - self.rest.len());
-        self.bits = bits(self.wanted, &block) & is_there;
+        self.bits = match_mask(self.wanted, &block) & is_there;
         (self.rest, self.at) = (&[], self.at + BLOCK);
         Some(())
     }
 
-    fn go(&mut self, rest: &'t [u8]) {
+    fn advance(&mut self, rest: &'t [u8]) {
         self.at += self.rest.len() - rest.len();
         self.rest = rest;
     }
 }
 
-impl Iterator for Places<'_> {
+impl Iterator for ByteSearch<'_> {
     type Item = usize;
 
     #[inline]
     fn next(&mut self) -> Option<usize> {
         while self.bits == 0 {
-            self.read()?;
+            self.next_block()?;
         }
         let place = self.bits.trailing_zeros() as usize;
         self.bits &= self.bits - 1;
@@ -73,8 +73,8 @@ fn first(wanted: &[u8], bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// A bit for each byte that is one of `wanted`. Written so that a compiler looks at many at once.
-fn bits(wanted: &[u8], block: &[u8; BLOCK]) -> u64 {
+/// Returns a bit for each byte that is one of `wanted`. Written so that the compiler vectorizes it.
+fn match_mask(wanted: &[u8], block: &[u8; BLOCK]) -> u64 {
     let mut found = [0; BLOCK];
     let places = found.iter_mut().zip(block);
     match *wanted {
@@ -88,13 +88,13 @@ fn bits(wanted: &[u8], block: &[u8; BLOCK]) -> u64 {
         return 0;
     }
     let (eights, _) = found.as_chunks();
-    let bits = eights.iter().map(|eight| packed(*eight));
+    let bits = eights.iter().map(|eight| pack_low_bits(*eight));
     bits.zip((0..).step_by(8)).fold(0, |all, (bits, place)| all | bits << place)
 }
 
-/// The lowest bits of eight bytes, the first the lowest.
-fn packed(eight: [u8; 8]) -> u64 {
-    // Each is moved to its place in the highest byte, and no two meet on the way.
+/// Packs the lowest bits of eight bytes, the first byte into the lowest bit.
+fn pack_low_bits(eight: [u8; 8]) -> u64 {
+    // The multiplication moves each bit into the highest byte, without collisions.
     u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080) >> 56
 }
 
@@ -102,10 +102,10 @@ fn packed(eight: [u8; 8]) -> u64 {
 mod tests {
     use fastrand::Rng;
 
-    use super::Places;
+    use super::ByteSearch;
 
     #[test]
-    fn they_are_all_and_in_order() {
+    fn search_finds_every_position_in_order() {
         let mut rng = Rng::with_seed(1);
         for _ in 0..2_000 {
             let mut some = |most: usize, kinds| -> Vec<u8> {
@@ -114,7 +114,7 @@ mod tests {
             let (kinds, bytes) = (some(2, 255).len(), some(300, 255));
             let bytes: Vec<u8> = bytes.iter().map(|byte| byte % [8, 255][kinds]).collect();
             let (wanted, from) = (some(5, 8), rng.usize(..320));
-            let found: Vec<_> = Places::new(&wanted, &bytes, from).collect();
+            let found: Vec<_> = ByteSearch::new(&wanted, &bytes, from).collect();
             let are = (from..bytes.len()).filter(|at| wanted.contains(&bytes[*at]));
             assert_eq!(found, are.collect::<Vec<_>>(), "{wanted:?} in {bytes:?} from {from}");
         }

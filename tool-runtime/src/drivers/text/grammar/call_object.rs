@@ -1,10 +1,11 @@
-//! The calls that a JSON text spells: `{"name": …, "arguments": …}` and its kin, and lists of them.
+//! Parses calls from JSON: `{"name": …, "arguments": …}` with alternative member names, and lists
+//! of them.
 
 use serde::de::IgnoredAny;
 
-use super::super::{Offered, Rest};
-use super::closed;
-use super::members::{Members, Walk};
+use super::super::{Input, ToolLookup};
+use super::members::{MemberWalker, Members};
+use super::value_end;
 use crate::json::parse_as;
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
@@ -13,53 +14,56 @@ const NAMES: [&str; 6] = ["name", "tool", "tool_name", "function", "function_nam
 const ARGUMENTS: [&str; 8] =
     ["arguments", "parameters", "args", "params", "input", "action_input", "tool_input", "kwargs"];
 const LISTS: [&str; 3] = ["tool_calls", "function_calls", "calls"];
-/// What else a call may have.
-const BESIDE: [&str; 9] =
+/// Other members that a call may have.
+const OTHER_MEMBERS: [&str; 9] =
     ["type", "id", "call_id", "tool_call_id", "index", "thought", "content", "role", "reasoning"];
-/// `{"tool_calls": [{"function": {…}}]}` takes four.
-const LAYERS: usize = 4;
+/// The nesting limit; `{"tool_calls": [{"function": {…}}]}` takes four layers.
+const MAX_LAYERS: usize = 4;
 
-/// How much like a call it has to look.
+/// How much an object has to look like a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::drivers::text) enum Strictness {
-    /// A marker says that it is one.
+    /// A marker announces the call.
     Marked,
-    /// Nothing else does.
+    /// Nothing but the object itself indicates a call.
     Bare,
 }
 
-/// The calls in `text`, an object or a list of them; none where something in it is no call.
-pub(in crate::drivers::text) fn calls_of(
+/// Parses the calls in `text`, an object or a list of objects. Returns `None` if any of them is no
+/// call.
+pub(in crate::drivers::text) fn parse_calls(
     text: &str,
-    offered: &Offered<'_>,
+    tools: &ToolLookup<'_>,
     strictness: Strictness,
 ) -> Option<Vec<ToolCall>> {
     let mut calls = Vec::new();
-    read(text.trim(), offered, strictness, LAYERS, &mut calls)?;
+    parse_value(text.trim(), tools, strictness, MAX_LAYERS, &mut calls)?;
     (!calls.is_empty()).then_some(calls)
 }
 
-/// Whether the object or list that `rest` begins with may still be a call: told by its first members.
+/// Returns true if the object or list at the beginning of `input` may still be a call, judged by
+/// its first members.
 pub(in crate::drivers::text) fn may_be_call(
-    rest: Rest<'_>,
-    offered: &Offered<'_>,
+    input: Input<'_>,
+    tools: &ToolLookup<'_>,
     strictness: Strictness,
 ) -> bool {
-    let text = rest.text.trim_start_matches(['[', ' ', '\n', '\r', '\t']);
+    let text = input.text.trim_start_matches(['[', ' ', '\n', '\r', '\t']);
     if !text.starts_with('{') {
         return text.is_empty();
     }
-    let mut walk = Walk::new(Rest::new(text, rest.is_end));
+    let mut walk = MemberWalker::new(Input::new(text, input.is_complete));
     while let Some(key) = walk.key() {
         if NAMES.contains(&key) {
             let value = text.get(walk.value()).unwrap_or_default();
-            // A function may be an object.
-            return !is_text(value) || may_be_name(Rest::new(value, rest.is_end), offered);
+            // The value of `function` may be an object.
+            return !is_string(value)
+                || may_be_tool_name(Input::new(value, input.is_complete), tools);
         }
         if strictness == Strictness::Marked || LISTS.contains(&key) || ARGUMENTS.contains(&key) {
             return true;
         }
-        if !BESIDE.contains(&key) {
+        if !OTHER_MEMBERS.contains(&key) {
             return false;
         }
         walk.value();
@@ -67,18 +71,18 @@ pub(in crate::drivers::text) fn may_be_call(
     true
 }
 
-fn is_text(value: &str) -> bool {
+fn is_string(value: &str) -> bool {
     value.starts_with(['"', '\''])
 }
 
-fn may_be_name(name: Rest<'_>, offered: &Offered<'_>) -> bool {
-    closed(name.text, 0, name.is_end).is_none()
-        || offered.find(name.text.trim_matches(['"', '\''])).is_some()
+fn may_be_tool_name(name: Input<'_>, tools: &ToolLookup<'_>) -> bool {
+    value_end(name.text, 0, name.is_complete).is_none()
+        || tools.find(name.text.trim_matches(['"', '\''])).is_some()
 }
 
-fn read(
+fn parse_value(
     text: &str,
-    offered: &Offered<'_>,
+    tools: &ToolLookup<'_>,
     strictness: Strictness,
     layers: usize,
     calls: &mut Vec<ToolCall>,
@@ -92,13 +96,13 @@ fn read(
             if matches!(list.as_bytes().get(at), None | Some(b']')) {
                 return Some(());
             }
-            let (end, before) = (closed(list, at, true), calls.len());
+            let (end, before) = (value_end(list, at, true), calls.len());
             let item = list.get(at..end.unwrap_or(list.len()))?;
-            if read(item, offered, strictness, layers, calls).is_none() {
-                // Cut off before it said what is called: those before it stand.
-                let is_cut = end.is_none() && strictness == Strictness::Marked && before > 0;
+            if parse_value(item, tools, strictness, layers, calls).is_none() {
+                // Truncated before the name of the tool: the calls before it are kept.
+                let is_truncated = end.is_none() && strictness == Strictness::Marked && before > 0;
                 calls.truncate(before);
-                return is_cut.then_some(());
+                return is_truncated.then_some(());
             }
             at = end.unwrap_or(list.len());
         }
@@ -108,55 +112,58 @@ fn read(
     }
     let members = Members::of(text);
     if let Some(list) = members.get(&LISTS).filter(|list| list.starts_with('[')) {
-        return read(list, offered, strictness, layers, calls);
+        return parse_value(list, tools, strictness, layers, calls);
     }
     if let Some(inner) = members.get(&["function"]).filter(|inner| inner.starts_with('{')) {
-        return read(inner, offered, strictness, layers, calls);
+        return parse_value(inner, tools, strictness, layers, calls);
     }
-    calls.push(call_of(&members, offered, strictness)?);
+    calls.push(parse_call(&members, tools, strictness)?);
     Some(())
 }
 
-fn call_of(
+fn parse_call(
     members: &Members<'_>,
-    offered: &Offered<'_>,
+    tools: &ToolLookup<'_>,
     strictness: Strictness,
 ) -> Option<ToolCall> {
     let name = members.get(&NAMES)?.trim_matches(['"', '\'']);
-    let tool = offered.find(name)?;
-    let is_known =
-        |key: &str| NAMES.contains(&key) || ARGUMENTS.contains(&key) || BESIDE.contains(&key);
+    let tool = tools.find(name)?;
+    let is_known = |key: &str| {
+        NAMES.contains(&key) || ARGUMENTS.contains(&key) || OTHER_MEMBERS.contains(&key)
+    };
     if strictness == Strictness::Bare && !members.keys().all(is_known) {
         return None;
     }
-    let place = members.place(&ARGUMENTS);
-    // That is how a tool is defined.
+    let range = members.range_of(&ARGUMENTS);
+    // A member `description` belongs to the definition of a tool.
     if members.keys().any(|key| key == "description") {
         return None;
     }
-    let arguments = match place {
-        Some(place) => arguments(members, place.start, place.end, tool)?,
-        // Cut before they began; what is not there can't be taken for whole.
-        None if closed(members.text, 0, true).is_none() => "{".to_owned(),
-        None if strictness == Strictness::Marked && members.is_whole => beside(members, tool),
+    let arguments = match range {
+        Some(range) => arguments(members, range.start, range.end, tool)?,
+        // Truncated before the arguments began; missing arguments must not count as complete.
+        None if value_end(members.text, 0, true).is_none() => "{".to_owned(),
+        None if strictness == Strictness::Marked && members.is_complete => {
+            sibling_arguments(members, tool)
+        }
         None => return None,
     };
     match strictness {
-        Strictness::Marked => offered.call(&tool.name, arguments),
-        Strictness::Bare => offered.bare_call(&tool.name, arguments),
+        Strictness::Marked => tools.call(&tool.name, arguments),
+        Strictness::Bare => tools.unmarked_call(&tool.name, arguments),
     }
 }
 
-/// The arguments of a call that has them beside the tool's name.
-fn beside(members: &Members<'_>, tool: &ToolDefinition) -> String {
+/// Returns the members beside the tool's name, for a call that has its arguments there.
+fn sibling_arguments(members: &Members<'_>, tool: &ToolDefinition) -> String {
     let takes = tool.parameters.as_value().get("properties");
     let takes = |key: &str| takes.is_some_and(|own| own.get(key).is_some());
     let name = members.keys().find(|key| NAMES.contains(key));
-    let is_other = |key: &str| NAMES.contains(&key) || BESIDE.contains(&key);
+    let is_other = |key: &str| NAMES.contains(&key) || OTHER_MEMBERS.contains(&key);
     members.object(|key| Some(key) != name && (takes(key) || !is_other(key)))
 }
 
-/// The text of the arguments, which stand from `start` to `end` if what is before `end` is sound.
+/// Returns the text of the arguments, which is `start..end` if the text before `end` is valid.
 fn arguments(
     members: &Members<'_>,
     start: usize,
@@ -165,7 +172,7 @@ fn arguments(
 ) -> Option<String> {
     let exact = members.text.get(start..end)?;
     if exact.starts_with('"') {
-        // As OpenAI writes it.
+        // The arguments are a JSON string, as in OpenAI's API.
         return Some(serde_json::from_str(exact).unwrap_or_else(|_| exact.to_owned()));
     }
     if exact == "null" {
@@ -180,8 +187,8 @@ fn arguments(
         return Some(exact.to_owned());
     }
     let schema = &tool.parameters;
-    // Where quotes don't match it may end too early: what is whole is more like it, and what the tool takes. Of
-    // what was cut off the longest is.
+    // If quotes don't match, `end` may be too early. Prefer a complete value, then the one that
+    // fits the schema best, and among truncated values the longest.
     let faults = |text: &&str| {
         let Ok(read) = parse_as(text, schema.as_value()) else { return (2, 0, 0) };
         let mismatches = schema.check(&read.value).len();

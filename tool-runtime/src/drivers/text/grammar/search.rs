@@ -1,11 +1,11 @@
-//! Words that are looked for together.
+//! Search for several markers at once.
 
 use std::ops::Range;
 
 use memchr::{memchr_iter, memchr3_iter, memmem};
 
-/// Where the first of `words` stands: one pass, however many they are.
-pub(in crate::drivers::text) fn first_of<'w>(
+/// Returns the position of the first of `words`, found in one pass.
+pub(in crate::drivers::text) fn find_first<'w>(
     text: &str,
     words: impl Iterator<Item = &'w str> + Clone,
 ) -> Option<Range<usize>> {
@@ -27,37 +27,40 @@ pub(in crate::drivers::text) fn first_of<'w>(
     }
 }
 
-/// What stands before the first of `words`, or all of it.
-pub(in crate::drivers::text) fn up_to<'t>(text: &'t str, words: &[&str]) -> &'t str {
-    let first = first_of(text, words.iter().copied());
+/// Returns the text before the first of `words`, or all of it.
+pub(in crate::drivers::text) fn text_before_any<'t>(text: &'t str, words: &[&str]) -> &'t str {
+    let first = find_first(text, words.iter().copied());
     first.and_then(|first| text.get(..first.start)).unwrap_or(text)
 }
 
-/// The text without the beginning of one of `words` in which it breaks off.
-pub(in crate::drivers::text) fn without_begun<'t>(text: &'t str, words: &[&str]) -> &'t str {
+/// Returns the text without a partial marker at its end.
+pub(in crate::drivers::text) fn without_partial_marker<'t>(
+    text: &'t str,
+    words: &[&str],
+) -> &'t str {
     let longest = words.iter().map(|word| word.len()).max().unwrap_or(0);
     let mut before =
         (text.len().saturating_sub(longest)..text.len()).filter_map(|at| text.split_at_checked(at));
-    let begun = before.find(|(_, tail)| words.iter().any(|word| word.starts_with(tail)));
-    begun.map_or(text, |(before, _)| before)
+    let partial = before.find(|(_, tail)| words.iter().any(|word| word.starts_with(tail)));
+    partial.map_or(text, |(before, _)| before)
 }
 
-/// What stands before `word`, if that begins within so many bytes.
-pub(in crate::drivers::text) fn before<'t>(
+/// Returns the text before `word`, if `word` begins within `max` bytes.
+pub(in crate::drivers::text) fn text_before<'t>(
     text: &'t str,
     word: &str,
-    most: usize,
+    max: usize,
 ) -> Option<&'t str> {
-    let near = text.as_bytes().get(..most + word.len()).unwrap_or(text.as_bytes());
-    text.get(..memmem::find(near, word.as_bytes())?)
+    let window = text.as_bytes().get(..max + word.len()).unwrap_or(text.as_bytes());
+    text.get(..memmem::find(window, word.as_bytes())?)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::first_of;
+    use super::find_first;
 
     #[test]
-    fn the_first_in_the_text_is_found() {
+    fn find_first_returns_leftmost_match() {
         for (words, place) in [
             (&["<b>", "<a>"][..], Some(2..5)),
             (&["<b>"], Some(5..8)),
@@ -66,7 +69,7 @@ mod tests {
             (&["<c>"], None),
             (&[], None),
         ] {
-            assert_eq!(first_of("é<a><b>[c", words.iter().copied()), place, "{words:?}");
+            assert_eq!(find_first("é<a><b>[c", words.iter().copied()), place, "{words:?}");
         }
     }
 }

@@ -1,18 +1,23 @@
-//! Where a value ends, by its brackets and quotes alone.
+//! The end of a JSON or Python value, judged by its brackets and quotes.
 
 use memchr::{memchr2, memmem};
 
-/// The end of the value that begins at `at` with a bracket or a quote; none where the text ends before.
-pub(in crate::drivers::text) fn closed(text: &str, at: usize, is_end: bool) -> Option<usize> {
+/// Returns the end of the value that begins at `at` with a bracket or a quote; `None` if the text
+/// ends before.
+pub(in crate::drivers::text) fn value_end(
+    text: &str,
+    at: usize,
+    is_complete: bool,
+) -> Option<usize> {
     let bytes = text.as_bytes();
     let (mut at, mut depth) = (at, 0_usize);
-    // A quote within a word, or behind one, opens no string.
-    let mut begins = true;
+    // A quote inside a word, or after one, opens no string.
+    let mut may_open_string = true;
     while let Some(byte) = bytes.get(at) {
         match byte {
-            b'"' | b'\'' if begins => {
-                at = string_end(text, at, is_end)?;
-                begins = false;
+            b'"' | b'\'' if may_open_string => {
+                at = string_end(text, at, is_complete)?;
+                may_open_string = false;
                 if depth == 0 {
                     return Some(at);
                 }
@@ -20,27 +25,27 @@ pub(in crate::drivers::text) fn closed(text: &str, at: usize, is_end: bool) -> O
             }
             b'{' | b'[' | b'(' => {
                 depth += 1;
-                begins = true;
+                may_open_string = true;
             }
             b'}' | b']' | b')' => {
                 depth = depth.checked_sub(1)?;
                 if depth == 0 {
                     return Some(at + 1);
                 }
-                begins = false;
+                may_open_string = false;
             }
-            b',' | b':' | b'=' => begins = true,
+            b',' | b':' | b'=' => may_open_string = true,
             b' ' | b'\n' | b'\r' | b'\t' => {}
-            _ => begins = false,
+            _ => may_open_string = false,
         }
         at += 1;
     }
     None
 }
 
-/// The end of the string whose quote is at `at`. Three quotes that none close are one string and a quote; before
-/// the end of the text that can't be told yet.
-fn string_end(text: &str, at: usize, is_end: bool) -> Option<usize> {
+/// Returns the end of the string whose quote is at `at`. Three quotes that are never closed are an
+/// empty string and a quote, which is only known at the end of the text.
+fn string_end(text: &str, at: usize, is_complete: bool) -> Option<usize> {
     let bytes = text.as_bytes();
     let quote = bytes.get(at)?;
     let triple = [*quote; 3];
@@ -48,10 +53,10 @@ fn string_end(text: &str, at: usize, is_end: bool) -> Option<usize> {
     match rest.strip_prefix(&triple) {
         Some(inner) => match memmem::find(inner, &triple) {
             Some(end) => return Some(at + end + 6),
-            None if !is_end => return None,
+            None if !is_complete => return None,
             None => {}
         },
-        None if !is_end && triple.starts_with(rest) => return None,
+        None if !is_complete && triple.starts_with(rest) => return None,
         None => {}
     }
     let mut at = at + 1;
@@ -66,10 +71,10 @@ fn string_end(text: &str, at: usize, is_end: bool) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::closed;
+    use super::value_end;
 
     #[test]
-    fn values_end_where_their_brackets_do() {
+    fn value_end_matches_brackets_and_quotes() {
         for (text, end) in [
             ("{\"a\": \"}\"} x", Some(10)),
             ("{'a': 'it\\'s }'}", Some(16)),
@@ -80,21 +85,21 @@ mod tests {
             ("{\"a\": [1, 2]", None),
             ("\"a\\\"b\" c", Some(6)),
         ] {
-            assert_eq!(closed(text, 0, true), end, "{text}");
+            assert_eq!(value_end(text, 0, true), end, "{text}");
         }
     }
 
     #[test]
-    fn an_end_holds_however_the_text_goes_on() {
+    fn value_end_is_stable_while_text_grows() {
         let text = "{\"a\": \"\"\"}\"\"\", \"b\": \"\"}, {'c': ''}";
-        let end = closed(text, 0, true);
+        let end = value_end(text, 0, true);
         for (at, _) in text.char_indices() {
             let (before, _) = text.split_at(at);
-            let early = closed(before, 0, false);
+            let early = value_end(before, 0, false);
             assert!(early.is_none() || early == end, "{before}");
         }
-        // Three quotes that none close.
-        assert_eq!(closed("{\"a\": \"\"\"}", 0, false), None);
-        assert_eq!(closed("{\"a\": \"\"\"}", 0, true), Some(10));
+        // Three quotes that are never closed.
+        assert_eq!(value_end("{\"a\": \"\"\"}", 0, false), None);
+        assert_eq!(value_end("{\"a\": \"\"\"}", 0, true), Some(10));
     }
 }

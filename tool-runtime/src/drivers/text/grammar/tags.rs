@@ -1,0 +1,218 @@
+//! Arguments that contain markup: nested tags are matched with their end tags.
+
+use std::ops::Range;
+
+use super::super::{Match, NoMatch, ToolLookup};
+use super::argument_builder::truncate;
+use super::{Cursor, find_first};
+use crate::tool::ToolDefinition;
+
+/// The number of arguments without an end that are searched to the end of the text. With more of
+/// them, no end is certain.
+const MAX_ENDLESS: usize = 8;
+
+/// The tags of a format whose arguments are plain text.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::drivers::text) struct TagSet {
+    /// Tags around the calls; empty if there are none.
+    pub(in crate::drivers::text) wrappers: &'static [&'static str],
+    pub(in crate::drivers::text) wrapper_ends: &'static [&'static str],
+    pub(in crate::drivers::text) call: &'static [&'static str],
+    pub(in crate::drivers::text) call_ends: &'static [&'static str],
+    pub(in crate::drivers::text) argument: &'static [&'static str],
+    pub(in crate::drivers::text) argument_ends: &'static [&'static str],
+}
+
+/// A tag that was opened inside an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NestedTag {
+    Call,
+    Argument,
+}
+
+/// The calls that were opened inside an argument, and their arguments; the first is always a call.
+#[derive(Debug, Default)]
+struct OpenTags {
+    list: Vec<NestedTag>,
+    arguments: usize,
+}
+
+impl OpenTags {
+    fn open(&mut self, inner: NestedTag) {
+        self.arguments += usize::from(inner == NestedTag::Argument);
+        self.list.push(inner);
+    }
+
+    /// Closes the last tag of this kind, and all tags inside it.
+    fn close(&mut self, inner: NestedTag) {
+        while let Some(last) = self.list.pop() {
+            self.arguments -= usize::from(last == NestedTag::Argument);
+            if last == inner {
+                break;
+            }
+        }
+    }
+}
+
+/// State that calls parsed together share.
+#[derive(Debug, Default)]
+pub(in crate::drivers::text) struct TagState {
+    /// The number of arguments without an end.
+    endless: usize,
+    /// True if an argument may continue after the end tag that was taken for its own.
+    is_ambiguous: bool,
+}
+
+/// Candidates for the end of an argument.
+#[derive(Debug, Default)]
+struct EndCandidates {
+    /// The position at which an end tag is missing, if there is none.
+    missing: Option<usize>,
+    open: OpenTags,
+    /// The end of the last tag.
+    last: usize,
+}
+
+impl TagSet {
+    /// Returns the end tag of the argument that begins at `cursor`, after all calls inside it. If
+    /// the tag is missing, because another argument `begins` or the call ends, the range is empty.
+    /// Returns `None` for a truncated argument.
+    ///
+    /// A tag for which `ends` is false, judged by the text after it, is part of the argument. If a
+    /// call inside the argument has no end, it may be only mentioned, or truncated: the next end
+    /// tag is taken, and the end of the argument is ambiguous.
+    pub(in crate::drivers::text) fn end<'t>(
+        &self,
+        cursor: &Cursor<'t>,
+        state: &mut TagState,
+        ends: impl Fn(Cursor<'t>) -> Result<bool, NoMatch>,
+        begins: impl Fn(Cursor<'t>) -> Result<bool, NoMatch>,
+    ) -> Result<Option<Range<usize>>, NoMatch> {
+        let mut found = EndCandidates::default();
+        if state.endless < MAX_ENDLESS {
+            let end = self.find_end(cursor, Some(&mut found), &ends, &begins)?;
+            if end.is_some() {
+                return Ok(end);
+            }
+            state.endless += 1;
+            if let Some(missing) = found.missing {
+                return Ok(Some(missing..missing));
+            }
+            // The argument continues after all tags inside it.
+            let mut after = Cursor { at: found.last.max(cursor.at), ..*cursor };
+            after.take_all(self.wrapper_ends)?;
+            after.skip_blanks();
+            if found.open.list.is_empty() && !after.is_done()? {
+                return Ok(None);
+            }
+        }
+        state.is_ambiguous = true;
+        self.find_end(cursor, None, &ends, &begins)
+    }
+
+    /// Searches the text for the end tag. `found` is set to track nested calls.
+    fn find_end<'t>(
+        &self,
+        cursor: &Cursor<'t>,
+        mut found: Option<&mut EndCandidates>,
+        ends: &impl Fn(Cursor<'t>) -> Result<bool, NoMatch>,
+        begins: &impl Fn(Cursor<'t>) -> Result<bool, NoMatch>,
+    ) -> Result<Option<Range<usize>>, NoMatch> {
+        let tags = [self.call, self.call_ends, self.argument, self.argument_ends].concat();
+        let mut after = *cursor;
+        while let Some(tag) = find_first(after.rest(), tags.iter().copied()) {
+            let start = after.at + tag.start;
+            after.at += tag.end;
+            let tag_text = after.since(start);
+            if let Some(found) = &mut found {
+                found.last = after.at;
+            }
+            let mut open = found.as_mut().map(|found| &mut found.open);
+            let is_inner = open.as_ref().is_some_and(|open| !open.list.is_empty());
+            let mut is_missing = false;
+            if self.call.contains(&tag_text) {
+                if let Some(open) = open {
+                    open.open(NestedTag::Call);
+                }
+            } else if self.call_ends.contains(&tag_text) {
+                match open {
+                    Some(open) if is_inner => open.close(NestedTag::Call),
+                    _ => is_missing = cursor.is_complete && self.is_call_end(after),
+                }
+            } else if self.argument_ends.contains(&tag_text) {
+                match &mut open {
+                    Some(open) if open.arguments > 0 => open.close(NestedTag::Argument),
+                    _ if ends(after)? => return Ok(Some(start..after.at)),
+                    _ => {}
+                }
+            } else if let Some(open) = open.filter(|_| is_inner) {
+                open.open(NestedTag::Argument);
+            } else if after.text.get(..start).is_some_and(|text| text.ends_with('\n')) {
+                if begins(after)? {
+                    return Ok(Some(start..start));
+                }
+            } else {
+                is_missing = cursor.is_complete && begins(after)?;
+            }
+            if is_missing {
+                match &mut found {
+                    Some(found) => _ = found.missing.get_or_insert(start),
+                    None => return Ok(Some(start..start)),
+                }
+            }
+        }
+        if cursor.is_complete { Ok(None) } else { Err(NoMatch::Incomplete) }
+    }
+
+    /// Returns true if the end tag of a call, at the end of the text, looks like that of a real
+    /// call: the tag around it ends as well, or nothing follows, or another call.
+    fn is_call_end(&self, mut after: Cursor<'_>) -> bool {
+        let has_wrapper_end = after.take_all(self.wrapper_ends) == Ok(true);
+        after.skip_blanks();
+        let rest = after.rest();
+        let begins =
+            || self.wrappers.iter().chain(self.call).any(|tag_text| rest.starts_with(tag_text));
+        has_wrapper_end || rest.is_empty() || begins()
+    }
+
+    /// Builds the calls and skips end tags that are left over after them.
+    pub(in crate::drivers::text) fn finish(
+        &self,
+        mut cursor: Cursor<'_>,
+        calls: Vec<(&ToolDefinition, String)>,
+        state: &TagState,
+        tools: &ToolLookup<'_>,
+    ) -> Result<Match, NoMatch> {
+        if calls.is_empty() {
+            return Err(NoMatch::Text);
+        }
+        let is_ambiguous = self.skip_leftover_tags(&mut cursor)? || state.is_ambiguous;
+        let calls = calls.into_iter().map(|(tool, arguments)| {
+            let arguments = if is_ambiguous { truncate(arguments) } else { arguments };
+            tools.call(&tool.name, arguments).ok_or(NoMatch::Malformed)
+        });
+        Ok(Match::Calls { calls: calls.collect::<Result<_, _>>()?, end: cursor.at })
+    }
+
+    /// Skips end tags without a start tag, after the calls and before anything that begins a call.
+    /// Returns true if they make the end of the arguments ambiguous. Repeated end tags of the call
+    /// itself, with nothing between them, don't.
+    fn skip_leftover_tags(&self, cursor: &mut Cursor<'_>) -> Result<bool, NoMatch> {
+        let begins = [self.wrappers, self.call].concat();
+        let ends = [self.wrapper_ends, self.call_ends, self.argument_ends].concat();
+        let tags = || begins.iter().chain(&ends).copied();
+        let (mut after, mut is_ambiguous) = (*cursor, false);
+        while let Some(found) = find_first(after.rest(), tags()) {
+            let (from, start) = (after.at, after.at + found.start);
+            after.at += found.end;
+            let tag_text = after.since(start);
+            if begins.contains(&tag_text) {
+                return Ok(is_ambiguous);
+            }
+            let between = after.text.get(from..start).unwrap_or_default();
+            is_ambiguous |= self.argument_ends.contains(&tag_text) || !between.trim().is_empty();
+            cursor.at = after.at;
+        }
+        if cursor.is_complete { Ok(is_ambiguous) } else { Err(NoMatch::Incomplete) }
+    }
+}

@@ -1,0 +1,172 @@
+//! Lookup of the tools that a text may call.
+
+use serde_json::Value;
+
+use crate::json::{UnreadableKind, parse_as};
+use crate::message::ToolCall;
+use crate::tool::ToolDefinition;
+
+/// Namespaces that models write before a tool's name.
+const NAMESPACES: [&str; 4] = ["functions.", "default_api.", "tools.", "tool."];
+/// The types of JSON Schema.
+const TYPES: [&str; 7] = ["array", "boolean", "integer", "null", "number", "object", "string"];
+
+/// Looks up the offered tools by the names that a model writes. No other tool can be called.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::ToolDefinition;
+/// use tool_runtime::drivers::text::{ToolLookup, extract};
+///
+/// let schema = serde_json::json!({ "type": "object" });
+/// let now = ToolDefinition::new("now", "Tells the time.", schema);
+/// let tools = ToolLookup::new(&[&now]);
+///
+/// let parsed = extract(r#"<tool_call>{"name": "now", "arguments": {}}</tool_call>"#, &tools);
+/// assert_eq!(parsed.calls.len(), 1);
+/// ```
+#[derive(Clone, Debug)]
+pub struct ToolLookup<'d> {
+    tools: Vec<&'d ToolDefinition>,
+    is_truncated: bool,
+}
+
+impl<'d> ToolLookup<'d> {
+    /// Creates a lookup of `tools`, for a reply that is not truncated.
+    pub fn new(tools: &[&'d ToolDefinition]) -> Self {
+        Self { tools: tools.to_vec(), is_truncated: false }
+    }
+
+    /// Sets whether the reply was truncated because the model ran out of tokens. Default: false.
+    #[must_use]
+    pub fn truncated(self, is_truncated: bool) -> Self {
+        Self { is_truncated, ..self }
+    }
+
+    /// Returns true if the reply was truncated. A call that only the end of the text ends may then
+    /// be incomplete.
+    pub fn is_truncated(&self) -> bool {
+        self.is_truncated
+    }
+
+    /// Returns the tool with this name.
+    ///
+    /// An exact match takes precedence. Otherwise the lookup ignores a namespace such as
+    /// `functions.`, letter case, and the difference between `-`, `_` and blanks, and returns a
+    /// tool if exactly one matches.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::ToolDefinition;
+    /// use tool_runtime::drivers::text::ToolLookup;
+    ///
+    /// let schema = serde_json::json!({ "type": "object" });
+    /// let time = ToolDefinition::new("get_time", "Tells the time.", schema);
+    /// let tools = ToolLookup::new(&[&time]);
+    /// assert!(tools.find("functions.get_time").is_some());
+    /// assert!(tools.find("get_weather").is_none());
+    /// ```
+    pub fn find(&self, name: &str) -> Option<&'d ToolDefinition> {
+        let name = name.trim();
+        let exact = |name: &str| self.tools.iter().copied().find(|tool| tool.name == name);
+        if let Some(tool) = exact(name) {
+            return Some(tool);
+        }
+        let bare_name =
+            NAMESPACES.iter().find_map(|namespace| name.strip_prefix(namespace)).unwrap_or(name);
+        if let Some(tool) = exact(bare_name) {
+            return Some(tool);
+        }
+        let mut similar = self
+            .tools
+            .iter()
+            .copied()
+            .filter(|tool| normalized(&tool.name).eq(normalized(bare_name)));
+        similar.next().filter(|_| similar.next().is_none())
+    }
+
+    /// Builds the call of the tool with this name, with the arguments as the model wrote them.
+    ///
+    /// Returns `None` if no such tool is offered, if the arguments are a placeholder such as
+    /// `{...}`, or if they are the tool's own definition. Other arguments that can't be parsed are
+    /// kept: the error of the tool tells the model what to correct.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::ToolDefinition;
+    /// use tool_runtime::drivers::text::ToolLookup;
+    ///
+    /// let schema = serde_json::json!({ "type": "object" });
+    /// let time = ToolDefinition::new("get_time", "Tells the time.", schema);
+    /// let tools = ToolLookup::new(&[&time]);
+    /// assert!(tools.call("get_time", "{}").is_some());
+    /// assert!(tools.call("get_time", "{...}").is_none());
+    /// ```
+    pub fn call(&self, name: &str, arguments: impl Into<String>) -> Option<ToolCall> {
+        let (tool, arguments) = (self.find(name)?, arguments.into());
+        let is_call = match parse_as(&arguments, tool.parameters.as_value()) {
+            Ok(parsed) => !is_schema(&arguments, tool) && !is_parameter_list(&parsed.value, tool),
+            Err(error) => match error.kind() {
+                UnreadableKind::Elided | UnreadableKind::Empty => false,
+                _ => is_valid_json(&arguments) || !is_placeholder(&arguments),
+            },
+        };
+        is_call.then(|| ToolCall::new("", tool.name.as_str(), arguments))
+    }
+
+    /// Builds a call that no marker announces: the arguments have to be at least an object or a
+    /// list.
+    pub(super) fn unmarked_call(&self, name: &str, arguments: String) -> Option<ToolCall> {
+        let tool = self.find(name)?;
+        let is_call = match parse_as(&arguments, tool.parameters.as_value()) {
+            Ok(_) => true,
+            // Valid JSON of another type than the tool takes.
+            Err(error) if error.kind() == UnreadableKind::NoValue => is_valid_json(&arguments),
+            Err(_) => arguments.trim_start().starts_with(['{', '[']),
+        };
+        if is_call { self.call(name, arguments) } else { None }
+    }
+}
+
+/// Normalizes a name for comparison.
+fn normalized(name: &str) -> impl Iterator<Item = char> {
+    let joined = name.chars().map(|c| if c == '-' || c == ' ' { '_' } else { c });
+    joined.flat_map(char::to_lowercase)
+}
+
+fn is_valid_json(arguments: &str) -> bool {
+    serde_json::from_str::<Value>(arguments).is_ok()
+}
+
+/// Returns true for a placeholder such as `<arguments>` or `{args}`.
+fn is_placeholder(arguments: &str) -> bool {
+    let words = arguments.trim();
+    let is_word = |c: char| c.is_alphanumeric() || "_-.<>{}[]()".contains(c);
+    words.starts_with(['<', '{', '[', '(']) && words.chars().all(is_word)
+}
+
+/// Returns true if `arguments` is a JSON Schema instead of values, which a tool that takes anything
+/// would accept.
+pub(in crate::drivers) fn is_schema(arguments: &str, tool: &ToolDefinition) -> bool {
+    let Ok(Value::Object(members)) = serde_json::from_str(arguments) else { return false };
+    let takes_type = tool.parameters.as_value().pointer("/properties/type").is_some();
+    let has_type = members.get("type").and_then(Value::as_str) == Some("object");
+    let has_properties = members.get("properties").is_some_and(Value::is_object);
+    !takes_type && has_type && (has_properties || members.len() == 1)
+}
+
+/// Returns true if `value` describes the parameters instead of giving values.
+fn is_parameter_list(value: &Value, tool: &ToolDefinition) -> bool {
+    let Some(members) = value.as_object().filter(|members| !members.is_empty()) else {
+        return false;
+    };
+    let of_type = |value: &Value| {
+        let name = value.get("type").and_then(Value::as_str);
+        name.is_some_and(|name| TYPES.contains(&name))
+    };
+    let is_schema = value.get("properties").is_some_and(Value::is_object) && of_type(value);
+    (is_schema || members.values().all(of_type)) && !tool.parameters.check(value).is_empty()
+}

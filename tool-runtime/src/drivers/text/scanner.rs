@@ -1,0 +1,318 @@
+//! The scanner: one pass over a text, which separates calls, reasoning and visible text.
+
+use memchr::memchr;
+
+use super::channel::Channel;
+use super::fence::{self, Fence};
+use super::format::checked_parse;
+use super::marker_index::Candidate;
+use super::quote_tracker::QuoteTracker;
+use super::trailing::{self, Trailing, TrailingCalls};
+use super::visible_text::VisibleText;
+use super::{Formats, Input, Match, NoMatch, ParsedText, ToolLookup};
+use crate::message::ToolCall;
+
+/// The number of malformed calls after which the rest is text.
+const MAX_MALFORMED: usize = 32;
+/// The number of bytes that may be read to the end of the text without being consumed. It bounds
+/// the time of a text that begins many calls and ends none.
+const MAX_RESCANNED_BYTES: usize = 1 << 20;
+/// An incomplete call is parsed again when the text after it has grown by 1/16.
+const RETRY_GROWTH: usize = 16;
+
+#[derive(Clone, Copy, Debug, Default)]
+enum Mode {
+    #[default]
+    Text,
+    /// Inside a fence that holds no calls.
+    Fence(Fence),
+    Channel(Channel),
+}
+
+/// The state of a scan.
+#[derive(Clone, Debug)]
+pub(super) struct Scanner {
+    at: usize,
+    /// The text from here to `at` is visible, but not written yet.
+    pending_from: usize,
+    /// True if only blanks precede `at` on its line.
+    at_line_start: bool,
+    mode: Mode,
+    quotes: QuoteTracker,
+    malformed: usize,
+    rescanned_bytes: usize,
+    /// Calls that begin at `at` and count only if the text ends with them.
+    trailing: Option<TrailingCalls>,
+    /// The length of text at which `at` is parsed again.
+    retry_len: usize,
+    has_reasoning: bool,
+    pub(super) visible: VisibleText,
+    /// How often all visible text turned out to be reasoning.
+    pub(super) retractions: usize,
+    pub(super) reasoning: VisibleText,
+    calls: Vec<ToolCall>,
+}
+
+impl Scanner {
+    pub(super) fn new() -> Self {
+        // Reasoning begins without whitespace.
+        let mut reasoning = VisibleText::default();
+        reasoning.mark_gap();
+        Self {
+            at: 0,
+            pending_from: 0,
+            at_line_start: true,
+            mode: Mode::Text,
+            quotes: QuoteTracker::default(),
+            malformed: 0,
+            rescanned_bytes: 0,
+            trailing: None,
+            retry_len: 0,
+            has_reasoning: false,
+            visible: VisibleText::default(),
+            retractions: 0,
+            reasoning,
+            calls: Vec::new(),
+        }
+    }
+
+    /// Scans on, in the same text or in one that has grown.
+    pub(super) fn advance(
+        &mut self,
+        formats: &Formats,
+        tools: &ToolLookup<'_>,
+        text: &str,
+        is_complete: bool,
+    ) {
+        while self.at < text.len() {
+            let made_progress = match self.mode {
+                Mode::Text => self.scan_text(formats, tools, text, is_complete),
+                Mode::Fence(fence) => self.scan_fence(fence, text, is_complete),
+                Mode::Channel(channel) => self.scan_channel(channel, text, is_complete),
+            };
+            if !made_progress {
+                break;
+            }
+        }
+        self.flush(text);
+    }
+
+    pub(super) fn finish(mut self) -> ParsedText {
+        self.reasoning.mark_gap();
+        ParsedText {
+            text: self.visible.finish(),
+            reasoning: self.reasoning.finish(),
+            calls: self.calls,
+        }
+    }
+
+    /// Returns the calls found so far.
+    pub(super) fn calls(&self) -> &[ToolCall] {
+        &self.calls
+    }
+
+    /// Writes the pending visible text.
+    fn flush(&mut self, text: &str) {
+        self.visible.push(text.get(self.pending_from..self.at).unwrap_or_default());
+        self.pending_from = self.at;
+    }
+
+    /// Consumes visible text up to `end`.
+    fn consume_text(&mut self, end: usize) {
+        self.move_to(end, self.at_line_start && self.at == end);
+    }
+
+    /// Consumes markup up to `end`.
+    fn consume_markup(&mut self, text: &str, end: usize, at_line_start: bool) {
+        self.flush(text);
+        self.visible.mark_gap();
+        self.move_to(end, at_line_start);
+        self.quotes.skip(end);
+        self.pending_from = end;
+    }
+
+    fn move_to(&mut self, at: usize, at_line_start: bool) {
+        (self.at, self.at_line_start, self.retry_len, self.trailing) = (at, at_line_start, 0, None);
+    }
+
+    /// Scans visible text up to the next candidate. Returns false if more text is needed.
+    fn scan_text(
+        &mut self,
+        formats: &Formats,
+        tools: &ToolLookup<'_>,
+        text: &str,
+        is_complete: bool,
+    ) -> bool {
+        if !is_complete && text.len() < self.retry_len {
+            return false;
+        }
+        let may_match =
+            self.malformed < MAX_MALFORMED && self.rescanned_bytes < MAX_RESCANNED_BYTES;
+        let next = || formats.markers.next_candidate(text, self.at, self.at_line_start);
+        let candidate = may_match.then(next).flatten();
+        let Some(candidate) = candidate else {
+            self.consume_text(match !is_complete && may_match {
+                true => formats.markers.confirmed_end(text, self.at, self.at_line_start),
+                false => text.len(),
+            });
+            return false;
+        };
+        if candidate.at > self.at {
+            self.consume_text(candidate.at);
+        }
+        self.at_line_start = candidate.at_line_start;
+        let mut found = self.parse_candidate(formats, tools, text, candidate, false);
+        if found == Err(NoMatch::Incomplete) {
+            if !is_complete {
+                self.retry_len = text.len() + ((text.len() - candidate.at) / RETRY_GROWTH).max(1);
+                return false;
+            }
+            found = self.parse_candidate(formats, tools, text, candidate, true);
+            if self.at < text.len() {
+                self.rescanned_bytes += text.len() - candidate.at;
+            }
+        }
+        self.malformed += usize::from(found == Err(NoMatch::Malformed));
+        found.is_ok() || self.skip_candidate(text, candidate)
+    }
+
+    /// Consumes the first character or mark of a candidate that is plain text.
+    fn skip_candidate(&mut self, text: &str, candidate: Candidate) -> bool {
+        let rest = text.get(candidate.at..).unwrap_or_default();
+        let fence = Fence::of(rest).filter(|fence| candidate.at_line_start && fence.is_block());
+        let length = match fence {
+            Some(fence) => {
+                if fence.is_opened_by(rest) {
+                    self.mode = Mode::Fence(fence);
+                }
+                fence.len
+            }
+            None => rest.chars().next().map_or(1, char::len_utf8),
+        };
+        self.consume_text(candidate.at + length);
+        true
+    }
+
+    /// Parses the candidate with the formats that may begin there.
+    fn parse_candidate(
+        &mut self,
+        formats: &Formats,
+        tools: &ToolLookup<'_>,
+        text: &str,
+        candidate: Candidate,
+        is_complete: bool,
+    ) -> Result<(), NoMatch> {
+        if candidate.at_line_start
+            && let Some(end) = fence::example_end(formats, text, candidate)
+        {
+            self.consume_text(end);
+            return Ok(());
+        }
+        let input = Input::new(text.get(candidate.at..).unwrap_or_default(), is_complete);
+        let input = input.with_line_start(candidate.at_line_start);
+        let is_quoted = !candidate.at_line_start && self.quotes.is_quoted(text, candidate.at);
+        let mut no_match = NoMatch::Text;
+        if !is_quoted {
+            for format in formats.markers.formats_at(text, candidate) {
+                let Some(format) = formats.get(format).filter(|format| !format.only_at_end())
+                else {
+                    continue;
+                };
+                match checked_parse(format, input, tools) {
+                    Ok(found) => return self.accept(found, text, is_complete),
+                    Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
+                    Err(NoMatch::Malformed) => no_match = NoMatch::Malformed,
+                    Err(_) => {}
+                }
+            }
+        }
+        if candidate.at_line_start && !is_quoted {
+            let trailing = self.trailing.get_or_insert_with(|| TrailingCalls::new(candidate.at));
+            match trailing.parse(formats, tools, text, is_complete) {
+                Ok(Trailing::Calls { calls, end }) => {
+                    self.calls.extend(calls);
+                    self.consume_markup(text, end, false);
+                    return Ok(());
+                }
+                Ok(Trailing::Text { end }) => {
+                    self.consume_text(end);
+                    return Ok(());
+                }
+                Err(NoMatch::Incomplete) if !is_complete => return Err(NoMatch::Incomplete),
+                Err(NoMatch::Malformed) => no_match = NoMatch::Malformed,
+                Err(_) => {}
+            }
+            // A fence is only recognized once its line is complete.
+            if Fence::of(input.text).is_some()
+                && !is_complete
+                && memchr(b'\n', input.text.as_bytes()).is_none()
+            {
+                return Err(NoMatch::Incomplete);
+            }
+        }
+        Err(no_match)
+    }
+
+    fn accept(&mut self, found: Match, text: &str, is_complete: bool) -> Result<(), NoMatch> {
+        let start = self.at;
+        match found {
+            Match::Calls { calls, end } => {
+                let end = start + end;
+                let end = match trailing::skip_end_tokens(text, end, is_complete)? {
+                    at if text.get(end..at).is_some_and(|passed| passed.trim().is_empty()) => end,
+                    at => at,
+                };
+                self.calls.extend(calls);
+                self.consume_markup(text, end, false);
+            }
+            Match::Text { end } => self.consume_text(start + end),
+            Match::Channel { end, is_visible, closers, next_markers } => {
+                self.has_reasoning |= !is_visible;
+                if !is_visible && !self.reasoning.text.is_empty() {
+                    self.reasoning.push("\n");
+                }
+                self.consume_markup(text, start + end, true);
+                self.mode = Mode::Channel(Channel { is_visible, closers, next_markers });
+            }
+            Match::ReasoningEnd { end, opener } => {
+                let before = text.get(..start).unwrap_or_default();
+                // Checked once: if the first closing marker ended nothing, no later one does.
+                if self.has_reasoning || before.contains(opener) {
+                    self.has_reasoning = true;
+                    return Err(NoMatch::Text);
+                }
+                self.has_reasoning = true;
+                self.reasoning.push(before);
+                (self.visible, self.pending_from) = (VisibleText::default(), start);
+                self.retractions += 1;
+                self.calls.clear();
+                self.consume_markup(text, start + end, true);
+            }
+        }
+        Ok(())
+    }
+
+    fn scan_fence(&mut self, fence: Fence, text: &str, is_complete: bool) -> bool {
+        let (end, is_closed) = fence.content_end(text, self.at, is_complete);
+        if is_closed {
+            self.mode = Mode::Text;
+        }
+        self.consume_text(end);
+        is_closed
+    }
+
+    fn scan_channel(&mut self, channel: Channel, text: &str, is_complete: bool) -> bool {
+        let rest = text.get(self.at..).unwrap_or_default();
+        let (length, closer) = channel.content_end(rest, is_complete);
+        self.move_to(self.at + length, false);
+        if !channel.is_visible {
+            self.reasoning.push(rest.get(..length).unwrap_or_default());
+            self.pending_from = self.at;
+        }
+        if let Some(closer) = closer {
+            self.mode = Mode::Text;
+            self.consume_markup(text, self.at + closer, true);
+        }
+        closer.is_some()
+    }
+}

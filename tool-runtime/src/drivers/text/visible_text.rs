@@ -1,0 +1,58 @@
+//! The visible text of a reply, without markup.
+//!
+//! Where markup is removed, the whitespace before it is kept, or else the whitespace after it.
+//! Whitespace at the beginning and at the end is dropped: `A ⏎<call>⏎ B` becomes `A ⏎B`. Text
+//! without markup is unchanged.
+
+#[derive(Clone, Debug, Default)]
+pub(super) struct VisibleText {
+    pub(super) text: String,
+    /// Whitespace before a gap, which is written once text follows.
+    space_before: String,
+    /// Whitespace after removed markup.
+    space_after: String,
+    is_after_markup: bool,
+}
+
+impl VisibleText {
+    pub(super) fn push(&mut self, mut text: &str) {
+        if self.is_after_markup {
+            let rest = text.trim_start();
+            self.space_after.push_str(text.get(..text.len() - rest.len()).unwrap_or_default());
+            if rest.is_empty() {
+                return;
+            }
+            text = rest;
+            self.is_after_markup = false;
+            if self.space_before.is_empty() && !self.text.is_empty() {
+                self.space_before = std::mem::take(&mut self.space_after);
+            }
+            self.space_after.clear();
+        }
+        let trimmed = text.trim_end();
+        if !trimmed.is_empty() {
+            self.text.push_str(&self.space_before);
+            self.text.push_str(trimmed);
+            self.space_before.clear();
+        }
+        self.space_before.push_str(text.get(trimmed.len()..).unwrap_or_default());
+    }
+
+    /// Marks that markup was removed here.
+    pub(super) fn mark_gap(&mut self) {
+        if self.is_after_markup && self.space_before.is_empty() {
+            self.space_before = std::mem::take(&mut self.space_after);
+        }
+        self.is_after_markup = true;
+        if self.text.is_empty() {
+            self.space_before.clear();
+        }
+    }
+
+    pub(super) fn finish(mut self) -> String {
+        if !self.is_after_markup {
+            self.text.push_str(&self.space_before);
+        }
+        self.text
+    }
+}

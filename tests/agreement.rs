@@ -1,4 +1,4 @@
-//! What a tool's schema takes, the tool decodes; what the tool decodes, its schema takes.
+//! Tests that a tool's schema and its decoder agree.
 
 #[path = "schema_check/draw.rs"]
 mod draw;
@@ -20,12 +20,12 @@ use shapes::Shape;
 use tool_runtime::json::{Fix, FixKind};
 use tool_runtime::{Arguments, ToolContext};
 
-/// Values of each shape that its schema takes; `AGREEMENT_VALUES=2000` tries more.
+/// The number of valid values of each shape; `AGREEMENT_VALUES=2000` tries more.
 fn how_many() -> usize {
     std::env::var("AGREEMENT_VALUES").map_or(100, |text| text.parse().expect("a number"))
 }
 
-/// Values for a shape, each with some that are nearly like it, as long as they are wanted.
+/// Generates values for a shape, each with near misses, until `wanted` returns false.
 fn values(schema: &Value, mut wanted: impl FnMut(Value, [Value; 3]) -> bool) {
     let mut texts = TestRunner::deterministic();
     for seed in 1_u32.. {
@@ -47,11 +47,11 @@ fn values(schema: &Value, mut wanted: impl FnMut(Value, [Value; 3]) -> bool) {
     }
 }
 
-/// Nothing where `value` is decoded as it is, sent as text and as a value; else what is said.
+/// Returns `None` if `value` decodes unchanged, sent as text and as a value; otherwise the error.
 async fn refusal(shape: &Shape, value: &Value) -> Option<String> {
     for arguments in [Arguments::from(value.to_string()), Arguments::from(value.clone())] {
         let ctx = ToolContext::default();
-        // 30.0 is an integer to the schema, and written as one for the type.
+        // 30.0 is an integer for the schema, and is written as one for the type.
         let is_change = |fix: &Fix| fix.kind != FixKind::Whole;
         match shape.tool.call(arguments, &ctx).await {
             Ok(_) if ctx.fixes().iter().any(is_change) => {
@@ -65,7 +65,7 @@ async fn refusal(shape: &Shape, value: &Value) -> Option<String> {
 }
 
 #[tokio::test]
-async fn what_the_schema_takes_is_decoded() {
+async fn values_of_the_schema_decode() {
     for shape in shapes::all() {
         shape.tool.definition().validate().expect(shape.name);
         let schema = &shape.tool.definition().parameters;
@@ -84,8 +84,8 @@ async fn what_the_schema_takes_is_decoded() {
     }
 }
 
-/// Whether a type may refuse the value though its schema takes it: a text with a format, a key that
-/// is a number, and numbers of more digits than 64 bits, or a float, hold exactly.
+/// Returns true if a type may refuse the value although its schema takes it: a string with a
+/// format, a key that is a number, and numbers with more digits than 64 bits, or a float.
 fn is_left_to_types(schema: &Value, value: &Value) -> bool {
     const EXACT: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
     let schema = schema.to_string();
@@ -105,7 +105,7 @@ fn any(value: &Value, is: &impl Fn(&Value) -> bool) -> bool {
 }
 
 #[tokio::test]
-async fn what_is_decoded_the_schema_takes() {
+async fn decoded_values_match_the_schema() {
     for shape in shapes::all() {
         let schema = &shape.tool.definition().parameters;
         let mut tried = Vec::new();
@@ -124,7 +124,7 @@ async fn what_is_decoded_the_schema_takes() {
     }
 }
 
-/// Where serde is known to take more than the schema says, by shape.
+/// Shapes for which serde is known to take more than the schema.
 fn lenient() -> [(&'static str, Value, &'static str); 3] {
     [
         ("adjacent", json!({"it": {"kind": "Maybe"}}), "an option is left out"),
@@ -134,7 +134,7 @@ fn lenient() -> [(&'static str, Value, &'static str); 3] {
 }
 
 #[tokio::test]
-async fn serde_is_lenient_where_it_is_known_to_be() {
+async fn known_lenient_cases_of_serde_are_current() {
     for (name, value, why) in lenient() {
         let shape = shapes::all().into_iter().find(|shape| shape.name == name).expect(name);
         assert_eq!(refusal(&shape, &value).await, None, "{name}: {why}");

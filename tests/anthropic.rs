@@ -60,8 +60,8 @@ async fn a_schema_in_the_strict_dialect_of_another_is_not_sent() {
         (Dialect::AnthropicStrict, true),
         (Dialect::OpenAiStrict, false),
     ] {
-        let options =
-            ChatOptions::default().output(Schema::from(schema.clone()).bent(dialect).unwrap());
+        let options = ChatOptions::default()
+            .output(Schema::from(schema.clone()).for_dialect(dialect).unwrap());
         let canned = Canned::new([Reply::text(200, r#"{"content": []}"#)]);
         let asked = client(&canned).reply(ChatRequest::new(&[]).options(&options)).await;
         match is_sent {

@@ -1,7 +1,7 @@
-//! Schemas in the dialects of providers: what they take, and nothing lost.
+//! Tests of dialects: a converted schema is valid for its provider and loses nothing.
 //!
-//! `PROPTEST_CASES=10000` tries more schemas; `DIALECT_CORPUS=<folder>` names one with a file
-//! `functions.jsonl` of definitions by other people, one `{"name", "description", "parameters"}` a line.
+//! `PROPTEST_CASES=10000` tries more schemas. `DIALECT_CORPUS=<folder>` names a folder with a file
+//! `functions.jsonl` of third-party definitions, each line `{"name", "description", "parameters"}`.
 
 #[path = "dialects/cases.rs"]
 mod cases;
@@ -14,10 +14,10 @@ mod fitting;
 mod grammar;
 #[path = "dialects/providers.rs"]
 mod providers;
-#[path = "dialects/registered.rs"]
-mod registered;
-#[path = "dialects/said.rs"]
-mod said;
+#[path = "dialects/registration.rs"]
+mod registration;
+#[path = "dialects/round_trip.rs"]
+mod round_trip;
 #[path = "agreement/shapes.rs"]
 mod shapes;
 #[path = "agreement/types.rs"]
@@ -30,7 +30,7 @@ use std::{env, fs};
 use draw::Draws;
 use proptest::prelude::any;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
-use said::{Outcome, try_schema};
+use round_trip::{Outcome, try_schema};
 use serde_json::Value;
 use tool_runtime::json::parse_as;
 use tool_runtime::schema::Dialect;
@@ -44,32 +44,32 @@ const DIALECTS: [Dialect; 5] = [
     Dialect::Ollama,
 ];
 
-/// What came of many schemas in one dialect.
+/// The outcomes of many schemas in one dialect.
 #[derive(Default)]
 struct Tally {
-    bent: usize,
+    converted: usize,
     values: usize,
-    broken: usize,
+    violating: usize,
     refused: BTreeMap<String, usize>,
 }
 
 impl Tally {
     fn add(&mut self, outcome: &Outcome) {
         match outcome {
-            Outcome::Bent { said, broken } => {
-                self.bent += 1;
-                self.values += said.len() + broken;
-                self.broken += broken;
+            Outcome::Converted { expressed_values, violating } => {
+                self.converted += 1;
+                self.values += expressed_values.len() + violating;
+                self.violating += violating;
             }
             Outcome::Refused(reason) => *self.refused.entry(reason.clone()).or_default() += 1,
         }
     }
 
     fn report(&self, what: &str, dialect: Dialect) {
-        let Self { bent, values, broken, refused } = self;
+        let Self { converted, values, violating, refused } = self;
         let errors: usize = refused.values().sum();
         println!(
-            "{what}, {dialect}: {bent} bent, {errors} refused; {values} values said, {broken} against a rule"
+            "{what}, {dialect}: {converted} converted, {errors} refused; {values} values, {violating} violate a rule"
         );
         for (reason, count) in refused {
             println!("    {count}: {reason}");
@@ -77,19 +77,20 @@ impl Tally {
     }
 }
 
-/// Every shape of a type: bent, what is said decodes to the same typed value as what it is read as.
+/// For every shape of a type, a value of the converted schema decodes to the same typed value as
+/// its repaired form.
 #[tokio::test]
-async fn types_of_every_shape() {
+async fn types_of_every_shape_round_trip() {
     for dialect in DIALECTS {
         let mut tally = Tally::default();
         for shape in shapes::all() {
             let own = shape.tool.definition().parameters.as_value();
             let outcome = try_schema(own, dialect);
             tally.add(&outcome);
-            let Outcome::Bent { said, .. } = outcome else { continue };
-            for value in &said {
+            let Outcome::Converted { expressed_values, .. } = outcome else { continue };
+            for value in &expressed_values {
                 let read = parse_as(&value.to_string(), own).expect("JSON").value;
-                let [bent, plain] = [value, &read].map(async |value| {
+                let [converted, plain] = [value, &read].map(async |value| {
                     let (ctx, told) = (ToolContext::default(), format!("{value}"));
                     let output = shape.tool.call(Arguments::from(told), &ctx).await;
                     // Maps print in any order.
@@ -99,24 +100,30 @@ async fn types_of_every_shape() {
                         letters
                     })
                 });
-                let (bent, plain) = (bent.await, plain.await);
-                // What doesn't fit an option that is flattened is none to serde, as 1.0 for an integer.
+                let (converted, plain) = (converted.await, plain.await);
+                // serde decodes a flattened option as `None` if the value doesn't fit, such as 1.0
+                // for an integer.
                 if shape.name.starts_with("flat_maybe") && read != *value {
-                    assert_eq!(bent.is_ok(), plain.is_ok(), "{dialect}, {}: {value}", shape.name);
+                    assert_eq!(
+                        converted.is_ok(),
+                        plain.is_ok(),
+                        "{dialect}, {}: {value}",
+                        shape.name
+                    );
                     continue;
                 }
-                assert_eq!(bent, plain, "{dialect}, {}: {value}", shape.name);
-                let is_taken = bent.is_ok() || is_left_to_types(own, value);
-                assert!(is_taken, "{dialect}, {}: {value}: {bent:?}", shape.name);
+                assert_eq!(converted, plain, "{dialect}, {}: {value}", shape.name);
+                let is_taken = converted.is_ok() || is_left_to_types(own, value);
+                assert!(is_taken, "{dialect}, {}: {value}: {converted:?}", shape.name);
             }
         }
         tally.report("types", dialect);
-        assert!(tally.bent > 20, "few shapes can be said");
+        assert!(tally.converted > 20, "few shapes can be expressed");
     }
 }
 
-/// What the schema takes and a type may refuse, whatever the dialect: a text of some format, a key that is a number, and numbers
-/// beyond 64 bits.
+/// Values that the schema takes and a type may refuse in any dialect: a string with a format, a key
+/// that is a number, and numbers beyond 64 bits.
 fn is_left_to_types(own: &Value, value: &Value) -> bool {
     let own = own.to_string();
     let is_large = value.to_string().split(|c: char| !c.is_ascii_digit()).any(|it| it.len() > 15);
@@ -124,7 +131,7 @@ fn is_left_to_types(own: &Value, value: &Value) -> bool {
 }
 
 #[test]
-fn schemas_of_every_shape() {
+fn schemas_of_every_shape_round_trip() {
     let cases = Config::default().cases.max(400);
     let config = Config { cases, failure_persistence: None, ..Config::default() };
     for dialect in DIALECTS {
@@ -139,12 +146,12 @@ fn schemas_of_every_shape() {
         ran.unwrap_or_else(|error| panic!("{error}"));
         let tally = tally.into_inner();
         tally.report("generated", dialect);
-        assert!(tally.bent * 5 > cases as usize, "few can be said");
+        assert!(tally.converted * 5 > cases as usize, "few can be expressed");
     }
 }
 
 #[test]
-fn definitions_by_other_people() {
+fn third_party_schemas_round_trip() {
     let Ok(folder) = env::var("DIALECT_CORPUS") else {
         println!("skipped: DIALECT_CORPUS names no folder");
         return;

@@ -1,4 +1,5 @@
-//! Values that a schema takes, or nearly: what can't be known on the way is left to the check.
+//! Generates values that a schema takes, or nearly: what isn't known during generation is left to
+//! validation.
 
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::string::string_regex;
@@ -11,7 +12,7 @@ type Rules = Map<String, Value>;
 
 pub(crate) struct Fitting<'a> {
     pub(crate) draws: Draws<'a>,
-    /// Draws the texts of patterns.
+    /// Draws the strings of patterns.
     pub(crate) texts: TestRunner,
     pub(crate) root: &'a Value,
 }
@@ -51,7 +52,7 @@ impl Fitting<'_> {
         }
     }
 
-    /// All rules for one place, with one branch of each choice.
+    /// Collects all rules of one location, with one branch of each choice.
     fn gather(&mut self, rules: &Rules, all: &mut Rules, depth: usize) {
         for (key, rule) in rules {
             match (key.as_str(), all.get_mut(key), rule) {
@@ -101,7 +102,7 @@ impl Fitting<'_> {
                 members.insert(self.matching(pattern), self.fit(schema, below));
             }
         }
-        // Where nothing is said of other members, they may come all the same.
+        // Additional members may be present if the schema doesn't mention them.
         let others = match rules.get("additionalProperties") {
             Some(Value::Bool(false)) => None,
             None if rules.contains_key("unevaluatedProperties") => None,
@@ -141,7 +142,7 @@ impl Fitting<'_> {
 
     fn integer(&mut self, rules: &Rules) -> Value {
         let bound = |key| rules.get(key).and_then(|bound: &Value| bound.as_number()?.as_i128());
-        // Bounds of 64 bits are no part of a schema: what a type can't hold, it says itself.
+        // Bounds of 64 bits are no part of a schema; the type reports what it can't hold.
         let least = bound("minimum").unwrap_or(i64::MIN.into());
         let largest = if least < 0 { i64::MAX.into() } else { u64::MAX.into() };
         let most = bound("maximum").unwrap_or(largest);
@@ -189,7 +190,7 @@ impl Fitting<'_> {
         json!((0..length).map(|_| self.draws.from(&letters)).collect::<String>())
     }
 
-    /// What the types of these formats print.
+    /// Returns a value as the type of this format prints it.
     fn formatted(&mut self, format: &str) -> Option<String> {
         let date = |draws: &mut Draws<'_>| {
             format!(
@@ -227,10 +228,10 @@ impl Fitting<'_> {
         })
     }
 
-    /// Some text that the pattern matches.
+    /// Returns a string that the pattern matches.
     fn matching(&mut self, pattern: &str) -> String {
         if pattern.starts_with("^\\d+") || pattern.starts_with("^-?\\d+") {
-            // The keys of a map, which are bound as their type is.
+            // Keys of a map, with the bounds of their type.
             return self.draws.below(128).to_string();
         }
         let whole = pattern.trim_start_matches('^').trim_end_matches('$').replace("\\d", "[0-9]");

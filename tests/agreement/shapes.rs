@@ -18,13 +18,13 @@ macro_rules! shapes {
         $(mod $name {
             use super::*;
 
-            /// Takes one.
+            /// Takes one argument.
             #[tool(effect = "none")]
             pub(super) async fn alone(it: $ty) -> String {
                 format!("{it:?}")
             }
 
-            /// Takes one, and maybe another.
+            /// Takes one argument and an optional one.
             #[tool(effect = "none")]
             pub(super) async fn beside(it: $ty, another: Option<$ty>) -> String {
                 format!("{it:?} {another:?}")

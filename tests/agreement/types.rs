@@ -1,4 +1,4 @@
-//! Arguments of every shape that serde and schemars know between them.
+//! Arguments of every shape that serde and schemars support.
 
 #![expect(dead_code, reason = "nothing but decoding is asked of these types")]
 
@@ -90,7 +90,7 @@ pub(crate) struct Name(String);
 #[args]
 pub(crate) struct Newtype(Plain);
 
-/// Says more than the type in it.
+/// Describes more than the inner type.
 #[derive(Debug)]
 #[args]
 pub(crate) struct NewtypeOfNewtype(Newtype);
@@ -270,7 +270,7 @@ pub(crate) struct FlatEnum {
     inner: Figure,
 }
 
-/// Open inside: flattened, serde would refuse what only the outer type knows.
+/// Open inside: serde would refuse the members that only the outer type names.
 #[derive(Debug)]
 #[args]
 #[serde(tag = "kind")]

@@ -1,4 +1,4 @@
-//! What becomes of single words, and what is too much.
+//! Tests of the conversion of single keywords, and of limits.
 
 use serde_json::{Value, json};
 use tool_runtime::schema::{Dialect, DialectError, Schema};
@@ -6,12 +6,12 @@ use tool_runtime::schema::{Dialect, DialectError, Schema};
 const OPENAI: Dialect = Dialect::OpenAiStrict;
 const ANTHROPIC: Dialect = Dialect::AnthropicStrict;
 
-/// A member `a` of this schema, which has to be there.
-fn bent(member: Value, dialect: Dialect) -> Result<Value, DialectError> {
+/// Converts a schema with the required member `a` of this schema.
+fn convert(member: Value, dialect: Dialect) -> Result<Value, DialectError> {
     Ok(document(member, dialect)?["properties"]["a"].clone())
 }
 
-/// A definition that such a member leads to.
+/// Converts a schema whose member refers to a definition, and returns the definition.
 fn definition(name: &str, member: &Value, dialect: Dialect) -> Value {
     document(member.clone(), dialect).unwrap()["$defs"][name].clone()
 }
@@ -39,11 +39,11 @@ fn document(member: Value, dialect: Dialect) -> Result<Value, DialectError> {
             },
         },
     });
-    Ok(Schema::from(whole).bent(dialect)?.as_value().clone())
+    Ok(Schema::from(whole).for_dialect(dialect)?.as_value().clone())
 }
 
 #[test]
-fn each_word_in_the_words_of_a_provider() {
+fn keywords_convert_to_each_dialect() {
     let pair = json!({"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"],
         "additionalProperties": false});
     let tuple = json!({"type": "array", "prefixItems": [{"type": "integer"}, {"type": "string"}],
@@ -106,14 +106,15 @@ fn each_word_in_the_words_of_a_provider() {
             json!({"type": "object", "description": "(additionalProperties: {\"type\":\"integer\"})"}),
         ),
     ] {
-        let bent = bent(own.clone(), dialect).unwrap_or_else(|error| panic!("{own}: {error}"));
-        assert_eq!(bent, told, "{dialect}: {own}");
+        let convert =
+            convert(own.clone(), dialect).unwrap_or_else(|error| panic!("{own}: {error}"));
+        assert_eq!(convert, told, "{dialect}: {own}");
     }
 }
 
-/// What stands beside a reference holds as well, and of two limits the narrower.
+/// Rules beside a reference apply as well; of two limits the narrower one applies.
 #[test]
-fn rules_beside_a_reference() {
+fn rules_beside_a_reference_are_merged() {
     let beside =
         |name: &str, most: u32| json!({"$ref": format!("#/$defs/{name}"), "maxLength": most});
     let keyword = |most: u32| json!({"type": "string", "maxLength": most});
@@ -122,20 +123,20 @@ fn rules_beside_a_reference() {
     for most in [5, 7, 8, 9, 20] {
         for (name, limit) in [("Name", 9), ("Short", 7)] {
             let own = beside(name, most);
-            let bent = |dialect| bent(own.clone(), dialect).unwrap();
+            let convert = |dialect| convert(own.clone(), dialect).unwrap();
             for dialect in [OPENAI, Dialect::Gemini] {
                 let around = json!({"anyOf": [{"$ref": format!("#/$defs/{name}")}],
                     "description": format!("(maxLength: {most})")});
-                assert_eq!(bent(dialect), around, "{dialect}: {own}");
+                assert_eq!(convert(dialect), around, "{dialect}: {own}");
             }
             let most = most.min(limit);
-            assert_eq!(bent(Dialect::GeminiOpenApi), keyword(most), "{own}");
+            assert_eq!(convert(Dialect::GeminiOpenApi), keyword(most), "{own}");
             for dialect in [ANTHROPIC, Dialect::Ollama] {
-                assert_eq!(bent(dialect), words(most), "{dialect}: {own}");
+                assert_eq!(convert(dialect), words(most), "{dialect}: {own}");
             }
         }
     }
-    // Also where both are merged with something else.
+    // They also apply if both are merged with a third schema.
     for merged in [
         json!({"allOf": [{"$ref": "#/$defs/Short"}, {"type": "string", "minLength": 2}]}),
         json!({"$ref": "#/$defs/Short", "anyOf": [{"type": "string", "minLength": 2}]}),
@@ -144,26 +145,26 @@ fn rules_beside_a_reference() {
     ] {
         let own = json!({"type": "object", "allOf": [
             {"properties": {"b": merged}}, {"properties": {"b": {"type": "string"}}}]});
-        let told = bent(own, Dialect::GeminiOpenApi).unwrap()["properties"]["b"].clone();
+        let told = convert(own, Dialect::GeminiOpenApi).unwrap()["properties"]["b"].clone();
         let expected = json!({"type": "string", "minLength": 2, "maxLength": 7});
         assert_eq!(told, expected, "{merged}");
     }
     let own = json!({"$ref": "#/$defs/Name", "pattern": "^a"});
     let around = json!({"anyOf": [{"$ref": "#/$defs/Name"}], "pattern": "^a"});
-    assert_eq!(bent(own, OPENAI), Ok(around));
+    assert_eq!(convert(own, OPENAI), Ok(around));
     let own = json!({"$ref": "#/$defs/Odd", "pattern": "b$"});
     for dialect in [ANTHROPIC, Dialect::GeminiOpenApi, Dialect::Ollama] {
-        let error = bent(own.clone(), dialect).unwrap_err();
+        let error = convert(own.clone(), dialect).unwrap_err();
         assert!(error.reason.contains("two rules of the keyword `pattern`"), "{error}");
     }
 }
 
-/// Of two that can't be one, none is left out without a word.
+/// Rules that can't be merged are an error; none is dropped silently.
 #[test]
-fn rules_beside_each_reference_of_a_chain() {
+fn rules_beside_chained_references_are_merged() {
     let own = json!({"$ref": "#/$defs/Begun", "pattern": "b$"});
     for dialect in [OPENAI, Dialect::Gemini] {
-        let told = bent(own.clone(), dialect).unwrap();
+        let told = convert(own.clone(), dialect).unwrap();
         let pattern = |schema: &Value| match dialect {
             OPENAI => schema["pattern"].clone(),
             _ => schema["description"].clone(),
@@ -188,15 +189,15 @@ fn rules_beside_each_reference_of_a_chain() {
         (beside_not, "not", &[OPENAI, ANTHROPIC, Dialect::Gemini, Dialect::Ollama]),
     ] {
         for dialect in dialects {
-            let error = bent(own.clone(), *dialect).unwrap_err();
+            let error = convert(own.clone(), *dialect).unwrap_err();
             let reason = format!("two rules of the keyword `{keyword}`");
             assert!(error.reason.contains(&reason), "{dialect}: {error}");
         }
     }
-    // What is only told is nobody's rule: the nearer one is told.
+    // Annotations are no rules: the nearer one takes precedence.
     let own =
         json!({"$ref": "#/$defs/Named", "title": "Ours", "default": "a", "description": "A."});
-    let told = bent(own, Dialect::Ollama).unwrap();
+    let told = convert(own, Dialect::Ollama).unwrap();
     assert_eq!(
         told,
         json!({"type": "string", "description": "A. (default: \"a\", maxLength: 9, title: \"Ours\")"})
@@ -204,53 +205,68 @@ fn rules_beside_each_reference_of_a_chain() {
 }
 
 #[test]
-fn what_cant_be_said_is_named() {
+fn inexpressible_schemas_report_path_and_reason() {
     let map = json!({"type": "object", "additionalProperties": {"type": "integer"}});
     let within = |inner: &Value| {
         json!({"type": "array", "items": {"type": "object",
         "properties": {"odd name": inner}}})
     };
     for (dialect, own, path, reason) in [
-        (OPENAI, map.clone(), "a", "its members may have any name"),
-        (OPENAI, within(&map), "a[][\"odd name\"]", "its members may have any name"),
-        (ANTHROPIC, json!({}), "a", "it may be anything"),
-        (ANTHROPIC, json!({"$ref": "#/$defs/Tree"}), "a.kids[]", "its type holds itself"),
-        (ANTHROPIC, json!({"type": "object"}), "a", "it doesn't say which members it has"),
-        (Dialect::Gemini, json!({"$ref": "#/$defs/Tree"}), "a", "its type holds itself where"),
+        (OPENAI, map.clone(), "a", "maps are not supported"),
+        (OPENAI, within(&map), "a[][\"odd name\"]", "maps are not supported"),
+        (ANTHROPIC, json!({}), "a", "any value is allowed"),
+        (ANTHROPIC, json!({"$ref": "#/$defs/Tree"}), "a.kids[]", "the type contains itself"),
+        (ANTHROPIC, json!({"type": "object"}), "a", "the object names no members"),
+        (
+            Dialect::Gemini,
+            json!({"$ref": "#/$defs/Tree"}),
+            "a",
+            "the type contains itself in a required",
+        ),
         (
             Dialect::GeminiOpenApi,
             json!({"$ref": "#/$defs/Chain"}),
             "a.next",
-            "its type holds itself",
+            "the type contains itself",
         ),
-        (Dialect::GeminiOpenApi, json!({"type": "array"}), "a[]", "it may be anything"),
-        (Dialect::Ollama, json!({"$ref": "#/$defs/None"}), "a", "it refers to `#/$defs/None`"),
-        (OPENAI, json!({"allOf": [{"type": "string"}, {"type": "integer"}]}), "a", "no value fits"),
+        (Dialect::GeminiOpenApi, json!({"type": "array"}), "a[]", "any value is allowed"),
+        (
+            Dialect::Ollama,
+            json!({"$ref": "#/$defs/None"}),
+            "a",
+            "reference `#/$defs/None` not found",
+        ),
+        (
+            OPENAI,
+            json!({"allOf": [{"type": "string"}, {"type": "integer"}]}),
+            "a",
+            "no value satisfies",
+        ),
     ] {
-        let error = bent(own.clone(), dialect).unwrap_err();
+        let error = convert(own.clone(), dialect).unwrap_err();
         assert_eq!(error.path, path, "{dialect}: {own}: {error}");
         assert!(error.reason.starts_with(reason), "{dialect}: {own}: {error}");
     }
-    assert!(bent(json!({"$ref": "#/$defs/Tree"}), OPENAI).is_ok());
-    assert!(bent(json!({"$ref": "#/$defs/Chain"}), Dialect::Gemini).is_ok());
+    assert!(convert(json!({"$ref": "#/$defs/Tree"}), OPENAI).is_ok());
+    assert!(convert(json!({"$ref": "#/$defs/Chain"}), Dialect::Gemini).is_ok());
     for own in [
         json!({"type": "object", "oneOf": [
         {"properties": {"x": {"const": 1}}}, {"properties": {"y": {"const": 1}}}]}),
         json!({"type": "string"}),
     ] {
-        let error = Schema::from(own).bent(OPENAI).unwrap_err();
-        assert!(error.to_string().contains("the schema as a whole: it has to be"), "{error}");
+        let error = Schema::from(own).for_dialect(OPENAI).unwrap_err();
+        assert!(error.to_string().contains("the root schema: the root"), "{error}");
     }
 }
 
-/// Members of these schemas, which need not be there.
+/// Returns an object schema with optional members of these schemas.
 fn members(schemas: impl Iterator<Item = Value>) -> Value {
     let named = schemas.enumerate().map(|(at, schema)| (format!("m{at}"), schema));
     json!({"type": "object", "properties": Value::Object(named.collect())})
 }
 
 #[test]
-fn what_is_too_large_is_said() {
+fn size_limits_are_reported() {
     let deep = |levels: usize| {
         (1..levels).fold(
             json!({"type": "object", "properties": {"a": {"type": "integer"}},
@@ -265,33 +281,34 @@ fn what_is_too_large_is_said() {
     let many = |count: usize| members((0..count).map(|_| json!({"type": "integer"})));
     let unions = |count: usize| members((0..count).map(|_| json!({"type": ["integer", "null"]})));
     for (dialect, most, more, reason) in [
-        (OPENAI, deep(10), deep(11), "objects stand 11 deep in it, 10 may be"),
-        (OPENAI, listed(1_000, 10), listed(1_001, 10), "it lists 1001 values, 1000 may be"),
-        (OPENAI, listed(250, 100), listed(251, 100), "a list of more than 250 values has"),
-        (OPENAI, many(5_000), many(5_001), "it has 5001 members, 5000 may be"),
-        (ANTHROPIC, many(24), many(25), "25 members may be left out, 24 may be of such"),
-        (ANTHROPIC, unions(16), unions(17), "17 members have one of several types, 16 may be"),
+        (OPENAI, deep(10), deep(11), "nesting limit exceeded: 11 of 10"),
+        (OPENAI, listed(1_000, 10), listed(1_001, 10), "listed value limit exceeded: 1001 of 1000"),
+        (OPENAI, listed(250, 100), listed(251, 100), "more than 250 listed values have"),
+        (OPENAI, many(5_000), many(5_001), "member limit exceeded: 5001 of 5000"),
+        (ANTHROPIC, many(24), many(25), "optional member limit exceeded: 25 of 24"),
+        (ANTHROPIC, unions(16), unions(17), "union limit exceeded: 17 of 16"),
     ] {
-        let most = Schema::from(most).bent(dialect);
+        let most = Schema::from(most).for_dialect(dialect);
         assert!(most.is_ok(), "{dialect}: {most:?}");
-        let error = Schema::from(more).bent(dialect).unwrap_err();
+        let error = Schema::from(more).for_dialect(dialect).unwrap_err();
         assert!(error.reason.starts_with(reason), "{dialect}: {error}");
     }
-    let few = Schema::from(many(12)).bent(ANTHROPIC).unwrap();
-    let none = Schema::from(many(0)).bent(ANTHROPIC).unwrap();
+    let few = Schema::from(many(12)).for_dialect(ANTHROPIC).unwrap();
+    let none = Schema::from(many(0)).for_dialect(ANTHROPIC).unwrap();
     assert_eq!(ANTHROPIC.check_request([&few, &few]), Ok(()));
     assert!(ANTHROPIC.check_request([&few, &few, &few]).is_err());
     assert_eq!(ANTHROPIC.check_request(vec![&none; 20]), Ok(()));
     let error = ANTHROPIC.check_request(vec![&none; 21]).unwrap_err();
     assert!(
-        error.to_string().contains("there are 21, 20 may be: let a selector choose"),
+        error.to_string().contains("strict tool limit exceeded: 21 of 20: use a selector"),
         "{error}"
     );
 }
 
-/// A model that is held to a schema writes members in its order: what it concludes comes behind its reasons.
+/// A model that is held to a schema writes members in its order, so conclusions come after their
+/// reasons.
 #[test]
-fn members_stay_in_the_order_in_which_they_are_required() {
+fn members_keep_the_order_of_required() {
     let own = json!({
         "type": "object",
         "properties": {
@@ -305,12 +322,12 @@ fn members_stay_in_the_order_in_which_they_are_required() {
         "required": ["reasons", "answer", "verdict"],
     });
     for dialect in crate::DIALECTS {
-        let bent = Schema::from(own.clone()).bent(dialect).unwrap();
+        let convert = Schema::from(own.clone()).for_dialect(dialect).unwrap();
         let is_complete = dialect == Dialect::OpenAiStrict;
         let names = ["reasons", "answer", "verdict", "more"];
         let names = if is_complete { &names[..] } else { &names[..3] };
-        assert_eq!(bent.as_value()["required"], json!(names), "{dialect}");
-        let inner = &bent.as_value()["properties"]["verdict"];
+        assert_eq!(convert.as_value()["required"], json!(names), "{dialect}");
+        let inner = &convert.as_value()["properties"]["verdict"];
         assert_eq!(inner["required"], json!(["it", "by"]), "{dialect}");
     }
 }

@@ -1,4 +1,5 @@
-//! Schemas of all shapes that schemars writes for types, and those of people who write them by hand.
+//! Generates schemas of all shapes that schemars writes for types, and of shapes that people write
+//! by hand.
 
 use serde_json::{Map, Value, json};
 
@@ -75,7 +76,7 @@ impl Grammar<'_, '_> {
         schema
     }
 
-    /// An enum without data, with and without a word on each.
+    /// An enum without data, with and without descriptions.
     fn units(&mut self) -> Value {
         let count = 1 + self.draws.below(3);
         match self.draws.below(4) {
@@ -151,7 +152,7 @@ impl Grammar<'_, '_> {
             .map(|tag| {
                 let constant = json!({"type": "string", "const": tag});
                 match form {
-                    // By a member that tells.
+                    // Internally tagged.
                     0 => {
                         let mut object = self.object(depth);
                         object["properties"]["kind"] = constant;
@@ -160,11 +161,11 @@ impl Grammar<'_, '_> {
                         object["required"] = required.into();
                         object
                     }
-                    // By its name as the one member.
+                    // Externally tagged.
                     1 if self.draws.one_in(3) => constant,
                     1 => json!({"type": "object", "properties": {*tag: self.shape(depth)},
                         "required": [tag], "additionalProperties": false}),
-                    // By a member beside the content.
+                    // Adjacently tagged.
                     _ => json!({"type": "object", "properties": {"kind": constant, "with": self.shape(depth)},
                         "required": ["kind", "with"]}),
                 }
@@ -181,7 +182,7 @@ impl Grammar<'_, '_> {
     fn reference(&mut self, depth: usize) -> Value {
         let name = format!("T{}", self.draws.below(4));
         let reference = json!({"$ref": format!("#/$defs/{name}")});
-        // A type that holds itself and has values may do without.
+        // A recursive type with finite values.
         if self.definitions.get(&name).is_some_and(Value::is_null) {
             return json!({"anyOf": [reference, {"type": "null"}]});
         }

@@ -1,10 +1,9 @@
-//! What each provider's documentation says of the schemas that it takes, checked apart from the code
-//! that makes them.
+//! The rules of each provider's documentation, checked independently of the conversion.
 
 use serde_json::{Map, Value};
 use tool_runtime::schema::Dialect;
 
-/// Everything that the provider of this dialect would refuse.
+/// Returns all violations of the dialect's rules.
 pub(crate) fn violations(dialect: Dialect, document: &Value) -> Vec<String> {
     let mut judge = Judge { dialect, document, found: Vec::new() };
     judge.schema(document, "#");
@@ -221,8 +220,8 @@ impl<'d> Judge<'d> {
         }
     }
 
-    /// Whether references come to an end; Gemini lets a round lead through what may be left out, and
-    /// OpenAI through anything.
+    /// Checks that references terminate. Gemini allows cycles through optional members, OpenAI any
+    /// cycles.
     fn follow(&self, schema: &'d Value, open: &mut Vec<&'d str>, ends: &mut bool) {
         let Some(rules) = schema.as_object() else { return };
         if self.dialect == Dialect::OpenAiStrict || !*ends {

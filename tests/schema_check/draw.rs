@@ -1,4 +1,4 @@
-//! Decisions read from bytes, so that proptest can shrink what they led to: 0 is the simplest.
+//! Decisions drawn from bytes, so that proptest can shrink their result: 0 is the simplest.
 
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ pub(crate) const TEXTS: [&str; 12] =
 
 pub(crate) struct Draws<'a> {
     bytes: &'a [u8],
-    /// Carries on once the bytes are used up; 0 while shrinking has emptied them.
+    /// Continues once the bytes are used up; 0 if shrinking has emptied them.
     state: u64,
 }
 
@@ -18,7 +18,7 @@ impl<'a> Draws<'a> {
         Self { bytes, state }
     }
 
-    /// Below `end`.
+    /// Draws a number below `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         let drawn = match self.bytes.split_first() {
             Some((first, rest)) => {

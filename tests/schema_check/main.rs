@@ -1,7 +1,7 @@
-//! `Schema::check` gives the verdict that the crate jsonschema gives.
+//! `Schema::check` returns the same verdict as the crate jsonschema.
 //!
-//! `SCHEMA_PAIRS=1000000` sets how many pairs of schema and value are tried, `SCHEMA_SEED=7` others
-//! than the usual ones.
+//! `SCHEMA_PAIRS=1000000` sets how many pairs of schema and value are tried, and `SCHEMA_SEED=7`
+//! tries others than the default ones.
 
 mod draw;
 mod mutate;
@@ -24,7 +24,7 @@ fn number_from_env(name: &str, otherwise: u32) -> u32 {
     env::var(name).map_or(otherwise, |text| text.parse().expect(name))
 }
 
-/// Both verdicts, which must be one; and what is told must be short, whatever came.
+/// Compares both verdicts, and checks that messages are short for every value.
 fn verdict(
     schema: &Schema,
     oracle: &jsonschema::Validator,
@@ -48,7 +48,7 @@ fn verdict(
 }
 
 #[test]
-fn agrees_with_jsonschema() {
+fn verdicts_agree_with_jsonschema() {
     let pairs = number_from_env("SCHEMA_PAIRS", 100_000);
     let seed = number_from_env("SCHEMA_SEED", 0);
     let config = Config {
@@ -76,12 +76,12 @@ fn agrees_with_jsonschema() {
             Ok(())
         })
         .unwrap_or_else(|error| match error {
-            // The bytes would say nothing.
+            // The bytes would show nothing.
             TestError::Fail(reason, _) => panic!("{reason}"),
             TestError::Abort(reason) => panic!("{reason}"),
         });
     let (valid, invalid) = (valid.get(), invalid.get());
     println!("{valid} valid pairs, {invalid} invalid");
-    // Else the values would say little.
+    // Otherwise the values would cover little.
     assert!(valid.min(invalid) > (valid + invalid) / 5, "{valid} {invalid}");
 }

@@ -21,7 +21,7 @@ pub(crate) fn any(draws: &mut Draws<'_>, depth: usize) -> Value {
     }
 }
 
-/// One small change, anywhere.
+/// Makes one small change at any depth.
 pub(crate) fn mutate(draws: &mut Draws<'_>, value: &mut Value) {
     match value {
         Value::Array(items) if !items.is_empty() && draws.below(4) > 0 => {

@@ -1,10 +1,10 @@
-//! Schemas of every keyword that check knows.
+//! Random schemas with every keyword that validation knows.
 
 use serde_json::{Map, Value, json};
 
 use crate::draw::{Draws, KEYS, TEXTS, number};
 
-/// Read alike by regex-lite and by jsonschema's engine.
+/// Patterns that regex-lite and the engine of jsonschema interpret alike.
 const PATTERNS: [&str; 9] = [
     "^a",
     "b$",
@@ -19,18 +19,18 @@ const PATTERNS: [&str; 9] = [
 const DEFINITIONS: [(&str, &str); 4] = [("A", "A"), ("b/c", "b~1c"), ("d e", "d%20e"), ("~", "~0")];
 const TYPES: [&str; 7] = ["string", "integer", "number", "object", "array", "boolean", "null"];
 
-/// What a schema at this place may hold.
+/// What a schema at this location may contain.
 #[derive(Clone, Copy)]
-struct Place {
+struct Location {
     depth: usize,
-    /// Definitions from here on may be referred to without going deeper into the value, so that no
-    /// reference comes back to itself.
+    /// Definitions from this index on may be referred to without going deeper into the value, so
+    /// that no reference leads back to itself.
     first_ref: usize,
-    /// The value here is a part of the whole, so that any reference will do.
+    /// The value here is a part of the whole, so that any reference is allowed.
     is_inside: bool,
 }
 
-impl Place {
+impl Location {
     fn deeper(self) -> Self {
         Self { depth: self.depth.saturating_sub(1), ..self }
     }
@@ -39,7 +39,7 @@ impl Place {
         Self { is_inside: true, first_ref: 0, ..self.deeper() }
     }
 
-    /// A reference followed from an inner schema may not lead back to that schema in place.
+    /// A reference from a nested schema must not lead back to that schema for the same value.
     fn reference(self, draws: &mut Draws<'_>) -> Option<String> {
         if self.is_inside && draws.one_in(6) {
             return Some("#".to_owned());
@@ -53,12 +53,12 @@ impl Place {
 }
 
 pub(crate) fn document(draws: &mut Draws<'_>) -> Value {
-    let top = Place { depth: 4, first_ref: 0, is_inside: false };
+    let top = Location { depth: 4, first_ref: 0, is_inside: false };
     let mut root = schema(draws, top);
     if let Value::Object(rules) = &mut root {
         let mut definitions = Map::new();
         for (at, (name, _)) in DEFINITIONS.iter().enumerate() {
-            let place = Place { depth: 2, first_ref: at + 1, is_inside: false };
+            let place = Location { depth: 2, first_ref: at + 1, is_inside: false };
             definitions.insert((*name).to_owned(), schema(draws, place));
         }
         rules.insert("$defs".to_owned(), definitions.into());
@@ -66,7 +66,7 @@ pub(crate) fn document(draws: &mut Draws<'_>) -> Value {
     root
 }
 
-fn schema(draws: &mut Draws<'_>, place: Place) -> Value {
+fn schema(draws: &mut Draws<'_>, place: Location) -> Value {
     if draws.one_in(40) {
         return json!(draws.one_in(2));
     }
@@ -86,7 +86,7 @@ fn schema(draws: &mut Draws<'_>, place: Place) -> Value {
         9 => flattened(draws, place, &mut rules),
         10 => logic(draws, place, &mut rules),
         _ => {
-            // Keywords of several types at once, and none of them named.
+            // Keywords of several types at once, without `type`.
             scalar(draws, &mut rules);
             object(draws, place, &mut rules);
             array(draws, place, &mut rules);
@@ -134,8 +134,8 @@ fn scalar(draws: &mut Draws<'_>, rules: &mut Map<String, Value>) {
                 }
             }
             if draws.one_in(5) {
-                // Divisors of a power of ten: large floats are 2^64 to some, and the decimals that they
-                // print as to others.
+                // Divisors of a power of ten: implementations read large floats as 2^64 or as the
+                // decimals that they print as.
                 let steps = [json!(1), json!(2), json!(4.0), json!(0.5), json!(0.1), json!(0.01)];
                 put(rules, "multipleOf", draws.from(&steps));
             }
@@ -159,7 +159,7 @@ fn choice(draws: &mut Draws<'_>, rules: &mut Map<String, Value>) {
     }
 }
 
-fn object(draws: &mut Draws<'_>, place: Place, rules: &mut Map<String, Value>) {
+fn object(draws: &mut Draws<'_>, place: Location, rules: &mut Map<String, Value>) {
     put(rules, "type", "object");
     let mut properties = Map::new();
     for _ in 0..draws.below(4) {
@@ -206,7 +206,7 @@ fn object(draws: &mut Draws<'_>, place: Place, rules: &mut Map<String, Value>) {
     }
 }
 
-fn array(draws: &mut Draws<'_>, place: Place, rules: &mut Map<String, Value>) {
+fn array(draws: &mut Draws<'_>, place: Location, rules: &mut Map<String, Value>) {
     put(rules, "type", "array");
     if draws.one_in(3) {
         let first: Vec<_> = (0..=draws.below(3)).map(|_| schema(draws, place.inside())).collect();
@@ -241,7 +241,7 @@ fn array(draws: &mut Draws<'_>, place: Place, rules: &mut Map<String, Value>) {
     }
 }
 
-fn branches(draws: &mut Draws<'_>, place: Place, rules: &mut Map<String, Value>) {
+fn branches(draws: &mut Draws<'_>, place: Location, rules: &mut Map<String, Value>) {
     let key = draws.from(&["anyOf", "oneOf", "allOf"]);
     let mut branches: Vec<_> =
         (0..=draws.below(3)).map(|_| schema(draws, place.deeper())).collect();
@@ -251,8 +251,8 @@ fn branches(draws: &mut Draws<'_>, place: Place, rules: &mut Map<String, Value>)
     put(rules, key, branches);
 }
 
-/// As serde writes enums: by a tag, or by a key.
-fn tagged(draws: &mut Draws<'_>, place: Place, rules: &mut Map<String, Value>) {
+/// An enum as serde writes it: with a tag, or with a key.
+fn tagged(draws: &mut Draws<'_>, place: Location, rules: &mut Map<String, Value>) {
     let is_wrapped = draws.one_in(2);
     let branches: Vec<_> = ["a", "b", "c"]
         .into_iter()
@@ -274,18 +274,18 @@ fn tagged(draws: &mut Draws<'_>, place: Place, rules: &mut Map<String, Value>) {
     put(rules, draws.from(&["oneOf", "anyOf"]), branches);
 }
 
-fn reference(draws: &mut Draws<'_>, place: Place, rules: &mut Map<String, Value>) {
+fn reference(draws: &mut Draws<'_>, place: Location, rules: &mut Map<String, Value>) {
     if let Some(reference) = place.reference(draws) {
         put(rules, "$ref", reference);
     }
 }
 
-/// As schemars writes a flattened enum in a struct that denies unknown fields.
-fn flattened(draws: &mut Draws<'_>, place: Place, rules: &mut Map<String, Value>) {
+/// A flattened enum in a struct that denies unknown fields, as schemars writes it.
+fn flattened(draws: &mut Draws<'_>, place: Location, rules: &mut Map<String, Value>) {
     object(draws, place, rules);
     rules.remove("additionalProperties");
     if draws.one_in(4) {
-        // All of its members are looked at by the inner schema.
+        // The inner schema evaluates all of its members.
         let open = json!({"additionalProperties": schema(draws, place.inside())});
         put(rules, "allOf", [open]);
     }
@@ -300,7 +300,7 @@ fn flattened(draws: &mut Draws<'_>, place: Place, rules: &mut Map<String, Value>
     put(rules, "unevaluatedProperties", others);
 }
 
-fn logic(draws: &mut Draws<'_>, place: Place, rules: &mut Map<String, Value>) {
+fn logic(draws: &mut Draws<'_>, place: Location, rules: &mut Map<String, Value>) {
     if draws.one_in(2) {
         put(rules, "if", schema(draws, place.deeper()));
         if !draws.one_in(4) {

@@ -1,20 +1,20 @@
-//! Values that a schema likely takes, and their near misses.
+//! Random values that a schema probably takes, and near misses.
 
 use serde_json::{Map, Value, json};
 
 use crate::draw::{Draws, KEYS, TEXTS, number};
 use crate::mutate::{any, mutate};
 
-/// Made after `root`, then changed in up to three places.
+/// Generates a value for `root` and changes it in up to three places.
 pub(crate) fn near(draws: &mut Draws<'_>, root: &Value) -> Value {
-    let mut value = after(draws, root, root, 7);
+    let mut value = for_schema(draws, root, root, 7);
     for _ in 0..draws.from(&[0, 0, 0, 1, 1, 2, 3]) {
         mutate(draws, &mut value);
     }
     value
 }
 
-fn after(draws: &mut Draws<'_>, root: &Value, schema: &Value, depth: usize) -> Value {
+fn for_schema(draws: &mut Draws<'_>, root: &Value, schema: &Value, depth: usize) -> Value {
     let Value::Object(rules) = schema else {
         return any(draws, depth.min(2));
     };
@@ -30,7 +30,7 @@ fn after(draws: &mut Draws<'_>, root: &Value, schema: &Value, depth: usize) -> V
     let mut members = Map::new();
     let mut whole = None;
     for inner in in_place(draws, root, rules) {
-        match after(draws, root, inner, depth - 1) {
+        match for_schema(draws, root, inner, depth - 1) {
             Value::Object(more) => members.extend(more),
             other => whole = Some(other),
         }
@@ -47,18 +47,18 @@ fn after(draws: &mut Draws<'_>, root: &Value, schema: &Value, depth: usize) -> V
                 let required = rules.get("required").and_then(Value::as_array);
                 let must = required.is_some_and(|names| names.contains(&json!(key)));
                 if must || draws.one_in(2) {
-                    members.insert(key.clone(), after(draws, root, inner, depth - 1));
+                    members.insert(key.clone(), for_schema(draws, root, inner, depth - 1));
                 }
             }
             for (_, inner) in object_at(rules, "patternProperties") {
                 if draws.one_in(2) {
                     let key = draws.from(&KEYS).to_owned();
-                    members.insert(key, after(draws, root, inner, depth - 1));
+                    members.insert(key, for_schema(draws, root, inner, depth - 1));
                 }
             }
             if let Some(inner) = rules.get("additionalProperties").filter(|_| draws.one_in(2)) {
                 let key = draws.from(&KEYS).to_owned();
-                let value = after(draws, root, inner, depth - 1);
+                let value = for_schema(draws, root, inner, depth - 1);
                 members.entry(key).or_insert(value);
             }
             members.into()
@@ -73,7 +73,7 @@ fn after(draws: &mut Draws<'_>, root: &Value, schema: &Value, depth: usize) -> V
     }
 }
 
-/// The inner schemas that the value should fit as well.
+/// The nested schemas that the value should match as well.
 fn in_place<'s>(
     draws: &mut Draws<'_>,
     root: &'s Value,
@@ -113,11 +113,11 @@ fn array(draws: &mut Draws<'_>, root: &Value, rules: &Map<String, Value>, depth:
     let others = [rules.get("contains"), rules.get("items")];
     let others: Vec<_> = others.into_iter().flatten().collect();
     let items = (0..length).map(|at| match first.get(at) {
-        Some(schema) => after(draws, root, schema, depth - 1),
+        Some(schema) => for_schema(draws, root, schema, depth - 1),
         None if others.is_empty() => any(draws, 1),
         None => {
             let schema = draws.from(&others);
-            after(draws, root, schema, depth - 1)
+            for_schema(draws, root, schema, depth - 1)
         }
     });
     items.collect()

@@ -1,4 +1,4 @@
-//! Schemas as schemars writes them, for the shapes that argument types take.
+//! Schemas as schemars writes them, for the shapes of argument types.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -127,9 +127,9 @@ struct Ruled {
 
 struct Shape {
     name: &'static str,
-    /// As schemars writes it.
+    /// The schema as schemars writes it.
     document: Value,
-    /// As it goes to a model.
+    /// The schema as a model receives it.
     schema: Schema,
     is_constrained: bool,
 }
@@ -157,7 +157,7 @@ fn shapes() -> Vec<Shape> {
 }
 
 #[test]
-fn types_enforce_their_own_rules() {
+fn types_enforce_the_rules_of_their_schemas() {
     for shape in shapes() {
         let told = shape.schema.is_constrained();
         assert_eq!(told, shape.is_constrained, "{} {}", shape.name, shape.document);
@@ -165,7 +165,7 @@ fn types_enforce_their_own_rules() {
 }
 
 #[test]
-fn agrees_on_what_schemars_writes() {
+fn verdicts_agree_on_schemas_of_schemars() {
     for shape in shapes() {
         let schema = Schema::from(shape.document.clone());
         let oracle = jsonschema::draft202012::new(&shape.document).unwrap();

@@ -15,7 +15,7 @@ use super::secrets::Secrets;
 use super::transport::{CONNECT, Headers, HttpReply, HttpRequest, Transport, Web};
 use crate::models::history::sent;
 use crate::models::{ChatModel, ChatReply, ChatRequest, Deltas, ModelError, WireNames};
-use crate::schema::InOrder;
+use crate::schema::OrderedJson;
 
 /// A model behind a provider's HTTP API. What is said of it here goes for all providers.
 ///
@@ -166,7 +166,7 @@ impl<C: Codec> Client<C> {
         if let Some(members) = body.as_object_mut() {
             add(members, request.options.extra.clone(), C::NESTED);
         }
-        let mut sent = HttpRequest::new(url, InOrder(&body).to_string());
+        let mut sent = HttpRequest::new(url, OrderedJson(&body).to_string());
         if let Some(key) = &self.key {
             let (name, value) = C::key_header(key);
             sent.headers.set(name, value);

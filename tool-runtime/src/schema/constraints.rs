@@ -1,10 +1,10 @@
-//! Does a schema ask for more than its Rust type?
+//! Detection of rules that the Rust type of a schema doesn't enforce.
 
 use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
-use super::check::is_readable;
+use super::check::is_supported;
 use super::pointer::resolve;
 
 /// Keywords whose value is one schema.
@@ -23,10 +23,10 @@ const ONE: [&str; 11] = [
 ];
 /// Keywords whose value is a list of schemas (`items` was one before 2020-12).
 const LIST: [&str; 5] = ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
-/// Keywords whose value is a schema for each name.
+/// Keywords whose value maps names to schemas.
 const NAMED: [&str; 5] =
     ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
-/// Rules that no derived decoder knows of, whatever their value.
+/// Rules that no derived decoder enforces, whatever their value.
 const RULES: [&str; 12] = [
     "contains",
     "dependencies",
@@ -42,28 +42,18 @@ const RULES: [&str; 12] = [
     "pattern",
 ];
 
-/// True when `schema` holds a rule that decoding into the Rust type it was made from doesn't enforce.
+/// Returns true if `schema` has a rule that decoding into its Rust type doesn't enforce.
 ///
-/// Types, required and unknown members, choices and the bounds of integer types are enforced by
-/// serde, so a schema of these alone is decoded without a second look at the value.
-///
-/// ```
-/// use serde_json::json;
-/// use tool_runtime::schema::Schema;
-///
-/// let byte = json!({"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255});
-/// let days = json!({"type": "integer", "format": "uint8", "minimum": 1, "maximum": 7});
-/// assert!(!Schema::from(byte).is_constrained());
-/// assert!(Schema::from(days).is_constrained());
-/// ```
+/// serde enforces types, required and unknown members, choices, and the bounds of integer types. A
+/// schema with these rules alone needs no separate validation.
 #[must_use]
 pub(super) fn is_constrained(schema: &Value) -> bool {
     any(schema, |rules, is_branch| constrains(rules) || lists_values(rules, is_branch))
 }
 
-/// Whether somebody listed the values of a part whose type has more. An enum says its choices as a
-/// definition, as the root or as a branch, and its tag as the one value of a member of a branch;
-/// where else values are listed a person listed them, and no decoder knows of it.
+/// Returns true if the values of a part are listed although its type has more. The schema of an
+/// enum lists its choices in a definition, at the root or in a branch, and its tag as the only
+/// value of a member of a branch. Any other list was written by hand, and no decoder enforces it.
 fn lists_values(rules: &Map<String, Value>, is_branch: bool) -> bool {
     let members = NAMED.iter().filter(|key| !key.starts_with('$') && **key != "definitions");
     let members = members.filter_map(|&key| rules.get(key)?.as_object()).flat_map(Map::values);
@@ -75,10 +65,10 @@ fn lists_values(rules: &Map<String, Value>, is_branch: bool) -> bool {
         .any(|part| part.get("enum").is_some() || part.get("const").is_some() && !is_branch)
 }
 
-/// The first pattern that no value can be held to.
-pub(super) fn unreadable_pattern(schema: &Value) -> Option<&str> {
+/// Returns the first pattern that can't be compiled.
+pub(super) fn unsupported_pattern(schema: &Value) -> Option<&str> {
     let found = Cell::new(None);
-    let is_unreadable = |pattern: &&str| !is_readable(pattern);
+    let is_unreadable = |pattern: &&str| !is_supported(pattern);
     any(schema, |rules, _| {
         let own = rules.get("pattern").and_then(Value::as_str);
         let keys = rules.get("patternProperties").and_then(Value::as_object);
@@ -89,13 +79,13 @@ pub(super) fn unreadable_pattern(schema: &Value) -> Option<&str> {
     found.get()
 }
 
-/// True when `schema` names the members of an object anywhere but at its root.
-pub(super) fn nests_objects(schema: &Value) -> bool {
+/// Returns true if `schema` names the members of an object anywhere but at its root.
+pub(super) fn has_nested_objects(schema: &Value) -> bool {
     let root = schema.as_object();
     any(schema, |rules, _| is_struct(rules) && root.is_none_or(|root| !std::ptr::eq(root, rules)))
 }
 
-/// An object whose members the schema names, or that has none: no map.
+/// Returns true for an object with named members or none, and false for a map.
 fn is_struct(rules: &Map<String, Value>) -> bool {
     let is_object = || match rules.get("type") {
         Some(Value::Array(types)) => types.iter().any(|name| name == "object"),
@@ -109,14 +99,14 @@ fn is_struct(rules: &Map<String, Value>) -> bool {
     rules.contains_key("properties") || is_object() && !is_map()
 }
 
-/// Whether the schema or a part of it is of this kind; told of each whether it is one of several
-/// branches.
+/// Returns true if `is` holds for the schema or a part of it. `is` also receives whether the part
+/// is one of several branches.
 pub(super) fn any<'s>(
     schema: &'s Value,
     is: impl Fn(&'s Map<String, Value>, bool) -> bool,
 ) -> bool {
     let mut waiting = vec![(schema, false)];
-    // Targets outside the places walked anyway, each followed once.
+    // Targets that the walk doesn't reach by itself; each is followed once.
     let mut followed: Vec<&str> = Vec::new();
     while let Some((next, is_branch)) = waiting.pop() {
         let Value::Object(rules) = next else { continue };
@@ -141,7 +131,7 @@ pub(super) fn any<'s>(
     false
 }
 
-/// A target that the walk reaches from the root in any case.
+/// Returns true if the walk reaches the target from the root in any case.
 fn is_walked(reference: &str) -> bool {
     let definition =
         reference.strip_prefix("#/$defs/").or_else(|| reference.strip_prefix("#/definitions/"));
@@ -149,21 +139,21 @@ fn is_walked(reference: &str) -> bool {
 }
 
 fn constrains(rules: &Map<String, Value>) -> bool {
-    let above_zero = |key| rules.get(key).is_some_and(|least| least.as_u64() != Some(0));
+    let above_zero = |key| rules.get(key).is_some_and(|min| min.as_u64() != Some(0));
     RULES.iter().any(|&key| rules.contains_key(key))
         || above_zero("minLength")
         || above_zero("minProperties")
         || rules.get("uniqueItems") == Some(&Value::Bool(true))
-        // schemars writes this rule for no type; where it stands, a person put it.
+        // schemars generates this rule for no type, so it was written by hand.
         || rules.contains_key("propertyNames")
         || bounds_narrow_the_type(rules)
         || counts_differ_from_the_tuple(rules)
 }
 
-/// Bounds that only restate the integer type named by `format` (`u8`: 0 to 255) are serde's.
+/// Bounds that only restate the integer type in `format` (`u8`: 0 to 255) are enforced by serde.
 fn bounds_narrow_the_type(rules: &Map<String, Value>) -> bool {
     let format = rules.get("format").and_then(Value::as_str).unwrap_or("");
-    let (least, most): (i128, i128) = match format {
+    let (min, max): (i128, i128) = match format {
         "int8" => (i8::MIN.into(), i8::MAX.into()),
         "int16" => (i16::MIN.into(), i16::MAX.into()),
         "int32" => (i32::MIN.into(), i32::MAX.into()),
@@ -176,12 +166,12 @@ fn bounds_narrow_the_type(rules: &Map<String, Value>) -> bool {
         _ => (i128::MIN, i128::MAX),
     };
     let bound = |key| Some(rules.get(key)?.as_number()?.as_i128());
-    // A bound that is no integer narrows.
-    bound("minimum").is_some_and(|bound| bound.is_none_or(|bound| bound > least))
-        || bound("maximum").is_some_and(|bound| bound.is_none_or(|bound| bound < most))
+    // A fractional bound narrows the type.
+    bound("minimum").is_some_and(|bound| bound.is_none_or(|bound| bound > min))
+        || bound("maximum").is_some_and(|bound| bound.is_none_or(|bound| bound < max))
 }
 
-/// A tuple says its length twice: by `prefixItems`, and by both counts.
+/// The schema of a tuple states its length twice: with `prefixItems`, and with both counts.
 fn counts_differ_from_the_tuple(rules: &Map<String, Value>) -> bool {
     let tuple = rules.get("prefixItems").and_then(Value::as_array);
     let differs = |key| {
@@ -200,7 +190,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn rules_that_a_type_cannot_hold() {
+    fn rules_beyond_the_type_are_constraints() {
         for schema in [
             json!({"type": "integer", "minimum": 1}),
             json!({"type": "integer", "format": "uint8", "minimum": 1, "maximum": 255}),
@@ -222,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_the_type_holds_itself() {
+    fn rules_of_the_type_are_no_constraints() {
         for schema in [
             json!(true),
             json!({"type": "integer", "format": "uint8", "minimum": 0, "maximum": 255}),
@@ -244,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_on_loops_and_depth() {
+    fn constraint_search_ends_on_loops_and_deep_schemas() {
         let round = json!({"$ref": "#/a", "a": {"$ref": "#/b"}, "b": {"$ref": "#/a"}});
         assert!(!is_constrained(&round));
         let mut deep = json!({"minimum": 1});

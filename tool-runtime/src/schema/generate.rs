@@ -1,3 +1,5 @@
+//! Generation of schemas from Rust types with schemars, simplified for language models.
+
 use std::iter::successors;
 
 use schemars::generate::{SchemaGenerator, SchemaSettings};
@@ -7,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::Schema;
 use super::constraints::is_constrained;
-use super::inlined::inline_definitions;
+use super::inline::inline_definitions;
 
-/// Makes the schemas of one tool, which share their `$defs`.
+/// Generates the schemas of one tool, which share their `$defs`.
 #[derive(Debug)]
 pub struct Generator(SchemaGenerator);
 
@@ -18,49 +20,52 @@ impl Generator {
         Self(settings().into_generator())
     }
 
-    /// One for what values serialise to, which may differ from what they are read from.
+    /// Creates a generator for serialized values, whose schema may differ from that of decoded
+    /// values.
     pub(crate) fn for_output() -> Self {
         Self(settings().for_serialize().into_generator())
     }
 
-    /// The schema of `T` as a document of its own; still to be [finished](finish).
+    /// Returns the schema of `T` as a separate document, which still has to be [finished](finish).
     pub(crate) fn root<T: JsonSchema + ?Sized>(self) -> Value {
         let mut root = self.0.into_root_schema_for::<T>();
-        // schemars titles the root with the type's name, which says nothing to a model.
+        // schemars sets the title of the root to the type's name, which tells a model nothing.
         if root.get("title").and_then(Value::as_str) == Some(T::schema_name().as_ref()) {
             root.remove("title");
         }
-        inline(root.to_value())
+        inline_newtype(root.to_value())
     }
 
-    /// The schema of `T` as part of a larger document.
+    /// Returns the schema of `T` as part of a larger document.
     pub(crate) fn part<T: JsonSchema + ?Sized>(&mut self) -> Value {
         self.0.subschema_for::<T>().to_value()
     }
 
-    /// The `$defs` that the parts refer to.
+    /// Returns the `$defs` that the parts refer to.
     pub(crate) fn into_definitions(mut self) -> Map<String, Value> {
         self.0.take_definitions(true)
     }
 }
 
-/// A [part](Generator::part) as a document of its own; still to be [finished](finish).
+/// Returns a [part](Generator::part) as a separate document, which still has to be
+/// [finished](finish).
 pub(crate) fn part_as_root(part: &Value, definitions: &Map<String, Value>) -> Value {
     let mut root = part.clone();
     if let (Value::Object(members), false) = (&mut root, definitions.is_empty()) {
         members.insert("$defs".into(), definitions.clone().into());
     }
-    inline(root)
+    inline_newtype(root)
 }
 
-/// A newtype of a newtype takes two steps; types without values would go round in circles.
-fn inline(root: Value) -> Value {
-    successors(Some(root), inlined).take(9).last().unwrap_or_default()
+/// A newtype of a newtype takes two steps. The limit ends the loop for recursive types without
+/// values.
+fn inline_newtype(root: Value) -> Value {
+    successors(Some(root), inline_root).take(9).last().unwrap_or_default()
 }
 
-/// What a root refers to, in the place of one that does nothing else, such as a newtype's: the root
-/// of a tool's parameters has to say itself that it is an object.
-fn inlined(root: &Value) -> Option<Value> {
+/// Replaces a root that is only a reference, such as that of a newtype, with its target. The root
+/// of a tool's parameters has to declare itself that it is an object.
+fn inline_root(root: &Value) -> Option<Value> {
     let mut members = root.as_object()?.clone();
     let Value::String(reference) = members.remove("$ref")? else { return None };
     let Value::Object(mut definitions) = members.remove("$defs")? else { return None };
@@ -69,12 +74,12 @@ fn inlined(root: &Value) -> Option<Value> {
     }
     let name = reference.strip_prefix("#/$defs/")?;
     let target = definitions.get(name)?.as_object()?.clone();
-    // What the newtype says of itself goes before what the type in it says.
+    // Keywords of the newtype take precedence over those of the inner type.
     for (key, value) in &target {
         members.entry(key).or_insert_with(|| value.clone());
     }
     definitions.remove(name);
-    // A type that holds itself, or is held by others, keeps its definition.
+    // A recursive type, or one that others use, keeps its definition.
     let quoted = Value::from(reference.as_str()).to_string();
     if json!([members, definitions]).to_string().contains(&quoted) {
         definitions.insert(name.into(), target.into());
@@ -89,22 +94,22 @@ fn settings() -> SchemaSettings {
     SchemaSettings::draft2020_12().with(|settings| settings.meta_schema = None)
 }
 
-/// What schemars made, as it goes to a model.
+/// Simplifies a document of schemars for language models.
 pub(crate) fn finish(document: Value) -> Schema {
-    // Asked first: what restates a Rust type is told from a rule by the format beside it.
-    let mut constrained = is_constrained(&document);
+    // This runs first, because `format` tells bounds of the Rust type from other bounds.
+    let mut is_constrained_schema = is_constrained(&document);
     let mut document = Document::try_from(document).unwrap_or_default();
     RecursiveTransform(|schema: &mut Document| {
         drop_empty_choices(schema);
-        constrained |= say_bounds(schema);
+        is_constrained_schema |= write_integer_bounds(schema);
     })
     .transform(&mut document);
     inline_definitions(&mut document);
-    Schema::new(document.to_value(), constrained)
+    Schema::new(document.to_value(), is_constrained_schema)
 }
 
-/// An enum whose only variant without documentation is skipped has a choice of nothing among its
-/// branches, which providers refuse.
+/// Removes empty choices, which schemars generates for an enum whose only undocumented variant is
+/// skipped. Providers refuse them.
 fn drop_empty_choices(schema: &mut Document) {
     if let Some(Value::Array(branches)) = schema.get_mut("oneOf") {
         let is_empty = |choices: &Value| choices.as_array().is_some_and(Vec::is_empty);
@@ -112,9 +117,10 @@ fn drop_empty_choices(schema: &mut Document) {
     }
 }
 
-/// `format: "uint32"` and the like name Rust's types, which say nothing to a model; its bounds do.
-/// Tells whether they have to be checked: serde makes infinity of what is too large for an `f32`.
-fn say_bounds(schema: &mut Document) -> bool {
+/// Replaces `format: "uint32"` and the like, which name Rust types, with bounds, which a model
+/// understands. Returns true if the bounds have to be checked: serde decodes numbers beyond `f32`
+/// as infinity.
+fn write_integer_bounds(schema: &mut Document) -> bool {
     let numeric = schema.get("type").is_some_and(|types| match types {
         Value::Array(types) => types.iter().any(is_numeric),
         one => is_numeric(one),
@@ -122,19 +128,19 @@ fn say_bounds(schema: &mut Document) -> bool {
     if !numeric {
         return false;
     }
-    // schemars gives the bounds of the smaller types itself; those of the larger ones are beyond
-    // what a model would send.
-    let (least, most): (Value, Value) =
-        match schema.remove("format").as_ref().and_then(Value::as_str) {
-            Some("int32") => (i32::MIN.into(), i32::MAX.into()),
-            Some("uint32") => (0.into(), u32::MAX.into()),
-            Some("float") => (f32::MIN.into(), f32::MAX.into()),
-            _ => return false,
-        };
-    let to_check = most.is_f64();
+    // schemars writes the bounds of smaller types itself. Those of larger types are beyond what a
+    // model would send.
+    let (min, max): (Value, Value) = match schema.remove("format").as_ref().and_then(Value::as_str)
+    {
+        Some("int32") => (i32::MIN.into(), i32::MAX.into()),
+        Some("uint32") => (0.into(), u32::MAX.into()),
+        Some("float") => (f32::MIN.into(), f32::MAX.into()),
+        _ => return false,
+    };
+    let to_check = max.is_f64();
     let members = schema.ensure_object();
-    members.entry("minimum").or_insert(least);
-    members.entry("maximum").or_insert(most);
+    members.entry("minimum").or_insert(min);
+    members.entry("maximum").or_insert(max);
     to_check
 }
 
@@ -142,10 +148,10 @@ fn is_numeric(name: &Value) -> bool {
     matches!(name.as_str(), Some("integer" | "number"))
 }
 
-/// Whether a lone parameter of the type with this root schema is the args struct itself, rather
-/// than one named argument: an object whose members the schema names, or that has none.
+/// Returns true if a single parameter with this root schema is the arguments object itself, rather
+/// than one named argument: an object with named members, or without members.
 ///
-/// A map (any member of some type) is one argument; so is everything that isn't an object.
+/// A map, and any value that is no object, is one argument.
 pub(crate) fn takes_whole_object(root: &Value) -> bool {
     let open = root.get("patternProperties").is_some()
         || match root.get("additionalProperties") {
@@ -163,35 +169,35 @@ mod tests {
 
     use crate::schema::Schema;
 
-    /// Money and its kind.
+    /// Money and its currency.
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "only its schema is wanted; so below")]
+    #[expect(dead_code, reason = "only the schema of the type is used")]
     struct Pay {
         amount: bool,
     }
 
-    /// Somebody's.
+    /// A salary.
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "as above")]
+    #[expect(dead_code, reason = "only the schema of the type is used")]
     struct Wage(Pay);
 
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "as above")]
+    #[expect(dead_code, reason = "only the schema of the type is used")]
     struct Tree {
         kids: Vec<Self>,
     }
 
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "as above")]
+    #[expect(dead_code, reason = "only the schema of the type is used")]
     struct Root(Tree);
 
-    /// Has no values.
+    /// A type without values.
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "as above")]
+    #[expect(dead_code, reason = "only the schema of the type is used")]
     struct Endless(Box<Self>);
 
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "as above")]
+    #[expect(dead_code, reason = "only the schema of the type is used")]
     enum Unit {
         /// Warm
         Celsius,
@@ -204,10 +210,10 @@ mod tests {
     }
 
     #[test]
-    fn a_newtype_is_what_is_in_it() {
+    fn newtype_has_schema_of_inner_type() {
         let pay = json!({
             "type": "object",
-            "description": "Somebody's.",
+            "description": "A salary.",
             "properties": {"amount": {"type": "boolean"}},
             "required": ["amount"],
         });
@@ -224,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn no_choice_is_empty() {
+    fn empty_choice_is_removed() {
         let celsius = json!({"type": "string", "const": "Celsius", "description": "Warm"});
         assert_eq!(of::<Unit>(), json!({"oneOf": [celsius]}));
     }

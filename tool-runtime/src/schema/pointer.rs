@@ -1,11 +1,11 @@
-//! Where a `$ref` leads: local JSON pointers only.
+//! Resolution of `$ref`: local JSON pointers only.
 
 use serde_json::Value;
 
-/// The schema that `reference` (`#`, `#/$defs/X`, …) names inside `root`.
+/// Returns the schema that `reference` (`#`, `#/$defs/X`, …) names inside `root`.
 ///
-/// A reference to another document or to an anchor gives `None`; it adds no rule, since nothing is
-/// ever fetched.
+/// Returns `None` for a reference to another document or to an anchor. Such a reference adds no
+/// rule, since nothing is ever fetched.
 pub(crate) fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     let fragment = reference.strip_prefix('#')?;
     if fragment.contains('%') {
@@ -15,9 +15,9 @@ pub(crate) fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value>
     }
 }
 
-/// The schema, as part of a document in which `place` (`/$defs/X`, …) is where it stands: what it refers to
-/// in itself is found there.
-pub(crate) fn moved(schema: &Value, place: &str) -> Value {
+/// Rewrites the references of a schema for a document in which it is located at `place`
+/// (`/$defs/X`, …).
+pub(crate) fn rebase(schema: &Value, place: &str) -> Value {
     let Value::Object(keywords) = schema else { return schema.clone() };
     let moved = keywords.iter().map(|(keyword, value)| {
         let value = match (keyword.as_str(), value) {
@@ -28,22 +28,23 @@ pub(crate) fn moved(schema: &Value, place: &str) -> Value {
             // Values, not schemas.
             ("const" | "enum" | "default" | "examples", _) => value.clone(),
             (keyword, Value::Object(named)) if NAMED.contains(&keyword) => {
-                let moved = named.iter().map(|(name, schema)| (name.clone(), moved(schema, place)));
+                let moved =
+                    named.iter().map(|(name, schema)| (name.clone(), rebase(schema, place)));
                 Value::Object(moved.collect())
             }
-            (_, Value::Array(items)) => items.iter().map(|item| moved(item, place)).collect(),
-            _ => moved(value, place),
+            (_, Value::Array(items)) => items.iter().map(|item| rebase(item, place)).collect(),
+            _ => rebase(value, place),
         };
         (keyword.clone(), value)
     });
     Value::Object(moved.collect())
 }
 
-/// Keywords whose members are schemas under names of their own.
+/// Keywords whose members are schemas under arbitrary names.
 const NAMED: [&str; 5] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
-/// `None` where an escape is cut off, isn't hexadecimal or doesn't spell UTF-8.
+/// Returns `None` if an escape is truncated, isn't hexadecimal or doesn't decode to UTF-8.
 fn percent_decode(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
@@ -59,31 +60,31 @@ fn hex(digit: u8) -> Option<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::{moved, resolve};
+    use super::{rebase, resolve};
     use serde_json::json;
 
     #[test]
-    fn what_is_moved_finds_itself() {
+    fn rebased_references_resolve() {
         let schema = json!({
             "properties": { "next": { "$ref": "#" }, "$ref": { "$ref": "#/$defs/A" }, "enum": { "$ref": "#/$defs/A" } },
             "items": [{ "anyOf": [{ "$ref": "other#/A" }] }],
             "default": { "$ref": "#" },
             "$defs": { "A": { "type": "string" } },
         });
-        let root = json!({ "$defs": { "a/b": moved(&schema, "/$defs/a~1b") } });
+        let root = json!({ "$defs": { "a/b": rebase(&schema, "/$defs/a~1b") } });
         let moved = &root["$defs"]["a/b"];
-        let leads = |reference: &serde_json::Value| resolve(&root, reference.as_str().unwrap());
-        assert_eq!(leads(&moved["properties"]["next"]["$ref"]), Some(moved));
+        let resolved = |reference: &serde_json::Value| resolve(&root, reference.as_str().unwrap());
+        assert_eq!(resolved(&moved["properties"]["next"]["$ref"]), Some(moved));
         for name in ["$ref", "enum"] {
             let reference = &moved["properties"][name]["$ref"];
-            assert_eq!(leads(reference), Some(&json!({ "type": "string" })), "{name}");
+            assert_eq!(resolved(reference), Some(&json!({ "type": "string" })), "{name}");
         }
         assert_eq!(moved["items"][0]["anyOf"][0]["$ref"], "other#/A");
         assert_eq!(moved["default"]["$ref"], "#");
     }
 
     #[test]
-    fn follows_every_spelling_of_a_local_pointer() {
+    fn resolve_accepts_every_form_of_local_pointer() {
         let root = json!({"$defs": {"a/b": 1, "c~d": 2, "e f": 3, "ü": 4, "list": [5, 6]}});
         for (reference, found) in [
             ("#", Some(root.clone())),

@@ -1,7 +1,7 @@
-//! Which places of a value are secret: those whose schema is marked `writeOnly`.
+//! Secret values: those whose schema is marked `writeOnly`.
 //!
-//! Whatever might be one is taken for one: a member that the schema doesn't know, and a value of
-//! another shape than the one that the schema describes.
+//! A value that may be secret counts as secret: a member that the schema doesn't name, and a value
+//! of another shape than the schema describes.
 
 use serde_json::{Map, Value};
 
@@ -10,67 +10,71 @@ use super::pointer::resolve;
 
 type Rules = Map<String, Value>;
 
-/// The most subschemas that are held to one value; one may refer to itself.
-const MOST: usize = 64;
+/// The number of subschemas that are applied to one value; a schema may refer to itself.
+const MAX_SCHEMAS: usize = 64;
 
-/// Whether something in the schema is marked.
-pub(super) fn is_marked(schema: &Value) -> bool {
-    any(schema, |rules, _| marks(rules))
+/// Returns true if a part of the schema is marked as secret.
+pub(super) fn has_secrets(schema: &Value) -> bool {
+    any(schema, |rules, _| is_write_only(rules))
 }
 
-fn marks(rules: &Rules) -> bool {
+fn is_write_only(rules: &Rules) -> bool {
     rules.get("writeOnly") == Some(&Value::Bool(true))
 }
 
-/// Hands every secret place of the value to `take`, the outermost only.
-pub(super) fn each(schema: &Value, value: &mut Value, take: &mut dyn FnMut(&mut Value)) {
-    Walk { root: schema, take }.visit(value, vec![schema]);
+/// Calls `visit_secret` with every secret value, the outermost only.
+pub(super) fn for_each_secret(
+    schema: &Value,
+    value: &mut Value,
+    visit_secret: &mut dyn FnMut(&mut Value),
+) {
+    SecretWalk { root: schema, visit_secret }.visit(value, vec![schema]);
 }
 
-struct Walk<'s, 't> {
+struct SecretWalk<'s, 't> {
     root: &'s Value,
-    take: &'t mut dyn FnMut(&mut Value),
+    visit_secret: &'t mut dyn FnMut(&mut Value),
 }
 
-impl<'s> Walk<'s, '_> {
-    /// A value, and the schemas that say something of it.
+impl<'s> SecretWalk<'s, '_> {
+    /// Visits a value to which these schemas apply.
     fn visit(&mut self, value: &mut Value, schemas: Vec<&'s Value>) {
         let all = self.with_branches(schemas);
         if value.is_null() || all.is_empty() {
             return;
         }
         let fits = all.iter().any(|rules| describes(rules, value));
-        if !fits || all.iter().any(|rules| marks(rules)) {
-            return (self.take)(value);
+        if !fits || all.iter().any(|rules| is_write_only(rules)) {
+            return (self.visit_secret)(value);
         }
         match value {
             Value::Object(members) => {
                 for (name, member) in members {
-                    let below: Vec<_> =
+                    let child_schemas: Vec<_> =
                         all.iter().flat_map(|rules| member_of(rules, name)).collect();
-                    if below.is_empty() && !all.iter().any(|rules| is_open(rules)) {
-                        (self.take)(member);
+                    if child_schemas.is_empty() && !all.iter().any(|rules| is_open(rules)) {
+                        (self.visit_secret)(member);
                     } else {
-                        self.visit(member, below);
+                        self.visit(member, child_schemas);
                     }
                 }
             }
             Value::Array(items) => {
                 for (place, item) in items.iter_mut().enumerate() {
-                    let below = all.iter().filter_map(|rules| part(rules, place)).collect();
-                    self.visit(item, below);
+                    let child_schemas = all.iter().filter_map(|rules| part(rules, place)).collect();
+                    self.visit(item, child_schemas);
                 }
             }
             _ => {}
         }
     }
 
-    /// These, what they refer to and all their branches.
+    /// Returns these schemas, the targets of their references, and all their branches.
     fn with_branches(&self, mut waiting: Vec<&'s Value>) -> Vec<&'s Rules> {
         let mut found = Vec::new();
         while let Some(next) = waiting.pop() {
             let Value::Object(rules) = next else { continue };
-            if found.len() >= MOST {
+            if found.len() >= MAX_SCHEMAS {
                 break;
             }
             found.push(rules);
@@ -87,7 +91,7 @@ impl<'s> Walk<'s, '_> {
     }
 }
 
-/// Whether the rules are of values of this shape: an object, a list or a single one.
+/// Returns true if the rules describe values of this shape: an object, a list, or a scalar.
 fn describes(rules: &Rules, value: &Value) -> bool {
     let has = |keys: &[&str]| keys.iter().any(|&key| rules.contains_key(key));
     let is_of_shape = |name: &Value| match value {
@@ -105,12 +109,12 @@ fn describes(rules: &Rules, value: &Value) -> bool {
             Value::Array(_) => of_list,
             _ => false,
         },
-        // What only leads to other rules says nothing itself.
+        // A schema that only refers to others describes no shape itself.
         None => !has(&["$ref", "allOf", "anyOf", "oneOf"]),
     }
 }
 
-/// Whether members may stand there that the rules don't name.
+/// Returns true if the schema allows members that it doesn't name.
 fn is_open(rules: &Rules) -> bool {
     match rules.get("additionalProperties") {
         Some(more) => *more != Value::Bool(false),
@@ -121,12 +125,12 @@ fn is_open(rules: &Rules) -> bool {
 fn member_of<'s>(rules: &'s Rules, name: &str) -> Vec<&'s Value> {
     let named = rules.get("properties").and_then(|members| members.get(name));
     let patterns = rules.get("patternProperties").and_then(Value::as_object);
-    let mut below: Vec<_> =
+    let mut child_schemas: Vec<_> =
         named.into_iter().chain(patterns.into_iter().flat_map(Map::values)).collect();
-    if below.is_empty() {
-        below.extend(rules.get("additionalProperties").filter(|more| more.is_object()));
+    if child_schemas.is_empty() {
+        child_schemas.extend(rules.get("additionalProperties").filter(|more| more.is_object()));
     }
-    below
+    child_schemas
 }
 
 fn part(rules: &Rules, place: usize) -> Option<&Value> {
@@ -138,15 +142,15 @@ fn part(rules: &Rules, place: usize) -> Option<&Value> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{each, is_marked};
+    use super::{for_each_secret, has_secrets};
 
     fn hidden(schema: &Value, mut value: Value) -> Value {
-        each(schema, &mut value, &mut |place| *place = json!("-"));
+        for_each_secret(schema, &mut value, &mut |place| *place = json!("-"));
         value
     }
 
     #[test]
-    fn what_is_marked_is_found_wherever_it_is() {
+    fn secret_values_are_found_at_any_depth() {
         let text = json!({"type": "string"});
         let secret = json!({"type": "string", "writeOnly": true});
         let login = json!({
@@ -165,7 +169,7 @@ mod tests {
             (&login, json!({"user": "u", "key": "k"}), json!({"user": "u", "key": "-"})),
             (&login, json!({"user": "u", "key": null}), json!({"user": "u", "key": null})),
             (&login, json!({"user": "u", "key": {"a": [1]}}), json!({"user": "u", "key": "-"})),
-            // Not known, and of another shape.
+            // An unknown member, and values of another shape.
             (&login, json!({"user": "u", "Key": "k"}), json!({"user": "u", "Key": "-"})),
             (&login, json!({"user": ["k"]}), json!({"user": "-"})),
             (&login, json!(["u", "k"]), json!("-")),
@@ -179,9 +183,9 @@ mod tests {
             (&named, json!({"key": "k"}), json!({"key": "-"})),
             (&member, json!({"in": {"key": "k"}, "n": "5"}), json!({"in": {"key": "-"}, "n": "5"})),
         ] {
-            assert!(is_marked(schema), "{schema}");
+            assert!(has_secrets(schema), "{schema}");
             assert_eq!(hidden(schema, value.clone()), expected, "{value} by {schema}");
         }
-        assert!(!is_marked(&json!({"type": "object", "properties": {"writeOnly": text}})));
+        assert!(!has_secrets(&json!({"type": "object", "properties": {"writeOnly": text}})));
     }
 }

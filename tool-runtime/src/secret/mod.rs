@@ -262,7 +262,7 @@ impl Redactor {
     /// Hides what is marked, and remembers it; whether there was anything.
     fn take_marked(&self, schema: &Schema, value: &mut Value) -> bool {
         let mut taken = Vec::new();
-        schema.each_secret(value, &mut |place| {
+        schema.for_each_secret(value, &mut |place| {
             if *place != HIDDEN {
                 taken.push(std::mem::replace(place, HIDDEN.into()));
             }

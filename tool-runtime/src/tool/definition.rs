@@ -128,7 +128,7 @@ impl ToolDefinition {
         };
         self.bent = match dialect {
             Dialect::Plain => None,
-            dialect => Some(self.parameters.bent(dialect).map_err(failed)?),
+            dialect => Some(self.parameters.for_dialect(dialect).map_err(failed)?),
         };
         Ok(self)
     }

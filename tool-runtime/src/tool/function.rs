@@ -49,11 +49,11 @@ impl Function {
     ) -> Self {
         let (layout, schema) = lay_out(parameters, lone);
         let schema = finish(schema);
-        let decoder = Decoder::new(parameters, layout, schema.nests_objects(), decode);
+        let decoder = Decoder::new(parameters, layout, schema.has_nested_objects(), decode);
         let mut definition = ToolDefinition::new(name, description, schema);
         definition.flaw = definition
             .parameters
-            .unreadable_pattern()
+            .unsupported_pattern()
             .map(|pattern| DefinitionError::Pattern { name: name.into(), pattern: pattern.into() });
         Self { definition, available: None, decoder }
     }
@@ -63,7 +63,7 @@ impl Function {
     pub fn default(mut self, argument: &str, value: Option<Value>) -> Self {
         if let Some(value) = value {
             let parameters = &self.definition.parameters;
-            self.definition.parameters = parameters.with(argument, "default", value);
+            self.definition.parameters = parameters.with_keyword(argument, "default", value);
         }
         self
     }
@@ -72,7 +72,7 @@ impl Function {
     #[must_use]
     pub fn secret(mut self, argument: &str) -> Self {
         let parameters = &self.definition.parameters;
-        self.definition.parameters = parameters.with(argument, "writeOnly", true.into());
+        self.definition.parameters = parameters.with_keyword(argument, "writeOnly", true.into());
         self
     }
 

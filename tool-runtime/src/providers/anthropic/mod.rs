@@ -122,6 +122,6 @@ mod tests {
         let body = encoded(&tools[..20]).unwrap();
         assert_eq!(body["tools"][19]["strict"], true);
         let error = encoded(&tools).unwrap_err();
-        assert!(matches!(&error, ModelError::Setup(why) if why.contains("20 may be")), "{error}");
+        assert!(matches!(&error, ModelError::Setup(why) if why.contains("21 of 20")), "{error}");
     }
 }

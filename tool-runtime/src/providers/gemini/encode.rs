@@ -126,7 +126,7 @@ mod tests {
         let own = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
         let sent = |schema: &Value, dialect| {
             let tool = ToolDefinition::new("t", "Does.", schema.clone()).bent(dialect).unwrap();
-            let output = Schema::from(own.clone()).bent(dialect).unwrap();
+            let output = Schema::from(own.clone()).for_dialect(dialect).unwrap();
             let options = ChatOptions::default().output(output);
             let tools = [&tool];
             let asked = ChatRequest::new(&[]).tools(&tools).options(&options);

@@ -235,7 +235,9 @@ mod tests {
                     "json_schema": { "name": "output", "schema": schema } } }),
             ),
             (
-                set().output(Schema::from(schema.clone()).bent(Dialect::OpenAiStrict).unwrap()),
+                set().output(
+                    Schema::from(schema.clone()).for_dialect(Dialect::OpenAiStrict).unwrap(),
+                ),
                 json!({ "response_format": { "type": "json_schema", "json_schema": {
                     "name": "output", "strict": true, "schema": { "type": "object",
                     "properties": {}, "required": [], "additionalProperties": false } } } }),

@@ -184,7 +184,7 @@ mod tests {
         let own = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
         for (dialect, is_strict) in [(Dialect::Plain, false), (Dialect::OpenAiStrict, true)] {
             let tool = ToolDefinition::new("t", "Does.", own.clone()).bent(dialect).unwrap();
-            let output = Schema::from(own.clone()).bent(dialect).unwrap();
+            let output = Schema::from(own.clone()).for_dialect(dialect).unwrap();
             let options = ChatOptions::default().output(output);
             let tools = [&tool];
             let asked = ChatRequest::new(&[]).tools(&tools).options(&options);

@@ -1,17 +1,17 @@
-//! The keywords of arrays.
+//! Validation of the keywords of arrays.
 
 use serde_json::{Map, Value};
 
 use super::equal::first_repeat;
-use super::fault::{Rule, Step};
+use super::fault::{PathSegment, Rule};
+use super::keywords::{count, fits_count, list};
 use super::limits::{MAX_DEPTH, weight};
-use super::rules::{count, fits_count, list};
-use super::walk::Walk;
+use super::validator::Validator;
 
-/// The schemas of an array by position: those of the first items, and that of all others.
+/// Returns the schemas of the first items by position, and the schema of all other items.
 ///
-/// Before 2020-12 a tuple was a list in `items`, followed by `additionalItems`; many tool servers
-/// still write it so.
+/// Before 2020-12 a tuple was a list in `items`, followed by `additionalItems`. Many tool servers
+/// still use that form.
 pub(super) fn by_position(rules: &Map<String, Value>) -> (&[Value], Option<&Value>) {
     match rules.get("items") {
         Some(Value::Array(first)) => (first, rules.get("additionalItems")),
@@ -19,23 +19,23 @@ pub(super) fn by_position(rules: &Map<String, Value>) -> (&[Value], Option<&Valu
     }
 }
 
-impl<'s, 'v> Walk<'s, 'v> {
+impl<'s, 'v> Validator<'s, 'v> {
     pub(super) fn array(&mut self, rules: &'s Map<String, Value>, items: &'v [Value]) {
         let (first, rest) = by_position(rules);
         if !fits_count(rules, "minItems", "maxItems", items.len()) {
             self.fault(Rule::Items(rules, items.len()));
         } else if rest == Some(&Value::Bool(false)) && items.len() > first.len() {
-            // One fault about the length, not one for each item too many.
+            // One fault about the length, not one for each surplus item.
             return self.fault(Rule::NoMoreItems(first.len(), items.len()));
         }
         for (at, item) in items.iter().enumerate() {
             match first.get(at).or(rest) {
-                Some(schema) => self.walk_into(Step::Index(at), schema, item),
+                Some(schema) => self.validate_child(PathSegment::Index(at), schema, item),
                 None => break,
             }
         }
         if rules.get("uniqueItems") == Some(&Value::Bool(true))
-            && self.pay(weight(self.value(), MAX_DEPTH).unwrap_or(usize::MAX))
+            && self.spend(weight(self.value(), MAX_DEPTH).unwrap_or(usize::MAX))
             && let Some((first, again)) = first_repeat(items)
         {
             self.fault(Rule::Repeated(first, again));
@@ -47,10 +47,10 @@ impl<'s, 'v> Walk<'s, 'v> {
         let Some(schema) = rules.get("contains") else {
             return;
         };
-        let found = items.iter().filter(|item| self.holds(schema, item)).count();
-        let least = count(rules, "minContains").unwrap_or(1);
-        let most = count(rules, "maxContains").unwrap_or(usize::MAX);
-        if found < least || found > most {
+        let found = items.iter().filter(|item| self.is_valid(schema, item)).count();
+        let min = count(rules, "minContains").unwrap_or(1);
+        let max = count(rules, "maxContains").unwrap_or(usize::MAX);
+        if found < min || found > max {
             self.fault(Rule::Contains(rules, schema, found));
         }
     }
@@ -62,7 +62,7 @@ impl<'s, 'v> Walk<'s, 'v> {
         let evaluated = self.evaluated(rules);
         for (at, item) in items.iter().enumerate() {
             if !evaluated.has_item(at) {
-                self.walk_into(Step::Index(at), schema, item);
+                self.validate_child(PathSegment::Index(at), schema, item);
             }
         }
     }

@@ -1,52 +1,52 @@
-//! anyOf and oneOf: does a branch hold?
+//! Validation of `anyOf` and `oneOf`.
 
 use serde_json::Value;
 
+use super::branch_rank::BranchRank;
 use super::fault::Rule;
-use super::glance::Glance;
-use super::walk::Walk;
+use super::validator::Validator;
 
-impl<'s, 'v> Walk<'s, 'v> {
+impl<'s, 'v> Validator<'s, 'v> {
     pub(super) fn any_of(&mut self, branches: &'s [Value]) {
         if branches.is_empty() {
             return;
         }
-        let glances = self.glances(branches);
-        let mut tried = Vec::new();
-        for branch in possible(&glances) {
+        let ranks = self.rank_branches(branches);
+        let mut failed = Vec::new();
+        for branch in possible(&ranks) {
             let faults = self.try_branch(branch, self.value());
             if faults.is_empty() {
                 return;
             }
-            tried.push((branch, faults));
+            failed.push((branch, faults));
         }
-        self.explain(&glances, tried);
+        self.explain(&ranks, failed);
     }
 
     pub(super) fn one_of(&mut self, branches: &'s [Value]) {
         if branches.is_empty() {
             return;
         }
-        let glances = self.glances(branches);
-        let mut held = Vec::new();
-        let mut tried = Vec::new();
-        for branch in possible(&glances) {
+        let ranks = self.rank_branches(branches);
+        let mut valid = Vec::new();
+        let mut failed = Vec::new();
+        for branch in possible(&ranks) {
             let faults = self.try_branch(branch, self.value());
             if faults.is_empty() {
-                held.push(branch);
+                valid.push(branch);
             } else {
-                tried.push((branch, faults));
+                failed.push((branch, faults));
             }
         }
-        match held.len() {
-            0 => self.explain(&glances, tried),
+        match valid.len() {
+            0 => self.explain(&ranks, failed),
             1 => {}
-            _ => self.fault(Rule::Ambiguous(held)),
+            _ => self.fault(Rule::Ambiguous(valid)),
         }
     }
 }
 
-fn possible<'s>(glances: &[(&'s Value, Glance)]) -> impl Iterator<Item = &'s Value> {
-    let possible = glances.iter().filter(|(_, glance)| *glance == Glance::Possible);
+fn possible<'s>(ranks: &[(&'s Value, BranchRank)]) -> impl Iterator<Item = &'s Value> {
+    let possible = ranks.iter().filter(|(_, rank)| *rank == BranchRank::Possible);
     possible.map(|(branch, _)| *branch)
 }

@@ -1,51 +1,52 @@
-//! What a schema wants, in words.
+//! Descriptions of schemas, in words for a model.
 
 use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
 use super::array::by_position;
-use super::found::{clip, line, literal, name};
+use super::display::{clip, literal, name, single_line};
+use super::keywords::{list, names, object_at};
 use super::phrase::{ANYTHING, between, number, one_of, or, text, without_null};
-use super::rules::{list, names, object_at};
 use crate::schema::pointer;
 
-/// Shapes that are listed before "another shape".
-const MOST_SHAPES: usize = 6;
-/// Schemas within schemas that are described.
-const DEPTH: usize = 4;
-/// Schemas that are looked at for all the descriptions of one check; 64 choices count as one.
-const LOOKS: usize = 20_000;
+/// The number of shapes that are listed before "another shape".
+const MAX_SHAPES: usize = 6;
+/// The nesting depth up to which schemas are described.
+const MAX_DEPTH: usize = 4;
+/// The number of schemas that are read for all descriptions of one check; 64 choices count as one
+/// schema.
+const MAX_SCHEMAS: usize = 20_000;
 
 #[derive(Debug)]
-pub(super) struct Describe<'s> {
+pub(super) struct Describer<'s> {
     root: &'s Value,
-    looks: Cell<usize>,
+    budget: Cell<usize>,
 }
 
-impl<'s> Describe<'s> {
+impl<'s> Describer<'s> {
     pub(super) fn new(root: &'s Value) -> Self {
-        Self { root, looks: Cell::new(LOOKS) }
+        Self { root, budget: Cell::new(MAX_SCHEMAS) }
     }
 
-    /// False when enough was looked at: what is left is "any value".
-    fn look(&self, cost: usize) -> bool {
-        let left = self.looks.get().checked_sub(cost);
-        self.looks.set(left.unwrap_or(0));
+    /// Spends a part of the budget. Once it is exhausted, the description is "any value".
+    fn spend(&self, cost: usize) -> bool {
+        let left = self.budget.get().checked_sub(cost);
+        self.budget.set(left.unwrap_or(0));
         left.is_some()
     }
 
     pub(super) fn schema(&self, schema: &'s Value) -> String {
-        self.at(schema, DEPTH)
+        self.at(schema, MAX_DEPTH)
     }
 
-    /// Either of several schemas.
+    /// Describes a choice of several schemas.
     pub(super) fn any(&self, schemas: &[&'s Value]) -> String {
-        clip(&self.any_at(schemas, DEPTH), 600)
+        clip(&self.any_at(schemas, MAX_DEPTH), 600)
     }
 
-    /// A member that is missing; empty where nothing can be said of it.
-    pub(super) fn member(&self, schemas: &[&'s Value], because: Option<&str>) -> String {
+    /// Describes a missing member; empty if nothing is known about it.
+    pub(super) fn member(&self, schemas: &[&'s Value], required_by: Option<&str>) -> String {
         let mut words = match schemas {
             [] => ANYTHING.to_owned(),
             schemas => self.any(schemas),
@@ -55,14 +56,14 @@ impl<'s> Describe<'s> {
         {
             words = format!("{words} ({note})");
         }
-        match because {
-            Some(because) => format!("{words}, since {} is given", name(because)),
+        match required_by {
+            Some(required_by) => format!("{words}, since {} is given", name(required_by)),
             None if words == ANYTHING => String::new(),
             None => words,
         }
     }
 
-    /// The first line of the description, here or where the schema refers to.
+    /// Returns the first line of the schema's description, or of that of its target.
     fn note(&self, schema: &'s Value) -> Option<String> {
         let text = schema
             .get("description")
@@ -70,20 +71,21 @@ impl<'s> Describe<'s> {
             .as_str()?;
         let first = text.trim_start().lines().next()?.trim_end();
         let first = first.strip_suffix('.').unwrap_or(first);
-        (!first.is_empty()).then(|| line(first, 80))
+        (!first.is_empty()).then(|| single_line(first, 80))
     }
 
-    /// The format of a text.
+    /// Returns the `format` of a schema.
     pub(super) fn format(&self, schema: &'s Value) -> Option<&'s str> {
         self.follow(schema)?.get("format")?.as_str()
     }
 
-    /// Every allowed value, if all the schemas only list values; null is left out beside others.
+    /// Returns all allowed values if every schema lists its values; without null if there are
+    /// others.
     pub(super) fn choices(&self, schemas: &[&'s Value]) -> Option<Vec<&'s Value>> {
-        self.choices_at(schemas, DEPTH).map(without_null)
+        self.choices_at(schemas, MAX_DEPTH).map(without_null)
     }
 
-    /// The values that those of the schemas list which list any.
+    /// Returns the values of those schemas that list any.
     pub(super) fn some_choices(&self, schemas: &[&'s Value]) -> Vec<&'s Value> {
         let each = schemas.iter().filter_map(|schema| self.choices(&[schema]));
         each.flatten().collect()
@@ -98,7 +100,7 @@ impl<'s> Describe<'s> {
                 choices.push(only);
             } else if rules.contains_key("enum") {
                 let listed = list(rules, "enum");
-                choices.extend(self.look(listed.len() / 64).then_some(listed)?);
+                choices.extend(self.spend(listed.len() / 64).then_some(listed)?);
             } else if rules.get("type").is_some_and(|kind| kind == "null") {
                 choices.push(&Value::Null);
             } else {
@@ -129,21 +131,21 @@ impl<'s> Describe<'s> {
                 Some(choices) => one_of(&choices),
                 None => self.shape(schema, inner),
             };
-            if !shapes.contains(&shape) && shapes.len() <= MOST_SHAPES {
+            if !shapes.contains(&shape) && shapes.len() <= MAX_SHAPES {
                 shapes.push(shape);
             }
         }
         if shapes.len() > 1 {
             shapes.retain(|shape| shape != "null");
         }
-        if shapes.len() > MOST_SHAPES {
-            shapes.truncate(MOST_SHAPES);
+        if shapes.len() > MAX_SHAPES {
+            shapes.truncate(MAX_SHAPES);
             shapes.push("another shape".to_owned());
         }
         or(&shapes)
     }
 
-    /// Told apart from its siblings: an object is known by its members.
+    /// Describes a shape so that it differs from its siblings: an object by its members.
     fn shape(&self, schema: &'s Value, depth: usize) -> String {
         let words = self.at(schema, depth);
         let Some(rules) = self.follow(schema).filter(|_| words == "an object") else {
@@ -162,7 +164,7 @@ impl<'s> Describe<'s> {
             _ => None,
         };
         let listed = members.iter().take(4).map(|member| match only(member) {
-            // A tag: it tells the shapes apart.
+            // A tag distinguishes the shapes.
             Some(only) => format!("{} {only}", name(member)),
             None => name(member),
         });
@@ -179,7 +181,7 @@ impl<'s> Describe<'s> {
             let nothing = schema == &Value::Bool(false);
             return if nothing { "nothing" } else { ANYTHING }.to_owned();
         };
-        if let Some(choices) = self.choices_at(&[schema], DEPTH) {
+        if let Some(choices) = self.choices_at(&[schema], MAX_DEPTH) {
             return one_of(&without_null(choices));
         }
         let types = match rules.get("type") {
@@ -223,23 +225,23 @@ impl<'s> Describe<'s> {
         }
     }
 
-    /// What an array is of, where one word says it.
+    /// Returns the type of an array's items, if one word names it.
     fn item(&self, schema: &'s Value) -> Option<&'static str> {
         let kind = self.follow(schema)?.get("type")?.as_str()?;
         let words = ["integer", "number", "string", "boolean", "array", "object"];
         words.into_iter().find(|word| *word == kind)
     }
 
-    /// The rules that say what a schema is, through references and `allOf`.
+    /// Returns the rules that determine the type, through references and `allOf`.
     fn follow(&self, schema: &'s Value) -> Option<&'s Map<String, Value>> {
-        const SAYS: [&str; 6] = ["anyOf", "const", "enum", "oneOf", "properties", "type"];
-        const HOPS: usize = 8;
+        const TYPE_KEYWORDS: [&str; 6] = ["anyOf", "const", "enum", "oneOf", "properties", "type"];
+        const MAX_HOPS: usize = 8;
         let mut rules = schema.as_object()?;
-        for _ in 0..HOPS {
-            if !self.look(1) {
+        for _ in 0..MAX_HOPS {
+            if !self.spend(1) {
                 return None;
             }
-            if SAYS.iter().any(|key| rules.contains_key(*key)) {
+            if TYPE_KEYWORDS.iter().any(|key| rules.contains_key(*key)) {
                 break;
             }
             let target = match rules.get("$ref").and_then(Value::as_str) {
@@ -259,7 +261,7 @@ fn branches(rules: &Map<String, Value>) -> impl Iterator<Item = &Value> {
     list(rules, "anyOf").iter().chain(list(rules, "oneOf"))
 }
 
-/// The type that the keywords are about, where none is named.
+/// Returns the type to which the keywords apply, if none is named.
 fn implied_type(rules: &Map<String, Value>) -> Option<&'static str> {
     let has = |keys: &[&str]| keys.iter().any(|key| rules.contains_key(*key));
     if has(&["properties", "required", "additionalProperties"]) {

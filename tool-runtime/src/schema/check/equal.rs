@@ -1,4 +1,4 @@
-//! Equality as JSON Schema has it: 1 equals 1.0, and the order of members doesn't count.
+//! Equality in JSON Schema: 1 equals 1.0, and the order of members is irrelevant.
 
 use std::collections::HashMap;
 use std::collections::hash_map::RandomState;
@@ -6,11 +6,13 @@ use std::hash::{BuildHasher, Hash, Hasher};
 
 use serde_json::Value;
 
-use super::num::Num;
+use super::exact_number::ExactNumber;
 
 pub(super) fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        (Value::Number(left), Value::Number(right)) => Num::of(left) == Num::of(right),
+        (Value::Number(left), Value::Number(right)) => {
+            ExactNumber::of(left) == ExactNumber::of(right)
+        }
         (Value::Array(left), Value::Array(right)) => {
             left.len() == right.len()
                 && left.iter().zip(right).all(|(left, right)| equal(left, right))
@@ -25,30 +27,31 @@ pub(super) fn equal(left: &Value, right: &Value) -> bool {
     }
 }
 
-/// The positions of the first two items that are equal; in linear time, by hash.
+/// Returns the positions of the first two equal items. Hashing keeps the time linear.
 pub(super) fn first_repeat(items: &[Value]) -> Option<(usize, usize)> {
     let keys = RandomState::new();
     let mut seen: HashMap<u64, Vec<(usize, &Value)>> = HashMap::with_capacity(items.len());
     for (at, item) in items.iter().enumerate() {
-        let alike = seen.entry(hash(item, &keys)).or_default();
-        if let Some((first, _)) = alike.iter().find(|(_, other)| equal(other, item)) {
+        let same_hash = seen.entry(hash(item, &keys)).or_default();
+        if let Some((first, _)) = same_hash.iter().find(|(_, other)| equal(other, item)) {
             return Some((*first, at));
         }
-        alike.push((at, item));
+        same_hash.push((at, item));
     }
     None
 }
 
-/// Equal values hash alike; members are added up, since their order doesn't count.
+/// Hashes a value so that equal values have equal hashes. The hashes of members are added, because
+/// their order is irrelevant.
 fn hash(value: &Value, keys: &RandomState) -> u64 {
     let mut into = keys.build_hasher();
     std::mem::discriminant(value).hash(&mut into);
     match value {
         Value::Null => {}
         Value::Bool(truth) => truth.hash(&mut into),
-        Value::Number(number) => match Num::of(number) {
-            Num::Whole(whole) => whole.hash(&mut into),
-            Num::Other(float) => float.to_bits().hash(&mut into),
+        Value::Number(number) => match ExactNumber::of(number) {
+            ExactNumber::Whole(whole) => whole.hash(&mut into),
+            ExactNumber::Other(float) => float.to_bits().hash(&mut into),
         },
         Value::String(text) => text.hash(&mut into),
         Value::Array(items) => {

@@ -1,22 +1,21 @@
-//! Which members and items some keyword has looked at, for `unevaluatedProperties` and
-//! `unevaluatedItems`.
+//! Tracking of evaluated members and items, for `unevaluatedProperties` and `unevaluatedItems`.
 
 use std::collections::HashSet;
 
 use serde_json::{Map, Value};
 
 use super::array::by_position;
-use super::rules::{list, object_at};
-use super::walk::Walk;
+use super::keywords::{list, object_at};
+use super::validator::Validator;
 
-/// What was looked at in one value.
+/// The evaluated members and items of one value.
 #[derive(Debug, Default)]
 pub(super) struct Evaluated<'s, 'v> {
     all: bool,
     keys: HashSet<&'v str>,
-    /// Every name that a schema mentions, for the wording.
+    /// All names that a schema mentions, for the message.
     known: HashSet<&'s str>,
-    /// Items before this position.
+    /// Items before this position are evaluated.
     before: usize,
     items: HashSet<usize>,
 }
@@ -37,8 +36,8 @@ impl<'s> Evaluated<'s, '_> {
     }
 }
 
-impl<'s, 'v> Walk<'s, 'v> {
-    /// What the keywords beside `unevaluated…` in `rules` look at in the present value.
+impl<'s, 'v> Validator<'s, 'v> {
+    /// Returns what the other keywords in `rules` evaluate in the current value.
     pub(super) fn evaluated(&mut self, rules: &'s Map<String, Value>) -> Evaluated<'s, 'v> {
         let mut evaluated = Evaluated::default();
         self.gather(rules, &mut evaluated);
@@ -51,7 +50,7 @@ impl<'s, 'v> Walk<'s, 'v> {
             Value::Array(items) => self.gather_items(rules, items, into),
             _ => {}
         }
-        self.gather_in_place(rules, into);
+        self.gather_applicators(rules, into);
     }
 
     fn gather_keys(
@@ -62,7 +61,7 @@ impl<'s, 'v> Walk<'s, 'v> {
     ) {
         into.all |= rules.contains_key("additionalProperties");
         for (name, _) in object_at(rules, "properties") {
-            if !self.pay(1) {
+            if !self.spend(1) {
                 return;
             }
             into.known.insert(name);
@@ -88,40 +87,40 @@ impl<'s, 'v> Walk<'s, 'v> {
         into.before = into.before.max(first.len());
         if let Some(schema) = rules.get("contains") {
             for (at, item) in items.iter().enumerate() {
-                if self.holds(schema, item) {
+                if self.is_valid(schema, item) {
                     into.items.insert(at);
                 }
             }
         }
     }
 
-    /// Only branches that hold count. Where none does the value is invalid in any case, and all of
-    /// them count, so that members aren't called unknown on top of it.
-    fn gather_in_place(&mut self, rules: &'s Map<String, Value>, into: &mut Evaluated<'s, 'v>) {
+    /// Only valid branches count. If there is none, the value is invalid in any case; then all
+    /// branches count, so that their members aren't reported as unknown as well.
+    fn gather_applicators(&mut self, rules: &'s Map<String, Value>, into: &mut Evaluated<'s, 'v>) {
         let value = self.value();
         if let Some(target) = self.target(rules) {
-            self.follow(target, value, |walk| walk.gather_from(target, into));
+            self.follow(target, value, |validator| validator.gather_from(target, into));
         }
         for schema in list(rules, "allOf") {
             self.gather_from(schema, into);
         }
         for key in ["anyOf", "oneOf"] {
             let branches = list(rules, key);
-            let mut held = false;
+            let mut any_valid = false;
             for schema in branches {
-                if self.holds(schema, value) {
-                    held = true;
+                if self.is_valid(schema, value) {
+                    any_valid = true;
                     self.gather_from(schema, into);
                 }
             }
-            if !held {
+            if !any_valid {
                 for schema in branches {
                     self.gather_from(schema, into);
                 }
             }
         }
         if let Some(test) = rules.get("if") {
-            let branch = if self.holds(test, value) {
+            let branch = if self.is_valid(test, value) {
                 self.gather_from(test, into);
                 "then"
             } else {
@@ -132,15 +131,15 @@ impl<'s, 'v> Walk<'s, 'v> {
             }
         }
         if let Value::Object(members) = value {
-            for (because, schema) in object_at(rules, "dependentSchemas") {
-                if members.contains_key(because) {
+            for (required_by, schema) in object_at(rules, "dependentSchemas") {
+                if members.contains_key(required_by) {
                     self.gather_from(schema, into);
                 }
             }
         }
     }
 
-    /// A schema within: its own `unevaluated…` leaves nothing unlooked at.
+    /// Gathers from a subschema. If it has its own `unevaluated…` keyword, everything is evaluated.
     fn gather_from(&mut self, schema: &'s Value, into: &mut Evaluated<'s, 'v>) {
         let Value::Object(rules) = schema else {
             return;

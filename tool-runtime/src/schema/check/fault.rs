@@ -1,35 +1,36 @@
-//! A fault as the walk notes it, cheap to drop again; worded in `report` if it is kept.
+//! Faults as the validator records them. They are cheap to discard; `report` words those that are
+//! kept.
 
 use serde_json::{Map, Value};
 
-/// One step into a value.
+/// A segment of the path to a value.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Step<'v> {
+pub(crate) enum PathSegment<'v> {
     Key(&'v str),
     Index(usize),
 }
 
 #[derive(Debug)]
 pub(super) struct Fault<'s, 'v> {
-    pub(super) path: Vec<Step<'v>>,
+    pub(super) path: Vec<PathSegment<'v>>,
     pub(super) rule: Rule<'s, 'v>,
     pub(super) value: &'v Value,
 }
 
-/// The broken rule, with what its wording needs.
+/// The violated rule, with the data for its message.
 #[derive(Debug)]
 pub(super) enum Rule<'s, 'v> {
     Missing {
         name: &'s str,
         wanted: Vec<&'s Value>,
-        because: Option<&'s str>,
+        required_by: Option<&'s str>,
     },
     Unknown {
         known: Vec<&'s str>,
         patterns: Vec<&'s str>,
     },
-    /// None of these schemas: by type, or by choice.
-    Unlike(Vec<&'s Value>),
+    /// None of these schemas matches, by type or by choice.
+    NoneOf(Vec<&'s Value>),
     Range(&'s Map<String, Value>),
     Multiple(&'s Map<String, Value>),
     Length(&'s Map<String, Value>, usize),
@@ -47,7 +48,7 @@ pub(super) enum Rule<'s, 'v> {
 }
 
 impl Fault<'_, '_> {
-    /// True when it is about the value at this depth, rather than about one inside it.
+    /// Returns true if the fault concerns the value at this depth, rather than a nested one.
     pub(super) fn is_at(&self, depth: usize) -> bool {
         match self.rule {
             Rule::Unknown { .. } => self.path.len() == depth + 1,

@@ -1,6 +1,7 @@
-//! Formats that texts have: JSON Schema's, and those of Rust's types.
+//! String formats of JSON Schema and of Rust types.
 
-/// The formats of types that tools take, each with a text in it. Those without an offset are chrono's.
+/// Formats of types that tools take, each with an example. Those without an offset belong to
+/// chrono.
 const EXAMPLES: [(&str, &str); 10] = [
     ("date", "2026-12-24"),
     ("date-time", "2026-12-24T18:30:00Z"),
@@ -14,7 +15,7 @@ const EXAMPLES: [(&str, &str); 10] = [
     ("uuid", "67e55044-10b1-426f-9247-bb680e5f3b0a"),
 ];
 
-/// A text in this format, where one is known.
+/// Returns an example of the format, if it is known.
 pub(super) fn example(format: &str) -> Option<&'static str> {
     EXAMPLES.iter().find(|(known, _)| *known == format).map(|(_, text)| *text)
 }

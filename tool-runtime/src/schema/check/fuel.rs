@@ -1,25 +1,25 @@
-//! How a walk keeps within its limits.
+//! The limits of a validation.
 
 use super::limits::MAX_DEPTH;
-use super::walk::Walk;
+use super::validator::Validator;
 
-impl Walk<'_, '_> {
-    /// One schema deeper; false when there is no need or no means to go on.
+impl Validator<'_, '_> {
+    /// Enters a nested schema. Returns false if the result is known or a limit is reached.
     pub(super) fn enter(&mut self) -> bool {
         if self.depth >= MAX_DEPTH {
             self.exhausted = true;
         }
-        let goes_on = self.pay(1) && self.faults.len() < self.room;
-        self.depth += usize::from(goes_on);
-        goes_on
+        let may_continue = self.spend(1) && self.faults.len() < self.max_faults;
+        self.depth += usize::from(may_continue);
+        may_continue
     }
 
     pub(super) fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    /// Takes fuel; false when there is none left.
-    pub(super) fn pay(&mut self, fuel: usize) -> bool {
+    /// Spends fuel. Returns false if none is left.
+    pub(super) fn spend(&mut self, fuel: usize) -> bool {
         match self.fuel.checked_sub(fuel) {
             Some(left) if !self.exhausted => self.fuel = left,
             _ => self.exhausted = true,

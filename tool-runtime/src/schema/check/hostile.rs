@@ -1,11 +1,11 @@
-//! Schemas and values made to hang or to crash the walk.
+//! Tests with schemas and values that are made to hang or crash the validator.
 
 use serde_json::{Map, Value, json};
 
 use super::{MismatchKind, check};
 
-/// `value` inside itself `times` times, without the copies of `json!`; never dropped, for dropping
-/// it would overflow the stack.
+/// Nests `value` `times` times without the copies of `json!`. It is leaked, because dropping it
+/// would overflow the stack.
 fn nest(mut value: Value, times: usize, wrap: impl Fn(Value) -> Value) -> &'static Value {
     for _ in 0..times {
         value = wrap(value);
@@ -22,9 +22,9 @@ fn is_unchecked(schema: &Value, value: &Value) -> bool {
     kinds == [MismatchKind::Unchecked]
 }
 
-/// A reference that leads back to itself asks for nothing.
+/// A reference that leads back to itself adds no rule.
 #[test]
-fn references_in_a_circle_end() {
+fn circular_references_terminate() {
     for schema in [
         json!({"$ref": "#"}),
         json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}),
@@ -40,7 +40,7 @@ fn references_in_a_circle_end() {
 }
 
 #[test]
-fn deep_schemas_and_values_end() {
+fn deep_schemas_and_values_terminate() {
     let deep = 10_000;
     for key in ["not", "if", "propertyNames", "items", "additionalProperties", "contains"] {
         let schema = nest(json!(true), deep, under(key));
@@ -54,7 +54,7 @@ fn deep_schemas_and_values_end() {
     assert!(is_unchecked(&json!({"items": {"$ref": "#"}}), value));
 }
 
-/// What a parser lets through is checked to the bottom, by a schema of three steps a level.
+/// A value of the parser's maximal depth is checked completely, with three schemas for each level.
 #[test]
 fn a_value_of_depth_128_is_checked() {
     let schema = json!({
@@ -71,9 +71,9 @@ fn a_value_of_depth_128_is_checked() {
     assert!(wrong[0].path.ends_with("next.nxt"), "{}", wrong[0]);
 }
 
-/// Each level names the next one twice: 2^64 walks, were there no fuel.
+/// Each level refers to the next one twice: 2^64 validations without fuel.
 #[test]
-fn doubling_references_end() {
+fn doubling_references_terminate() {
     for key in ["allOf", "anyOf", "oneOf"] {
         let mut definitions = Map::new();
         for level in 0..64 {
@@ -91,7 +91,7 @@ fn doubling_references_end() {
     }
 }
 
-/// A union of shapes with the same members, told apart by a tag, is linear in the value.
+/// A union of shapes with the same members and a tag is checked in linear time.
 #[test]
 fn a_deep_tagged_union_is_checked() {
     let branch = |kind| {
@@ -112,13 +112,13 @@ fn a_deep_tagged_union_is_checked() {
         let members = [("kind", json!("add")), ("left", inner)];
         members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect()
     });
-    let told = check(&schema, wrong);
-    assert_eq!(told.len(), 1);
-    assert!(told[0].path.ends_with("left.kind"), "{}", told[0]);
+    let mismatches = check(&schema, wrong);
+    assert_eq!(mismatches.len(), 1);
+    assert!(mismatches[0].path.ends_with("left.kind"), "{}", mismatches[0]);
 }
 
 #[test]
-fn costly_patterns_end() {
+fn costly_patterns_terminate() {
     let text = "a".repeat(20_000);
     for pattern in ["^(a|aa)+$", "((a{100}){100}){100}", "(a?){900}b", "(((((a*)*)*)*)*)*b"] {
         let schema = json!({"allOf": vec![json!({"pattern": pattern}); 50]});
@@ -129,7 +129,7 @@ fn costly_patterns_end() {
     assert_eq!(check(&json!({"pattern": "(?=a)b"}), &json!("x")), []);
 }
 
-/// 100,000 items that are all different, and all alike but for the last member.
+/// 100,000 items that all differ, but are equal except for the last member.
 #[test]
 fn large_arrays_are_compared_in_linear_time() {
     let numbers: Vec<_> = (0..100_000).collect();
@@ -140,7 +140,7 @@ fn large_arrays_are_compared_in_linear_time() {
 }
 
 #[test]
-fn large_schemas_times_large_values_end() {
+fn large_schemas_with_large_values_terminate() {
     let names: Vec<_> = (0..3_000).map(|at| at.to_string()).collect();
     let value = Value::Array(vec![json!("absent"); 3_000]);
     let long = json!({"items": {"anyOf": vec![json!({"enum": names}); 300]}});
@@ -151,7 +151,7 @@ fn large_schemas_times_large_values_end() {
     let _any_answer = check(&pointer, &value);
 }
 
-/// Wording is bounded as well: unions of unions by reference are 1,000^4 shapes to list.
+/// Messages are bounded as well: unions of unions by reference have 1,000^4 shapes.
 #[test]
 fn vast_unions_are_described_in_bounded_time() {
     let mut definitions = Map::new();
@@ -167,7 +167,7 @@ fn vast_unions_are_described_in_bounded_time() {
 }
 
 #[test]
-fn nonsense_is_no_rule() {
+fn malformed_keywords_are_ignored() {
     for schema in [
         json!(null),
         json!(3),

@@ -1,19 +1,20 @@
-//! What a walk may cost, whatever the schema.
+//! Limits of a validation, for every schema.
 
 use serde_json::Value;
 
-/// Schemas within schemas, and values within values, that the walk goes into.
+/// The nesting depth of schemas and of values that is validated.
 ///
-/// A value of depth 128 (serde_json's limit) takes at most three schemas a level in what schemars
-/// emits: a nullable branch, a reference, its target.
+/// A value of depth 128, the limit of serde_json, takes at most three schemas for each level in the
+/// output of schemars: a nullable branch, a reference and its target.
 pub(super) const MAX_DEPTH: usize = 512;
 
-/// Fuel for the smallest value, and for each further node or 64 bytes of text in it: about a second
-/// at the very most, and another for each megabyte.
+/// Fuel for the smallest value, and for each further node or 64 bytes of text in it. This is about
+/// a second in the worst case, and another one for each megabyte.
 pub(super) const FUEL: usize = 500_000;
 pub(super) const FUEL_PER_NODE: usize = 64;
 
-/// How much there is to look at: nodes, and 64 bytes of text each; `None` beyond `depth`.
+/// Returns the size of a value in nodes, plus one for each 64 bytes of text; `None` if it is nested
+/// deeper than `depth`.
 pub(super) fn weight(value: &Value, depth: usize) -> Option<usize> {
     let inner = depth.checked_sub(1)?;
     Some(match value {

@@ -1,111 +1,135 @@
-//! Every place where a value is not what its schema wants, in words that a model can act on.
+//! Validation of values against schemas, with messages that a model can act on.
 //!
 //! ```text
-//! check ─▶ walk     value against schema; object, array, text, number: the keywords of one type
-//!           │ └──▶ branch      anyOf and oneOf: glance tells which to walk, meant which to report
+//! check ─▶ validator   value against schema; object, array, text, number: the keywords of one type
+//!           │ └──▶ branch      anyOf and oneOf: branch_rank selects the branches to validate,
+//!           │                  closest_branch the one to report
 //!           ▼
-//!         fault ──▶ report      a Mismatch, worded by describe (what is wanted) and found (what came)
+//!         fault ──▶ report     a Mismatch: describe words what is expected, display what is there
 //! ```
 //!
-//! **Limits.** A walk is bounded, whatever the schema: fuel grows with the size of the value alone,
-//! and nesting with [`limits::MAX_DEPTH`]. A value that can't be checked within them is not called
-//! valid: it gives one mismatch of kind [`MismatchKind::Unchecked`].
+//! **Limits.** Validation is bounded for every schema: the fuel depends on the size of the value
+//! alone, and the nesting is limited by [`limits::MAX_DEPTH`]. A value that can't be checked within
+//! the limits does not count as valid: it yields one mismatch of kind [`MismatchKind::Unchecked`].
 //!
-//! **Left to others.** `format` is a note, as the specification has it, until a type refuses a text; a reference to another
-//! document or to an anchor, `$dynamicRef`, and a pattern that regex-lite can't compile (look-around,
-//! `\p{…}`, or more than half a megabyte compiled) add no rule.
+//! **Not validated.** `format` is an annotation, as in the specification, until a type refuses a
+//! string. References to other documents or anchors, `$dynamicRef`, and patterns that regex-lite
+//! can't compile (look-around, `\p{…}`, or more than half a megabyte compiled) add no rule.
 
 mod array;
 mod branch;
+mod branch_rank;
+mod closest_branch;
 mod describe;
+mod display;
 mod equal;
 mod evaluated;
+mod exact_number;
 mod fault;
 mod format;
-mod found;
+mod format_mismatch;
 mod fuel;
-mod glance;
+mod keywords;
 mod limits;
-mod meant;
-mod num;
 mod number;
 mod object;
 mod pattern;
 mod phrase;
 mod report;
-mod rules;
 mod text;
-mod unformatted;
-mod walk;
+mod validator;
 
 use std::fmt;
 
 use serde_json::Value;
 
-pub(crate) use fault::Step;
-pub(crate) use found::path;
-pub(super) use pattern::is_readable;
-pub(crate) use unformatted::{reach, unformatted};
+pub(crate) use display::path;
+pub(crate) use fault::PathSegment;
+pub(crate) use format_mismatch::{format_mismatch, value_at_mut};
+pub(super) use pattern::is_supported;
 
-/// One place where a value is not what its schema wants.
+/// A position at which a value doesn't match its schema.
 ///
-/// Printed, it is one line for the model: `` `days`: expected an integer from 1 to 7, got 9 ``.
+/// `Display` writes one line for the model: `` `days`: expected an integer from 1 to 7, got 9 ``.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::schema::{MismatchKind, Schema};
+///
+/// let schema = Schema::from(serde_json::json!({ "enum": ["celsius", "fahrenheit"] }));
+/// let mismatches = schema.check(&serde_json::json!("Celsius"));
+/// assert_eq!(mismatches[0].kind, MismatchKind::Choice);
+/// assert_eq!(mismatches[0].found, "\"Celsius\"");
+/// assert_eq!(mismatches[0].suggestion.as_deref(), Some("\"celsius\""));
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Mismatch {
-    /// Where: `days`, `stops[2].city`, `prices["odd key"]`; empty for the whole value.
+    /// The path of the value: `days`, `stops[2].city`, `prices["odd key"]`; empty for the whole
+    /// value.
     pub path: String,
-    /// What sort of rule is broken.
+    /// The kind of the violated rule.
     pub kind: MismatchKind,
-    /// What the schema wants, in words.
+    /// The expectation of the schema, in words.
     pub expected: String,
-    /// What came, cut to a readable length; empty where nothing came.
+    /// The actual value, shortened to a readable length; empty if there is none.
     pub found: String,
-    /// The spelling that was probably meant, where one is near.
+    /// The closest allowed spelling, if one is similar.
     pub suggestion: Option<String>,
 }
 
-/// The sort of rule that a value breaks.
+/// The kind of rule that a value violates.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::schema::{MismatchKind, Schema};
+///
+/// let schema = Schema::of::<u8>();
+/// assert_eq!(schema.check(&serde_json::json!("7"))[0].kind, MismatchKind::Type);
+/// assert_eq!(schema.check(&serde_json::json!(256))[0].kind, MismatchKind::Range);
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MismatchKind {
-    /// A required member isn't there.
+    /// A required member is missing.
     Missing,
-    /// A member that the schema doesn't know.
+    /// The schema doesn't allow a member of this name.
     Unknown,
-    /// Another type, or another shape than all of those allowed.
+    /// The value has another type, or another shape than all that are allowed.
     Type,
-    /// An array where none may stand.
+    /// The value is an array where no array is allowed.
     Array,
-    /// Not among the listed values.
+    /// The value is not among the listed values.
     Choice,
-    /// A number out of bounds.
+    /// The number is out of bounds.
     Range,
-    /// Not a multiple of the number wanted.
+    /// The number is not a multiple of the required number.
     Multiple,
-    /// A text too short or too long.
+    /// The string is too short or too long.
     Length,
-    /// A text that its pattern doesn't match.
+    /// The string doesn't match the pattern.
     Pattern,
-    /// A text in another format than its type reads.
+    /// The string has another format than its type reads.
     Format,
-    /// An array with too few or too many items.
+    /// The array has too few or too many items.
     Items,
-    /// An array with an item twice.
+    /// The array contains an item twice.
     Unique,
-    /// An array with too few or too many items of a certain sort.
+    /// The array has too few or too many items that match `contains`.
     Contains,
-    /// An object with too few or too many members.
+    /// The object has too few or too many members.
     Properties,
-    /// A member's name breaks the rule for names.
+    /// The name of a member violates the rule for names.
     Name,
-    /// A value that the schema rules out.
+    /// The schema excludes the value with `not`.
     Excluded,
-    /// A value where none may stand.
+    /// No value is allowed here.
     Forbidden,
-    /// A value that fits several shapes of which it may fit only one.
+    /// The value matches several shapes, but may match only one.
     Ambiguous,
-    /// Too large or too deeply nested to be checked.
+    /// The value is too large or too deeply nested to be checked.
     Unchecked,
 }
 
@@ -137,35 +161,17 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Walks `value` against `schema` (JSON Schema 2020-12); an empty list means that it is valid.
+/// Validates `value` against `schema` (JSON Schema 2020-12); an empty list means that it is valid.
 ///
-/// At most 20 mismatches are listed. Where a value fits none of several branches, those of the
-/// branch that it evidently means are.
-///
-/// ```
-/// use serde_json::json;
-/// use tool_runtime::schema::Schema;
-///
-/// let schema = Schema::from(json!({
-///     "type": "object",
-///     "properties": {"days": {"type": "integer", "minimum": 1, "maximum": 7}},
-///     "required": ["days"],
-/// }));
-/// assert!(schema.check(&json!({"days": 3})).is_empty());
-///
-/// let mismatches = schema.check(&json!({"days": 9}));
-/// assert_eq!(
-///     mismatches[0].to_string(),
-///     "`days`: expected an integer from 1 to 7, got 9",
-/// );
-/// ```
+/// The list has at most 20 mismatches. If a value matches none of several branches, the mismatches
+/// of the closest branch are listed.
 #[must_use]
 pub(super) fn check(schema: &Value, value: &Value) -> Vec<Mismatch> {
     let mut listed: Vec<Mismatch> = Vec::new();
-    let describe = describe::Describe::new(schema);
-    for fault in walk::Walk::run(schema, value) {
+    let describe = describe::Describer::new(schema);
+    for fault in validator::Validator::run(schema, value) {
         let mismatch = report::mismatch(&fault, &describe);
-        // Two branches of an `allOf` may ask for the same.
+        // Two branches of an `allOf` may have the same rule.
         if !listed.contains(&mismatch) {
             listed.push(mismatch);
         }

@@ -1,17 +1,17 @@
-//! The keywords of numbers.
+//! Validation of the keywords of numbers.
 
 use std::cmp::Ordering;
 
 use serde_json::{Map, Number, Value};
 
+use super::exact_number::ExactNumber;
 use super::fault::Rule;
-use super::num::Num;
-use super::walk::Walk;
+use super::validator::Validator;
 
-impl<'s, 'v> Walk<'s, 'v> {
+impl<'s, 'v> Validator<'s, 'v> {
     pub(super) fn number(&mut self, rules: &'s Map<String, Value>, number: &Number) {
-        let number = Num::of(number);
-        let bound = |key| rules.get(key).and_then(Num::from_value);
+        let number = ExactNumber::of(number);
+        let bound = |key| rules.get(key).and_then(ExactNumber::from_value);
         let against = |key| bound(key).and_then(|bound| number.compare(bound));
         if against("minimum") == Some(Ordering::Less)
             || against("maximum") == Some(Ordering::Greater)

@@ -1,18 +1,18 @@
-//! The keywords of objects.
+//! Validation of the keywords of objects.
 
 use serde_json::{Map, Value};
 
-use super::fault::{Rule, Step};
-use super::rules::{fits_count, names, object_at};
-use super::walk::Walk;
+use super::fault::{PathSegment, Rule};
+use super::keywords::{fits_count, names, object_at};
+use super::validator::Validator;
 
-impl<'s, 'v> Walk<'s, 'v> {
+impl<'s, 'v> Validator<'s, 'v> {
     pub(super) fn object(
         &mut self,
         rules: &'s Map<String, Value>,
         members: &'v Map<String, Value>,
     ) {
-        if !self.pay(members.len()) {
+        if !self.spend(members.len()) {
             return;
         }
         self.required(rules, members);
@@ -22,7 +22,7 @@ impl<'s, 'v> Walk<'s, 'v> {
         }
         if let Some(schema) = rules.get("propertyNames") {
             for name in members.keys() {
-                if !self.name_holds(schema, name) {
+                if !self.is_name_valid(schema, name) {
                     self.fault(Rule::Name(schema, name));
                 }
             }
@@ -32,33 +32,38 @@ impl<'s, 'v> Walk<'s, 'v> {
 
     fn required(&mut self, rules: &'s Map<String, Value>, members: &'v Map<String, Value>) {
         for name in names(rules.get("required")) {
-            if self.pay(1) && !members.contains_key(name) {
+            if self.spend(1) && !members.contains_key(name) {
                 self.missing(rules, name, None);
             }
         }
     }
 
     fn dependent(&mut self, rules: &'s Map<String, Value>, members: &'v Map<String, Value>) {
-        for (because, wanted) in object_at(rules, "dependentRequired") {
-            if self.pay(1) && members.contains_key(because) {
+        for (required_by, wanted) in object_at(rules, "dependentRequired") {
+            if self.spend(1) && members.contains_key(required_by) {
                 for name in names(Some(wanted)) {
-                    if self.pay(1) && !members.contains_key(name) {
-                        self.missing(rules, name, Some(because));
+                    if self.spend(1) && !members.contains_key(name) {
+                        self.missing(rules, name, Some(required_by));
                     }
                 }
             }
         }
         let value = self.value();
-        for (because, schema) in object_at(rules, "dependentSchemas") {
-            if self.pay(1) && members.contains_key(because) {
-                self.walk(schema, value);
+        for (required_by, schema) in object_at(rules, "dependentSchemas") {
+            if self.spend(1) && members.contains_key(required_by) {
+                self.validate(schema, value);
             }
         }
     }
 
-    fn missing(&mut self, rules: &'s Map<String, Value>, name: &'s str, because: Option<&'s str>) {
+    fn missing(
+        &mut self,
+        rules: &'s Map<String, Value>,
+        name: &'s str,
+        required_by: Option<&'s str>,
+    ) {
         let schema = rules.get("properties").and_then(|known| known.get(name));
-        self.fault(Rule::Missing { name, wanted: schema.into_iter().collect(), because });
+        self.fault(Rule::Missing { name, wanted: schema.into_iter().collect(), required_by });
     }
 
     fn members(&mut self, rules: &'s Map<String, Value>, members: &'v Map<String, Value>) {
@@ -67,14 +72,14 @@ impl<'s, 'v> Walk<'s, 'v> {
         for (name, value) in members {
             let schema = known.and_then(|known| known.get(name));
             if let Some(schema) = schema {
-                self.walk_into(Step::Key(name), schema, value);
+                self.validate_child(PathSegment::Key(name), schema, value);
             }
             let mut is_known = schema.is_some();
             for (pattern, schema) in object_at(rules, "patternProperties") {
                 match self.matches(pattern, name) {
-                    Some(true) => self.walk_into(Step::Key(name), schema, value),
+                    Some(true) => self.validate_child(PathSegment::Key(name), schema, value),
                     Some(false) => continue,
-                    // A pattern that isn't understood must not make a member unknown.
+                    // A pattern that can't be compiled must not make a member unknown.
                     None => {}
                 }
                 is_known = true;
@@ -86,7 +91,7 @@ impl<'s, 'v> Walk<'s, 'v> {
         }
     }
 
-    /// A member that no name and no pattern covers.
+    /// Validates a member that no name and no pattern covers.
     fn other_member(
         &mut self,
         rules: &'s Map<String, Value>,
@@ -103,11 +108,11 @@ impl<'s, 'v> Walk<'s, 'v> {
                 object_at(rules, "patternProperties").map(|(pattern, _)| pattern).collect();
             self.unknown(known, patterns, name, value);
         } else {
-            self.walk_into(Step::Key(name), schema, value);
+            self.validate_child(PathSegment::Key(name), schema, value);
         }
     }
 
-    /// Names that are already given are no suggestion for another.
+    /// Reports an unknown member. Names of existing members are not suggested.
     pub(super) fn unknown(
         &mut self,
         mut known: Vec<&'s str>,
@@ -116,11 +121,11 @@ impl<'s, 'v> Walk<'s, 'v> {
         value: &'v Value,
     ) {
         if let Value::Object(members) = self.value()
-            && self.pay(known.len() / 4)
+            && self.spend(known.len() / 4)
         {
             known.retain(|known| !members.contains_key(*known));
         }
-        self.fault_at(Step::Key(name), value, Rule::Unknown { known, patterns });
+        self.fault_at(PathSegment::Key(name), value, Rule::Unknown { known, patterns });
     }
 
     pub(super) fn unevaluated_members(
@@ -140,7 +145,7 @@ impl<'s, 'v> Walk<'s, 'v> {
                 let known = evaluated.known_names();
                 self.unknown(known, Vec::new(), name, value);
             } else {
-                self.walk_into(Step::Key(name), schema, value);
+                self.validate_child(PathSegment::Key(name), schema, value);
             }
         }
     }

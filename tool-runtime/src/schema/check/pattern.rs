@@ -1,19 +1,19 @@
-//! Patterns, each compiled once in a walk, and what it costs to run one.
+//! Patterns, each compiled once per validation, and the cost of matching them.
 
 use std::collections::HashMap;
 
 use regex_lite::{Regex, RegexBuilder};
 
-/// Sizes in bytes up to which a pattern is compiled, tried in turn.
+/// Size limits in bytes with which a pattern is compiled, in ascending order.
 ///
-/// regex-lite takes up to (size of the pattern) × (length of the text) steps and doesn't tell the
-/// size, so the step that suffices stands for it.
+/// regex-lite takes up to (size of the pattern) × (length of the text) steps and doesn't report the
+/// size, so the first sufficient limit stands for it.
 const SIZES: [usize; 3] = [2 << 10, 32 << 10, 512 << 10];
 
-/// Bytes of a compiled pattern, times bytes of text, that one unit of fuel pays for.
-const PER_UNIT: usize = 8 << 10;
+/// The product of pattern bytes and text bytes that one unit of fuel pays for.
+const BYTES_PER_FUEL: usize = 8 << 10;
 
-/// The patterns that a walk has met.
+/// The patterns of one validation.
 #[derive(Debug, Default)]
 pub(super) struct Patterns<'s> {
     compiled: HashMap<&'s str, Option<Pattern>>,
@@ -26,14 +26,14 @@ pub(super) struct Pattern {
 }
 
 impl<'s> Patterns<'s> {
-    /// `None` for a pattern that can't be compiled: it adds no rule.
+    /// Returns the compiled pattern; `None` if it can't be compiled, in which case it adds no rule.
     pub(super) fn get(&mut self, pattern: &'s str) -> Option<&Pattern> {
         self.compiled.entry(pattern).or_insert_with(|| Pattern::compile(pattern)).as_ref()
     }
 }
 
-/// Whether values can be held to this pattern.
-pub(in crate::schema) fn is_readable(pattern: &str) -> bool {
+/// Returns true if the pattern can be compiled.
+pub(in crate::schema) fn is_supported(pattern: &str) -> bool {
     Pattern::compile(pattern).is_some()
 }
 
@@ -45,12 +45,12 @@ impl Pattern {
         })
     }
 
-    /// The fuel that matching `text` takes.
+    /// Returns the fuel for matching `text`.
     pub(super) fn cost(&self, text: &str) -> usize {
-        (text.len() / 64).saturating_mul(self.size) / (PER_UNIT / 64)
+        (text.len() / 64).saturating_mul(self.size) / (BYTES_PER_FUEL / 64)
     }
 
-    /// True when it matches anywhere in `text`, as JSON Schema has it.
+    /// Returns true if the pattern matches anywhere in `text`, as in JSON Schema.
     pub(super) fn is_match(&self, text: &str) -> bool {
         self.regex.is_match(text)
     }

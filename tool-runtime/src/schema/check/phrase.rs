@@ -1,17 +1,17 @@
-//! The phrases that descriptions are made of.
+//! Phrases of descriptions.
 
 use serde_json::{Map, Value};
 
+use super::display::{literal, single_line};
 use super::format::example;
-use super::found::{line, literal};
-use super::rules::{count, names};
+use super::keywords::{count, names};
 
-/// Choices that are listed before "… and N more".
-const MOST_CHOICES: usize = 12;
-/// What is said of a schema that has no rule a word could be put to.
+/// The number of choices that are listed before "… and N more".
+const MAX_CHOICES: usize = 12;
+/// The description of a schema without a rule that could be worded.
 pub(super) const ANYTHING: &str = "any value";
 
-/// "an integer from 1 to 7".
+/// Describes a number: "an integer from 1 to 7".
 pub(super) fn number(rules: &Map<String, Value>) -> String {
     let is_integer = match rules.get("type") {
         Some(Value::String(kind)) => kind == "integer",
@@ -20,9 +20,9 @@ pub(super) fn number(rules: &Map<String, Value>) -> String {
     let mut words = if is_integer { "an integer" } else { "a number" }.to_owned();
     let bound = |key| rules.get(key).filter(|bound| bound.is_number());
     let bounds: Vec<String> = match (bound("minimum"), bound("maximum")) {
-        (Some(least), Some(most)) => vec![format!("from {least} to {most}")],
-        (Some(least), None) => vec![format!("of at least {least}")],
-        (None, Some(most)) => vec![format!("of at most {most}")],
+        (Some(min), Some(max)) => vec![format!("from {min} to {max}")],
+        (Some(min), None) => vec![format!("of at least {min}")],
+        (None, Some(max)) => vec![format!("of at most {max}")],
         (None, None) => vec![],
     };
     let above = bound("exclusiveMinimum").map(|bound| format!("above {bound}"));
@@ -39,41 +39,41 @@ pub(super) fn number(rules: &Map<String, Value>) -> String {
 
 pub(super) fn text(rules: &Map<String, Value>) -> String {
     if let Some(Value::String(pattern)) = rules.get("pattern") {
-        return format!("text that matches {}", line(pattern, 100));
+        return format!("text that matches {}", single_line(pattern, 100));
     }
     match between(rules, ["minLength", "maxLength"], "character") {
         length if !length.is_empty() => format!("a string of {length}"),
         _ => match rules.get("format") {
             Some(Value::String(format)) => match example(format) {
                 Some(example) => format!("a string in {format} format, such as {example:?}"),
-                None => format!("a string in {} format", line(format, 40)),
+                None => format!("a string in {} format", single_line(format, 40)),
             },
             _ => "a string".to_owned(),
         },
     }
 }
 
-/// "2 to 5 items", "at least 1 item"; empty without a bound.
-pub(super) fn between(rules: &Map<String, Value>, [least, most]: [&str; 2], thing: &str) -> String {
+/// Describes a count: "2 to 5 items", "at least 1 item"; empty without a bound.
+pub(super) fn between(rules: &Map<String, Value>, [min, max]: [&str; 2], thing: &str) -> String {
     let s = |count| if count == 1 { "" } else { "s" };
-    match (count(rules, least).filter(|least| *least > 0), count(rules, most)) {
-        (Some(least), Some(most)) if least == most => {
-            format!("exactly {least} {thing}{}", s(least))
+    match (count(rules, min).filter(|min| *min > 0), count(rules, max)) {
+        (Some(min), Some(max)) if min == max => {
+            format!("exactly {min} {thing}{}", s(min))
         }
-        (Some(least), Some(most)) => format!("{least} to {most} {thing}{}", s(most)),
-        (Some(least), None) => format!("at least {least} {thing}{}", s(least)),
-        (None, Some(most)) => format!("at most {most} {thing}{}", s(most)),
+        (Some(min), Some(max)) => format!("{min} to {max} {thing}{}", s(max)),
+        (Some(min), None) => format!("at least {min} {thing}{}", s(min)),
+        (None, Some(max)) => format!("at most {max} {thing}{}", s(max)),
         (None, None) => String::new(),
     }
 }
 
 pub(super) fn one_of(choices: &[&Value]) -> String {
-    let listed: Vec<_> = choices.iter().take(MOST_CHOICES).map(|choice| literal(choice)).collect();
+    let listed: Vec<_> = choices.iter().take(MAX_CHOICES).map(|choice| literal(choice)).collect();
     let listed = listed.join(", ");
     match choices.len() {
         1 => listed,
-        more if more > MOST_CHOICES => {
-            format!("one of {listed}, … and {} more", more - MOST_CHOICES)
+        more if more > MAX_CHOICES => {
+            format!("one of {listed}, … and {} more", more - MAX_CHOICES)
         }
         _ => format!("one of {listed}"),
     }

@@ -1,30 +1,30 @@
-//! From a fault to what is told of it.
+//! Conversion of a fault to a [`Mismatch`].
 
 use serde_json::Value;
 
-use super::describe::Describe;
-use super::fault::{Fault, Rule, Step};
-use super::found::{line, literal, name, nearest, path, path_to, quoted, typed};
+use super::describe::Describer;
+use super::display::{literal, name, nearest, path, path_to, quoted, single_line, with_type};
+use super::fault::{Fault, PathSegment, Rule};
 use super::phrase::{between, number};
 use super::{Mismatch, MismatchKind};
 
-pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, describe: &Describe<'s>) -> Mismatch {
+pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, describe: &Describer<'s>) -> Mismatch {
     let value = fault.value;
     let (kind, expected, found) = match &fault.rule {
-        Rule::Missing { wanted, because, .. } => {
-            let expected = describe.member(wanted, *because);
+        Rule::Missing { wanted, required_by, .. } => {
+            let expected = describe.member(wanted, *required_by);
             (MismatchKind::Missing, expected, String::new())
         }
         Rule::Unknown { known, patterns } => {
             let expected = known_names(known, patterns);
             (MismatchKind::Unknown, expected, literal(value))
         }
-        Rule::Unlike(wanted) => {
+        Rule::NoneOf(wanted) => {
             let expected = describe.any(wanted);
             match describe.choices(wanted) {
                 Some(_) => (MismatchKind::Choice, expected, literal(value)),
-                None if value.is_array() => (MismatchKind::Array, expected, typed(value)),
-                None => (MismatchKind::Type, expected, typed(value)),
+                None if value.is_array() => (MismatchKind::Array, expected, with_type(value)),
+                None => (MismatchKind::Type, expected, with_type(value)),
             }
         }
         Rule::Range(rules) => (MismatchKind::Range, number(rules), literal(value)),
@@ -37,16 +37,16 @@ pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, describe: &Describe<'s>) -> Mi
             (MismatchKind::Length, expected, length.to_string())
         }
         Rule::Pattern(pattern) => {
-            let expected = format!("text that matches {}", line(pattern, 100));
+            let expected = format!("text that matches {}", single_line(pattern, 100));
             (MismatchKind::Pattern, expected, literal(value))
         }
         Rule::Items(rules, length) => {
             let expected = between(rules, ["minItems", "maxItems"], "item");
             (MismatchKind::Items, expected, length.to_string())
         }
-        Rule::NoMoreItems(most, length) => {
-            let s = if *most == 1 { "" } else { "s" };
-            let expected = format!("at most {most} item{s}");
+        Rule::NoMoreItems(max, length) => {
+            let s = if *max == 1 { "" } else { "s" };
+            let expected = format!("at most {max} item{s}");
             (MismatchKind::Items, expected, length.to_string())
         }
         Rule::Repeated(first, again) => {
@@ -102,13 +102,13 @@ pub(super) fn mismatch<'s>(fault: &Fault<'s, '_>, describe: &Describe<'s>) -> Mi
     }
 }
 
-/// The known spelling that is nearest to what came.
-fn suggestion<'s>(fault: &Fault<'s, '_>, describe: &Describe<'s>) -> Option<String> {
+/// Returns the known spelling that is closest to the actual one.
+fn suggestion<'s>(fault: &Fault<'s, '_>, describe: &Describer<'s>) -> Option<String> {
     match (&fault.rule, fault.path.last(), fault.value) {
-        (Rule::Unknown { known, .. }, Some(Step::Key(key)), _) => {
+        (Rule::Unknown { known, .. }, Some(PathSegment::Key(key)), _) => {
             nearest(key, known.iter().copied()).map(name)
         }
-        (Rule::Unlike(wanted), _, Value::String(text)) => {
+        (Rule::NoneOf(wanted), _, Value::String(text)) => {
             let choices = describe.some_choices(wanted);
             let texts = choices.iter().filter_map(|choice| choice.as_str());
             nearest(text, texts).map(|near| literal(&Value::from(near)))
@@ -126,6 +126,6 @@ fn known_names(known: &[&str], patterns: &[&str]) -> String {
     match (names.is_empty(), patterns) {
         (false, _) => format!("leave it out, or use {}", names.join(", ")),
         (true, []) => "leave it out".to_owned(),
-        (true, [first, ..]) => format!("names must match {}", line(first, 100)),
+        (true, [first, ..]) => format!("names must match {}", single_line(first, 100)),
     }
 }

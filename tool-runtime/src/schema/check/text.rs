@@ -1,15 +1,15 @@
-//! The keywords of text.
+//! Validation of the keywords of strings.
 
 use serde_json::{Map, Value};
 
 use super::fault::Rule;
-use super::rules::fits_count;
-use super::walk::Walk;
+use super::keywords::fits_count;
+use super::validator::Validator;
 
-impl<'s> Walk<'s, '_> {
+impl<'s> Validator<'s, '_> {
     pub(super) fn text(&mut self, rules: &'s Map<String, Value>, text: &str) {
         let is_counted = rules.contains_key("minLength") || rules.contains_key("maxLength");
-        if is_counted && self.pay(text.len() / 64) {
+        if is_counted && self.spend(text.len() / 64) {
             let length = text.chars().count();
             if !fits_count(rules, "minLength", "maxLength", length) {
                 self.fault(Rule::Length(rules, length));

@@ -1,29 +1,29 @@
-//! What the model reads.
+//! Tests of the messages that a model receives.
 
 use serde_json::{Value, json};
 
 use super::check;
 
-fn told(schema: &Value, value: &Value) -> String {
+fn messages(schema: &Value, value: &Value) -> String {
     let lines = check(schema, value);
     let lines: Vec<_> = lines.iter().map(ToString::to_string).collect();
     lines.join(" | ")
 }
 
-fn assert_told(cases: &[(Value, Value, &str)]) {
+fn assert_messages(cases: &[(Value, Value, &str)]) {
     for (schema, value, expected) in cases {
-        assert_eq!(told(schema, value), *expected, "\n{schema}\n{value}");
+        assert_eq!(messages(schema, value), *expected, "\n{schema}\n{value}");
     }
 }
 
-/// A schema whose member `x` has this one.
+/// Returns a schema whose member `x` has this schema.
 fn x(schema: Value) -> Value {
     let properties = Value::Object([("x".to_owned(), schema)].into_iter().collect());
     Value::Object([("properties".to_owned(), properties)].into_iter().collect())
 }
 
 #[test]
-fn members() {
+fn member_mismatches_are_worded() {
     let forecast = json!({
         "type": "object",
         "properties": {
@@ -34,7 +34,7 @@ fn members() {
         "additionalProperties": false,
     });
     let open = json!({"required": ["a"], "dependentRequired": {"b": ["c d"]}});
-    assert_told(&[
+    assert_messages(&[
         (
             forecast.clone(),
             json!({}),
@@ -90,8 +90,8 @@ fn members() {
 }
 
 #[test]
-fn scalars_and_arrays() {
-    assert_told(&[
+fn scalar_and_array_mismatches_are_worded() {
+    assert_messages(&[
         (x(json!({"minimum": 1})), json!({"x": 0}), "`x`: expected a number of at least 1, got 0"),
         (
             x(json!({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1.5})),
@@ -159,7 +159,7 @@ fn scalars_and_arrays() {
 }
 
 #[test]
-fn choices() {
+fn choice_mismatches_are_worded() {
     let unit = x(json!({"type": "string", "enum": ["celsius", "fahrenheit"]}));
     let noted = x(json!({"oneOf": [
         {"const": "celsius", "description": "0 to 100"},
@@ -167,7 +167,7 @@ fn choices() {
     ]}));
     let many: Vec<_> = (0..40).collect();
     for schema in [unit, noted] {
-        assert_told(&[
+        assert_messages(&[
             (
                 schema.clone(),
                 json!({"x": "kelvin"}),
@@ -181,7 +181,7 @@ fn choices() {
             ),
         ]);
     }
-    assert_told(&[
+    assert_messages(&[
         (x(json!({"const": 3})), json!({"x": 4}), "`x`: expected 3, got 4"),
         (
             x(json!({"enum": many})),
@@ -197,7 +197,7 @@ fn choices() {
 }
 
 #[test]
-fn branches() {
+fn branch_mismatches_are_worded() {
     let nullable = x(json!({"anyOf": [{"$ref": "#/$defs/D"}, {"type": "null"}],
         "$defs": {}}));
     let mut nullable = nullable;
@@ -219,7 +219,7 @@ fn branches() {
         {"type": "object", "properties": {"y": {"type": "string"}}, "required": ["y"]},
         {"type": "integer", "minimum": 10},
     ]});
-    assert_told(&[
+    assert_messages(&[
         (
             nullable.clone(),
             json!({"x": {"n": 6}}),
@@ -293,7 +293,7 @@ fn branches() {
 }
 
 #[test]
-fn whatever_comes_the_text_is_short() {
+fn messages_are_short_for_huge_values() {
     let long = "x".repeat(1_000_000);
     let described = json!({"type": "string", "description": long, "pattern": long});
     let schema = json!({
@@ -308,12 +308,12 @@ fn whatever_comes_the_text_is_short() {
     let many: Vec<_> = (0..100_000).map(|_| "a").collect();
     assert_eq!(check(&json!({"items": {"type": "integer"}}), &json!(many)).len(), 20);
     let broken = json!({"properties": {"a": {"pattern": "a\nb", "description": "c\rd"}}});
-    assert!(!told(&broken, &json!({"a": "x"})).contains('\n'));
+    assert!(!messages(&broken, &json!({"a": "x"})).contains('\n'));
 }
 
-/// Of the same rule met twice one line is enough.
+/// A rule that is violated twice is reported once.
 #[test]
-fn nothing_is_told_twice() {
+fn duplicate_mismatches_are_reported_once() {
     let twice = json!({"allOf": [{"type": "integer"}, {"type": "integer"}]});
     assert_eq!(check(&twice, &json!("a")).len(), 1);
 }

@@ -1,61 +1,63 @@
-//! How large schemas may be.
+//! Size limits of schemas.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::place::Place;
-use super::{Dialect, DialectError, Unfit};
+use super::location::Location;
+use super::{Dialect, DialectError, Unsupported};
 
-/// OpenAI's, for one schema.
-const MOST_MEMBERS: usize = 5_000;
-const DEEPEST: usize = 10;
-const MOST_LETTERS: usize = 120_000;
-const MOST_VALUES: usize = 1_000;
+/// Limits of OpenAI, for one schema.
+const MAX_MEMBERS: usize = 5_000;
+const MAX_DEPTH: usize = 10;
+const MAX_CHARACTERS: usize = 120_000;
+const MAX_VALUES: usize = 1_000;
 const MANY_VALUES: usize = 250;
-const MOST_LETTERS_OF_MANY: usize = 15_000;
+const MAX_CHARACTERS_OF_MANY: usize = 15_000;
 
-/// Anthropic's, for one request.
-const MOST_STRICT_TOOLS: usize = 20;
-const MOST_OPTIONAL: usize = 24;
-const MOST_UNIONS: usize = 16;
+/// Limits of Anthropic, for one request.
+const MAX_STRICT_TOOLS: usize = 20;
+const MAX_OPTIONAL: usize = 24;
+const MAX_UNIONS: usize = 16;
 
 type Rules = Map<String, Value>;
 
-pub(super) fn of_openai(document: &Value) -> Result<(), Unfit> {
-    let (mut members, mut letters, mut values, mut is_long_list) = (0, 0, 0, false);
+pub(super) fn check_openai(document: &Value) -> Result<(), Unsupported> {
+    let (mut members, mut characters, mut values, mut is_long_list) = (0, 0, 0, false);
     each(document, &mut |rules| {
         let named = ["properties", "$defs"].map(|key| object(rules, key));
         members += named[0].clone().count();
-        letters += named.into_iter().flatten().map(|(name, _)| count(name)).sum::<usize>();
+        characters += named.into_iter().flatten().map(|(name, _)| count(name)).sum::<usize>();
         let listed = rules.get("enum").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
         let texts: usize = listed.iter().filter_map(Value::as_str).map(count).sum();
-        is_long_list |= listed.len() > MANY_VALUES && texts > MOST_LETTERS_OF_MANY;
-        letters += texts;
+        is_long_list |= listed.len() > MANY_VALUES && texts > MAX_CHARACTERS_OF_MANY;
+        characters += texts;
         values += listed.len();
     });
     let depth = Depths { document, known: BTreeMap::new(), open: BTreeSet::new() }.of(document);
-    let broken = [
-        (members > MOST_MEMBERS, format!("it has {members} members, {MOST_MEMBERS} may be")),
-        (depth > DEEPEST, format!("objects stand {depth} deep in it, {DEEPEST} may be")),
+    let checks = [
+        (members > MAX_MEMBERS, format!("member limit exceeded: {members} of {MAX_MEMBERS}")),
+        (depth > MAX_DEPTH, format!("nesting limit exceeded: {depth} of {MAX_DEPTH}")),
         (
-            letters > MOST_LETTERS,
-            format!("names and listed values have {letters} characters, {MOST_LETTERS} may be"),
+            characters > MAX_CHARACTERS,
+            format!(
+                "character limit of names and values exceeded: {characters} of {MAX_CHARACTERS}"
+            ),
         ),
-        (values > MOST_VALUES, format!("it lists {values} values, {MOST_VALUES} may be")),
+        (values > MAX_VALUES, format!("listed value limit exceeded: {values} of {MAX_VALUES}")),
         (
             is_long_list,
             format!(
-                "a list of more than {MANY_VALUES} values has more than {MOST_LETTERS_OF_MANY} characters"
+                "more than {MANY_VALUES} listed values have more than {MAX_CHARACTERS_OF_MANY} characters"
             ),
         ),
     ];
-    first_of(broken)
+    first_violation(checks)
 }
 
-pub(super) fn of_anthropic<'d>(
+pub(super) fn check_anthropic<'d>(
     documents: impl IntoIterator<Item = &'d Value>,
-) -> Result<(), Unfit> {
+) -> Result<(), Unsupported> {
     let (mut optional, mut unions) = (0, 0);
     for document in documents {
         each(document, &mut |rules| {
@@ -66,44 +68,43 @@ pub(super) fn of_anthropic<'d>(
             unions += usize::from(is_union);
         });
     }
-    first_of([
+    first_violation([
         (
-            optional > MOST_OPTIONAL,
-            format!("{optional} members may be left out, {MOST_OPTIONAL} may be of such"),
+            optional > MAX_OPTIONAL,
+            format!("optional member limit exceeded: {optional} of {MAX_OPTIONAL}"),
         ),
-        (
-            unions > MOST_UNIONS,
-            format!("{unions} members have one of several types, {MOST_UNIONS} may be of such"),
-        ),
+        (unions > MAX_UNIONS, format!("union limit exceeded: {unions} of {MAX_UNIONS}")),
     ])
 }
 
-/// All strict schemas of a request to Anthropic.
-pub(super) fn of_request<'d>(
+/// Checks all strict schemas of a request to Anthropic.
+pub(super) fn check_request<'d>(
     documents: impl Iterator<Item = &'d Value>,
     dialect: Dialect,
 ) -> Result<(), DialectError> {
     let documents: Vec<_> = documents.collect();
     let tools = documents.len();
-    let too_many = first_of([(
-        tools > MOST_STRICT_TOOLS,
-        format!("there are {tools}, {MOST_STRICT_TOOLS} may be: let a selector choose"),
+    let too_many = first_violation([(
+        tools > MAX_STRICT_TOOLS,
+        format!("strict tool limit exceeded: {tools} of {MAX_STRICT_TOOLS}: use a selector"),
     )]);
-    too_many.and_then(|()| of_anthropic(documents)).map_err(|Unfit { reason, .. }| DialectError {
-        dialect,
-        path: String::new(),
-        reason: format!("of all strict tools of a request together: {reason}"),
+    too_many.and_then(|()| check_anthropic(documents)).map_err(|Unsupported { reason, .. }| {
+        DialectError {
+            dialect,
+            path: String::new(),
+            reason: format!("strict tools of one request: {reason}"),
+        }
     })
 }
 
-/// A definition that leads back to itself through nothing but what has to be there.
-pub(super) fn endless(definitions: &Rules) -> Option<&str> {
+/// Returns a definition that leads back to itself through required members only.
+pub(super) fn find_endless(definitions: &Rules) -> Option<&str> {
     definitions.keys().map(String::as_str).find(|name| {
         let (mut seen, mut waiting) = (BTreeSet::new(), vec![*name]);
         while let Some(next) = waiting.pop() {
             let Some(schema) = definitions.get(next) else { continue };
             let mut found = Vec::new();
-            needed(schema, &mut found);
+            collect_required(schema, &mut found);
             if found.contains(name) {
                 return true;
             }
@@ -113,8 +114,8 @@ pub(super) fn endless(definitions: &Rules) -> Option<&str> {
     })
 }
 
-/// The definitions that a schema refers to, but for members that may be left out.
-fn needed<'d>(schema: &'d Value, found: &mut Vec<&'d str>) {
+/// Collects the definitions that a schema refers to, except through optional members.
+fn collect_required<'d>(schema: &'d Value, found: &mut Vec<&'d str>) {
     let Value::Object(rules) = schema else { return };
     found.extend(referred(rules));
     let required = rules.get("required").and_then(Value::as_array);
@@ -122,22 +123,22 @@ fn needed<'d>(schema: &'d Value, found: &mut Vec<&'d str>) {
         |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
     for (name, member) in object(rules, "properties") {
         if is_required(name) {
-            needed(member, found);
+            collect_required(member, found);
         }
     }
     for part in parts(rules) {
-        needed(part, found);
+        collect_required(part, found);
     }
 }
 
-fn first_of<const N: usize>(broken: [(bool, String); N]) -> Result<(), Unfit> {
-    match broken.into_iter().find(|(is_broken, _)| *is_broken) {
-        Some((_, reason)) => Err(Place::root().unfit(reason)),
+fn first_violation<const N: usize>(checks: [(bool, String); N]) -> Result<(), Unsupported> {
+    match checks.into_iter().find(|(is_violated, _)| *is_violated) {
+        Some((_, reason)) => Err(Location::root().unsupported(reason)),
         None => Ok(()),
     }
 }
 
-/// How many objects stand one in another, those that hold themselves counted once.
+/// Computes the nesting depth of objects; a recursive type counts once.
 struct Depths<'d> {
     document: &'d Value,
     known: BTreeMap<&'d str, usize>,
@@ -169,7 +170,7 @@ impl<'d> Depths<'d> {
     }
 }
 
-/// Every schema of a bent document.
+/// Calls `look` with every schema of a converted document.
 fn each<'d>(document: &'d Value, look: &mut impl FnMut(&'d Rules)) {
     let mut waiting = vec![document];
     while let Some(schema) = waiting.pop() {
@@ -182,7 +183,7 @@ fn each<'d>(document: &'d Value, look: &mut impl FnMut(&'d Rules)) {
     }
 }
 
-/// The schemas in this one that no names stand before.
+/// Returns the nested schemas without a name.
 fn parts(rules: &Rules) -> impl Iterator<Item = &Value> {
     let several = ["anyOf", "prefixItems"];
     let several = several.into_iter().filter_map(|key| rules.get(key)?.as_array()).flatten();

@@ -1,129 +1,159 @@
-//! Two shapes of one place as one: `allOf`, what stands beside a reference, and beside a choice.
+//! Intersection of shapes that apply to one location: `allOf`, and schemas beside a reference or a
+//! choice.
 
-use super::Unfit;
-use super::narrow::narrowed;
-use super::node::{Choice, Kind, Member, Node, Object, Others, Scalar, Shape};
-use super::place::Place;
-use super::read::Reader;
+use super::Unsupported;
+use super::location::Location;
+use super::narrow::intersect_rules;
+use super::node::{AdditionalMembers, Choice, Kind, Member, Node, Object, Scalar, Shape};
+use super::parse::SchemaParser;
 
-impl Reader<'_> {
-    /// What fits both; none where nothing does.
-    pub(super) fn both(&self, one: Node, other: Node, at: &Place) -> Result<Option<Node>, Unfit> {
-        let is_one =
-            one.shape == other.shape || one.shape == Shape::Any || other.shape == Shape::Any;
-        let (one, other) = match is_one {
-            true => (one, other),
-            false => (self.followed(one, at)?, self.followed(other, at)?),
+impl SchemaParser<'_> {
+    /// Returns the intersection of two nodes; `None` if no value satisfies both.
+    pub(super) fn intersect(
+        &self,
+        left: Node,
+        right: Node,
+        at: &Location,
+    ) -> Result<Option<Node>, Unsupported> {
+        let is_trivial =
+            left.shape == right.shape || left.shape == Shape::Any || right.shape == Shape::Any;
+        let (left, right) = match is_trivial {
+            true => (left, right),
+            false => (self.follow(left, at)?, self.follow(right, at)?),
         };
-        let Some(shape) = self.shapes(one.shape, other.shape, at)? else { return Ok(None) };
-        Ok(Some(Node { shape, notes: one.notes.over(other.notes, at)? }))
+        let Some(shape) = self.shapes(left.shape, right.shape, at)? else { return Ok(None) };
+        Ok(Some(Node { shape, annotations: left.annotations.merged_with(right.annotations, at)? }))
     }
 
-    /// The same of shapes that don't refer to others.
-    fn shapes(&self, one: Shape, other: Shape, at: &Place) -> Result<Option<Shape>, Unfit> {
-        self.pay(at)?;
-        Ok(Some(match (one, other) {
-            (one, other) if one == other => one,
+    /// Intersects shapes that are no references.
+    fn shapes(
+        &self,
+        left: Shape,
+        right: Shape,
+        at: &Location,
+    ) -> Result<Option<Shape>, Unsupported> {
+        self.spend(at)?;
+        Ok(Some(match (left, right) {
+            (left, right) if left == right => left,
             (Shape::Any, shape) | (shape, Shape::Any) => shape,
             (Shape::Choice(choice), shape) | (shape, Shape::Choice(choice)) => {
-                let mut among = Vec::new();
-                for node in choice.among {
-                    among.extend(self.both(node, shape.clone().into(), at)?);
+                let mut branches = Vec::new();
+                for node in choice.branches {
+                    branches.extend(self.intersect(node, shape.clone().into(), at)?);
                 }
-                if among.is_empty() {
+                if branches.is_empty() {
                     return Ok(None);
                 }
-                Shape::Choice(Choice { among, ..choice })
+                Shape::Choice(Choice { branches, ..choice })
             }
-            (Shape::Scalar(one), Shape::Scalar(other)) => {
-                let Some(both) = scalars(one, other, at)? else { return Ok(None) };
-                Shape::Scalar(both)
+            (Shape::Scalar(left), Shape::Scalar(right)) => {
+                let Some(intersection) = scalars(left, right, at)? else { return Ok(None) };
+                Shape::Scalar(intersection)
             }
-            (Shape::Object(one), Shape::Object(other)) => {
-                let Some(both) = self.objects(one, other, at)? else { return Ok(None) };
-                Shape::Object(both)
+            (Shape::Object(left), Shape::Object(right)) => {
+                let Some(intersection) = self.objects(left, right, at)? else { return Ok(None) };
+                Shape::Object(intersection)
             }
             (
-                Shape::List { first: one, rest, rules },
-                Shape::List { first: other, rest: other_rest, rules: other_rules },
+                Shape::List { first: left, rest, rules },
+                Shape::List { first: right, rest: right_rest, rules: right_rules },
             ) => {
-                if !one.is_empty() || !other.is_empty() {
-                    return Err(at.unfit("two schemas say what its items are, place by place"));
+                if !left.is_empty() || !right.is_empty() {
+                    return Err(at.unsupported("two schemas define its items by position"));
                 }
-                let rest = match (rest, other_rest) {
-                    (Some(one), Some(other)) => self.both(*one, *other, at)?.map(Box::new),
+                let rest = match (rest, right_rest) {
+                    (Some(left), Some(right)) => self.intersect(*left, *right, at)?.map(Box::new),
                     _ => None,
                 };
-                Shape::List { first: one, rest, rules: narrowed(rules, other_rules, at)? }
+                Shape::List { first: left, rest, rules: intersect_rules(rules, right_rules, at)? }
             }
             _ => return Ok(None),
         }))
     }
 
-    fn objects(&self, one: Object, other: Object, at: &Place) -> Result<Option<Object>, Unfit> {
-        let mut members = one.members.clone();
-        for (name, member) in &other.members {
-            let both = match members.remove(name) {
+    fn objects(
+        &self,
+        left: Object,
+        right: Object,
+        at: &Location,
+    ) -> Result<Option<Object>, Unsupported> {
+        let mut members = left.members.clone();
+        for (name, member) in &right.members {
+            let intersection = match members.remove(name) {
                 Some(known) => {
                     let is_required = known.is_required || member.is_required;
-                    let place = known.place.min(member.place);
-                    let node = self.both(known.node, member.node.clone(), &at.member(name))?;
-                    (node, is_required, place)
+                    let position = known.position.min(member.position);
+                    let node = self.intersect(known.node, member.node.clone(), &at.member(name))?;
+                    (node, is_required, position)
                 }
-                None => (self.among(member, &one.others, at)?, member.is_required, member.place),
+                None => (
+                    self.intersect_additional(member, &left.others, at)?,
+                    member.is_required,
+                    member.position,
+                ),
             };
-            match both {
-                (Some(node), is_required, place) => {
-                    members.insert(name.clone(), Member { node, is_required, place });
+            match intersection {
+                (Some(node), is_required, position) => {
+                    members.insert(name.clone(), Member { node, is_required, position });
                 }
                 (None, true, _) => return Ok(None),
                 (None, false, _) => {}
             }
         }
-        for (name, member) in &one.members {
-            if !other.members.contains_key(name) {
-                match self.among(member, &other.others, at)? {
+        for (name, member) in &left.members {
+            if !right.members.contains_key(name) {
+                match self.intersect_additional(member, &right.others, at)? {
                     Some(node) => {
-                        let Member { is_required, place, .. } = *member;
-                        members.insert(name.clone(), Member { node, is_required, place });
+                        let Member { is_required, position, .. } = *member;
+                        members.insert(name.clone(), Member { node, is_required, position });
                     }
                     None if member.is_required => return Ok(None),
                     None => _ = members.remove(name),
                 }
             }
         }
-        let others = match (one.others, other.others) {
-            (Others::None, _) | (_, Others::None) => Others::None,
-            (Others::Unsaid, others) | (others, Others::Unsaid) => others,
-            (Others::Some(one), Others::Some(other)) => {
-                let both = self.both(*one, *other, at)?;
-                both.map_or(Others::None, |node| Others::Some(Box::new(node)))
+        let others = match (left.others, right.others) {
+            (AdditionalMembers::None, _) | (_, AdditionalMembers::None) => AdditionalMembers::None,
+            (AdditionalMembers::Unspecified, others) | (others, AdditionalMembers::Unspecified) => {
+                others
+            }
+            (AdditionalMembers::Some(left), AdditionalMembers::Some(right)) => {
+                let intersection = self.intersect(*left, *right, at)?;
+                intersection
+                    .map_or(AdditionalMembers::None, |node| AdditionalMembers::Some(Box::new(node)))
             }
         };
-        let rules = narrowed(one.rules, other.rules, at)?;
+        let rules = intersect_rules(left.rules, right.rules, at)?;
         Ok(Some(Object { members, others, rules }))
     }
 
-    /// A member where the other object doesn't name it.
-    fn among(&self, member: &Member, others: &Others, at: &Place) -> Result<Option<Node>, Unfit> {
+    /// Intersects a member with the additional members of another object, which doesn't name it.
+    fn intersect_additional(
+        &self,
+        member: &Member,
+        others: &AdditionalMembers,
+        at: &Location,
+    ) -> Result<Option<Node>, Unsupported> {
         match others {
-            Others::Unsaid => Ok(Some(member.node.clone())),
-            Others::None => Ok(None),
-            Others::Some(node) => self.both(member.node.clone(), Node::clone(node), at),
+            AdditionalMembers::Unspecified => Ok(Some(member.node.clone())),
+            AdditionalMembers::None => Ok(None),
+            AdditionalMembers::Some(node) => {
+                self.intersect(member.node.clone(), Node::clone(node), at)
+            }
         }
     }
 }
 
-fn scalars(one: Scalar, other: Scalar, at: &Place) -> Result<Option<Scalar>, Unfit> {
-    let kind = match (one.kind, other.kind) {
-        (one, other) if one == other => one,
+fn scalars(left: Scalar, right: Scalar, at: &Location) -> Result<Option<Scalar>, Unsupported> {
+    let kind = match (left.kind, right.kind) {
+        (left, right) if left == right => left,
         (Kind::Integer, Kind::Number) | (Kind::Number, Kind::Integer) => Kind::Integer,
         _ => return Ok(None),
     };
-    let values = match (one.values, other.values) {
-        (Some(mut one), Some(other)) => {
-            one.retain(|value| other.contains(value));
-            Some(one)
+    let values = match (left.values, right.values) {
+        (Some(mut left), Some(right)) => {
+            left.retain(|value| right.contains(value));
+            Some(left)
         }
         (Some(mut values), None) | (None, Some(mut values)) => {
             values.retain(|value| kind != Kind::Integer || Kind::of(value) == Some(kind));
@@ -134,5 +164,5 @@ fn scalars(one: Scalar, other: Scalar, at: &Place) -> Result<Option<Scalar>, Unf
     if values.as_ref().is_some_and(Vec::is_empty) {
         return Ok(None);
     }
-    Ok(Some(Scalar { kind, values, rules: narrowed(one.rules, other.rules, at)? }))
+    Ok(Some(Scalar { kind, values, rules: intersect_rules(left.rules, right.rules, at)? }))
 }

@@ -1,92 +1,96 @@
-//! A schema bent to what a provider takes.
+//! Conversion of schemas to the dialects of model providers.
 //!
 //! ```text
-//! document ─read▶ Node, what the schema means ─write▶ document in the provider's words ─▶ limits
+//! document ─parse▶ Node, the meaning of the schema ─encode▶ document in the dialect ─▶ limits
 //! ```
 //!
-//! **Lossless.** Every value that a tool takes can be said by the bent schema, but for members that
-//! its schema doesn't name. What can't be said so, such as a map with any keys in a closed schema, is an
-//! error that names the place. The other way round a provider may let through more than the tool takes:
-//! a *rule* that it doesn't know (a length, a pattern) stands in the description, where the model
-//! reads it, and the tool's own schema is what arguments are held to after all. An absent member that a
-//! provider wants told is told as null, which is read as absent
-//! ([`FixKind::Absent`](crate::json::FixKind::Absent)).
+//! **Lossless.** The converted schema allows every value that the tool takes, except for members
+//! that the tool's schema doesn't name. What a dialect can't express, such as a map in a dialect in
+//! which all members need a name, is an error with its path. The reverse doesn't hold: a provider
+//! may allow more than the tool takes. A *rule* that the dialect lacks, such as a length or a
+//! pattern, moves into the description, where the model reads it, and arguments are validated
+//! against the tool's own schema. If a dialect requires all members, an optional one becomes
+//! nullable, and null is decoded as absent ([`FixKind::Absent`](crate::json::FixKind::Absent)).
 //!
 //! # Sources
+//!
 //! - OpenAI, guide "Structured model outputs": "Supported schemas".
 //! - Anthropic, "Structured outputs": "JSON Schema limitations", and what its Python SDK sends.
-//! - Google, API reference: `Schema`, `FunctionDeclaration.parametersJsonSchema`, and the properties
-//!   listed at `GenerationConfig.responseJsonSchema`.
-//! - Ollama, `api/types.go`: the members of a tool that it reads; it drops the others unread.
-//! - Mistral, API reference: `Function.strict`, which its API has from OpenAI's.
+//! - Google, API reference: `Schema`, `FunctionDeclaration.parametersJsonSchema`, and the
+//!   properties listed at `GenerationConfig.responseJsonSchema`.
+//! - Ollama, `api/types.go`: the fields of a tool that it reads; it ignores all others.
+//! - Mistral, API reference: `Function.strict`, which its API adopted from OpenAI's.
 
+mod capabilities;
+mod description;
+mod encode;
 mod limits;
+mod location;
 mod merge;
 mod narrow;
 mod node;
-mod place;
-mod read;
-mod rules;
-mod words;
-mod write;
+mod parse;
 
 use std::fmt;
 
 use serde_json::Value;
 
-use self::place::Place;
-use self::read::Reader;
-use self::rules::Rules;
+use self::capabilities::Capabilities;
+use self::location::Location;
+use self::parse::SchemaParser;
 use super::Schema;
 
-/// What a provider takes of JSON Schema.
+/// The subset of JSON Schema that a model provider supports.
+///
+/// # Examples
 ///
 /// ```
 /// use serde_json::json;
 /// use tool_runtime::schema::{Dialect, Schema};
 ///
-/// let own = Schema::from(json!({
+/// let schema = Schema::from(json!({
 ///     "type": "object",
 ///     "properties": { "days": { "type": "integer", "minimum": 1, "minLength": 2 } },
 /// }));
-/// let bent = own.bent(Dialect::OpenAiStrict)?;
+/// let strict = schema.for_dialect(Dialect::OpenAiStrict)?;
 /// let days = json!({ "type": ["integer", "null"], "minimum": 1 });
-/// assert_eq!(bent.as_value()["properties"]["days"], days);
-/// assert_eq!(bent.as_value()["required"], json!(["days"]));
+/// assert_eq!(strict.as_value()["properties"]["days"], days);
+/// assert_eq!(strict.as_value()["required"], json!(["days"]));
 ///
 /// let map = json!({ "type": "object", "properties": {
 ///     "counts": { "type": "object", "additionalProperties": { "type": "integer" } },
 /// } });
-/// let error = Schema::from(map).bent(Dialect::OpenAiStrict).unwrap_err();
+/// let error = Schema::from(map).for_dialect(Dialect::OpenAiStrict).unwrap_err();
 /// assert_eq!(error.path, "counts");
 /// # Ok::<(), tool_runtime::schema::DialectError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Dialect {
-    /// JSON Schema 2020-12, as it is: what a provider doesn't know of it, it doesn't hold the model to.
+    /// Unrestricted JSON Schema 2020-12. A provider doesn't enforce the keywords that it doesn't
+    /// know.
     #[default]
     Plain,
-    /// What OpenAI takes with `strict: true`, and then holds the model to.
+    /// The schemas that OpenAI takes and enforces with `strict: true`.
     OpenAiStrict,
-    /// What Anthropic takes with `strict: true`, and then holds the model to.
+    /// The schemas that Anthropic takes and enforces with `strict: true`.
     AnthropicStrict,
-    /// What Gemini takes as `parametersJsonSchema` and `responseJsonSchema`.
+    /// The schemas that Gemini takes as `parametersJsonSchema` and `responseJsonSchema`.
     Gemini,
-    /// What Gemini takes as `parameters` and `responseSchema`, a subset of OpenAPI's schemas.
+    /// The schemas that Gemini takes as `parameters` and `responseSchema`, a subset of OpenAPI's.
     GeminiOpenApi,
-    /// What Ollama shows the model of a tool.
+    /// The part of a tool's schema that Ollama passes to the model.
     Ollama,
 }
 
 impl Dialect {
-    /// Whether its provider holds the model to a schema, where it is asked to.
+    /// Returns true if the provider enforces schemas of this dialect.
     pub const fn is_strict(self) -> bool {
         matches!(self, Self::OpenAiStrict | Self::AnthropicStrict)
     }
 
-    /// In which its provider is told of the schema of an answer. Ollama bends those of tools alone: as a `format` it
-    /// takes any.
+    /// Returns the dialect for the schema of an answer. Ollama restricts the schemas of tools
+    /// alone: as a `format` it takes any.
     pub(crate) const fn of_output(self) -> Self {
         match self {
             Self::Ollama => Self::Plain,
@@ -94,17 +98,32 @@ impl Dialect {
         }
     }
 
-    /// Whether its provider takes these schemas in one request.
+    /// Checks whether the provider takes all of these schemas in one request.
+    ///
+    /// The schemas have to be converted to this dialect already.
     ///
     /// # Errors
-    /// They go beyond what one request may hold.
+    ///
+    /// Returns a [`DialectError`] if the schemas exceed the limits of one request.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use tool_runtime::schema::{Dialect, Schema};
+    ///
+    /// let schema = Schema::from(serde_json::json!({ "type": "object", "properties": {} }));
+    /// let strict = schema.for_dialect(Dialect::AnthropicStrict)?;
+    /// assert!(Dialect::AnthropicStrict.check_request([&strict]).is_ok());
+    /// assert!(Dialect::AnthropicStrict.check_request([&strict; 21]).is_err());
+    /// # Ok::<(), tool_runtime::schema::DialectError>(())
+    /// ```
     pub fn check_request<'s>(
         self,
         schemas: impl IntoIterator<Item = &'s Schema>,
     ) -> Result<(), DialectError> {
         let documents = schemas.into_iter().map(Schema::as_value);
         match self {
-            Self::AnthropicStrict => limits::of_request(documents, self),
+            Self::AnthropicStrict => limits::check_request(documents, self),
             _ => Ok(()),
         }
     }
@@ -123,46 +142,60 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// What a provider can't be told of a schema.
+/// An error for a schema that a dialect can't express.
+///
+/// # Examples
+///
+/// ```
+/// use tool_runtime::schema::{Dialect, Schema};
+///
+/// let schema = Schema::from(serde_json::json!({ "type": "string" }));
+/// let error = schema.for_dialect(Dialect::OpenAiStrict).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "OpenAI (strict) can't express the root schema: the root has to be an object: \
+///      move the value into a member",
+/// );
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{dialect} can't be told of {}: {reason}", shown(path))]
+#[error("{dialect} can't express {}: {reason}", location_name(path))]
 #[non_exhaustive]
 pub struct DialectError {
-    /// Whose dialect it is.
+    /// The dialect that can't express the schema.
     pub dialect: Dialect,
-    /// The place, such as `stops[].city`; empty for the whole.
+    /// The path of the schema, such as `stops[].city`; empty for the root.
     pub path: String,
-    /// What can't be said, and what could be instead.
+    /// The reason, and an alternative if there is one.
     pub reason: String,
 }
 
-fn shown(path: &str) -> String {
+fn location_name(path: &str) -> String {
     match path {
-        "" => "the schema as a whole".to_owned(),
+        "" => "the root schema".to_owned(),
         path => format!("`{path}`"),
     }
 }
 
-/// What is wrong at a place; whose dialect it is, the outermost adds.
+/// A problem at a location; the outermost function adds the dialect.
 #[derive(Debug)]
-struct Unfit {
+struct Unsupported {
     path: String,
     reason: String,
 }
 
-/// The document in this dialect.
-pub(super) fn bend(document: &Value, dialect: Dialect) -> Result<Value, DialectError> {
-    let Some(rules) = Rules::of(dialect) else { return Ok(document.clone()) };
-    let bent = (|| {
-        let reader = Reader::new(document);
-        let root = reader.read(document, &Place::root())?;
-        let bent = write::document(&root, &reader, rules)?;
+/// Converts a document to a dialect.
+pub(super) fn convert(document: &Value, dialect: Dialect) -> Result<Value, DialectError> {
+    let Some(rules) = Capabilities::of(dialect) else { return Ok(document.clone()) };
+    let converted = (|| {
+        let parser = SchemaParser::new(document);
+        let root = parser.parse(document, &Location::root())?;
+        let converted = encode::document(&root, &parser, rules)?;
         match dialect {
-            Dialect::OpenAiStrict => limits::of_openai(&bent)?,
-            Dialect::AnthropicStrict => limits::of_anthropic([&bent])?,
+            Dialect::OpenAiStrict => limits::check_openai(&converted)?,
+            Dialect::AnthropicStrict => limits::check_anthropic([&converted])?,
             _ => {}
         }
-        Ok(bent)
+        Ok(converted)
     })();
-    bent.map_err(|Unfit { path, reason }| DialectError { dialect, path, reason })
+    converted.map_err(|Unsupported { path, reason }| DialectError { dialect, path, reason })
 }

@@ -1,36 +1,36 @@
-//! Rules that hold together: of two limits the narrower one.
+//! Intersection of rules: the narrower one of two limits applies.
 
 use serde_json::{Map, Value};
 
-use super::Unfit;
-use super::place::Place;
+use super::Unsupported;
+use super::location::Location;
 
-/// The rules of both.
-pub(super) fn narrowed(
-    mut one: Map<String, Value>,
-    other: Map<String, Value>,
-    at: &Place,
-) -> Result<Map<String, Value>, Unfit> {
-    for (keyword, value) in other {
-        let Some(known) = one.get(&keyword) else {
-            one.insert(keyword, value);
+/// Returns the rules that hold if both sets of rules hold.
+pub(super) fn intersect_rules(
+    mut left: Map<String, Value>,
+    right: Map<String, Value>,
+    at: &Location,
+) -> Result<Map<String, Value>, Unsupported> {
+    for (keyword, value) in right {
+        let Some(known) = left.get(&keyword) else {
+            left.insert(keyword, value);
             continue;
         };
         if *known == value {
             continue;
         }
         match is_narrower(&keyword, &value, known) {
-            Some(true) => _ = one.insert(keyword, value),
+            Some(true) => _ = left.insert(keyword, value),
             Some(false) => {}
             None => {
-                return Err(at.unfit(format!("two rules of the keyword `{keyword}` hold for it")));
+                return Err(at.unsupported(format!("two values of the keyword `{keyword}` apply")));
             }
         }
     }
-    Ok(one)
+    Ok(left)
 }
 
-/// Whether a limit lets fewer values through than a known one; none where that can't be told.
+/// Returns true if a limit allows fewer values than the known one; `None` if that is unknown.
 fn is_narrower(keyword: &str, value: &Value, known: &Value) -> Option<bool> {
     let (value, known) = value.as_f64().zip(known.as_f64())?;
     let word = keyword.to_lowercase();

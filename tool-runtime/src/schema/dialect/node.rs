@@ -1,29 +1,29 @@
-//! What a schema means: the values that it has at one place, apart from how it says so.
+//! The meaning of a schema: the values that it allows at one location, independent of its notation.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
-use super::Unfit;
-use super::narrow::narrowed;
-use super::place::Place;
+use super::Unsupported;
+use super::location::Location;
+use super::narrow::intersect_rules;
 
-/// A place and what is said of it.
+/// The values of a location, and their annotations.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
     pub(super) shape: Shape,
-    pub(super) notes: Notes,
+    pub(super) annotations: Annotations,
 }
 
-/// What is said to the reader alone.
+/// Annotations for the model.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Notes {
+pub(super) struct Annotations {
     pub(super) description: Option<String>,
-    /// `title`, `default` and `examples`; and rules that are about no type, such as `not`.
+    /// `title`, `default` and `examples`; and rules without a type, such as `not`.
     pub(super) more: Map<String, Value>,
 }
 
-/// The values of a place. Rules beside it narrow them, each by its keyword.
+/// The values of a location. The rules beside a shape narrow it, by keyword.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Shape {
     Any,
@@ -35,14 +35,14 @@ pub(super) enum Shape {
     },
     Object(Object),
     Choice(Choice),
-    /// What another place of the document says.
+    /// The target of a reference.
     Reference(String),
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Scalar {
     pub(super) kind: Kind,
-    /// The only ones, where they are listed.
+    /// The only values, if they are listed.
     pub(super) values: Option<Vec<Value>>,
     pub(super) rules: Map<String, Value>,
 }
@@ -59,7 +59,7 @@ pub(super) enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Object {
     pub(super) members: BTreeMap<String, Member>,
-    pub(super) others: Others,
+    pub(super) others: AdditionalMembers,
     pub(super) rules: Map<String, Value>,
 }
 
@@ -67,24 +67,25 @@ pub(super) struct Object {
 pub(super) struct Member {
     pub(super) node: Node,
     pub(super) is_required: bool,
-    /// Where it stands among those that are required, which are told in this order; the others come behind them.
-    pub(super) place: usize,
+    /// The position among the required members, which are written in this order; optional members
+    /// follow.
+    pub(super) position: usize,
 }
 
-/// Members that have no name in the schema.
+/// Members that the schema doesn't name.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Others {
-    /// Nothing is said: they may come, and nobody means them to.
-    Unsaid,
+pub(super) enum AdditionalMembers {
+    /// The schema doesn't mention them: they are allowed, but not intended.
+    Unspecified,
     None,
     Some(Box<Node>),
 }
 
-/// One of several.
+/// A choice of several nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Choice {
-    pub(super) among: Vec<Node>,
-    /// A value that fits two of them fits not at all.
+    pub(super) branches: Vec<Node>,
+    /// True if a value that matches two branches is invalid.
     pub(super) is_exclusive: bool,
 }
 
@@ -99,7 +100,7 @@ impl Kind {
         }
     }
 
-    /// The one of a value; none of a list or an object.
+    /// Returns the kind of a value; `None` for a list or an object.
     pub(super) fn of(value: &Value) -> Option<Self> {
         Some(match value {
             Value::Null => Self::Null,
@@ -113,10 +114,10 @@ impl Kind {
 }
 
 impl Object {
-    /// The members as the schema they are from tells them.
+    /// Returns the members in the order of the schema.
     pub(super) fn in_order(&self) -> Vec<(&String, &Member)> {
         let mut members: Vec<_> = self.members.iter().collect();
-        members.sort_by_key(|(_, member)| member.place);
+        members.sort_by_key(|(_, member)| member.position);
         members
     }
 }
@@ -134,25 +135,25 @@ impl Node {
 
 impl From<Shape> for Node {
     fn from(shape: Shape) -> Self {
-        Self { shape, notes: Notes::default() }
+        Self { shape, annotations: Annotations::default() }
     }
 }
 
-impl Notes {
-    /// These, and what those say that these don't. Of what is said to the reader these are nearer; rules hold
-    /// on both sides.
-    pub(super) fn over(self, below: Self, at: &Place) -> Result<Self, Unfit> {
-        let description = self.description.or(below.description);
-        let is_told = |keyword: &str| ["default", "examples", "title"].contains(&keyword);
-        let (mut told, rules): (Map<_, _>, Map<_, _>) =
-            self.more.into_iter().partition(|(keyword, _)| is_told(keyword));
-        let (far, below): (Map<_, _>, Map<_, _>) =
-            below.more.into_iter().partition(|(keyword, _)| is_told(keyword));
-        for (keyword, value) in far {
-            told.entry(keyword).or_insert(value);
+impl Annotations {
+    /// Merges these annotations with those of `below`. The annotations for the model take
+    /// precedence in this order; rules apply from both sides.
+    pub(super) fn merged_with(self, other: Self, at: &Location) -> Result<Self, Unsupported> {
+        let description = self.description.or(other.description);
+        let is_annotation = |keyword: &str| ["default", "examples", "title"].contains(&keyword);
+        let (mut annotations, rules): (Map<_, _>, Map<_, _>) =
+            self.more.into_iter().partition(|(keyword, _)| is_annotation(keyword));
+        let (other_annotations, other): (Map<_, _>, Map<_, _>) =
+            other.more.into_iter().partition(|(keyword, _)| is_annotation(keyword));
+        for (keyword, value) in other_annotations {
+            annotations.entry(keyword).or_insert(value);
         }
-        told.append(&mut narrowed(rules, below, at)?);
-        Ok(Self { description, more: told })
+        annotations.append(&mut intersect_rules(rules, other, at)?);
+        Ok(Self { description, more: annotations })
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -161,21 +162,21 @@ impl Notes {
 }
 
 impl Choice {
-    /// Whether a value could fit two.
+    /// Returns true if a value may match two branches.
     pub(super) fn may_overlap(&self) -> bool {
         let mut before: Vec<&Node> = Vec::new();
-        self.among.iter().any(|node| {
-            let overlaps = before.iter().any(|other| !are_apart(node, other));
+        self.branches.iter().any(|node| {
+            let overlaps = before.iter().any(|other| !are_disjoint(node, other));
             before.push(node);
             overlaps
         })
     }
 }
 
-/// Whether no value fits both, as far as that can be seen at a glance.
-fn are_apart(one: &Node, other: &Node) -> bool {
+/// Returns true if certainly no value matches both nodes, without following references.
+fn are_disjoint(one: &Node, other: &Node) -> bool {
     match (&one.shape, &other.shape) {
-        (Shape::Scalar(one), Shape::Scalar(other)) if are_alike(one.kind, other.kind) => {
+        (Shape::Scalar(one), Shape::Scalar(other)) if are_comparable(one.kind, other.kind) => {
             match (&one.values, &other.values) {
                 (Some(one), Some(other)) => one.iter().all(|value| !other.contains(value)),
                 _ => false,
@@ -187,9 +188,9 @@ fn are_apart(one: &Node, other: &Node) -> bool {
                     let others = other.members.get(name);
                     member.is_required
                         && match others {
-                            None => other.others == Others::None,
+                            None => other.others == AdditionalMembers::None,
                             Some(others) => {
-                                others.is_required && are_apart(&member.node, &others.node)
+                                others.is_required && are_disjoint(&member.node, &others.node)
                             }
                         }
                 })
@@ -203,7 +204,7 @@ fn are_apart(one: &Node, other: &Node) -> bool {
     }
 }
 
-fn are_alike(one: Kind, other: Kind) -> bool {
+fn are_comparable(one: Kind, other: Kind) -> bool {
     let is_number = |kind| matches!(kind, Kind::Integer | Kind::Number);
     one == other || is_number(one) && is_number(other)
 }

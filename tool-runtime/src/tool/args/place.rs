@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::schema::{Step, path, reach};
+use crate::schema::{PathSegment, path, value_at_mut};
 
 /// The way to a value from the root.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +13,7 @@ impl Place {
         Self(vec![Open::Object(Some(name.to_owned()))])
     }
 
-    pub(super) fn steps(&self) -> Vec<Step<'_>> {
+    pub(super) fn steps(&self) -> Vec<PathSegment<'_>> {
         self.0.iter().filter_map(Open::step).collect()
     }
 
@@ -25,7 +25,7 @@ impl Place {
             && let Some(place) = waiting.pop()
         {
             let within = |step| Self(place.0.iter().cloned().chain([step]).collect());
-            match reach(&mut value, &place.steps()) {
+            match value_at_mut(&mut value, &place.steps()) {
                 Some(Value::String(_)) => texts.push(place),
                 Some(Value::Array(items)) => {
                     waiting.extend((0..items.len()).rev().map(|at| within(Open::List(at))));
@@ -88,10 +88,10 @@ enum Open {
 }
 
 impl Open {
-    fn step(&self) -> Option<Step<'_>> {
+    fn step(&self) -> Option<PathSegment<'_>> {
         match self {
-            Self::List(index) => Some(Step::Index(*index)),
-            Self::Object(key) => key.as_deref().map(Step::Key),
+            Self::List(index) => Some(PathSegment::Index(*index)),
+            Self::Object(key) => key.as_deref().map(PathSegment::Key),
         }
     }
 }

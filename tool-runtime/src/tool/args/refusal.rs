@@ -6,7 +6,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Error, Value};
 
 use super::place::{Place, place};
-use crate::schema::{Mismatch, Schema, reach};
+use crate::schema::{Mismatch, Schema, value_at_mut};
 
 /// As many are told at once, and so many texts are tried in place of one that nobody knows.
 const MOST: usize = 20;
@@ -97,9 +97,9 @@ fn text(
     again: &dyn Fn(&Value) -> Option<Refusal>,
 ) -> Option<(Mismatch, Value)> {
     let mended = |place: &Place| {
-        let (wanted, example) = schema.unformatted(value, &place.steps())?;
+        let (wanted, example) = schema.format_mismatch(value, &place.steps())?;
         let mut mended = value.clone();
-        *reach(&mut mended, &place.steps())? = example.into();
+        *value_at_mut(&mut mended, &place.steps())? = example.into();
         Some((wanted, mended))
     };
     mended(&refusal.place).or_else(|| {

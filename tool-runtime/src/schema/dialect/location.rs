@@ -1,18 +1,18 @@
-//! Where in a value a schema holds, for people to read.
+//! The location in a value to which a schema applies, as error messages show it.
 
-use super::Unfit;
-use crate::schema::check::{Step, path};
+use super::Unsupported;
+use crate::schema::check::{PathSegment, path};
 
-/// As deep as definitions may be.
-const DEEPEST: usize = 128;
+/// The nesting limit of definitions.
+const MAX_DEPTH: usize = 128;
 
 #[derive(Clone, Debug)]
-pub(super) struct Place {
+pub(super) struct Location {
     path: String,
     depth: usize,
 }
 
-impl Place {
+impl Location {
     pub(super) const fn root() -> Self {
         Self { path: String::new(), depth: 0 }
     }
@@ -22,7 +22,7 @@ impl Place {
     }
 
     pub(super) fn member(&self, name: &str) -> Self {
-        let step = path(&[Step::Key(name)]);
+        let step = path(&[PathSegment::Key(name)]);
         let dot = if self.is_root() || step.starts_with('[') { "" } else { "." };
         self.inside(&format!("{dot}{step}"))
     }
@@ -32,19 +32,19 @@ impl Place {
     }
 
     pub(super) fn item(&self, index: usize) -> Self {
-        self.inside(&path(&[Step::Index(index)]))
+        self.inside(&path(&[PathSegment::Index(index)]))
     }
 
-    /// The same place, by one more schema that holds there.
-    pub(super) fn deeper(&self) -> Result<Self, Unfit> {
-        if self.depth >= DEEPEST {
-            return Err(self.unfit("its schema is nested too deep"));
+    /// Returns this location for one more schema that applies to it.
+    pub(super) fn deeper(&self) -> Result<Self, Unsupported> {
+        if self.depth >= MAX_DEPTH {
+            return Err(self.unsupported("the schema is nested too deeply"));
         }
         Ok(Self { path: self.path.clone(), depth: self.depth + 1 })
     }
 
-    pub(super) fn unfit(&self, reason: impl Into<String>) -> Unfit {
-        Unfit { path: self.path.clone(), reason: reason.into() }
+    pub(super) fn unsupported(&self, reason: impl Into<String>) -> Unsupported {
+        Unsupported { path: self.path.clone(), reason: reason.into() }
     }
 
     fn inside(&self, step: &str) -> Self {

@@ -1,8 +1,8 @@
-//! The order in which members are written.
+//! JSON output with schema members in a fixed order.
 //!
-//! A model that is held to a schema writes members in the order in which the schema names them, and thinks
-//! better where what it concludes comes behind what it concludes that from. A map knows no order, but
-//! `required` does: it has members as their type declares them.
+//! A model that is held to a schema writes members in the order of the schema, and reasons better
+//! if conclusions come after what they are based on. A map has no order, but `required` lists
+//! members in the order of their declaration.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -11,15 +11,15 @@ use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// JSON in which the `properties` of each schema come in the order of its `required`, and behind them, sorted,
-/// those that may be left out. Prints as that.
+/// Writes JSON with the `properties` of each schema in the order of its `required`, followed by the
+/// optional ones in alphabetical order.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InOrder<'v>(pub(crate) &'v Value);
+pub(crate) struct OrderedJson<'v>(pub(crate) &'v Value);
 
-impl Serialize for InOrder<'_> {
+impl Serialize for OrderedJson<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self.0 {
-            Value::Array(items) => serializer.collect_seq(items.iter().map(InOrder)),
+            Value::Array(items) => serializer.collect_seq(items.iter().map(OrderedJson)),
             Value::Object(members) => {
                 let mut map = serializer.serialize_map(Some(members.len()))?;
                 for (key, value) in members {
@@ -28,7 +28,7 @@ impl Serialize for InOrder<'_> {
                         ("properties", Value::Object(named), Some(Value::Array(order))) => {
                             map.serialize_value(&Named { named, order })?;
                         }
-                        _ => map.serialize_value(&InOrder(value))?,
+                        _ => map.serialize_value(&OrderedJson(value))?,
                     }
                 }
                 map.end()
@@ -38,7 +38,7 @@ impl Serialize for InOrder<'_> {
     }
 }
 
-impl fmt::Display for InOrder<'_> {
+impl fmt::Display for OrderedJson<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string(self).map_err(|_| fmt::Error)?)
     }
@@ -51,24 +51,24 @@ struct Named<'v> {
 
 impl Serialize for Named<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Of a name that comes twice the first place counts.
+        // If a name occurs twice, the first position counts.
         let names = self.order.iter().enumerate().rev();
-        let places: HashMap<_, _> =
-            names.filter_map(|(place, name)| Some((name.as_str()?, place))).collect();
+        let order_of: HashMap<_, _> =
+            names.filter_map(|(index, name)| Some((name.as_str()?, index))).collect();
         let mut members: Vec<_> = self.named.iter().collect();
-        // Stable: those without a place stay as they are, behind the others.
-        members.sort_by_key(|(name, _)| places.get(name.as_str()).copied().unwrap_or(usize::MAX));
-        serializer.collect_map(members.into_iter().map(|(name, value)| (name, InOrder(value))))
+        // The sort is stable: optional members keep their order.
+        members.sort_by_key(|(name, _)| order_of.get(name.as_str()).copied().unwrap_or(usize::MAX));
+        serializer.collect_map(members.into_iter().map(|(name, value)| (name, OrderedJson(value))))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::InOrder;
+    use super::OrderedJson;
     use serde_json::json;
 
     #[test]
-    fn members_come_as_they_are_required() {
+    fn members_are_written_in_order_of_required() {
         for (value, text) in [
             (
                 json!({ "required": ["z", "b", "z"], "properties": { "a": {}, "b": {}, "c": {}, "z": {} } }),
@@ -78,7 +78,7 @@ mod tests {
                 json!([{ "properties": { "x": { "required": ["q"], "properties": { "p": 1, "q": 2 } } } }]),
                 r#"[{"properties":{"x":{"properties":{"q":2,"p":1},"required":["q"]}}}]"#,
             ),
-            // Members of these names, not schemas.
+            // Members with these names, not schemas.
             (json!({ "properties": 1, "required": true }), r#"{"properties":1,"required":true}"#),
             (
                 json!({ "properties": { "b": 1, "a": 2 }, "required": [3, "none"] }),
@@ -87,7 +87,7 @@ mod tests {
             (json!("\u{1}é"), "\"\\u0001é\""),
             (json!(1.5), "1.5"),
         ] {
-            assert_eq!(InOrder(&value).to_string(), text);
+            assert_eq!(OrderedJson(&value).to_string(), text);
             assert_eq!(serde_json::from_str::<serde_json::Value>(text).unwrap(), value);
         }
     }

@@ -1,18 +1,18 @@
-//! Definitions in the places that use them: a small model that would have to follow a `$ref` answers with
-//! the schema instead of a value.
+//! Inlining of definitions: a small model that has to follow a `$ref` may answer with the schema
+//! instead of a value.
 //!
-//! A definition that is used once goes where it is used, and one that has no schemas in it, such as the names of
-//! an enum, wherever it is. What holds itself stays a definition, and so does what is large and used several times.
+//! A definition that is used once is inlined, and so is one without nested schemas, such as the
+//! names of an enum. Recursive definitions stay, and so do large ones that are used several times.
 
 use schemars::Schema as Document;
 use schemars::transform::{RecursiveTransform, Transform};
 use serde_json::{Map, Value};
 
-/// What may stand beside a `$ref` that is replaced, for it rules nothing.
-const SAID: [&str; 7] =
+/// Keywords that may accompany an inlined `$ref`, because they are no rules.
+const ANNOTATIONS: [&str; 7] =
     ["default", "deprecated", "description", "examples", "readOnly", "title", "writeOnly"];
 
-/// The document with as few definitions as that leaves.
+/// Inlines definitions as described above.
 pub(super) fn inline_definitions(document: &mut Document) {
     let names: Vec<String> = match document.get("$defs") {
         Some(Value::Object(definitions)) => definitions.keys().cloned().collect(),
@@ -33,7 +33,7 @@ fn inline(document: &mut Document, name: &str) {
     let Some(Value::Object(definition)) = definitions.get(name).cloned() else { return };
     let is_used = uses.all == 1 || uses.all > 1 && is_plain(&definition);
     let mut own = Document::from(definition.clone());
-    if !is_used || uses.ruled > 0 || Uses::of(&mut own, &reference).all > 0 {
+    if !is_used || uses.with_rules > 0 || Uses::of(&mut own, &reference).all > 0 {
         return;
     }
     definitions.remove(name);
@@ -45,12 +45,12 @@ fn inline(document: &mut Document, name: &str) {
     .transform(document);
 }
 
-/// How often a definition is referred to.
+/// How often a definition is used.
 #[derive(Default)]
 struct Uses {
     all: usize,
-    /// With rules beside the reference, which hold as well as those of the definition.
-    ruled: usize,
+    /// Uses with rules beside the reference; both sets of rules apply.
+    with_rules: usize,
 }
 
 impl Uses {
@@ -58,10 +58,11 @@ impl Uses {
         let mut uses = Self::default();
         RecursiveTransform(|schema: &mut Document| {
             if refers(schema, reference) {
-                let said = |key: &String| key == "$ref" || SAID.contains(&key.as_str());
+                let value_here =
+                    |key: &String| key == "$ref" || ANNOTATIONS.contains(&key.as_str());
                 uses.all += 1;
-                uses.ruled +=
-                    usize::from(!schema.as_object().is_some_and(|it| it.keys().all(said)));
+                uses.with_rules +=
+                    usize::from(!schema.as_object().is_some_and(|it| it.keys().all(value_here)));
             }
         })
         .transform(document);
@@ -73,26 +74,26 @@ fn refers(schema: &Document, reference: &str) -> bool {
     schema.get("$ref").and_then(Value::as_str) == Some(reference)
 }
 
-/// Whether nothing in it is a schema of its own.
+/// Returns true if the definition has no nested schemas.
 fn is_plain(definition: &Map<String, Value>) -> bool {
-    definition.values().all(|said| match said {
+    definition.values().all(|value_here| match value_here {
         Value::Object(_) => false,
-        Value::Array(said) => !said.iter().any(Value::is_object),
+        Value::Array(value_here) => !value_here.iter().any(Value::is_object),
         _ => true,
     })
 }
 
-/// What is said at the place of use goes before what the definition says; of two descriptions both are wanted.
+/// Replaces a reference. Keywords at the reference take precedence; descriptions are joined.
 fn replace(schema: &mut Document, definition: &Map<String, Value>) {
     schema.remove("$ref");
     let members = schema.ensure_object();
     for (key, value) in definition {
-        let said = members.entry(key).or_insert_with(|| value.clone());
+        let value_here = members.entry(key).or_insert_with(|| value.clone());
         if let (true, Some(here), Some(there)) =
-            (key == "description", said.as_str(), value.as_str())
+            (key == "description", value_here.as_str(), value.as_str())
             && !here.contains(there)
         {
-            *said = format!("{here}\n{there}").into();
+            *value_here = format!("{here}\n{there}").into();
         }
     }
 }
@@ -106,30 +107,30 @@ mod tests {
 
     /// Of the temperature.
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "only its schema is wanted; so below")]
+    #[expect(dead_code, reason = "only the schema of the type is used")]
     enum Unit {
         Celsius,
         Fahrenheit,
     }
 
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "as above")]
+    #[expect(dead_code, reason = "only the schema of the type is used")]
     struct Place {
         city: bool,
         kin: Option<Box<Self>>,
     }
 
     #[derive(JsonSchema)]
-    #[expect(dead_code, reason = "as above")]
+    #[expect(dead_code, reason = "only the schema of the type is used")]
     struct Span {
         from: bool,
         to: Option<Unit>,
     }
 
     #[test]
-    fn what_is_used_once_or_is_plain_stands_where_it_is_used() {
+    fn definition_used_once_or_plain_is_inlined() {
         #[derive(JsonSchema)]
-        #[expect(dead_code, reason = "as above")]
+        #[expect(dead_code, reason = "only the schema of the type is used")]
         struct Args {
             /// To answer in.
             unit: Unit,
@@ -146,16 +147,16 @@ mod tests {
         assert_eq!(members["unit"]["description"], "To answer in.\nOf the temperature.");
         assert_eq!(members["spare"]["anyOf"], or_null);
         assert_eq!(members["span"]["properties"]["to"]["anyOf"], or_null);
-        // It holds itself.
+        // It is recursive.
         assert_eq!(members["place"], json!({ "$ref": "#/$defs/Place" }));
         let definitions = schema.as_value()["$defs"].as_object().unwrap();
         assert_eq!(definitions.keys().collect::<Vec<_>>(), ["Place"]);
     }
 
     #[test]
-    fn what_is_large_and_used_twice_is_said_once() {
+    fn large_definition_used_twice_is_kept() {
         #[derive(JsonSchema)]
-        #[expect(dead_code, reason = "as above")]
+        #[expect(dead_code, reason = "only the schema of the type is used")]
         struct Args {
             first: Span,
             second: Span,
@@ -167,13 +168,13 @@ mod tests {
     }
 
     #[test]
-    fn rules_beside_a_reference_keep_it() {
+    fn reference_with_rules_is_kept() {
         #[derive(JsonSchema)]
-        #[expect(dead_code, reason = "as above")]
+        #[expect(dead_code, reason = "only the schema of the type is used")]
         struct Code(String);
 
         #[derive(JsonSchema)]
-        #[expect(dead_code, reason = "as above")]
+        #[expect(dead_code, reason = "only the schema of the type is used")]
         struct Args {
             #[schemars(extend("minLength" = 3))]
             code: Code,

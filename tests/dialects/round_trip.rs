@@ -1,4 +1,5 @@
-//! Whether a bent schema loses nothing: what a tool takes can be said, and what can be said is taken.
+//! Checks that a converted schema loses nothing: the values of a tool can be expressed, and the
+//! expressed values are accepted.
 
 use serde_json::{Map, Value, json};
 use tool_runtime::json::{Fix, FixKind, parse_as};
@@ -9,73 +10,84 @@ use crate::fitting::Fitting;
 use crate::providers::violations;
 use proptest::test_runner::TestRunner;
 
-/// How many values of each schema are tried, each way.
+/// The number of values that are tried for each schema and direction.
 const VALUES: u32 = 8;
 
-/// What came of one schema in one dialect.
+/// The outcome of one schema in one dialect.
 pub(crate) enum Outcome {
-    /// It can't be said, and why.
+    /// The dialect can't express the schema, for this reason.
     Refused(String),
-    /// These values are said by it; of them so many break a rule that the provider doesn't know.
-    Bent { said: Vec<Value>, broken: usize },
+    /// Values of the converted schema, and how many of them violate a rule that the dialect lacks.
+    Converted { expressed_values: Vec<Value>, violating: usize },
 }
 
 pub(crate) fn try_schema(own: &Value, dialect: Dialect) -> Outcome {
-    let bent = match Schema::from(own.clone()).bent(dialect) {
-        Ok(bent) => bent,
+    let converted = match Schema::from(own.clone()).for_dialect(dialect) {
+        Ok(converted) => converted,
         Err(error) => {
             assert_eq!(error.dialect, dialect);
-            assert!(error.to_string().starts_with(&format!("{dialect} can't be told of ")));
+            assert!(error.to_string().starts_with(&format!("{dialect} can't express ")));
             return Outcome::Refused(error.reason);
         }
     };
-    let bent = bent.as_value();
-    let found = violations(dialect, bent);
-    assert!(found.is_empty(), "{dialect}: {found:#?}\n{own:#}\n{bent:#}");
-    let again = Schema::from(own.clone()).bent(dialect).map(Value::from);
-    assert_eq!(again.as_ref(), Ok(bent), "the same each time");
+    let converted = converted.as_value();
+    let found = violations(dialect, converted);
+    assert!(found.is_empty(), "{dialect}: {found:#?}\n{own:#}\n{converted:#}");
+    let again = Schema::from(own.clone()).for_dialect(dialect).map(Value::from);
+    assert_eq!(again.as_ref(), Ok(converted), "the same each time");
 
-    // Gemini's word for null, in those of JSON Schema.
-    let readable = without_nullable(bent);
-    let (takes, says) = (validator(own), validator(&readable));
-    for value in values(&without_strangers(own)) {
-        if takes.is_valid(&value) {
-            let told = told(&value, &readable, &readable);
-            let is_said = told.as_ref().is_some_and(|told| says.is_valid(told));
-            assert!(is_said, "{dialect} can't be told {value}\n{own:#}\n{bent:#}");
+    // Writes Gemini's `nullable` in standard JSON Schema.
+    let readable = without_nullable(converted);
+    let (tool_accepts, dialect_accepts) = (validator(own), validator(&readable));
+    for value in values(&without_additional(own)) {
+        if tool_accepts.is_valid(&value) {
+            let expressed = expressed(&value, &readable, &readable);
+            let is_expressed =
+                expressed.as_ref().is_some_and(|expressed| dialect_accepts.is_valid(expressed));
+            assert!(is_expressed, "{dialect} can't be expressed {value}\n{own:#}\n{converted:#}");
         }
     }
-    let (mut said, mut broken) = (Vec::new(), 0);
-    for value in values(&readable).into_iter().filter(|value| says.is_valid(value)) {
+    let (mut expressed_values, mut violating) = (Vec::new(), 0);
+    for value in values(&readable).into_iter().filter(|value| dialect_accepts.is_valid(value)) {
         let parsed = parse_as(&value.to_string(), own).expect("JSON");
-        let read = parsed.value;
+        let decoded = parsed.value;
         let is_sound = |fix: &Fix| matches!(fix.kind, FixKind::Absent | FixKind::Whole);
         if parsed.fixes.iter().all(is_sound) {
-            assert!(is_same_but_absent(&value, &read), "{value} was read as {read}\n{own:#}");
+            assert!(
+                is_same_but_absent(&value, &decoded),
+                "{value} was decoded as {decoded}\n{own:#}"
+            );
         } else {
-            // What breaks a rule may be repaired as ever.
-            let sound = [value.clone(), without_nulls(&value)];
-            assert!(!sound.iter().any(|it| takes.is_valid(it)), "{value}: {:?}", parsed.fixes);
-            broken += 1;
+            // A value that violates a rule may be repaired.
+            let variants = [value.clone(), without_nulls(&value)];
+            assert!(
+                !variants.iter().any(|it| tool_accepts.is_valid(it)),
+                "{value}: {:?}",
+                parsed.fixes
+            );
+            violating += 1;
             continue;
         }
-        if takes.is_valid(&value) {
-            assert!(is_same_but_absent(&read, &value), "{value} was read as {read}\n{own:#}");
-        }
-        if takes.is_valid(&read) {
-            said.push(value);
-        } else {
-            broken += 1;
-            // Items in another order than their places may be nothing that is known there.
-            let is_tuple = own.to_string().contains("prefixItems");
-            let loose = validator(&loosened(own, dialect));
+        if tool_accepts.is_valid(&value) {
             assert!(
-                is_tuple || loose.is_valid(&read),
-                "{dialect} lets {value} through\n{own:#}\n{bent:#}"
+                is_same_but_absent(&decoded, &value),
+                "{value} was decoded as {decoded}\n{own:#}"
+            );
+        }
+        if tool_accepts.is_valid(&decoded) {
+            expressed_values.push(value);
+        } else {
+            violating += 1;
+            // Items in another order than the tuple's may be invalid there.
+            let is_tuple = own.to_string().contains("prefixItems");
+            let loose = validator(&without_rules(own, dialect));
+            assert!(
+                is_tuple || loose.is_valid(&decoded),
+                "{dialect} lets {value} through\n{own:#}\n{converted:#}"
             );
         }
     }
-    Outcome::Bent { said, broken }
+    Outcome::Converted { expressed_values, violating }
 }
 
 fn validator(schema: &Value) -> jsonschema::Validator {
@@ -94,7 +106,7 @@ fn values(schema: &Value) -> Vec<Value> {
     found
 }
 
-/// Whether one is the other without some members that are null.
+/// Returns true if the values are equal except for missing members that are null.
 fn is_same_but_absent(one: &Value, other: &Value) -> bool {
     match (one, other) {
         (Value::Array(one), Value::Array(other)) => {
@@ -135,43 +147,43 @@ fn branches(schema: &Value) -> impl Iterator<Item = &Value> {
     schema.get("anyOf").and_then(Value::as_array).into_iter().flatten()
 }
 
-/// A value as a schema wants it said: what is absent is null where it has to be there.
-fn told(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
+/// Writes a value as the converted schema requires it: an absent required member is null.
+fn expressed(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
     let schema = target(schema, root);
     if schema.get("anyOf").is_some() {
         let definitions = root.get("$defs").cloned().unwrap_or_else(|| json!({}));
         return branches(schema).find_map(|branch| {
-            let told = told(value, branch, root)?;
+            let expressed = expressed(value, branch, root)?;
             let alone = json!({"anyOf": [branch], "$defs": definitions});
-            Schema::from(alone).check(&told).is_empty().then_some(told)
+            Schema::from(alone).check(&expressed).is_empty().then_some(expressed)
         });
     }
     Some(match value {
         Value::Object(members) => {
-            let mut said = Map::new();
+            let mut expressed_values = Map::new();
             for (name, member) in members {
                 let known = schema.pointer("/properties").and_then(|known| known.get(name));
                 let others = schema.get("additionalProperties").filter(|it| it.is_object());
                 let schema = known.or(others);
-                said.insert(
+                expressed_values.insert(
                     name.clone(),
                     match schema {
-                        Some(schema) => told(member, schema, root)?,
+                        Some(schema) => expressed(member, schema, root)?,
                         None => member.clone(),
                     },
                 );
             }
             for name in schema["required"].as_array().into_iter().flatten() {
-                said.entry(name.as_str()?).or_insert(Value::Null);
+                expressed_values.entry(name.as_str()?).or_insert(Value::Null);
             }
-            said.into()
+            expressed_values.into()
         }
         Value::Array(items) => {
             let first = schema["prefixItems"].as_array().map_or(&[][..], Vec::as_slice);
             let anything = json!({});
             let items = items.iter().enumerate().map(|(at, item)| {
                 let schema = first.get(at).or_else(|| schema.get("items")).unwrap_or(&anything);
-                told(item, schema, root)
+                expressed(item, schema, root)
             });
             items.collect::<Option<Vec<_>>>()?.into()
         }
@@ -179,8 +191,8 @@ fn told(value: &Value, schema: &Value, root: &Value) -> Option<Value> {
     })
 }
 
-/// A schema for making values: without members that nobody named.
-fn without_strangers(schema: &Value) -> Value {
+/// Returns the schema without additional members, for generating values.
+fn without_additional(schema: &Value) -> Value {
     changed(schema, &|rules| {
         rules.entry("unevaluatedProperties").or_insert(json!(false));
         rules.clone().into()
@@ -194,8 +206,8 @@ fn without_nullable(schema: &Value) -> Value {
     })
 }
 
-/// A schema without the rules that a provider need not know.
-fn loosened(schema: &Value, dialect: Dialect) -> Value {
+/// Returns the schema without the rules that the dialect may lack.
+fn without_rules(schema: &Value, dialect: Dialect) -> Value {
     const RULES: [&str; 17] = [
         "contains",
         "exclusiveMaximum",
@@ -225,12 +237,12 @@ fn loosened(schema: &Value, dialect: Dialect) -> Value {
             let more = more.as_array().cloned().unwrap_or_default();
             rules.insert("allOf".into(), more.into_iter().chain([all]).collect());
         }
-        // How a key is spelled is a rule as well.
+        // Patterns of keys are rules as well.
         if let Some(Value::Object(patterns)) = rules.remove("patternProperties") {
             let all: Vec<_> = patterns.values().collect();
             rules.insert("additionalProperties".into(), json!({"anyOf": all}));
         }
-        // These say in words alone which other members there may be.
+        // These dialects describe additional members in words only.
         if matches!(dialect, Dialect::GeminiOpenApi | Dialect::Ollama) {
             rules.remove("additionalProperties");
             rules.remove("unevaluatedProperties");
@@ -243,7 +255,7 @@ fn loosened(schema: &Value, dialect: Dialect) -> Value {
     })
 }
 
-/// A schema with each in it changed, from the inside out.
+/// Applies a change to every nested schema, from the inside out.
 fn changed(schema: &Value, change: &impl Fn(&mut Map<String, Value>) -> Value) -> Value {
     let Value::Object(rules) = schema else { return schema.clone() };
     let inside = |(key, value): (&String, &Value)| {

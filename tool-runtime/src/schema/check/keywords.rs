@@ -1,10 +1,10 @@
-//! How the keywords of one schema are read.
+//! Access to the keywords of one schema.
 
 use serde_json::{Map, Value};
 
-use super::num::Num;
+use super::exact_number::ExactNumber;
 
-/// True when `type` is absent or names the type of `value`.
+/// Returns true if `type` is absent or names the type of `value`.
 pub(super) fn fits_type(rules: &Map<String, Value>, value: &Value) -> bool {
     let fits = |name: &Value| match (name.as_str(), value) {
         (Some("null"), Value::Null)
@@ -13,7 +13,7 @@ pub(super) fn fits_type(rules: &Map<String, Value>, value: &Value) -> bool {
         | (Some("number"), Value::Number(_))
         | (Some("array"), Value::Array(_))
         | (Some("object"), Value::Object(_)) => true,
-        (Some("integer"), Value::Number(number)) => Num::of(number).is_integer(),
+        (Some("integer"), Value::Number(number)) => ExactNumber::of(number).is_integer(),
         _ => false,
     };
     match rules.get("type") {
@@ -23,7 +23,7 @@ pub(super) fn fits_type(rules: &Map<String, Value>, value: &Value) -> bool {
     }
 }
 
-/// The schemas in a keyword that holds a list of them.
+/// Returns the schemas in a keyword that holds a list.
 pub(super) fn list<'s>(rules: &'s Map<String, Value>, key: &str) -> &'s [Value] {
     match rules.get(key) {
         Some(Value::Array(schemas)) => schemas,
@@ -31,26 +31,21 @@ pub(super) fn list<'s>(rules: &'s Map<String, Value>, key: &str) -> &'s [Value] 
     }
 }
 
-/// A count such as `minItems`; 2.0 is one too.
+/// Returns a count such as `minItems`; 2.0 is a valid count.
 pub(super) fn count(rules: &Map<String, Value>, key: &str) -> Option<usize> {
-    match Num::from_value(rules.get(key)?)? {
-        Num::Whole(count) => usize::try_from(count).ok(),
-        Num::Other(_) => None,
+    match ExactNumber::from_value(rules.get(key)?)? {
+        ExactNumber::Whole(count) => usize::try_from(count).ok(),
+        ExactNumber::Other(_) => None,
     }
 }
 
-/// True when `length` keeps to the two counts.
-pub(super) fn fits_count(
-    rules: &Map<String, Value>,
-    least: &str,
-    most: &str,
-    length: usize,
-) -> bool {
-    count(rules, least).is_none_or(|least| length >= least)
-        && count(rules, most).is_none_or(|most| length <= most)
+/// Returns true if `length` is within both counts.
+pub(super) fn fits_count(rules: &Map<String, Value>, min: &str, max: &str, length: usize) -> bool {
+    count(rules, min).is_none_or(|min| length >= min)
+        && count(rules, max).is_none_or(|max| length <= max)
 }
 
-/// The members of a keyword that holds an object.
+/// Returns the members of a keyword that holds an object.
 pub(super) fn object_at<'s>(
     rules: &'s Map<String, Value>,
     key: &str,
@@ -59,7 +54,7 @@ pub(super) fn object_at<'s>(
     members.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))
 }
 
-/// The texts in a list of names.
+/// Returns the strings in a list of names.
 pub(super) fn names(list: Option<&Value>) -> impl Iterator<Item = &str> {
     let names = list.and_then(Value::as_array);
     names.into_iter().flatten().filter_map(Value::as_str)

@@ -1,20 +1,20 @@
-//! Numbers compared by what they are, not by how they are held: 1 is 1.0, and 2^53 + 1 is not 2^53.
+//! Exact comparison of numbers: 1 equals 1.0, and 2^53 + 1 differs from 2^53.
 
 use std::cmp::Ordering;
 
 use serde_json::{Number, Value};
 
-/// A whole number exactly, any other as it was read.
+/// A whole number, held exactly, or any other number as it was parsed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Num {
+pub(super) enum ExactNumber {
     Whole(i128),
-    /// Has a fraction, or is beyond 2^120.
+    /// A number with a fraction, or beyond 2^120.
     Other(f64),
 }
 
-impl Num {
+impl ExactNumber {
     pub(super) fn of(number: &Number) -> Self {
-        // A bound below 2^127, and above all that 64 bits hold.
+        // A bound below 2^127 and above everything that 64 bits hold.
         const WHOLE: f64 = (1_u128 << 120) as f64;
         if let Some(whole) = number.as_i128() {
             return Self::Whole(whole);
@@ -33,7 +33,7 @@ impl Num {
         value.as_number().map(Self::of)
     }
 
-    /// As `type: integer` has it: 1.0 is one, and so is 1e300.
+    /// Returns true for an integer as in `type: integer`: 1.0 is one, and so is 1e300.
     pub(super) fn is_integer(self) -> bool {
         match self {
             Self::Whole(_) => true,
@@ -48,8 +48,8 @@ impl Num {
         }
     }
 
-    /// Rounding can't reorder the two kinds: a float with a fraction is below 2^53, where whole
-    /// numbers are exact and beyond which they stay, and one above 2^120 is beyond every whole one.
+    /// Rounding can't reorder the two kinds. A float with a fraction is below 2^53, where whole
+    /// numbers are exact, and one above 2^120 is beyond every whole number.
     #[expect(clippy::cast_precision_loss, reason = "see above")]
     fn rounded(self) -> f64 {
         match self {
@@ -58,7 +58,7 @@ impl Num {
         }
     }
 
-    /// Reckoned with the decimals that the two print as, so that 0.3 is a multiple of 0.1.
+    /// Compares the decimal digits of both numbers, so that 0.3 is a multiple of 0.1.
     pub(super) fn is_multiple_of(self, step: Self) -> bool {
         let (digits, decimals) = self.decimal();
         let (step_digits, step_decimals) = step.decimal();
@@ -70,7 +70,7 @@ impl Num {
         match divisor {
             Some(0) => true,
             Some(divisor) => {
-                // Long division, whose remainder never outgrows the divisor.
+                // Long division, whose remainder never exceeds the divisor.
                 let zeros = std::iter::repeat_n(0, usize::try_from(step_decimals).unwrap_or(0));
                 let digits = digits.chars().filter_map(|digit| digit.to_digit(10));
                 let remainder = digits
@@ -82,7 +82,7 @@ impl Num {
         }
     }
 
-    /// The digits of a number without its point, and how many of them come after it.
+    /// Returns the digits of a number without its point, and the number of decimals.
     fn decimal(self) -> (String, u32) {
         let text = match self {
             Self::Whole(whole) => whole.to_string(),
@@ -97,20 +97,19 @@ impl Num {
     }
 }
 
-/// The keywords of numbers.
 #[cfg(test)]
 mod tests {
-    use super::Num;
+    use super::ExactNumber;
     use serde_json::Value;
     use std::cmp::Ordering::{Equal, Greater, Less};
 
-    fn num(text: &str) -> Num {
+    fn num(text: &str) -> ExactNumber {
         let value: Value = serde_json::from_str(text).unwrap();
-        Num::from_value(&value).unwrap()
+        ExactNumber::from_value(&value).unwrap()
     }
 
     #[test]
-    fn order_is_exact() {
+    fn comparison_is_exact() {
         for (left, right, order) in [
             ("1", "1.0", Equal),
             ("0", "-0.0", Equal),
@@ -128,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn multiples_are_reckoned_in_decimals() {
+    fn multiples_are_computed_in_decimal() {
         for (number, step, holds) in [
             ("9", "3", true),
             ("10", "3", false),
@@ -146,8 +145,8 @@ mod tests {
             ("-0.07", "0.01", true),
             ("5", "0", true),
         ] {
-            let told = num(number).is_multiple_of(num(step));
-            assert_eq!(told, holds, "{number} {step}");
+            let is_multiple = num(number).is_multiple_of(num(step));
+            assert_eq!(is_multiple, holds, "{number} {step}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Where tools are registered in a dialect.
+//! Tests of registries with a dialect.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ fn counts() -> Arc<dyn Tool> {
 }
 
 #[test]
-fn what_cant_be_said_is_not_registered() {
+fn inexpressible_tool_is_not_registered() {
     let refused = |error: RegistryError| match error {
         RegistryError::Definition(DefinitionError::Dialect { name, error }) => {
             assert_eq!((name.as_str(), error.path.as_str()), ("count", "words"));
@@ -50,7 +50,7 @@ fn what_cant_be_said_is_not_registered() {
 }
 
 #[test]
-fn models_are_told_so_whatever_else_changes() {
+fn definitions_stay_in_the_dialect_after_changes() {
     let store = MemoryDescriptions::default();
     let registry = tools![].dialect(Dialect::OpenAiStrict).unwrap().descriptions(store.clone());
     registry.register_all(tools![find]).unwrap();
@@ -68,9 +68,9 @@ fn models_are_told_so_whatever_else_changes() {
     }
 }
 
-/// A null that a model has to send is no repair, even where none is allowed.
+/// A null that a model has to send is no repair, even for tools without repairs.
 #[tokio::test]
-async fn what_is_told_as_null_is_absent() {
+async fn null_of_optional_member_is_absent() {
     let dispatcher = Dispatcher::new(tools![find].dialect(Dialect::OpenAiStrict).unwrap());
     let arguments = r#"{"word": "a", "most": null, "within": null}"#;
     let done = dispatcher.dispatch(vec![ToolCall::new("1", "find", arguments)]).await;

@@ -1,0 +1,352 @@
+//! Parsing of a schema document into nodes.
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::Unsupported;
+use super::location::Location;
+use super::node::{
+    AdditionalMembers, Annotations, Choice, Kind, Member, Node, Object, Scalar, Shape,
+};
+use crate::schema::pointer::resolve;
+
+/// The number of schemas that are parsed: inlined references could multiply.
+const MAX_SCHEMAS: usize = 100_000;
+
+const OF_NUMBERS: [&str; 5] =
+    ["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"];
+const OF_TEXTS: [&str; 6] =
+    ["contentEncoding", "contentMediaType", "format", "maxLength", "minLength", "pattern"];
+const OF_LISTS: [&str; 7] = [
+    "contains",
+    "maxContains",
+    "maxItems",
+    "minContains",
+    "minItems",
+    "unevaluatedItems",
+    "uniqueItems",
+];
+const OF_OBJECTS: [&str; 7] = [
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "maxProperties",
+    "minProperties",
+    "patternProperties",
+    "propertyNames",
+];
+/// Keywords for values of any type, and annotations.
+const OF_ALL: [&str; 7] = ["default", "else", "examples", "if", "not", "then", "title"];
+
+pub(super) struct SchemaParser<'d> {
+    document: &'d Value,
+    remaining: Cell<usize>,
+}
+
+impl<'d> SchemaParser<'d> {
+    pub(super) const fn new(document: &'d Value) -> Self {
+        Self { document, remaining: Cell::new(MAX_SCHEMAS) }
+    }
+
+    pub(super) fn spend(&self, at: &Location) -> Result<(), Unsupported> {
+        let remaining = self.remaining.get().checked_sub(1);
+        self.remaining.set(remaining.ok_or_else(|| at.unsupported("the schema is too large"))?);
+        Ok(())
+    }
+
+    /// Parses the target of a reference.
+    pub(super) fn target(&self, reference: &str, at: &Location) -> Result<Node, Unsupported> {
+        let target = resolve(self.document, reference);
+        let absent = || at.unsupported(format!("reference `{reference}` not found in the schema"));
+        self.parse(target.ok_or_else(absent)?, &at.deeper()?)
+    }
+
+    pub(super) fn parse(&self, schema: &Value, at: &Location) -> Result<Node, Unsupported> {
+        self.spend(at)?;
+        let at = &at.deeper()?;
+        let rules = match schema {
+            Value::Bool(true) => return Ok(Shape::Any.into()),
+            Value::Object(rules) => rules,
+            _ => return Err(at.unsupported("no value satisfies the schema")),
+        };
+        if rules.contains_key("$dynamicRef") || rules.contains_key("$recursiveRef") {
+            return Err(at.unsupported("dynamic references are not supported"));
+        }
+        let shape = self.parse_types(rules, at)?;
+        let annotations = Annotations::of(rules, shape == Shape::Any);
+        let mut node = Node { shape, annotations };
+        for part in self.parse_applicators(rules, at)? {
+            let intersection = self.intersect(node, part, at)?;
+            node = intersection
+                .ok_or_else(|| at.unsupported("no value satisfies all schemas of this location"))?;
+        }
+        if let Some(others) = rules.get("unevaluatedProperties") {
+            let others = self.parse_additional(others, at)?;
+            node = self.with_others(node, &others, at)?;
+        }
+        Ok(node)
+    }
+
+    /// Follows references, and merges the annotations on the way.
+    pub(super) fn follow(&self, mut node: Node, at: &Location) -> Result<Node, Unsupported> {
+        let mut at = at.clone();
+        while let Shape::Reference(reference) = &node.shape {
+            at = at.deeper()?;
+            self.spend(&at)?;
+            let target = self.target(reference, &at)?;
+            node = Node {
+                shape: target.shape,
+                annotations: node.annotations.merged_with(target.annotations, &at)?,
+            };
+        }
+        Ok(node)
+    }
+
+    /// Parses the other schemas that apply to the same location.
+    fn parse_applicators(
+        &self,
+        rules: &Map<String, Value>,
+        at: &Location,
+    ) -> Result<Vec<Node>, Unsupported> {
+        let mut parse_applicators = Vec::new();
+        if let Some(Value::String(reference)) = rules.get("$ref") {
+            parse_applicators.push(Shape::Reference(reference.clone()).into());
+        }
+        for part in listed(rules, "allOf") {
+            parse_applicators.push(self.parse(part, at)?);
+        }
+        for (keyword, is_exclusive) in [("anyOf", false), ("oneOf", true)] {
+            if rules.contains_key(keyword) {
+                let branches = listed(rules, keyword).iter().map(|branch| self.parse(branch, at));
+                let branches = branches.collect::<Result<_, _>>()?;
+                parse_applicators.push(Shape::Choice(Choice { branches, is_exclusive }).into());
+            }
+        }
+        Ok(parse_applicators)
+    }
+
+    /// Parses the keywords of types.
+    fn parse_types(&self, rules: &Map<String, Value>, at: &Location) -> Result<Shape, Unsupported> {
+        let types: Vec<_> = match rules.get("type") {
+            Some(Value::Array(types)) => types.iter().filter_map(Value::as_str).collect(),
+            Some(one) => one.as_str().into_iter().collect(),
+            None => implied_type(rules).into_iter().collect(),
+        };
+        let values = match (rules.get("const"), rules.get("enum")) {
+            (Some(only), _) => Some(std::slice::from_ref(only)),
+            (None, Some(Value::Array(values))) => Some(values.as_slice()),
+            _ => None,
+        };
+        let mut branches = match values {
+            Some(values) => parse_values(values, &types, at)?,
+            None => {
+                let shapes = types.iter().map(|name| self.parse_type(name, rules, at));
+                shapes.map(|shape| shape.map(Node::from)).collect::<Result<Vec<_>, _>>()?
+            }
+        };
+        Ok(match branches.len() {
+            0 => Shape::Any,
+            1 => branches.remove(0).shape,
+            _ => Shape::Choice(Choice { branches, is_exclusive: false }),
+        })
+    }
+
+    fn parse_type(
+        &self,
+        name: &str,
+        rules: &Map<String, Value>,
+        at: &Location,
+    ) -> Result<Shape, Unsupported> {
+        let scalar = |kind, keywords| {
+            Shape::Scalar(Scalar { kind, values: None, rules: pick(rules, keywords) })
+        };
+        Ok(match name {
+            "null" => scalar(Kind::Null, &[]),
+            "boolean" => scalar(Kind::Boolean, &[]),
+            "integer" => scalar(Kind::Integer, &OF_NUMBERS),
+            "number" => scalar(Kind::Number, &OF_NUMBERS),
+            "string" => scalar(Kind::Text, &OF_TEXTS),
+            "array" => self.list(rules, at)?,
+            "object" => Shape::Object(self.object(rules, at)?),
+            _ => return Err(at.unsupported(format!("unknown type `{name}`"))),
+        })
+    }
+
+    fn list(&self, rules: &Map<String, Value>, at: &Location) -> Result<Shape, Unsupported> {
+        // Before 2020-12 a list of schemas was spelled `items`.
+        let key =
+            if rules.get("items").is_some_and(Value::is_array) { "items" } else { "prefixItems" };
+        let first = listed(rules, key).iter().zip(0..);
+        let first = first.map(|(item, index)| self.parse(item, &at.item(index)));
+        let first = first.collect::<Result<Vec<_>, _>>()?;
+        let rest = match rules.get("items") {
+            Some(Value::Bool(false)) => None,
+            Some(items) if !items.is_array() => Some(Box::new(self.parse(items, &at.items())?)),
+            _ => first.is_empty().then(|| Box::new(Shape::Any.into())),
+        };
+        Ok(Shape::List { first, rest, rules: pick(rules, &OF_LISTS) })
+    }
+
+    fn object(&self, rules: &Map<String, Value>, at: &Location) -> Result<Object, Unsupported> {
+        let mut members = BTreeMap::new();
+        for (name, schema) in named(rules, "properties") {
+            let node = self.parse(schema, &at.member(name))?;
+            members.insert(name.clone(), Member { node, is_required: false, position: usize::MAX });
+        }
+        for (position, name) in listed(rules, "required").iter().enumerate() {
+            let Some(name) = name.as_str() else { continue };
+            let any = || Member { node: Shape::Any.into(), is_required: true, position };
+            let member = members.entry(name.to_owned()).or_insert_with(any);
+            member.is_required = true;
+            member.position = member.position.min(position);
+        }
+        let patterns = named(rules, "patternProperties").map(|(_, schema)| self.parse(schema, at));
+        let mut patterns = patterns.collect::<Result<Vec<_>, _>>()?;
+        let others = match rules.get("additionalProperties") {
+            Some(others) => self.parse_additional(others, at)?,
+            None if patterns.is_empty() => AdditionalMembers::Unspecified,
+            None => AdditionalMembers::None,
+        };
+        let others = match (patterns.len(), others) {
+            (0, others) => others,
+            (1, AdditionalMembers::None | AdditionalMembers::Unspecified) => {
+                AdditionalMembers::Some(Box::new(patterns.remove(0)))
+            }
+            (_, others) => {
+                patterns.extend(match others {
+                    AdditionalMembers::Some(node) => Some(*node),
+                    _ => None,
+                });
+                let branches = Choice { branches: patterns, is_exclusive: false };
+                AdditionalMembers::Some(Box::new(Shape::Choice(branches).into()))
+            }
+        };
+        Ok(Object { members, others, rules: pick(rules, &OF_OBJECTS) })
+    }
+
+    fn parse_additional(
+        &self,
+        schema: &Value,
+        at: &Location,
+    ) -> Result<AdditionalMembers, Unsupported> {
+        Ok(match schema {
+            Value::Bool(false) => AdditionalMembers::None,
+            schema => AdditionalMembers::Some(Box::new(self.parse(schema, &at.member("*"))?)),
+        })
+    }
+
+    /// Sets the additional members of all objects in a shape that don't mention any.
+    fn with_others(
+        &self,
+        node: Node,
+        others: &AdditionalMembers,
+        at: &Location,
+    ) -> Result<Node, Unsupported> {
+        let Node { shape, annotations } = self.follow(node, at)?;
+        let shape = match shape {
+            Shape::Object(object) if object.others == AdditionalMembers::Unspecified => {
+                Shape::Object(Object { others: others.clone(), ..object })
+            }
+            Shape::Choice(choice) => {
+                let branches = choice.branches.into_iter();
+                let branches = branches.map(|node| self.with_others(node, others, at));
+                Shape::Choice(Choice { branches: branches.collect::<Result<_, _>>()?, ..choice })
+            }
+            shape => shape,
+        };
+        Ok(Node { shape, annotations })
+    }
+}
+
+impl Annotations {
+    /// Parses annotations. Without a type, the rules of all types become annotations.
+    fn of(rules: &Map<String, Value>, is_any: bool) -> Self {
+        let description = rules.get("description").and_then(Value::as_str).map(str::to_owned);
+        let mut more = pick(rules, &OF_ALL);
+        if is_any {
+            for keywords in [&OF_NUMBERS[..], &OF_TEXTS, &OF_LISTS, &OF_OBJECTS] {
+                more.append(&mut pick(rules, keywords));
+            }
+        }
+        Self { description, more }
+    }
+}
+
+/// Parses listed values, by their types.
+fn parse_values(values: &[Value], types: &[&str], at: &Location) -> Result<Vec<Node>, Unsupported> {
+    let mut found: Vec<(Kind, Vec<Value>)> = Vec::new();
+    for value in values {
+        let Some(mut kind) = Kind::of(value) else {
+            return Err(at.unsupported("lists and objects can't be listed as values"));
+        };
+        let is_whole = value.as_f64().is_some_and(|number| number.fract() == 0.0);
+        let is = |name: &&str| {
+            *name == kind.name()
+                || *name == "number" && is_number(kind)
+                || *name == "integer" && is_whole
+        };
+        if !types.is_empty() && !types.iter().any(is) {
+            continue;
+        }
+        if is_number(kind) && values.iter().any(Value::is_f64) {
+            kind = Kind::Number;
+        }
+        match found.iter_mut().find(|(known, _)| *known == kind) {
+            Some((_, known)) if known.contains(value) => {}
+            Some((_, known)) => known.push(value.clone()),
+            None => found.push((kind, vec![value.clone()])),
+        }
+    }
+    if found.is_empty() {
+        return Err(at.unsupported("no value satisfies the schema"));
+    }
+    let scalar = |(kind, values): (Kind, Vec<Value>)| {
+        let lists_all = kind == Kind::Null || kind == Kind::Boolean && values.len() == 2;
+        let values = Some(values).filter(|_| !lists_all);
+        Shape::Scalar(Scalar { kind, values, rules: Map::new() }).into()
+    };
+    Ok(found.into_iter().map(scalar).collect())
+}
+
+const fn is_number(kind: Kind) -> bool {
+    matches!(kind, Kind::Integer | Kind::Number)
+}
+
+/// Returns the type that the keywords imply, if none is named.
+fn implied_type(rules: &Map<String, Value>) -> Option<&'static str> {
+    let has = |keywords: &[&str]| keywords.iter().any(|key| rules.contains_key(*key));
+    if has(&["properties", "additionalProperties", "patternProperties", "required"]) {
+        Some("object")
+    } else if has(&["items", "prefixItems"]) {
+        Some("array")
+    } else {
+        None
+    }
+}
+
+/// Returns these keywords with their values, without those that are no restriction.
+fn pick(rules: &Map<String, Value>, keywords: &[&str]) -> Map<String, Value> {
+    let is_restriction = |keyword: &str, value: &Value| match keyword {
+        "minLength" | "minItems" | "minProperties" => value.as_u64() != Some(0),
+        "uniqueItems" => value == &Value::Bool(true),
+        "default" => !value.is_null(),
+        "examples" => value.as_array().is_some_and(|examples| !examples.is_empty()),
+        _ => true,
+    };
+    let all = keywords.iter().filter_map(|&keyword| rules.get_key_value(keyword));
+    let restrictions = all.filter(|(keyword, value)| is_restriction(keyword, value));
+    restrictions.map(|(keyword, value)| (keyword.clone(), value.clone())).collect()
+}
+
+fn listed<'v>(rules: &'v Map<String, Value>, keyword: &str) -> &'v [Value] {
+    rules.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
+}
+
+fn named<'v>(
+    rules: &'v Map<String, Value>,
+    keyword: &str,
+) -> impl Iterator<Item = (&'v String, &'v Value)> {
+    rules.get(keyword).and_then(Value::as_object).into_iter().flatten()
+}

@@ -109,7 +109,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             let recorder = Recorder::new(10_000);
             let (steering, prices) =
                 (Steering::new(), Prices { input: 3.0, cached: 0.3, output: 15.0 });
-            steering.untrusted("a mail", "Nothing before eight.");
+            steering.push_untrusted("a mail", "Nothing before eight.");
             let agent = Agent::new(Slow(script()), tools![forecast, trains, rooms, price, book])
                 .system("You plan trips.")
                 .limits(Limits::default().cost(1.0, prices))

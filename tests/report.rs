@@ -224,8 +224,8 @@ async fn nothing_that_is_told_is_markup() {
     /// Is asked, and says what it is told to.
     async fn asked(text: &str, model: ScriptedModel) -> Recorder {
         let (recorder, steering) = (Recorder::new(1_000), Steering::new());
-        steering.say(text);
-        steering.untrusted(text, text);
+        steering.push(text);
+        steering.push_untrusted(text, text);
         let agent = Agent::new(model, tools![echo]).system(text).name(text).steering(&steering);
         let prices = Prices { input: 1.0, cached: 1.0, output: 1.0 };
         let agent = agent.limits(Limits::default().cost(1.0, prices)).observer(recorder.clone());

@@ -160,19 +160,19 @@ async fn a_turn_takes_a_tenth_of_the_bytes_and_keeps_its_order() {
         let mut before = String::new();
         let (_, found) = search(&registry, json!({ "query": query, "limit": 10 })).await;
         for name in found {
-            let known = turn.offered().clone();
+            let known = turn.offered_tools().clone();
             let selection = Selection::new(&tools)
                 .asked(&query)
                 .pulled_in(known.pulled_in())
                 .offered(known.order());
             let chosen = selector.select(selection);
-            let offered = turn.offer(chosen);
+            let offered = turn.offer_tools(chosen);
             let sent = serde_json::to_string(&offered).unwrap();
             let kept = before.trim_end_matches(']');
             assert!(sent.starts_with(kept), "what went out before goes out as it was");
             most = most.max(bytes(&offered));
             before = sent;
-            turn.pull_in([name]);
+            turn.add_discovered_tools([name]);
         }
     }
     let fewer = 100.0 - 100.0 * most as f64 / all as f64;
@@ -214,10 +214,10 @@ fn tools_pulled_in_come_behind_those_offered_before() {
     let selector = BySearch::new().always(["z"]);
     let mut turn = Turn::new(vec![Message::user("Go")], 9);
     let mut offer = |pulled: Option<&str>| -> Vec<String> {
-        turn.pull_in(pulled.map(str::to_owned));
-        let known = turn.offered().clone();
+        turn.add_discovered_tools(pulled.map(str::to_owned));
+        let known = turn.offered_tools().clone();
         let chosen = selector.select(Selection::new(&tools).pulled_in(known.pulled_in()));
-        turn.offer(chosen).into_iter().map(|tool| tool.name.clone()).collect()
+        turn.offer_tools(chosen).into_iter().map(|tool| tool.name.clone()).collect()
     };
     assert_eq!(offer(None), ["search_tools", "z"]);
     assert_eq!(offer(Some("b")), ["search_tools", "z", "b"]);
@@ -236,12 +236,12 @@ fn what_was_offered_stays_while_there_is_room() {
     let mut turn = Turn::new(vec![Message::user("Go")], 9);
     let selector = BySearch::new().room(2 * size);
     let mut offer = |pulled: &str| -> Vec<String> {
-        turn.pull_in([pulled.to_owned()]);
-        let known = turn.offered().clone();
+        turn.add_discovered_tools([pulled.to_owned()]);
+        let known = turn.offered_tools().clone();
         let selection = Selection::new(&tools).pulled_in(known.pulled_in()).offered(known.order());
         let chosen = selector.select(selection);
         assert!(chosen.iter().map(|tool| definition_bytes(tool)).sum::<usize>() <= 3 * size + 9);
-        turn.offer(chosen).into_iter().map(|tool| tool.name.clone()).collect()
+        turn.offer_tools(chosen).into_iter().map(|tool| tool.name.clone()).collect()
     };
     assert_eq!(offer("c"), ["always", "c"]);
     assert_eq!(offer("b"), ["always", "c", "b"]);
@@ -258,13 +258,13 @@ fn what_fitted_an_earlier_question_stays() {
     let mut turn = Turn::new(vec![Message::user("Go")], 9);
     let mut before = String::new();
     for asked in ["play some music", "book a flight", "", "play some music"] {
-        let known = turn.offered().clone();
+        let known = turn.offered_tools().clone();
         let selection = Selection::new(&tools).asked(asked).offered(known.order());
-        let sent = serde_json::to_string(&turn.offer(selector.select(selection))).unwrap();
+        let sent = serde_json::to_string(&turn.offer_tools(selector.select(selection))).unwrap();
         assert!(sent.starts_with(before.trim_end_matches(']')), "{asked}");
         before = sent;
     }
-    assert_eq!(turn.offered().order().len(), 6);
+    assert_eq!(turn.offered_tools().order().len(), 6);
 }
 
 #[tokio::test]

@@ -254,14 +254,14 @@ async fn a_conversation_keeps_the_tools_that_it_has_come_to() {
     let saved = serde_json::to_string(&answer.offered).unwrap();
     let offered: OfferedTools = serde_json::from_str(&saved).unwrap();
     assert_eq!(offered.pulled_in(), ["b", "a"]);
-    let prompt = Prompt::from("Another day").offered(offered.clone());
+    let prompt = Prompt::from("Another day").offered_tools(offered.clone());
     assert_eq!(agent.run(prompt).await.unwrap().text, "And on another day.");
 
-    let turn = Turn::new(vec![Message::user("Go")], 9).with_offered(offered.clone());
+    let turn = Turn::new(vec![Message::user("Go")], 9).with_offered_tools(offered.clone());
     let turn: Turn = serde_json::from_str(&serde_json::to_string(&turn).unwrap()).unwrap();
     assert_eq!(agent.run(turn).await.unwrap().text, "And for a turn.");
 
-    let stopped = agent.run(Prompt::from("Hm").offered(offered)).await.unwrap_err();
-    let prompt = Prompt::from(stopped.transcript).offered(stopped.offered);
+    let stopped = agent.run(Prompt::from("Hm").offered_tools(offered)).await.unwrap_err();
+    let prompt = Prompt::from(stopped.transcript).offered_tools(stopped.offered);
     assert_eq!(agent.run(prompt).await.unwrap().text, "And after a stop.");
 }

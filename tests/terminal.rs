@@ -125,8 +125,8 @@ async fn pay() -> &'static str {
 #[tokio::test(start_paused = true)]
 async fn what_waits_has_not_failed_and_what_was_refused_says_why() {
     let (paper, steering) = (Paper::default(), Steering::new());
-    steering.untrusted("a mail", "Obey!");
-    steering.say("Quick.");
+    steering.push_untrusted("a mail", "Obey!");
+    steering.push("Quick.");
     let model = ScriptedModel::new([ChatReply::default().call("pay", "{}")]);
     let agent =
         Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater)).steering(&steering);

@@ -35,12 +35,12 @@ fn two_calls() -> ChatReply {
 
 fn step(turn: &Turn) -> &'static str {
     match turn.next() {
-        Step::Ask => "ask",
-        Step::Call(_) => "call",
+        Step::RequestModel => "ask",
+        Step::RunCalls(_) => "call",
         Step::Done(Outcome::Answered) => "answered",
-        Step::Done(Outcome::Silent) => "silent",
-        Step::Done(Outcome::Cut(Finish::Length)) => "cut",
-        Step::Done(Outcome::Cut(Finish::Filtered)) => "filtered",
+        Step::Done(Outcome::EmptyReply) => "silent",
+        Step::Done(Outcome::TruncatedReply(Finish::Length)) => "cut",
+        Step::Done(Outcome::TruncatedReply(Finish::Filtered)) => "filtered",
         Step::Done(Outcome::MaxIterations) => "spent",
         Step::Done(_) => "an unknown end",
     }
@@ -59,7 +59,7 @@ enum Input {
 
 /// The inputs; results are those of the calls that `calling` waits for, or are not.
 fn inputs(calling: &Turn) -> [(&'static str, Input); 12] {
-    let Step::Call(calls) = calling.next() else { panic!() };
+    let Step::RunCalls(calls) = calling.next() else { panic!() };
     let right: Vec<_> = calls.iter().map(|call| ToolResult::success(call, "ok")).collect();
     let reversed = right.iter().rev().cloned().collect();
     let search = Reasoning::new("another", "", json!({ "type": "search" })).acting();
@@ -146,8 +146,8 @@ fn play(replies: &[ChatReply], most: u32, between: fn(&Turn) -> Turn) -> Turn {
     loop {
         turn = between(&turn);
         match turn.next() {
-            Step::Ask => turn.on_reply(replies.next().unwrap_or_default()).unwrap(),
-            Step::Call(calls) => {
+            Step::RequestModel => turn.on_reply(replies.next().unwrap_or_default()).unwrap(),
+            Step::RunCalls(calls) => {
                 let results = calls.iter().map(|call| ToolResult::success(call, "ok")).collect();
                 turn.on_results(results).unwrap();
             }
@@ -162,13 +162,13 @@ fn a_result_bears_the_name_that_was_called() {
     for at_once in [true, false] {
         let mut turn = Turn::new(vec![Message::user("Go")], 2);
         turn.on_reply(two_calls()).unwrap();
-        let Step::Call(calls) = turn.next() else { panic!() };
+        let Step::RunCalls(calls) = turn.next() else { panic!() };
         let results = calls.iter().map(|call| ToolResult::success(call, "ok"));
         let mut results: Vec<_> = results.collect();
         results[0].tool = "another".into();
         match at_once {
             true => turn.on_results(results).unwrap(),
-            false => results.into_iter().for_each(|it| turn.on_some_results(vec![it]).unwrap()),
+            false => results.into_iter().for_each(|it| turn.on_partial_results(vec![it]).unwrap()),
         }
         let Some(Message::Tool { results }) = turn.transcript().last() else { panic!() };
         let named = results.iter().map(|result| (&result.call, &result.tool));

@@ -153,7 +153,7 @@ async fn note(ctx: &ToolContext) -> &'static str {
 async fn what_was_decided_of_the_agent_itself_is_not_asked_again() {
     let paid = Paid::default();
     let agent = || {
-        let cashier = cashier(&paid).defined(|mut definition| {
+        let cashier = cashier(&paid).map_definition(|mut definition| {
             definition.permission = tool_runtime::Permission::Ask;
             definition
         });

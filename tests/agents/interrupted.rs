@@ -136,7 +136,7 @@ proptest! {
             for (what, how, polls) in steps {
                 let polls = if polls < 30 { polls * 3 } else { u8::MAX };
                 if how % 5 == 0 {
-                    steering.say("Well?");
+                    steering.push("Well?");
                 }
                 let ended = match (what, waiting.take()) {
                     (0, _) => within(polls, session.run("Go")).await,

@@ -68,7 +68,7 @@ async fn a_process_that_ends_while_a_call_goes_on_loses_nothing() {
     for may_repeat in [false, true] {
         let (paid, store) = (Paid::default(), MemoryStore::default());
         let agent = || {
-            let cashier = cashier(&paid).defined(|definition| match may_repeat {
+            let cashier = cashier(&paid).map_definition(|definition| match may_repeat {
                 true => definition.idempotent(),
                 false => definition,
             });

@@ -100,7 +100,7 @@ async fn whatever_stops_it() {
     ] {
         let middle =
             || above_at(middle.clone(), stuck(inner.clone())).into_tool("helper", "Helps.");
-        let timed = middle().defined(|definition| definition.timeout(second));
+        let timed = middle().map_definition(|definition| definition.timeout(second));
         let answer = above_at(prices(2.0), timed).run("Go").await.unwrap();
         assert_eq!(results(&answer.transcript[2])[0].error.as_deref(), Some("TOOL_TIMEOUT"));
         assert_eq!(answer.cost, Some(40.0 + cost));

@@ -58,7 +58,7 @@ async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
     let denied = Permissions::default().tool("cashier", Permission::Deny);
     let of_bank = Registry::new();
     of_bank.register_all_from("bank", with(cashier(&paid))).unwrap();
-    let strict = cashier(&paid).defined(|mut definition| {
+    let strict = cashier(&paid).map_definition(|mut definition| {
         definition.parameters = json!({
             "type": "object",
             "properties": { "sum": { "type": "integer" } },
@@ -68,7 +68,7 @@ async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
         definition.permission = Permission::Ask;
         definition
     });
-    let needy = cashier(&paid).defined(|mut definition| {
+    let needy = cashier(&paid).map_definition(|mut definition| {
         definition.requires = vec!["money".into()];
         definition
     });

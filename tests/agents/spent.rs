@@ -39,7 +39,7 @@ async fn whatever_stops_it() {
         let taken = taken(agents.into());
         // The caller asks twice where it goes on, and once where it is over.
         let agent = |tool| above(tool, "helper");
-        let timed = deep(agents).defined(|definition| definition.timeout(SECOND));
+        let timed = deep(agents).map_definition(|definition| definition.timeout(SECOND));
         let answer = agent(timed).run("Go").await.unwrap();
         assert_eq!(results(&answer.transcript[2])[0].error.as_deref(), Some("TOOL_TIMEOUT"));
         assert_eq!(answer.usage, plus(taken, Usage::new(20, 2)), "{agents}");

@@ -6,7 +6,7 @@ use tool_runtime::{Policy, RateLimit, Registry};
 use super::*;
 
 fn changed(paid: &Paid, change: impl FnOnce(&mut tool_runtime::ToolDefinition)) -> SubAgent {
-    cashier(paid).defined(|mut definition| {
+    cashier(paid).map_definition(|mut definition| {
         change(&mut definition);
         definition
     })

@@ -152,8 +152,8 @@ async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
     let (recorder, paper) = (Recorder::new(10_000), Paper::default());
     let lines = JsonLines::new(paper.clone()).unwrap();
     let steering = Steering::new();
-    steering.say(format!("Say {key}."));
-    steering.untrusted(&format!("a mail of {key}"), &format!("{key}, {}", json!(key)));
+    steering.push(format!("Say {key}."));
+    steering.push_untrusted(&format!("a mail of {key}"), &format!("{key}, {}", json!(key)));
     let agent = Agent::new(ScriptedModel::new(replies), tools![leak, forbidden])
         .system(format!("The key is {key}."))
         .steering(&steering)

@@ -10,7 +10,7 @@ use serde::{Deserialize, Deserializer};
 use tool_runtime::agent::session::{
     SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
 };
-use tool_runtime::agent::window::{Fallen, Summarizer, SummaryError, Window};
+use tool_runtime::agent::window::{EvictedMessages, Summarizer, SummaryError, Window};
 use tool_runtime::event::{EventKind, ModelEvent, Recorder, RunEvent};
 use tool_runtime::{Dispatcher, Registry, ToolCall};
 
@@ -60,7 +60,7 @@ impl SessionStore for Fails {
 
 #[async_trait]
 impl Summarizer for Fails {
-    async fn summarize(&self, _: &Fallen) -> Result<String, SummaryError> {
+    async fn summarize(&self, _: &EvictedMessages) -> Result<String, SummaryError> {
         Err(SummaryError::new(Mined))
     }
 }
@@ -87,7 +87,7 @@ async fn an_error_that_can_not_be_printed_ends_a_run_like_any_other() {
 async fn a_summary_fails_for_whatever_reason() {
     silence_panics_on_purpose();
     let recorder = Recorder::new(10);
-    let window = Window::new().last_tokens(50).summarizer(Fails);
+    let window = Window::new().max_tokens(50).summarizer(Fails);
     let agent = Agent::new(ScriptedModel::new([ChatReply::text("Done.")]), Tools::new());
     let long = "word ".repeat(100);
     let said = vec![Message::user(&long), Message::assistant(&long), Message::user("Go")];

@@ -62,7 +62,7 @@ struct Never;
 
 #[async_trait]
 impl ModelHook for Never {
-    async fn before(&self, _: &mut PreparedRequest<'_>) -> ControlFlow<String> {
+    async fn before_request(&self, _: &mut PreparedRequest<'_>) -> ControlFlow<String> {
         ControlFlow::Break("never".into())
     }
 }

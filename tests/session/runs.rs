@@ -190,7 +190,7 @@ async fn a_run_that_is_not_gone_on_with_is_given_up() {
     let session = agent(&log).session(store.clone(), "s");
     let mut run = session.start("Go").await.unwrap();
     run.next().await;
-    assert!(matches!(run.turn().next(), Step::Call(_)));
+    assert!(matches!(run.turn().next(), Step::RunCalls(_)));
     drop(run);
     let answer = session.run("Never mind.").await.unwrap();
     assert_eq!(told(&answer.transcript)[..2], ["TOOL_CANCELLED", "TOOL_CANCELLED"]);
@@ -396,7 +396,7 @@ async fn a_window_shows_the_end_of_a_long_session() {
     let shown = Arc::new(Mutex::new(Vec::new()));
     let agent = Agent::new(Watched(model, Arc::clone(&shown)), Tools::new())
         .system("Be brief.")
-        .window(Window::new().last_tokens(600));
+        .window(Window::new().max_tokens(600));
     let session = agent.session(store, "s");
     for turn in 0..20 {
         session.run(format!("question {turn}")).await.unwrap();
@@ -470,7 +470,7 @@ async fn a_session_gives_values() {
 #[tokio::test]
 async fn what_is_said_beside_a_question_is_kept_with_it() {
     let steering = Steering::new();
-    steering.say("Be brief.");
+    steering.push("Be brief.");
     let model = ScriptedModel::new([ChatReply::text("Yes.")]);
     let agent = Agent::new(model, Tools::new()).steering(&steering);
     let session = agent.session(MemoryStore::default(), "s");

@@ -57,7 +57,7 @@ async fn what_is_said_between_two_steps_is_kept_before_the_next() {
     let mut run = session.start("What hour is it?").await.unwrap();
     run.next().await;
     run.next().await;
-    run.turn_mut().add(vec![UserPart::Text { text: "Be quick.".into() }]).unwrap();
+    run.turn_mut().add_user_parts(vec![UserPart::Text { text: "Be quick.".into() }]).unwrap();
     assert!(timeout(Duration::from_secs(5), run.next()).await.is_err());
     let said = session.messages().await.unwrap();
     assert_eq!(said.last().map(Message::text).as_deref(), Some("Be quick."));

@@ -84,7 +84,7 @@ async fn what_may_have_run_is_not_run_again_unless_it_may_be() {
     run.next().await;
     let mut state = run.state();
     // What is kept before calls begin, where the process then ends.
-    state.turn.begin();
+    state.turn.begin_calls();
     // The next one may have lost the tool.
     let bare = Agent::new(script([ChatReply::text("Done.")]), tools![look]);
     let told = bare
@@ -129,8 +129,8 @@ async fn calls_of_a_step_that_was_dropped_are_not_made_again() {
 fn a_result_that_came_early_outlives_a_change() {
     let mut turn = Turn::new(vec![Message::user("Go")], 9);
     turn.on_reply(echo_call("a").call("echo", "{}")).unwrap();
-    let Step::Call(calls) = turn.next() else { panic!() };
-    turn.on_some_results(vec![ToolResult::success(&calls[0], "came")]).unwrap();
+    let Step::RunCalls(calls) = turn.next() else { panic!() };
+    turn.on_partial_results(vec![ToolResult::success(&calls[0], "came")]).unwrap();
     turn.edit(|messages| messages.push(Message::user("Wait!")));
     assert_complete(turn.transcript());
     let told = results(&turn.transcript()[2]);

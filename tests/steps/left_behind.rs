@@ -90,14 +90,14 @@ proptest! {
                 .on_event(move |event| {
                     let (says, steering) = &mut *says.lock().unwrap();
                     if event.layer() != "run" && says.next() == Some(true) {
-                        steering.say("Wait!");
+                        steering.push("Wait!");
                     }
                 });
             let session = agent.session(MemoryStore::default(), "s");
             let mut prompt = Prompt::from("Go");
             for says_more in more.into_iter().chain([false]) {
                 if says_more {
-                    steering.untrusted("a mail", "Hi");
+                    steering.push_untrusted("a mail", "Hi");
                 }
                 let ended = match (is_kept, wants_value) {
                     (true, _) => session.run("Go").await,

@@ -325,7 +325,7 @@ async fn a_window_is_asked_for_no_more_than_it_shows() {
     let long = "word ".repeat(200);
     let earlier = (0..50).flat_map(|_| [Message::user(&long), Message::assistant(&long)]);
     let said: Vec<_> = earlier.chain([Message::user("Go")]).collect();
-    let window = || Window::new().last_tokens(2_000);
+    let window = || Window::new().max_tokens(2_000);
     let agent = Agent::new(script([ChatReply::text("Done.")]), Tools::new()).window(window());
     let answer = agent.limits(Limits::default().tokens(9_000)).run(said).await.unwrap();
     assert!((400..2_000).contains(&answer.usage.input), "{:?}", answer.usage);
@@ -405,7 +405,7 @@ async fn money_that_is_no_number_is_none() {
             let agent = Agent::new(script(replies), tools![echo]).limits(of_agent);
             let mut run = agent.start("Go");
             if let Some(of_run) = of_run {
-                run.turn_mut().limit(|limits| *limits = of_run);
+                run.turn_mut().edit_limits(|limits| *limits = of_run);
             }
             run.next().await;
             let state = serde_json::to_string(&run.state()).unwrap();

@@ -91,10 +91,10 @@ async fn states() -> Vec<RunState> {
         states.push(after(steps, &Limits::default()).await);
     }
     let mut early = after(1, &Limits::default()).await;
-    let Step::Call(calls) = early.turn.next() else { panic!() };
-    early.turn.on_some_results(vec![ToolResult::success(&calls[0], "came")]).unwrap();
+    let Step::RunCalls(calls) = early.turn.next() else { panic!() };
+    early.turn.on_partial_results(vec![ToolResult::success(&calls[0], "came")]).unwrap();
     let mut begun = after(3, &Limits::default()).await;
-    begun.turn.begin();
+    begun.turn.begin_calls();
     states.extend([early, begun]);
     states
 }
@@ -187,8 +187,8 @@ proptest! {
 #[tokio::test]
 async fn what_is_forged_is_taken_for_nothing() {
     let mut state = after(1, &Limits::default()).await;
-    let Step::Call(calls) = state.turn.next() else { panic!() };
-    state.turn.on_some_results(vec![ToolResult::success(&calls[0], "came")]).unwrap();
+    let Step::RunCalls(calls) = state.turn.next() else { panic!() };
+    state.turn.on_partial_results(vec![ToolResult::success(&calls[0], "came")]).unwrap();
     let kept = serde_json::to_value(&state).unwrap();
     // Results of calls that nobody made, though as many as there are calls.
     let mut forged = kept.clone();

@@ -93,7 +93,7 @@ proptest! {
         let mut turn = Turn::new(given.clone(), 1);
         let mended = turn.transcript().to_vec();
         // Calls that nobody has run are at the very end of both.
-        if let Step::Call(calls) = turn.next() {
+        if let Step::RunCalls(calls) = turn.next() {
             prop_assert!(given.last().is_some_and(|last| last.calls().count() == calls.len()));
             let results = calls.iter().map(|call| ToolResult::success(call, "ok")).collect();
             turn.on_results(results).unwrap();

@@ -16,10 +16,10 @@ fn all_states() -> Vec<(&'static str, Turn)> {
     let costly = go().with_limits(Limits::default().tokens(10));
     let strict = go().with_limits(Limits::default().repeats(0));
     let mut begun = after(&go(), two_calls());
-    begun.begin();
+    begun.begin_calls();
     let mut half = begun.clone();
-    let Step::Call(calls) = half.next() else { panic!() };
-    half.on_some_results(vec![ToolResult::success(&calls[0], "ok")]).unwrap();
+    let Step::RunCalls(calls) = half.next() else { panic!() };
+    half.on_partial_results(vec![ToolResult::success(&calls[0], "ok")]).unwrap();
     let mut requested = after(&go(), two_calls());
     requested.stop(StopRequest::new(None, "enough"));
     let mut states = states().to_vec();
@@ -37,9 +37,9 @@ fn all_states() -> Vec<(&'static str, Turn)> {
 
 fn name(turn: &Turn) -> &'static str {
     match turn.next() {
-        Step::Done(Outcome::Spent) => "out of tokens",
-        Step::Done(Outcome::Repeated) => "repeated",
-        Step::Done(Outcome::Requested) => "requested",
+        Step::Done(Outcome::BudgetExhausted) => "out of tokens",
+        Step::Done(Outcome::RepeatedCall) => "repeated",
+        Step::Done(Outcome::StopRequested) => "requested",
         _ => step(turn),
     }
 }
@@ -50,7 +50,7 @@ type Happens = (&'static str, fn(&mut Turn), &'static [(&'static str, &'static s
 const HAPPENS: [Happens; 8] = [
     (
         "more is said",
-        |turn| _ = turn.add(vec![UserPart::Text { text: "More".into() }]),
+        |turn| _ = turn.add_user_parts(vec![UserPart::Text { text: "More".into() }]),
         &[("answered", "ask")],
     ),
     (
@@ -67,14 +67,14 @@ const HAPPENS: [Happens; 8] = [
             ("repeated", "requested"),
         ],
     ),
-    ("the calls begin", Turn::begin, &[]),
-    ("they may be made again", |turn| assert_eq!(turn.interrupted(|_| true), []), &[]),
+    ("the calls begin", Turn::begin_calls, &[]),
+    ("they may be made again", |turn| assert_eq!(turn.fail_interrupted(|_| true), []), &[]),
     ("they may not be made again", lose, &[("begun", "ask"), ("half done", "ask")]),
     (
         "all tokens are spent elsewhere",
         |turn| {
-            turn.limit(|limits| limits.tokens = Some(1));
-            turn.spend(Usage::new(1, 0));
+            turn.edit_limits(|limits| limits.tokens = Some(1));
+            turn.add_usage(Usage::new(1, 0));
         },
         &[("ask", "out of tokens")],
     ),
@@ -110,7 +110,7 @@ fn lose(turn: &mut Turn) {
         let ToolCall { id, .. } = call;
         result.call == *id && result.error.as_deref() == Some("TOOL_INDETERMINATE")
     };
-    assert!(turn.interrupted(|_| false).iter().all(is_told));
+    assert!(turn.fail_interrupted(|_| false).iter().all(is_told));
 }
 
 #[test]
@@ -148,18 +148,18 @@ fn what_came_before_others_stays_whatever_becomes_of_those() {
     }
     // Made again, it is the only one.
     let mut turn = half();
-    turn.interrupted(|_| true);
-    let Step::Call(calls) = turn.next() else { panic!() };
+    turn.fail_interrupted(|_| true);
+    let Step::RunCalls(calls) = turn.next() else { panic!() };
     assert_eq!(calls.len(), 1);
     turn.on_results(vec![ToolResult::success(&calls[0], "ok")]).unwrap();
-    assert_eq!(turn.next(), Step::Ask);
+    assert_eq!(turn.next(), Step::RequestModel);
 }
 
 /// Every call has its result, but for those that are to be made now.
 fn assert_complete_or_open(turn: &Turn) {
     let transcript = turn.transcript();
     match turn.next() {
-        Step::Call(_) => assert_complete(&transcript[..transcript.len() - 1]),
+        Step::RunCalls(_) => assert_complete(&transcript[..transcript.len() - 1]),
         _ => assert_complete(transcript),
     }
 }

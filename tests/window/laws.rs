@@ -23,8 +23,8 @@ fn conversations() -> impl Strategy<Value = Vec<Message>> {
 fn windows() -> impl Strategy<Value = Window> {
     let most = prop_oneof![Just(None), (0..120u64).prop_map(Some), Just(Some(5_000))];
     (most, any::<bool>()).prop_map(|(most, without)| {
-        let window = most.map_or_else(Window::new, |most| Window::new().last_tokens(most));
-        if without { window.without_earlier_traces() } else { window }
+        let window = most.map_or_else(Window::new, |most| Window::new().max_tokens(most));
+        if without { window.drop_earlier_tool_calls() } else { window }
     })
 }
 
@@ -154,13 +154,13 @@ proptest! {
     #[test]
     fn it_stays_within_its_limit(messages in conversations(), most in 0..120u64) {
         let (messages, run) = in_order(messages);
-        let window = Window::new().last_tokens(most);
+        let window = Window::new().max_tokens(most);
         let shown = window.plan(&messages, run, &WindowState::default()).messages;
         if tokens(&messages) <= most {
             prop_assert_eq!(&*shown, &*messages);
         }
         // What stays whatever the limit is: that of a window that shows nothing.
-        let least = Window::new().last_tokens(0);
+        let least = Window::new().max_tokens(0);
         let least = least.plan(&messages, run, &WindowState::default()).messages;
         prop_assert!(tokens(&shown) <= most.max(tokens(&least)));
     }
@@ -170,8 +170,8 @@ proptest! {
     #[test]
     fn it_moves_in_steps(messages in conversations(), most in 20..120u64, without: bool) {
         let (messages, _) = in_order(messages);
-        let window = Window::new().last_tokens(most);
-        let window = if without { window.without_earlier_traces() } else { window };
+        let window = Window::new().max_tokens(most);
+        let window = if without { window.drop_earlier_tool_calls() } else { window };
         let mut state = WindowState::default();
         // Where the run began and how far the conversation had come, and what went out then.
         let mut last: Option<(usize, usize, Vec<Message>)> = None;
@@ -208,9 +208,9 @@ proptest! {
             assert!(!mixed.is_multiple_of(5), "it counts no such thing");
             mixed
         };
-        let window = Window::new().last_tokens(most).counter(counter);
+        let window = Window::new().max_tokens(most).counter(counter);
         let mut state = WindowState::default();
-        state.correct(seed, most);
+        state.calibrate(seed, most);
         let plan = window.plan(&messages, messages.len(), &state);
         prop_assert_eq!(broken_rule(&plan.messages), None);
     }

@@ -24,7 +24,7 @@ fn traces_of_earlier_runs_are_left_out() {
         ]
     };
     let messages = [vec![Message::system("orders")], run("a"), run("b")].concat();
-    let window = Window::new().without_earlier_traces();
+    let window = Window::new().drop_earlier_tool_calls();
     let plan = window.plan(&messages, 7, &WindowState::default());
     assert_eq!(
         outline(&plan.messages),
@@ -45,7 +45,7 @@ fn traces_of_earlier_runs_are_left_out() {
 
 #[test]
 fn whole_exchanges_go_first_then_replies_of_the_run() {
-    let window = Window::new().last_tokens(410);
+    let window = Window::new().max_tokens(410);
     let mut messages = vec![Message::system("orders")];
     for number in 0..3 {
         messages.push(long(Message::user, &format!("q{number}"), 40));
@@ -88,7 +88,7 @@ fn whole_exchanges_go_first_then_replies_of_the_run() {
 
 #[test]
 fn a_run_that_is_over_is_shown_again_without_its_calls() {
-    let window = Window::new().last_tokens(300).without_earlier_traces();
+    let window = Window::new().max_tokens(300).drop_earlier_tool_calls();
     let mut messages = vec![Message::user("go")];
     messages.extend(called("c1", 200));
     messages.extend(called("c2", 200));
@@ -102,7 +102,7 @@ fn a_run_that_is_over_is_shown_again_without_its_calls() {
 
 #[test]
 fn what_is_sent_changes_seldom() {
-    let window = Window::new().last_tokens(2_000);
+    let window = Window::new().max_tokens(2_000);
     let mut messages = vec![Message::system("orders"), Message::user("go")];
     let (mut state, mut sent, mut kept) = (WindowState::default(), Vec::new(), 0);
     for number in 0..200 {
@@ -119,7 +119,7 @@ fn what_is_sent_changes_seldom() {
 
 #[test]
 fn a_provider_puts_the_estimate_right() {
-    let window = Window::new().last_tokens(1_000);
+    let window = Window::new().max_tokens(1_000);
     let mut messages = Vec::new();
     for number in 0..8 {
         messages.push(long(Message::user, &format!("q{number}"), 50));
@@ -131,7 +131,7 @@ fn a_provider_puts_the_estimate_right() {
     assert_eq!(estimated, 885);
     let exchanges = |counted: u64| {
         let mut state = WindowState::default();
-        state.correct(estimated, counted);
+        state.calibrate(estimated, counted);
         let kept = serde_json::to_string(&state).unwrap();
         let state = serde_json::from_str(&kept).unwrap();
         window.plan(&messages, run, &state).messages.len() / 2
@@ -146,7 +146,7 @@ fn a_provider_puts_the_estimate_right() {
 
 #[test]
 fn a_state_of_another_conversation_is_no_trap() {
-    let window = Window::new().last_tokens(100);
+    let window = Window::new().max_tokens(100);
     let mut long_one: Vec<_> = (0..9).map(|n| long(Message::user, &format!("q{n}"), 40)).collect();
     let state = window.plan(&long_one, 8, &WindowState::default()).state;
     assert_ne!(state, WindowState::default());
@@ -162,13 +162,13 @@ fn a_state_of_another_conversation_is_no_trap() {
     let messages = [user("one"), before.to_vec(), user("two"), now.to_vec()].concat();
     let plan = Window::new().plan(&messages, 3, &state);
     assert_eq!(outline(&plan.messages), "one !a =a two !b =b");
-    let plan = Window::new().last_tokens(0).plan(&messages, 3, &state);
+    let plan = Window::new().max_tokens(0).plan(&messages, 3, &state);
     assert_eq!(outline(&plan.messages), "two !b =b");
 }
 
 #[test]
 fn one_reply_that_is_too_long_is_no_reason_for_a_cut() {
     let messages = [vec![Message::user("go")], called("a", 500).to_vec()].concat();
-    let plan = Window::new().last_tokens(100).plan(&messages, 0, &WindowState::default());
+    let plan = Window::new().max_tokens(100).plan(&messages, 0, &WindowState::default());
     assert_eq!((&*plan.messages, plan.state), (&*messages, WindowState::default()));
 }

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use tool_runtime::agent::window::{
-    Fallen, Fitted, ModelSummarizer, Summarizer, SummaryError, Window, WindowState,
+    EvictedMessages, ModelSummarizer, Summarizer, SummaryError, Window, WindowState,
+    WindowedMessages,
 };
 use tool_runtime::{ChatReply, Message, ScriptedModel, async_trait};
 
@@ -26,9 +27,9 @@ enum Way {
 
 #[async_trait]
 impl Summarizer for Noted {
-    async fn summarize(&self, fallen: &Fallen) -> Result<String, SummaryError> {
-        let earlier = fallen.earlier.clone().unwrap_or_default();
-        let given = format!("{earlier}|{}", outline(&fallen.messages));
+    async fn summarize(&self, evicted: &EvictedMessages) -> Result<String, SummaryError> {
+        let earlier = evicted.earlier_summary.clone().unwrap_or_default();
+        let given = format!("{earlier}|{}", outline(&evicted.messages));
         let mut asked = self.asked.lock().unwrap();
         asked.push(given);
         let number = asked.len();
@@ -66,7 +67,7 @@ fn exchanges(count: usize) -> (Vec<Message>, usize) {
 #[tokio::test]
 async fn what_falls_out_is_summed_up_once() {
     let noted = Noted::default();
-    let window = Window::new().last_tokens(500).summarizer(noted.clone());
+    let window = Window::new().max_tokens(500).summarizer(noted.clone());
     let mut state = WindowState::default();
     let mut sent = Vec::new();
     for count in 1..=9 {
@@ -74,8 +75,9 @@ async fn what_falls_out_is_summed_up_once() {
         for _ in 0..3 {
             // Kept with the conversation between any two.
             state = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
-            let Fitted { messages, failed, .. } = window.fit(&messages, run, &mut state).await;
-            assert!(failed.is_none());
+            let WindowedMessages { messages, summary_error, .. } =
+                window.fit(&messages, run, &mut state).await;
+            assert!(summary_error.is_none());
             sent = messages.iter().map(Message::text).collect();
         }
     }
@@ -91,19 +93,19 @@ async fn what_falls_out_is_summed_up_once() {
 async fn where_it_fails_the_window_does_without() {
     for way in [Way::Fails, Way::Panics] {
         let noted = Noted::ways([Way::Works, way]);
-        let window = Window::new().last_tokens(500).summarizer(noted.clone());
+        let window = Window::new().max_tokens(500).summarizer(noted.clone());
         let mut state = WindowState::default();
         let mut failures = Vec::new();
         for count in [5, 8, 9, 11] {
             let (messages, run) = exchanges(count);
             let fitted = window.fit(&messages, run, &mut state).await;
-            failures.push(fitted.failed.map(|error| error.to_string()));
+            failures.push(fitted.summary_error.map(|error| error.to_string()));
         }
         let told = match way {
             Way::Fails => "no model today",
             _ => "panicked: out of words",
         };
-        let told = format!("what fell out of the window was not summed up: {told}");
+        let told = format!("evicted messages were not summarized: {told}");
         assert_eq!(failures, [None, Some(told), None, None]);
         // Not asked again until more falls out; then nothing is missing.
         let asked = noted.asked.lock().unwrap().clone();
@@ -120,7 +122,7 @@ async fn where_it_fails_the_window_does_without() {
 
 #[tokio::test]
 async fn a_summary_takes_a_quarter_of_the_room_at_most() {
-    let window = Window::new().last_tokens(500).summarizer(Noted::ways([Way::Rambles]));
+    let window = Window::new().max_tokens(500).summarizer(Noted::ways([Way::Rambles]));
     let (messages, run) = exchanges(5);
     let mut state = WindowState::default();
     let fitted = window.fit(&messages, run, &mut state).await;
@@ -132,7 +134,7 @@ async fn a_summary_takes_a_quarter_of_the_room_at_most() {
 #[tokio::test]
 async fn calls_of_the_run_itself_are_not_summed_up_before_it_is_over() {
     let noted = Noted::default();
-    let window = Window::new().last_tokens(300).summarizer(noted.clone());
+    let window = Window::new().max_tokens(300).summarizer(noted.clone());
     let mut messages = vec![Message::user("go")];
     messages.extend(called("c1", 200));
     messages.extend(called("c2", 200));
@@ -149,10 +151,10 @@ async fn calls_of_the_run_itself_are_not_summed_up_before_it_is_over() {
 #[tokio::test]
 async fn a_model_that_says_nothing_has_not_summed_up() {
     let model = ScriptedModel::new([ChatReply::text(" \n")]);
-    let fallen = Fallen::new(vec![Message::user("Hello")], 100).earlier("before");
-    let error = ModelSummarizer::new(model).summarize(&fallen).await.unwrap_err();
-    assert!(error.to_string().ends_with("the model said nothing"), "{error}");
+    let evicted = EvictedMessages::new(vec![Message::user("Hello")], 100).earlier_summary("before");
+    let error = ModelSummarizer::new(model).summarize(&evicted).await.unwrap_err();
+    assert!(error.to_string().ends_with("the model returned an empty summary"), "{error}");
     // Why it failed is its source.
-    let error = ModelSummarizer::new(ScriptedModel::default()).summarize(&fallen).await;
+    let error = ModelSummarizer::new(ScriptedModel::default()).summarize(&evicted).await;
     assert!(error.unwrap_err().to_string().contains("script ends"));
 }

@@ -22,8 +22,8 @@ fn main() {
     for length in LENGTHS {
         let messages = conversation(length);
         let mut rounds = Rounds::new(50, if length > 1_000 { 5 } else { 50 });
-        let room = || Window::new().last_tokens(TOKENS);
-        for window in [Window::new(), room(), room().without_earlier_traces()] {
+        let room = || Window::new().max_tokens(TOKENS);
+        for window in [Window::new(), room(), room().drop_earlier_tool_calls()] {
             let state = window.plan(&messages, 0, &WindowState::default()).state;
             let messages = messages.clone();
             rounds.add(move || window.plan(&messages, 0, &state).messages.len());

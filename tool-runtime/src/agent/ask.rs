@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use super::StopReason;
-use super::budget::Budget;
+use super::budget::RequestBudget;
 use super::config::AgentConfig;
 use super::hook::ModelHook;
 use crate::drivers::{
@@ -26,7 +26,7 @@ pub(super) struct Question<'q, 'p> {
     /// Who is told of replies that can't be read.
     pub(super) tell: &'q (dyn Fn(ModelEvent) + Send + Sync),
     /// What its replies take, also where none of them is an answer in the end.
-    pub(super) budget: &'q mut Budget,
+    pub(super) budget: &'q mut RequestBudget,
 }
 
 impl Question<'_, '_> {
@@ -52,7 +52,7 @@ impl Question<'_, '_> {
                     streamed(agent.model.as_ref(), sent.request(), &mut *hear).await?
                 }
             };
-            budget.count(sent.request(), &said);
+            budget.record(sent.request(), &said);
             let mut misread = match foreign(|| driver.parse(said, request))? {
                 Ok(reply) => break (reply, told),
                 Err(misread) => misread,
@@ -80,19 +80,19 @@ impl Question<'_, '_> {
             && budget.check().is_ok()
         {
             let answer = last_word(agent, &last, &mut told, &mut pieces).await?;
-            budget.count(last.request.request(), &answer);
+            budget.record(last.request.request(), &answer);
             reply = in_its_words(reply, answer);
         }
         if let Some(pieces) = &mut pieces {
             told.emit_rest(&reply, &mut **pieces);
         }
-        reply.usage = budget.counted();
+        reply.usage = budget.reported_usage();
         for hook in agent.hooks.iter().rev() {
             let after = after(hook.as_ref(), &mut reply).await;
             heed(after)?;
         }
         // Whatever was put in its place, it took that.
-        reply.usage = reply.usage.or_else(|| budget.counted());
+        reply.usage = reply.usage.or_else(|| budget.reported_usage());
         Ok(reply)
     }
 }
@@ -202,12 +202,12 @@ fn streamed<'a>(
 
 async fn before(hook: &dyn ModelHook, asked: &mut PreparedRequest<'_>) -> ControlFlow<String> {
     let broken = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
-    Guarded::new(|| hook.before(asked), broken).await
+    Guarded::new(|| hook.before_request(asked), broken).await
 }
 
 async fn after(hook: &dyn ModelHook, reply: &mut ChatReply) -> ControlFlow<String> {
     let broken = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
-    Guarded::new(|| hook.after(reply), broken).await
+    Guarded::new(|| hook.after_reply(reply), broken).await
 }
 
 /// What is asked on this turn.

@@ -1,71 +1,73 @@
-//! What one question takes while it is asked again and again.
+//! Usage of the attempts at one model request, and the budget left for another attempt.
 
 use super::ending::spent;
-use super::turn::guessed;
+use super::turn::estimate_usage;
 use super::{Limits, StopReason, Turn};
 use crate::message::Usage;
 use crate::models::{ChatReply, ChatRequest};
 use crate::tool::Bill;
 
-/// What the replies to one question took, and what is left for another.
-pub(super) struct Budget {
+/// Usage of all attempts at one model request, checked against the limits of the run.
+pub(super) struct RequestBudget {
     limits: Limits,
     before: Bill,
-    counted: Option<Usage>,
-    /// Of replies that nobody counted.
-    guessed: Usage,
-    /// What the first took alone, once there is one, where that was counted.
+    reported: Option<Usage>,
+    /// Estimated usage of replies for which the provider reported none.
+    estimated: Usage,
+    /// The reported usage of the first attempt; `None` before the first reply.
     first: Option<Option<Usage>>,
 }
 
-impl Budget {
-    /// Nothing was said yet.
-    pub(super) fn of(turn: &Turn) -> Self {
+impl RequestBudget {
+    /// Starts from the usage of the run so far.
+    pub(super) fn new(turn: &Turn) -> Self {
         Self {
             limits: turn.limits().clone(),
-            before: turn.bill(),
-            counted: None,
-            guessed: Usage::default(),
+            before: turn.metered(),
+            reported: None,
+            estimated: Usage::default(),
             first: None,
         }
     }
 
-    /// This was said when that was asked.
-    pub(super) fn count(&mut self, asked: ChatRequest<'_>, said: &ChatReply) {
-        self.first.get_or_insert(said.usage);
-        match said.usage {
-            Some(usage) => *self.counted.get_or_insert_default() += usage,
-            None if self.limits.has_budget() => self.guessed += guessed(asked, &said.parts),
+    /// Adds the usage of one attempt.
+    pub(super) fn record(&mut self, request: ChatRequest<'_>, reply: &ChatReply) {
+        self.first.get_or_insert(reply.usage);
+        match reply.usage {
+            Some(usage) => *self.reported.get_or_insert_default() += usage,
+            None if self.limits.has_budget() => {
+                self.estimated += estimate_usage(request, &reply.parts);
+            }
             None => {}
         }
     }
 
-    /// Whether something is left for another question.
+    /// Returns the stop reason if the budget allows no further attempt.
     pub(super) fn check(&self) -> Result<(), StopReason> {
-        let mut bill = self.before;
-        bill += self.spent().into();
-        if self.limits.is_spent(&bill) { Err(spent(&self.limits, bill)) } else { Ok(()) }
+        let mut metered = self.before;
+        metered += self.total_usage().into();
+        if self.limits.is_exhausted(&metered) { Err(spent(&self.limits, metered)) } else { Ok(()) }
     }
 
-    /// What the provider counted.
-    pub(super) fn counted(&self) -> Option<Usage> {
-        self.counted
+    /// Returns the usage that the provider reported for all attempts.
+    pub(super) fn reported_usage(&self) -> Option<Usage> {
+        self.reported
     }
 
-    /// What nobody counted.
-    pub(super) fn guessed(&self) -> Usage {
-        self.guessed
+    /// Returns the estimated usage of attempts for which the provider reported none.
+    pub(super) fn estimated_usage(&self) -> Usage {
+        self.estimated
     }
 
-    /// What the provider counted of the question as it was asked first.
-    pub(super) fn first(&self) -> Option<Usage> {
+    /// Returns the usage that the provider reported for the first attempt.
+    pub(super) fn first_usage(&self) -> Option<Usage> {
         self.first.flatten()
     }
 
-    /// All of it.
-    pub(super) fn spent(&self) -> Usage {
-        let mut spent = self.counted.unwrap_or_default();
-        spent += self.guessed;
-        spent
+    /// Returns the reported and the estimated usage of all attempts.
+    pub(super) fn total_usage(&self) -> Usage {
+        let mut total = self.reported.unwrap_or_default();
+        total += self.estimated;
+        total
     }
 }

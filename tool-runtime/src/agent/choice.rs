@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::task::spawn_blocking;
 
 use super::config::AgentConfig;
-use super::steering::trusted;
+use super::steering::trusted_text;
 use super::{OfferedTools, Turn};
 use crate::dispatch::Dispatcher;
 use crate::event::{EffectRecord, ToolExecution};
@@ -35,18 +35,18 @@ async fn choice<'t>(
     tools: &'t Snapshot,
 ) -> Vec<&'t ToolDefinition> {
     // What nobody has checked has no say in which tools there are.
-    let asked = turn.transcript().iter().rev().find_map(trusted).unwrap_or_default();
+    let asked = turn.transcript().iter().rev().find_map(trusted_text).unwrap_or_default();
     let chosen = if guarded(|| agent.selector.blocking()).unwrap_or(true) {
         let (selector, dispatcher, tools) =
             (Arc::clone(&agent.selector), dispatcher.clone(), tools.clone());
-        let offered = turn.offered().clone();
+        let offered = turn.offered_tools().clone();
         let choose =
             move || chosen(&*selector, &dispatcher.offered_tools(&tools), &asked, &offered);
         spawn_blocking(choose).await.unwrap_or_default()
     } else {
-        chosen(&*agent.selector, &dispatcher.offered_tools(tools), &asked, turn.offered())
+        chosen(&*agent.selector, &dispatcher.offered_tools(tools), &asked, turn.offered_tools())
     };
-    turn.offer(chosen.iter().filter_map(|name| tools.definition(name)).collect())
+    turn.offer_tools(chosen.iter().filter_map(|name| tools.definition(name)).collect())
 }
 
 /// The names of what a selector chooses. It is foreign code: one that panics has chosen nothing in

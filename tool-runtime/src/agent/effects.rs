@@ -42,11 +42,11 @@ pub(super) fn heed<'e>(
     tools: &Snapshot,
 ) {
     for execution in executions {
-        turn.pull_in(found(execution, tools));
+        turn.add_discovered_tools(found(execution, tools));
         for effect in &execution.effects {
             if let EffectRecord::StopRequested { reason } = effect {
                 let tool = execution.call.name.clone();
-                turn.stop_later(StopRequest::new(Some(tool), reason));
+                turn.stop_after_calls(StopRequest::new(Some(tool), reason));
             }
         }
     }

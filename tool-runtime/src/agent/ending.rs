@@ -16,18 +16,18 @@ pub(super) fn stopped_at(why: StopReason, mut state: RunState) -> Stopped {
 pub(super) fn stopped(turn: &Turn, outcome: Outcome) -> StopReason {
     let limits = turn.limits();
     match outcome {
-        Outcome::Cut(finish) => StopReason::TruncatedReply(finish),
+        Outcome::TruncatedReply(finish) => StopReason::TruncatedReply(finish),
         Outcome::MaxIterations => StopReason::MaxIterations(turn.iterations()),
-        Outcome::Spent => spent(limits, turn.bill()),
-        Outcome::Repeated => turn
-            .repeated()
+        Outcome::BudgetExhausted => spent(limits, turn.metered()),
+        Outcome::RepeatedCall => turn
+            .repeated_call()
             .map(|(call, times)| StopReason::Repeated { call: Box::new(call.clone()), times })
             .unwrap_or(StopReason::EmptyReply),
-        Outcome::Requested => {
+        Outcome::StopRequested => {
             let none = || StopRequest::new(None, "");
-            StopReason::Requested(turn.requested().cloned().unwrap_or_else(none))
+            StopReason::Requested(turn.stop_request().cloned().unwrap_or_else(none))
         }
-        Outcome::Answered | Outcome::Silent => StopReason::EmptyReply,
+        Outcome::Answered | Outcome::EmptyReply => StopReason::EmptyReply,
     }
 }
 

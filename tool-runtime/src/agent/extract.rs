@@ -8,7 +8,7 @@ use super::ask::misread;
 use super::ending::stopped_at;
 use super::run::Run;
 use super::state::RunState;
-use super::turn::Value;
+use super::turn::ExtractionPhase;
 use super::{Agent, OfferedTools, Outcome, Prompt, Step, StopReason, Stopped};
 use crate::drivers::ReplyParseErrorKind;
 use crate::event::{RunEvent, Speaker};
@@ -157,7 +157,7 @@ impl Run {
         // can't be said in that is held to here alone.
         let dialect = self.dispatcher().registry().snapshot().dialect().of_output();
         self.wanted = Some(schema.for_dialect(dialect).unwrap_or(schema));
-        self.state.turn.limit(|limits| {
+        self.state.turn.edit_limits(|limits| {
             limits.iterations = limits.iterations.saturating_add(times);
         });
     }
@@ -165,7 +165,7 @@ impl Run {
     /// More is said to the model, unless the run is over.
     pub(super) fn say(&mut self, parts: Vec<UserPart>) -> Result<(), StopReason> {
         match self.turn().next() {
-            Step::Done(Outcome::Answered) | Step::Ask | Step::Call(_) => {}
+            Step::Done(Outcome::Answered) | Step::RequestModel | Step::RunCalls(_) => {}
             Step::Done(outcome) => return Err(self.stopped(outcome)),
         }
         self.hear();
@@ -173,33 +173,33 @@ impl Run {
             // The last message may grow.
             keeper.rewrite_from(self.state.turn.transcript().len().saturating_sub(1));
         }
-        Ok(self.state.turn.add(parts)?)
+        Ok(self.state.turn.add_user_parts(parts)?)
     }
 
     /// Goes on to the value, from wherever that was left.
     async fn value<T: Extract>(&mut self) -> Result<(T, Vec<Fix>), StopReason> {
         let wanted = Wanted::of::<T>();
         let mut question = None;
-        if self.turn().is_silent() && !self.is_steered() {
+        if self.turn().has_no_input() && !self.is_steered() {
             return Err(StopReason::NothingAsked);
         }
-        if self.turn().value() != Some(Value::Now) {
-            self.state.turn.set_value(Some(Value::Later));
+        if self.turn().extraction_phase() != Some(ExtractionPhase::Active) {
+            self.state.turn.set_extraction_phase(Some(ExtractionPhase::Deferred));
             // Where the model has answered, the value is made of that.
             let goes_on = match self.turn().next() {
-                Step::Call(_) => true,
+                Step::RunCalls(_) => true,
                 next => self.agent.has_tools() && next != Step::Done(Outcome::Answered),
             };
             if goes_on {
                 while self.advance().await?.is_some() {}
             }
-            self.state.turn.set_value(Some(Value::Now));
+            self.state.turn.set_extraction_phase(Some(ExtractionPhase::Active));
             question = Some(wanted.question());
         }
         let given = self.asked_for(&wanted, question).await;
         if matches!(given, Ok(_) | Err(StopReason::ExtractionFailed { .. })) {
             // Whatever came of it, it is over.
-            self.state.turn.set_value(None);
+            self.state.turn.set_extraction_phase(None);
             self.keep().await?;
         }
         given
@@ -252,7 +252,7 @@ impl RunState {
     /// What the loop asked and nobody answered goes with the run: whatever is said next doesn't ask for that.
     pub(super) fn withdraw_question(&mut self) {
         let is_asked = matches!(self.turn.transcript().last(), Some(Message::User { .. }));
-        if self.turn.value() != Some(Value::Now) || !is_asked {
+        if self.turn.extraction_phase() != Some(ExtractionPhase::Active) || !is_asked {
             return;
         }
         self.turn.edit(|messages| {

@@ -1,16 +1,19 @@
-//! How far a run may go.
+//! Limits of a run: model requests, tokens, cost and repeated calls.
 
 use serde::{Deserialize, Serialize};
 
 use crate::message::Usage;
 use crate::tool::Bill;
 
-/// How far a run may go before it is stopped.
+/// Limits of a run: model requests, tokens, cost and repeated calls.
 ///
-/// They are the run's as a whole: what [`extract`](crate::Agent::extract) asks for the value is a part of it, and what
-/// it took before it was [gone on with](crate::Agent::resume) counts, under the limits of the agent that goes on.
-/// The next question of a [`Session`](super::session::Session), or of [`Answer::then`](super::Answer::then), is another
-/// run.
+/// The limits apply to the run as a whole. Requests for the value of
+/// [`extract`](crate::Agent::extract) belong to the run. If a run is
+/// [resumed](crate::Agent::resume), its earlier usage counts towards the limits of the resuming
+/// agent. The next prompt of a [`Session`](super::session::Session), or of
+/// [`Answer::then`](super::Answer::then), starts a new run.
+///
+/// Default: 20 model requests, 4 repeats, no limit of tokens or cost.
 ///
 /// ```
 /// use tool_runtime::agent::{Limits, Prices};
@@ -24,47 +27,55 @@ use crate::tool::Bill;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Limits {
-    /// How often the model may be asked; 20 unless set. What a [driver](crate::drivers::Driver::parse_attempts) asks
-    /// again because it couldn't read the reply, and for its last word, is one time.
+    /// Maximum number of model requests. Default: 20.
+    ///
+    /// Repeated requests of a [driver](crate::drivers::Driver::parse_attempts) for an unreadable reply,
+    /// and its request for a final answer, count as one request.
     pub iterations: u32,
-    /// How many tokens all its requests and replies may take together. It is looked at before each request, also where
-    /// a driver asks again; an answer that goes beyond it stays an answer.
+    /// Maximum number of tokens of all requests and replies together. Default: `None`, no limit.
+    ///
+    /// The limit is checked before each request, including repeated requests of a driver. An answer
+    /// that exceeds it is still returned.
     pub tokens: Option<u64>,
-    /// What they may cost together, and what tokens cost; those of agents that are its [tools](super::SubAgent) cost
-    /// what they do there, in the same currency, where that is known. Where prices are known, [`Answer::cost`](crate::Answer::cost)
-    /// and its like tell what a run took; one that may take whatever it likes has no end to it, such as
-    /// [`f64::INFINITY`].
+    /// Maximum cost of all requests and replies, and the token prices. Default: `None`, no limit.
+    ///
+    /// A [sub-agent](super::SubAgent) with prices of its own contributes the cost that it computes
+    /// with them; use the same currency for both. If prices are set,
+    /// [`Answer::cost`](crate::Answer::cost) and similar fields report the cost of a run. To track
+    /// the cost without a limit, use a maximum of [`f64::INFINITY`].
     pub cost: Option<(f64, Prices)>,
-    /// How often in a row the same call may be made with the same arguments; 4 unless set. The model is told so
-    /// with the last of them, and the next one stops the run.
+    /// Maximum number of times in a row that the model may make the same call with the same
+    /// arguments. Default: 4.
+    ///
+    /// The last allowed call returns a warning with its result. The next one stops the run.
     pub repeats: Option<u32>,
 }
 
-/// What a million tokens cost, in whatever currency.
+/// Prices of a million tokens, in any currency.
+///
+/// ```
+/// use tool_runtime::Usage;
+/// use tool_runtime::agent::Prices;
+///
+/// let prices = Prices { input: 3.0, cached: 0.3, output: 15.0 };
+/// assert_eq!(prices.cost_of(&Usage::new(1_000_000, 100_000)), 4.5);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Prices {
-    /// That the model is sent.
+    /// Price of a million input tokens that were not read from the provider's cache.
     pub input: f64,
-    /// Of these, such as its provider has cached.
+    /// Price of a million input tokens that were read from the provider's cache.
     pub cached: f64,
-    /// That the model says.
+    /// Price of a million output tokens.
     pub output: f64,
 }
 
 impl Prices {
-    /// What so many tokens cost.
-    ///
-    /// ```
-    /// use tool_runtime::Usage;
-    /// use tool_runtime::agent::Prices;
-    ///
-    /// let prices = Prices { input: 3.0, cached: 0.3, output: 15.0 };
-    /// assert_eq!(prices.of(&Usage::new(1_000_000, 100_000)), 4.5);
-    /// ```
-    #[expect(clippy::cast_precision_loss, reason = "nobody has so many tokens")]
-    pub fn of(&self, usage: &Usage) -> f64 {
-        let fresh = usage.input.saturating_sub(usage.cached);
-        let counts = [fresh, usage.cached.min(usage.input), usage.output];
+    /// Computes the cost of the given usage.
+    #[expect(clippy::cast_precision_loss, reason = "token counts stay far below 2^53")]
+    pub fn cost_of(&self, usage: &Usage) -> f64 {
+        let uncached = usage.input.saturating_sub(usage.cached);
+        let counts = [uncached, usage.cached.min(usage.input), usage.output];
         let prices = [self.input, self.cached, self.output];
         counts.iter().zip(prices).map(|(count, price)| *count as f64 * price / 1e6).sum()
     }
@@ -77,65 +88,69 @@ impl Default for Limits {
 }
 
 impl Limits {
-    /// The model may be asked [so often](Self#structfield.iterations).
+    /// Sets the [maximum number of model requests](Self#structfield.iterations).
     #[must_use]
-    pub fn iterations(mut self, times: u32) -> Self {
-        self.iterations = times;
+    pub fn iterations(mut self, limit: u32) -> Self {
+        self.iterations = limit;
         self
     }
 
-    /// All may take so many tokens. Where a provider doesn't count them, four bytes are taken
-    /// for one, of all that it was sent: what the model was shown, and the tools that it was offered.
+    /// Sets the [maximum number of tokens](Self#structfield.tokens).
+    ///
+    /// If a provider reports no usage, the run estimates it: four bytes are one token, counted over
+    /// the messages and tool definitions that were sent and the reply.
     #[must_use]
-    pub fn tokens(mut self, most: u64) -> Self {
-        self.tokens = Some(most);
+    pub fn tokens(mut self, limit: u64) -> Self {
+        self.tokens = Some(limit);
         self
     }
 
-    /// All may cost so much, at these prices. What is no number allows nothing.
+    /// Sets the [maximum cost](Self#structfield.cost) and the token prices.
+    ///
+    /// A limit of NaN counts as 0: it allows no request.
     #[must_use]
-    pub fn cost(mut self, most: f64, prices: Prices) -> Self {
-        self.cost = Some((most, prices));
-        self.finite()
+    pub fn cost(mut self, limit: f64, prices: Prices) -> Self {
+        self.cost = Some((limit, prices));
+        self.clamp_finite()
     }
 
-    /// The same as can be kept: JSON has no word for what has no end.
-    pub(super) fn finite(mut self) -> Self {
+    /// Replaces infinite and NaN values with finite ones, because JSON can't represent them.
+    pub(super) fn clamp_finite(mut self) -> Self {
         let price = |price: f64| if price.is_finite() { price } else { f64::MAX };
-        self.cost = self.cost.map(|(most, Prices { input, cached, output })| {
-            let most = if most.is_nan() { 0.0 } else { most.clamp(f64::MIN, f64::MAX) };
-            (most, Prices { input: price(input), cached: price(cached), output: price(output) })
+        self.cost = self.cost.map(|(limit, Prices { input, cached, output })| {
+            let limit = if limit.is_nan() { 0.0 } else { limit.clamp(f64::MIN, f64::MAX) };
+            (limit, Prices { input: price(input), cached: price(cached), output: price(output) })
         });
         self
     }
 
-    /// The same call may be made so often in a row; as often as the model likes where this is none.
+    /// Sets the [maximum number of repeats](Self#structfield.repeats); `None` removes the limit.
     #[must_use]
-    pub fn repeats(mut self, most: impl Into<Option<u32>>) -> Self {
-        self.repeats = most.into();
+    pub fn repeats(mut self, limit: impl Into<Option<u32>>) -> Self {
+        self.repeats = limit.into();
         self
     }
 
-    /// What that costs, where prices are known.
-    pub(super) fn cost_of(&self, bill: &Bill) -> Option<f64> {
-        self.cost.map(|(_, prices)| bill.cost(|usage| prices.of(usage)))
+    /// Computes the cost of the metered usage, or `None` if no prices are set.
+    pub(super) fn cost_of(&self, metered: &Bill) -> Option<f64> {
+        self.cost.map(|(_, prices)| metered.cost(|usage| prices.cost_of(usage)))
     }
 
-    /// The same bill for somebody who knows other prices.
-    pub(super) fn paid(&self, bill: Bill) -> Bill {
-        self.cost_of(&bill).map_or(bill, |cost| Bill::new(bill.usage, Some(cost)))
+    /// Fixes the cost of the metered usage at these prices, for a parent run with other prices.
+    pub(super) fn priced(&self, metered: Bill) -> Bill {
+        self.cost_of(&metered).map_or(metered, |cost| Bill::new(metered.usage, Some(cost)))
     }
 
-    /// Whether tokens have to be counted.
+    /// Whether tokens or cost are limited, so that usage must be known.
     pub(super) fn has_budget(&self) -> bool {
         self.tokens.is_some() || self.cost.is_some()
     }
 
-    /// Whether that is more than the run may take.
-    pub(super) fn is_spent(&self, bill: &Bill) -> bool {
-        let tokens = bill.usage.input.saturating_add(bill.usage.output);
-        let cost = self.cost.map(|(most, _)| most).zip(self.cost_of(bill));
-        self.tokens.is_some_and(|most| tokens >= most)
-            || cost.is_some_and(|(most, cost)| cost >= most)
+    /// Whether the metered usage has reached the token limit or the cost limit.
+    pub(super) fn is_exhausted(&self, metered: &Bill) -> bool {
+        let tokens = metered.usage.input.saturating_add(metered.usage.output);
+        let cost = self.cost.map(|(limit, _)| limit).zip(self.cost_of(metered));
+        self.tokens.is_some_and(|limit| tokens >= limit)
+            || cost.is_some_and(|(limit, cost)| cost >= limit)
     }
 }

@@ -6,6 +6,7 @@ mod ask;
 mod budget;
 mod choice;
 mod config;
+mod deadline;
 mod effects;
 mod ending;
 mod extract;
@@ -23,7 +24,6 @@ mod steering;
 mod stream;
 mod subagent;
 mod turn;
-mod until;
 pub mod window;
 
 use std::fmt;
@@ -45,7 +45,7 @@ pub use state::RunState;
 pub use steering::Steering;
 pub use stream::{RunStream, StreamItem};
 pub use subagent::SubAgent;
-pub use turn::{OutOfTurn, Outcome, Step, StopRequest, Turn};
+pub use turn::{InvalidTransition, Outcome, Step, StopRequest, Turn};
 
 use self::config::AgentConfig;
 use self::window::Window;
@@ -210,7 +210,7 @@ impl Agent {
     /// [`max_iterations`](Self::max_iterations) said before goes, and what it says behind this changes that alone.
     #[must_use]
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.config_mut().limits = limits.finite();
+        self.config_mut().limits = limits.clamp_finite();
         self
     }
 

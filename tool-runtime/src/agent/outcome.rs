@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::paused::Paused;
 use super::session::SessionError;
-use super::turn::{OutOfTurn, StopRequest};
+use super::turn::{InvalidTransition, StopRequest};
 use super::{OfferedTools, Prompt};
 use crate::drivers::ReplyParseError;
 use crate::event::ToolExecution;
@@ -45,7 +45,7 @@ impl Answer {
     /// # }
     /// ```
     pub fn then(self, text: impl Into<String>) -> Prompt {
-        Prompt::from(self.transcript).offered(self.offered).then(text)
+        Prompt::from(self.transcript).offered_tools(self.offered).with_user_text(text)
     }
 }
 
@@ -97,7 +97,7 @@ impl Stopped {
     /// # }
     /// ```
     pub fn then(self, text: impl Into<String>) -> Prompt {
-        Prompt::from(self.transcript).offered(self.offered).then(text)
+        Prompt::from(self.transcript).offered_tools(self.offered).with_user_text(text)
     }
 }
 
@@ -225,7 +225,7 @@ pub enum StopReason {
     InSession(String),
     /// A fault of the loop itself.
     #[error(transparent)]
-    OutOfTurn(#[from] OutOfTurn),
+    OutOfTurn(#[from] InvalidTransition),
 }
 
 impl StopReason {

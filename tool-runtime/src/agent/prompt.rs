@@ -1,8 +1,10 @@
+//! Input of a run.
+
 use super::{OfferedTools, Turn};
 use crate::message::{Message, UserPart};
 use crate::models::history::say;
 
-/// What a run starts from: a text, or a conversation that it goes on with.
+/// Input of a run: a text, a message or a conversation to continue.
 ///
 /// ```
 /// use tool_runtime::{Message, agent::Prompt};
@@ -10,11 +12,11 @@ use crate::models::history::say;
 /// let fresh = Prompt::from("Hello");
 /// let mut conversation = vec![Message::user("Hello"), Message::assistant("Hi!")];
 /// conversation.push(Message::user("How are you?"));
-/// let further = Prompt::from(conversation);
-/// assert_ne!(fresh, further);
+/// let continued = Prompt::from(conversation);
+/// assert_ne!(fresh, continued);
 /// ```
 ///
-/// A message of the user's may have pictures:
+/// A user message can hold images:
 ///
 /// ```
 /// use tool_runtime::{Image, Message, UserPart, agent::Prompt};
@@ -26,43 +28,43 @@ use crate::models::history::say;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prompt {
     transcript: Vec<Message>,
-    offered: OfferedTools,
+    offered_tools: OfferedTools,
 }
 
 impl Prompt {
-    /// Goes on with the tools that the conversation has come to before, in their order.
+    /// Sets the tools that the conversation was offered before; they keep their order in requests.
     #[must_use]
-    pub fn offered(mut self, offered: OfferedTools) -> Self {
-        self.offered = offered;
+    pub fn offered_tools(mut self, offered: OfferedTools) -> Self {
+        self.offered_tools = offered;
         self
     }
 
-    /// And what the user says next.
-    pub(super) fn then(mut self, text: impl Into<String>) -> Self {
+    /// Appends a user message.
+    pub(super) fn with_user_text(mut self, text: impl Into<String>) -> Self {
         say(&mut self.transcript, vec![UserPart::Text { text: text.into() }]);
         self
     }
 
-    /// Behind what was said before, in which the tools had come to these.
-    pub(super) fn behind(self, mut before: Vec<Message>, offered: OfferedTools) -> Self {
+    /// Appends the prompt to an earlier conversation and its offered tools.
+    pub(super) fn append_to(self, mut before: Vec<Message>, offered_tools: OfferedTools) -> Self {
         for message in self.transcript {
             match message {
                 Message::User { parts } => say(&mut before, parts),
                 message => before.push(message),
             }
         }
-        Self { transcript: before, offered }
+        Self { transcript: before, offered_tools }
     }
 
-    /// The conversation, under `system` unless it starts with orders of its own.
+    /// Converts the prompt into a run, with `system` as its first message unless it has one.
     pub(super) fn into_turn(self, system: Option<&str>) -> Turn {
-        let Self { mut transcript, offered } = self;
+        let Self { mut transcript, offered_tools } = self;
         if let Some(system) = system
             && !matches!(transcript.first(), Some(Message::System { .. }))
         {
             transcript.insert(0, Message::system(system));
         }
-        Turn::new(transcript, 0).with_offered(offered)
+        Turn::new(transcript, 0).with_offered_tools(offered_tools)
     }
 }
 
@@ -86,14 +88,15 @@ impl From<Message> for Prompt {
 
 impl From<Vec<Message>> for Prompt {
     fn from(transcript: Vec<Message>) -> Self {
-        Self { transcript, offered: OfferedTools::default() }
+        Self { transcript, offered_tools: OfferedTools::default() }
     }
 }
 
-/// What a turn has come to. The agent may ask the model as often as in any other run.
+/// Continues from the transcript and the offered tools of a [`Turn`]. The limits of the agent apply
+/// anew.
 impl From<Turn> for Prompt {
     fn from(turn: Turn) -> Self {
-        let (transcript, offered) = turn.into_parts();
-        Self { transcript, offered }
+        let (transcript, offered_tools) = turn.into_parts();
+        Self { transcript, offered_tools }
     }
 }

@@ -76,7 +76,7 @@ impl RunState {
     /// As a run under these limits goes on with it. Whoever kept it may have lost or changed anything: what a
     /// provider would refuse is mended.
     pub(super) fn resumed(self, limits: &Limits) -> Self {
-        Self { turn: self.turn.resumed(limits), ..self }
+        Self { turn: self.turn.resume_with_limits(limits), ..self }
     }
 
     /// Without what was said: a store keeps that apart.
@@ -89,10 +89,10 @@ impl RunState {
     pub(super) fn give_up(&mut self) -> Vec<(ToolCall, ToolResult)> {
         self.withdraw_question();
         let text = "The run was given up before this call had ended; it may have had effects.";
-        let mut settled = self.turn.settle(ToolErrorKind::Indeterminate, text, |call| {
+        let mut settled = self.turn.fail_calls(ToolErrorKind::Indeterminate, text, |call| {
             self.suspended.iter().any(|it| it.call.id == call.id)
         });
-        settled.extend(self.turn.give_up());
+        settled.extend(self.turn.abandon());
         settled
     }
 
@@ -103,12 +103,12 @@ impl RunState {
 
     /// Whether there is more to be asked or called.
     pub(super) fn goes_on(&self) -> bool {
-        matches!(self.turn.next(), Step::Ask | Step::Call(_))
+        matches!(self.turn.next(), Step::RequestModel | Step::RunCalls(_))
     }
 
     /// Whether the model has answered, and not given the value that it was to give.
     pub(super) fn owes_value(&self) -> bool {
-        self.turn.value().is_some() && self.turn.next() == Step::Done(Outcome::Answered)
+        self.turn.extraction_phase().is_some() && self.turn.next() == Step::Done(Outcome::Answered)
     }
 
     /// With what was said, as it was kept apart.

@@ -1,4 +1,4 @@
-//! An agent as a tool of another.
+//! Sub-agents: an agent as a tool of another agent.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,40 +10,57 @@ use serde_json::json;
 use super::run::Run;
 use super::state::RunState;
 use super::{Agent, Limits, Paused, StopReason, Stopped};
+use crate::event::money::money;
 use crate::guard::causes;
 use crate::message::Arguments;
+use crate::models::Finish;
 use crate::tool::{
     Bill, Effect, IntoToolOutput as _, Spent, Tool, ToolContext, ToolDefinition, ToolError,
     ToolErrorKind, ToolOutput,
 };
 
-/// How many agents may lie around one, unless set.
-const DEEPEST: u32 = 3;
+/// Default of [`SubAgent::max_depth`].
+const DEFAULT_MAX_DEPTH: u32 = 3;
 
-/// An agent that another one calls as a tool: what [`Agent::into_tool`](crate::Agent::into_tool) gives.
+/// Agent that another agent calls as a tool. Created by
+/// [`Agent::into_tool`](crate::Agent::into_tool).
 ///
-/// It has its own model, tools, limits and permissions, and begins each call with nothing but the task that it is given.
-/// What it does is told to those who watch the other one too, as a run of its own
-/// [within](crate::event::RunEvent::Started) the call; the tokens that it takes count as the other one's, at its own
-/// [prices](super::Limits::cost) where it has some. When the call is stopped, so is its run.
-/// Where it comes to no answer, the other one's model is told why not, and which of its tools ran that may have changed
-/// the world.
+/// A sub-agent has its own model, tools, limits and permissions. Each call starts a nested run with
+/// nothing but its task.
 ///
-/// Where it waits for [somebody to decide](crate::dispatch::AskLater), so does the other one, and both go on when that
-/// one is [resumed](Paused#runs-within-runs). What was approved for the rest of its run holds for that alone.
+/// - **Events**: observers of the parent agent receive the events of the nested run, with the call
+///   as its [parent](crate::event::RunEvent::Started).
+/// - **Usage**: the tokens of the nested run count towards the limits of the parent run. If the
+///   sub-agent has [prices](super::Limits::cost) of its own, its cost is computed with them.
+/// - **Cancellation**: when the call is cancelled, so is the nested run.
+/// - **Errors**: if the nested run ends without an answer, the parent's model receives the reason
+///   and the names of the tools that ran and may have had effects.
+/// - **Approvals**: if the nested run waits for a [decision](crate::dispatch::AskLater), the parent
+///   run pauses as well. [Resuming](Paused#runs-within-runs) the parent run resumes both. An
+///   approval for the rest of the run applies to the nested run only.
+///
+/// ```
+/// use tool_runtime::{Agent, ChatReply, Effect, ScriptedModel, Tool, Tools};
+///
+/// let agent = Agent::new(ScriptedModel::new([ChatReply::text("1815.")]), Tools::new());
+/// let librarian = agent.into_tool("librarian", "Looks things up.").effect(Effect::Read);
+/// assert_eq!(librarian.definition().effect, Effect::Read);
+/// ```
 #[derive(Clone, Debug)]
 pub struct SubAgent {
     agent: Agent,
     definition: ToolDefinition,
-    deepest: u32,
+    max_depth: u32,
 }
 
 impl Agent {
-    /// Makes it a tool of this name, which another agent calls with a task in words. The description tells that one
-    /// what to leave to it.
+    /// Converts the agent into a tool that another agent calls with a task in words.
     ///
-    /// All that is set on an agent is its own: it asks its own [approver](crate::Policy::approver), and where it has none, its
-    /// tools that ask are not offered; and its [limits](Self::limits) are those of one call.
+    /// The description tells the parent's model which tasks to delegate.
+    ///
+    /// All settings of the agent stay in force. Its own [approver](crate::Policy::approver) is
+    /// asked; without one, its tools that need an approval are not offered. Its
+    /// [limits](Self::limits) apply to each call.
     ///
     /// ```
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
@@ -80,28 +97,42 @@ impl Agent {
             Some(_) => self,
             None => self.name(definition.name.clone()),
         };
-        SubAgent { agent, definition, deepest: DEEPEST }
+        SubAgent { agent, definition, max_depth: DEFAULT_MAX_DEPTH }
     }
 }
 
 impl SubAgent {
-    /// What it may do to the world, all its tools together; anything, unless set.
+    /// Sets the combined effect of all its tools. Default: [`Effect::External`].
     #[must_use]
     pub fn effect(self, effect: Effect) -> Self {
-        self.defined(|definition| definition.effect(effect))
+        self.map_definition(|definition| definition.effect(effect))
     }
 
-    /// What else others should know of it, such as its timeout, or whether somebody is asked.
+    /// Changes the tool definition, such as its timeout or permission.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    ///
+    /// use tool_runtime::{Agent, ScriptedModel, Tool, Tools};
+    ///
+    /// let minute = Duration::from_secs(60);
+    /// let librarian = Agent::new(ScriptedModel::new::<tool_runtime::ChatReply>([]), Tools::new())
+    ///     .into_tool("librarian", "Looks things up.")
+    ///     .map_definition(|definition| definition.timeout(minute));
+    /// assert_eq!(librarian.definition().timeout, Some(minute));
+    /// ```
     #[must_use]
-    pub fn defined(mut self, change: impl FnOnce(ToolDefinition) -> ToolDefinition) -> Self {
+    pub fn map_definition(mut self, change: impl FnOnce(ToolDefinition) -> ToolDefinition) -> Self {
         self.definition = change(self.definition);
         self
     }
 
-    /// How many calls may lie around it; 3 unless set. Agents that call each other have to end somewhere.
+    /// Sets how deep calls of agents may be nested around this one. Default: 3.
+    ///
+    /// A call beyond the limit is denied. The limit ends recursion of agents that call each other.
     #[must_use]
-    pub fn max_depth(mut self, most: u32) -> Self {
-        self.deepest = most;
+    pub fn max_depth(mut self, limit: u32) -> Self {
+        self.max_depth = limit;
         self
     }
 }
@@ -114,34 +145,34 @@ impl Tool for SubAgent {
 
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
         let state = match ctx.resumed() {
-            Some(kept) => {
-                let kept = Paused::deserialize(kept).map_err(|error| {
+            Some(saved) => {
+                let paused = Paused::deserialize(saved).map_err(|error| {
                     let text = "It had begun, may have had effects, and can't go on: where it was can't be read.";
                     ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error)
                 })?;
-                RunState::from(kept).resumed(&self.agent.config.limits)
+                RunState::from(paused).resumed(&self.agent.config.limits)
             }
             None => RunState::new(self.agent.config.turn(task(&args, &self.definition)?.into())),
         };
         let mut run = Run::new(Arc::clone(&self.agent.config), state);
         if let Some((outer, watching)) = ctx.around() {
-            if outer.depth >= self.deepest {
+            if outer.depth >= self.max_depth {
                 let text = format!(
                     "Not run: agents may call each other at most {} deep. Do it without.",
-                    self.deepest
+                    self.max_depth
                 );
                 return Err(ToolError::new(ToolErrorKind::Denied, text));
             }
             run = run.observer(watching).within(&outer, ctx.call_id());
         }
-        let (limits, counted) = (run.turn().limits().clone(), run.turn().bill());
-        let mut spending = Spending { limits, counted, within: run.spent(), ctx };
-        // Boxed: an agent that is a tool of an agent is a future within itself.
+        let (limits, recorded) = (run.turn().limits().clone(), run.turn().metered());
+        let mut recorder = UsageRecorder { limits, recorded, in_flight: run.spent(), ctx };
+        // Boxed because an agent that is a tool of an agent makes the future recursive.
         Box::pin(async {
             while run.next().await.is_some() {
-                spending.count(run.turn().bill());
+                recorder.record_up_to(run.turn().metered());
             }
-            spending.count(run.turn().bill());
+            recorder.record_up_to(run.turn().metered());
         })
         .await;
         let secrets = run.dispatcher().clone();
@@ -156,52 +187,53 @@ impl Tool for SubAgent {
                 let text = "It has not ended: calls of its own await approval.";
                 Err(ToolError::suspended(text, serde_json::to_value(paused)?))
             }
-            // What lies behind it, such as what a provider said, is the operator's alone.
+            // The cause, such as the error of a provider, is for operators only.
             Err(stopped) => {
-                let text = match limit(&stopped.why) {
-                    Some(words) => {
-                        format!("It came to no answer ({}): {words}.", stopped.why.code())
+                let text = match limit_text(&stopped.why) {
+                    Some(limit) => {
+                        format!("It came to no answer ({}): {limit}.", stopped.why.code())
                     }
                     None => format!("It came to no answer ({}).", stopped.why.code()),
                 };
                 let mut cause = causes(&stopped);
                 secrets.hide(&mut cause);
-                Err(ToolError::failed(text).and_say(&effects(acted)).with_source(cause))
+                Err(ToolError::failed(text).and_say(&effects_notice(acted)).with_source(cause))
             }
         }
     }
 }
 
-/// What a run takes, recorded as it does: its call may be stopped at any moment.
-struct Spending<'c> {
-    /// They know its prices.
+/// Records the usage of the nested run as it accrues, because its call can be cancelled at any
+/// time.
+struct UsageRecorder<'c> {
+    /// The limits of the nested run, which hold its prices.
     limits: Limits,
-    counted: Bill,
-    /// What its calls took that have no result yet.
-    within: Spent,
+    recorded: Bill,
+    /// Usage of calls of the nested run that have no result yet.
+    in_flight: Spent,
     ctx: &'c ToolContext,
 }
 
-impl Spending<'_> {
-    /// The run took so much so far.
-    fn count(&mut self, bill: Bill) {
-        self.record(bill.since(self.counted));
-        self.counted = bill;
+impl UsageRecorder<'_> {
+    /// Records the usage up to `total` that has not been recorded yet.
+    fn record_up_to(&mut self, total: Bill) {
+        self.record(total.since(self.recorded));
+        self.recorded = total;
     }
 
-    fn record(&self, bill: Bill) {
-        self.ctx.record_bill(self.limits.paid(bill));
+    fn record(&self, metered: Bill) {
+        self.ctx.record_bill(self.limits.priced(metered));
     }
 }
 
-impl Drop for Spending<'_> {
+impl Drop for UsageRecorder<'_> {
     fn drop(&mut self) {
-        self.record(self.within.take());
+        self.record(self.in_flight.take());
     }
 }
 
-/// What a caller has to know who would have it begin anew.
-fn effects(acted: BTreeSet<String>) -> String {
+/// Returns a notice about possible effects, for a parent that considers a retry.
+fn effects_notice(acted: BTreeSet<String>) -> String {
     match acted.is_empty() {
         true => String::new(),
         false => {
@@ -211,29 +243,54 @@ fn effects(acted: BTreeSet<String>) -> String {
     }
 }
 
-/// Which limit of its own it came to, in words that quote nobody.
-fn limit(why: &StopReason) -> Option<String> {
-    use StopReason::{CostLimit, EmptyReply, MaxIterations, TimeLimit, TokenLimit, TruncatedReply};
-    match why {
-        MaxIterations(_)
-        | TokenLimit { .. }
-        | CostLimit { .. }
-        | TimeLimit(_)
-        | TruncatedReply(_)
-        | EmptyReply => Some(why.to_string()),
-        _ => None,
-    }
+/// Describes the limit that stopped the nested run, for the parent's model.
+///
+/// Only limits have a text: it quotes nothing from outside. The texts are separate from those of
+/// [`StopReason`], which are for programmers.
+fn limit_text(why: &StopReason) -> Option<String> {
+    let text = match why {
+        StopReason::MaxIterations(0) => {
+            "the model may not be asked: `max_iterations` is 0".to_owned()
+        }
+        StopReason::MaxIterations(1) => {
+            "the model was asked once, as often as it may be, and has not answered".to_owned()
+        }
+        StopReason::MaxIterations(times) => format!(
+            "the model was asked {times} times, as often as it may be, and has not answered"
+        ),
+        StopReason::TokenLimit { usage, most } => {
+            let tokens = usage.input.saturating_add(usage.output);
+            format!("the run took {tokens} tokens, of {most} that it may")
+        }
+        StopReason::CostLimit { cost, most } => {
+            format!("the run cost {}, of {} that it may", money(*cost), money(*most))
+        }
+        StopReason::TimeLimit(limit) => format!("the run took {limit:?}, as long as it may"),
+        StopReason::TruncatedReply(Finish::Length) => {
+            "the model's answer is incomplete: it ran out of tokens".to_owned()
+        }
+        StopReason::TruncatedReply(_) => {
+            "the model's answer is incomplete: its provider withheld the rest".to_owned()
+        }
+        StopReason::EmptyReply => "the model replied with neither text nor calls".to_owned(),
+        _ => return None,
+    };
+    Some(text)
 }
 
+/// Extracts the task from the arguments of a call.
 fn task(args: &Arguments, definition: &ToolDefinition) -> Result<String, ToolError> {
     let text = args.to_text();
     let schema = definition.parameters.as_value();
     let parsed = crate::json::parse_as(&text, schema)
         .map_err(|error| ToolError::new(ToolErrorKind::Validation, error.to_string()))?;
     match definition.parameters.check(&parsed.value).first() {
-        Some(wrong) => Err(ToolError::new(ToolErrorKind::Validation, format!("{wrong}"))),
-        None => {
-            Ok(parsed.value.get("task").and_then(|it| it.as_str()).unwrap_or_default().to_owned())
-        }
+        Some(mismatch) => Err(ToolError::new(ToolErrorKind::Validation, format!("{mismatch}"))),
+        None => Ok(parsed
+            .value
+            .get("task")
+            .and_then(|task| task.as_str())
+            .unwrap_or_default()
+            .to_owned()),
     }
 }

@@ -1,5 +1,5 @@
-use tool_runtime::agent::window::{Fallen, Window};
+use tool_runtime::agent::window::{EvictedMessages, Window};
 
 fn main() {
-    let _ = Window::new().summarizer(|_: &Fallen| String::new());
+    let _ = Window::new().summarizer(|_: &EvictedMessages| String::new());
 }

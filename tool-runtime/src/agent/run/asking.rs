@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::Run;
 use crate::agent::StopReason;
 use crate::agent::ask::{Question, asked};
-use crate::agent::budget::Budget;
+use crate::agent::budget::RequestBudget;
 use crate::agent::choice::{choose, options};
 use crate::agent::state::RunState;
 use crate::event::{ModelEvent, Origin, ToolEvent, micros};
@@ -39,7 +39,7 @@ impl Run {
             None => Cow::Borrowed(turn.transcript()),
             Some(window) => {
                 let fitted = until.wait(window.fit(turn.transcript(), *began, shown)).await?;
-                if let Some(failed) = fitted.failed {
+                if let Some(failed) = fitted.summary_error {
                     tell(ModelEvent::SummaryFailed { reason: text(&failed) });
                     let_go(failed);
                 }
@@ -50,14 +50,15 @@ impl Run {
         let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
         let asked = asked(request, options);
         let pieces = self.pieces.as_mut();
-        let mut told = Told { budget: Budget::of(turn), spent: &self.spent, is_counted: false };
+        let mut told =
+            Told { budget: RequestBudget::new(turn), spent: &self.spent, is_counted: false };
         let question = Question { agent, asked, pieces, tell: &tell, budget: &mut told.budget };
         let reply = async { until.wait(Box::pin(question.answer())).await? };
         let reply = match span::within(span::chat(), reply, StopReason::error).await {
             Ok(reply) => reply,
             Err(why) => {
                 drop((messages, told));
-                self.state.turn.pay(self.spent.take());
+                self.state.turn.add_metered(self.spent.take());
                 return Err(why);
             }
         };
@@ -65,15 +66,15 @@ impl Run {
         // Those that were taken away meanwhile may have been kept for this run alone: their destructors are foreign code.
         let_go(self.tools.replace(tools));
 
-        if let (Some(estimated), Some(usage)) = (estimated, told.budget.first()) {
-            shown.correct(estimated, usage.input);
+        if let (Some(estimated), Some(usage)) = (estimated, told.budget.first_usage()) {
+            shown.calibrate(estimated, usage.input);
         }
         drop(messages);
         let turn = &mut self.state.turn;
         let (before, usage) = (turn.transcript().len(), reply.usage);
         let mut spent = told.uncounted();
         spent += usage.unwrap_or_default();
-        turn.on_reply_that_took(reply, spent)?;
+        turn.on_reply_with_usage(reply, spent)?;
         // Told of what was taken into the transcript: there the calls have the ids that they run under.
         let mut told = turn.transcript().iter().skip(before);
         let Some(said) = told.next() else { return Ok(()) };
@@ -95,7 +96,7 @@ impl Run {
 
 /// What the replies to a question took: it counts also where nobody waits for one that can be read.
 struct Told<'r> {
-    budget: Budget,
+    budget: RequestBudget,
     spent: &'r Spent,
     is_counted: bool,
 }
@@ -104,14 +105,14 @@ impl Told<'_> {
     /// There is a reply, which says what they took; but for what nobody has counted, which this is.
     fn uncounted(mut self) -> Usage {
         self.is_counted = true;
-        self.budget.guessed()
+        self.budget.estimated_usage()
     }
 }
 
 impl Drop for Told<'_> {
     fn drop(&mut self) {
         if !self.is_counted {
-            self.spent.add(self.budget.spent());
+            self.spent.add(self.budget.total_usage());
         }
     }
 }

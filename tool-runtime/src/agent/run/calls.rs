@@ -24,10 +24,10 @@ impl Run {
         };
         let mut batch = self.batch(calls.clone());
         batch.gone = self.gone(&calls, &tools);
-        self.state.turn.begin();
+        self.state.turn.begin_calls();
         if let Err(why) = self.keep().await {
             // They didn't.
-            self.state.turn.end();
+            self.state.turn.clear_started();
             return Err(why);
         }
         let agent = Arc::clone(&self.agent);
@@ -45,20 +45,20 @@ impl Run {
         let new: Vec<_> = executions.iter().filter(is_new).collect();
         self.take(&new, &tools)?;
         // What they took stands in what became of them, but where that was lost.
-        self.state.turn.pay(self.spent.take());
+        self.state.turn.add_metered(self.spent.take());
         self.state.decisions.clear();
         self.state.suspended.clear();
         let turn = &mut self.state.turn;
-        turn.end();
+        turn.clear_started();
         // In their order, however they ended.
         heed(turn, &executions, &tools);
         let halted = self.dispatcher.aborted_at(&executions);
         let halted = halted.and_then(|at| executions.get(at)).cloned();
         let mut pending: Vec<_> = executions.iter().filter(|it| it.is_pending()).collect();
-        if let Some(request) = turn.requested().cloned() {
+        if let Some(request) = turn.stop_request().cloned() {
             // Nothing waits any more, and what has begun is not to be called unrun.
             pending.retain(|execution| execution.suspended.is_some());
-            turn.on_some_results(results(pending.drain(..)))?;
+            turn.on_partial_results(results(pending.drain(..)))?;
             turn.stop(request);
         }
         let paused = match pending.is_empty() {
@@ -82,7 +82,7 @@ impl Run {
         batch.origin = self.origin();
         batch.conversation = Some(state.turn.shared_transcript());
         batch.stop = self.agent.stop.clone();
-        batch.deadline = self.until(&self.agent).left();
+        batch.deadline = self.until(&self.agent).remaining();
         batch.ends_run = batch.deadline.is_some();
         batch.spent = Some(self.spent.clone());
         // Kept until the calls have ended, for whoever has to make them again.
@@ -96,7 +96,7 @@ impl Run {
         let unknown = calls.iter().filter(|call| tools.entry(&call.name).is_none());
         let is_gone = |call: &&ToolCall| {
             let all = self.dispatcher.registry().snapshot();
-            let offered = self.state.turn.offered().order().iter();
+            let offered = self.state.turn.offered_tools().order().iter();
             let mut of_name = offered.filter(|full| is_named(full, &call.name)).peekable();
             let is_there = |full: &String| all.entries().any(|it| it.full_name() == full);
             of_name.peek().is_some() && !of_name.any(is_there)
@@ -128,7 +128,7 @@ impl Run {
         self.keep().await?;
         // Whoever doesn't resume the run has a conversation to go on with all the same.
         self.state.suspended.clear();
-        self.state.turn.on_some_results(results)?;
+        self.state.turn.on_partial_results(results)?;
         Ok(paused)
     }
 }

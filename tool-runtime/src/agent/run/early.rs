@@ -12,7 +12,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::Run;
 use super::calls::results;
-use crate::agent::OutOfTurn;
+use crate::agent::InvalidTransition;
 use crate::agent::effects::{acted, heed, spent};
 use crate::agent::paused::PendingCall;
 use crate::dispatch::Batch;
@@ -88,17 +88,17 @@ impl Run {
         &mut self,
         came: &[&ToolExecution],
         tools: &Snapshot,
-    ) -> Result<(), OutOfTurn> {
+    ) -> Result<(), InvalidTransition> {
         let (waits, done): (Vec<_>, Vec<_>) = came.iter().copied().partition(|it| it.is_pending());
         let turn = &mut self.state.turn;
-        turn.on_some_results(results(done))?;
+        turn.on_partial_results(results(done))?;
         let took = spent(came.iter().copied());
         self.spent.settle(took);
-        turn.pay(took);
+        turn.add_metered(took);
         self.state.acted.extend(acted(came.iter().copied(), tools));
         heed(turn, came.iter().copied(), tools);
         for execution in waits {
-            turn.put_off(&execution.call.id);
+            turn.mark_not_started(&execution.call.id);
             self.state.suspended.retain(|begun| begun.call.id != execution.call.id);
             if execution.suspended.is_some() {
                 self.state.suspended.push(PendingCall::of(execution, tools, &self.dispatcher));

@@ -17,10 +17,10 @@ pub(super) use given_up::GivenUp;
 
 use super::ask::Pieces;
 use super::config::AgentConfig;
+use super::deadline::RunDeadline;
 use super::ending::{stopped, stopped_at};
 use super::keep::Keeper;
 use super::state::RunState;
-use super::until::Until;
 use super::{Answer, Outcome, Step, StopReason, Stopped, Turn, steering};
 use crate::dispatch::Dispatcher;
 use crate::event::{Observer, Origin, RunEvent, RunId, ToolExecution};
@@ -174,7 +174,7 @@ impl Run {
 
     /// The same, to change before the next step.
     pub fn turn_mut(&mut self) -> &mut Turn {
-        self.state.turn.pay(self.spent.take());
+        self.state.turn.add_metered(self.spent.take());
         if let Some(keeper) = &mut self.keeper {
             keeper.rewrite_from(0);
         }
@@ -186,7 +186,7 @@ impl Run {
     pub fn state(&self) -> RunState {
         let (approved, session) = (self.dispatcher.approved_tools(self.state.run), self.session());
         let mut state = RunState { approved, session, ..self.state.clone() };
-        state.turn.pay(self.spent.so_far());
+        state.turn.add_metered(self.spent.so_far());
         state
     }
 
@@ -233,7 +233,7 @@ impl Run {
             self.tell_start();
         }
         // A step that was dropped took what its calls took.
-        self.state.turn.pay(self.spent.take());
+        self.state.turn.add_metered(self.spent.take());
         let span = self.span.clone();
         let step = async {
             let started = if begins { self.start() } else { Ok(()) };
@@ -299,7 +299,7 @@ impl Run {
             return Err(StopReason::InSession(session.clone()));
         }
         let turn = &self.state.turn;
-        let is_over = turn.is_silent() || turn.next() == Step::Done(Outcome::Answered);
+        let is_over = turn.has_no_input() || turn.next() == Step::Done(Outcome::Answered);
         if is_over && turn.iterations() == 0 && !self.is_steered() {
             return Err(StopReason::NothingAsked);
         }
@@ -321,7 +321,7 @@ impl Run {
     fn settle_interrupted(&mut self) -> Vec<(ToolCall, ToolResult)> {
         let Some(tools) = &self.tools else { return Vec::new() };
         // Of a tool that is gone nobody can tell any more whether it ran.
-        self.state.turn.interrupted(|call| {
+        self.state.turn.fail_interrupted(|call| {
             tools.definition(&call.name).is_some_and(ToolDefinition::may_repeat)
         })
     }
@@ -336,22 +336,22 @@ impl Run {
         // Those of a step that was dropped were told of as it was.
         self.settle_interrupted();
         let next = self.state.turn.next();
-        if matches!(next, Step::Ask | Step::Done(Outcome::Answered)) && self.is_steered() {
+        if matches!(next, Step::RequestModel | Step::Done(Outcome::Answered)) && self.is_steered() {
             // Another run may have been told of it by now.
             let said =
-                self.agent.steering.as_ref().map(steering::Steering::take).unwrap_or_default();
+                self.agent.steering.as_ref().map(steering::Steering::drain).unwrap_or_default();
             if !said.is_empty() {
-                self.say(steering::parts(&said))?;
+                self.say(steering::user_parts(&said))?;
                 self.tell_said_as(said.into_iter().map(RunEvent::from));
                 return Ok(Some(CompletedStep::Steered));
             }
         }
         match next {
-            Step::Ask => {
+            Step::RequestModel => {
                 self.ask().await?;
                 Ok(Some(CompletedStep::Replied))
             }
-            Step::Call(calls) => Ok(Some(CompletedStep::Called(self.call(calls).await?))),
+            Step::RunCalls(calls) => Ok(Some(CompletedStep::Called(self.call(calls).await?))),
             Step::Done(Outcome::Answered) => Ok(None),
             Step::Done(outcome) => Err(self.stopped(outcome)),
         }
@@ -391,14 +391,14 @@ impl Run {
     /// too late for it.
     pub(super) fn is_steered(&self) -> bool {
         self.agent.steering.as_ref().is_some_and(|steering| !steering.is_empty())
-            && self.state.turn.may_ask()
+            && self.state.turn.can_request()
     }
 
-    fn until<'a>(&self, agent: &'a AgentConfig) -> Until<'a> {
+    fn until<'a>(&self, agent: &'a AgentConfig) -> RunDeadline<'a> {
         let limit = agent.time_limit;
         let deadline =
             self.started.zip(limit).and_then(|(started, limit)| started.checked_add(limit));
-        Until::new(agent.stop.as_ref(), deadline.zip(limit))
+        RunDeadline::new(agent.stop.as_ref(), deadline.zip(limit))
     }
 
     fn tools_to_offer(&self) -> Snapshot {

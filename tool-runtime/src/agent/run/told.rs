@@ -23,7 +23,7 @@ impl Run {
     /// What came in just now, by somebody who is known better than from the conversation. What came before it was
     /// [heard](Self::hear).
     pub(in crate::agent) fn tell_said_as(&mut self, said: impl IntoIterator<Item = RunEvent>) {
-        self.state.turn.all_is_told();
+        self.state.turn.mark_reported();
         if self.dispatcher.is_watched() {
             self.heard.extend(said);
         }
@@ -35,9 +35,9 @@ impl Run {
     /// Takes note of what came into the conversation: to be told once the run has begun.
     pub(in crate::agent) fn hear(&mut self) {
         if self.dispatcher.is_watched() {
-            self.heard.extend(self.state.turn.untold());
+            self.heard.extend(self.state.turn.unreported_messages());
         }
-        self.state.turn.all_is_told();
+        self.state.turn.mark_reported();
     }
 
     /// It is over, or waits.

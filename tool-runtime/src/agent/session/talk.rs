@@ -197,9 +197,9 @@ impl Session {
         let given_up = GivenUp::of(&mut state);
         let RunState { turn, window, .. } = state;
         let (before, offered) = turn.into_parts();
-        let turn = prompt.behind(before, offered).into_turn(None);
+        let turn = prompt.append_to(before, offered).into_turn(None);
         let turn = turn.with_limits(self.agent.config.limits.clone());
-        keeper.rewrite_from(turn.same_as(&was));
+        keeper.rewrite_from(turn.common_prefix_len(&was));
         Ok((RunState::new(turn).with_window(window), keeper, given_up))
     }
 
@@ -207,7 +207,7 @@ impl Session {
     fn resumed(&self, state: RunState, mut keeper: Keeper) -> (RunState, Keeper) {
         let was = state.turn.shared_transcript();
         let state = state.resumed(&self.agent.config.limits);
-        keeper.rewrite_from(state.turn.same_as(&was));
+        keeper.rewrite_from(state.turn.common_prefix_len(&was));
         (state, keeper)
     }
 

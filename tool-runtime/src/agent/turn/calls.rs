@@ -1,159 +1,189 @@
-//! The calls of a reply: which are open, which may have begun, and what came of them.
+//! Open calls of a reply: which may have started, and their results.
 
-use super::{Halt, OutOfTurn, Step, StopRequest, Turn};
+use super::{Halt, InvalidTransition, Step, StopRequest, Turn};
 use crate::message::{CallId, Message, ToolCall, ToolResult};
 use crate::tool::ToolErrorKind;
 
 impl Turn {
-    /// The open calls begin to run. Where that is kept and the process ends before their results are, nobody can
-    /// tell whether they ran.
-    pub fn begin(&mut self) {
-        if let Step::Call(calls) = self.next() {
-            self.begun = calls.into_iter().map(|call| call.id).collect();
+    /// Marks the open calls as started.
+    ///
+    /// Save the run after this and before the calls run. If the process then ends before their
+    /// results are saved, [`fail_interrupted`](Self::fail_interrupted) knows which calls may have
+    /// run.
+    pub fn begin_calls(&mut self) {
+        if let Step::RunCalls(calls) = self.next() {
+            self.started_calls = calls.into_iter().map(|call| call.id).collect();
         }
     }
 
-    /// What came of the calls that were begun is known: one that has no result yet did not run.
-    pub(in crate::agent) fn end(&mut self) {
-        self.begun.clear();
+    /// Clears the started marks: a call that has no result by now did not run.
+    pub(in crate::agent) fn clear_started(&mut self) {
+        self.started_calls.clear();
     }
 
-    /// This one has not begun, though it was to; or goes on from what is kept elsewhere.
-    pub(in crate::agent) fn put_off(&mut self, call: &CallId) {
-        self.begun.retain(|begun| begun != call);
+    /// Clears the started mark of a call that did not start or that resumes from its own saved
+    /// state.
+    pub(in crate::agent) fn mark_not_started(&mut self, call: &CallId) {
+        self.started_calls.retain(|started| started != call);
     }
 
-    /// What was begun was not seen to end: calls that may not be made a second time are answered with
-    /// `TOOL_INDETERMINATE`, the others stay to be run. Gives those that are answered now.
-    pub fn interrupted(
+    /// Answers started calls that have no result, after the process that ran them has ended.
+    ///
+    /// A call for which `is_retry_safe` returns `false` gets the result `TOOL_INDETERMINATE`. All
+    /// other calls stay open. Returns the calls that were answered, with their results.
+    ///
+    /// ```
+    /// use tool_runtime::agent::{Step, Turn};
+    /// use tool_runtime::{ChatReply, Message};
+    ///
+    /// let mut turn = Turn::new(vec![Message::user("Pay the bill.")], 20);
+    /// turn.on_reply(ChatReply::default().call("pay", "{}"))?;
+    /// turn.begin_calls();
+    /// let saved = serde_json::to_string(&turn)?;
+    ///
+    /// // The process ends here; another one loads the run.
+    /// let mut turn: Turn = serde_json::from_str(&saved)?;
+    /// let failed = turn.fail_interrupted(|_| false);
+    /// assert_eq!(failed[0].1.error.as_deref(), Some("TOOL_INDETERMINATE"));
+    /// assert_eq!(turn.next(), Step::RequestModel);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn fail_interrupted(
         &mut self,
-        may_repeat: impl Fn(&ToolCall) -> bool,
+        is_retry_safe: impl Fn(&ToolCall) -> bool,
     ) -> Vec<(ToolCall, ToolResult)> {
-        let begun = std::mem::take(&mut self.begun);
-        if begun.is_empty() {
+        let started = std::mem::take(&mut self.started_calls);
+        if started.is_empty() {
             return Vec::new();
         }
         let text = "The program ended while this call was running; it may have had effects.";
-        self.settle(ToolErrorKind::Indeterminate, text, |call| {
-            begun.contains(&call.id) && !may_repeat(call)
+        self.fail_calls(ToolErrorKind::Indeterminate, text, |call| {
+            started.contains(&call.id) && !is_retry_safe(call)
         })
     }
 
-    /// Nobody goes on with this run: calls that are open are answered. Those that were begun may have had
-    /// effects.
-    pub(in crate::agent) fn give_up(&mut self) -> Vec<(ToolCall, ToolResult)> {
-        let mut settled = self.interrupted(|_| false);
+    /// Answers all open calls because the run is abandoned. Started calls may have had effects.
+    pub(in crate::agent) fn abandon(&mut self) -> Vec<(ToolCall, ToolResult)> {
+        let mut failed = self.fail_interrupted(|_| false);
         let text = "Not run: the run was given up.";
-        settled.extend(self.settle(ToolErrorKind::Cancelled, text, |_| true));
-        settled
+        failed.extend(self.fail_calls(ToolErrorKind::Cancelled, text, |_| true));
+        failed
     }
 
-    /// Answers open calls with a failure, and gives them.
-    pub(in crate::agent) fn settle(
+    /// Answers the selected open calls with a failure and returns them with their results.
+    pub(in crate::agent) fn fail_calls(
         &mut self,
         kind: ToolErrorKind,
         text: &str,
-        is_settled: impl Fn(&ToolCall) -> bool,
+        is_selected: impl Fn(&ToolCall) -> bool,
     ) -> Vec<(ToolCall, ToolResult)> {
-        let Step::Call(mut calls) = self.next() else { return Vec::new() };
-        calls.retain(is_settled);
-        let answered = |call: ToolCall| {
+        let Step::RunCalls(mut calls) = self.next() else { return Vec::new() };
+        calls.retain(is_selected);
+        let fail = |call: ToolCall| {
             let result = ToolResult::failure(&call, kind.code(), text);
             (call, result)
         };
-        let settled: Vec<_> = calls.into_iter().map(answered).collect();
-        if !settled.is_empty() {
-            self.take(settled.iter().map(|(_, result)| result.clone()).collect());
+        let failed: Vec<_> = calls.into_iter().map(fail).collect();
+        if !failed.is_empty() {
+            self.record_results(failed.iter().map(|(_, result)| result.clone()).collect());
         }
-        settled
+        failed
     }
 
-    /// The calls were run; one result for each, in their order.
+    /// Records the results of all open calls: one for each call, in the order of the calls.
     ///
     /// # Errors
-    /// There were no calls to run, or the results are not theirs.
-    pub fn on_results(&mut self, results: Vec<ToolResult>) -> Result<(), OutOfTurn> {
-        let Step::Call(calls) = self.next() else {
-            return Err(OutOfTurn("there were no calls to run"));
+    /// Returns an error if no call is open, or if the results are not exactly those of the open
+    /// calls in their order. No result is recorded then.
+    pub fn on_results(&mut self, results: Vec<ToolResult>) -> Result<(), InvalidTransition> {
+        let Step::RunCalls(calls) = self.next() else {
+            return Err(InvalidTransition("no calls are open"));
         };
         if !calls.iter().map(|call| &call.id).eq(results.iter().map(|result| &result.call)) {
-            return Err(OutOfTurn("the results are not those of the calls, in their order"));
+            return Err(InvalidTransition("the results do not match the open calls in order"));
         }
-        self.on_some_results(results)
+        self.on_partial_results(results)
     }
 
-    /// Some of the calls were run; a result for each of those. What is left stays to be run.
+    /// Records the results of some open calls. The other calls stay open.
     ///
     /// # Errors
-    /// A result belongs to no call that is open; none of them is taken then.
-    pub fn on_some_results(&mut self, results: Vec<ToolResult>) -> Result<(), OutOfTurn> {
+    /// Returns an error if a result belongs to no open call. No result is recorded then.
+    pub fn on_partial_results(
+        &mut self,
+        results: Vec<ToolResult>,
+    ) -> Result<(), InvalidTransition> {
         let mut open = match self.next() {
-            Step::Call(open) => open,
+            Step::RunCalls(open) => open,
             _ => Vec::new(),
         };
         for result in &results {
-            let Some(place) = open.iter().position(|call| call.id == result.call) else {
-                return Err(OutOfTurn("a result is of no call that was to be run"));
+            let Some(index) = open.iter().position(|call| call.id == result.call) else {
+                return Err(InvalidTransition("a result belongs to no open call"));
             };
-            open.remove(place);
+            open.remove(index);
         }
         if !results.is_empty() {
-            self.take(results);
+            self.record_results(results);
         }
         Ok(())
     }
 
-    /// Results of open calls.
-    pub(super) fn take(&mut self, results: Vec<ToolResult>) {
-        self.begun.retain(|begun| results.iter().all(|result| result.call != *begun));
-        self.early.extend(results);
-        let calls: Vec<_> = self.transcript.last().iter().flat_map(|said| said.calls()).collect();
-        if self.early.len() < calls.len() {
+    /// Records results of open calls; once no call is open, appends them to the transcript.
+    pub(super) fn record_results(&mut self, results: Vec<ToolResult>) {
+        self.started_calls.retain(|started| results.iter().all(|result| result.call != *started));
+        self.early_results.extend(results);
+        let calls: Vec<_> = self.transcript.last().iter().flat_map(|reply| reply.calls()).collect();
+        if self.early_results.len() < calls.len() {
             return;
         }
-        let mut results = std::mem::take(&mut self.early);
+        let mut results = std::mem::take(&mut self.early_results);
         results.sort_by_key(|result| calls.iter().position(|call| call.id == result.call));
-        // Whoever gave it may have named another tool: providers want the one that was called.
+        // A dispatcher may have named another tool; providers require the name that was called.
         for (result, call) in results.iter_mut().zip(calls) {
             result.tool.clone_from(&call.name);
         }
-        if let Some(most) = self.limits.repeats {
+        if let Some(limit) = self.limits.repeats {
             for result in &mut results {
-                if most > 0 && self.repeats.times(&result.call) == most {
-                    result.text.push_str(&notice(most));
+                if limit > 0 && self.repeated_calls.count(&result.call) == limit {
+                    result.text.push_str(&repeat_warning(limit));
                 }
             }
         }
-        self.say(Message::Tool { results });
+        self.push_message(Message::Tool { results });
     }
 
-    /// Ends the run where it would go on; calls that are open are answered and not run.
+    /// Ends the run instead of sending the next model request. Open calls are answered and do not
+    /// run.
+    ///
+    /// If the model has already answered, the answer stays.
     pub fn stop(&mut self, request: StopRequest) {
-        self.halt_with(Halt::Requested(request), "Not run: the run was asked to stop.");
+        self.halt_with(Halt::StopRequested(request), "Not run: the run was asked to stop.");
     }
 
-    /// The same, once the calls that are under way have ended.
-    pub(in crate::agent) fn stop_later(&mut self, request: StopRequest) {
-        self.halt = Some(Halt::Requested(request));
+    /// Ends the run instead of sending the next model request, after the running calls have ended.
+    pub(in crate::agent) fn stop_after_calls(&mut self, request: StopRequest) {
+        self.halt = Some(Halt::StopRequested(request));
     }
 
+    /// Sets the reason to end the run and answers the open calls with `text`.
     pub(super) fn halt_with(&mut self, halt: Halt, text: &str) {
         self.halt = Some(halt);
-        self.answer_open(text);
+        self.cancel_open_calls(text);
     }
 
-    /// Answers the calls that are open, which are not run.
-    pub(super) fn answer_open(&mut self, text: &str) {
-        self.settle(ToolErrorKind::Cancelled, text, |_| true);
+    /// Answers all open calls as cancelled; they do not run.
+    pub(super) fn cancel_open_calls(&mut self, text: &str) {
+        self.fail_calls(ToolErrorKind::Cancelled, text, |_| true);
     }
 }
 
-/// What the model is told before it is stopped.
-fn notice(times: u32) -> String {
-    let times = match times {
+/// Returns the warning that the last allowed repetition of a call gets with its result.
+fn repeat_warning(count: u32) -> String {
+    let times = match count {
         1 => "once".to_owned(),
         2 => "twice".to_owned(),
-        times => format!("{times} times"),
+        count => format!("{count} times"),
     };
     format!(
         "\n\n(You have made this very call {times} in a row now. Made once more, it ends the run: do something else, \

@@ -1,47 +1,70 @@
-//! The machine that decides what comes next in a run.
+//! State machine of a run: decides the next step and records what each step produced.
 //!
-//! It does nothing itself: it says what to do and is told what came of it. It reads no clock and
-//! no randomness and can be serialised between any two steps; what it needs to know of the past is
-//! the transcript.
+//! ```text
+//! next ─▶ RequestModel    on_reply                          the reply joins the transcript
+//!      ─▶ RunCalls        begin_calls, on_results           (calls.rs)
+//!      ─▶ Done            the outcome
+//! ```
+//!
+//! | file | part |
+//! |---|---|
+//! | `calls.rs` | open calls: which may have started, their results |
+//! | `edit.rs` | edited transcripts and transcripts from outside: normalization |
+//! | `repeats.rs` | counter of repeated calls |
+//! | `report_cursor.rs` | the messages that observers have not received yet |
+//! | `estimate.rs` | token estimate for providers that report no usage |
+//! | `shared.rs` | serialization of the shared transcript |
+//!
+//! Invariants:
+//!
+//! - The machine performs no I/O. It reads no clock and no randomness.
+//! - It can be serialized between any two steps. A deserialized machine continues identically.
+//! - The transcript holds everything that the machine needs to know about the past, except for
+//!   counters, limits and the state of open calls.
+//! - An input that does not match the current step is refused and changes nothing.
 
 mod calls;
-mod guess;
-mod mend;
+mod edit;
+mod estimate;
 mod repeats;
+mod report_cursor;
 mod shared;
-mod untold;
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-pub(super) use self::guess::guessed;
-use self::repeats::Repeats;
-use self::untold::Told;
+pub(super) use self::estimate::estimate_usage;
+use self::repeats::RepeatedCalls;
+use self::report_cursor::ReportCursor;
 use super::{Limits, OfferedTools};
 use crate::message::{CallId, Message, ToolCall, ToolResult, Usage, UserPart};
 use crate::models::history::{is_silent, mended, say, with_unique_ids};
 use crate::models::{ChatReply, ChatRequest, Finish};
 use crate::tool::{Bill, ToolDefinition};
 
-/// A run in progress.
+/// State machine of a run, without I/O: decides the next step and records its outcome.
+///
+/// [`next`](Self::next) returns the step to perform. After you perform it, report the outcome with
+/// [`on_reply`](Self::on_reply) or [`on_results`](Self::on_results), and call `next` again. A
+/// [`Run`](super::Run) does this with a model and a dispatcher. A `Turn` can be serialized between
+/// any two steps.
 ///
 /// ```
-/// use tool_runtime::agent::{Step, Turn};
+/// use tool_runtime::agent::{Outcome, Step, Turn};
 /// use tool_runtime::{ChatReply, Message, ToolResult};
 ///
 /// let mut turn = Turn::new(vec![Message::user("Hello")], 20);
-/// assert!(matches!(turn.next(), Step::Ask));
+/// assert!(matches!(turn.next(), Step::RequestModel));
 ///
 /// turn.on_reply(ChatReply::default().call("hello", "{}"))?;
-/// let Step::Call(calls) = turn.next() else { panic!() };
+/// let Step::RunCalls(calls) = turn.next() else { panic!() };
 /// let results = calls.iter().map(|call| ToolResult::success(call, "Hi!")).collect();
 ///
 /// turn.on_results(results)?;
 /// turn.on_reply(ChatReply::text("The tool says hi."))?;
 /// assert!(matches!(turn.next(), Step::Done(Outcome::Answered)));
-/// # use tool_runtime::agent::Outcome;
-/// # Ok::<(), tool_runtime::agent::OutOfTurn>(())
+/// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Turn {
@@ -49,370 +72,435 @@ pub struct Turn {
     transcript: Arc<Vec<Message>>,
     limits: Limits,
     iterations: u32,
-    /// What all requests took.
-    #[serde(default)]
-    bill: Bill,
+    /// Tokens and cost of all requests so far.
+    #[serde(default, rename = "bill")]
+    metered: Bill,
     /// How the last reply ended.
     #[serde(default)]
     finish: Finish,
-    #[serde(default)]
-    repeats: Repeats,
-    /// What ends the run though the model would go on.
+    #[serde(default, rename = "repeats")]
+    repeated_calls: RepeatedCalls,
+    /// The reason to end the run before the model answers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     halt: Option<Halt>,
-    /// The open calls that may have begun to run.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    begun: Vec<CallId>,
-    /// The results that came before those of the calls beside them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    early: Vec<ToolResult>,
-    /// The tools that the conversation has come to.
-    #[serde(default)]
-    offered: OfferedTools,
-    /// What those who watch know of it.
-    #[serde(default)]
-    told: Told,
-    /// How far it is, where it is to end with a value.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    value: Option<Value>,
+    /// The open calls that may have started.
+    #[serde(default, rename = "begun", skip_serializing_if = "Vec::is_empty")]
+    started_calls: Vec<CallId>,
+    /// The results of the last reply's calls while other calls of it are still open.
+    #[serde(default, rename = "early", skip_serializing_if = "Vec::is_empty")]
+    early_results: Vec<ToolResult>,
+    /// The tools that the conversation has been offered.
+    #[serde(default, rename = "offered")]
+    offered_tools: OfferedTools,
+    /// The part of the transcript that observers have received.
+    #[serde(default, rename = "told")]
+    reported: ReportCursor,
+    /// The progress of a structured-output run.
+    #[serde(default, rename = "value", skip_serializing_if = "Option::is_none")]
+    extraction: Option<ExtractionPhase>,
 }
 
-/// How far a run is that is to end with a value.
+/// Progress of a run that ends with a structured value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum Value {
-    /// The model answers in words first.
-    Later,
-    /// It is asked for the value.
-    Now,
+pub(super) enum ExtractionPhase {
+    /// The model answers in words first; the value is requested afterwards.
+    #[serde(rename = "later")]
+    Deferred,
+    /// The model has been asked for the value.
+    #[serde(rename = "now")]
+    Active,
 }
 
-/// What is to be done next.
+/// Next step of a run, as decided by [`Turn::next`].
+///
+/// ```
+/// use tool_runtime::agent::{Step, Turn};
+/// use tool_runtime::{ChatReply, Message};
+///
+/// let mut turn = Turn::new(vec![Message::user("What time is it?")], 20);
+/// turn.on_reply(ChatReply::default().call("clock", "{}"))?;
+/// match turn.next() {
+///     Step::RunCalls(calls) => assert_eq!(calls[0].name, "clock"),
+///     step => panic!("{step:?}"),
+/// }
+/// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
-    /// Ask the model to go on with the transcript; tell [`Turn::on_reply`].
-    Ask,
-    /// Run these calls; tell [`Turn::on_results`].
-    Call(Vec<ToolCall>),
-    /// Nothing: the run is over.
+    /// Send the transcript to the model and report its reply with [`Turn::on_reply`].
+    RequestModel,
+    /// Run these calls and report their results with [`Turn::on_results`].
+    RunCalls(Vec<ToolCall>),
+    /// The run is over; there is nothing left to do.
     Done(Outcome),
 }
 
-/// What ends a run though the model would go on.
+/// Reason to end a run before the model answers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
 enum Halt {
-    Spent,
-    Repeated,
-    Requested(StopRequest),
+    #[serde(rename = "spent")]
+    BudgetExhausted,
+    #[serde(rename = "repeated")]
+    RepeatedCall,
+    #[serde(rename = "requested")]
+    StopRequested(StopRequest),
 }
 
-/// Somebody's wish that the run end.
+/// Request by a tool or by the program to end a run.
+///
+/// ```
+/// use tool_runtime::Message;
+/// use tool_runtime::agent::{Outcome, Step, StopRequest, Turn};
+///
+/// let mut turn = Turn::new(vec![Message::user("Hello")], 20);
+/// turn.stop(StopRequest::new(None, "the user closed the window"));
+/// assert_eq!(turn.next(), Step::Done(Outcome::StopRequested));
+/// assert_eq!(turn.stop_request().unwrap().reason, "the user closed the window");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct StopRequest {
-    /// The tool that asked for it; none where it was the program.
+    /// The tool that requested the stop; `None` if the program did.
     pub tool: Option<String>,
-    /// Why.
+    /// The reason, for operators.
     pub reason: String,
 }
 
 impl StopRequest {
-    /// The wish of a tool, or of the program.
+    /// Creates a request by the named tool, or by the program if `tool` is `None`.
     pub fn new(tool: Option<String>, reason: impl Into<String>) -> Self {
         Self { tool, reason: reason.into() }
     }
 }
 
-/// How a run ended.
+/// Result of a finished run, as returned by [`Turn::next`] in [`Step::Done`].
+///
+/// ```
+/// use tool_runtime::agent::{Outcome, Step, Turn};
+/// use tool_runtime::{ChatReply, Finish, Message};
+///
+/// let mut turn = Turn::new(vec![Message::user("Tell me a story.")], 20);
+/// turn.on_reply(ChatReply::text("Once upon").finish(Finish::Length))?;
+/// assert_eq!(turn.next(), Step::Done(Outcome::TruncatedReply(Finish::Length)));
+/// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
     /// The model answered.
     Answered,
-    /// The model began an answer in words, and was cut off for this reason.
-    Cut(Finish),
-    /// The model said nothing and called nothing.
-    Silent,
-    /// The model was asked as often as it may be, and wants more calls. They were not run.
+    /// The model's answer was cut off for the given reason.
+    TruncatedReply(Finish),
+    /// The model returned neither text nor calls.
+    EmptyReply,
+    /// The limit of model requests was reached while the model still made calls. The calls did not
+    /// run.
     MaxIterations,
-    /// The tokens or the money that it may take are spent.
-    Spent,
-    /// The model made the same call again and again, though it was told.
-    Repeated,
-    /// A tool or the program asked for it: see [`Turn::requested`].
-    Requested,
+    /// The token limit or the cost limit was reached.
+    BudgetExhausted,
+    /// The model repeated the same call in spite of a warning.
+    RepeatedCall,
+    /// A tool or the program requested a stop; see [`Turn::stop_request`].
+    StopRequested,
 }
 
-/// The machine was told something that it didn't ask for.
+/// Error returned when an input does not match the current step of a [`Turn`].
+///
+/// ```
+/// use tool_runtime::agent::Turn;
+/// use tool_runtime::{ChatReply, Message};
+///
+/// let mut turn = Turn::new(vec![Message::user("Hello")], 20);
+/// turn.on_reply(ChatReply::text("Hi!"))?;
+/// let error = turn.on_reply(ChatReply::text("Hi again!")).unwrap_err();
+/// assert_eq!(error.to_string(), "invalid transition: no model request is pending");
+/// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("out of turn: {0}")]
-pub struct OutOfTurn(&'static str);
+#[error("invalid transition: {0}")]
+pub struct InvalidTransition(&'static str);
 
 impl Turn {
-    /// A run that goes on from `transcript` and may ask the model `max_iterations` times.
+    /// Creates a run that continues from `transcript` and sends at most `max_iterations` model
+    /// requests.
     ///
-    /// Calls at its very end are the first step. Elsewhere, a call whose result is missing is
-    /// answered with `TOOL_INDETERMINATE`: nobody can tell whether it ran. Nor does anything else
-    /// that providers refuse stay: an id that is empty or was used before is replaced, a result
-    /// moves up to its call, and one without a call is dropped, as are replies that say nothing.
-    /// A transcript that is in order stays as it is.
+    /// If the transcript ends with calls, running them is the first step. The rest of the
+    /// transcript is normalized so that model providers accept it:
+    ///
+    /// - A call without a result gets the result `TOOL_INDETERMINATE`: it may or may not have run.
+    /// - A call id that is empty or already used is replaced.
+    /// - A result moves up to its call. A result without a call is dropped.
+    /// - A reply without content is dropped.
+    ///
+    /// A transcript that is already in order stays unchanged.
     pub fn new(transcript: Vec<Message>, max_iterations: u32) -> Self {
         Self {
             transcript: Arc::new(mended(transcript)),
             limits: Limits::default().iterations(max_iterations),
             iterations: 0,
-            bill: Bill::default(),
+            metered: Bill::default(),
             finish: Finish::default(),
-            repeats: Repeats::default(),
+            repeated_calls: RepeatedCalls::default(),
             halt: None,
-            begun: Vec::new(),
-            early: Vec::new(),
-            offered: OfferedTools::default(),
-            told: Told::default(),
-            value: None,
+            started_calls: Vec::new(),
+            early_results: Vec::new(),
+            offered_tools: OfferedTools::default(),
+            reported: ReportCursor::default(),
+            extraction: None,
         }
     }
 
-    /// How far it is, where it is to end with a value.
-    pub(super) fn value(&self) -> Option<Value> {
-        self.value
+    /// Returns the progress of a structured-output run, or `None` for an ordinary run.
+    pub(super) fn extraction_phase(&self) -> Option<ExtractionPhase> {
+        self.extraction
     }
 
-    /// It is as far with its value as that.
-    pub(super) fn set_value(&mut self, value: Option<Value>) {
-        self.value = value;
+    /// Sets the progress of a structured-output run.
+    pub(super) fn set_extraction_phase(&mut self, phase: Option<ExtractionPhase>) {
+        self.extraction = phase;
     }
 
-    /// Lets it go so far instead.
+    /// Replaces the limits of this run.
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Self {
-        self.limits = limits.finite();
+        self.limits = limits.clamp_finite();
         self
     }
 
-    /// How far it may go.
+    /// Returns the limits of this run.
     pub fn limits(&self) -> &Limits {
         &self.limits
     }
 
-    /// Changes how far it may go.
-    pub fn limit(&mut self, change: impl FnOnce(&mut Limits)) {
+    /// Changes the limits of this run in place.
+    pub fn edit_limits(&mut self, change: impl FnOnce(&mut Limits)) {
         let mut limits = self.limits.clone();
         change(&mut limits);
-        self.limits = limits.finite();
+        self.limits = limits.clamp_finite();
     }
 
-    /// What all requests of the run took together, what its tools spent on models included.
+    /// Returns the tokens that the run has used, including those that its tools spent on models.
     pub fn usage(&self) -> Usage {
-        self.bill.usage
+        self.metered.usage
     }
 
-    /// What that cost, where the [limits](Limits::cost) know prices.
+    /// Returns the cost of the run so far, or `None` if its [limits](Limits::cost) hold no prices.
     pub fn cost(&self) -> Option<f64> {
-        self.limits.cost_of(&self.bill)
+        self.limits.cost_of(&self.metered)
     }
 
-    /// Tokens were spent otherwise, such as by a tool that asks a model.
-    pub fn spend(&mut self, usage: Usage) {
-        self.pay(usage.into());
+    /// Adds tokens that were spent outside of model requests, such as by a tool that calls a model.
+    pub fn add_usage(&mut self, usage: Usage) {
+        self.add_metered(usage.into());
     }
 
-    /// The same, where what some of them cost is known.
-    pub(super) fn pay(&mut self, bill: Bill) {
-        self.bill += bill;
+    /// Adds tokens of which a part may have a known cost.
+    pub(super) fn add_metered(&mut self, metered: Bill) {
+        self.metered += metered;
     }
 
-    pub(super) fn bill(&self) -> Bill {
-        self.bill
+    /// Returns the tokens and the known cost of the run so far.
+    pub(super) fn metered(&self) -> Bill {
+        self.metered
     }
 
-    /// The call that the model made too often in a row, and how often.
-    pub fn repeated(&self) -> Option<(&ToolCall, u32)> {
-        let most = self.limits.repeats?;
-        let mut said = self.transcript.iter().rev();
-        let said = said.find(|message| matches!(message, Message::Assistant { .. }))?;
-        let mut calls = said.calls().map(|call| (call, self.repeats.times(&call.id)));
-        calls.find(|(_, times)| *times > most)
+    /// Returns the call that exceeds the [repeat limit](Limits::repeats) and its count in a row.
+    pub fn repeated_call(&self) -> Option<(&ToolCall, u32)> {
+        let limit = self.limits.repeats?;
+        let mut replies = self.transcript.iter().rev();
+        let reply = replies.find(|message| matches!(message, Message::Assistant { .. }))?;
+        let mut calls = reply.calls().map(|call| (call, self.repeated_calls.count(&call.id)));
+        calls.find(|(_, count)| *count > limit)
     }
 
-    /// Who wanted the run to end.
-    pub fn requested(&self) -> Option<&StopRequest> {
+    /// Returns the stop request that ended the run, if there was one.
+    pub fn stop_request(&self) -> Option<&StopRequest> {
         match &self.halt {
-            Some(Halt::Requested(request)) => Some(request),
+            Some(Halt::StopRequested(request)) => Some(request),
             _ => None,
         }
     }
 
-    /// Goes on with the tools that the conversation has come to before.
+    /// Continues with the tools that an earlier run of the conversation was offered.
     #[must_use]
-    pub fn with_offered(mut self, offered: OfferedTools) -> Self {
-        self.offered = offered;
+    pub fn with_offered_tools(mut self, offered: OfferedTools) -> Self {
+        self.offered_tools = offered;
         self
     }
 
-    /// The tools that the conversation has come to.
-    pub fn offered(&self) -> &OfferedTools {
-        &self.offered
+    /// Returns the tools that the conversation has been offered so far.
+    pub fn offered_tools(&self) -> &OfferedTools {
+        &self.offered_tools
     }
 
-    /// The tools of these full names were found for the model.
-    pub fn pull_in(&mut self, names: impl IntoIterator<Item = String>) {
-        self.offered.pull_in(names);
+    /// Records the tools that a search discovered, so that they are offered from now on.
+    ///
+    /// The names are [full names](crate::ToolDefinition::full_name).
+    pub fn add_discovered_tools(&mut self, names: impl IntoIterator<Item = String>) {
+        self.offered_tools.pull_in(names);
     }
 
-    /// The order in which tools are offered: first those that were offered before, as they were,
-    /// and behind them, sorted by name, those that are new. What a provider has cached of earlier
-    /// turns stays valid.
-    pub fn offer<'t>(&mut self, tools: Vec<&'t ToolDefinition>) -> Vec<&'t ToolDefinition> {
-        self.offered.arrange(tools)
+    /// Records the tools that are offered with the next request and returns them in request order.
+    ///
+    /// Tools that were offered before come first, in their earlier order. New tools follow, sorted
+    /// by name. So the beginning of the list stays stable and provider caches stay valid.
+    pub fn offer_tools<'t>(&mut self, tools: Vec<&'t ToolDefinition>) -> Vec<&'t ToolDefinition> {
+        self.offered_tools.arrange(tools)
     }
 
-    /// All that was said so far.
+    /// Returns all messages so far.
     pub fn transcript(&self) -> &[Message] {
         &self.transcript
     }
 
-    /// The same, to keep: what is said later is not in it.
+    /// Returns a shared snapshot of the transcript, which later messages do not change.
     pub fn shared_transcript(&self) -> Arc<Vec<Message>> {
         Arc::clone(&self.transcript)
     }
 
-    /// How many messages from the first on are the same as these.
-    pub(super) fn same_as(&self, messages: &[Message]) -> usize {
-        self.transcript.iter().zip(messages).take_while(|(is, was)| is == was).count()
+    /// Counts the messages at the start that are equal to `messages`.
+    pub(super) fn common_prefix_len(&self, messages: &[Message]) -> usize {
+        self.transcript.iter().zip(messages).take_while(|(own, other)| own == other).count()
     }
 
-    /// All that was said, and the tools that the conversation has come to.
+    /// Splits the run into its transcript and the tools that the conversation was offered.
     pub fn into_parts(self) -> (Vec<Message>, OfferedTools) {
-        (Arc::unwrap_or_clone(self.transcript), self.offered)
+        (Arc::unwrap_or_clone(self.transcript), self.offered_tools)
     }
 
-    /// All that was said, by value.
+    /// Converts the run into its transcript.
     pub fn into_transcript(self) -> Vec<Message> {
         Arc::unwrap_or_clone(self.transcript)
     }
 
-    /// How often the model has been asked.
+    /// Returns the number of model requests so far.
     pub fn iterations(&self) -> u32 {
         self.iterations
     }
 
-    /// What is to be done next; the same until the machine is told more.
+    /// Returns the next step of the run.
+    ///
+    /// The step stays the same until an outcome is reported or the run is changed.
     pub fn next(&self) -> Step {
         match self.transcript.last() {
             Some(message @ Message::Assistant { parts }) => {
-                let is_open =
-                    |call: &&ToolCall| !self.early.iter().any(|result| result.call == call.id);
+                let is_open = |call: &&ToolCall| {
+                    !self.early_results.iter().any(|result| result.call == call.id)
+                };
                 let calls: Vec<_> = message.calls().filter(is_open).cloned().collect();
                 match self.finish {
-                    _ if !calls.is_empty() => Step::Call(calls),
-                    // A wish to stop comes too late for what was said already.
-                    Finish::Length | Finish::Filtered => Step::Done(Outcome::Cut(self.finish)),
-                    _ if is_silent(parts) => Step::Done(Outcome::Silent),
+                    _ if !calls.is_empty() => Step::RunCalls(calls),
+                    // A halt that arrives after the answer does not replace it.
+                    Finish::Length | Finish::Filtered => {
+                        Step::Done(Outcome::TruncatedReply(self.finish))
+                    }
+                    _ if is_silent(parts) => Step::Done(Outcome::EmptyReply),
                     _ => Step::Done(Outcome::Answered),
                 }
             }
-            _ => self.ask(),
+            _ => self.request_step(),
         }
     }
 
-    /// What is to be done where it is the model's turn.
-    fn ask(&self) -> Step {
+    /// Decides between a model request and the end of the run.
+    fn request_step(&self) -> Step {
         match &self.halt {
-            Some(Halt::Spent) => Step::Done(Outcome::Spent),
-            Some(Halt::Repeated) => Step::Done(Outcome::Repeated),
-            Some(Halt::Requested(_)) => Step::Done(Outcome::Requested),
+            Some(Halt::BudgetExhausted) => Step::Done(Outcome::BudgetExhausted),
+            Some(Halt::RepeatedCall) => Step::Done(Outcome::RepeatedCall),
+            Some(Halt::StopRequested(_)) => Step::Done(Outcome::StopRequested),
             None if self.iterations >= self.limits.iterations => Step::Done(Outcome::MaxIterations),
-            None if self.limits.is_spent(&self.bill) => Step::Done(Outcome::Spent),
-            None => Step::Ask,
+            None if self.limits.is_exhausted(&self.metered) => Step::Done(Outcome::BudgetExhausted),
+            None => Step::RequestModel,
         }
     }
 
-    /// Whether the model may be asked once more, where something is said to it.
-    pub(super) fn may_ask(&self) -> bool {
-        self.ask() == Step::Ask
+    /// Whether limits and halts allow another model request.
+    pub(super) fn can_request(&self) -> bool {
+        self.request_step() == Step::RequestModel
     }
 
-    /// Whether nobody has said anything: orders alone ask for nothing.
-    pub(super) fn is_silent(&self) -> bool {
-        self.transcript.iter().all(|said| matches!(said, Message::System { .. }))
+    /// Whether the transcript holds nothing but system messages.
+    pub(super) fn has_no_input(&self) -> bool {
+        self.transcript.iter().all(|message| matches!(message, Message::System { .. }))
     }
 
-    /// The model replied.
+    /// Records the reply to a model request.
     ///
-    /// A call whose id is empty or was used before gets another. Where the model may not be asked
-    /// again, its calls are answered here and not run: nobody would read what came of them.
+    /// A call whose id is empty or already used gets a new id. If no further model request is
+    /// allowed, the calls of the reply are answered here and do not run, because the model could
+    /// not read their results.
     ///
     /// # Errors
-    /// It was not asked.
-    pub fn on_reply(&mut self, reply: ChatReply) -> Result<(), OutOfTurn> {
-        let took = match reply.usage {
+    /// Returns an error if the next step is not [`Step::RequestModel`].
+    pub fn on_reply(&mut self, reply: ChatReply) -> Result<(), InvalidTransition> {
+        let usage = match reply.usage {
             None if self.limits.has_budget() => {
-                guessed(ChatRequest::new(&self.transcript), &reply.parts)
+                estimate_usage(ChatRequest::new(&self.transcript), &reply.parts)
             }
-            counted => counted.unwrap_or_default(),
+            reported => reported.unwrap_or_default(),
         };
-        self.on_reply_that_took(reply, took)
+        self.on_reply_with_usage(reply, usage)
     }
 
-    /// The same, where it is known what that took: the model may have been shown a part of what was said, or have been
-    /// asked again.
-    pub(super) fn on_reply_that_took(
+    /// Records a reply with the given usage instead of the usage in the reply.
+    ///
+    /// The two differ if the request held a part of the transcript only, or if it was retried.
+    pub(super) fn on_reply_with_usage(
         &mut self,
         reply: ChatReply,
-        took: Usage,
-    ) -> Result<(), OutOfTurn> {
-        if self.next() != Step::Ask {
-            return Err(OutOfTurn("the model was not asked"));
+        usage: Usage,
+    ) -> Result<(), InvalidTransition> {
+        if self.next() != Step::RequestModel {
+            return Err(InvalidTransition("no model request is pending"));
         }
         self.iterations += 1;
         self.finish = reply.finish;
-        self.spend(took);
+        self.add_usage(usage);
         let parts = with_unique_ids(&self.transcript, reply.parts);
-        self.say(Message::Assistant { parts });
-        let said = self.transcript.last();
-        self.repeats.note(said.iter().flat_map(|said| said.calls()));
-        if matches!(self.next(), Step::Call(_)) {
+        self.push_message(Message::Assistant { parts });
+        let reply = self.transcript.last();
+        self.repeated_calls.record(reply.iter().flat_map(|reply| reply.calls()));
+        if matches!(self.next(), Step::RunCalls(_)) {
             if self.iterations >= self.limits.iterations {
-                self.answer_open("Not run: no more tools can be called in this run.");
-            } else if self.limits.is_spent(&self.bill) {
-                self.halt_with(Halt::Spent, "Not run: what this run may take is spent.");
-            } else if self.limits.repeats.is_some_and(|most| self.repeats.beyond(most)) {
+                self.cancel_open_calls("Not run: no more tools can be called in this run.");
+            } else if self.limits.is_exhausted(&self.metered) {
+                self.halt_with(Halt::BudgetExhausted, "Not run: what this run may take is spent.");
+            } else if self.limits.repeats.is_some_and(|limit| self.repeated_calls.exceed(limit)) {
                 let text = "Not run: this was called with these arguments too often in a row.";
-                self.halt_with(Halt::Repeated, text);
+                self.halt_with(Halt::RepeatedCall, text);
             }
         }
         Ok(())
     }
 
-    /// More is said to the model before it is asked again; also where it has answered. Where the user has just
-    /// spoken, it is a part of that message.
+    /// Adds user content for the next model request, also after the model has answered.
+    ///
+    /// If the last message is a user message, the parts are appended to it.
     ///
     /// # Errors
-    /// There are calls to run, or the run is over otherwise.
-    pub fn add(&mut self, parts: Vec<UserPart>) -> Result<(), OutOfTurn> {
-        if !matches!(self.next(), Step::Ask | Step::Done(Outcome::Answered)) {
-            return Err(OutOfTurn("nothing can be added here"));
+    /// Returns an error if calls are open, or if the run ended without an answer.
+    pub fn add_user_parts(&mut self, parts: Vec<UserPart>) -> Result<(), InvalidTransition> {
+        if !matches!(self.next(), Step::RequestModel | Step::Done(Outcome::Answered)) {
+            return Err(InvalidTransition("calls are open or the run ended without an answer"));
         }
         say(Arc::make_mut(&mut self.transcript), parts);
         Ok(())
     }
 
-    /// Without what was said: for a store that keeps that apart.
+    /// Returns a copy without the transcript, for stores that keep messages separately.
     pub(super) fn without_transcript(&self) -> Self {
-        // The conversation is shared, not copied.
+        // Cloning copies no message: the transcript is shared.
         Self { transcript: Arc::default(), ..self.clone() }
     }
 
-    /// With what was said, as it was kept apart.
+    /// Restores the transcript that a store kept separately.
     pub(super) fn with_transcript(mut self, transcript: Vec<Message>) -> Self {
         self.transcript = Arc::new(transcript);
         self
     }
 
-    /// Without a copy, unless a tool has kept what was said.
-    fn say(&mut self, message: Message) {
+    /// Appends a message; copies the transcript only if a tool holds a snapshot of it.
+    fn push_message(&mut self, message: Message) {
         Arc::make_mut(&mut self.transcript).push(message);
     }
 }

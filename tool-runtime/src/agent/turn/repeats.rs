@@ -1,53 +1,55 @@
-//! Calls that are made again and again.
+//! Counter of calls that the model repeats with the same arguments.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::message::{Arguments, CallId, ToolCall};
 
-/// The calls of the last reply, and how often in a row each was made.
+/// The calls of the last reply, each with the number of replies in a row that made it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub(super) struct Repeats(Vec<Repeated>);
+pub(super) struct RepeatedCalls(Vec<RepeatedCall>);
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-struct Repeated {
+struct RepeatedCall {
     call: CallId,
-    /// The name and the arguments, the same for calls that mean the same.
-    what: String,
-    times: u32,
+    /// The name and the canonical arguments.
+    #[serde(rename = "what")]
+    key: String,
+    #[serde(rename = "times")]
+    count: u32,
 }
 
-impl Repeats {
-    /// The model made these calls. Those that it made twice in one reply count once.
-    pub(super) fn note<'c>(&mut self, calls: impl Iterator<Item = &'c ToolCall>) {
-        let repeated = calls.map(|call| {
-            let what = format!("{}\n{}", call.name, canonical(&call.arguments));
-            let before = self.0.iter().filter(|known| known.what == what).map(|known| known.times);
-            let times = before.max().unwrap_or(0).saturating_add(1);
-            Repeated { call: call.id.clone(), what, times }
+impl RepeatedCalls {
+    /// Records the calls of a reply. Equal calls within one reply count once.
+    pub(super) fn record<'c>(&mut self, calls: impl Iterator<Item = &'c ToolCall>) {
+        let counted = calls.map(|call| {
+            let key = format!("{}\n{}", call.name, canonical(&call.arguments));
+            let before = self.0.iter().filter(|known| known.key == key).map(|known| known.count);
+            let count = before.max().unwrap_or(0).saturating_add(1);
+            RepeatedCall { call: call.id.clone(), key, count }
         });
-        self.0 = repeated.collect();
+        self.0 = counted.collect();
     }
 
-    /// How often in a row this call was made.
-    pub(super) fn times(&self, call: &CallId) -> u32 {
-        self.0.iter().find(|known| known.call == *call).map_or(0, |known| known.times)
+    /// Returns how many replies in a row made this call; 0 if the last reply did not.
+    pub(super) fn count(&self, call: &CallId) -> u32 {
+        self.0.iter().find(|known| known.call == *call).map_or(0, |known| known.count)
     }
 
-    /// Whether one of them was made more often than that.
-    pub(super) fn beyond(&self, most: u32) -> bool {
-        self.0.iter().any(|known| known.times > most)
+    /// Whether a call was made more than `limit` times in a row.
+    pub(super) fn exceed(&self, limit: u32) -> bool {
+        self.0.iter().any(|known| known.count > limit)
     }
 }
 
-/// The same text for the same arguments, however they are written.
+/// Returns one spelling for equal arguments, whatever their formatting.
 fn canonical(arguments: &Arguments) -> String {
     match arguments {
         Arguments::Value(value) => value.to_string(),
         Arguments::Text(text) => {
-            let read: Result<Value, _> = serde_json::from_str(text);
-            read.map_or_else(|_| text.to_string(), |value| value.to_string())
+            let parsed: Result<Value, _> = serde_json::from_str(text);
+            parsed.map_or_else(|_| text.to_string(), |value| value.to_string())
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A conversation is kept as itself, whoever shares it.
+//! Serializes the shared transcript as a plain list of messages.
 
 use std::sync::Arc;
 

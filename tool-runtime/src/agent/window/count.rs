@@ -1,22 +1,26 @@
+//! Token counters.
+
 use serde_json::Value;
 
 use crate::message::{Arguments, AssistantPart, Message, UserPart};
 use crate::tool::ToolDefinition;
 
-/// Counts the tokens of a message; any closure that does is one.
+/// Counts the tokens of a message. Implemented by every closure of the same signature.
 ///
 /// ```
 /// use tool_runtime::Message;
 /// use tool_runtime::agent::window::Window;
 ///
-/// // One that knows its model's tokens would ask its tokenizer.
+/// // A counter with the exact tokens of a model would call its tokenizer here.
 /// let words = |message: &Message| message.text().split_whitespace().count() as u64;
-/// let window = Window::new().last_tokens(1_000).counter(words);
+/// let window = Window::new().max_tokens(1_000).counter(words);
 /// # let _ = window;
 /// ```
 pub trait TokenCounter: Send + Sync {
-    /// How many tokens the message has, what surrounds it on the wire included. The same for the same
-    /// message, and quick: it is asked for each message of the conversation on each turn.
+    /// Returns the number of tokens of the message, including its overhead in the request.
+    ///
+    /// The count must be the same each time for the same message. It should be quick to compute:
+    /// the window counts every message of the conversation on each turn.
     fn count(&self, message: &Message) -> u64;
 }
 
@@ -26,11 +30,15 @@ impl<F: Fn(&Message) -> u64 + Send + Sync> TokenCounter for F {
     }
 }
 
-/// Four bytes are a token, each message has four more for what surrounds it, and an image has 1,000.
+/// Default token counter, which estimates tokens from the number of bytes.
 ///
-/// English prose and code come to within a fifth of it. It counts too little where tokens are short:
-/// JSON full of numbers, base64 and hexadecimal have up to twice as many, texts in rarer scripts too.
-/// What the provider counted puts it right: see [`WindowState::correct`](super::WindowState::correct).
+/// Four bytes are one token, each message has four more tokens of overhead, and an image has
+/// 1,000 tokens.
+///
+/// For English prose and code, the estimate is within a fifth of the real count. It is too low for
+/// text with short tokens: JSON full of numbers, base64 and hexadecimal have up to twice as many
+/// tokens, and so do texts in rarer scripts. The window corrects the estimate with the usage that
+/// the provider reports: see [`WindowState::calibrate`](super::WindowState::calibrate).
 ///
 /// ```
 /// use tool_runtime::Message;
@@ -41,9 +49,9 @@ impl<F: Fn(&Message) -> u64 + Send + Sync> TokenCounter for F {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Estimate;
 
-const BYTES_OF_A_TOKEN: usize = 4;
-const TOKENS_AROUND: u64 = 4;
-const TOKENS_OF_AN_IMAGE: u64 = 1_000;
+const BYTES_PER_TOKEN: usize = 4;
+const MESSAGE_OVERHEAD: u64 = 4;
+const TOKENS_PER_IMAGE: u64 = 1_000;
 
 impl TokenCounter for Estimate {
     fn count(&self, message: &Message) -> u64 {
@@ -55,52 +63,54 @@ impl TokenCounter for Estimate {
             })),
             Message::Assistant { parts } => sum(parts.iter().map(|part| match part {
                 AssistantPart::Text { text } => (text.len(), 0),
-                AssistantPart::Call(call) => (call.name.len() + arguments(&call.arguments), 0),
-                AssistantPart::Reasoning(thought) => (value(&thought.sealed), 0),
+                AssistantPart::Call(call) => {
+                    (call.name.len() + arguments_bytes(&call.arguments), 0)
+                }
+                AssistantPart::Reasoning(reasoning) => (json_bytes(&reasoning.sealed), 0),
             })),
             Message::Tool { results } => sum(results
                 .iter()
                 .map(|result| (result.tool.len() + result.text.len(), result.images.len()))),
         };
-        TOKENS_AROUND + tokens(bytes) + number(images).saturating_mul(TOKENS_OF_AN_IMAGE)
+        MESSAGE_OVERHEAD + tokens(bytes) + to_u64(images).saturating_mul(TOKENS_PER_IMAGE)
     }
 }
 
-/// The tokens of a tool that is offered, estimated alike.
-pub(super) fn definition(tool: &ToolDefinition) -> u64 {
-    TOKENS_AROUND + tokens(length(tool))
+/// Estimates the tokens of an offered tool in the same way as those of messages.
+pub(super) fn definition_tokens(tool: &ToolDefinition) -> u64 {
+    MESSAGE_OVERHEAD + tokens(definition_bytes(tool))
 }
 
-/// How many bytes a tool that is offered has, about.
-pub(in crate::agent) fn length(tool: &ToolDefinition) -> usize {
-    tool.name.len() + tool.description.len() + value(tool.wire_parameters().as_value())
+/// Returns the approximate number of bytes of an offered tool.
+pub(in crate::agent) fn definition_bytes(tool: &ToolDefinition) -> usize {
+    tool.name.len() + tool.description.len() + json_bytes(tool.wire_parameters().as_value())
 }
 
 fn sum(parts: impl Iterator<Item = (usize, usize)>) -> (usize, usize) {
     parts.fold((0, 0), |(bytes, images), (more, another)| (bytes + more, images + another))
 }
 
-fn arguments(arguments: &Arguments) -> usize {
+fn arguments_bytes(arguments: &Arguments) -> usize {
     match arguments {
         Arguments::Text(text) => text.len(),
-        Arguments::Value(it) => value(it),
+        Arguments::Value(value) => json_bytes(value),
     }
 }
 
-/// About as long as it is printed, without printing it.
-fn value(it: &Value) -> usize {
+/// Returns the approximate length of the serialized value, without serializing it.
+fn json_bytes(value: &Value) -> usize {
     let mut bytes = 0;
-    let mut left = vec![it];
-    while let Some(it) = left.pop() {
-        bytes += match it {
+    let mut rest = vec![value];
+    while let Some(value) = rest.pop() {
+        bytes += match value {
             Value::Null | Value::Bool(_) | Value::Number(_) => 4,
             Value::String(text) => text.len() + 2,
             Value::Array(items) => {
-                left.extend(items);
+                rest.extend(items);
                 items.len() + 2
             }
             Value::Object(members) => {
-                left.extend(members.values());
+                rest.extend(members.values());
                 members.keys().map(|key| key.len() + 4).sum::<usize>() + 2
             }
         };
@@ -109,9 +119,9 @@ fn value(it: &Value) -> usize {
 }
 
 fn tokens(bytes: usize) -> u64 {
-    number(bytes.div_ceil(BYTES_OF_A_TOKEN))
+    to_u64(bytes.div_ceil(BYTES_PER_TOKEN))
 }
 
-fn number(count: usize) -> u64 {
+fn to_u64(count: usize) -> u64 {
     u64::try_from(count).unwrap_or(u64::MAX)
 }

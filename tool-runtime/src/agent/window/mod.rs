@@ -1,43 +1,58 @@
-//! What of a long conversation goes out to the model.
+//! Context-window management: selects the messages of a conversation that are sent to the model.
 //!
-//! The conversation itself is never changed: a [`Window`] only chooses. It does no work of its own but
-//! to choose; what a summary says is the affair of a [`Summarizer`].
+//! ```text
+//! fit ─▶ plan           where the conversation is cut                 (plan.rs, count.rs)
+//!         └▶ visible    the messages that remain, the notes between   (visible.rs)
+//!     ─▶ summarize      a summary of evicted messages                 (summary.rs, model.rs)
+//!     ─▶ apply_summary  the summary joins the state; plan again       (plan.rs, state.rs)
+//! ```
+//!
+//! Invariants:
+//!
+//! - The conversation is never changed: a [`Window`] only selects messages.
+//! - [`Window::plan`] performs no I/O. The same conversation and [`WindowState`] give the same
+//!   plan. Only a [`Summarizer`] does other work.
+//! - A call is never separated from its result, nor reasoning from the call that it led to.
 
 mod count;
 mod model;
 mod plan;
-mod shown;
 mod state;
 mod summary;
+mod visible;
 
 use std::fmt;
 use std::sync::Arc;
 
-pub(super) use count::length;
+pub(super) use count::definition_bytes;
 pub use count::{Estimate, TokenCounter};
 pub use model::ModelSummarizer;
 pub use plan::Plan;
 pub use state::WindowState;
-pub use summary::{Fallen, Fitted, Summarizer, SummaryError};
+pub use summary::{EvictedMessages, Summarizer, SummaryError, WindowedMessages};
 
 use crate::guard::guarded;
 use crate::message::Message;
 use crate::models::ChatRequest;
 
-/// How much of a conversation the model is shown. All of it, unless set.
+/// Policy that limits how much of a conversation is sent to the model. Default: all of it.
 ///
-/// Standing orders always stay, and so do what the user says in the current run and the newest reply of
-/// it with the results of its calls. Of the rest the oldest goes first: whole exchanges of earlier runs,
-/// from one thing that the user said to the next; then, where the current run alone is too long, whole
-/// replies of it with the results of their calls, in whose place a note stands. So a call is never
-/// parted from its result, nor what a model thought from the call that it led to, and a conversation
-/// that begins with the user still does.
+/// System messages, the user messages of the current run and the newest reply of the current run
+/// with its results are always sent. If the rest exceeds the limit, the oldest messages are evicted
+/// first:
+///
+/// 1. Exchanges of earlier runs, each from one user message to the next.
+/// 2. If the current run alone is too long, its earlier replies with their results. A note takes
+///    their place.
+///
+/// So a call is never separated from its result, nor reasoning from the call that it led to. A
+/// conversation that begins with a user message still does.
 ///
 /// ```
 /// use tool_runtime::Message;
 /// use tool_runtime::agent::window::{Window, WindowState};
 ///
-/// let window = Window::new().last_tokens(100);
+/// let window = Window::new().max_tokens(100);
 /// let long = "word ".repeat(40);
 /// let conversation = [
 ///     Message::system("Be brief."),
@@ -50,24 +65,24 @@ use crate::models::ChatRequest;
 /// ```
 #[derive(Clone)]
 pub struct Window {
-    most: Option<u64>,
-    traces: Traces,
+    max_tokens: Option<u64>,
+    tool_calls: ToolCallHistory,
     counter: Arc<dyn TokenCounter>,
     summarizer: Option<Arc<dyn Summarizer>>,
 }
 
-/// Whose calls and results the model is shown.
+/// The runs whose tool calls and results are sent to the model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Traces {
-    OfAllRuns,
-    OfThisRun,
+enum ToolCallHistory {
+    AllRuns,
+    CurrentRun,
 }
 
 impl Default for Window {
     fn default() -> Self {
         Self {
-            most: None,
-            traces: Traces::OfAllRuns,
+            max_tokens: None,
+            tool_calls: ToolCallHistory::AllRuns,
             counter: Arc::new(Estimate),
             summarizer: None,
         }
@@ -75,21 +90,24 @@ impl Default for Window {
 }
 
 impl Window {
-    /// All of the conversation.
+    /// Creates a window that sends the whole conversation.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The last of it, at most so many tokens. Once there are more, it is cut to half of them, and then
-    /// grows again: what a provider has cached stays valid from cut to cut. Tools and their schemas
-    /// count among what is sent, not here: leave room for them and for the reply.
+    /// Limits the messages of a request to so many tokens, and evicts the oldest ones.
+    ///
+    /// When the limit is exceeded, messages are evicted until at most half of it is used. The
+    /// request then grows again, so provider caches stay valid between two evictions. Tool
+    /// definitions and the reply do not count: leave room for them below the context length of the
+    /// model.
     #[must_use]
-    pub fn last_tokens(mut self, most: u64) -> Self {
-        self.most = Some(most);
+    pub fn max_tokens(mut self, limit: u64) -> Self {
+        self.max_tokens = Some(limit);
         self
     }
 
-    /// Without the calls of earlier runs and their results: what was said in words stays.
+    /// Removes the tool calls and results of earlier runs from requests; their text remains.
     ///
     /// ```
     /// use tool_runtime::agent::window::{Window, WindowState};
@@ -99,47 +117,49 @@ impl Window {
     /// let call = Message::Assistant { parts: reply.parts };
     /// let results = call.calls().map(|call| ToolResult::success(call, "noon")).collect();
     /// let conversation = [
-    ///     Message::user("How late is it?"),
+    ///     Message::user("What time is it?"),
     ///     call,
     ///     Message::Tool { results },
     ///     Message::assistant("It is noon."),
     ///     Message::user("Thank you."),
     /// ];
-    /// let window = Window::new().without_earlier_traces();
+    /// let window = Window::new().drop_earlier_tool_calls();
     /// let plan = window.plan(&conversation, 4, &WindowState::default());
-    /// let said: Vec<_> = plan.messages.iter().map(Message::text).collect();
-    /// assert_eq!(said, ["How late is it?", "It is noon.", "Thank you."]);
+    /// let texts: Vec<_> = plan.messages.iter().map(Message::text).collect();
+    /// assert_eq!(texts, ["What time is it?", "It is noon.", "Thank you."]);
     /// ```
     #[must_use]
-    pub fn without_earlier_traces(mut self) -> Self {
-        self.traces = Traces::OfThisRun;
+    pub fn drop_earlier_tool_calls(mut self) -> Self {
+        self.tool_calls = ToolCallHistory::CurrentRun;
         self
     }
 
-    /// Counts tokens by this rather than by an [`Estimate`].
+    /// Sets the token counter. Default: [`Estimate`].
     #[must_use]
     pub fn counter(mut self, counter: impl TokenCounter + 'static) -> Self {
         self.counter = Arc::new(counter);
         self
     }
 
-    /// Has what falls out of the window summed up by this, and the summary stand in its place. Without
-    /// it, what falls out is gone from the model's sight.
+    /// Sets a summarizer; its summary is sent in place of evicted messages.
+    ///
+    /// Default: none. The model then receives nothing about evicted messages.
     #[must_use]
     pub fn summarizer(mut self, summarizer: impl Summarizer + 'static) -> Self {
         self.summarizer = Some(Arc::new(summarizer));
         self
     }
 
-    /// How many tokens a request has by this window's counter, the tools that it offers included: what
-    /// is compared with the provider's count in [`WindowState::correct`].
+    /// Counts the tokens of a request with this window's counter, including its tool definitions.
+    ///
+    /// Compare the count with the provider's in [`WindowState::calibrate`].
     pub fn estimate(&self, request: &ChatRequest<'_>) -> u64 {
         let messages = request.messages.iter().map(|message| self.count(message));
-        let tools = request.tools.iter().map(|tool| count::definition(tool));
+        let tools = request.tools.iter().map(|tool| count::definition_tokens(tool));
         messages.chain(tools).fold(0, u64::saturating_add)
     }
 
-    /// The counter is foreign code: where it panics, an estimate has to do.
+    /// Counts the tokens of a message; falls back to [`Estimate`] if the user's counter panics.
     fn count(&self, message: &Message) -> u64 {
         guarded(|| self.counter.count(message)).unwrap_or_else(|_| Estimate.count(message))
     }
@@ -148,8 +168,8 @@ impl Window {
 impl fmt::Debug for Window {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Window")
-            .field("most", &self.most)
-            .field("traces", &self.traces)
+            .field("max_tokens", &self.max_tokens)
+            .field("tool_calls", &self.tool_calls)
             .field("summarizes", &self.summarizer.is_some())
             .finish_non_exhaustive()
     }

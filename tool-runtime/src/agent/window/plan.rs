@@ -1,74 +1,101 @@
-//! Where a conversation is cut.
+//! Decides where a conversation is cut.
 
 use std::borrow::Cow;
 
-use super::shown::{self, Cut, Shown};
-use super::state::Within;
-use super::{Fallen, Window, WindowState};
+use super::state::EvictedReplies;
+use super::visible::{self, Cut, VisibleMessages};
+use super::{EvictedMessages, Window, WindowState};
 use crate::message::Message;
 use crate::models::history::answered;
 
-/// What goes out to the model, and what falls out of its sight by that.
+/// Messages selected for a request, and the messages that were evicted for them.
+///
+/// Returned by [`Window::plan`].
+///
+/// ```
+/// use tool_runtime::Message;
+/// use tool_runtime::agent::window::{Window, WindowState};
+///
+/// let conversation = [Message::user("Hello")];
+/// let plan = Window::new().plan(&conversation, 0, &WindowState::default());
+/// assert_eq!(*plan.messages, conversation);
+/// assert!(plan.evicted.is_none());
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Plan<'m> {
-    /// What goes out; the conversation itself, where all of it does.
+    /// The messages to send; borrowed if they are the whole conversation.
     pub messages: Cow<'m, [Message]>,
-    /// What the window knows now: what the next plan starts from.
+    /// The state from which the next plan starts.
     pub state: WindowState,
-    /// What has just fallen out and is to be summed up, where the window has a
-    /// [`Summarizer`](super::Summarizer): tell [`Window::summed_up`], and plan again.
-    pub fallen: Option<Fallen>,
+    /// The messages that this plan evicted, if the window has a [`Summarizer`](super::Summarizer).
+    ///
+    /// Summarize them, pass the summary to [`Window::apply_summary`], and plan again.
+    pub evicted: Option<EvictedMessages>,
 }
 
 impl Window {
-    /// What goes out of this conversation, in which the current run began with the message at the place
-    /// `run`: the same for the same conversation and state, and again for the state that it gives.
+    /// Selects the messages of a conversation to send, without I/O.
     ///
-    /// Where that message is not the user's, the run is taken to begin with the last one before it
-    /// that is. A conversation that isn't in order, in which calls have no results or results no calls,
-    /// is put in order first.
+    /// `run` is the index of the message with which the current run began. If that message is not a
+    /// user message, the last user message before it is used. The same conversation and state give
+    /// the same plan, and so does the state that the plan returns.
+    ///
+    /// If calls lack results or results lack calls, the conversation is normalized first.
     pub fn plan<'m>(&self, messages: &'m [Message], run: usize, state: &WindowState) -> Plan<'m> {
-        let in_order = answered(messages);
-        let run = match &in_order {
+        let messages_in_order = answered(messages);
+        let run = match &messages_in_order {
             Cow::Borrowed(_) => run,
             Cow::Owned(_) => answered(messages.get(..run).unwrap_or(messages)).len(),
         };
-        let run = run_start(&in_order, run);
-        let state = of_this(&in_order, run, state);
-        let before = Cut::of(&state, run);
-        let cut = self.cut(&in_order, before, state.summary(), &state);
-        let within = (cut.within > run).then_some(Within { run, to: cut.within });
-        let state = WindowState { from: cut.from, within, ..state };
-        let shown = Shown { messages: &in_order, cut, traces: self.traces };
-        let fallen = (cut.from > before.from && self.summarizer.is_some()).then(|| Fallen {
-            earlier: state.summary.clone(),
-            messages: shown.fallen(state.summarized),
-            most_tokens: self.most.unwrap_or(u64::MAX) / 4,
+        let run_start = find_run_start(&messages_in_order, run);
+        let state = validate_state(&messages_in_order, run_start, state);
+        let before = Cut::new(&state, run_start);
+        let cut = self.cut(&messages_in_order, before, state.summary(), &state);
+        let evicted_replies = (cut.replies_start > run_start)
+            .then_some(EvictedReplies { run_start, end: cut.replies_start });
+        let state = WindowState { history_start: cut.history_start, evicted_replies, ..state };
+        let visible =
+            VisibleMessages { messages: &messages_in_order, cut, tool_calls: self.tool_calls };
+        let has_evicted = cut.history_start > before.history_start && self.summarizer.is_some();
+        let evicted = has_evicted.then(|| EvictedMessages {
+            earlier_summary: state.summary.clone(),
+            messages: visible.evicted(state.summary_end),
+            max_tokens: self.max_tokens.unwrap_or(u64::MAX) / 4,
         });
-        let fallen = fallen.filter(|fallen| !fallen.messages.is_empty());
-        let chosen = shown.chosen(state.summary());
-        Plan { messages: chosen.map_or(in_order, Cow::Owned), state, fallen }
+        let evicted = evicted.filter(|evicted| !evicted.messages.is_empty());
+        let selected = visible.select(state.summary());
+        Plan { messages: selected.map_or(messages_in_order, Cow::Owned), state, evicted }
     }
 
-    /// What fell out by the plan that gave this state is summed up so; blank where nothing of it is
-    /// worth knowing. It is cut where it is longer than a quarter of what the window shows.
+    /// Adds a summary of evicted messages to the state that their plan returned.
+    ///
+    /// The summary replaces the earlier one. It is truncated to a quarter of the window's
+    /// [`max_tokens`](Self::max_tokens). A blank summary removes the earlier one.
+    ///
+    /// ```
+    /// use tool_runtime::agent::window::{Window, WindowState};
+    ///
+    /// let window = Window::new().max_tokens(1_000);
+    /// let state = window.apply_summary(&WindowState::default(), "The user is called Ada.");
+    /// assert_eq!(state.summary(), Some("The user is called Ada."));
+    /// ```
     #[must_use]
-    pub fn summed_up(&self, state: &WindowState, summary: impl Into<String>) -> WindowState {
+    pub fn apply_summary(&self, state: &WindowState, summary: impl Into<String>) -> WindowState {
         let mut summary = summary.into();
-        if let Some(most) = self.most {
-            let most = state.estimated(most) / 4;
-            while self.count(&shown::summary(&summary)) > most && !summary.is_empty() {
+        if let Some(limit) = self.max_tokens {
+            let limit = state.to_counter_tokens(limit) / 4;
+            while self.count(&visible::summary_message(&summary)) > limit && !summary.is_empty() {
                 let shorter = summary.len() / 8 * 7;
                 let end = (0..=shorter).rfind(|end| summary.is_char_boundary(*end));
                 summary.truncate(end.unwrap_or_default());
             }
         }
         let summary = Some(summary).filter(|summary| !summary.trim().is_empty());
-        WindowState { summary, summarized: state.from, ..state.clone() }
+        WindowState { summary, summary_end: state.history_start, ..state.clone() }
     }
 
-    /// Where the conversation is cut now: further on than before, where it has come to be too long.
+    /// Moves the cut forward if the conversation exceeds the limit.
     fn cut(
         &self,
         messages: &[Message],
@@ -76,87 +103,99 @@ impl Window {
         summary: Option<&str>,
         state: &WindowState,
     ) -> Cut {
-        let Some(most) = self.most.map(|most| u128::from(state.estimated(most))) else {
+        let limit = self.max_tokens.map(|limit| u128::from(state.to_counter_tokens(limit)));
+        let Some(limit) = limit else {
             return cut;
         };
         let count = |message: &Message| u128::from(self.count(message));
-        let shown = Shown { messages, cut, traces: self.traces };
-        let cost = |place| shown.at(place).map_or(0, |message| count(&message));
-        let costs: Vec<_> = (0..messages.len()).map(cost).collect();
-        let note = count(&shown::note());
-        let noted = if cut.within > cut.run { note } else { 0 };
-        let summary = summary.map_or(0, |summary| count(&shown::summary(summary)));
-        let mut total = costs.iter().sum::<u128>() + noted + summary;
-        // What goes when a cut moves from one place to another.
-        let of = |from: usize, to: usize, cut: Cut| -> u128 {
-            let places = from..to;
-            places
-                .filter(|place| !cut.keeps(messages, *place))
-                .filter_map(|place| costs.get(place))
+        let visible = VisibleMessages { messages, cut, tool_calls: self.tool_calls };
+        let tokens_at = |index| visible.at(index).map_or(0, |message| count(&message));
+        let tokens: Vec<_> = (0..messages.len()).map(tokens_at).collect();
+        let note = count(&visible::eviction_note());
+        let noted = if cut.replies_start > cut.run_start { note } else { 0 };
+        let summary = summary.map_or(0, |summary| count(&visible::summary_message(summary)));
+        let mut total = tokens.iter().sum::<u128>() + noted + summary;
+        // The tokens that moving a cut from one index to another evicts.
+        let evicted_tokens = |from: usize, to: usize, cut: Cut| -> u128 {
+            let indices = from..to;
+            indices
+                .filter(|index| !cut.always_keeps(messages, *index))
+                .filter_map(|index| tokens.get(index))
                 .sum()
         };
 
-        if total > most {
-            for end in exchanges(messages, cut) {
-                if total <= most / 2 {
+        if total > limit {
+            for end in exchange_ends(messages, cut) {
+                if total <= limit / 2 {
                     break;
                 }
-                total -= of(cut.from, end, cut);
-                cut.from = end;
+                total -= evicted_tokens(cut.history_start, end, cut);
+                cut.history_start = end;
             }
         }
-        if total > most {
-            for end in replies(messages, cut) {
-                if total <= most / 2 {
+        if total > limit {
+            for end in reply_starts(messages, cut) {
+                if total <= limit / 2 {
                     break;
                 }
-                total -= of(cut.within, end, cut);
-                if cut.within == cut.run {
+                total -= evicted_tokens(cut.replies_start, end, cut);
+                if cut.replies_start == cut.run_start {
                     total += note;
                 }
-                cut.within = end;
+                cut.replies_start = end;
             }
         }
         cut
     }
 }
 
-/// Where earlier runs may be cut: the user speaks there.
-fn exchanges(messages: &[Message], Cut { run, from, .. }: Cut) -> impl Iterator<Item = usize> {
-    let inner = (from + 1..run).filter(|place| is_users(messages, *place));
-    inner.chain((from < run).then_some(run))
+/// Returns the indices at which earlier runs can be cut: those of user messages.
+fn exchange_ends(
+    messages: &[Message],
+    Cut { run_start, history_start, .. }: Cut,
+) -> impl Iterator<Item = usize> {
+    let inner = (history_start + 1..run_start).filter(|index| is_user(messages, *index));
+    inner.chain((history_start < run_start).then_some(run_start))
 }
 
-/// Where the current run may be cut: before a reply that isn't its first, and so never behind its last.
-fn replies(messages: &[Message], Cut { within, .. }: Cut) -> impl Iterator<Item = usize> {
-    (within..messages.len()).filter(|place| is_reply(messages, *place)).skip(1)
+/// Returns the indices at which the current run can be cut: those of all replies but the first, so
+/// that its last reply always stays.
+fn reply_starts(
+    messages: &[Message],
+    Cut { replies_start, .. }: Cut,
+) -> impl Iterator<Item = usize> {
+    (replies_start..messages.len()).filter(|index| is_reply(messages, *index)).skip(1)
 }
 
-/// Where the run begins that is said to begin at `run`.
-fn run_start(messages: &[Message], run: usize) -> usize {
+/// Returns the index of the last user message at or before `run`.
+fn find_run_start(messages: &[Message], run: usize) -> usize {
     (0..messages.len())
         .take(run.saturating_add(1))
-        .rfind(|place| is_users(messages, *place))
+        .rfind(|index| is_user(messages, *index))
         .unwrap_or(0)
 }
 
-/// The state, if it is one of this conversation; a fresh one where more was left out than there is.
-fn of_this(messages: &[Message], run: usize, state: &WindowState) -> WindowState {
-    if state.from > run {
-        return WindowState { measured: state.measured, ..WindowState::default() };
+/// Returns the state adapted to this conversation, or a fresh one if it belongs to a longer one.
+fn validate_state(messages: &[Message], run_start: usize, state: &WindowState) -> WindowState {
+    if state.history_start > run_start {
+        return WindowState { calibration: state.calibration, ..WindowState::default() };
     }
-    let may_begin = |place: &usize| *place == 0 || *place == run || is_users(messages, *place);
-    let from = (state.from..run).find(may_begin).unwrap_or(run);
-    let is_of_run =
-        |within: &Within| within.run == run && within.to >= run && is_reply(messages, within.to);
-    let within = state.within.filter(is_of_run);
-    WindowState { from, within, ..state.clone() }
+    let is_boundary =
+        |index: &usize| *index == 0 || *index == run_start || is_user(messages, *index);
+    let history_start = (state.history_start..run_start).find(is_boundary).unwrap_or(run_start);
+    let is_of_run = |evicted: &EvictedReplies| {
+        evicted.run_start == run_start
+            && evicted.end >= run_start
+            && is_reply(messages, evicted.end)
+    };
+    let evicted_replies = state.evicted_replies.filter(is_of_run);
+    WindowState { history_start, evicted_replies, ..state.clone() }
 }
 
-fn is_users(messages: &[Message], place: usize) -> bool {
-    matches!(messages.get(place), Some(Message::User { .. }))
+fn is_user(messages: &[Message], index: usize) -> bool {
+    matches!(messages.get(index), Some(Message::User { .. }))
 }
 
-fn is_reply(messages: &[Message], place: usize) -> bool {
-    matches!(messages.get(place), Some(Message::Assistant { .. }))
+fn is_reply(messages: &[Message], index: usize) -> bool {
+    matches!(messages.get(index), Some(Message::Assistant { .. }))
 }

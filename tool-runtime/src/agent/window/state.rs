@@ -1,76 +1,91 @@
+//! What a window remembers about a conversation between two plans.
+
 use serde::{Deserialize, Serialize};
 
-/// What a window knows of a conversation: plain data, kept with it.
+/// Serializable state of a window for one conversation.
+///
+/// It holds the cut, the summary of evicted messages and the calibration of the token counter.
+/// Store it together with the conversation. A [`RunState`](crate::agent::RunState) contains it.
 ///
 /// ```
 /// use tool_runtime::agent::window::WindowState;
 ///
 /// # fn main() -> Result<(), serde_json::Error> {
 /// let mut state = WindowState::default();
-/// state.correct(900, 1_200);
-/// let kept = serde_json::to_string(&state)?;
-/// assert_eq!(serde_json::from_str::<WindowState>(&kept)?, state);
+/// state.calibrate(900, 1_200);
+/// let stored = serde_json::to_string(&state)?;
+/// assert_eq!(serde_json::from_str::<WindowState>(&stored)?, state);
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct WindowState {
-    /// What is shown of earlier runs begins here.
-    pub(super) from: usize,
-    /// What is left out of the current run.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) within: Option<Within>,
+    /// The first visible message of earlier runs.
+    #[serde(rename = "from")]
+    pub(super) history_start: usize,
+    /// The evicted replies of the current run.
+    #[serde(rename = "within", skip_serializing_if = "Option::is_none")]
+    pub(super) evicted_replies: Option<EvictedReplies>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) summary: Option<String>,
-    /// What stands before this place is in the summary, or was when it could be made.
-    pub(super) summarized: usize,
-    /// The tokens of a request, as they were estimated and as its provider counted them.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(super) measured: Option<Measured>,
+    /// The end of the messages that the summary covers.
+    #[serde(rename = "summarized")]
+    pub(super) summary_end: usize,
+    /// The estimated and the reported tokens of the last request.
+    #[serde(rename = "measured", skip_serializing_if = "Option::is_none")]
+    pub(super) calibration: Option<Calibration>,
 }
 
-/// The replies of one run that are left out.
+/// The evicted replies of one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Within {
-    /// Where the run began.
-    pub(super) run: usize,
-    /// They stand before this place.
-    pub(super) to: usize,
+pub(super) struct EvictedReplies {
+    /// The first message of the run.
+    #[serde(rename = "run")]
+    pub(super) run_start: usize,
+    /// The index behind the last evicted reply and its results.
+    #[serde(rename = "to")]
+    pub(super) end: usize,
 }
 
+/// Ratio between the estimated and the reported tokens of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(super) struct Measured {
+pub(super) struct Calibration {
     estimated: u64,
-    counted: u64,
+    #[serde(rename = "counted")]
+    reported: u64,
 }
 
-/// How far a provider's count is believed, as a multiple of the estimate and a part of it: some count
-/// only what they have not cached.
-const FURTHEST: u64 = 4;
+/// The largest accepted ratio between estimate and reported count, in either direction.
+///
+/// Some providers report only the tokens that they did not read from a cache.
+const MAX_RATIO: u64 = 4;
 
 impl WindowState {
-    /// What stands for what fell out of the window; nothing where nothing was summed up.
+    /// Returns the summary of evicted messages, or `None` if there is none.
     pub fn summary(&self) -> Option<&str> {
         self.summary.as_deref()
     }
 
-    /// Tells what a provider counted of a request that was [estimated](super::Window::estimate) so:
-    /// from now on all estimates are taken in that proportion, up to four times as many or as few.
-    pub fn correct(&mut self, estimated: u64, counted: u64) {
-        if estimated > 0 && counted > 0 {
-            self.measured = Some(Measured { estimated, counted });
+    /// Calibrates the token counter with the count that a provider reported for a request.
+    ///
+    /// `estimated` is the [estimate](super::Window::estimate) of the same request. Later estimates
+    /// are scaled by the ratio of the two, by a factor of four at most. If one of the counts is 0,
+    /// the call has no effect.
+    pub fn calibrate(&mut self, estimated: u64, reported: u64) {
+        if estimated > 0 && reported > 0 {
+            self.calibration = Some(Calibration { estimated, reported });
         }
     }
 
-    /// How many tokens by the counter are so many by the provider.
-    pub(super) fn estimated(&self, counted: u64) -> u64 {
-        let Some(Measured { estimated, counted: measured }) = self.measured else {
-            return counted;
+    /// Converts a number of provider tokens to tokens of the window's counter.
+    pub(super) fn to_counter_tokens(&self, provider_tokens: u64) -> u64 {
+        let Some(Calibration { estimated, reported }) = self.calibration else {
+            return provider_tokens;
         };
-        let most = estimated.saturating_mul(FURTHEST);
-        let measured = measured.clamp((estimated / FURTHEST).max(1), most.max(1));
-        let exact = u128::from(counted) * u128::from(estimated) / u128::from(measured);
+        let max = estimated.saturating_mul(MAX_RATIO);
+        let reported = reported.clamp((estimated / MAX_RATIO).max(1), max.max(1));
+        let exact = u128::from(provider_tokens) * u128::from(estimated) / u128::from(reported);
         u64::try_from(exact).unwrap_or(u64::MAX)
     }
 }

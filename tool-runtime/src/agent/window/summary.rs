@@ -1,3 +1,5 @@
+//! Summaries of evicted messages.
+
 use std::borrow::Cow;
 use std::error::Error;
 
@@ -8,28 +10,31 @@ use super::{Window, WindowState};
 use crate::guard::{Guarded, Panic};
 use crate::message::Message;
 
-/// Sums up what falls out of a window.
+/// Summarizes messages that a window evicts.
 ///
-/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+/// Put `#[async_trait]`, which this crate re-exports, on the `impl` block.
 ///
 /// ```
-/// use tool_runtime::agent::window::{Fallen, Summarizer, SummaryError, Window, WindowState};
+/// use tool_runtime::agent::window::{
+///     EvictedMessages, Summarizer, SummaryError, Window, WindowState,
+/// };
 /// use tool_runtime::{Message, async_trait};
 ///
-/// /// Remembers the first words of everything.
+/// /// Keeps the first twelve characters of each message.
 /// struct Headlines;
 ///
 /// #[async_trait]
 /// impl Summarizer for Headlines {
-///     async fn summarize(&self, fallen: &Fallen) -> Result<String, SummaryError> {
-///         let earlier = fallen.earlier.iter().cloned();
-///         let first = |message: &Message| message.text().chars().take(12).collect();
-///         Ok(earlier.chain(fallen.messages.iter().map(first)).collect::<Vec<_>>().join("; "))
+///     async fn summarize(&self, evicted: &EvictedMessages) -> Result<String, SummaryError> {
+///         let earlier = evicted.earlier_summary.iter().cloned();
+///         let headline = |message: &Message| message.text().chars().take(12).collect();
+///         let headlines = evicted.messages.iter().map(headline);
+///         Ok(earlier.chain(headlines).collect::<Vec<_>>().join("; "))
 ///     }
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let window = Window::new().last_tokens(120).summarizer(Headlines);
+/// let window = Window::new().max_tokens(120).summarizer(Headlines);
 /// let long = |text: &str| text.to_owned() + &" and so on".repeat(40);
 /// let conversation = [
 ///     Message::user(long("About Oslo")),
@@ -37,108 +42,150 @@ use crate::message::Message;
 ///     Message::user("And now?"),
 /// ];
 /// let mut state = WindowState::default();
-/// let fitted = window.fit(&conversation, 2, &mut state).await;
-/// assert!(fitted.failed.is_none());
+/// let windowed = window.fit(&conversation, 2, &mut state).await;
+/// assert!(windowed.summary_error.is_none());
 /// assert_eq!(state.summary(), Some("About Oslo a; It is cold a"));
-/// assert!(fitted.messages[0].text().ends_with("About Oslo a; It is cold a"));
+/// assert!(windowed.messages[0].text().ends_with("About Oslo a; It is cold a"));
 /// # }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can't sum up a conversation",
+    message = "`{Self}` can't summarize a conversation",
     label = "pass a `ModelSummarizer`, or implement `Summarizer` under `#[async_trait]`"
 )]
 #[async_trait]
 pub trait Summarizer: Send + Sync {
-    /// What is worth knowing of what fell out, and of what the earlier summary says: it takes that
-    /// one's place. What is longer than [`Fallen::most_tokens`] is cut.
+    /// Returns a summary of the evicted messages and of the earlier summary, which it replaces.
+    ///
+    /// A summary longer than [`EvictedMessages::max_tokens`] is truncated.
     ///
     /// # Errors
-    /// There is no summary. The window does without, and what fell out now is told again beside what
-    /// falls out next.
-    async fn summarize(&self, fallen: &Fallen) -> Result<String, SummaryError>;
+    /// Return an error if no summary can be made. The window then continues without one, and
+    /// includes the same messages in the next eviction.
+    async fn summarize(&self, evicted: &EvictedMessages) -> Result<String, SummaryError>;
 }
 
-/// What falls out of a window.
+/// Messages evicted from a window, as input of a [`Summarizer`].
+///
+/// ```
+/// use tool_runtime::Message;
+/// use tool_runtime::agent::window::EvictedMessages;
+///
+/// let evicted = EvictedMessages::new(vec![Message::user("I live in Oslo.")], 200)
+///     .earlier_summary("The user is called Ada.");
+/// assert_eq!(evicted.earlier_summary.as_deref(), Some("The user is called Ada."));
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub struct Fallen {
-    /// The summary so far.
-    pub earlier: Option<String>,
-    /// What fell out since, oldest first, as the model was shown it; standing orders are not among it,
-    /// for they stay.
+pub struct EvictedMessages {
+    /// The summary of messages that were evicted before.
+    pub earlier_summary: Option<String>,
+    /// The messages evicted since then, oldest first, as the model received them.
+    ///
+    /// System messages are never evicted.
     pub messages: Vec<Message>,
-    /// How long the summary may be.
-    pub most_tokens: u64,
+    /// The maximum length of the summary, in tokens.
+    pub max_tokens: u64,
 }
 
-impl Fallen {
-    /// What fell out, and how long its summary may be.
-    pub fn new(messages: Vec<Message>, most_tokens: u64) -> Self {
-        Self { earlier: None, messages, most_tokens }
+impl EvictedMessages {
+    /// Creates a value with the evicted messages and the maximum length of their summary in tokens.
+    pub fn new(messages: Vec<Message>, max_tokens: u64) -> Self {
+        Self { earlier_summary: None, messages, max_tokens }
     }
 
-    /// Behind what this sums up.
+    /// Sets the summary of messages that were evicted before.
     #[must_use]
-    pub fn earlier(mut self, summary: impl Into<String>) -> Self {
-        self.earlier = Some(summary.into());
+    pub fn earlier_summary(mut self, summary: impl Into<String>) -> Self {
+        self.earlier_summary = Some(summary.into());
         self
     }
 }
 
-/// Why there is no summary.
+/// Error returned when evicted messages could not be summarized.
+///
+/// ```
+/// use tool_runtime::agent::window::SummaryError;
+///
+/// let error = SummaryError::new("model offline");
+/// assert_eq!(error.to_string(), "evicted messages were not summarized: model offline");
+/// ```
 #[derive(Debug, thiserror::Error)]
-#[error("what fell out of the window was not summed up: {source}")]
+#[error("evicted messages were not summarized: {source}")]
 pub struct SummaryError {
     source: Box<dyn Error + Send + Sync>,
 }
 
 impl SummaryError {
-    /// It came to nothing for this reason.
+    /// Creates an error with its cause.
     pub fn new(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self { source: source.into() }
     }
 }
 
-/// What goes out to the model.
+/// Messages that a window selected for a request.
+///
+/// Returned by [`Window::fit`].
+///
+/// ```
+/// use tool_runtime::Message;
+/// use tool_runtime::agent::window::{Window, WindowState};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let conversation = [Message::user("Hello")];
+/// let windowed = Window::new().fit(&conversation, 0, &mut WindowState::default()).await;
+/// assert_eq!(*windowed.messages, conversation);
+/// # }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Fitted<'m> {
-    /// The messages; the conversation itself, where all of it goes out.
+pub struct WindowedMessages<'m> {
+    /// The messages to send; borrowed if they are the whole conversation.
     pub messages: Cow<'m, [Message]>,
-    /// Why there is no summary of what has just fallen out: for the operator.
-    pub failed: Option<SummaryError>,
+    /// The reason why the evicted messages have no summary, for operators.
+    pub summary_error: Option<SummaryError>,
 }
 
 impl Window {
-    /// [Plans](Self::plan) what goes out, and has what falls out summed up, where there is somebody to do
-    /// it. Where the future is dropped, the state is as it was.
+    /// Selects the messages to send and summarizes evicted ones.
+    ///
+    /// [`plan`](Self::plan) decides which messages are evicted. If the window has a
+    /// [summarizer](Self::summarizer), it is called with them, and its summary is sent in their
+    /// place. If it fails or panics, the request is sent without a new summary.
+    ///
+    /// # Cancellation
+    /// If the future is dropped, `state` is unchanged.
     pub async fn fit<'m>(
         &self,
         messages: &'m [Message],
         run: usize,
         state: &mut WindowState,
-    ) -> Fitted<'m> {
-        let Plan { messages: shown, state: planned, fallen } = self.plan(messages, run, state);
-        let asked = match (&self.summarizer, fallen) {
-            (Some(summarizer), Some(fallen)) => Some(ask(summarizer.as_ref(), &fallen).await),
+    ) -> WindowedMessages<'m> {
+        let plan = self.plan(messages, run, state);
+        let summary = match (&self.summarizer, &plan.evicted) {
+            (Some(summarizer), Some(evicted)) => {
+                Some(summarize(summarizer.as_ref(), evicted).await)
+            }
             _ => None,
         };
-        let (shown, planned, failed) = match asked {
-            None => (shown, planned, None),
-            Some(Err(error)) => (shown, planned, Some(error)),
+        let (plan, summary_error) = match summary {
+            None => (plan, None),
+            Some(Err(error)) => (plan, Some(error)),
             Some(Ok(summary)) => {
-                let summed_up = self.summed_up(&planned, summary);
-                let plan = self.plan(messages, run, &summed_up);
-                (plan.messages, plan.state, None)
+                let with_summary = self.apply_summary(&plan.state, summary);
+                (self.plan(messages, run, &with_summary), None)
             }
         };
+        let Plan { messages, state: planned, .. } = plan;
         *state = planned;
-        Fitted { messages: shown, failed }
+        WindowedMessages { messages, summary_error }
     }
 }
 
-/// It is foreign code: one that panics has no summary.
-async fn ask(summarizer: &dyn Summarizer, fallen: &Fallen) -> Result<String, SummaryError> {
+/// Calls the summarizer, which is foreign code: a panic becomes an error.
+async fn summarize(
+    summarizer: &dyn Summarizer,
+    evicted: &EvictedMessages,
+) -> Result<String, SummaryError> {
     let panicked = |panic: Panic| Err(SummaryError::new(panic));
-    Guarded::new(|| summarizer.summarize(fallen), panicked).await
+    Guarded::new(|| summarizer.summarize(evicted), panicked).await
 }

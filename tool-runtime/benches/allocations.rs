@@ -1,9 +1,11 @@
-//! How often one call asks for memory. A binary of its own: counting slows every call down.
+//! Counts the memory allocations of one call.
+//!
+//! This is a separate binary because counting slows down every call.
 
 #![expect(
     clippy::expect_used,
     clippy::print_stdout,
-    reason = "a bench that can't go on should stop, and its figures are its output"
+    reason = "a bench stops at the first failure and prints its figures"
 )]
 
 mod contenders;
@@ -24,15 +26,15 @@ fn main() {
     }
     println!("\n| listing | bytes of a schema | allocations | bytes |");
     println!("|---|---|---|---|");
-    for described in ["small".to_owned(), "ten KB ".repeat(1_463)] {
-        list(&described);
+    for description in ["small".to_owned(), "ten KB ".repeat(1_463)] {
+        list(&description);
     }
 }
 
-/// The available definitions of 1,000 tools.
-fn list(described: &str) {
-    let snapshot = listed::registry(1_000, described).snapshot();
-    let definition = snapshot.definition("tool_7").expect("it is registered");
+/// Counts the allocations of listing the available definitions of 1,000 tools.
+fn list(description: &str) {
+    let snapshot = listed::registry(1_000, description).snapshot();
+    let definition = snapshot.definition("tool_7").expect("the tool is registered");
     let schema = definition.parameters.as_value().to_string().len();
     for listing in ["first", "next"] {
         let counted = measure(|| assert_eq!(snapshot.definitions().len(), 1_000));
@@ -41,6 +43,7 @@ fn list(described: &str) {
     }
 }
 
+/// Counts the allocations of one call.
 fn count(name: &str, tools: usize, mut call: impl FnMut() -> String) {
     let counted = measure(|| drop(call()));
     println!("| {name} | {tools} | {} | {} |", counted.count_total, counted.bytes_total);

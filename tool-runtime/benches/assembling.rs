@@ -1,11 +1,12 @@
-//! What it costs to put arguments together that come in small pieces: against reading them once, when
-//! they are there as a whole.
+//! Measures the assembly of streamed arguments from small chunks.
+//!
+//! The reference is one parse of the complete arguments.
 
 #![expect(
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a bench that can't go on should stop, and its figures are its output"
+    reason = "a bench stops at the first failure and prints its figures"
 )]
 
 mod documents;
@@ -24,7 +25,7 @@ use tool_runtime::{ChatModel, ChatRequest, async_trait};
 
 const ROUNDS: usize = 5;
 const CHUNKS: [usize; 4] = [1, 4, 16, 64];
-/// Parts of the document of 1 MB.
+/// Divisors of the document of 1 MB.
 const PARTS: [usize; 3] = [4, 2, 1];
 
 fn main() {
@@ -36,7 +37,7 @@ fn main() {
     for chunk in CHUNKS {
         let rows = PARTS.map(|part| measure(&list, part, chunk));
         let [first, _, last] = &rows;
-        let growth = |place: usize| (last.0[place] / first.0[place]).log(last.1 / first.1);
+        let growth = |column: usize| (last.0[column] / first.0[column]).log(last.1 / first.1);
         let [parse, partial, stream, bytes] = last.0;
         println!(
             "| {chunk} | {:.2} | {:.2} | {:.1} | {:.2} | {:.2} |",
@@ -49,13 +50,15 @@ fn main() {
     }
 }
 
-/// The times of one parse, of reading as it grows, of the whole stream, and of reading the stream's
-/// messages by serde_json; and the length of the arguments.
+/// Returns four times and the length of the arguments.
+///
+/// The times are those of one parse, of parsing the growing text, of the whole stream, and of
+/// parsing the messages of the stream with serde_json.
 fn measure(list: &str, part: usize, chunk: usize) -> ([f64; 4], f64) {
     let mut text = list.get(..list.len() / part).unwrap().to_owned();
     text.truncate(text.rfind("},").unwrap() + 1);
     let text = format!("{{\"list\": {text}]}}");
-    let sent: Arc<str> = events(&text, chunk).into();
+    let body: Arc<str> = events(&text, chunk).into();
     let len = text.len() as f64;
 
     let mut rounds = Rounds::new(ROUNDS, 1);
@@ -63,42 +66,43 @@ fn measure(list: &str, part: usize, chunk: usize) -> ([f64; 4], f64) {
     rounds.add(move || parse(&whole).unwrap());
     rounds.add(move || {
         let mut partial = Partial::new();
-        let mut seen = 0;
+        let mut values = 0;
         for piece in pieces(&text, chunk) {
             partial.push(piece);
-            seen += usize::from(partial.value().is_some());
+            values += usize::from(partial.value().is_some());
         }
-        (seen, partial.finish().unwrap())
+        (values, partial.finish().unwrap())
     });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let model = OpenAi::new("http://models.invalid/v1", "m").transport(Sent(Arc::clone(&sent)));
+    let model =
+        OpenAi::new("http://models.invalid/v1", "m").transport(FixedResponse(Arc::clone(&body)));
     rounds.add(move || {
-        let mut came = 0;
-        let mut count = |_: tool_runtime::Delta<'_>| came += 1;
+        let mut deltas = 0;
+        let mut count = |_: tool_runtime::Delta<'_>| deltas += 1;
         let reply = runtime.block_on(model.stream(ChatRequest::new(&[]), &mut count)).unwrap();
-        (came, reply)
+        (deltas, reply)
     });
     rounds.add(move || {
-        let messages = sent.lines().filter_map(|line| line.strip_prefix("data: {"));
-        let read =
+        let messages = body.lines().filter_map(|line| line.strip_prefix("data: {"));
+        let parsed =
             messages.map(|rest| serde_json::from_str::<serde_json::Value>(&format!("{{{rest}")));
-        read.filter(Result::is_ok).count()
+        parsed.filter(Result::is_ok).count()
     });
     (rounds.run().try_into().unwrap(), len)
 }
 
-/// So many bytes each, or a character.
+/// Splits the text into chunks of `len` bytes, or of one character if that is longer.
 fn pieces(text: &str, len: usize) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {
         let end = (len.min(rest.len())..=rest.len()).find(|&end| rest.is_char_boundary(end))?;
-        let (piece, behind) = rest.split_at_checked(end)?;
-        rest = behind;
+        let (piece, tail) = rest.split_at_checked(end)?;
+        rest = tail;
         (!piece.is_empty()).then_some(piece)
     })
 }
 
-/// As OpenAI sends them.
+/// Returns the arguments as an event stream of OpenAI's API.
 fn events(arguments: &str, chunk: usize) -> String {
     let event = |delta: serde_json::Value, finish: Option<&str>| {
         let choice =
@@ -116,23 +120,24 @@ fn events(arguments: &str, chunk: usize) -> String {
     text + &event(json!({}), Some("tool_calls")) + "data: [DONE]\n\n"
 }
 
-struct Sent(Arc<str>);
+/// Transport that returns a fixed response body.
+struct FixedResponse(Arc<str>);
 
 #[async_trait]
-impl Transport for Sent {
+impl Transport for FixedResponse {
     async fn send(&self, _: &HttpRequest) -> Result<HttpReply, TransportError> {
-        Ok(HttpReply::new(200, HttpBody::new(Arriving { text: Arc::clone(&self.0), at: 0 })))
+        Ok(HttpReply::new(200, HttpBody::new(ChunkedBody { text: Arc::clone(&self.0), at: 0 })))
     }
 }
 
-/// As much at a time as a connection gives.
-struct Arriving {
+/// Response body in pieces of the size that a connection delivers.
+struct ChunkedBody {
     text: Arc<str>,
     at: usize,
 }
 
 #[async_trait]
-impl Pieces for Arriving {
+impl Pieces for ChunkedBody {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
         let rest = &self.text.as_bytes()[self.at..];
         let piece = &rest[..rest.len().min(16_384)];

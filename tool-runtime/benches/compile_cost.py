@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What a tool costs the compiler: 100 tools of three arguments each, four ways.
+"""Measures the compile time of tools: 100 tools with three arguments each, written in four ways.
 
-  structs   types with Deserialize and JsonSchema, and async functions that take them
-  registry  the same, and by hand: schemas and boxed calls from text to text, in a HashMap
+  structs   types with Deserialize and JsonSchema, and async functions with these arguments
+  registry  as structs, with hand-written schemas and boxed calls from text to text, in a HashMap
   args      #[args] structs and #[tool] functions, in tools![…]
   params    #[tool] functions of three named arguments, in tools![…]
 
-Rebuilds each crate alone, its dependencies being built, without incremental compilation; the rounds
-are interleaved, and each crate's figure is the least CPU time (user and system, all children of
-cargo) of its rounds. `--rounds 9` makes more of them than 5.
+Rebuilds each crate alone, with built dependencies and without incremental compilation. The rounds are
+interleaved. The figure of a crate is the least CPU time of its rounds (user and system time of all
+children of cargo). `--rounds` sets the number of rounds. Default: 5.
 """
 
 import argparse
@@ -20,9 +20,9 @@ import tempfile
 
 TOOLS = 100
 RUNTIME = pathlib.Path(__file__).resolve().parent.parent
-WANTED = 1.25
+TARGET = 1.25
 
-# Each tool has three of these, and no two tools the same three in the same order.
+# Each tool has three of these types. No two tools have the same three in the same order.
 TYPES = ["String", "Option<u8>", "Vec<String>", "f64", "bool", "Option<String>", "i64", "u32"]
 BODY = '{{ format!("{{:?}} {{:?}} {{:?}}", {args}city, {args}days, {args}without) }}'
 
@@ -43,7 +43,7 @@ DERIVE = "#[derive(serde::Deserialize, schemars::JsonSchema)]\n#[serde(deny_unkn
 
 
 def structs(attribute, tool=""):
-    one = "/// Where.\n{attribute}\npub struct Args{n} {{{fields}}}\n{tool}pub async fn tell{n}(args: Args{n}) -> String {body}\n"
+    one = "/// A place.\n{attribute}\npub struct Args{n} {{{fields}}}\n{tool}pub async fn describe{n}(args: Args{n}) -> String {body}\n"
     body = BODY.format(args="args.")
     return "".join(
         one.format(n=n, attribute=attribute, fields=arguments(n, "pub "), tool=tool, body=body)
@@ -52,27 +52,27 @@ def structs(attribute, tool=""):
 
 
 def params():
-    one = "/// Tells.\n#[tool_runtime::tool]\npub async fn tell{n}({fields}) -> String {body}\n"
+    one = "/// Describes.\n#[tool_runtime::tool]\npub async fn describe{n}({fields}) -> String {body}\n"
     body = BODY.format(args="")
     return "".join(one.format(n=n, fields=arguments(n), body=body) for n in range(TOOLS))
 
 
 def registry():
-    """What somebody would write without a framework."""
+    """Returns what a program without a framework would contain."""
     entry = """
-    registry.insert("tell{n}", Entry {{
+    registry.insert("describe{n}", Entry {{
         schema: schemars::schema_for!(Args{n}).to_value(),
         call: Box::new(|text: String| Box::pin(async move {{
             let args: Args{n} = serde_json::from_str(&text)?;
-            serde_json::to_string(&tell{n}(args).await)
+            serde_json::to_string(&describe{n}(args).await)
         }})),
     }});"""
     return """
 use std::{collections::HashMap, future::Future, pin::Pin};
-type Called = Pin<Box<dyn Future<Output = serde_json::Result<String>> + Send>>;
+type BoxedCall = Pin<Box<dyn Future<Output = serde_json::Result<String>> + Send>>;
 pub struct Entry {
     pub schema: serde_json::Value,
-    pub call: Box<dyn Fn(String) -> Called + Send + Sync>,
+    pub call: Box<dyn Fn(String) -> BoxedCall + Send + Sync>,
 }
 pub fn registry() -> HashMap<&'static str, Entry> {
     let mut registry = HashMap::new();""" + "".join(
@@ -81,11 +81,11 @@ pub fn registry() -> HashMap<&'static str, Entry> {
 
 
 def list_of_tools():
-    names = ", ".join(f"tell{n}" for n in range(TOOLS))
+    names = ", ".join(f"describe{n}" for n in range(TOOLS))
     return f"pub fn all() -> tool_runtime::Tools {{ tool_runtime::tools![{names}] }}\n"
 
 
-TOOL = "/// Tells.\n#[tool_runtime::tool]\n"
+TOOL = "/// Describes.\n#[tool_runtime::tool]\n"
 CRATES = {
     "structs": lambda: structs(DERIVE),
     "registry": lambda: structs(DERIVE) + registry(),
@@ -102,7 +102,7 @@ def cargo(folder, *arguments, **variables):
 
 
 def cpu_seconds(folder, name):
-    """The cost of building one crate anew."""
+    """Returns the CPU seconds of rebuilding one crate."""
     (folder / name / "src/lib.rs").touch()
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     cargo(folder, "build", "--quiet", "--offline", "-p", name)
@@ -134,7 +134,7 @@ tool-runtime = {{ path = "{RUNTIME}" }}
 
 
 def expanded_bytes(folder, name):
-    """What macros make of the crate, formatted by the compiler."""
+    """Returns the crate after macro expansion, as formatted by the compiler."""
     arguments = ["rustc", "--quiet", "-p", name, "--", "-Zunpretty=expanded"]
     return cargo(folder, *arguments, RUSTC_BOOTSTRAP="1").stdout
 
@@ -142,23 +142,23 @@ def expanded_bytes(folder, name):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--keep", type=pathlib.Path, help="generate here, for a closer look")
-    chosen = parser.parse_args()
+    parser.add_argument("--keep", type=pathlib.Path, help="generate the crates in this folder and keep them")
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        folder = chosen.keep or pathlib.Path(temporary)
+        folder = options.keep or pathlib.Path(temporary)
         generate(folder)
         cargo(folder, "build", "--quiet")
         least = dict.fromkeys(CRATES, float("inf"))
-        for _ in range(chosen.rounds):
+        for _ in range(options.rounds):
             for name in CRATES:
                 least[name] = min(least[name], cpu_seconds(folder, name))
-        print(f"{'crate':<10} CPU s  × registry  expanded lines, bytes a tool")
+        print(f"{'crate':<10} CPU s  × registry  expanded lines, bytes per tool")
         for name, seconds in least.items():
             text = expanded_bytes(folder, name)
             size = f"{text.count(chr(10)) // TOOLS:>6} {len(text) // TOOLS:>6}"
             print(f"{name:<10} {seconds:5.2f}  {seconds / least['registry']:10.2f}  {size}")
         worst = max(least["args"], least["params"]) / least["registry"]
-        print(f"wanted: at most {WANTED} × registry; got {worst:.2f}")
+        print(f"target: at most {TARGET} × registry; got {worst:.2f}")
 
 
 if __name__ == "__main__":

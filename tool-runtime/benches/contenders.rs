@@ -1,9 +1,9 @@
-//! What is compared: ways to have `add` called from JSON text.
+//! The contenders: ways to call `add` with JSON text.
 
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    reason = "a bench that can't go on should stop"
+    reason = "a bench stops at the first failure"
 )]
 
 use std::collections::HashMap;
@@ -18,13 +18,13 @@ use tool_runtime::{
     ToolError, ToolOutput, async_trait, dispatch, tool, tools,
 };
 
-/// How many tools are registered.
+/// Numbers of registered tools.
 pub(crate) const COUNTS: [usize; 3] = [1, 100, 1_000];
 
-/// What the model wrote, for every contender.
+/// The arguments for every contender.
 const TEXT: &str = r#"{"a": 20, "b": 22}"#;
 
-/// What every contender gives back, as a string of its own.
+/// The result that every contender returns as an owned string.
 const ANSWER: &str = "42";
 
 /// Adds two numbers.
@@ -46,7 +46,7 @@ async fn add_terms(args: Terms) -> i64 {
     args.a + args.b
 }
 
-/// The least that anyone could write: decode, call, encode.
+/// Minimal hand-written code: decodes the arguments, calls the function, encodes the result.
 pub(crate) fn floor() -> impl FnMut() -> String {
     ready(|| now(by_hand(black_box(TEXT))).unwrap())
 }
@@ -61,7 +61,7 @@ async fn by_hand(text: &str) -> serde_json::Result<String> {
     serde_json::to_string(&add(numbers.a, numbers.b).await)
 }
 
-/// The floor behind a name: what a framework without safety, context or schema costs.
+/// The floor behind a lookup by name: the cost of a framework without safety, context or schema.
 pub(crate) fn boxed(count: usize) -> impl FnMut() -> String {
     let mut tools: HashMap<String, Box<dyn Boxed>> = HashMap::new();
     tools.insert("add".into(), Box::new(ByHand));
@@ -85,12 +85,12 @@ impl Boxed for ByHand {
     }
 }
 
-/// `#[tool] async fn add(a: i64, b: i64)` among `count` tools.
+/// Calls `#[tool] async fn add(a: i64, b: i64)` among `count` tools.
 pub(crate) fn params(count: usize) -> impl FnMut() -> String {
     framework("add", count)
 }
 
-/// `#[tool] async fn add_terms(args: Terms)` among `count` tools.
+/// Calls `#[tool] async fn add_terms(args: Terms)` among `count` tools.
 pub(crate) fn args_struct(count: usize) -> impl FnMut() -> String {
     framework("add_terms", count)
 }
@@ -98,7 +98,7 @@ pub(crate) fn args_struct(count: usize) -> impl FnMut() -> String {
 fn framework(name: &str, count: usize) -> impl FnMut() -> String {
     let call = ToolCall::new("call_1", name, TEXT);
     let tools = snapshot(name, count);
-    // A call moves into its context and out again: making one costs nothing worth a place below.
+    // The context takes the call by value; creating one is not part of the measurement.
     let ctx = ToolContext::new(call.clone());
     ready(move || {
         let tool = tools.get(black_box(&call.name)).unwrap();
@@ -108,13 +108,13 @@ fn framework(name: &str, count: usize) -> impl FnMut() -> String {
     })
 }
 
-/// The same through everything that stands between a model and a tool, with nothing configured.
+/// Sends a call through the whole dispatcher with a default policy.
 pub(crate) fn pipeline(count: usize) -> impl FnMut() -> String {
     let mut call = Some(ToolCall::new("call_1", "add", TEXT));
     let tools = snapshot("add", count);
     let dispatcher = Dispatcher::new(Registry::new());
     ready(move || {
-        // It moves in and comes back out: making one belongs to whoever reads the model's reply.
+        // The dispatcher returns the call, so creating one is not part of the measurement.
         let calls = vec![black_box(call.take()).unwrap()];
         let done = now(dispatcher.dispatch_on(&tools, calls)).pop().unwrap();
         call = Some(done.call);
@@ -134,7 +134,7 @@ fn snapshot(name: &str, count: usize) -> Snapshot {
     registry.snapshot()
 }
 
-/// Names of the tools that are there and never called; the called one is among the `count`.
+/// Returns the names of the tools that are never called. The called tool is one of the `count`.
 fn fillers(count: usize) -> impl Iterator<Item = String> {
     (1..count).map(|index| format!("filler_{index}"))
 }
@@ -163,16 +163,16 @@ impl Boxed for Filler {
     }
 }
 
-/// A contender that has been called once: what all calls share has been built, and it is right.
+/// Calls a contender once, to check its result and to initialize what all calls share.
 fn ready(mut call: impl FnMut() -> String) -> impl FnMut() -> String {
     assert_eq!(call(), ANSWER);
     call
 }
 
-/// Nothing here waits, so one poll is all it takes: no executor is measured along.
+/// Polls a future once, so that no executor is measured. No contender waits.
 fn now<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
-        Poll::Pending => unreachable!("nothing here waits"),
+        Poll::Pending => unreachable!("no contender waits"),
     }
 }

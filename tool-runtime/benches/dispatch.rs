@@ -1,4 +1,6 @@
-//! Criterion's view of one call: each contender by itself, with its spread.
+//! Measures one call with criterion: each contender by itself, with its spread.
+//!
+//! Use `ratios` to compare contenders.
 
 mod contenders;
 

@@ -1,22 +1,24 @@
-//! Lists of calls such as models make, sound or with one kind of damage throughout.
+//! Generates JSON documents: lists of calls like those that models write.
+//!
+//! A document is valid, or has one kind of damage throughout.
 
 use std::fmt::Write;
 
-/// As many as make a document of about 1 MB.
+/// Number of records in a document of about 1 MB.
 const RECORDS: usize = 4_250;
 
-/// How a document is written.
+/// Syntax of a document.
 #[derive(Clone, Copy)]
 pub(crate) struct Style {
-    /// What stands around keys.
+    /// The quote character around keys.
     pub(crate) keys: &'static str,
-    /// What stands around strings.
+    /// The quote character around strings.
     pub(crate) texts: &'static str,
-    /// What parts the lines of a string.
+    /// The line separator within strings.
     pub(crate) newline: &'static str,
-    /// Whether strings quote words.
+    /// Whether strings contain quoted words.
     pub(crate) inner_quotes: bool,
-    /// Whether such quotes are escaped.
+    /// Whether the quotes within strings are escaped.
     pub(crate) is_escaped: bool,
 }
 
@@ -27,7 +29,7 @@ impl Default for Style {
 }
 
 impl Style {
-    /// An array of records, the same ones in every style.
+    /// Returns an array of records; the records are the same in every style.
     pub(crate) fn document(self) -> String {
         let mut out = String::from("[");
         for count in 0..RECORDS {

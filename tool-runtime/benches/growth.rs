@@ -1,11 +1,12 @@
-//! How the time to read grows with the text, on texts made to make it grow: in a thread whose stack
-//! would not hold one frame for each bracket.
+//! Measures how the time of `json::parse` grows with the length of hostile texts.
+//!
+//! The bench runs in a thread with a small stack. Recursion for each bracket would overflow it.
 
 #![expect(
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a bench that can't go on should stop, and its figures are its output"
+    reason = "a bench stops at the first failure and prints its figures"
 )]
 
 mod rounds;
@@ -20,10 +21,10 @@ use tool_runtime::json::{parse, parse_as};
 const ROUNDS: usize = 100;
 const LENS: [usize; 3] = [100_000, 200_000, 400_000];
 const STACK: usize = 256 * 1024;
-const WANTED: f64 = 1.1;
+const TARGET: f64 = 1.1;
 const LIMIT: Duration = Duration::from_millis(500);
 
-/// What each text is called, how it begins and what is repeated.
+/// The name, the beginning and the repeated unit of each text.
 const TEXTS: [(&str, &str, &str); 24] = [
     ("`[`", "", "["),
     ("`{`", "", "{"),
@@ -52,7 +53,7 @@ const TEXTS: [(&str, &str, &str); 24] = [
 ];
 
 fn main() {
-    // A crash here is the finding: nothing may recurse on what the text nests.
+    // A stack overflow here is a finding: the parser must not recurse with the nesting of the text.
     thread::Builder::new().stack_size(STACK).spawn(measure).unwrap().join().unwrap();
 }
 
@@ -76,29 +77,29 @@ fn measure() {
     let times = rounds.run();
 
     let [small, medium, large] = LENS.map(|len| format!("{} KB ms", len / 1_000));
-    println!("| text | {small} | {medium} | {large} | exponent | with a schema | wanted |");
+    println!("| text | {small} | {medium} | {large} | exponent | with a schema | target |");
     println!("|---|---|---|---|---|---|---|");
     for (name, times) in names.iter().zip(times.chunks_exact(2 * LENS.len())) {
         let plain: Vec<f64> = times.iter().step_by(2).copied().collect();
         let with_schema: Vec<f64> = times.iter().skip(1).step_by(2).copied().collect();
-        let [small, medium, large] = [0, 1, 2].map(|place| plain[place] / 1e6);
+        let [small, medium, large] = [0, 1, 2].map(|index| plain[index] / 1e6);
         println!(
-            "| {name} | {small:.2} | {medium:.2} | {large:.2} | {:.2} | {:.2} | {WANTED} |",
+            "| {name} | {small:.2} | {medium:.2} | {large:.2} | {:.2} | {:.2} | {TARGET} |",
             exponent(&plain),
             exponent(&with_schema)
         );
     }
-    println!("\nread in a thread with a stack of {} KB", STACK / 1024);
+    println!("\nparsed in a thread with a stack of {} KB", STACK / 1024);
 }
 
-/// Whether all rounds would take no end of time.
+/// Whether one parse takes too long to measure all rounds.
 fn is_slow(text: &str, schema: &Value) -> bool {
     let started = Instant::now();
     drop((parse(text), parse_as(text, schema)));
     started.elapsed() > LIMIT
 }
 
-/// The slope of the line that fits the logarithms best.
+/// Returns the slope of the regression line through the logarithms of length and time.
 fn exponent(times: &[f64]) -> f64 {
     let points: Vec<(f64, f64)> =
         LENS.iter().zip(times).map(|(len, time)| ((*len as f64).ln(), time.ln())).collect();

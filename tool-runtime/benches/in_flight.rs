@@ -1,9 +1,9 @@
-//! Very many calls at once: all complete, and what each takes of memory while it waits.
+//! Measures the memory of each of 100,000 calls that are in flight at once.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a bench that can't go on should stop, and its figures are its output"
+    reason = "a bench stops at the first failure and prints its figures"
 )]
 
 use std::sync::Arc;
@@ -17,34 +17,34 @@ use tool_runtime::{Dispatcher, Registry, ToolCall, ToolContext, tool, tools};
 
 const CALLS: usize = 100_000;
 
-/// Opens when all are there.
+/// Opens when all calls have arrived.
 struct Gate {
-    there: AtomicUsize,
+    arrived: AtomicUsize,
     open: Semaphore,
 }
 
-/// Waits until all are there.
+/// Waits until all calls have arrived.
 #[tool]
 async fn wait(ctx: &ToolContext) -> usize {
     let gate: &Arc<Gate> = ctx.get().unwrap();
-    if gate.there.fetch_add(1, Ordering::Relaxed) + 1 == CALLS {
+    if gate.arrived.fetch_add(1, Ordering::Relaxed) + 1 == CALLS {
         gate.open.close();
     }
     let _ = gate.open.acquire().await;
-    gate.there.load(Ordering::Relaxed)
+    gate.arrived.load(Ordering::Relaxed)
 }
 
 fn dispatcher() -> Dispatcher {
-    let gate = Gate { there: AtomicUsize::new(0), open: Semaphore::new(0) };
+    let gate = Gate { arrived: AtomicUsize::new(0), open: Semaphore::new(0) };
     Dispatcher::new(Registry::try_from(tools![wait]).unwrap()).extension(Arc::new(gate))
 }
 
-fn call(place: usize) -> ToolCall {
-    ToolCall::new(format!("call_{place}"), "wait", "{}")
+fn call(index: usize) -> ToolCall {
+    ToolCall::new(format!("call_{index}"), "wait", "{}")
 }
 
 fn main() {
-    // One thread, for the counter counts those of one.
+    // The allocation counter counts the allocations of one thread.
     let runtime = Builder::new_current_thread().enable_time().build().unwrap();
     println!("| {CALLS} calls in flight | bytes per call at most | allocations per call | s |");
     println!("|---|---|---|---|");
@@ -54,9 +54,9 @@ fn main() {
     });
     report("of a reply each", &runtime, async |dispatcher| {
         let replies: Vec<_> = (0..CALLS)
-            .map(|place| {
+            .map(|index| {
                 let dispatcher = dispatcher.clone();
-                tokio::spawn(async move { dispatcher.dispatch(vec![call(place)]).await })
+                tokio::spawn(async move { dispatcher.dispatch(vec![call(index)]).await })
             })
             .collect();
         let mut done = 0;
@@ -67,14 +67,14 @@ fn main() {
     });
 }
 
-/// The calls themselves and what becomes of them are counted in.
+/// Runs the calls and prints their memory, including the calls themselves and their results.
 fn report(name: &str, runtime: &Runtime, run: impl AsyncFn(Dispatcher) -> usize) {
-    // Once before, so that what the runtime keeps for itself is there already.
+    // The first run allocates what the runtime keeps for itself.
     assert_eq!(runtime.block_on(run(dispatcher())), CALLS);
     let started = Instant::now();
     let counted = measure(|| assert_eq!(runtime.block_on(run(dispatcher())), CALLS));
-    let took = started.elapsed().as_secs_f64();
+    let seconds = started.elapsed().as_secs_f64();
     let bytes = counted.bytes_max / CALLS as u64;
     let allocations = counted.count_total / CALLS as u64;
-    println!("| {name} | {bytes} | {allocations} | {took:.2} |");
+    println!("| {name} | {bytes} | {allocations} | {seconds:.2} |");
 }

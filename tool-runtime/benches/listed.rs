@@ -1,6 +1,6 @@
-//! Tools that are registered and listed, never called.
+//! Tools that are registered and listed, but never called.
 
-#![expect(clippy::unwrap_used, reason = "a bench that can't go on should stop")]
+#![expect(clippy::unwrap_used, reason = "a bench stops at the first failure")]
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use tool_runtime::{
     Arguments, Registry, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, async_trait,
 };
 
-/// `tool_7`, whose one argument is described by these words.
+/// Tool such as `tool_7`, with one argument of the given description.
 pub(crate) struct Listed(ToolDefinition);
 
 impl Listed {
-    pub(crate) fn new(number: usize, described: &str) -> Self {
+    pub(crate) fn new(number: usize, description: &str) -> Self {
         let schema = serde_json::json!({
             "type": "object",
-            "properties": { "argument": { "type": "string", "description": described } },
+            "properties": { "argument": { "type": "string", "description": description } },
         });
         Self(ToolDefinition::new(format!("tool_{number}"), "Is listed.", schema))
     }
@@ -32,10 +32,11 @@ impl Tool for Listed {
     }
 }
 
-/// So many of them.
-pub(crate) fn registry(count: usize, described: &str) -> Registry {
+/// Returns a registry with `count` such tools.
+pub(crate) fn registry(count: usize, description: &str) -> Registry {
     let registry = Registry::new();
-    let tools = (0..count).map(|number| Arc::new(Listed::new(number, described)) as Arc<dyn Tool>);
+    let tools =
+        (0..count).map(|number| Arc::new(Listed::new(number, description)) as Arc<dyn Tool>);
     registry.register_all(tools.collect()).unwrap();
     registry
 }

@@ -1,9 +1,9 @@
-//! The calls of one reply run side by side: many that wait take no longer than one.
+//! Measures the calls of one reply: many calls that wait should take as long as one.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a bench that can't go on should stop, and its figures are its output"
+    reason = "a bench stops at the first failure and prints its figures"
 )]
 
 use std::time::{Duration, Instant};
@@ -43,11 +43,11 @@ fn measure(name: &str, runtime: &Runtime) {
 }
 
 async fn round(dispatcher: &Dispatcher) -> f64 {
-    let call = |place| ToolCall::new(format!("call_{place}"), "wait", "{}");
+    let call = |index| ToolCall::new(format!("call_{index}"), "wait", "{}");
     let calls: Vec<_> = (0..CALLS).map(call).collect();
     let started = Instant::now();
     let done = dispatcher.dispatch(calls).await;
-    let took = started.elapsed();
+    let elapsed = started.elapsed();
     assert!(done.iter().all(|execution| execution.result.is_success()));
-    took.as_secs_f64() * 1e3
+    elapsed.as_secs_f64() * 1e3
 }

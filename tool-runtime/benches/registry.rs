@@ -1,11 +1,12 @@
-//! Reading a registry while another thread goes on registering: a snapshot and a look-up in it. With
-//! the feature `search`, finding tools as well.
+//! Measures registry reads while another thread registers tools: one snapshot and one lookup.
+//!
+//! With the feature `search`, also measures tool search and the selectors.
 
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::print_stdout,
-    reason = "a bench that can't go on should stop, and its figures are its output"
+    reason = "a bench stops at the first failure and prints its figures"
 )]
 
 mod listed;
@@ -21,10 +22,10 @@ use tool_runtime::Registry;
 
 const COUNTS: [usize; 3] = [10, 1_000, 10_000];
 
-/// Reads between two looks at the clock.
+/// Number of reads between two readings of the clock.
 const READS: u32 = 100;
 
-/// How long one table row is measured.
+/// Duration of the measurement of one column.
 const TIME: Duration = Duration::from_secs(3);
 
 fn main() {
@@ -45,7 +46,7 @@ fn main() {
     search();
 }
 
-/// The index of the thousand tools that the tests search, and the queries that they ask.
+/// Measures the index of the thousand tools of the search tests, with the queries of these tests.
 #[cfg(feature = "search")]
 fn search() {
     use tool_runtime::ToolDefinition;
@@ -57,16 +58,16 @@ fn search() {
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     };
     let text = |value: &serde_json::Value| value.as_str().unwrap().to_owned();
-    let described = read("tools.jsonl");
+    let definitions = read("tools.jsonl");
     let tools = |times: usize| -> Vec<_> {
-        let tools = (0..times).flat_map(|copy| described.iter().map(move |tool| (copy, tool)));
+        let tools = (0..times).flat_map(|copy| definitions.iter().map(move |tool| (copy, tool)));
         let define = |(copy, tool): (usize, &serde_json::Value)| {
             let name = format!("{}_{copy}", text(&tool["name"]));
             ToolDefinition::new(name, text(&tool["description"]), tool["parameters"].clone())
         };
         tools.map(define).collect()
     };
-    let queries: Vec<_> = read("queries.jsonl").iter().map(|asked| text(&asked["query"])).collect();
+    let queries: Vec<_> = read("queries.jsonl").iter().map(|query| text(&query["query"])).collect();
 
     let least = |run: &mut dyn FnMut()| {
         let times = (0..20).map(|_| {
@@ -108,7 +109,7 @@ fn search() {
     }
 }
 
-/// What a model may have meant by a name that no tool has, among many.
+/// Measures the suggestion of tool names for an unknown name.
 fn nearest() {
     println!("\n| tools | nearest: one letter off | a part | nothing alike | as long as can be |");
     println!("|---|---|---|---|---|");
@@ -128,17 +129,18 @@ fn nearest() {
     }
 }
 
-/// The times of reading while a thread replaces one tool after the other, and how many it replaced
-/// in a second.
+/// Measures reads while another thread replaces one tool after the other.
+///
+/// Returns the sorted times and the number of tools replaced per second.
 fn under_load(registry: &Registry, count: usize) -> (Vec<f64>, f64) {
-    let (is_over, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let (is_done, written) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
     let writer = {
-        let (registry, is_over, written) =
-            (registry.clone(), Arc::clone(&is_over), Arc::clone(&written));
+        let (registry, is_done, written) =
+            (registry.clone(), Arc::clone(&is_done), Arc::clone(&written));
         thread::spawn(move || {
             let tools: Vec<_> = (0..count).map(|n| Arc::new(Listed::new(n, "small"))).collect();
             for tool in tools.iter().cycle() {
-                if is_over.load(Ordering::Relaxed) {
+                if is_done.load(Ordering::Relaxed) {
                     break;
                 }
                 registry.register(Arc::<Listed>::clone(tool)).unwrap();
@@ -153,12 +155,12 @@ fn under_load(registry: &Registry, count: usize) -> (Vec<f64>, f64) {
     let times = read(registry);
     let after = written.load(Ordering::Relaxed);
     let rate = (after - before) as f64 / started.elapsed().as_secs_f64();
-    is_over.store(true, Ordering::Relaxed);
+    is_done.store(true, Ordering::Relaxed);
     writer.join().unwrap();
     (times, rate)
 }
 
-/// The nanoseconds that one snapshot with a look-up takes, for each round of them, sorted.
+/// Returns the nanoseconds of one snapshot with a lookup, for each round, sorted.
 fn read(registry: &Registry) -> Vec<f64> {
     let (mut times, started) = (Vec::new(), Instant::now());
     while started.elapsed() < TIME {

@@ -1,10 +1,10 @@
-//! What reading damaged JSON costs, as a multiple of serde_json's throughput on the sound text.
+//! Measures the parsing of damaged JSON, relative to serde_json's throughput on the valid text.
 
 #![expect(
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a bench that can't go on should stop, and its figures are its output"
+    reason = "a bench stops at the first failure and prints its figures"
 )]
 
 mod documents;
@@ -20,7 +20,7 @@ const ROUNDS: usize = 100;
 fn main() {
     let sound = Style::default().document();
     let inner = Style { inner_quotes: true, ..Style::default() };
-    // Where damage is in the contents, serde_json gets the same contents escaped as they should be.
+    // If the damage is in the contents, serde_json gets the same contents with correct escapes.
     let texts = [
         ("sound", 0.95, sound.clone(), sound.clone()),
         ("a comma at the very end", 0.8, trailing_comma(&sound), sound.clone()),
@@ -43,7 +43,7 @@ fn main() {
             Ok(parsed)
                 if *name == "cut off"
                     || parsed.value == serde_json::from_slice::<Value>(&sound).unwrap() => {}
-            Ok(_) => println!("{name}: another value"),
+            Ok(_) => println!("{name}: the value differs"),
             Err(error) => println!("{name}: {error}"),
         }
         rounds.add(move || serde_json::from_slice::<Value>(&sound).unwrap());
@@ -52,15 +52,15 @@ fn main() {
     let times = rounds.run();
 
     println!(
-        "\n| text of 1 MB | fixes | serde_json on the sound one, MB/s | MB/s | ratio | wanted |"
+        "\n| text of 1 MB | fixes | serde_json on the sound one, MB/s | MB/s | ratio | target |"
     );
     println!("|---|---|---|---|---|---|");
-    for ((name, wanted, text, sound), times) in texts.iter().zip(times.chunks_exact(2)) {
+    for ((name, target, text, sound), times) in texts.iter().zip(times.chunks_exact(2)) {
         let [floor, ours] =
             [sound.len() as f64 * 1e3 / times[0], text.len() as f64 * 1e3 / times[1]];
         let fixes =
             parse(text).map_or_else(|_| "refused".into(), |parsed| parsed.fixes.len().to_string());
-        println!("| {name} | {fixes} | {floor:.0} | {ours:.0} | {:.2} | {wanted} |", ours / floor);
+        println!("| {name} | {fixes} | {floor:.0} | {ours:.0} | {:.2} | {target} |", ours / floor);
     }
 }
 
@@ -68,7 +68,7 @@ fn trailing_comma(sound: &str) -> String {
     format!("{},]", sound.strip_suffix(']').unwrap())
 }
 
-/// Inside the last string.
+/// Cuts the text inside its last string.
 fn cut_off(sound: &str) -> String {
     let end = sound.rfind("lines").unwrap();
     sound.get(..end).unwrap().to_owned()

@@ -1,12 +1,14 @@
-//! Ratios that hold on a busy machine: every round runs each contender in turn, so that all see
-//! the same weather, and the minimum over the rounds is the one with the least of it.
+//! Measures ratios that hold on a busy machine.
+//!
+//! Each round runs every contender in turn, so that other load slows all of them alike. The minimum
+//! over the rounds is the time with the least interference.
 
-#![expect(clippy::indexing_slicing, reason = "a bench that can't go on should stop")]
+#![expect(clippy::indexing_slicing, reason = "a bench stops at the first failure")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Times the contenders against each other.
+/// Times contenders against each other.
 pub(crate) struct Rounds {
     rounds: usize,
     calls: u32,
@@ -14,14 +16,16 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// `rounds` of `calls` of each contender: of many calls where one takes no longer than reading
-    /// the clock.
+    /// Creates a measurement of `rounds` rounds with `calls` calls of each contender.
+    ///
+    /// Use many calls if one call takes no longer than reading the clock.
     pub(crate) fn new(rounds: usize, calls: u32) -> Self {
         Self { rounds, calls, contenders: Vec::new() }
     }
 
-    /// Adds a contender; its number is its place in the times. What a call gives is dropped
-    /// within its time.
+    /// Adds a contender. Its index is its position in the times.
+    ///
+    /// The result of a call is dropped within the measured time.
     pub(crate) fn add<T>(&mut self, mut call: impl FnMut() -> T + 'static) {
         let calls = self.calls;
         self.contenders.push(Box::new(move || {
@@ -33,14 +37,14 @@ impl Rounds {
         }));
     }
 
-    /// The nanoseconds that one call takes, for each contender.
+    /// Returns the least nanoseconds of one call, for each contender.
     pub(crate) fn run(&mut self) -> Vec<f64> {
         let mut least = vec![Duration::MAX; self.contenders.len()];
         for round in 0..self.rounds {
-            // Nobody always follows the same one.
-            for place in 0..self.contenders.len() {
-                let place = (place + round) % self.contenders.len();
-                least[place] = least[place].min(self.contenders[place]());
+            // The order rotates, so that no contender always follows the same one.
+            for index in 0..self.contenders.len() {
+                let index = (index + round) % self.contenders.len();
+                least[index] = least[index].min(self.contenders[index]());
             }
         }
         least.iter().map(|least| least.as_secs_f64() * 1e9 / f64::from(self.calls)).collect()

@@ -1,8 +1,8 @@
-//! ParsedText text for calls: what a reply without one costs, whole and as it comes.
+//! Measures the search for calls in the text of replies that hold none, whole and streamed.
 
 #![expect(
     clippy::print_stdout,
-    reason = "a bench that can't go on should stop, and its figures are its output"
+    reason = "a bench stops at the first failure and prints its figures"
 )]
 
 mod rounds;
@@ -13,13 +13,13 @@ use tool_runtime::ToolDefinition;
 use tool_runtime::drivers::text::{Formats, TextStream, ToolLookup, extract};
 
 const BYTES: usize = 10_000;
-/// As much as a provider sends at once, and a large piece.
+/// Sizes of pieces: as small as a provider sends, a large one, and the whole text.
 const PIECES: [usize; 3] = [16, 1_000, BYTES];
 
-/// Text as it is written, with a fence every forty lines or so, and tables.
+/// Text as people write it, with code fences and tables.
 const WRITTEN: &str = include_str!("../src/docs/guide/observability.md");
 
-/// What other replies are made of, over and over: more of one kind than replies have.
+/// Names and repeated units of texts that hold more of one kind of markup than real replies do.
 const TEXTS: [(&str, &str); 10] = [
     ("prose", "The weather in Oslo is mild in May, with some rain in the evenings; bring a coat. "),
     (
@@ -60,13 +60,15 @@ fn main() {
 
     println!("| 10 KB of | whole, µs | in pieces of 16, µs | of 1,000 | of 10,000 |");
     println!("|---|---|---|---|---|");
-    // Some of them alone, by a part of their names.
-    let wanted = std::env::args().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
+    // An argument selects texts by a part of their names.
+    let selected =
+        std::env::args().nth(1).filter(|word| !word.starts_with('-')).unwrap_or_default();
     let texts = TEXTS.map(|(name, piece)| (name, piece.repeat(BYTES / piece.len() + 1)));
-    let end = (0..BYTES).rfind(|end| WRITTEN.is_char_boundary(*end)).unwrap_or_default();
-    let (written, _) = WRITTEN.split_at(end);
-    let texts = [("a guide page", written.to_owned())].into_iter().chain(texts);
-    for (name, text) in texts.filter(|(name, _)| name.contains(&wanted)) {
+    let mut written = WRITTEN.repeat(BYTES / WRITTEN.len() + 1);
+    let end = (0..BYTES).rfind(|end| written.is_char_boundary(*end)).unwrap_or_default();
+    written.truncate(end);
+    let texts = [("a guide page", written)].into_iter().chain(texts);
+    for (name, text) in texts.filter(|(name, _)| name.contains(&selected)) {
         let mut rounds = Rounds::new(40, 100);
         let whole = text.clone();
         rounds.add(move || extract(&whole, &offered()));
@@ -84,9 +86,9 @@ fn streamed(text: &str, length: usize, offered: ToolLookup<'_>) -> usize {
     let mut rest = text;
     while !rest.is_empty() {
         let end = (length..rest.len()).find(|end| rest.is_char_boundary(*end));
-        let (piece, left) = rest.split_at(end.unwrap_or(rest.len()));
+        let (piece, tail) = rest.split_at(end.unwrap_or(rest.len()));
         stream.push(piece);
-        rest = left;
+        rest = tail;
     }
     stream.finish().calls.len()
 }

@@ -1,12 +1,13 @@
-//! How the time to read a text for calls grows with it, on texts made to make it grow: of each format a
-//! call that is broken off, or has lost a part, over and over. And of what is kept back of it until it is known
-//! what it is.
+//! Measures how the search for calls in text grows with the length of hostile texts.
+//!
+//! For each format, the text repeats a call that is cut off or has lost a part. A second table
+//! measures text that the driver holds back until it knows whether it is a call.
 
 #![expect(
     clippy::indexing_slicing,
     clippy::print_stdout,
     clippy::unwrap_used,
-    reason = "a bench that can't go on should stop, and its figures are its output"
+    reason = "a bench stops at the first failure and prints its figures"
 )]
 
 #[path = "../../tests/drivers/tools.rs"]
@@ -22,13 +23,13 @@ use tool_runtime::drivers::{Driver as _, Native};
 use tool_runtime::{ChatOptions, ChatRequest, Delta, ToolDefinition};
 
 const LENS: [usize; 3] = [100_000, 300_000, 1_000_000];
-/// Parts that a call is broken into.
+/// Number of parts into which a call is broken.
 const PARTS: usize = 8;
-/// How texts come: whole, or in pieces of so many bytes.
+/// Delivery of the text: whole, or in pieces of so many bytes.
 const PIECES: [Option<usize>; 3] = [None, Some(16), Some(4_096)];
 
 fn main() {
-    held();
+    held_back();
     let tools = tools::all();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/drivers/formats");
     let mut files: Vec<_> =
@@ -62,16 +63,17 @@ fn main() {
     }
 }
 
-/// What may still turn out to be the arguments of a call, a few bytes at a time: it is kept back, and looked at
-/// once.
-fn held() {
+/// Measures text that may turn out to be the arguments of a call, in pieces of a few bytes.
+///
+/// The driver holds it back and must look at each byte only once.
+fn held_back() {
     println!("| kept back, in pieces of 4 | 1 MB, ms | exponent |\n|---|---|---|");
     let tool = ToolDefinition::new("now", "Tells the time.", json!({ "type": "object" }));
     let (tools, options) = ([&tool], ChatOptions::default());
     for (begin, more) in [("", " "), ("{", "\n"), ("```json", " "), ("```", "a"), ("{\"", "a")] {
         let times = LENS.map(|bytes| {
             let text = begin.to_owned() + &more.repeat(bytes);
-            let once = || {
+            let measure = || {
                 let request = ChatRequest::new(&[]).tools(&tools).options(&options);
                 let mut listener = Native.stream_decoder(request).unwrap();
                 let started = Instant::now();
@@ -81,7 +83,7 @@ fn held() {
                 }
                 started.elapsed()
             };
-            (0..3).map(|_| once()).min().unwrap().as_secs_f64() * 1e3
+            (0..3).map(|_| measure()).min().unwrap().as_secs_f64() * 1e3
         });
         let exponent = (times[2] / times[0]).ln() / 10_f64.ln();
         println!("| `{begin:?}`, and `{more:?}` over and over | {:.1} | {exponent:.2} |", times[2]);
@@ -89,26 +91,27 @@ fn held() {
     println!();
 }
 
-/// The texts of a file of cases.
+/// Returns the texts of a file of cases.
 fn cases(text: &str) -> Vec<String> {
-    let most = std::env::var("GROWTH_CASES").ok().and_then(|most| most.parse().ok()).unwrap_or(3);
+    let limit =
+        std::env::var("GROWTH_CASES").ok().and_then(|limit| limit.parse().ok()).unwrap_or(3);
     let cases = text.split("\n=== ").skip(1).map(|case| case.split_once('\n').unwrap().1);
     let with_calls = cases.filter_map(|case| Some(case.split_once("\n--- calls")?.0.to_owned()));
-    with_calls.take(most).collect()
+    with_calls.take(limit).collect()
 }
 
-/// A call cut at several places, and without each of its parts.
+/// Returns a call cut at several places, and with each of its parts removed.
 fn broken(call: &str) -> Vec<String> {
     let chars: Vec<char> = call.chars().collect();
-    let mut made = Vec::new();
+    let mut variants = Vec::new();
     for part in 0..PARTS {
         let (from, to) = (chars.len() * part / PARTS, chars.len() * (part + 1) / PARTS);
-        made.push(chars[..to].iter().collect());
-        made.push(chars[..from].iter().chain(&chars[to..]).collect());
+        variants.push(chars[..to].iter().collect());
+        variants.push(chars[..from].iter().chain(&chars[to..]).collect());
     }
     let opener = ['\n'].into_iter().chain(chars[..chars.len() / 4].iter().copied());
-    made.push(opener.collect());
-    made
+    variants.push(opener.collect());
+    variants
 }
 
 fn repeated(pattern: &str, bytes: usize) -> String {
@@ -126,9 +129,9 @@ fn measured(text: &str, pieces: Option<usize>, tools: &[ToolDefinition]) -> Dura
     let mut rest = text;
     while !rest.is_empty() {
         let end = (length..rest.len()).find(|end| rest.is_char_boundary(*end));
-        let (piece, left) = rest.split_at(end.unwrap_or(rest.len()));
+        let (piece, tail) = rest.split_at(end.unwrap_or(rest.len()));
         stream.push(piece);
-        rest = left;
+        rest = tail;
     }
     drop(stream.finish());
     started.elapsed()

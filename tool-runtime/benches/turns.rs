@@ -1,11 +1,11 @@
-//! What the loop costs beside the model and the tools: per turn, by the length of the conversation; and very many
-//! agents at once.
+//! Measures the overhead of the agent loop: the time per turn by the length of the conversation and
+//! the memory of 10,000 agents at once.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
     clippy::cast_precision_loss,
-    reason = "a bench that can't go on should stop, and its figures are its output"
+    reason = "a bench stops at the first failure and prints its figures"
 )]
 
 use std::hint::black_box;
@@ -22,7 +22,7 @@ use tool_runtime::{
 };
 
 const AGENTS: usize = 10_000;
-/// Turns of one run: calls, and an answer at the end.
+/// Number of turns of one run: calls, and an answer at the end.
 const TURNS: u32 = 5;
 
 /// Adds two numbers.
@@ -31,32 +31,32 @@ async fn add(a: i64, b: i64) -> i64 {
     a.wrapping_add(b)
 }
 
-/// Calls until it has been asked often enough since the user last spoke.
-struct Calls;
+/// Model that makes calls until the last turn and then answers.
+struct CallingModel;
 
 #[async_trait]
-impl ChatModel for Calls {
+impl ChatModel for CallingModel {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        let since =
+        let messages =
             request.messages.iter().rev().take_while(|it| !matches!(it, Message::User { .. }));
-        Ok(match since.count() / 2 {
-            asked if asked + 1 < TURNS as usize => {
-                ChatReply::default().call("add", format!(r#"{{"a": {asked}, "b": 2}}"#))
+        Ok(match messages.count() / 2 {
+            turn if turn + 1 < TURNS as usize => {
+                ChatReply::default().call("add", format!(r#"{{"a": {turn}, "b": 2}}"#))
             }
             _ => ChatReply::text("done"),
         })
     }
 }
 
-/// So many messages: questions, calls, results, answers.
+/// Returns a conversation of so many messages: questions, calls, results and answers.
 fn history(length: usize) -> Vec<Message> {
     let mut messages = Vec::new();
     for turn in 0.. {
         let call = ToolCall::new(format!("call_{turn}"), "add", r#"{"a": 20, "b": 22}"#);
         let results = vec![ToolResult::success(&call, "42")];
-        let said = vec![tool_runtime::AssistantPart::Call(call)];
+        let parts = vec![tool_runtime::AssistantPart::Call(call)];
         messages.push(Message::user("What is 20 and 22?"));
-        messages.push(Message::Assistant { parts: said });
+        messages.push(Message::Assistant { parts });
         messages.push(Message::Tool { results });
         messages.push(Message::assistant("It is 42."));
         if messages.len() + 4 > length {
@@ -68,21 +68,22 @@ fn history(length: usize) -> Vec<Message> {
     messages
 }
 
+/// Returns the least time of one turn.
 fn per_turn(runtime: &Runtime, length: usize) -> Duration {
-    let agent = Agent::new(Calls, tools![add]);
+    let agent = Agent::new(CallingModel, tools![add]);
     let history = history(length);
     let rounds = (2_000_000 / (length + 100)).max(20);
     let run = |messages: Vec<Message>| {
         let start = Instant::now();
         let answer = runtime.block_on(agent.run(messages)).unwrap();
-        let took = start.elapsed();
+        let elapsed = start.elapsed();
         black_box(answer);
-        took
+        elapsed
     };
     (0..rounds).map(|_| run(history.clone())).min().unwrap() / TURNS
 }
 
-/// Opens when all have asked.
+/// Model that replies once all agents have sent a request.
 struct Gate(AtomicUsize, Semaphore);
 
 #[async_trait]
@@ -101,8 +102,8 @@ fn main() {
     println!("| messages | µs per turn | ns per turn and message |");
     println!("|---|---|---|");
     for length in [0, 10, 100, 1_000, 10_000] {
-        let took = per_turn(&runtime, length);
-        let ns = took.as_nanos() as f64;
+        let time = per_turn(&runtime, length);
+        let ns = time.as_nanos() as f64;
         println!("| {length} | {:.2} | {:.1} |", ns / 1e3, ns / length.max(1) as f64);
     }
     let start = Instant::now();

@@ -1,7 +1,8 @@
-//! What it takes to choose what of a conversation goes out, by its length; with the feature `sqlite`,
-//! to keep one more step of it as well.
+//! Measures the planning of a context window, by the length of the conversation.
+//!
+//! With the feature `sqlite`, also measures the saving of one step of a session.
 
-#![expect(clippy::print_stdout, reason = "its figures are its output")]
+#![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
 mod rounds;
 
@@ -11,24 +12,24 @@ use tool_runtime::{AssistantPart, Message, ToolCall, ToolResult};
 
 const LENGTHS: [usize; 4] = [10, 100, 1_000, 10_000];
 
-/// The room of a window in which something is left out.
+/// Token limit of a window that evicts messages.
 const TOKENS: u64 = 8_000;
 
 fn main() {
     println!(
-        "| messages | all goes out ns | last {TOKENS} tokens | without earlier calls | the cut itself |"
+        "| messages | whole conversation ns | max {TOKENS} tokens | without earlier calls | new cut |"
     );
     println!("|---|---|---|---|---|");
     for length in LENGTHS {
         let messages = conversation(length);
         let mut rounds = Rounds::new(50, if length > 1_000 { 5 } else { 50 });
-        let room = || Window::new().max_tokens(TOKENS);
-        for window in [Window::new(), room(), room().drop_earlier_tool_calls()] {
+        let limited = || Window::new().max_tokens(TOKENS);
+        for window in [Window::new(), limited(), limited().drop_earlier_tool_calls()] {
             let state = window.plan(&messages, 0, &WindowState::default()).state;
             let messages = messages.clone();
             rounds.add(move || window.plan(&messages, 0, &state).messages.len());
         }
-        rounds.add(move || room().plan(&messages, 0, &WindowState::default()).messages.len());
+        rounds.add(move || limited().plan(&messages, 0, &WindowState::default()).messages.len());
         let ns: Vec<_> = rounds.run().iter().map(|ns| format!("{ns:.0}")).collect();
         println!("| {length} | {} |", ns.join(" | "));
     }
@@ -36,24 +37,24 @@ fn main() {
     saves();
 }
 
-/// One run: a question, and replies with a call and its result of some fifty tokens.
+/// Returns a conversation of one run: a question, then calls with results of some fifty tokens.
 fn conversation(length: usize) -> Vec<Message> {
     let step = |number: usize| {
         let call = ToolCall::new(format!("call_{number}"), "forecast", r#"{"city": "Oslo"}"#);
         let result = ToolResult::success(&call, "Four degrees and light rain. ".repeat(6));
-        let said = Message::Assistant { parts: vec![AssistantPart::Call(call)] };
-        [said, Message::Tool { results: vec![result] }]
+        let reply = Message::Assistant { parts: vec![AssistantPart::Call(call)] };
+        [reply, Message::Tool { results: vec![result] }]
     };
     let first = [Message::system("Be brief."), Message::user("What should I wear in Oslo?")];
     first.into_iter().chain((0..(length - 2) / 2).flat_map(step)).collect()
 }
 
-/// Two messages more behind so many, in a file.
+/// Measures saving two more messages of a conversation in a database file.
 #[cfg(feature = "sqlite")]
 #[expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    reason = "a bench that can't go on should stop"
+    reason = "a bench stops at the first failure"
 )]
 fn saves() {
     use std::time::Instant;

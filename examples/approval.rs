@@ -1,7 +1,8 @@
-//! Approval: a person at the terminal decides what may run.
+//! Approvals: a person at the terminal decides which calls may run.
 //!
-//! `cargo run --example approval` asks before each file that a scripted model wants to delete: y for
-//! yes, a for all of them, anything else for no. Where nobody answers, nothing is deleted.
+//! Run it with `cargo run --example approval`. It needs no key and no network. A scripted model
+//! wants to delete two files, and the program asks before each: y for yes, a for all, anything else
+//! for no. If the input ends, every call is denied.
 
 use std::io;
 
@@ -12,22 +13,22 @@ use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, async_trait, tool, t
 /// Deletes a file.
 #[tool(effect = "write", permission = "ask")]
 async fn delete(path: String) -> String {
-    // Only in words: nothing is touched here.
-    format!("{path} is gone")
+    // The example deletes nothing.
+    format!("deleted {path}")
 }
 
-/// Whoever sits at the terminal.
+/// Asks the person at the terminal.
 struct Terminal;
 
 #[async_trait]
 impl Approver for Terminal {
     async fn approve(&self, request: &ApprovalRequest) -> Approval {
         let question = format!("{} {} [y/n/a] ", request.call.name, request.redacted_arguments());
-        // Reading holds its thread up.
+        // Reading from the terminal blocks its thread.
         match spawn_blocking(move || ask(&question)).await {
             Ok(Ok(answer)) => approval(&answer),
             Ok(Err(error)) => Approval::Deny(format!("the terminal can't be read: {error}")),
-            Err(_) => Approval::Deny("nobody could be asked".into()),
+            Err(_) => Approval::Deny("the terminal can't be reached".into()),
         }
     }
 
@@ -36,12 +37,12 @@ impl Approver for Terminal {
     }
 }
 
+/// Prints the question and reads one line.
 fn ask(question: &str) -> io::Result<String> {
-    // Held until the answer is there: calls of one reply are asked about at once, and two questions
-    // must not mix.
+    // The calls of one reply ask at the same time. The lock keeps their questions apart.
     let stdin = io::stdin();
     let mut lines = stdin.lock();
-    // Seen also where the output goes into a file.
+    // Standard error stays visible if the output goes to a file.
     eprint!("{question}");
     let mut answer = String::new();
     io::BufRead::read_line(&mut lines, &mut answer)?;
@@ -51,15 +52,17 @@ fn ask(question: &str) -> io::Result<String> {
     Ok(answer)
 }
 
+/// Converts an answer to an approval.
 fn approval(answer: &str) -> Approval {
     match answer.trim() {
         "y" | "yes" => Approval::Once,
         "a" | "all" => Approval::ForRun,
-        "" => Approval::Deny("nobody answered".into()),
+        "" => Approval::Deny("no answer".into()),
         _ => Approval::Deny("the user said no".into()),
     }
 }
 
+/// Scripts the replies of the model.
 fn script() -> ScriptedModel {
     ScriptedModel::new([
         ChatReply::default().call("delete", r#"{"path": "draft.txt"}"#),

@@ -1,10 +1,11 @@
-//! Arguments: a struct says what a tool takes, and what doesn't fit never reaches the function.
+//! Arguments: a struct defines what a tool accepts. Invalid arguments never reach the function.
 //!
-//! `cargo run --example args` shows the schema, and what three calls of a model come to.
+//! Run it with `cargo run --example args`. It prints the schema and the results of three calls. It
+//! needs no key and no network.
 
 use tool_runtime::{Tool, ToolContext, args, tool};
 
-/// Where to stay, and how.
+/// A stay at a hotel.
 #[args]
 struct Stay {
     /// City name, such as "Oslo".
@@ -13,12 +14,12 @@ struct Stay {
     #[schemars(range(min = 1, max = 14))]
     nights: u8,
     room: Room,
-    /// Who comes along.
+    /// The other guests.
     #[serde(default)]
     guests: Vec<Guest>,
 }
 
-/// An enum is a choice; its variants may have fields of their own.
+/// The kind of room. Variants can have fields.
 #[args]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Room {
@@ -29,7 +30,7 @@ enum Room {
 #[args]
 struct Guest {
     name: String,
-    /// In years; left out for grown-ups.
+    /// The age in years. Omit it for adults.
     age: Option<u8>,
 }
 
@@ -51,7 +52,10 @@ async fn reserve(stay: Stay) -> String {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    println!("What the model is told:\n{:#}\n", reserve {}.definition().parameters.as_value());
+    println!(
+        "The schema that the model receives:\n{:#}\n",
+        reserve {}.definition().parameters.as_value()
+    );
 
     for arguments in [
         r#"{"city": "Oslo", "nights": 2, "room": {"kind": "single"}}"#,
@@ -59,11 +63,11 @@ async fn main() {
             "guests": [{"name": "Kim", "age": 7}, {"name": "Ada"}]}"#,
         r#"{"city": "", "nights": 30, "room": {"kind": "suite"}, "guests": [{"age": "seven"}]}"#,
     ] {
-        println!("The model sends {arguments}");
+        println!("The model sends:   {arguments}");
         let outcome = reserve {}.call(arguments.into(), &ToolContext::default()).await;
         match outcome {
-            Ok(output) => println!("and reads: {}\n", output.as_text()),
-            Err(error) => println!("and reads: {error}\n"),
+            Ok(output) => println!("The model receives: {}\n", output.as_text()),
+            Err(error) => println!("The model receives: {error}\n"),
         }
     }
 }

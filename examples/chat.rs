@@ -1,7 +1,7 @@
-//! Shows a conversation with a real model: your question, its calls, their results, its answer.
+//! Chat: a conversation with a real model that uses tools.
 //!
 //! `cargo run --example chat --features openai -- "How many days from 2024-02-01 to 2024-03-01?"`
-//! answers one question; without a question, it keeps asking for the next.
+//! answers one question. Without a question, the program reads one question per line.
 
 use std::io::{self, BufRead, Write};
 use std::process::ExitCode;
@@ -37,7 +37,7 @@ async fn calculate(left: f64, operation: Operation, right: f64) -> Result<f64, T
         Operation::Add => left + right,
         Operation::Subtract => left - right,
         Operation::Multiply => left * right,
-        Operation::Divide if right == 0.0 => return Err("nothing can be divided by 0".into()),
+        Operation::Divide if right == 0.0 => return Err("division by 0 is undefined".into()),
         Operation::Divide => left / right,
     })
 }
@@ -53,13 +53,13 @@ async fn days_between(
     Ok(day_number(to)? - day_number(from)?)
 }
 
-/// The days up to a date of the Gregorian calendar, from some day long ago.
+/// Counts the days up to a date of the Gregorian calendar, from a fixed day.
 fn day_number(date: &str) -> Result<i64, ToolError> {
     let parts: Vec<i64> = date.split('-').filter_map(|part| part.parse().ok()).collect();
     let &[year @ 1..=9999, month @ 1..=12, day @ 1..=31] = parts.as_slice() else {
         return Err(format!("{date:?} is not a date: write it as YYYY-MM-DD").into());
     };
-    // A year that begins in March has its leap day at the end.
+    // If the year begins in March, the leap day is its last day.
     let (year, month) = if month < 3 { (year - 1, month + 9) } else { (year, month - 3) };
     Ok(365 * year + year / 4 - year / 100 + year / 400 + (153 * month + 2) / 5 + day)
 }
@@ -79,9 +79,9 @@ enum Unit {
 async fn convert_length(
     /// The number to convert.
     value: f64,
-    /// The unit that it is in.
+    /// The unit of the number.
     from: Unit,
-    /// The unit that is wanted.
+    /// The unit to convert to.
     to: Unit,
 ) -> f64 {
     let meters = |unit| match unit {
@@ -93,6 +93,7 @@ async fn convert_length(
     value * meters(from) / meters(to)
 }
 
+/// Prints the calls and their results.
 fn show(event: &Event) {
     match event.tool() {
         Some(ToolEvent::Started { call }) => println!("  → {call}"),
@@ -111,7 +112,7 @@ async fn main() -> ExitCode {
         }
     };
     let chat = Chat {
-        bare: Agent::new(model.clone(), Tools::new()),
+        without_tools: Agent::new(model.clone(), Tools::new()),
         agent: Agent::new(model, tools![calculate, days_between, convert_length])
             .system("Use the tools for everything that has to be exact. Answer in one sentence.")
             .max_iterations(4)
@@ -120,7 +121,7 @@ async fn main() -> ExitCode {
 
     let question = std::env::args().skip(1).collect::<Vec<_>>().join(" ");
     if question.is_empty() {
-        return match chat.talk().await {
+        return match chat.read_questions().await {
             Ok(()) => ExitCode::SUCCESS,
             Err(_) => ExitCode::FAILURE,
         };
@@ -137,23 +138,27 @@ async fn main() -> ExitCode {
 
 struct Chat {
     agent: Agent,
-    bare: Agent,
+    without_tools: Agent,
 }
 
 impl Chat {
-    /// A small model may never stop calling: the run ends, and goes on from there without tools.
+    /// Runs the agent. If it reaches its limit of requests, an agent without tools answers.
+    ///
+    /// Small models sometimes repeat calls instead of answering.
     async fn answer(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
         match self.agent.run(prompt).await {
             Err(Stopped { why: StopReason::MaxIterations(_), mut transcript, .. }) => {
                 transcript.push(Message::user("Answer now, in words, from what the tools gave."));
-                self.bare.run(transcript).await
+                self.without_tools.run(transcript).await
             }
             outcome => outcome,
         }
     }
 
-    /// Line by line until the input ends. What was said stays said, also when a run stopped.
-    async fn talk(&self) -> io::Result<()> {
+    /// Answers one question per line until the input ends.
+    ///
+    /// The conversation continues after a run that stopped without an answer.
+    async fn read_questions(&self) -> io::Result<()> {
         let mut conversation = Vec::new();
         let mut lines = io::stdin().lock().lines();
         loop {

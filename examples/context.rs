@@ -1,17 +1,18 @@
-//! The context: what a tool gets from the program, without the model knowing.
+//! Context: values that the program gives to tools and the model never sees.
 //!
-//! `cargo run --example context` asks for orders as two customers, whom no argument names.
+//! Run it with `cargo run --example context`. Two customers ask for their orders. The customer is
+//! not an argument, so the model can't ask for the orders of another one.
 
 use std::collections::HashMap;
 
 use tool_runtime::{Agent, ChatReply, Extensions, ScriptedModel, ToolContext, ToolError};
 use tool_runtime::{tool, tools};
 
-/// Who is signed in: a model that could send this could ask for anyone's orders.
+/// The customer who is signed in.
 #[derive(Clone)]
 struct Customer(&'static str);
 
-/// Stands for a pool of connections.
+/// The orders of all customers; a real program would use a database.
 #[derive(Clone)]
 struct Orders(HashMap<&'static str, Vec<&'static str>>);
 
@@ -19,7 +20,7 @@ struct Orders(HashMap<&'static str, Vec<&'static str>>);
 #[tool(effect = "read", idempotent)]
 async fn orders(
     ctx: &ToolContext,
-    /// Only those whose name contains this.
+    /// Return only orders whose name contains this text.
     containing: Option<String>,
 ) -> Result<Vec<&'static str>, ToolError> {
     let Customer(name) = ctx.get().ok_or("nobody is signed in")?;
@@ -54,7 +55,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         agent.run("What did I order?").await?;
     }
 
-    // In a unit test the function is called as it is, with a context made for it.
+    // A unit test calls the function directly, with a context of its own.
     let extensions = Extensions::default().with(Customer("Kim")).with(database);
     let ctx = ToolContext::default().with_extensions(extensions);
     assert_eq!(orders(&ctx, Some("coff".into())).await.ok(), Some(vec!["coffee"]));

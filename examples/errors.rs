@@ -1,6 +1,7 @@
-//! Errors: the model reads what it can act on, and the operator what lies behind it.
+//! Errors: the model receives what it can act on, and the operator receives the cause.
 //!
-//! `cargo run --example errors` has a scripted model meet every kind of failure, and carry on.
+//! Run it with `cargo run --example errors`. A scripted model causes every kind of failure, and the
+//! run continues after each. It needs no key and no network.
 
 use std::error::Error;
 use std::time::Duration;
@@ -11,7 +12,7 @@ use tool_runtime::{Agent, ChatReply, ScriptedModel, ToolError, tool, tools};
 /// Divides two numbers.
 #[tool(pure)]
 async fn divide(dividend: i64, divisor: i64) -> Result<i64, ToolError> {
-    // The model's fault: say what to send instead.
+    // The model sent a wrong value, so the text says what to send instead.
     dividend
         .checked_div(divisor)
         .ok_or_else(|| ToolError::validation("`divisor` is 0: send another number."))
@@ -22,10 +23,10 @@ async fn divide(dividend: i64, divisor: i64) -> Result<i64, ToolError> {
 async fn setting(name: &str) -> Result<u16, ToolError> {
     let text = match name {
         "port" => "eighty",
-        // `?` takes text as well.
+        // `?` converts text to a `ToolError`.
         _ => Err(format!("there is no setting `{name}`"))?,
     };
-    // Own words for the model; the error behind them is for the operator.
+    // The text is for the model. The source is for the operator.
     text.parse().map_err(|error: std::num::ParseIntError| {
         ToolError::failed(format!("the setting `{name}` is damaged: ask its owner"))
             .with_source(error)
@@ -47,7 +48,7 @@ async fn first_letter(word: String) -> char {
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    // Nobody needs to see the panic twice.
+    // The report of the panic is part of the tool result, so the default one is not needed.
     std::panic::set_hook(Box::new(|_| {}));
 
     let model = ScriptedModel::new([

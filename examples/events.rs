@@ -1,6 +1,7 @@
-//! Events: everything that happens in a run, for a log, a screen and a record, and no secret in it.
+//! Events: a log, a recorder and a channel receive everything that happens in a run.
 //!
-//! `cargo run --example events` pays two bills: one connection is shaky, and no password is printed.
+//! Run it with `cargo run --example events`. A scripted model pays two bills. One payment is
+//! retried, and the password is redacted everywhere. It needs no key and no network.
 
 use std::error::Error;
 use std::io::stdout;
@@ -12,11 +13,11 @@ use tool_runtime::{tool, tools};
 /// Pays a bill.
 #[tool(idempotent, retries = 2)]
 async fn pay(
-    /// To whom.
+    /// The recipient.
     to: String,
-    /// How much.
+    /// The amount.
     amount: u32,
-    /// The account's password.
+    /// The password of the account.
     #[arg(secret)]
     password: String,
     ctx: &ToolContext,
@@ -39,39 +40,40 @@ async fn main() -> Result<(), Box<dyn Error>> {
         ChatReply::text("Both are paid."),
     ]);
 
-    // A log of all of it, written by a thread of its own; a record to ask; and a channel to a task.
-    let (log, record, channel) =
+    // The log is written by a thread of its own, and the channel sends events to a task.
+    let (log, recorder, channel) =
         (JsonLines::new(stdout())?, Recorder::new(1_000), Channel::new(100));
     let mut reader = channel.reader();
-    let screen = tokio::spawn(async move {
-        let mut seen = Vec::new();
+    let retries = tokio::spawn(async move {
+        let mut lines = Vec::new();
         while let Some(event) = reader.next().await {
             if let Some(ToolEvent::Retried { call, error, .. }) = event.tool() {
-                seen.push(format!("{call} is tried again: {error}"));
+                lines.push(format!("retried {call}: {error}"));
             }
         }
-        seen
+        lines
     });
 
     let agent = Agent::new(model, tools![pay])
         .observer(log.clone())
-        .observer(record.clone())
+        .observer(recorder.clone())
         .observer(channel);
     let answer = agent.run("Pay Ada 20 and Grace 500.").await?;
-    drop(agent); // and with it the channel
+    // Dropping the agent closes the channel.
+    drop(agent);
     log.flush()?;
 
     println!("\n{answer}");
-    for line in screen.await? {
+    for line in retries.await? {
         println!("{line}");
     }
-    for done in record.executions() {
+    for done in recorder.executions() {
         println!("{} took {:?} and {} attempts", done.call.name, done.took, done.attempts);
     }
-    for ((_, turn), effects) in record.effects() {
+    for ((_, turn), effects) in recorder.effects() {
         let paid: Vec<(String, u32)> =
             effects.iter().filter_map(|effect| effect.data_of("paid")).collect();
-        println!("on turn {turn}: {paid:?}");
+        println!("payments of turn {turn}: {paid:?}");
     }
     Ok(())
 }

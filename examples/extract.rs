@@ -1,48 +1,49 @@
-//! Extract: the answer of a run as a value of a type, checked before the program has it.
+//! Structured output: the answer of a run as a validated value of a Rust type.
 //!
-//! `cargo run --example extract` needs no key and no network: the model's replies are a script. Its first
-//! value breaks a rule of the type, so that it is asked once more.
+//! Run it with `cargo run --example extract`. It needs no key and no network: the replies of the
+//! model are scripted. The first value violates a rule of the type, so the model is asked again.
 
 use tool_runtime::{Agent, ChatReply, Message, ScriptedModel, ScriptedTurn, args, tool, tools};
 
 /// A day out.
 #[args]
 struct Trip {
-    /// Where to.
+    /// The destination.
     city: String,
-    /// Hours on the way, there and back.
+    /// Travel time in hours, there and back.
     #[schemars(range(max = 12))]
     hours: u8,
-    /// What to see, best first.
+    /// The sights, best first.
     sights: Vec<Sight>,
 }
 
-/// Something to see.
+/// A sight.
 #[args]
 struct Sight {
-    /// Its name.
+    /// The name of the sight.
     name: String,
-    /// Whether it is under a roof.
+    /// Whether it is indoors.
     indoors: bool,
 }
 
-/// Finds what there is to see in a city.
+/// Finds the sights of a city.
 #[tool(effect = "read")]
 async fn sights(city: String) -> String {
     format!("{city}: Munch museum (indoors), Vigeland park (outdoors); 4 hours by train")
 }
 
+/// Scripts the replies of the model and the messages that it expects.
 fn script() -> ScriptedModel {
     ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call("sights", r#"{"city": "Oslo"}"#)),
         ScriptedTurn::new(ChatReply::text("Oslo: the Munch museum, and the park if it is dry.")),
-        // Now without tools, and held to the schema where its provider can do that.
+        // The value is requested without tools, under the schema of the type.
         ScriptedTurn::new(ChatReply::text(
             r#"{"city": "Oslo", "hours": 48, "sights": [{"name": "Munch museum", "indoors": true}]}"#,
         ))
         .expect_tools::<String>([])
         .expect_last("JSON Schema"),
-        // Fenced, with a trailing comma and text for a number: read all the same.
+        // The JSON has a code fence, a trailing comma and a number in quotes. It is repaired.
         ScriptedTurn::new(ChatReply::text(
             "```json\n{\"city\": \"Oslo\", \"hours\": \"8\", \"sights\": [\n  \
              {\"name\": \"Munch museum\", \"indoors\": true},\n  \
@@ -55,28 +56,28 @@ fn script() -> ScriptedModel {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::new(script(), tools![sights]);
-    let found = agent.extract::<Trip>("Plan a day out for me.").await?;
+    let extracted = agent.extract::<Trip>("Plan a day out for me.").await?;
 
-    for message in &found.transcript {
+    for message in &extracted.transcript {
         match message {
-            // The schema, in full, is long.
+            // The schema is too long to print.
             Message::User { .. } => match message.text().split_once("Schema: ") {
-                Some((asked, _)) => println!("told     {asked}Schema: …"),
-                None => println!("told     {}", indented(&message.text())),
+                Some((text, _)) => println!("user     {text}Schema: …"),
+                None => println!("user     {}", indented(&message.text())),
             },
             Message::Assistant { .. } if message.calls().count() == 0 => {
-                println!("replies  {}", indented(&message.text()));
+                println!("model    {}", indented(&message.text()));
             }
             _ => message.calls().for_each(|call| println!("calls    {call}")),
         }
     }
-    for fix in &found.fixes {
+    for fix in &extracted.fixes {
         println!("repaired {fix}");
     }
-    let Trip { city, hours, sights } = found.value;
-    println!("\n{city}, {hours} hours on the way:");
+    let Trip { city, hours, sights } = extracted.value;
+    println!("\n{city}, {hours} hours of travel:");
     for Sight { name, indoors } in sights {
-        println!("- {name}{}", if indoors { ", under a roof" } else { "" });
+        println!("- {name}{}", if indoors { ", indoors" } else { "" });
     }
     Ok(())
 }

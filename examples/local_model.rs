@@ -1,8 +1,10 @@
-//! Local models: any server on this machine, whether its model knows how to call tools or not.
+//! Local models: any server on this machine, for models with and without tool calling.
 //!
-//! `cargo run --example local_model --features openai -- --driver react "What is 17 times 23?"` has the
-//! model decide in JSON; `text` reads calls that it writes into its text, `native` those alone that its
-//! server hands out as such.
+//! `cargo run --example local_model --features openai -- --driver react "What is 17 times 23?"`
+//!
+//! - `native` uses the tool calls of the server.
+//! - `text` also parses calls that the model writes into its text.
+//! - `react` prompts the model to choose tools in JSON.
 
 use std::process::ExitCode;
 use std::sync::Mutex;
@@ -36,7 +38,7 @@ async fn add(a: f64, b: f64) -> f64 {
     a + b
 }
 
-/// Counts how often a letter stands in a word.
+/// Counts the occurrences of a letter in a word.
 #[tool(effect = "none")]
 async fn count_letter(
     word: &str,
@@ -46,7 +48,7 @@ async fn count_letter(
     word.to_lowercase().matches(letter.to_ascii_lowercase()).count()
 }
 
-/// Tells how warm it is in a city.
+/// Returns the temperature in a city.
 #[tool(effect = "read")]
 async fn temperature(
     /// City name, such as "Oslo".
@@ -64,15 +66,16 @@ struct Notes(Mutex<Vec<String>>);
 
 #[tool]
 impl Notes {
-    /// Writes a note down for the user.
+    /// Writes a note for the user.
     #[tool(effect = "write")]
     async fn write_note(&self, text: String) -> Result<String, ToolError> {
-        let mut notes = self.0.lock().map_err(|_| "the notes are lost")?;
+        let mut notes = self.0.lock().map_err(|_| "the notes are not available")?;
         notes.push(text);
-        Ok(format!("{} notes are kept", notes.len()))
+        Ok(format!("{} notes saved", notes.len()))
     }
 }
 
+/// Prints calls, repairs and results.
 fn show(event: &Event) {
     match &event.kind {
         EventKind::Model(
@@ -88,8 +91,8 @@ fn show(event: &Event) {
     }
 }
 
-/// The driver, and the question.
-fn asked() -> Option<(Box<dyn Driver>, String)> {
+/// Parses the driver and the question from the command line.
+fn arguments() -> Option<(Box<dyn Driver>, String)> {
     let (mut driver, mut question): (Box<dyn Driver>, _) = (Box::new(Native), Vec::new());
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -113,7 +116,7 @@ fn asked() -> Option<(Box<dyn Driver>, String)> {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let (Some((driver, question)), Ok(model)) = (asked(), OpenAi::from_env()) else {
+    let (Some((driver, question)), Ok(model)) = (arguments(), OpenAi::from_env()) else {
         eprintln!("{SETUP}");
         return ExitCode::FAILURE;
     };

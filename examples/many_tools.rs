@@ -1,7 +1,8 @@
-//! Many tools: the model is offered a search, and pulls in the few that it needs.
+//! Many tools: the model searches for tools instead of receiving all of them.
 //!
-//! `cargo run --example many_tools --features search` counts what 200 tools cost on a turn with
-//! and without it, and has a scripted model find one of them and call it.
+//! `cargo run --example many_tools --features search` prints the size of the definitions of 200
+//! tools, with and without search. Then a scripted model finds one of them and calls it. It needs
+//! no key and no network.
 
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ const THINGS: [&str; 20] = [
     "vehicle", "report", "campaign",
 ];
 
-const DEEDS: [(&str, &str); 10] = [
+const ACTIONS: [(&str, &str); 10] = [
     ("create", "Adds another one: a new {thing}."),
     ("delete", "Removes a {thing} for good."),
     ("update", "Changes some of what is known of a {thing}."),
@@ -31,23 +32,23 @@ const DEEDS: [(&str, &str); 10] = [
     ("duplicate", "Makes a copy of a {thing}."),
 ];
 
-/// Which one, and why.
+/// The item and the reason.
 #[args]
-#[expect(dead_code, reason = "such a tool hands its arguments on; only their schema is needed")]
-struct Which {
-    /// The number it was filed under.
+#[expect(dead_code, reason = "only the schema of the arguments is needed")]
+struct Item {
+    /// The id of the item.
     id: String,
-    /// Why, for the log.
+    /// The reason, for the log.
     comment: Option<String>,
 }
 
-/// A tool that is known only at run time, as those of another machine are.
+/// A tool that is created at run time, such as a tool of another server.
 struct Dynamic(ToolDefinition);
 
 impl Dynamic {
-    fn new(deed: &str, text: &str, thing: &str) -> Self {
+    fn new(action: &str, text: &str, thing: &str) -> Self {
         let text = text.replace("{thing}", thing);
-        Self(ToolDefinition::new(format!("{deed}_{thing}"), text, Schema::of::<Which>()))
+        Self(ToolDefinition::new(format!("{action}_{thing}"), text, Schema::of::<Item>()))
     }
 }
 
@@ -58,15 +59,16 @@ impl Tool for Dynamic {
     }
 
     async fn call(&self, args: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::text(format!("{} is done: {args}", self.0.name)))
+        Ok(ToolOutput::text(format!("{} succeeded: {args}", self.0.name)))
     }
 }
 
+/// Registers 200 tools and the search tool.
 fn registry() -> Result<Registry, Box<dyn std::error::Error>> {
     let registry = Registry::new();
     for thing in THINGS {
-        for (deed, text) in DEEDS {
-            registry.register(Arc::new(Dynamic::new(deed, text, thing)))?;
+        for (action, text) in ACTIONS {
+            registry.register(Arc::new(Dynamic::new(action, text, thing)))?;
         }
     }
     registry.register(Arc::new(SearchTools::new()))?;
@@ -77,7 +79,7 @@ fn script() -> ScriptedModel {
     ScriptedModel::new([
         ChatReply::default().call("search_tools", r#"{"query": "remove a flight", "limit": 2}"#),
         ChatReply::default().call("delete_flight", r#"{"id": "SK 455"}"#),
-        ChatReply::text("Flight SK 455 is gone."),
+        ChatReply::text("Flight SK 455 is cancelled."),
     ])
 }
 
@@ -90,8 +92,9 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     };
     let all = snapshot.all_definitions();
     println!("Without search: {} tools, {} bytes on each turn", all.len(), bytes(&all));
-    let search = snapshot.definition(SearchTools::NAME).ok_or("it is registered")?;
-    println!("With search: 1 tool, {} bytes, and what it finds", bytes(&[search]));
+    let search =
+        snapshot.definition(SearchTools::NAME).ok_or("the search tool is not registered")?;
+    println!("With search: 1 tool, {} bytes, plus the tools that it finds", bytes(&[search]));
 
     let agent = Agent::new(script(), registry)
         .selector(BySearch::new())

@@ -1,6 +1,7 @@
-//! Policy: who may, how much at once, how often, and what happens to those that fail.
+//! Policy: permissions, concurrency, rate limits, retries and circuit breakers.
 //!
-//! `cargo run --example policy` sends one reply after the other through a dispatcher of strict terms.
+//! Run it with `cargo run --example policy`. It sends calls through a dispatcher with a strict
+//! policy. It needs no key and no network.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -21,40 +22,40 @@ async fn read(path: &str) -> String {
 /// Deletes a file.
 #[tool(effect = "write")]
 async fn delete(path: &str) -> String {
-    format!("{path} is gone")
+    format!("deleted {path}")
 }
 
-/// Draws a picture, which takes long.
+/// Draws a picture, slowly.
 #[tool(effect = "none")]
 async fn draw() -> &'static str {
     sleep(Duration::from_millis(100)).await;
     "drawn"
 }
 
-/// Sends a text message, of which each costs something.
+/// Sends a text message. Each message costs money.
 #[tool(rate_limit = "2/s")]
 async fn send(to: &str) -> String {
     format!("sent to {to}")
 }
 
-/// Looks a price up; the line is bad.
+/// Looks up a price. The first two attempts fail.
 #[tool(effect = "read", idempotent, retries = 3)]
 async fn price(ctx: &ToolContext) -> Result<&'static str, ToolError> {
     match ctx.attempt() {
-        1 => Err(ToolError::transient("the line is down")),
+        1 => Err(ToolError::transient("the connection failed")),
         2 => Err(ToolError::transient("busy").retry_after(Duration::from_millis(200))),
         _ => Ok("12 euros"),
     }
 }
 
-/// How often the weather has been asked for.
-struct Asked(AtomicU32);
+/// Number of weather requests so far.
+struct WeatherRequests(AtomicU32);
 
-/// Tells the weather; the service is down at first.
+/// Returns the weather. The first two requests fail.
 #[tool(effect = "read")]
 async fn weather(ctx: &ToolContext) -> Result<&'static str, ToolError> {
-    let Asked(asked) = ctx.get().ok_or("nobody counts")?;
-    match asked.fetch_add(1, Ordering::Relaxed) {
+    let WeatherRequests(count) = ctx.get().ok_or("the request counter is missing")?;
+    match count.fetch_add(1, Ordering::Relaxed) {
         0 | 1 => Err(ToolError::transient("the service is down")),
         _ => Ok("sunny"),
     }
@@ -63,20 +64,20 @@ async fn weather(ctx: &ToolContext) -> Result<&'static str, ToolError> {
 fn dispatcher() -> Result<Dispatcher, RegistryError> {
     let registry = Registry::try_from(tools![read, delete, draw, send, price])?;
     registry.register_all_from("sky", tools![weather])?;
-    let secrets_stay = |path: Option<&str>| path.is_some_and(|path| path.starts_with("secret"));
-    let permissions = Permissions::default().tool("delete", Permission::Deny).when(move |call| {
-        secrets_stay(call.arguments["path"].as_str()).then_some(Permission::Deny)
-    });
+    let is_secret = |path: Option<&str>| path.is_some_and(|path| path.starts_with("secret"));
+    let permissions = Permissions::default()
+        .tool("delete", Permission::Deny)
+        .when(move |call| is_secret(call.arguments["path"].as_str()).then_some(Permission::Deny));
     let policy = Policy::new()
         .permissions(permissions)
         .concurrency(Concurrency::default().all(8).tool("draw", 1))
         .rate_limits(RateLimits::default().all(RateLimit::per_second(100)))
         .breakers(Breakers::default().each(Breaker::after(2).cool_down(Duration::from_secs(1))))
         .batch_deadline(Duration::from_secs(10));
-    Ok(Dispatcher::new(registry).policy(policy).extension(Asked(AtomicU32::new(0))))
+    Ok(Dispatcher::new(registry).policy(policy).extension(WeatherRequests(AtomicU32::new(0))))
 }
 
-/// Sends the calls of one reply, and shows what became of each.
+/// Runs the calls of one reply and prints the result of each.
 async fn reply(title: &str, dispatcher: &Dispatcher, calls: &[(&str, &str)]) -> Vec<ToolExecution> {
     println!("{title}");
     let numbered = calls.iter().enumerate();
@@ -99,27 +100,29 @@ async fn main() -> Result<(), RegistryError> {
     let note = r#"{"path": "note.txt"}"#;
     let secret = r#"{"path": "secret/key"}"#;
     let calls = [("read", note), ("read", secret), ("delete", note)];
-    let done = reply("Who may: by name, and by what is asked for", &dispatcher, &calls).await;
+    let done = reply("Permissions: by tool and by arguments", &dispatcher, &calls).await;
     assert_eq!(done.iter().map(ToolExecution::is_blocked).collect::<Vec<_>>(), [false, true, true]);
 
-    let began = Instant::now();
-    reply("How many at once: one", &dispatcher, &[("draw", "{}"); 3]).await;
-    assert!(began.elapsed() >= Duration::from_millis(300));
+    let started = Instant::now();
+    reply("Concurrency: one call at a time", &dispatcher, &[("draw", "{}"); 3]).await;
+    assert!(started.elapsed() >= Duration::from_millis(300));
 
     let call = ("send", r#"{"to": "Ada"}"#);
-    let began = Instant::now();
-    reply("How often: twice a second", &dispatcher, &[call; 3]).await;
-    assert!(began.elapsed() >= Duration::from_secs(1));
+    let started = Instant::now();
+    reply("Rate limit: two calls per second", &dispatcher, &[call; 3]).await;
+    assert!(started.elapsed() >= Duration::from_secs(1));
 
-    let done = reply("What may pass is tried again", &dispatcher, &[("price", "{}")]).await;
+    let done = reply("Retries: a transient error", &dispatcher, &[("price", "{}")]).await;
     assert_eq!(done[0].attempts, 3);
 
     let calls = [("weather", "{}")];
-    for title in ["A provider fails", "and again", "so it is left alone"] {
+    for title in
+        ["Breaker: a provider fails", "Breaker: it fails again", "Breaker: the call is blocked"]
+    {
         reply(title, &dispatcher, &calls).await;
     }
     sleep(Duration::from_secs(1)).await;
-    let done = reply("After a while one is let through", &dispatcher, &calls).await;
+    let done = reply("Breaker: after the cool-down, a call runs again", &dispatcher, &calls).await;
     assert!(done[0].is_success());
     Ok(())
 }

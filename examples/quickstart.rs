@@ -1,6 +1,7 @@
-//! Shows a whole run: functions become tools, a model calls them, and what goes wrong is answered.
+//! Quickstart: functions become tools, a model calls them, and errors go back to the model.
 //!
-//! `cargo run --example quickstart` needs no key and no network: the model's replies are a script.
+//! Run it with `cargo run --example quickstart`. It needs no key and no network: the replies of the
+//! model are scripted.
 
 use std::time::{Duration, Instant};
 
@@ -8,26 +9,27 @@ use tokio::time::sleep;
 use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
 use tool_runtime::{Agent, ChatReply, Event, ScriptedModel, ScriptedTurn, args, tool, tools};
 
-/// Where, and how far ahead.
+/// The city and the day of a forecast.
 #[args]
 struct Forecast {
     /// City name, such as "Oslo".
     city: String,
-    /// Days ahead; today where left out.
+    /// Days ahead. Default: today.
     days: Option<u8>,
 }
 
-/// Weather forecast for a city.
+/// Returns the weather forecast for a city.
 #[tool(effect = "read", idempotent, timeout = "5s")]
 async fn forecast(args: Forecast) -> String {
-    sleep(Duration::from_millis(120)).await; // As long as a weather service takes.
+    // The sleep stands for a request to a weather service.
+    sleep(Duration::from_millis(120)).await;
     format!("{} in {} days: rain, 7 degrees", args.city, args.days.unwrap_or(0))
 }
 
 /// Finds trains to a city.
 #[tool(effect = "read", idempotent)]
 async fn trains(
-    /// Where to.
+    /// The destination.
     city: &str,
     /// The earliest hour of departure.
     after: Option<u8>,
@@ -45,7 +47,7 @@ async fn trains(
 async fn book(
     /// The train, such as "11:05 to Oslo".
     train: String,
-    /// How many seats.
+    /// The number of seats.
     seats: u8,
 ) -> Result<String, String> {
     match train.as_str() {
@@ -54,25 +56,25 @@ async fn book(
     }
 }
 
-/// What the model says in this example, and what it has to have been told before.
+/// Scripts the replies of the model and the messages that it expects.
 fn script() -> ScriptedModel {
     ScriptedModel::new([
-        // Two calls in one reply run at the same time.
+        // The two calls of this reply run concurrently.
         ScriptedTurn::new(
             ChatReply::text("I'll look at the weather and the trains.")
                 .call("forecast", r#"{"city": "Oslo", "days": 2}"#)
                 .call("trains", r#"{"city": "Oslo", "after": 10}"#),
         ),
-        // Prose and a code fence around the JSON: read all the same.
+        // Prose and a code fence surround the JSON. The arguments are repaired.
         ScriptedTurn::new(ChatReply::default().call(
             "book",
             "Here you are:\n```json\n{\"train\": \"11:05 to Oslo\", \"seats\": 1}\n```",
         ))
         .expect_last("11:05 to Oslo"),
-        // The tool said no. This time the model gets the arguments wrong …
+        // The tool returned an error. Now the model omits an argument.
         ScriptedTurn::new(ChatReply::default().call("book", r#"{"train": "15:05 to Oslo"}"#))
             .expect_last("is full"),
-        // … is told how, and sends them again.
+        // The model receives the validation error and corrects the call.
         ScriptedTurn::new(
             ChatReply::default().call("book", r#"{"train": "15:05 to Oslo", "seats": 1}"#),
         )
@@ -82,11 +84,11 @@ fn script() -> ScriptedModel {
     ])
 }
 
-/// One line for each thing that happens, as it happens.
+/// Prints one line for each event.
 fn show(at: Duration, event: &Event) {
-    let line = |what: &str, text: &str| {
+    let line = |label: &str, text: &str| {
         println!(
-            "{:>5} ms  {what:<8}  {}",
+            "{:>5} ms  {label:<8}  {}",
             at.as_millis(),
             text.replace('\n', "\n                    ")
         );

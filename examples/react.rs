@@ -1,20 +1,21 @@
-//! ReAct: a model without tool calling decides in JSON, step by step, which tool to use and what to answer.
+//! ReAct: a model without tool calling chooses tools and answers in JSON, step by step.
 //!
-//! `cargo run --example react` needs no key and no network: the model's replies are a script. One of them
-//! can't be read and one names a tool that there is not; it is told so, and asked again.
+//! Run it with `cargo run --example react`. It needs no key and no network: the replies of the
+//! model are scripted. One reply is not JSON and one names an unknown tool. The model receives the
+//! error and tries again.
 
 use tool_runtime::agent::StreamItem;
 use tool_runtime::drivers::ReAct;
 use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
 use tool_runtime::{Agent, ChatReply, Event, ScriptedModel, ScriptedTurn, tool, tools};
 
-/// Tells how warm it is in a city.
+/// Returns the temperature in a city.
 #[tool(effect = "read")]
 async fn temperature(city: String) -> String {
     format!("4 degrees in {city}")
 }
 
-/// Tells whether it will rain in a city.
+/// Returns the rain forecast for a city.
 #[tool(effect = "read")]
 async fn rain(
     city: String,
@@ -24,7 +25,7 @@ async fn rain(
     format!("{city} in {days} days: rain from noon on")
 }
 
-/// What the model says in this example, as small models do, and what it has to have been told before.
+/// Scripts the replies of a small model and the messages that it expects.
 fn script() -> ScriptedModel {
     ScriptedModel::new([
         ScriptedTurn::new(ChatReply::text("Let me see. The temperature in Oslo would help.")),
@@ -36,7 +37,7 @@ fn script() -> ScriptedModel {
             r#"{"thought": "Another name, then.", "type": "call_tool", "tool": "temperature", "args": {"city": "Oslo"}}"#,
         ))
         .expect_last("temperature"),
-        // In a fence, with single quotes and a number as text: repaired as all arguments are.
+        // The JSON has a code fence, single quotes and a number in quotes. It is repaired.
         ScriptedTurn::new(ChatReply::text(
             "```json\n{'thought': 'And rain?', 'type': 'call_tool', 'tool': 'rain', \
              'args': {'city': 'Oslo', 'days': '1'}}\n```",
@@ -49,16 +50,17 @@ fn script() -> ScriptedModel {
     ])
 }
 
+/// Prints errors, calls and results.
 fn show(event: &Event) {
     match &event.kind {
         EventKind::Model(ModelEvent::ExtractionFailed { text, reason, .. }) => {
-            println!("unread   {text}\n  told   {}", indented(reason));
+            println!("unparsed {text}\nfeedback {}", indented(reason));
         }
         EventKind::Model(ModelEvent::ValidationFailed { reason, .. }) => {
-            println!("invalid\n  told   {}", indented(reason));
+            println!("invalid\nfeedback {}", indented(reason));
         }
         EventKind::Tool(ToolEvent::Finished(done)) => {
-            println!("calls    {}\nsees     {}", done.call, done.result.text);
+            println!("call     {}\nresult   {}", done.call, done.result.text);
         }
         _ => {}
     }
@@ -74,13 +76,13 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut stream = agent.stream("What should I wear in Oslo tomorrow?");
     while let Some(piece) = stream.next().await {
         match piece {
-            StreamItem::Reasoning(thought) => println!("thinks   {thought}"),
-            StreamItem::Text(answer) => println!("answers  {answer}"),
+            StreamItem::Reasoning(thought) => println!("thought  {thought}"),
+            StreamItem::Text(answer) => println!("answer   {answer}"),
             StreamItem::Event(event) => show(&event),
             _ => {}
         }
     }
-    // The conversation is kept as calls and results: any other driver can go on with it.
+    // The transcript holds calls and results, so another driver can continue the conversation.
     let answer = stream.finish().await?;
     let calls = answer.transcript.iter().flat_map(|message| message.calls()).count();
     println!("\n{} messages with {calls} calls", answer.transcript.len());

@@ -1,8 +1,9 @@
-//! A run to look at: an HTML file that shows what was called when, with what, and what came of it.
+//! Reports: an HTML file that shows the requests, calls and results of a run on a timeline.
 //!
-//! `cargo run --example report` plans a trip, without a key or a network, and writes `target/report.html`, or
-//! the file that it is given. `cargo run --example report -- run.html log.jsonl` draws a log instead.
-//! With `--features terminal` the run is seen as it happens, too.
+//! `cargo run --example report` runs an agent and writes `target/report.html`, or the file given as
+//! the first argument. It needs no key and no network. `cargo run --example report -- run.html
+//! log.jsonl` renders a JSON Lines log instead. With `--features terminal`, the terminal shows the
+//! run in progress.
 
 use std::env;
 use std::error::Error;
@@ -19,7 +20,7 @@ use tool_runtime::{
     ToolContext, ToolError, Usage, async_trait, tool, tools,
 };
 
-/// Tells how warm it will be in a city.
+/// Returns the weather forecast for a city.
 #[tool(effect = "read", idempotent, retries = 2)]
 async fn forecast(city: String, days: u8, ctx: &ToolContext) -> Result<String, ToolError> {
     sleep(Duration::from_millis(90)).await;
@@ -40,7 +41,7 @@ async fn trains(from: String, to: String, ctx: &ToolContext) -> String {
     format!("{from} to {to}: 08:25, 12:03, 15:47")
 }
 
-/// Compares what rooms cost at several hotels.
+/// Compares the prices of rooms at several hotels.
 #[tool(effect = "read")]
 async fn rooms(city: String, hotels: Vec<String>, ctx: &ToolContext) -> String {
     let calls = hotels.iter().map(|hotel| {
@@ -50,7 +51,7 @@ async fn rooms(city: String, hotels: Vec<String>, ctx: &ToolContext) -> String {
     prices.iter().map(|price| price.result.text.as_str()).collect::<Vec<_>>().join("; ")
 }
 
-/// Tells what a room costs.
+/// Returns the price of a room.
 #[tool(effect = "read")]
 async fn price(city: String, hotel: String) -> Result<String, ToolError> {
     sleep(Duration::from_millis(40 * hotel.len() as u64)).await;
@@ -71,7 +72,7 @@ async fn book(train: String, hotel: String, ctx: &ToolContext) -> Result<String,
     Ok(format!("A seat at {train}, a room at {hotel}."))
 }
 
-/// A model that takes its time, as real ones do.
+/// Model with the delay of a real one.
 struct Slow(ScriptedModel);
 
 #[async_trait]
@@ -82,21 +83,25 @@ impl ChatModel for Slow {
     }
 }
 
-/// What the model says, turn by turn; it is not always careful.
+/// Scripts the replies of the model, some with mistakes.
 fn script() -> ScriptedModel {
-    let spent = |mut reply: ChatReply, input, output| {
+    let with_usage = |mut reply: ChatReply, input, output| {
         reply.usage = Some(Usage::new(input, output));
         reply
     };
-    let looks = ChatReply::text("I look at the weather, the trains and the hotels at once.")
+    let first = ChatReply::text("I look at the weather, the trains and the hotels at once.")
         .call("forecast", r#"{"city": "Oslo", "days": 3}"#)
         .call("forecast", r#"{"city": "Bergen", "days": 3}"#)
         .call("trains", "```json\n{'from': 'Oslo', \"to\": \"Bergen\",}\n```")
         .call("rooms", r#"{"city": "Bergen", "hotels": ["Grand", "Harbour", "Fjord"]}"#)
         .call("forcast", r#"{"city": "Voss"}"#);
-    let books = ChatReply::default().call("book", r#"{"train": "08:25", "hotel": "Fjord"}"#);
-    let done = ChatReply::text("You leave Oslo at 08:25 and stay at the Fjord. Take a coat.");
-    ScriptedModel::new([spent(looks, 812, 164), spent(books, 1_420, 38), spent(done, 1_507, 26)])
+    let second = ChatReply::default().call("book", r#"{"train": "08:25", "hotel": "Fjord"}"#);
+    let last = ChatReply::text("You leave Oslo at 08:25 and stay at the Fjord. Take a coat.");
+    ScriptedModel::new([
+        with_usage(first, 812, 164),
+        with_usage(second, 1_420, 38),
+        with_usage(last, 1_507, 26),
+    ])
 }
 
 #[tokio::main(flavor = "current_thread")]
@@ -126,6 +131,6 @@ async fn main() -> Result<(), Box<dyn Error>> {
         std::fs::create_dir_all(folder)?;
     }
     report.write_to(&path)?;
-    println!("{path} is written, in {:?}", started.elapsed());
+    println!("wrote {path} in {:?}", started.elapsed());
     Ok(())
 }

@@ -1,5 +1,7 @@
-//! Shows a reply while it is being said: words as they come, and the arguments of a call as far as they
-//! are there.
+//! Streaming: prints the text of a reply as it arrives, and the partial arguments of its calls.
+//!
+//! This example uses the model directly, without an agent. To stream a whole run, use
+//! `Agent::stream`.
 //!
 //! `cargo run --example stream --features openai -- "Plan three days in Oslo."`
 
@@ -9,12 +11,12 @@ use tool_runtime::json::Partial;
 use tool_runtime::providers::OpenAi;
 use tool_runtime::{ChatModel, ChatRequest, Delta, Message, Registry, tool, tools};
 
-/// Keeps a plan for the user to see.
+/// Saves a plan for the user.
 #[tool(effect = "none")]
 async fn keep_plan(
-    /// What it is called.
+    /// The title of the plan.
     title: String,
-    /// What is done, in order.
+    /// The steps, in order.
     steps: Vec<String>,
 ) -> String {
     format!("{title}: {} steps", steps.len())
@@ -25,10 +27,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let question = std::env::args().nth(1).unwrap_or_else(|| "Plan three days in Oslo.".into());
     let model = OpenAi::from_env()?;
     let messages = [Message::user(question)];
-    let offered = Registry::try_from(tools![keep_plan])?.snapshot();
-    let definitions = offered.definitions();
+    let snapshot = Registry::try_from(tools![keep_plan])?.snapshot();
+    let definitions = snapshot.definitions();
 
-    // Of each call, what is there of its arguments.
+    // The partial arguments of each call.
     let mut calls = Vec::new();
     let request = ChatRequest::new(&messages).tools(&definitions);
     let reply = model

@@ -1,13 +1,14 @@
-//! Agents as tools: one agent leaves work to another, whose run is seen within the call.
+//! Sub-agents: an agent calls another agent as a tool.
 //!
-//! `cargo run --example subagent` needs no key and no network: the replies of both models are scripts.
+//! Run it with `cargo run --example subagent`. It needs no key and no network: the replies of both
+//! models are scripted.
 
 use tool_runtime::event::{EventKind, ModelEvent, RunEvent, ToolEvent};
 use tool_runtime::{
     Agent, ChatReply, Effect, Event, ScriptedModel, ScriptedTurn, Usage, tool, tools,
 };
 
-/// Looks a word up in the encyclopedia.
+/// Looks up a word in the encyclopedia.
 #[tool(effect = "read")]
 async fn look_up(word: String) -> String {
     match word.as_str() {
@@ -16,13 +17,13 @@ async fn look_up(word: String) -> String {
     }
 }
 
-/// Sends a text to the printer.
+/// Prints a text.
 #[tool(effect = "external")]
 async fn print(text: String) -> String {
     format!("printed {} letters", text.len())
 }
 
-/// Has a model, tools and limits of its own, and knows of a call nothing but its task.
+/// Returns the sub-agent. It has its own model, tools and limits, and receives only the task.
 fn librarian() -> Agent {
     let model = ScriptedModel::new([
         ScriptedTurn::new(
@@ -38,20 +39,20 @@ fn librarian() -> Agent {
     Agent::new(model, tools![look_up]).system("Look it up; answer in one sentence.")
 }
 
-/// One line for each thing that happens, as deep as it lies.
+/// Prints one line for each event, indented by the depth of its run.
 fn show(event: &Event) {
     let indent = "    ".repeat(event.origin.depth as usize);
     match &event.kind {
         EventKind::Run(RunEvent::Started { within, agent, .. }) => {
             let name = agent.as_deref().unwrap_or("an agent");
-            println!("{indent}{name}{}", within.map(|_| ", within the call").unwrap_or_default());
+            println!("{indent}{name}{}", within.map(|_| " (nested run)").unwrap_or_default());
         }
         EventKind::Model(ModelEvent::Replied { text, .. }) if !text.is_empty() => {
-            println!("{indent}  says  {text}");
+            println!("{indent}  reply   {text}");
         }
-        EventKind::Tool(ToolEvent::Started { call }) => println!("{indent}  calls {call}"),
+        EventKind::Tool(ToolEvent::Started { call }) => println!("{indent}  call    {call}"),
         EventKind::Tool(ToolEvent::Finished(done)) => {
-            println!("{indent}  sees  {}", done.result.text);
+            println!("{indent}  result  {}", done.result.text);
         }
         _ => {}
     }
@@ -62,7 +63,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let librarian = librarian()
         .max_iterations(5)
         .into_tool("librarian", "Looks things up in the library.")
-        // It may do anything, unless said otherwise.
+        // The default is `Effect::External`.
         .effect(Effect::Read);
     let model = ScriptedModel::new([
         ScriptedTurn::new(
@@ -82,7 +83,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let agent = Agent::new(model, tools![print].with(librarian)).on_event(show);
 
     let answer = agent.run("Print a label for the bust of Ada Lovelace.").await?;
-    // What the librarian took is paid by whoever asked it.
-    println!("\n{} tokens in, {} out, all of them", answer.usage.input, answer.usage.output);
+    // The usage of the sub-agent is part of the total.
+    println!(
+        "\n{} tokens in, {} out, including the sub-agent",
+        answer.usage.input, answer.usage.output
+    );
     Ok(())
 }

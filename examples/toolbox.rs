@@ -1,6 +1,7 @@
-//! A toolbox: the methods of a value are tools that share its state.
+//! Toolboxes: the methods of a value become tools that share its state.
 //!
-//! `cargo run --example toolbox` has a scripted model fill a shopping list that the program reads.
+//! Run it with `cargo run --example toolbox`. A scripted model fills a shopping list, and the
+//! program reads it. It needs no key and no network.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -13,32 +14,32 @@ struct ShoppingList {
 
 #[tool]
 impl ShoppingList {
-    /// Puts something on the list, and tells how long it is now.
+    /// Adds an item to the list and returns the new length.
     #[tool(effect = "write")]
     async fn add(
         &self,
         /// What to buy, such as "milk".
         thing: String,
-        /// How many.
+        /// The number of pieces.
         #[arg(default = 1)]
         count: u32,
     ) -> usize {
         self.change(|entries| entries.push(format!("{count} × {thing}")))
     }
 
-    /// Takes whatever contains this word off the list.
+    /// Removes all items that contain the word and returns the new length.
     #[tool(effect = "write", idempotent)]
     async fn strike(&self, word: &str) -> usize {
         self.change(|entries| entries.retain(|entry| !entry.contains(word)))
     }
 
-    /// Reads the list.
+    /// Returns the list.
     #[tool(effect = "read")]
     async fn list(&self) -> Vec<String> {
         self.entries.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Without `#[tool]` a method stays one of the program's own.
+    /// A method without `#[tool]` is not a tool.
     fn change(&self, change: impl FnOnce(&mut Vec<String>)) -> usize {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut entries);
@@ -46,7 +47,7 @@ impl ShoppingList {
     }
 }
 
-/// Tells what day it is: functions and toolboxes go together.
+/// Returns the day of the week.
 #[tool(effect = "read")]
 async fn today() -> &'static str {
     "Saturday"
@@ -63,12 +64,12 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         ChatReply::text("Only the eggs are left to buy."),
     ]);
 
-    // The program keeps its share of the value.
+    // The program and the tools share the list.
     let shopping = Arc::new(ShoppingList::default());
     let agent = Agent::new(model, tools![today, ..Arc::clone(&shopping)])
         .on_tool_result(|done| println!("{} → {}", done.call, done.result.text));
 
     println!("{}", agent.run("It's the weekend; eggs for six, and no milk after all.").await?);
-    println!("On the list: {:?}", shopping.list().await);
+    println!("The list: {:?}", shopping.list().await);
     Ok(())
 }

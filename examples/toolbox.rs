@@ -18,7 +18,7 @@ impl ShoppingList {
     #[tool(effect = "write")]
     async fn add(
         &self,
-        /// What to buy, such as "milk".
+        /// The item to buy, such as "milk".
         thing: String,
         /// The number of pieces.
         #[arg(default = 1)]

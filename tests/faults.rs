@@ -1,4 +1,4 @@
-//! The loop when something goes wrong: the model is told and goes on, or the run ends and says why.
+//! Failures in the agent loop: the model receives the error, or the run ends with a reason.
 
 #[path = "support/conversation.rs"]
 mod conversation;
@@ -20,19 +20,19 @@ use tool_runtime::{
     ToolError, ToolOutput, Tools, async_trait, tool, tools,
 };
 
-/// Crashes.
+/// Panics on purpose.
 #[tool]
 async fn crash() {
     panic!("on purpose");
 }
 
-/// Never ends by itself.
+/// Never returns.
 #[tool(timeout = "5s")]
 async fn hang() {
     pending().await
 }
 
-/// Panics that belong to a test aren't worth a report.
+/// Suppresses the reports of intended panics.
 fn silence_panics_on_purpose() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -46,7 +46,7 @@ fn silence_panics_on_purpose() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_goes_wrong_is_answered_and_the_run_goes_on() {
+async fn failed_calls_return_errors_and_the_run_continues() {
     silence_panics_on_purpose();
     let all = echo_call("fine")
         .call("ecko", "{}")
@@ -60,8 +60,9 @@ async fn whatever_goes_wrong_is_answered_and_the_run_goes_on() {
 
     assert_eq!(answer.text, "I see.");
     assert_complete(&answer.transcript);
-    let told = results(&answer.transcript[2]);
-    let codes: Vec<_> = told.iter().map(|result| result.error.as_deref().unwrap_or("")).collect();
+    let received = results(&answer.transcript[2]);
+    let codes: Vec<_> =
+        received.iter().map(|result| result.error.as_deref().unwrap_or("")).collect();
     assert_eq!(
         codes,
         [
@@ -74,16 +75,18 @@ async fn whatever_goes_wrong_is_answered_and_the_run_goes_on() {
             "TOOL_TIMEOUT",
         ]
     );
-    let said = |place: usize, text: &str| assert!(told[place].text.contains(text), "{told:?}");
-    said(1, "`echo`");
-    said(2, "`echo` was not called");
-    said(4, "out of stock");
-    said(6, "5s");
-    assert!(!told[5].text.contains("on purpose"), "a panic's message is the operator's");
+    let assert_text = |index: usize, text: &str| {
+        assert!(received[index].text.contains(text), "{received:?}");
+    };
+    assert_text(1, "`echo`");
+    assert_text(2, "`echo` was not called");
+    assert_text(4, "out of stock");
+    assert_text(6, "5s");
+    assert!(!received[5].text.contains("on purpose"), "the panic message is for operators");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lone_call_that_goes_wrong_is_answered_as_well() {
+async fn single_failed_call_returns_its_error() {
     silence_panics_on_purpose();
     for (name, code) in [
         ("nothing", "TOOL_NOT_FOUND"),
@@ -98,7 +101,7 @@ async fn a_lone_call_that_goes_wrong_is_answered_as_well() {
     }
 }
 
-/// Calls a tool, whatever it is told.
+/// Model that calls a tool in every reply.
 #[derive(Clone, Default)]
 struct Stubborn(Arc<AtomicUsize>);
 
@@ -111,47 +114,47 @@ impl ChatModel for Stubborn {
 }
 
 #[tokio::test]
-async fn a_model_that_never_answers_is_stopped() {
+async fn model_that_never_answers_reaches_max_iterations() {
     for (limit, times) in [(None, 20), (Some(3), 3), (Some(1), 1), (Some(0), 0)] {
         let model = Stubborn::default();
-        let told = Arc::<Mutex<Vec<_>>>::default();
-        let kept = Arc::clone(&told);
+        let observed = Arc::<Mutex<Vec<_>>>::default();
+        let sink = Arc::clone(&observed);
         let mut agent = Agent::new(model.clone(), tools![echo])
-            .on_tool_result(move |done| kept.lock().unwrap().push(done.result.clone()));
+            .on_tool_result(move |done| sink.lock().unwrap().push(done.result.clone()));
         if let Some(limit) = limit {
             agent = agent.max_iterations(limit);
         }
         let stopped = agent.run("Go").await.unwrap_err();
 
         assert!(matches!(stopped.why, StopReason::MaxIterations(n) if n as usize == times));
-        let shown = stopped.to_string();
+        let text = stopped.to_string();
         let expected = match times {
             0 => "the model may not be asked: `max_iterations` is 0",
             1 => "was asked once,",
             _ => &format!("was asked {times} times,"),
         };
-        assert!(shown.contains(expected), "{shown}");
+        assert!(text.contains(expected), "{text}");
         assert_eq!(model.0.load(Ordering::Relaxed), times);
         assert_complete(&stopped.transcript);
         assert_eq!(calls(&stopped.transcript).len(), times);
-        // Observers hear of every call, the last included, which was not run.
-        let told = told.lock().unwrap();
-        assert_eq!(told.len(), times);
-        assert_eq!(told.iter().filter(|result| result.is_success()).count(), times.max(1) - 1);
-        let last = told.last().and_then(|result| result.error.as_deref());
+        // Observers receive every call, including the last one, which did not run.
+        let observed = observed.lock().unwrap();
+        assert_eq!(observed.len(), times);
+        assert_eq!(observed.iter().filter(|result| result.is_success()).count(), times.max(1) - 1);
+        let last = observed.last().and_then(|result| result.error.as_deref());
         assert_eq!(last, (times > 0).then_some("TOOL_CANCELLED"));
     }
 }
 
 #[tokio::test]
-async fn an_answer_at_the_last_moment_counts() {
+async fn answer_with_the_last_request_counts() {
     let model = ScriptedModel::new([echo_call("a"), ChatReply::text("Done.")]);
     let answer = Agent::new(model, tools![echo]).max_iterations(2).run("Go").await.unwrap();
     assert_eq!(answer.text, "Done.");
 }
 
 #[tokio::test]
-async fn a_script_that_does_not_fit_is_loud() {
+async fn scripted_model_reports_unexpected_requests() {
     let text = || ScriptedTurn::new(ChatReply::text("Done."));
     for (script, request, problem) in [
         (vec![], 1, "the script ends after 0 replies"),
@@ -166,30 +169,30 @@ async fn a_script_that_does_not_fit_is_loud() {
     ] {
         let stopped =
             Agent::new(ScriptedModel::new(script), tools![echo]).run("Hello").await.unwrap_err();
-        let shown = stopped.to_string();
-        assert!(shown.contains(problem), "{shown}");
-        assert!(shown.contains(&format!("at request {request}")), "{shown}");
-        // What was said before stays, with a result for each call.
+        let text = stopped.to_string();
+        assert!(text.contains(problem), "{text}");
+        assert!(text.contains(&format!("at request {request}")), "{text}");
+        // The earlier transcript stays, with a result for each call.
         assert_complete(&stopped.transcript);
         assert_eq!(stopped.transcript.len(), 2 * request - 1);
     }
 }
 
 #[tokio::test]
-async fn a_model_that_fails_keeps_the_conversation() {
+async fn failed_model_keeps_the_transcript() {
     let model = ScriptedModel::new([echo_call("a")]);
     let stopped = Agent::new(model, tools![echo]).system("Be brief.").run("Go").await.unwrap_err();
     assert_eq!(results(&stopped.transcript[3])[0].text, "a");
-    // A `main` that returns this error prints it so: the reason, not the whole conversation.
+    // A `main` that returns this error prints its Debug form: the reason, not the transcript.
     assert_eq!(format!("{stopped:?}"), stopped.to_string());
 }
 
-/// Panics before there is a future, or in it.
-struct Explosive {
+/// Model that panics before it returns a future, or in the future.
+struct PanickingModel {
     at_once: bool,
 }
 
-impl ChatModel for Explosive {
+impl ChatModel for PanickingModel {
     fn reply<'a, 'r, 'f>(
         &'a self,
         _: ChatRequest<'r>,
@@ -205,30 +208,32 @@ impl ChatModel for Explosive {
 }
 
 #[tokio::test]
-async fn a_model_that_panics_stops_the_run_and_keeps_the_conversation() {
+async fn panicking_model_stops_the_run_and_keeps_the_transcript() {
     silence_panics_on_purpose();
     for at_once in [true, false] {
-        let agent = Agent::new(Explosive { at_once }, tools![echo]).system("Be brief.");
+        let agent = Agent::new(PanickingModel { at_once }, tools![echo]).system("Be brief.");
         let stopped = agent.run("Go").await.unwrap_err();
-        assert!(matches!(&stopped.why, StopReason::ModelPanicked(said) if said == "on purpose"));
+        assert!(
+            matches!(&stopped.why, StopReason::ModelPanicked(message) if message == "on purpose")
+        );
         assert_eq!(stopped.transcript, [Message::system("Be brief."), Message::user("Go")]);
     }
 }
 
 #[tokio::test]
-async fn an_answer_that_is_cut_off_is_none() {
-    for (finish, said, reason) in [
+async fn truncated_answer_stops_the_run() {
+    for (finish, text, reason) in [
         (Finish::Length, "It is 4 deg", "it ran out of tokens"),
         (Finish::Length, "", "it ran out of tokens"),
         (Finish::Filtered, "It is", "its provider withheld the rest"),
     ] {
-        let model = ScriptedModel::new([echo_call("a"), ChatReply::text(said).finish(finish)]);
+        let model = ScriptedModel::new([echo_call("a"), ChatReply::text(text).finish(finish)]);
         let stopped = Agent::new(model, tools![echo]).run("Go").await.unwrap_err();
         assert!(matches!(stopped.why, StopReason::TruncatedReply(why) if why == finish));
         assert!(stopped.to_string().ends_with(reason), "{stopped}");
-        assert_eq!(stopped.transcript[3], Message::assistant(said));
+        assert_eq!(stopped.transcript[3], Message::assistant(text));
     }
-    // Where calls come along with it, they are run: one that is cut itself is refused.
+    // Complete calls of a truncated reply run. A truncated call is refused.
     let cut = echo_call("a").call("echo", r#"{"text": "#).finish(Finish::Length);
     let model = ScriptedModel::new([cut, ChatReply::text("Done.").finish(Finish::Other)]);
     let answer = Agent::new(model, tools![echo]).run("Go").await.unwrap();
@@ -237,7 +242,7 @@ async fn an_answer_that_is_cut_off_is_none() {
 }
 
 #[tokio::test]
-async fn a_conversation_that_asks_nothing_is_no_question() {
+async fn conversation_without_a_prompt_is_refused() {
     let model = ScriptedModel::new([
         ChatReply::text("Hi!"),
         ChatReply::text(""),
@@ -250,50 +255,50 @@ async fn a_conversation_that_asks_nothing_is_no_question() {
     assert_eq!(stopped.transcript, answer.transcript);
     let stopped = agent.run(Vec::<Message>::new()).await.unwrap_err();
     assert!(matches!(stopped.why, StopReason::NothingAsked), "{stopped}");
-    // Silence is no answer: the model can be asked again.
+    // After an empty reply, the run can be started again.
     let stopped = agent.run(answer.then("And?")).await.unwrap_err();
     assert!(matches!(stopped.why, StopReason::EmptyReply));
     assert_eq!(agent.run(stopped.transcript).await.unwrap().text, "There you are.");
 }
 
 #[tokio::test]
-async fn an_observer_that_panics_harms_nothing() {
+async fn panicking_observer_is_ignored() {
     silence_panics_on_purpose();
-    let heard = Arc::<AtomicUsize>::default();
-    let counter = Arc::clone(&heard);
+    let count = Arc::<AtomicUsize>::default();
+    let counter = Arc::clone(&count);
     let model = ScriptedModel::new([echo_call("a").call("echo", "{}"), ChatReply::text("Done.")]);
     let agent = Agent::new(model, tools![echo])
         .on_event(|_| panic!("on purpose"))
         .on_tool_result(|_| panic!("on purpose"))
         .on_event(move |_| _ = counter.fetch_add(1, Ordering::Relaxed));
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
-    // The run, the model asked and answering twice, two calls: each has a start and an end. And what was asked.
-    assert_eq!(heard.load(Ordering::Relaxed), 11);
+    // The run, two model requests and two calls each emit a start and an end. The prompt is one more.
+    assert_eq!(count.load(Ordering::Relaxed), 11);
 }
 
-/// Tells when it starts and when what it holds is let go, and never ends by itself.
-struct Held {
+/// Tool that reports when it starts and when its future is dropped. It never returns.
+struct PendingTool {
     definition: ToolDefinition,
-    tell: mpsc::UnboundedSender<&'static str>,
+    events: mpsc::UnboundedSender<&'static str>,
 }
 
-struct LetGo(mpsc::UnboundedSender<&'static str>);
+struct DropGuard(mpsc::UnboundedSender<&'static str>);
 
-impl Drop for LetGo {
+impl Drop for DropGuard {
     fn drop(&mut self) {
         let _ = self.0.send("stopped");
     }
 }
 
 #[async_trait]
-impl Tool for Held {
+impl Tool for PendingTool {
     fn definition(&self) -> &ToolDefinition {
         &self.definition
     }
 
     async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let _guard = LetGo(self.tell.clone());
-        self.tell.send("started").unwrap();
+        let _guard = DropGuard(self.events.clone());
+        self.events.send("started").unwrap();
         pending().await
     }
 }
@@ -301,9 +306,10 @@ impl Tool for Held {
 #[tokio::test]
 async fn dropping_a_run_stops_its_tools() {
     for count in [1, 3] {
-        let (tell, mut told) = mpsc::unbounded_channel();
+        let (sender, mut events) = mpsc::unbounded_channel();
         let schema = json!({ "type": "object" });
-        let held = Held { definition: ToolDefinition::new("held", "Waits.", schema), tell };
+        let definition = ToolDefinition::new("held", "Waits.", schema);
+        let held = PendingTool { definition, events: sender };
         let reply = (0..count).fold(ChatReply::default(), |reply, _| reply.call("held", "{}"));
         let agent = Agent::new(ScriptedModel::new([reply]), Tools::new().with(held));
         {
@@ -311,18 +317,18 @@ async fn dropping_a_run_stops_its_tools() {
             for _ in 0..count {
                 tokio::select! {
                     ended = &mut run => panic!("{ended:?}"),
-                    heard = told.recv() => assert_eq!(heard, Some("started")),
+                    event = events.recv() => assert_eq!(event, Some("started")),
                 }
             }
         }
         for _ in 0..count {
-            assert_eq!(told.recv().await, Some("stopped"));
+            assert_eq!(events.recv().await, Some("stopped"));
         }
     }
 }
 
 #[tokio::test]
-async fn two_tools_of_one_name_stop_the_run_before_it_begins() {
+async fn duplicate_tool_names_stop_the_run_before_its_first_request() {
     let agent = Agent::new(Stubborn::default(), tools![echo, echo]);
     let stopped = agent.run("Go").await.unwrap_err();
     let StopReason::Registry(RegistryError::Duplicate { name }) = &stopped.why else {
@@ -333,23 +339,23 @@ async fn two_tools_of_one_name_stop_the_run_before_it_begins() {
     assert!(stopped.to_string().contains("two tools are named `echo`"), "{stopped}");
 }
 
-/// Fails by its own fault, as long as it has something to fail with.
-struct Own(Mutex<Option<ModelError>>);
+/// Model that fails once with the given error and then answers.
+struct FailsOnce(Mutex<Option<ModelError>>);
 
 #[async_trait]
-impl ChatModel for Own {
+impl ChatModel for FailsOnce {
     async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         self.0.lock().unwrap().take().map_or_else(|| Ok(ChatReply::text("Here.")), Err)
     }
 }
 
 #[tokio::test]
-async fn a_model_of_ones_own_fails_in_its_own_words() {
+async fn custom_model_error_is_reported_with_its_text() {
     for (error, may_pass) in [
         (ModelError::failed(std::io::Error::other("the weights are damaged")), false),
         (ModelError::unavailable("the weights are being loaded"), true),
     ] {
-        let agent = Agent::new(Own(Mutex::new(Some(error))), Tools::new());
+        let agent = Agent::new(FailsOnce(Mutex::new(Some(error))), Tools::new());
         let mut run = agent.start("Hello");
         while run.next().await.is_some() {}
         let state = run.state();

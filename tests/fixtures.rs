@@ -1,12 +1,12 @@
-//! What providers send, file by file: `fixtures/<provider>/<case>/`.
+//! Recorded provider responses: `fixtures/<provider>/<case>/`.
 //!
-//! - `reply.json`: a whole reply; `stream.sse` or `stream.jsonl`: the same one streamed; either may be
-//!   missing. `expected.json`: what both come to, as our `ChatReply` is written; arguments that are an
-//!   object there are text that spells it, for its blanks may differ between the two.
-//! - `error.json`: a refusal: its status, headers and body, and what is made of it.
-//! - `failed.json` beside a stream: the kind of refusal, or a part of the reason, with which it ends.
+//! - `reply.json` is a whole reply. `stream.sse` or `stream.jsonl` is the same reply streamed. One of
+//!   them can be missing. `expected.json` is the decoded reply as a serialized `ChatReply`. Arguments
+//!   that are an object there are compared as values, because whitespace may differ.
+//! - `error.json` is an error response with status, headers and body, and the expected error.
+//! - `failed.json` beside a stream is the expected error kind, or a part of its reason.
 //!
-//! The official clients read the same files: `fixtures/clients.py`.
+//! The official clients read the same files, see `fixtures/clients.py`.
 
 #[path = "support/canned.rs"]
 mod canned;
@@ -32,12 +32,12 @@ use tool_runtime::{
 
 const BASE: &str = "https://models.invalid/v1";
 
-/// In how many ways a stream is cut by chance.
+/// Number of random cuts of a stream.
 const RANDOM_CUTS: usize = 50;
 
 type Client = fn(Canned) -> Box<dyn ChatModel>;
 
-/// The providers that have fixtures, and our clients.
+/// The providers with fixtures, and their clients.
 const PROVIDERS: [(&str, Client); 6] = [
     ("anthropic", |canned| Box::new(Anthropic::new(BASE, "m").retries(0).transport(canned))),
     ("gemini", |canned| Box::new(Gemini::new(BASE, "m").retries(0).transport(canned))),
@@ -47,7 +47,7 @@ const PROVIDERS: [(&str, Client); 6] = [
     ("responses", |canned| Box::new(OpenAiResponses::new(BASE, "m").retries(0).transport(canned))),
 ];
 
-/// One folder.
+/// One case: a folder of fixtures.
 struct Case {
     folder: PathBuf,
     model: Client,
@@ -55,7 +55,7 @@ struct Case {
 
 impl Case {
     fn all() -> Vec<Self> {
-        let of = |(provider, model): (&str, _)| {
+        let cases_of = |(provider, model): (&str, _)| {
             let mut cases: Vec<_> = folders(&root().join(provider))
                 .into_iter()
                 .map(|folder| Self { folder, model })
@@ -64,7 +64,7 @@ impl Case {
             assert!(!cases.is_empty(), "{provider} has no fixtures");
             cases
         };
-        PROVIDERS.into_iter().flat_map(of).collect()
+        PROVIDERS.into_iter().flat_map(cases_of).collect()
     }
 
     fn file(&self, name: &str) -> Option<String> {
@@ -90,7 +90,7 @@ impl Case {
     }
 }
 
-/// Arguments are text, however a provider sends them: here as values, where those are expected.
+/// Converts arguments from text to values where values are expected.
 fn as_expected(mut reply: ChatReply, expected: &ChatReply) -> ChatReply {
     for (part, expected) in reply.parts.iter_mut().zip(&expected.parts) {
         let (AssistantPart::Call(call), AssistantPart::Call(expected)) = (part, expected) else {
@@ -115,12 +115,12 @@ fn folders(below: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_folder_is_played() {
-    let there: BTreeSet<_> = folders(&root())
+fn every_folder_is_one_kind_of_case() {
+    let existing: BTreeSet<_> = folders(&root())
         .iter()
         .map(|folder| folder.file_name().unwrap().to_str().unwrap().to_owned())
         .collect();
-    assert_eq!(there, PROVIDERS.map(|(name, _)| name.to_owned()).into());
+    assert_eq!(existing, PROVIDERS.map(|(name, _)| name.to_owned()).into());
     for case in Case::all() {
         let [reply, stream, error] =
             [case.file("reply.json"), case.stream(), case.file("error.json")];
@@ -128,12 +128,17 @@ fn every_folder_is_played() {
         let is_reply = expected.is_some() && (reply.is_some() || stream.is_some());
         let is_failure = failed.is_some() && stream.is_some();
         let kinds = [is_reply, is_failure, error.is_some()];
-        assert_eq!(kinds.iter().filter(|is| **is).count(), 1, "{}: what is it?", case.name());
+        assert_eq!(
+            kinds.iter().filter(|is| **is).count(),
+            1,
+            "{}: not exactly one kind",
+            case.name()
+        );
     }
 }
 
 #[tokio::test]
-async fn whole_replies() {
+async fn whole_replies_are_decoded() {
     for case in Case::all() {
         let (Some(body), Some(expected)) =
             (case.file("reply.json"), case.json::<ChatReply>("expected.json"))
@@ -149,7 +154,7 @@ async fn whole_replies() {
     }
 }
 
-/// Replaces every number, at any depth.
+/// Replaces every number at any depth.
 fn replace_numbers(value: &mut Value, by: &Value) {
     match value {
         Value::Number(_) => *value = by.clone(),
@@ -161,9 +166,9 @@ fn replace_numbers(value: &mut Value, by: &Value) {
     }
 }
 
-/// Whatever a server counts, and however: what the model said is there.
+/// A reply is decoded whatever its token counts are.
 #[tokio::test]
-async fn strange_counts_cost_no_reply() {
+async fn replies_with_invalid_counts_are_decoded() {
     for case in Case::all() {
         let (Some(mut body), Some(expected)) =
             (case.json::<Value>("reply.json"), case.json::<ChatReply>("expected.json"))
@@ -173,11 +178,11 @@ async fn strange_counts_cost_no_reply() {
         let whole = body.clone();
         for strange in [json!(-1), json!(10.0), json!(1e20), json!([1]), json!("1"), json!(null)] {
             for member in ["usage", "usageMetadata", "prompt_eval_count", "eval_count"] {
-                let Some(told) = whole.get(member) else { continue };
-                let mut counts = told.clone();
+                let Some(original) = whole.get(member) else { continue };
+                let mut counts = original.clone();
                 replace_numbers(&mut counts, &strange);
-                for told in [counts, strange.clone()] {
-                    body[member] = told;
+                for replacement in [counts, strange.clone()] {
+                    body[member] = replacement;
                     let messages = [Message::user("Hello")];
                     let model = case.model(Reply::text(200, &body.to_string()));
                     let reply = model.reply(ChatRequest::new(&messages)).await;
@@ -190,54 +195,54 @@ async fn strange_counts_cost_no_reply() {
     }
 }
 
-/// Wherever they are cut they come to the same, and what is told on the way is what is said in the end.
+/// Every cut of a stream gives the same reply, and the deltas add up to it.
 #[tokio::test]
-async fn streamed_replies() {
+async fn streamed_replies_are_decoded_at_any_cut() {
     for case in Case::all() {
         let (Some(text), Some(expected)) = (case.stream(), case.json::<ChatReply>("expected.json"))
         else {
             continue;
         };
-        let said = Message::Assistant { parts: expected.parts.clone() };
-        let thought: String = expected
+        let message = Message::Assistant { parts: expected.parts.clone() };
+        let reasoning: String = expected
             .parts
             .iter()
             .filter_map(|part| match part {
-                AssistantPart::Reasoning(thought) => Some(thought.text.as_str()),
+                AssistantPart::Reasoning(reasoning) => Some(reasoning.text.as_str()),
                 _ => None,
             })
             .collect();
-        // In two at every place, and at every place at once; long ones only so; and in many by chance.
+        // Short streams are cut at every place, long ones into single bytes; all get random cuts.
         let is_long = text.len() > 3_000;
         let cuts = cuts(text.as_bytes()).skip(if is_long { text.len() + 1 } else { 0 });
         for pieces in cuts.chain(random_cuts(text.as_bytes()).take(RANDOM_CUTS)) {
-            let (reply, told) = streamed(&*case.model(Reply::new(200, pieces))).await;
+            let (reply, deltas) = streamed(&*case.model(Reply::new(200, pieces))).await;
             let reply = reply.unwrap_or_else(|error| panic!("{}: {error}", case.name()));
-            let came = Message::Assistant { parts: reply.parts.clone() };
-            let called: Vec<_> = came.calls().collect();
-            assert_eq!(told.calls.len(), called.len(), "{}", case.name());
-            for ([name, arguments], call) in told.calls.iter().zip(called) {
+            let decoded = Message::Assistant { parts: reply.parts.clone() };
+            let called: Vec<_> = decoded.calls().collect();
+            assert_eq!(deltas.calls.len(), called.len(), "{}", case.name());
+            for ([name, arguments], call) in deltas.calls.iter().zip(called) {
                 assert_eq!(*name, call.name, "{}", case.name());
                 let is_nothing = arguments.is_empty() && call.arguments.to_text() == "{}";
                 assert!(is_nothing || *arguments == call.arguments.to_text(), "{}", case.name());
             }
             let reply = as_expected(reply, &expected);
-            let shown = || serde_json::to_string(&reply).unwrap();
-            assert_eq!(reply, expected, "{}: {}", case.name(), shown());
-            assert_eq!(told.text, said.text(), "{}", case.name());
-            assert_eq!(told.reasoning, thought, "{}", case.name());
+            let json = || serde_json::to_string(&reply).unwrap();
+            assert_eq!(reply, expected, "{}: {}", case.name(), json());
+            assert_eq!(deltas.text, message.text(), "{}", case.name());
+            assert_eq!(deltas.reasoning, reasoning, "{}", case.name());
         }
     }
 }
 
-/// Without end: ways to cut it into pieces of any length, of which each is mostly short, the same each time.
+/// Returns an endless, deterministic sequence of random cuts.
 fn random_cuts(bytes: &[u8]) -> impl Iterator<Item = Vec<Vec<u8>>> {
     let mut chance = fastrand::Rng::with_seed(bytes.len() as u64);
     std::iter::repeat_with(move || {
-        let longest = 1 << chance.u32(1..13);
+        let max_length = 1 << chance.u32(1..13);
         let (mut pieces, mut rest) = (Vec::new(), bytes);
         while !rest.is_empty() {
-            let (piece, later) = rest.split_at(chance.usize(0..=longest).min(rest.len()));
+            let (piece, later) = rest.split_at(chance.usize(0..=max_length).min(rest.len()));
             pieces.push(piece.to_vec());
             rest = later;
         }
@@ -246,26 +251,27 @@ fn random_cuts(bytes: &[u8]) -> impl Iterator<Item = Vec<Vec<u8>>> {
 }
 
 #[derive(Deserialize)]
-struct Refused {
+struct ExpectedError {
     status: u16,
     #[serde(default)]
     headers: std::collections::BTreeMap<String, String>,
     body: Value,
     kind: String,
     request_id: Option<String>,
-    /// In seconds.
+    /// The delay in seconds.
     retry_after: Option<f64>,
 }
 
-/// The same whether a whole reply was wanted or a stream.
+/// Errors are the same for whole and streamed requests.
 #[tokio::test]
-async fn refusals() {
+async fn error_responses_are_decoded() {
     for case in Case::all() {
-        let Some(told) = case.json::<Refused>("error.json") else { continue };
-        let body = told.body.as_str().map_or_else(|| told.body.to_string(), ToOwned::to_owned);
+        let Some(expected) = case.json::<ExpectedError>("error.json") else { continue };
+        let body =
+            expected.body.as_str().map_or_else(|| expected.body.to_string(), ToOwned::to_owned);
         for is_streamed in [false, true] {
-            let mut reply = Reply::text(told.status, &body);
-            reply.headers = told.headers.clone().into_iter().collect::<Headers>();
+            let mut reply = Reply::text(expected.status, &body);
+            reply.headers = expected.headers.clone().into_iter().collect::<Headers>();
             let canned = Canned::new([reply]);
             let model = (case.model)(canned.clone());
             let error = match is_streamed {
@@ -275,48 +281,50 @@ async fn refusals() {
             let error = error.unwrap_err();
             assert_eq!(canned.requests().len(), 1, "{}", case.name());
             let ModelError::Refused(refusal) = &error else { panic!("{}: {error}", case.name()) };
-            assert_eq!(format!("{:?}", refusal.kind), told.kind, "{}", case.name());
-            assert_eq!(refusal.status, told.status, "{}", case.name());
-            assert_eq!(refusal.request_id, told.request_id, "{}", case.name());
-            let pause = refusal.retry_after.map(|pause| pause.as_secs_f64());
-            assert_eq!(pause, told.retry_after, "{}", case.name());
+            assert_eq!(format!("{:?}", refusal.kind), expected.kind, "{}", case.name());
+            assert_eq!(refusal.status, expected.status, "{}", case.name());
+            assert_eq!(refusal.request_id, expected.request_id, "{}", case.name());
+            let delay = refusal.retry_after.map(|delay| delay.as_secs_f64());
+            assert_eq!(delay, expected.retry_after, "{}", case.name());
         }
     }
 }
 
 #[derive(Deserialize)]
-struct Failed {
+struct ExpectedFailure {
     kind: Option<String>,
     reason: Option<String>,
 }
 
 #[tokio::test]
-async fn streams_that_fail() {
+async fn failed_streams_report_their_error() {
     for case in Case::all() {
-        let (Some(text), Some(told)) = (case.stream(), case.json::<Failed>("failed.json")) else {
+        let (Some(text), Some(expected)) =
+            (case.stream(), case.json::<ExpectedFailure>("failed.json"))
+        else {
             continue;
         };
-        assert!(told.kind.is_some() || told.reason.is_some(), "{}", case.name());
+        assert!(expected.kind.is_some() || expected.reason.is_some(), "{}", case.name());
         for pieces in cuts(text.as_bytes()) {
             let mut reply = Reply::new(200, pieces);
             reply.headers.set("x-request-id", "req_1");
             let error = streamed(&*case.model(reply)).await.0.unwrap_err();
             assert!(error.to_string().contains("(request req_1)"), "{}: {error}", case.name());
-            if let Some(kind) = &told.kind {
+            if let Some(kind) = &expected.kind {
                 let ModelError::Refused(refusal) = &error else {
                     panic!("{}: {error}", case.name())
                 };
                 assert_eq!(format!("{:?}", refusal.kind), *kind, "{}", case.name());
             }
-            let reason = told.reason.as_deref().unwrap_or_default();
+            let reason = expected.reason.as_deref().unwrap_or_default();
             assert!(error.to_string().contains(reason), "{}: {error}", case.name());
         }
     }
 }
 
-/// Half of a stream is no reply.
+/// A prefix of a stream is never a reply.
 #[tokio::test]
-async fn streams_that_break_off() {
+async fn interrupted_streams_are_errors() {
     for case in Case::all() {
         let (Some(text), Some(_)) = (case.stream(), case.file("expected.json")) else { continue };
         let half = &text.as_bytes()[..text.len() / 2];

@@ -1,10 +1,10 @@
-//! Programs that tools run: what comes of them, and that none outlives its call.
+//! Processes started by tools: their output, and that none outlives its call.
 #![cfg(target_os = "linux")]
 
 #[path = "support/processes.rs"]
 mod processes;
 
-use processes::{MARKER, marked, until};
+use processes::{MARKER, marked, wait_until};
 use serde_json::json;
 use tool_runtime::dispatch::{Batch, Dispatch};
 use tool_runtime::{
@@ -12,22 +12,22 @@ use tool_runtime::{
     ToolError, ToolErrorKind, tool, tools,
 };
 
-/// Two that sleep, one of them left behind by its parent.
+/// Script with two sleeping processes, one of them orphaned.
 const TREE: &str = "(sleep 1000 & sleep 1000) & sleep 1000";
 
-/// Runs a tree of programs that doesn't end, and ends as it is told.
+/// Starts a tree of processes that never ends, and returns as `how` says.
 #[tool(timeout = "20s")]
 async fn grow(how: &str, marker: &str, ctx: &ToolContext) -> Result<String, ToolError> {
     let tree = ctx.command("sh").args(["-c", TREE]).env(MARKER, marker).output();
-    let grown = until("a tree", || marked(marker) >= 4);
+    let grown = wait_until("the tree has started", || marked(marker) >= 4);
     tokio::select! {
         output = tree => return output?.into_text(),
         () = grown => {}
     }
-    // Whoever loses interest ends it as well; so it is grown once more.
+    // Dropping the future ended the tree, so the tree is started again.
     let tree = ctx.command("sh").args(["-c", TREE]).env(MARKER, marker).output();
     let end = async {
-        until("one tree", || marked(marker) == 4).await;
+        wait_until("one tree is left", || marked(marker) == 4).await;
         match how {
             "works" => Ok("done".to_owned()),
             "fails" => Err("no".into()),
@@ -41,14 +41,14 @@ async fn grow(how: &str, marker: &str, ctx: &ToolContext) -> Result<String, Tool
         }
     };
     tokio::select! {
-        // It has to begin, whatever is left of the first.
+        // The command must be polled first, so that it starts.
         biased;
         output = tree => output?.into_text(),
         end = end => end,
     }
 }
 
-/// The same, and is past its time soon.
+/// Starts a tree of processes that never ends, with a short timeout.
 #[tool(timeout = "1s")]
 async fn grow_in_a_second(marker: &str, ctx: &ToolContext) -> Result<String, ToolError> {
     let tree = ctx.command("sh").args(["-c", TREE]).env(MARKER, marker).output();
@@ -60,7 +60,7 @@ fn dispatcher() -> Dispatcher {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn none_outlives_its_call() {
+async fn processes_end_with_their_call() {
     std::panic::set_hook(Box::new(|_| {}));
     for (how, code) in [
         ("works", None),
@@ -78,35 +78,35 @@ async fn none_outlives_its_call() {
         assert!(!done.left_running);
         let started = |effect: &&EffectRecord| matches!(effect, EffectRecord::ProcessStarted { command } if command.contains("sleep"));
         assert_eq!(done.effects.iter().filter(started).count(), 2);
-        until("nothing left", || marked(&marker) == 0).await;
+        wait_until("no process is left", || marked(&marker) == 0).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn none_outlives_its_deadline() {
+async fn processes_end_at_the_deadline() {
     let marker = format!("late-{}", std::process::id());
     let call = ToolCall::new("c", "grow_in_a_second", json!({ "marker": marker }));
     let done = dispatcher().dispatch(vec![call]).await.remove(0);
     assert_eq!(done.result.error.as_deref(), Some("TOOL_TIMEOUT"));
     assert_eq!(done.effects.len(), 1);
     assert!(!done.left_running);
-    until("nothing left", || marked(&marker) == 0).await;
+    wait_until("no process is left", || marked(&marker) == 0).await;
 }
 
-/// On one thread, where nothing but the runtime itself could go on with it.
+/// Runs on one thread, so that only the runtime could continue the call.
 #[tokio::test]
-async fn none_outlives_whoever_waits_for_it() {
+async fn processes_end_when_the_dispatch_is_dropped() {
     let marker = format!("dropped-{}", std::process::id());
     let is_grown = CancellationToken::new();
     let call = ToolCall::new("c", "grow", json!({ "how": "hangs", "marker": marker }));
     let dispatcher = dispatcher().extension(is_grown.clone());
     let dispatch = dispatcher.dispatch(vec![call]);
     assert!(is_grown.run_until_cancelled(dispatch).await.is_none());
-    until("nothing left", || marked(&marker) == 0).await;
+    wait_until("no process is left", || marked(&marker) == 0).await;
 }
 
 #[test]
-fn none_outlives_the_runtime() {
+fn processes_end_with_the_runtime() {
     let marker = format!("runtime-{}", std::process::id());
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     let (call, grown) = (marker.clone(), marker.clone());
@@ -115,15 +115,15 @@ fn none_outlives_the_runtime() {
             let call = ToolCall::new("c", "grow_in_a_second", json!({ "marker": call }));
             dispatcher().dispatch(vec![call]).await
         });
-        until("a tree", || marked(&grown) >= 4).await;
+        wait_until("the tree has started", || marked(&grown) >= 4).await;
     });
     drop(runtime);
     let waits = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-    waits.block_on(until("nothing left", || marked(&marker) == 0));
+    waits.block_on(wait_until("no process is left", || marked(&marker) == 0));
 }
 
 #[tokio::test]
-async fn what_comes_of_a_program() {
+async fn command_returns_status_and_output() {
     let ctx = ToolContext::default();
     let shell = |script: &str| ctx.command("sh").args(["-c", script]);
 
@@ -134,17 +134,17 @@ async fn what_comes_of_a_program() {
     let text = "It ended with exit status: 3.\nerr";
     assert_eq!((error.kind(), error.text()), (ToolErrorKind::Failed, text));
 
-    // It reads what it is given, and nothing else.
-    let all = |read: &str| read.to_owned();
-    assert_eq!(all(&shell("cat").stdin("one\ntwo").output().await.unwrap().stdout), "one\ntwo");
+    // Standard input holds the given text and nothing else.
+    let owned = |read: &str| read.to_owned();
+    assert_eq!(owned(&shell("cat").stdin("one\ntwo").output().await.unwrap().stdout), "one\ntwo");
     assert_eq!(shell("cat").output().await.unwrap().stdout, "");
     let large = "x".repeat(1 << 20);
     assert!(shell("true").stdin(large.clone()).output().await.unwrap().status.success());
     let cut = shell("cat").stdin(large).output_limit(10).output().await.unwrap().stdout;
     assert_eq!(cut, "xxxxx\n[… 1048566 bytes left out …]\nxxxxx");
 
-    let where_ = shell("pwd; echo $HOME$TOOL").env_clear().env("TOOL", "t").current_dir("/");
-    assert_eq!(where_.output().await.unwrap().stdout, "/\nt\n");
+    let location = shell("pwd; echo $HOME$TOOL").env_clear().env("TOOL", "t").current_dir("/");
+    assert_eq!(location.output().await.unwrap().stdout, "/\nt\n");
 
     let none = ctx.command("no-such-program-anywhere").output().await.unwrap_err();
     let text = "`no-such-program-anywhere` could not be started.";
@@ -153,17 +153,17 @@ async fn what_comes_of_a_program() {
 }
 
 #[tokio::test]
-async fn what_a_program_leaves_behind_ends_with_it() {
+async fn orphaned_processes_end_with_the_command() {
     let marker = format!("left-{}", std::process::id());
     let ctx = ToolContext::default();
-    // It holds the pipe open, which nobody waits for.
+    // The orphan keeps the pipe open. The command does not wait for it.
     let left = ctx.command("sh").args(["-c", "sleep 1000 & echo done"]).env(MARKER, &marker);
     assert_eq!(left.output().await.unwrap().stdout, "done\n");
-    until("nothing left", || marked(&marker) == 0).await;
+    wait_until("no process is left", || marked(&marker) == 0).await;
 }
 
 #[tokio::test]
-async fn what_a_program_is_given_in_its_environment_is_told_to_nobody() {
+async fn environment_of_a_command_is_not_recorded() {
     /// Runs a program that needs a key.
     #[tool]
     async fn pull(ctx: &ToolContext) -> Result<String, ToolError> {
@@ -179,25 +179,28 @@ async fn what_a_program_is_given_in_its_environment_is_told_to_nobody() {
     assert!(!serde_json::to_string(&done).unwrap().contains("k3y"));
 }
 
-/// Writes a secret where the output is cut, or near it.
+/// Writes a secret at or near the cut of the output.
 #[tool]
-async fn tell(before: u32, ctx: &ToolContext) -> Result<String, ToolError> {
+async fn write_secret(before: u32, ctx: &ToolContext) -> Result<String, ToolError> {
     let text = format!("{}{SECRET}{}{SECRET}", ".".repeat(before as usize), "-".repeat(200));
-    let said = ctx.command("printf").args(["%s", &text]).output_limit(60).output().await?;
-    said.into_text()
+    let output = ctx.command("printf").args(["%s", &text]).output_limit(60).output().await?;
+    output.into_text()
 }
 
 const SECRET: &str = "CANARY-topsecret-9";
 
 #[tokio::test]
-async fn no_half_of_a_secret_gets_out() {
-    let dispatcher = Dispatcher::new(Registry::try_from(tools![tell]).unwrap())
+async fn truncated_output_holds_no_part_of_a_secret() {
+    let dispatcher = Dispatcher::new(Registry::try_from(tools![write_secret]).unwrap())
         .policy(Policy::new().secrets([SECRET]));
     for before in 0..40 {
         let arguments = json!({ "before": before });
-        let done = dispatcher.dispatch(vec![ToolCall::new("1", "tell", arguments)]).await.remove(0);
-        let shown = format!("{done:?}");
-        assert!(done.result.text.contains("left out"), "{shown}");
-        assert!(!done.result.text.contains(['C', 'Y', 'p']), "{shown}");
+        let done = dispatcher
+            .dispatch(vec![ToolCall::new("1", "write_secret", arguments)])
+            .await
+            .remove(0);
+        let debug = format!("{done:?}");
+        assert!(done.result.text.contains("left out"), "{debug}");
+        assert!(!done.result.text.contains(['C', 'Y', 'p']), "{debug}");
     }
 }

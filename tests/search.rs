@@ -1,4 +1,4 @@
-//! Finding tools: a thousand of them, a few hundred queries, and runs that pull tools in.
+//! Tool search: a thousand tools, a few hundred queries, and runs that discover tools.
 
 use std::collections::HashSet;
 use std::fs;
@@ -19,7 +19,7 @@ use tool_runtime::{
     ToolErrorKind, ToolOutput, ToolPreference, Tools, async_trait, tools,
 };
 
-/// Answers with its name.
+/// Tool that returns its name.
 struct Named {
     definition: ToolDefinition,
     available: bool,
@@ -30,7 +30,7 @@ impl Named {
         Self { definition, available: true }
     }
 
-    /// A tool that does what its name says.
+    /// Creates a tool whose description is its name.
     fn plain(name: &str) -> Self {
         Self::new(definition(name, name))
     }
@@ -58,12 +58,12 @@ fn definition(name: &str, description: &str) -> ToolDefinition {
     ToolDefinition::new(name, description, json!({ "type": "object", "properties": {} }))
 }
 
-/// A registry of these tools and the search among them.
+/// Returns a registry of these tools and the search tool.
 fn searchable(tools: Tools) -> Registry {
     Registry::try_from(tools.with(SearchTools::new())).unwrap()
 }
 
-/// What the search of a registry answers, and the names of what it found.
+/// Calls the search tool of a registry. Returns its text and the names that it found.
 async fn search(registry: &Registry, arguments: Value) -> (String, Vec<String>) {
     search_by(&Dispatcher::new(registry.clone()), arguments).await
 }
@@ -82,14 +82,14 @@ async fn search_by(dispatcher: &Dispatcher, arguments: Value) -> (String, Vec<St
 }
 
 #[derive(Deserialize)]
-struct Described {
+struct ToolRecord {
     name: String,
     description: String,
     parameters: Value,
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct QueryRecord {
     query: String,
     tools: Vec<String>,
 }
@@ -101,18 +101,16 @@ fn lines<T: DeserializeOwned>(file: &str) -> Vec<T> {
 }
 
 fn thousand() -> Vec<ToolDefinition> {
-    let described = lines::<Described>("tools.jsonl").into_iter();
-    described
-        .map(|tool| ToolDefinition::new(tool.name, tool.description, tool.parameters))
-        .collect()
+    let records = lines::<ToolRecord>("tools.jsonl").into_iter();
+    records.map(|tool| ToolDefinition::new(tool.name, tool.description, tool.parameters)).collect()
 }
 
-/// How much of what each query of a file wants is among the first five, on average.
+/// Returns the average share of wanted tools among the first five results of the queries of a file.
 fn recall(index: &ToolIndex, tools: &[ToolDefinition], file: &str) -> f64 {
     let names: HashSet<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
-    let asked = lines::<Asked>(file);
+    let queries = lines::<QueryRecord>(file);
     let mut recall = 0.0;
-    for Asked { query, tools: wanted } in &asked {
+    for QueryRecord { query, tools: wanted } in &queries {
         assert!(wanted.iter().all(|name| names.contains(name.as_str())), "{wanted:?} exist");
         let found = index.search(query, 5);
         let hits = wanted.iter().filter(|name| found.iter().any(|(found, _)| found == name));
@@ -122,21 +120,25 @@ fn recall(index: &ToolIndex, tools: &[ToolDefinition], file: &str) -> f64 {
             println!("{query:?}: wanted {wanted:?}, found {found:?}");
         }
     }
-    let recall = recall / asked.len() as f64;
-    println!("{file}: recall@5 of {} queries over {} tools: {recall:.4}", asked.len(), tools.len());
+    let recall = recall / queries.len() as f64;
+    println!(
+        "{file}: recall@5 of {} queries over {} tools: {recall:.4}",
+        queries.len(),
+        tools.len()
+    );
     recall
 }
 
 #[test]
-fn what_is_asked_for_is_among_the_first_five() {
+fn wanted_tools_are_among_the_first_five() {
     let tools = thousand();
     let names: HashSet<_> = tools.iter().map(|tool| tool.name.as_str()).collect();
     assert_eq!(names.len(), 1_000, "names are unique");
-    assert!(lines::<Asked>("queries.jsonl").len() >= 220);
+    assert!(lines::<QueryRecord>("queries.jsonl").len() >= 220);
     let index = ToolIndex::new(&tools);
     assert!(recall(&index, &tools, "queries.jsonl") >= 0.95);
-    // Written for needs that the search was never tuned for: as a model words them for the search,
-    // and as people say them, whose words often aren't the tools' at all.
+    // These queries were not used for tuning. The first are phrased as by a model. The second use
+    // everyday words, which often differ from those of the tools.
     assert!(recall(&index, &tools, "worded.jsonl") >= 0.95);
     assert!(recall(&index, &tools, "spoken.jsonl") >= 0.57);
 }
@@ -145,17 +147,16 @@ fn bytes(tools: &[&ToolDefinition]) -> usize {
     tools.iter().map(|tool| definition_bytes(tool)).sum()
 }
 
-/// The turns of runs over a thousand tools, one run a query: what goes out before and after the
-/// model pulled in what it found.
+/// Runs one query per conversation over a thousand tools, and measures the offered definitions.
 #[tokio::test]
-async fn a_turn_takes_a_tenth_of_the_bytes_and_keeps_its_order() {
+async fn turns_offer_a_tenth_of_the_bytes_in_stable_order() {
     let registry = searchable(thousand().into_iter().map(as_tool).collect());
     let snapshot = registry.snapshot();
     let tools = snapshot.definitions();
     let all = bytes(&tools);
     let selector = BySearch::new().always(["get_current_weather"]).fitting(5);
-    let mut most = 0;
-    for Asked { query, .. } in lines::<Asked>("queries.jsonl").into_iter().step_by(10) {
+    let mut largest = 0;
+    for QueryRecord { query, .. } in lines::<QueryRecord>("queries.jsonl").into_iter().step_by(10) {
         let mut turn = Turn::new(vec![Message::user(query.as_str())], 9);
         let mut before = String::new();
         let (_, found) = search(&registry, json!({ "query": query, "limit": 10 })).await;
@@ -168,15 +169,15 @@ async fn a_turn_takes_a_tenth_of_the_bytes_and_keeps_its_order() {
             let chosen = selector.select(selection);
             let offered = turn.offer_tools(chosen);
             let sent = serde_json::to_string(&offered).unwrap();
-            let kept = before.trim_end_matches(']');
-            assert!(sent.starts_with(kept), "what went out before goes out as it was");
-            most = most.max(bytes(&offered));
+            let prefix = before.trim_end_matches(']');
+            assert!(sent.starts_with(prefix), "the earlier definitions changed");
+            largest = largest.max(bytes(&offered));
             before = sent;
             turn.add_discovered_tools([name]);
         }
     }
-    let fewer = 100.0 - 100.0 * most as f64 / all as f64;
-    println!("{all} bytes of definitions in all, at most {most} on a turn: {fewer:.1} % fewer");
+    let fewer = 100.0 - 100.0 * largest as f64 / all as f64;
+    println!("{all} bytes of definitions in all, at most {largest} on a turn: {fewer:.1} % fewer");
     assert!(fewer >= 90.0);
 }
 
@@ -185,7 +186,7 @@ fn as_tool(definition: ToolDefinition) -> Arc<dyn Tool> {
 }
 
 #[tokio::test]
-async fn a_model_pulls_in_what_it_finds_and_calls_it() {
+async fn discovered_tools_are_offered_and_called() {
     let tools = Tools::new()
         .with(Named::plain("create_event"))
         .with(Named::plain("bake_bread"))
@@ -207,7 +208,7 @@ async fn a_model_pulls_in_what_it_finds_and_calls_it() {
 }
 
 #[test]
-fn tools_pulled_in_come_behind_those_offered_before() {
+fn discovered_tools_follow_those_offered_before() {
     let [a, b, z] = ["a", "b", "z"].map(|name| definition(name, "…"));
     let search = SearchTools::new();
     let tools = [&a, &b, search.definition(), &z];
@@ -226,7 +227,7 @@ fn tools_pulled_in_come_behind_those_offered_before() {
 }
 
 #[test]
-fn what_was_offered_stays_while_there_is_room() {
+fn offered_tools_stay_within_the_byte_budget() {
     let schema = || json!({ "type": "object", "properties": {} });
     let padded = |name: &str| ToolDefinition::new(name, "x".repeat(100), schema());
     let pinned = padded("always").preference(ToolPreference::default().always());
@@ -245,13 +246,13 @@ fn what_was_offered_stays_while_there_is_room() {
     };
     assert_eq!(offer("c"), ["always", "c"]);
     assert_eq!(offer("b"), ["always", "c", "b"]);
-    assert_eq!(offer("a"), ["always", "b", "a"], "there is room for two: the last");
-    assert_eq!(offer("b"), ["always", "b", "a"], "found again is found now");
-    assert_eq!(offer("c"), ["always", "c", "b"], "and so outlasts what was found since");
+    assert_eq!(offer("a"), ["always", "b", "a"], "the budget holds the last two");
+    assert_eq!(offer("b"), ["always", "b", "a"], "a repeated discovery counts as the latest");
+    assert_eq!(offer("c"), ["always", "c", "b"], "the latest discovery outlasts earlier ones");
 }
 
 #[test]
-fn what_fitted_an_earlier_question_stays() {
+fn matches_of_earlier_messages_stay_offered() {
     let tools = thousand();
     let tools: Vec<_> = tools.iter().collect();
     let selector = BySearch::new().fitting(3);
@@ -268,7 +269,7 @@ fn what_fitted_an_earlier_question_stays() {
 }
 
 #[tokio::test]
-async fn nothing_is_found_that_a_model_may_not_call() {
+async fn search_finds_only_callable_tools() {
     let with = |name, change: fn(&mut ToolDefinition)| {
         let mut definition = definition(name, "Sends mail");
         change(&mut definition);
@@ -287,7 +288,7 @@ async fn nothing_is_found_that_a_model_may_not_call() {
     registry.register(Arc::new(broken)).unwrap();
 
     let (_, names) = search(&registry, json!({ "query": "send mail tools" })).await;
-    assert_eq!(names, ["allowed"], "and not the search itself");
+    assert_eq!(names, ["allowed"], "the search tool itself is not found");
 
     let granted = Dispatcher::new(registry.clone()).policy(Policy::new().grant(["network"]));
     let (_, names) = search_by(&granted, json!({ "query": "send mail" })).await;
@@ -299,7 +300,7 @@ async fn nothing_is_found_that_a_model_may_not_call() {
 }
 
 #[tokio::test]
-async fn a_search_finds_what_its_agent_may_see() {
+async fn search_is_limited_to_the_view_of_its_agent() {
     let tools = ["send_mail", "send_money"].map(|name| as_tool(definition(name, "Sends.")));
     let all = searchable(tools.into_iter().collect());
     let ask = || ChatReply::default().call("search_tools", r#"{"query": "send"}"#);
@@ -309,17 +310,17 @@ async fn a_search_finds_what_its_agent_may_see() {
     ]);
     let view = all.without(["send_money"]);
     let answer = Agent::new(model, view).selector(BySearch::new()).run("Go").await.unwrap();
-    let told = format!("{:?}", answer.transcript);
-    assert!(told.contains("send_mail") && !told.contains("send_money"), "{told}");
+    let transcript = format!("{:?}", answer.transcript);
+    assert!(transcript.contains("send_mail") && !transcript.contains("send_money"), "{transcript}");
 
     let alone = SearchTools::new();
     let error = alone.call(json!({ "query": "send" }).into(), &ToolContext::default()).await;
     assert_eq!(error.unwrap_err().kind(), ToolErrorKind::Failed);
 }
 
-/// Whatever it is called, the search goes out: what it is, its definition says.
+/// The definition marks the search tool, whatever its name.
 #[tokio::test]
-async fn a_search_of_another_name_is_offered_as_well() {
+async fn renamed_search_tools_are_offered() {
     let registry = Registry::try_from(tools![].with(Named::plain("send_mail"))).unwrap();
     for provider in ["a", "b"] {
         registry.register_all_from(provider, tools![].with(SearchTools::new())).unwrap();
@@ -328,7 +329,7 @@ async fn a_search_of_another_name_is_offered_as_well() {
     definition.name = "find_more".into();
     registry.register(as_tool(definition)).unwrap();
 
-    // By whatever name it is called, a search finds neither itself nor another.
+    // A search finds no search tool, whatever its name.
     let (_, names) = search(&registry, json!({ "query": "finds more tools" })).await;
     assert!(names.is_empty(), "{names:?}");
 
@@ -348,7 +349,7 @@ async fn a_search_of_another_name_is_offered_as_well() {
 }
 
 #[tokio::test]
-async fn the_search_sees_what_comes_and_goes_and_what_its_view_holds() {
+async fn search_follows_registry_changes_and_views() {
     let registry = searchable(Tools::new().with(Named::plain("send_mail")));
     let find = json!({ "query": "play chess" });
     let (text, names) = search(&registry, find.clone()).await;
@@ -367,15 +368,15 @@ async fn the_search_sees_what_comes_and_goes_and_what_its_view_holds() {
 }
 
 #[tokio::test]
-async fn a_limit_is_kept_and_wrong_arguments_are_told() {
+async fn search_respects_limits_and_reports_wrong_arguments() {
     let names: Vec<_> = (0..40).map(|n| format!("send_{n:02}")).collect();
     let tools = names.iter().map(|name| as_tool(definition(name, "Sends mail")));
     let registry = searchable(tools.collect());
     for (limit, count) in [(json!(null), 5), (json!(1), 1), (json!("7"), 7), (json!(20), 20)] {
         let (_, found) = search(&registry, json!({ "query": "send", "limit": limit })).await;
-        assert_eq!(found, names[..count], "ties go by name");
+        assert_eq!(found, names[..count], "ties are sorted by name");
     }
-    for (arguments, told) in [
+    for (arguments, message) in [
         (json!({}), "`query` is missing"),
         (json!({ "query": "" }), "`query`"),
         (json!({ "query": " \n" }), "`query` is empty"),
@@ -385,13 +386,13 @@ async fn a_limit_is_kept_and_wrong_arguments_are_told() {
         (json!({ "query": "send", "where": "here" }), "`where`"),
     ] {
         let (error, found) = search(&registry, arguments).await;
-        assert!(error.contains(told) && found.is_empty(), "{error}");
+        assert!(error.contains(message) && found.is_empty(), "{error}");
     }
 }
 
-/// What the model is told of the search, to the letter.
+/// Pins the exact schema, because the model receives it.
 #[test]
-fn the_search_says_what_it_takes() {
+fn search_schema_is_pinned() {
     let search = SearchTools::new();
     let wanted = json!({
         "type": "object",
@@ -416,9 +417,9 @@ fn the_search_says_what_it_takes() {
     assert!(search.definition().validate().is_ok() && search.definition().finds_tools);
 }
 
-/// A selector that waits for a search offers what there is room for where there is none.
+/// Without a search tool, `BySearch` offers tools up to its byte budget.
 #[tokio::test]
-async fn without_a_search_nothing_waits_to_be_found() {
+async fn all_tools_are_offered_without_a_search_tool() {
     let tools = ["a", "b", "c"].map(|name| {
         let weight = if name == "b" { 2.0 } else { 1.0 };
         definition(name, "It.").preference(ToolPreference::default().weight(weight))
@@ -434,15 +435,15 @@ async fn without_a_search_nothing_waits_to_be_found() {
     };
     offered(BySearch::new(), &["a", "b", "c"]).await;
     offered(BySearch::new().always(["c"]), &["a", "b", "c"]).await;
-    // Those that matter most, and the same on each turn.
+    // The heaviest tools are offered, the same on each turn.
     offered(BySearch::new().room(size), &["b"]).await;
     offered(BySearch::new().room(2 * size).always(["c"]), &["a", "b", "c"]).await;
-    // One who says what should go out has said it.
+    // With an explicit number of matches, the fallback does not apply.
     offered(BySearch::new().fitting(1), &[]).await;
 
     registry.register(Arc::new(SearchTools::new())).unwrap();
     offered(BySearch::new(), &["search_tools"]).await;
-    // Whatever is preferred of it, it stays the way in; hidden, it is none.
+    // A weight of 0 does not remove the search tool. Hiding it does.
     registry.prefer("search_tools", ToolPreference::default().weight(0.0)).unwrap();
     offered(BySearch::new(), &["search_tools"]).await;
     registry.prefer("search_tools", ToolPreference::default().hidden()).unwrap();
@@ -453,7 +454,7 @@ async fn without_a_search_nothing_waits_to_be_found() {
 }
 
 #[tokio::test]
-async fn hostile_definitions_are_bounded_and_stay_on_their_line() {
+async fn hostile_definitions_are_truncated_to_one_line() {
     let arguments: serde_json::Map<_, _> = (0..400)
         .map(|n| (format!("argument_{n}"), json!({ "description": "word ".repeat(200) })))
         .collect();
@@ -466,7 +467,7 @@ async fn hostile_definitions_are_bounded_and_stay_on_their_line() {
     );
     let (text, mut names) = search(&registry, json!({ "query": "mail" })).await;
     names.sort();
-    assert_eq!(names, ["evil", "send_mail"], "a word said often doesn't hide the others");
+    assert_eq!(names, ["evil", "send_mail"], "a repeated word hides no other tool");
     assert!(text.len() < 2_000, "{} bytes", text.len());
     assert_eq!(text.lines().count(), 3, "{text}");
     assert!(!text.contains(|c: char| c.is_control() && c != '\n'));
@@ -476,13 +477,17 @@ async fn hostile_definitions_are_bounded_and_stay_on_their_line() {
 }
 
 #[test]
-fn the_same_search_gives_the_same_answer() {
+fn search_is_deterministic() {
     let tools = thousand();
     let index = ToolIndex::new(&tools);
     let reversed = ToolIndex::new(tools.iter().rev());
-    for Asked { query, .. } in lines::<Asked>("queries.jsonl").iter().step_by(7) {
+    for QueryRecord { query, .. } in lines::<QueryRecord>("queries.jsonl").iter().step_by(7) {
         let found = index.search(query, 20);
         assert_eq!(found, index.search(query, 20));
-        assert_eq!(found, reversed.search(query, 20), "{query}: the order of tools is no matter");
+        assert_eq!(
+            found,
+            reversed.search(query, 20),
+            "{query}: the order of the tools changed the result"
+        );
     }
 }

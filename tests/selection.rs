@@ -1,4 +1,4 @@
-//! What selectors choose, and what becomes of it in a run: which tools go out, and in which order.
+//! Selectors: the tools that a run offers, and their order.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,7 +12,7 @@ use tool_runtime::{
     ToolDefinition, ToolError, ToolOutput, ToolPreference, Tools, async_trait,
 };
 
-/// Finds the tools that it is told to find.
+/// Tool that reports the names in its argument as found.
 struct Named(ToolDefinition);
 
 #[async_trait]
@@ -34,19 +34,19 @@ fn definition(name: &str, weight: f64) -> ToolDefinition {
         .preference(ToolPreference::default().weight(weight))
 }
 
-/// The tools a to e, of which the later weigh more.
+/// Returns the tools a to e with increasing weights.
 fn five() -> Registry {
     let tools = ["a", "b", "c", "d", "e"].into_iter().zip([1.0, 2.0, 3.0, 4.0, 5.0]);
     let tools = tools.map(|(name, weight)| Named(definition(name, weight)));
     Registry::try_from(Tools::new().with_all(tools)).unwrap()
 }
 
-/// Calls a tool that finds others.
+/// Returns a call of a tool that finds others.
 fn find(names: &str) -> ChatReply {
     ChatReply::default().call("e", format!(r#"{{"find": "{names}"}}"#))
 }
 
-/// Chooses whatever the function gives.
+/// Selector that calls a function.
 struct Choice<F>(F);
 
 impl<F> Selector for Choice<F>
@@ -72,13 +72,13 @@ async fn offers<const N: usize>(selector: impl Selector + 'static, names: [&str;
 }
 
 #[tokio::test]
-async fn whatever_a_selector_does_known_tools_go_out_in_order() {
+async fn offered_tools_are_known_and_in_order_with_any_selector() {
     offers(AllTools, ["a", "b", "c", "d", "e"]).await;
     offers(choice(|_| Vec::new()), []).await;
     offers(choice(|_| panic!("on purpose")), ["a", "b", "c", "d", "e"]).await;
     offers(choice(|selection| selection.tools.iter().rev().take(2).copied().collect()), ["d", "e"])
         .await;
-    // Twice the same, and one that nobody offered: of a name that is unknown, and of a known one.
+    // The selector returns a duplicate and two foreign definitions, one with a known name.
     offers(
         choice(|selection| {
             let foreign = |name| &*Box::leak(Box::new(definition(name, 9.0)));
@@ -94,12 +94,16 @@ async fn whatever_a_selector_does_known_tools_go_out_in_order() {
 }
 
 #[tokio::test]
-async fn a_selector_that_takes_its_time_holds_up_nobody() {
+async fn blocking_selector_runs_on_another_thread() {
     struct Slow(std::thread::ThreadId);
 
     impl Selector for Slow {
         fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
-            assert_ne!(std::thread::current().id(), self.0, "a thread of its own");
+            assert_ne!(
+                std::thread::current().id(),
+                self.0,
+                "the selector runs on the thread of the test"
+            );
             selection.tools.iter().take(1).copied().collect()
         }
 
@@ -111,13 +115,13 @@ async fn a_selector_that_takes_its_time_holds_up_nobody() {
     offers(Slow(std::thread::current().id()), ["a"]).await;
 }
 
-/// Panics whatever it is asked, or takes too long.
+/// Selector that panics in every method, or that blocks.
 struct Broken(bool);
 
 impl Selector for Broken {
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
         assert!(self.0, "on purpose");
-        // Who waits for the end of it is wrong, but not for ever.
+        // The wait is bounded, so that a failing test ends.
         for _ in 0..5_000 {
             if STOPPED.load(Ordering::SeqCst) {
                 break;
@@ -136,14 +140,14 @@ impl Selector for Broken {
 static STOPPED: AtomicBool = AtomicBool::new(false);
 
 #[tokio::test]
-async fn a_selector_that_panics_in_all_it_does_offers_all() {
+async fn panicking_selector_offers_all_tools() {
     offers(Broken(false), ["a", "b", "c", "d", "e"]).await;
 }
 
 #[tokio::test]
-async fn a_run_can_be_stopped_while_its_selector_chooses() {
+async fn run_is_cancelled_while_its_selector_blocks() {
     let stop = CancellationToken::new();
-    let model = ScriptedModel::new([ChatReply::text("Never asked.")]);
+    let model = ScriptedModel::new([ChatReply::text("Never requested.")]);
     let agent = Agent::new(model, five()).selector(Broken(true)).stop_on(stop.clone());
     let (stopped, ()) = tokio::join!(agent.run("Go"), async { stop.cancel() });
     assert!(matches!(stopped.unwrap_err().why, StopReason::Cancelled));
@@ -151,7 +155,7 @@ async fn a_run_can_be_stopped_while_its_selector_chooses() {
 }
 
 #[tokio::test]
-async fn tools_pulled_in_come_behind_what_outweighs_them() {
+async fn discovered_tools_follow_heavier_tools() {
     let bytes = definition_bytes(&definition("a", 1.0));
     for (room, after) in [
         (bytes * 9, vec!["d", "e", "b", "a"]),
@@ -163,7 +167,7 @@ async fn tools_pulled_in_come_behind_what_outweighs_them() {
         let model = ScriptedModel::new([
             ScriptedTurn::new(find("b e")).expect_tools(["d", "e"]),
             ScriptedTurn::new(find("a")).expect_tools(first),
-            // What is not offered can be called all the same.
+            // A tool that is not offered can still be called.
             ScriptedTurn::new(ChatReply::default().call("b", "{}")).expect_tools(after.clone()),
             ScriptedTurn::new(ChatReply::text("Done.")).expect_tools(after).expect_last("Done."),
         ]);
@@ -173,7 +177,7 @@ async fn tools_pulled_in_come_behind_what_outweighs_them() {
 }
 
 #[test]
-fn what_goes_out_always_goes_before_what_weighs_more() {
+fn always_offered_tools_precede_heavier_tools() {
     let pinned = definition("a", 1.0);
     let pinned = pinned.preference(ToolPreference::default().always());
     let heavy = definition("b", 9.0);
@@ -186,14 +190,15 @@ fn what_goes_out_always_goes_before_what_weighs_more() {
     assert_eq!(selector.select(Selection::new(&tools)), [&pinned]);
 }
 
-/// Keeps the definitions of each request, as they are printed.
+/// Serialized definitions of each request.
 #[derive(Default)]
-struct Kept(Mutex<Vec<String>>);
+struct SentDefinitions(Mutex<Vec<String>>);
 
-struct Keeper(Arc<Kept>, ScriptedModel);
+/// Model that records the definitions of its requests.
+struct RecordingModel(Arc<SentDefinitions>, ScriptedModel);
 
 #[async_trait]
-impl ChatModel for Keeper {
+impl ChatModel for RecordingModel {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         self.0.0.lock().unwrap().push(serde_json::to_string(request.tools).unwrap());
         self.1.reply(request).await
@@ -201,7 +206,7 @@ impl ChatModel for Keeper {
 }
 
 #[tokio::test]
-async fn definitions_are_the_same_bytes_while_nothing_changes() {
+async fn definitions_are_byte_identical_while_the_set_is_unchanged() {
     let half = 2 * definition_bytes(&definition("a", 1.0));
     let selectors: Vec<Box<dyn Fn(Agent) -> Agent>> = vec![
         Box::new(|agent| agent.selector(AllTools)),
@@ -214,26 +219,26 @@ async fn definitions_are_the_same_bytes_while_nothing_changes() {
         Box::new(|agent| agent.selector(choice(|_| panic!("on purpose")))),
     ];
     for selected in selectors {
-        let kept = Arc::new(Kept::default());
+        let sent_definitions = Arc::new(SentDefinitions::default());
         let call = || ChatReply::default().call("a", "{}");
         let script = [call(), find("a"), call(), call(), ChatReply::text("Done.")];
-        let model = Keeper(Arc::clone(&kept), ScriptedModel::new(script));
+        let model = RecordingModel(Arc::clone(&sent_definitions), ScriptedModel::new(script));
         let registry = five();
         let agent = selected(Agent::new(model, registry.clone()));
-        // A tool is replaced by its like: nothing has changed.
+        // An equal tool replaces the old one, so the set is unchanged.
         registry.register(Arc::new(Named(definition("c", 3.0)))).unwrap();
         agent.run("Is a or c there?").await.unwrap();
-        let sent = kept.0.lock().unwrap().clone();
+        let sent = sent_definitions.0.lock().unwrap().clone();
         assert_eq!(sent.len(), 5);
         assert_eq!(sent[0], sent[1]);
-        // What was pulled in is behind it.
+        // Discovered tools follow.
         assert!(sent[2].starts_with(sent[0].trim_end_matches(']')), "{sent:?}");
         assert_eq!((&sent[2], &sent[2]), (&sent[3], &sent[4]));
     }
 }
 
 #[tokio::test]
-async fn a_conversation_keeps_the_tools_that_it_has_come_to() {
+async fn conversation_keeps_its_offered_tools() {
     let bytes = definition_bytes(&definition("a", 1.0));
     let expect = |tools: [&str; 3], reply| ScriptedTurn::new(reply).expect_tools(tools);
     let model = ScriptedModel::new([

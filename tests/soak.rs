@@ -1,8 +1,8 @@
-//! Stopped calls leave nothing behind, however many there are.
+//! Soak test: stopped calls leave no tasks and no processes, whatever their number.
 //!
-//! `cargo test -p tool-tests --features process --test soak` runs a tenth;
+//! `cargo test -p tool-tests --features process --test soak` runs 1,000 calls.
 //! `cargo test --release -p tool-tests --features process --test soak -- --ignored --nocapture` runs
-//! 10,000 calls and prints how long after its deadline, or after the word to stop, each was answered.
+//! 10,000 calls and prints the delay of each result after its deadline or cancellation.
 #![cfg(target_os = "linux")]
 
 #[path = "support/processes.rs"]
@@ -10,7 +10,7 @@ mod processes;
 
 use std::time::{Duration, Instant};
 
-use processes::{MARKER, children, marked, until};
+use processes::{MARKER, children, marked, wait_until};
 use serde_json::json;
 use tool_runtime::dispatch::{Batch, Dispatch};
 use tool_runtime::{
@@ -20,13 +20,13 @@ use tool_runtime::{
 
 const LIMIT: Duration = Duration::from_millis(50);
 
-/// Starts three tasks that never end, nor does it.
+/// Starts three tasks that never end, and never returns.
 #[tool(timeout = "50ms")]
 async fn hang(ctx: &ToolContext) {
     start(ctx).await;
 }
 
-/// The same, until it is stopped.
+/// Starts three tasks that never end, and waits for cancellation.
 #[tool]
 async fn hang_on(ctx: &ToolContext) {
     start(ctx).await;
@@ -39,14 +39,14 @@ async fn start(ctx: &ToolContext) {
     std::future::pending().await
 }
 
-/// Starts three programs that don't end in time.
+/// Starts three programs that outlive the deadline.
 #[tool(timeout = "50ms")]
 async fn run(marker: &str, ctx: &ToolContext) -> Result<String, ToolError> {
     let tree = ctx.command("sh").args(["-c", "sleep 1000 & sleep 1000"]).env(MARKER, marker);
     tree.output().await?.into_text()
 }
 
-/// How long after the moment at which it had to stop each call was answered.
+/// Delays of the results after the moment at which their calls had to stop.
 #[derive(Default)]
 struct Delays(Vec<Duration>);
 
@@ -55,14 +55,14 @@ impl Delays {
         self.0.extend(done.iter().map(|done| done.took.saturating_sub(LIMIT)));
     }
 
-    fn print(mut self, what: &str) {
+    fn print(mut self, label: &str) {
         self.0.sort();
         let at = |share: f64| {
-            let place = ((self.0.len() - 1) as f64 * share) as usize;
-            self.0[place].as_secs_f64() * 1_000.0
+            let index = ((self.0.len() - 1) as f64 * share) as usize;
+            self.0[index].as_secs_f64() * 1_000.0
         };
         println!(
-            "{:>6} {what:<28} p50 {:>6.2} ms  p90 {:>6.2}  p99 {:>6.2}  max {:>6.2}",
+            "{:>6} {label:<28} p50 {:>6.2} ms  p90 {:>6.2}  p99 {:>6.2}  max {:>6.2}",
             self.0.len(),
             at(0.5),
             at(0.9),
@@ -76,7 +76,7 @@ fn calls(count: usize, name: &str, arguments: &serde_json::Value) -> Vec<ToolCal
     (0..count).map(|n| ToolCall::new(format!("call_{n}"), name, arguments.clone())).collect()
 }
 
-/// Runs so many calls, eight in ten past their time, one cancelled and one with programs.
+/// Runs `count` calls: of ten, eight time out, one is cancelled and one runs programs.
 async fn soak(count: usize) {
     let marker = format!("soak-{count}-{}", std::process::id());
     let dispatcher = Dispatcher::new(Registry::try_from(tools![hang, hang_on, run]).unwrap());
@@ -102,7 +102,7 @@ async fn soak(count: usize) {
         let done = Dispatch::dispatch(&dispatcher, batch).await;
         let (answered, stopped) = (Instant::now(), stopped.await.unwrap());
         assert!(done.iter().all(|done| done.failed_with("TOOL_CANCELLED") && !done.left_running));
-        // Of each the time of all: they are answered together.
+        // The calls of a batch return together, so each has the delay of the batch.
         cancelled.0.extend(done.iter().map(|_| answered.saturating_duration_since(stopped)));
     }
 
@@ -113,11 +113,11 @@ async fn soak(count: usize) {
         programs.add(&done);
     }
 
-    until("no tasks", || alive() == before).await;
-    until("no programs", || marked(&marker) == 0 && children() == 0).await;
-    late.print("past their time");
+    wait_until("no tasks are left", || alive() == before).await;
+    wait_until("no programs are left", || marked(&marker) == 0 && children() == 0).await;
+    late.print("timed out");
     cancelled.print("cancelled");
-    programs.print("with programs, past their time");
+    programs.print("with programs, timed out");
     let (tasks, left) = (alive() - before, marked(&marker) + children());
     println!("{tasks} tasks and {left} processes left");
 }
@@ -132,7 +132,7 @@ async fn stopped_calls_leave_nothing_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "takes minutes: a named command, given above; the short version runs always"]
+#[ignore = "takes minutes; the short version always runs"]
 async fn ten_thousand_stopped_calls_leave_nothing_behind() {
     soak(10_000).await;
 }

@@ -1,4 +1,4 @@
-//! The attributes of spans are part of what is promised: other programs look for them by name.
+//! Spans: their names and attributes are stable, because other programs query them.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -15,22 +15,22 @@ use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Metadata, Subscriber};
 use tracing_core::span::Current;
 
-/// Keeps what spans are told, and within which they are.
+/// Subscriber that records spans, their fields and their parents.
 #[derive(Clone, Default)]
 struct Spans {
-    told: Arc<Mutex<BTreeMap<u64, Told>>>,
-    within: Arc<Mutex<Vec<u64>>>,
+    recorded: Arc<Mutex<BTreeMap<u64, RecordedSpan>>>,
+    entered: Arc<Mutex<Vec<u64>>>,
     next: Arc<AtomicU64>,
 }
 
 #[derive(Clone, Debug, Default)]
-struct Told {
+struct RecordedSpan {
     metadata: Option<&'static Metadata<'static>>,
     parent: Option<u64>,
     fields: BTreeMap<String, String>,
 }
 
-impl Visit for Told {
+impl Visit for RecordedSpan {
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         self.fields.insert(field.name().into(), format!("{value:?}"));
     }
@@ -47,15 +47,16 @@ impl Subscriber for Spans {
 
     fn new_span(&self, span: &Attributes<'_>) -> Id {
         let id = self.next.fetch_add(1, Ordering::Relaxed) + 1;
-        let parent = self.within.lock().unwrap().last().copied();
-        let mut told = Told { parent, metadata: Some(span.metadata()), ..Told::default() };
-        span.record(&mut told);
-        self.told.lock().unwrap().insert(id, told);
+        let parent = self.entered.lock().unwrap().last().copied();
+        let mut recorded =
+            RecordedSpan { parent, metadata: Some(span.metadata()), ..RecordedSpan::default() };
+        span.record(&mut recorded);
+        self.recorded.lock().unwrap().insert(id, recorded);
         Id::from_u64(id)
     }
 
     fn record(&self, span: &Id, values: &Record<'_>) {
-        values.record(self.told.lock().unwrap().get_mut(&span.into_u64()).unwrap());
+        values.record(self.recorded.lock().unwrap().get_mut(&span.into_u64()).unwrap());
     }
 
     fn record_follows_from(&self, _: &Id, _: &Id) {}
@@ -63,38 +64,38 @@ impl Subscriber for Spans {
     fn event(&self, _: &Event<'_>) {}
 
     fn enter(&self, span: &Id) {
-        self.within.lock().unwrap().push(span.into_u64());
+        self.entered.lock().unwrap().push(span.into_u64());
     }
 
     fn exit(&self, span: &Id) {
-        let mut within = self.within.lock().unwrap();
-        let place = within.iter().rposition(|id| *id == span.into_u64()).unwrap();
-        within.remove(place);
+        let mut entered = self.entered.lock().unwrap();
+        let index = entered.iter().rposition(|id| *id == span.into_u64()).unwrap();
+        entered.remove(index);
     }
 
     fn current_span(&self) -> Current {
-        let within = self.within.lock().unwrap().last().copied();
-        let told = self.told.lock().unwrap();
-        let current = within.and_then(|id| Some((id, told.get(&id)?.metadata?)));
+        let entered = self.entered.lock().unwrap().last().copied();
+        let recorded = self.recorded.lock().unwrap();
+        let current = entered.and_then(|id| Some((id, recorded.get(&id)?.metadata?)));
         current
             .map_or_else(Current::none, |(id, metadata)| Current::new(Id::from_u64(id), metadata))
     }
 }
 
 impl Spans {
-    /// Each span as JSON, in the order in which they began, `parent` by its place.
-    fn told(&self) -> Vec<Value> {
-        let told = self.told.lock().unwrap();
-        told.values().map(|span| json!({"in": span.parent, "fields": span.fields})).collect()
+    /// Returns the spans as JSON in the order of their start. `in` is the number of the parent.
+    fn recorded(&self) -> Vec<Value> {
+        let recorded = self.recorded.lock().unwrap();
+        recorded.values().map(|span| json!({"in": span.parent, "fields": span.fields})).collect()
     }
 }
 
-/// Logs somebody in, if the word is long enough.
+/// Logs a user in if the password is long enough.
 #[tool(effect = "read")]
 async fn login(
-    /// Who.
+    /// The user.
     user: String,
-    /// By which word.
+    /// The password.
     #[arg(secret)]
     word: String,
 ) -> Result<String, ToolError> {
@@ -104,13 +105,13 @@ async fn login(
     }
 }
 
-/// Calls another.
+/// Calls another tool.
 #[tool]
 async fn outer(ctx: &ToolContext) -> usize {
     ctx.dispatch(vec![ToolCall::new("", "login", r#"{"user": "a", "word": "b"}"#)]).await.len()
 }
 
-fn execute(within: u64, name: &str, call: &str, more: &Value) -> Value {
+fn execute(parent: u64, name: &str, call: &str, more: &Value) -> Value {
     let mut fields = json!({
         "otel.name": format!("execute_tool {name}"),
         "otel.kind": "internal",
@@ -120,12 +121,12 @@ fn execute(within: u64, name: &str, call: &str, more: &Value) -> Value {
         "gen_ai.tool.type": "function",
     });
     fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-    json!({"in": within, "fields": fields})
+    json!({"in": parent, "fields": fields})
 }
 
-fn operation(within: Option<u64>, name: &str, kind: &str) -> Value {
+fn operation(parent: Option<u64>, name: &str, kind: &str) -> Value {
     let fields = json!({"otel.name": name, "otel.kind": kind, "gen_ai.operation.name": name});
-    json!({"in": within, "fields": fields})
+    json!({"in": parent, "fields": fields})
 }
 
 fn failed(code: &str) -> Value {
@@ -133,7 +134,7 @@ fn failed(code: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_run_is_a_tree_of_spans_with_these_attributes() {
+async fn run_emits_a_tree_of_spans() {
     let spans = Spans::default();
     let _spans = tracing::subscriber::set_default(spans.clone());
     let mut two = ChatReply::default();
@@ -143,7 +144,7 @@ async fn a_run_is_a_tree_of_spans_with_these_attributes() {
     let ids: Vec<_> = answer.transcript[1].calls().map(|call| call.id.as_str()).collect();
     let inner = format!("{}/1", ids[1]);
     assert_eq!(
-        spans.told(),
+        spans.recorded(),
         [
             operation(None, "invoke_agent", "internal"),
             operation(Some(1), "chat", "client"),
@@ -156,18 +157,18 @@ async fn a_run_is_a_tree_of_spans_with_these_attributes() {
 }
 
 #[tokio::test]
-async fn what_fails_says_by_which_code() {
+async fn failed_run_sets_the_error_type() {
     let spans = Spans::default();
     let _spans = tracing::subscriber::set_default(spans.clone());
     let agent = Agent::new(ScriptedModel::new([ChatReply::default()]), tools![login]);
     agent.run("Go.").await.unwrap_err();
     let mut run = operation(None, "invoke_agent", "internal");
     run["fields"].as_object_mut().unwrap().extend(failed("SILENT").as_object().unwrap().clone());
-    assert_eq!(spans.told(), [run, operation(Some(1), "chat", "client")]);
+    assert_eq!(spans.recorded(), [run, operation(Some(1), "chat", "client")]);
 }
 
 #[tokio::test]
-async fn a_run_says_whose_it_is() {
+async fn run_span_holds_the_agent_name() {
     let spans = Spans::default();
     let _spans = tracing::subscriber::set_default(spans.clone());
     let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi.")]), tools![login]);
@@ -179,11 +180,11 @@ async fn a_run_says_whose_it_is() {
         "gen_ai.agent.name": "ada",
     });
     let run = json!({"in": null, "fields": fields});
-    assert_eq!(spans.told(), [run, operation(Some(1), "chat", "client")]);
+    assert_eq!(spans.recorded(), [run, operation(Some(1), "chat", "client")]);
 }
 
 #[tokio::test]
-async fn content_is_there_when_it_is_wanted_and_secrets_never() {
+async fn content_is_opt_in_and_secrets_are_redacted() {
     let spans = Spans::default();
     let _spans = tracing::subscriber::set_default(spans.clone());
     let registry = Registry::try_from(tools![login]).unwrap();
@@ -207,7 +208,7 @@ async fn content_is_there_when_it_is_wanted_and_secrets_never() {
         span
     };
     assert_eq!(
-        spans.told(),
+        spans.recorded(),
         [
             without_parent(execute(0, "login", "1", &content("ada by [redacted]"))),
             without_parent(execute(0, "login", "2", &second)),

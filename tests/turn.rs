@@ -1,5 +1,4 @@
-//! The machine that decides what comes next: every state against every input, and storage between
-//! any two steps.
+//! State machine of a run: every state against every input, and storage between any two steps.
 
 #[path = "support/conversation.rs"]
 #[expect(dead_code, reason = "shared with tests that use the rest")]
@@ -17,16 +16,16 @@ use tool_runtime::{
     AssistantPart, ChatReply, Finish, Message, Reasoning, ScriptedTurn, ToolCall, ToolResult,
 };
 
-/// The states, each as a turn that is in it; the model may be asked twice.
+/// Returns the states, each with a turn in it. Two model requests are allowed.
 fn states() -> [(&'static str, Turn); 4] {
     let fresh = Turn::new(vec![Message::user("Go")], 2);
     let mut calling = fresh.clone();
     calling.on_reply(two_calls()).unwrap();
     let mut answered = fresh.clone();
     answered.on_reply(ChatReply::text("Done.")).unwrap();
-    let mut spent = Turn::new(vec![Message::user("Go")], 1);
-    spent.on_reply(two_calls()).unwrap();
-    [("ask", fresh), ("call", calling), ("answered", answered), ("spent", spent)]
+    let mut exhausted = Turn::new(vec![Message::user("Go")], 1);
+    exhausted.on_reply(two_calls()).unwrap();
+    [("request", fresh), ("calls", calling), ("answered", answered), ("exhausted", exhausted)]
 }
 
 fn two_calls() -> ChatReply {
@@ -35,19 +34,19 @@ fn two_calls() -> ChatReply {
 
 fn step(turn: &Turn) -> &'static str {
     match turn.next() {
-        Step::RequestModel => "ask",
-        Step::RunCalls(_) => "call",
+        Step::RequestModel => "request",
+        Step::RunCalls(_) => "calls",
         Step::Done(Outcome::Answered) => "answered",
-        Step::Done(Outcome::EmptyReply) => "silent",
-        Step::Done(Outcome::TruncatedReply(Finish::Length)) => "cut",
+        Step::Done(Outcome::EmptyReply) => "empty",
+        Step::Done(Outcome::TruncatedReply(Finish::Length)) => "truncated",
         Step::Done(Outcome::TruncatedReply(Finish::Filtered)) => "filtered",
-        Step::Done(Outcome::MaxIterations) => "spent",
-        Step::Done(_) => "an unknown end",
+        Step::Done(Outcome::MaxIterations) => "exhausted",
+        Step::Done(_) => "an unknown outcome",
     }
 }
 
-/// What a model said that calls these.
-fn said(ids: &[&str]) -> Message {
+/// Returns a reply with calls of these ids.
+fn reply_with_calls(ids: &[&str]) -> Message {
     let call = |id: &&str| AssistantPart::Call(ToolCall::new(*id, "t", "{}"));
     Message::Assistant { parts: ids.iter().map(call).collect() }
 }
@@ -57,7 +56,7 @@ enum Input {
     Results(Vec<ToolResult>),
 }
 
-/// The inputs; results are those of the calls that `calling` waits for, or are not.
+/// Returns the inputs. Some results belong to the open calls of `calling`, some do not.
 fn inputs(calling: &Turn) -> [(&'static str, Input); 12] {
     let Step::RunCalls(calls) = calling.next() else { panic!() };
     let right: Vec<_> = calls.iter().map(|call| ToolResult::success(call, "ok")).collect();
@@ -66,14 +65,14 @@ fn inputs(calling: &Turn) -> [(&'static str, Input); 12] {
     let search = AssistantPart::Reasoning(search);
     let foreign = ToolResult::success(&ToolCall::new("other", "a", "{}"), "ok");
     [
-        ("words", Input::Reply(ChatReply::text("Done."))),
-        ("other words", Input::Reply(ChatReply::text("Done.").finish(Finish::Other))),
-        ("words cut off", Input::Reply(ChatReply::text("Do").finish(Finish::Length))),
-        ("filtered silence", Input::Reply(ChatReply::default().finish(Finish::Filtered))),
-        ("calls cut off", Input::Reply(two_calls().finish(Finish::Length))),
+        ("text", Input::Reply(ChatReply::text("Done."))),
+        ("text, other finish", Input::Reply(ChatReply::text("Done.").finish(Finish::Other))),
+        ("truncated text", Input::Reply(ChatReply::text("Do").finish(Finish::Length))),
+        ("filtered empty reply", Input::Reply(ChatReply::default().finish(Finish::Filtered))),
+        ("truncated calls", Input::Reply(two_calls().finish(Finish::Length))),
         ("calls", Input::Reply(two_calls())),
-        ("a search of its provider", Input::Reply(ChatReply::new(vec![search]))),
-        ("silence", Input::Reply(ChatReply::default())),
+        ("provider search", Input::Reply(ChatReply::new(vec![search]))),
+        ("empty reply", Input::Reply(ChatReply::default())),
         ("results", Input::Results(right.clone())),
         ("results in another order", Input::Results(reversed)),
         ("results of other calls", Input::Results(vec![right[0].clone(), foreign])),
@@ -82,33 +81,33 @@ fn inputs(calling: &Turn) -> [(&'static str, Input); 12] {
 }
 
 #[test]
-fn every_state_against_every_input() {
+fn every_state_accepts_only_inputs_of_its_step() {
     let states = states();
     for (state, before) in &states {
         for (input, given) in inputs(&states[1].1) {
             let mut turn = before.clone();
-            let taken = match given {
+            let accepted = match given {
                 Input::Reply(reply) => turn.on_reply(reply),
                 Input::Results(results) => turn.on_results(results),
             };
             let after = match (*state, input) {
-                ("ask", "words" | "other words" | "a search of its provider") => Some("answered"),
-                ("ask", "words cut off") => Some("cut"),
-                ("ask", "filtered silence") => Some("filtered"),
-                ("ask", "calls cut off") => Some("call"),
-                ("ask", "silence") => Some("silent"),
-                ("ask", "calls") => Some("call"),
-                ("call", "results") => Some("ask"),
+                ("request", "text" | "text, other finish" | "provider search") => Some("answered"),
+                ("request", "truncated text") => Some("truncated"),
+                ("request", "filtered empty reply") => Some("filtered"),
+                ("request", "truncated calls") => Some("calls"),
+                ("request", "empty reply") => Some("empty"),
+                ("request", "calls") => Some("calls"),
+                ("calls", "results") => Some("request"),
                 _ => None,
             };
             match after {
                 Some(after) => {
-                    taken.unwrap();
+                    accepted.unwrap();
                     assert_eq!(step(&turn), after, "{state}: {input}");
                 }
                 None => {
-                    assert!(taken.is_err(), "{state}: {input}");
-                    assert_eq!(turn, *before, "{state}: {input} is refused and changes nothing");
+                    assert!(accepted.is_err(), "{state}: {input}");
+                    assert_eq!(turn, *before, "{state}: {input} changes nothing");
                 }
             }
         }
@@ -117,29 +116,30 @@ fn every_state_against_every_input() {
 }
 
 #[test]
-fn what_a_turn_starts_from_says_what_comes_first() {
-    let open = said(&["a"]);
+fn first_step_follows_from_the_transcript() {
+    let open = reply_with_calls(&["a"]);
     for (transcript, most, expected) in [
-        (vec![], 1, "ask"),
-        (vec![Message::user("Go")], 1, "ask"),
-        (vec![Message::user("Go")], 0, "spent"),
-        (vec![Message::user("Go"), open.clone()], 1, "call"),
-        (vec![Message::user("Go"), open], 0, "call"),
+        (vec![], 1, "request"),
+        (vec![Message::user("Go")], 1, "request"),
+        (vec![Message::user("Go")], 0, "exhausted"),
+        (vec![Message::user("Go"), open.clone()], 1, "calls"),
+        (vec![Message::user("Go"), open], 0, "calls"),
         (vec![Message::user("Go"), Message::assistant("Done.")], 0, "answered"),
-        (vec![Message::user("Go"), Message::assistant(" ")], 1, "ask"),
-        (vec![Message::user("Go"), said(&["a"]), Message::assistant("")], 1, "ask"),
+        (vec![Message::user("Go"), Message::assistant(" ")], 1, "request"),
+        (vec![Message::user("Go"), reply_with_calls(&["a"]), Message::assistant("")], 1, "request"),
     ] {
         assert_eq!(step(&Turn::new(transcript.clone(), most)), expected, "{transcript:?}");
     }
 }
 
+/// Serializes and deserializes a turn.
 fn stored(turn: &Turn) -> Turn {
     let stored: Turn = serde_json::from_str(&serde_json::to_string(turn).unwrap()).unwrap();
     assert_eq!(stored, *turn);
     stored
 }
 
-/// Plays these replies to the end, with a success for every call.
+/// Plays the replies to the end. Every call succeeds.
 fn play(replies: &[ChatReply], most: u32, between: fn(&Turn) -> Turn) -> Turn {
     let mut turn = Turn::new(vec![Message::user("Go")], most);
     let mut replies = replies.iter().cloned();
@@ -156,19 +156,21 @@ fn play(replies: &[ChatReply], most: u32, between: fn(&Turn) -> Turn) -> Turn {
     }
 }
 
-/// Some providers tell results by the name that was called.
+/// Some providers match results to calls by name.
 #[test]
-fn a_result_bears_the_name_that_was_called() {
-    for at_once in [true, false] {
+fn results_get_the_name_of_their_call() {
+    for all_at_once in [true, false] {
         let mut turn = Turn::new(vec![Message::user("Go")], 2);
         turn.on_reply(two_calls()).unwrap();
         let Step::RunCalls(calls) = turn.next() else { panic!() };
         let results = calls.iter().map(|call| ToolResult::success(call, "ok"));
         let mut results: Vec<_> = results.collect();
         results[0].tool = "another".into();
-        match at_once {
+        match all_at_once {
             true => turn.on_results(results).unwrap(),
-            false => results.into_iter().for_each(|it| turn.on_partial_results(vec![it]).unwrap()),
+            false => results
+                .into_iter()
+                .for_each(|result| turn.on_partial_results(vec![result]).unwrap()),
         }
         let Some(Message::Tool { results }) = turn.transcript().last() else { panic!() };
         let named = results.iter().map(|result| (&result.call, &result.tool));
@@ -191,7 +193,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_run_is_complete_and_the_same_when_stored_between_its_steps(
+    fn runs_are_complete_and_survive_storage_between_steps(
         replies in prop::collection::vec(any_reply(), 0..8),
         most in 0_u32..6,
     ) {
@@ -200,16 +202,16 @@ proptest! {
         prop_assert!(turn.iterations() <= most);
 
         assert_complete(turn.transcript());
-        // What a run leaves is in order.
+        // The transcript of a finished run needs no normalization.
         let transcript = turn.into_transcript();
-        let silent = matches!(transcript.last(), Some(Message::Assistant { .. }));
-        let kept = Turn::new(transcript.clone(), most).into_transcript();
-        prop_assert!(kept == transcript || (silent && kept == transcript[..transcript.len() - 1]));
+        let ends_with_reply = matches!(transcript.last(), Some(Message::Assistant { .. }));
+        let normalized = Turn::new(transcript.clone(), most).into_transcript();
+        prop_assert!(normalized == transcript || (ends_with_reply && normalized == transcript[..transcript.len() - 1]));
     }
 }
 
 #[test]
-fn a_script_can_be_data() {
+fn scripted_turns_are_deserialized_from_json() {
     let turns: Vec<ScriptedTurn> = serde_json::from_value(json!([
         { "reply": { "parts": [
             { "type": "text", "text": "One moment." },

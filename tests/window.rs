@@ -1,4 +1,4 @@
-//! What of a conversation goes out: laws that hold for any conversation, and what a long one looks like.
+//! Context windows: properties of any conversation, and examples of long ones.
 
 #[path = "support/histories.rs"]
 mod histories;
@@ -11,20 +11,20 @@ mod summaries;
 
 use tool_runtime::{AssistantPart, Message, ToolCall, ToolResult};
 
-/// A reply that calls a tool, and its result of about so many tokens.
-fn called(id: &str, tokens: usize) -> [Message; 2] {
+/// Returns a reply with a call, and its result of about so many tokens.
+fn call_and_result(id: &str, tokens: usize) -> [Message; 2] {
     let call = ToolCall::new(id, "t", "{}");
     let result = ToolResult::success(&call, "abcd".repeat(tokens));
-    let said = Message::Assistant { parts: vec![AssistantPart::Call(call)] };
-    [said, Message::Tool { results: vec![result] }]
+    let reply = Message::Assistant { parts: vec![AssistantPart::Call(call)] };
+    [reply, Message::Tool { results: vec![result] }]
 }
 
-/// A message in so many tokens.
-fn long(who: fn(String) -> Message, text: &str, tokens: usize) -> Message {
-    who(format!("{text} {}", "abcd".repeat(tokens)))
+/// Returns a message of so many tokens.
+fn long(make: fn(String) -> Message, text: &str, tokens: usize) -> Message {
+    make(format!("{text} {}", "abcd".repeat(tokens)))
 }
 
-/// The first word of each message; the ids of its calls and results.
+/// Returns the first word of each message, and the ids of calls and results.
 fn outline(messages: &[Message]) -> String {
     let word = |text: &str| text.split_whitespace().next().unwrap_or_default().to_owned();
     let each = messages.iter().map(|message| match message {

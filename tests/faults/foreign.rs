@@ -1,5 +1,5 @@
-//! Code of the program's own that panics where it is least looked for: in the texts of errors, in destructors, where a
-//! value is read.
+//! User code that panics in unexpected places: in the text of an error, in a destructor, while a
+//! value is deserialized.
 
 use std::borrow::Cow;
 use std::error::Error;
@@ -16,26 +16,26 @@ use tool_runtime::{Dispatcher, Registry, ToolCall};
 
 use super::*;
 
-/// Panics where anybody prints it, or lets it go.
+/// Error that panics when it is printed.
 #[derive(Debug)]
-struct Mined;
+struct PanickingError;
 
-impl fmt::Display for Mined {
+impl fmt::Display for PanickingError {
     fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
         panic!("on purpose")
     }
 }
 
-impl Error for Mined {}
+impl Error for PanickingError {}
 
-/// A model that fails with it, and a store.
+/// Model, store and summarizer that fail with `PanickingError`.
 #[derive(Debug)]
 struct Fails;
 
 #[async_trait]
 impl ChatModel for Fails {
     async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        Err(ModelError::failed(Mined))
+        Err(ModelError::failed(PanickingError))
     }
 }
 
@@ -46,7 +46,7 @@ impl SessionStore for Fails {
     }
 
     async fn save(&self, _: &str, _: SessionWrite<'_>) -> Result<u64, SessionError> {
-        Err(SessionError::unavailable(Mined))
+        Err(SessionError::unavailable(PanickingError))
     }
 
     async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
@@ -61,14 +61,14 @@ impl SessionStore for Fails {
 #[async_trait]
 impl Summarizer for Fails {
     async fn summarize(&self, _: &EvictedMessages) -> Result<String, SummaryError> {
-        Err(SummaryError::new(Mined))
+        Err(SummaryError::new(PanickingError))
     }
 }
 
-const TOLD: &str = "an error whose own text panicked: on purpose";
+const ERROR_TEXT: &str = "an error whose own text panicked: on purpose";
 
 #[tokio::test]
-async fn an_error_that_can_not_be_printed_ends_a_run_like_any_other() {
+async fn error_with_panicking_text_ends_the_run() {
     silence_panics_on_purpose();
     let recorder = Recorder::new(10);
     let agent = Agent::new(Fails, Tools::new()).observer(recorder.clone());
@@ -80,27 +80,27 @@ async fn an_error_that_can_not_be_printed_ends_a_run_like_any_other() {
         EventKind::Run(RunEvent::Finished { error, .. }) => error,
         _ => None,
     });
-    assert_eq!(ends.collect::<Vec<_>>(), [TOLD; 2]);
+    assert_eq!(ends.collect::<Vec<_>>(), [ERROR_TEXT; 2]);
 }
 
 #[tokio::test]
-async fn a_summary_fails_for_whatever_reason() {
+async fn summary_error_with_panicking_text_is_recorded() {
     silence_panics_on_purpose();
     let recorder = Recorder::new(10);
     let window = Window::new().max_tokens(50).summarizer(Fails);
     let agent = Agent::new(ScriptedModel::new([ChatReply::text("Done.")]), Tools::new());
     let long = "word ".repeat(100);
-    let said = vec![Message::user(&long), Message::assistant(&long), Message::user("Go")];
+    let conversation = vec![Message::user(&long), Message::assistant(&long), Message::user("Go")];
     let agent = agent.window(window).observer(recorder.clone());
-    assert_eq!(agent.run(said).await.unwrap().text, "Done.");
+    assert_eq!(agent.run(conversation).await.unwrap().text, "Done.");
     let failed = recorder.events().into_iter().find_map(|event| match event.kind {
         EventKind::Model(ModelEvent::SummaryFailed { reason }) => Some(reason),
         _ => None,
     });
-    assert_eq!(failed.as_deref(), Some(TOLD));
+    assert_eq!(failed.as_deref(), Some(ERROR_TEXT));
 }
 
-/// Takes itself away as it is called, and panics as it goes.
+/// Tool that unregisters itself when it is called, and panics in its destructor.
 struct Bomb(ToolDefinition, Registry);
 
 impl Bomb {
@@ -131,10 +131,10 @@ impl Drop for Bomb {
 }
 
 #[tokio::test]
-async fn a_tool_that_panics_as_it_goes_harms_no_run() {
+async fn tool_with_panicking_destructor_does_not_stop_the_run() {
     silence_panics_on_purpose();
     let call = || ChatReply::default().call("bomb", "{}");
-    // It goes as the model is asked again, or as the run ends.
+    // The tool is dropped with the next model request, or at the end of the run.
     let model = ScriptedModel::new([call(), ChatReply::text("Done.")]);
     let answer = Agent::new(model, Bomb::registered()).run("Go").await.unwrap();
     assert_eq!(results(&answer.transcript[2])[0].text, "gone");
@@ -146,7 +146,7 @@ async fn a_tool_that_panics_as_it_goes_harms_no_run() {
     assert_eq!(done[0].result.text, "gone");
 }
 
-/// Can be read once it is even.
+/// Number whose deserialization panics unless it is even.
 #[derive(Debug, PartialEq)]
 struct Even(u64);
 
@@ -169,12 +169,12 @@ impl JsonSchema for Even {
 }
 
 #[tokio::test]
-async fn a_value_whose_type_panics_is_asked_for_again() {
+async fn extraction_is_retried_after_a_panicking_type() {
     silence_panics_on_purpose();
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::text(r#"{"value": 3}"#)),
         ScriptedTurn::new(ChatReply::text(r#"{"value": 4}"#)).expect_last("it can't be taken"),
     ]);
-    let found = Agent::new(model, Tools::new()).extract::<Even>("Which?").await.unwrap();
-    assert_eq!(found.value, Even(4));
+    let extracted = Agent::new(model, Tools::new()).extract::<Even>("Which?").await.unwrap();
+    assert_eq!(extracted.value, Even(4));
 }

@@ -249,7 +249,7 @@ async fn a_silent_server_is_left_after_the_limit() {
 
 #[tokio::test]
 async fn a_run_without_a_server_says_so_in_one_line() {
-    let base = Server::nobody().await;
+    let base = Server::unreachable().await;
     let stopped = Agent::new(OpenAi::new(&base, "m").retries(0), Tools::new())
         .run("Hello")
         .await

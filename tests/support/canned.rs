@@ -1,4 +1,4 @@
-//! A transport that answers what it was told to, in the pieces it was told to.
+//! Transport that plays prepared replies in prepared pieces.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use tool_runtime::providers::{
     Headers, HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError,
 };
 
-/// Plays its replies, one for each request, and keeps the requests. Clones share both.
+/// Plays one reply per request and records the requests. Clones share both.
 #[derive(Clone, Default)]
 pub struct Canned {
     replies: Arc<Mutex<VecDeque<Reply>>>,
@@ -19,7 +19,7 @@ pub struct Reply {
     pub status: u16,
     pub headers: Headers,
     pub pieces: Vec<Vec<u8>>,
-    /// Whether the connection breaks behind the pieces.
+    /// Whether the connection fails after the pieces.
     pub breaks: bool,
 }
 
@@ -50,24 +50,24 @@ impl Transport for Canned {
         self.requests.lock().unwrap().push(request.clone());
         let next = self.replies.lock().unwrap().pop_front();
         let Reply { status, headers, pieces, breaks } =
-            next.ok_or_else(|| TransportError::Setup("nothing is left to answer".into()))?;
-        let body = HttpBody::new(Arriving { pieces: pieces.into(), breaks });
+            next.ok_or_else(|| TransportError::Setup("no prepared reply is left".into()))?;
+        let body = HttpBody::new(CannedBody { pieces: pieces.into(), breaks });
         let mut reply = HttpReply::new(status, body);
         reply.headers = headers;
         Ok(reply)
     }
 }
 
-struct Arriving {
+struct CannedBody {
     pieces: VecDeque<Vec<u8>>,
     breaks: bool,
 }
 
 #[async_trait]
-impl Pieces for Arriving {
+impl Pieces for CannedBody {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
         match self.pieces.pop_front() {
-            None if self.breaks => Err(TransportError::Broken("the line went dead".into())),
+            None if self.breaks => Err(TransportError::Broken("the connection was reset".into())),
             next => Ok(next),
         }
     }

@@ -1,18 +1,18 @@
-//! What tests of whole runs share: two tools, and what is true of every transcript.
+//! Shared by tests of whole runs: two tools, and the invariants of every transcript.
 
 use serde_json::json;
 use tool_runtime::{ChatReply, Message, ToolCall, ToolResult, tool};
 
-/// Says it back.
+/// Returns its argument.
 #[tool(effect = "none")]
 pub async fn echo(
-    /// What to say.
+    /// The text to return.
     text: String,
 ) -> String {
     text
 }
 
-/// Always says no.
+/// Always fails.
 #[tool]
 pub async fn refuse() -> Result<(), &'static str> {
     Err("out of stock")
@@ -33,13 +33,13 @@ pub fn calls(transcript: &[Message]) -> Vec<&ToolCall> {
     transcript.iter().flat_map(Message::calls).collect()
 }
 
-/// Each call has its result, right behind it, and no two have one id.
+/// Asserts that each call has its result in the next message, and that ids are unique.
 pub fn assert_complete(transcript: &[Message]) {
-    for (place, message) in transcript.iter().enumerate() {
+    for (index, message) in transcript.iter().enumerate() {
         let called: Vec<_> = message.calls().map(|call| &call.id).collect();
         if !called.is_empty() {
             let answered: Vec<_> =
-                results(&transcript[place + 1]).iter().map(|result| &result.call).collect();
+                results(&transcript[index + 1]).iter().map(|result| &result.call).collect();
             assert_eq!(called, answered);
         }
     }

@@ -1,8 +1,8 @@
-//! The cases of `corpus/<class>/<topic>.txt`: texts of models and what is read from them.
+//! The cases of `corpus/<class>/<topic>.txt`: model texts and their expected values.
 //!
-//! `=== name` begins a case; its input follows, then, if it has one, `--- schema` and the schema,
-//! then `--- expect` and what comes out. Every line before is input, the last line break excepted;
-//! `\u{…}` stands for a character that would not be seen.
+//! A case begins with `=== name`. Its input follows, then an optional schema after `--- schema`, then
+//! the expected value after `--- expect`. The input is every line before that, without the last line
+//! break. `\u{…}` stands for an invisible character.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +11,7 @@ pub(crate) const CASE: &str = "=== ";
 pub(crate) const SCHEMA: &str = "--- schema";
 pub(crate) const EXPECT: &str = "--- expect";
 
-/// One case as its file has it.
+/// One case, as it is written in its file.
 #[derive(Default)]
 pub(crate) struct Case {
     pub(crate) name: String,
@@ -23,27 +23,27 @@ pub(crate) struct Case {
 }
 
 impl Case {
-    /// The text that is read: `\u{feff}` in the file, so that it can be seen there, is the character.
+    /// Returns the input with escapes such as `\u{feff}` replaced by their characters.
     pub(crate) fn text(&self) -> String {
         let mut parts = self.input.split(r"\u{");
-        let mut shown = parts.next().unwrap_or_default().to_owned();
+        let mut text = parts.next().unwrap_or_default().to_owned();
         for part in parts {
             let (code, rest) = part.split_once('}').expect("the code ends with a brace");
             let code = u32::from_str_radix(code, 16).expect("the code is hexadecimal");
-            shown.push(char::from_u32(code).expect("the code is a character"));
-            shown.push_str(rest);
+            text.push(char::from_u32(code).expect("the code is a character"));
+            text.push_str(rest);
         }
-        shown
+        text
     }
 }
 
-/// Every file with its class, in an order that stays.
+/// Returns every file with its class, in a stable order.
 pub(crate) fn files() -> Vec<(String, PathBuf)> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus");
     let mut files = Vec::new();
     for class in paths(&corpus) {
         let name = class.file_name().expect("a folder").to_string_lossy().into_owned();
-        // Data of other tests is of another kind.
+        // The data of other tests has other extensions.
         let cases = paths(&class)
             .into_iter()
             .filter(|file| file.extension().is_some_and(|kind| kind == "txt"));
@@ -59,7 +59,7 @@ fn paths(folder: &Path) -> Vec<PathBuf> {
     paths
 }
 
-/// The cases of one file.
+/// Parses the cases of one file.
 pub(crate) fn cases(file: &Path) -> Vec<Case> {
     let mut cases: Vec<Case> = Vec::new();
     let mut section = CASE;

@@ -1,11 +1,11 @@
-//! What becomes of plain data that is damaged, or forged, where it is kept.
+//! Damages stored data, as a defect or a forgery would.
 
 use serde_json::Value;
 
-/// Damages it at some of its places: what stands there is taken out, told twice, or replaced.
+/// Damages the value at some places: an element is removed, duplicated or replaced.
 pub fn damaged(mut value: Value, picks: &[(u16, u8)]) -> Value {
-    for (place, way) in picks {
-        let mut left = usize::from(*place) % count_in(&value);
+    for (node, way) in picks {
+        let mut left = usize::from(*node) % count_in(&value);
         damage(&mut value, &mut left, *way);
     }
     value
@@ -20,7 +20,7 @@ fn count_in(value: &Value) -> usize {
     inner + 1
 }
 
-/// Goes `left` places on, and damages what stands there.
+/// Skips `left` nodes and damages the next one.
 fn damage(value: &mut Value, left: &mut usize, way: u8) -> bool {
     if *left == 0 {
         change(value, way);

@@ -1,5 +1,5 @@
-//! Conversations that no one would write by hand: with calls that were lost, results of no call, ids
-//! that come twice, damaged arguments, blank texts and reasoning of several providers.
+//! Generates irregular conversations: lost calls, results without calls, duplicate ids, damaged
+//! arguments, blank texts and reasoning of several providers.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -7,15 +7,15 @@ use tool_runtime::{
     AssistantPart, Image, Message, Reasoning, ToolCall, ToolErrorKind, ToolResult, UserPart,
 };
 
-/// Of up to seven messages; among what models thought is what is given.
+/// Generates conversations of up to seven messages with the given reasoning parts.
 pub fn histories(thoughts: &'static [fn() -> Reasoning]) -> impl Strategy<Value = Vec<Message>> {
     prop::collection::vec(message(thoughts), 0..8)
 }
 
-/// How many to try: `PROPTEST_CASES`, else 2,000.
+/// Returns a configuration with `PROPTEST_CASES` cases. Default: 2,000.
 pub fn config() -> ProptestConfig {
-    let told = std::env::var("PROPTEST_CASES").ok();
-    let cases = told.and_then(|told| told.parse().ok()).unwrap_or(2_000);
+    let cases = std::env::var("PROPTEST_CASES").ok();
+    let cases = cases.and_then(|cases| cases.parse().ok()).unwrap_or(2_000);
     ProptestConfig { cases, ..ProptestConfig::default() }
 }
 
@@ -25,7 +25,7 @@ fn id() -> impl Strategy<Value = String> {
         Just(String::new()),
         Just("a.b:1".to_owned()),
         Just("call_1".to_owned()),
-        // Longer than OpenAI takes.
+        // Longer than OpenAI accepts.
         Just("a".repeat(41)),
         Just("abcDEF123".to_owned()),
         "\\PC{1,3}"
@@ -67,22 +67,22 @@ fn result() -> impl Strategy<Value = ToolResult> {
 
 fn message(thoughts: &'static [fn() -> Reasoning]) -> impl Strategy<Value = Message> {
     let text = || prop_oneof![Just(" \n".to_owned()), ".{0,3}"];
-    let thought = (0..=thoughts.len()).prop_map(|place| {
+    let thought = (0..=thoughts.len()).prop_map(|index| {
         let searched = || Reasoning::new("another", "", json!({ "type": "search" })).acting();
-        AssistantPart::Reasoning(thoughts.get(place).map_or_else(searched, |thought| thought()))
+        AssistantPart::Reasoning(thoughts.get(index).map_or_else(searched, |thought| thought()))
     });
     let part = prop_oneof![
         text().prop_map(|text| AssistantPart::Text { text }),
         call().prop_map(AssistantPart::Call),
         thought,
     ];
-    let shown = prop_oneof![
+    let user_part = prop_oneof![
         4 => text().prop_map(|text| UserPart::Text { text }),
         1 => Just(UserPart::Image(image())),
     ];
     prop_oneof![
         text().prop_map(|text| Message::System { text }),
-        prop::collection::vec(shown, 0..3).prop_map(|parts| Message::User { parts }),
+        prop::collection::vec(user_part, 0..3).prop_map(|parts| Message::User { parts }),
         prop::collection::vec(part, 0..4).prop_map(|parts| Message::Assistant { parts }),
         prop::collection::vec(result(), 0..4).prop_map(|results| Message::Tool { results }),
     ]

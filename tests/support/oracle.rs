@@ -1,10 +1,10 @@
-//! Whether another's types read all that we wrote.
+//! Compares sent JSON with what the types of another library read from it.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use tool_runtime::{ChatOptions, ToolChoice};
 
-/// The first place, as a JSON pointer, where something that was sent is not in what was read of it.
+/// Returns the JSON pointer of the first sent value that is missing in the value that was read.
 pub fn lost(sent: &Value, read: &Value) -> Option<String> {
     let inner = match (sent, read) {
         (Value::Null, _) => return None,
@@ -22,13 +22,13 @@ pub fn lost(sent: &Value, read: &Value) -> Option<String> {
         _ => return (sent != read).then(String::new),
     };
     inner.iter().find_map(|(step, value)| {
-        let there = read.get(step).or_else(|| read.get(step.parse::<usize>().ok()?));
-        let below = lost(value, there.unwrap_or(&Value::Null))?;
+        let value_read = read.get(step).or_else(|| read.get(step.parse::<usize>().ok()?));
+        let below = lost(value, value_read.unwrap_or(&Value::Null))?;
         Some(format!("/{step}{below}"))
     })
 }
 
-/// Ways to have a model answer that is offered the tool `weather.get`.
+/// Generates options for a request that offers the tool `weather.get`.
 pub fn options() -> impl Strategy<Value = ChatOptions> {
     let choice = prop_oneof![
         Just(ToolChoice::Auto),

@@ -1,4 +1,4 @@
-//! A hand-made HTTP server on this machine: plays one reply per connection, keeps what it was sent.
+//! Minimal local HTTP server: plays one reply per connection and records the requests.
 
 use std::future::pending;
 use std::net::SocketAddr;
@@ -17,23 +17,23 @@ pub struct Server {
 
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// Such as `POST /v1/chat/completions HTTP/1.1`.
+    /// The request line, such as `POST /v1/chat/completions HTTP/1.1`.
     pub line: String,
-    /// Names in lower case.
+    /// The headers, with names in lower case.
     pub headers: Vec<(String, String)>,
     pub body: Value,
 }
 
 pub enum Reply {
-    /// These bytes, and then the connection is closed.
+    /// Sends these bytes and closes the connection.
     Bytes(Vec<u8>),
-    /// These bytes, and the connection stays open.
+    /// Sends these bytes and keeps the connection open.
     Open(String),
-    /// A status of success and then this, again and again.
+    /// Sends a success status and then this text without end.
     Endless(String),
-    /// The same, a little at a time.
+    /// Sends a success status and then this text without end, with pauses.
     Slow(&'static str),
-    /// The connection stays open and nothing is sent.
+    /// Keeps the connection open and sends nothing.
     Never,
 }
 
@@ -75,8 +75,8 @@ impl Server {
         Self { address, requests }
     }
 
-    /// An address at which nobody listens.
-    pub async fn nobody() -> String {
+    /// Returns the URL of a port on which no server listens.
+    pub async fn unreachable() -> String {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         format!("http://{}/v1", listener.local_addr().unwrap())
     }
@@ -120,7 +120,7 @@ async fn read(stream: &mut BufReader<TcpStream>) -> Request {
 
 const ENDLESS: &[u8] = b"HTTP/1.1 200 OK\r\nconnection: close\r\n\r\n";
 
-/// A client that hangs up early is part of what is tested.
+/// Sends a reply. Errors are ignored, because some tests disconnect early.
 async fn answer(stream: &mut TcpStream, reply: Reply) {
     match reply {
         Reply::Bytes(bytes) => {

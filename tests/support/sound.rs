@@ -1,32 +1,32 @@
-//! What holds for every text that was read, whatever it was read as.
+//! Invariants of every successful parse.
 
 use serde_json::Value;
 use tool_runtime::json::{Parsed, parse};
 
-/// The longest that the sentence of a fix may be.
-const LONGEST: usize = 100;
+/// Maximum length of the sentence of a fix.
+const MAX_SENTENCE: usize = 100;
 
-/// What is wrong with a reading of `text`, if something is.
+/// Returns the first violated invariant of a parse of `text`.
 pub(crate) fn fault(text: &str, parsed: &Parsed) -> Option<String> {
     for fix in &parsed.fixes {
         if text.get(fix.span.clone()).is_none() {
-            return Some(format!("{fix:?} is not within the text or splits a character"));
+            return Some(format!("{fix:?} is outside the text or splits a character"));
         }
         let sentence = fix.to_string();
-        if sentence.len() > LONGEST || sentence.contains('\n') || sentence.trim().is_empty() {
-            return Some(format!("no short sentence: {sentence}"));
+        if sentence.len() > MAX_SENTENCE || sentence.contains('\n') || sentence.trim().is_empty() {
+            return Some(format!("not a short sentence: {sentence}"));
         }
     }
     if !parsed.fixes.is_sorted_by_key(|fix| fix.span.start) {
-        return Some("the fixes are not in the order of the text".to_owned());
+        return Some("the fixes are not in text order".to_owned());
     }
     match serde_json::from_str::<Value>(parsed.json()) {
         Ok(value) if value == parsed.value => {}
-        other => return Some(format!("its text is that of another value: {other:?}")),
+        other => return Some(format!("the JSON text has another value: {other:?}")),
     }
     let printed = parsed.value.to_string();
     match (parse(&printed), serde_json::from_str::<Value>(&printed)) {
         (Ok(again), Ok(value)) if again.fixes.is_empty() && again.value == value => None,
-        (again, _) => Some(format!("it reads another way the second time: {again:?}")),
+        (again, _) => Some(format!("the second parse differs: {again:?}")),
     }
 }

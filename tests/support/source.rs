@@ -1,25 +1,25 @@
-//! Rust source without what is no code of the program: comments, texts, tests.
+//! Rust source code without comments, literals and tests.
 
-/// The code of a file. Texts and characters are emptied, modules of tests left out.
+/// Returns the code of a file. String and character literals are emptied, test modules removed.
 pub fn code(text: &str) -> String {
-    let mut code = without_texts(text);
+    let mut code = without_literals(text);
     let mut from = 0;
     while let Some(at) = code[from..].find("#[cfg(test)]").map(|at| from + at) {
-        let behind = code[at..].find(']').map_or(code.len(), |end| at + end + 1);
-        let item = code[behind..].trim_start();
+        let after = code[at..].find(']').map_or(code.len(), |end| at + end + 1);
+        let item = code[after..].trim_start();
         match item.starts_with("mod ").then(|| item.find([';', '{'])).flatten() {
             Some(start) => {
                 let start = code.len() - item.len() + start;
                 code.replace_range(at..end_of_block(&code, start), "");
                 from = at;
             }
-            None => from = behind,
+            None => from = after,
         }
     }
     code
 }
 
-/// Where the block that begins here ends; a `;` is all of one.
+/// Returns the end of the block or `;` that begins at `start`.
 fn end_of_block(code: &str, start: usize) -> usize {
     let mut depth = 0;
     for (at, c) in code[start..].char_indices() {
@@ -35,11 +35,11 @@ fn end_of_block(code: &str, start: usize) -> usize {
     code.len()
 }
 
-fn without_texts(text: &str) -> String {
+fn without_literals(text: &str) -> String {
     let mut code = String::new();
     let mut rest = text;
     while let Some(c) = rest.chars().next() {
-        let (kept, len) = match c {
+        let (replacement, len) = match c {
             '/' if rest.starts_with("//") => ("", rest.find('\n').unwrap_or(rest.len())),
             '/' if rest.starts_with("/*") => (" ", block_comment(rest)),
             '"' => ("\"\"", quoted(rest, '"')),
@@ -49,14 +49,14 @@ fn without_texts(text: &str) -> String {
             '\'' if is_char(rest) => ("' '", quoted(rest, '\'')),
             _ => (&rest[..c.len_utf8()], c.len_utf8()),
         };
-        code.push_str(kept);
+        code.push_str(replacement);
         rest = &rest[len..];
     }
     code
 }
 
 fn ends_in_word(code: &str) -> bool {
-    // The `b` of `br""` is a word by itself.
+    // The `b` of `br""` is a prefix.
     let word = code.rsplit(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
     !matches!(word, "" | "b" | "c")
 }
@@ -99,15 +99,15 @@ fn raw_text(text: &str) -> Option<usize> {
     Some(text.len() - inner.len() + end)
 }
 
-/// A lifetime has no quote at its end.
+/// Whether a quote begins a character literal; a lifetime has no closing quote.
 fn is_char(text: &str) -> bool {
     let mut inner = text.chars().skip(1);
     matches!((inner.next(), inner.next()), (Some('\\'), _) | (_, Some('\'')))
 }
 
 #[test]
-fn nothing_hides_code() {
-    for (text, read) in [
+fn code_keeps_everything_but_comments_literals_and_tests() {
+    for (text, expected) in [
         ("use a; // use b", "use a; "),
         ("/* a /* b */ c */use d;", " use d;"),
         (r#"x("http://a", '"', '\'', b"\"//"); y"#, r#"x("", ' ', ' ', b""); y"#),
@@ -118,6 +118,6 @@ fn nothing_hides_code() {
         ("#[cfg(test)]\nmod hostile;\nuse a;", "\nuse a;"),
         ("#[cfg(test)]\nmod tests { fn f() { \"}\" } }\nuse a;", "\nuse a;"),
     ] {
-        assert_eq!(code(text), read, "{text}");
+        assert_eq!(code(text), expected, "{text}");
     }
 }

@@ -1,35 +1,35 @@
-//! What came of a stream, and what was told on the way.
+//! Collects the reply and the deltas of a stream.
 
 use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError};
 
 #[derive(Debug, Default, PartialEq)]
-pub struct Told {
+pub struct Collected {
     pub text: String,
     pub reasoning: String,
-    /// Name and arguments.
+    /// Name and arguments of each call.
     pub calls: Vec<[String; 2]>,
 }
 
-pub async fn streamed(model: &dyn ChatModel) -> (Result<ChatReply, ModelError>, Told) {
-    let mut told = Told::default();
+pub async fn streamed(model: &dyn ChatModel) -> (Result<ChatReply, ModelError>, Collected) {
+    let mut collected = Collected::default();
     let messages = [Message::user("Hello")];
     let reply = model
         .stream(ChatRequest::new(&messages), &mut |delta| match delta {
-            Delta::Text(text) => told.text += text,
-            Delta::Reasoning(text) => told.reasoning += text,
+            Delta::Text(text) => collected.text += text,
+            Delta::Reasoning(text) => collected.reasoning += text,
             Delta::Call { place, name } => {
-                assert!(place <= told.calls.len());
-                told.calls.truncate(place);
-                told.calls.push([name.to_owned(), String::new()]);
+                assert!(place <= collected.calls.len());
+                collected.calls.truncate(place);
+                collected.calls.push([name.to_owned(), String::new()]);
             }
-            Delta::Arguments { place, text } => told.calls[place][1] += text,
+            Delta::Arguments { place, text } => collected.calls[place][1] += text,
             other => panic!("{other:?}"),
         })
         .await;
-    (reply, told)
+    (reply, collected)
 }
 
-/// Every way to cut a text in two, and one piece for each byte.
+/// Returns every cut of a text into two pieces, and one cut into single bytes.
 pub fn cuts(bytes: &[u8]) -> impl Iterator<Item = Vec<Vec<u8>>> {
     let single = bytes.chunks(1).map(<[u8]>::to_vec).collect();
     let halves = |at| vec![bytes[..at].to_vec(), bytes[at..].to_vec()];

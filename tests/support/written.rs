@@ -1,30 +1,30 @@
-//! Nothing is invented: every key, string and number of a value was written in its text.
+//! Checks that repair invents nothing: every key, string and number of a value is in its text.
 
 use serde_json::Value;
 use tool_runtime::json::Parsed;
 
-/// A key, string or number of the value that the text does not spell.
+/// Returns a key, string or number of the value that the text does not contain.
 pub(crate) fn invented(text: &str, parsed: &Parsed) -> Option<String> {
-    let spelled = letters(text);
+    let text_letters = letters(text);
     let mut words = Vec::new();
     collect(&parsed.value, &mut words);
-    let is_not_there = |word: &String| !is_spelled(&spelled, word);
-    if let Some(word) = words.into_iter().find(is_not_there) {
-        return Some(format!("{word:?} was not written"));
+    let is_missing = |word: &String| !is_spelled(&text_letters, word);
+    if let Some(word) = words.into_iter().find(is_missing) {
+        return Some(format!("{word:?} is not in the text"));
     }
     let plain = text.replace('_', "");
     let mut numbers = numbers(parsed.json()).into_iter();
-    // A zero beside the point may be left out.
-    let is_not_there = |number: &String| {
+    // A zero next to the decimal point may be omitted.
+    let is_missing = |number: &String| {
         let number = number.strip_suffix(".0").unwrap_or(number);
         !plain.contains(number)
             && !plain.contains(&number.replacen("0.", ".", 1))
             && !has_value(&plain, number)
     };
-    numbers.find(is_not_there).map(|number| format!("{number} was not written"))
+    numbers.find(is_missing).map(|number| format!("{number} is not in the text"))
 }
 
-/// Whether the number was written with an exponent, as in 5e9, or with zeros or nothing before it.
+/// Whether the text has the number with an exponent, such as 5e9, or with other leading zeros.
 fn has_value(text: &str, number: &str) -> bool {
     let value: Option<f64> = number.parse().ok();
     text.split(|c: char| !c.is_ascii_digit() && !"+-.eE".contains(c))
@@ -46,7 +46,7 @@ fn collect(value: &Value, words: &mut Vec<String>) {
     }
 }
 
-/// The numbers of a JSON text.
+/// Returns the numbers of a JSON text.
 fn numbers(json: &str) -> Vec<String> {
     let (mut found, mut number) = (Vec::new(), String::new());
     let (mut in_text, mut is_escaped) = (false, false);
@@ -66,10 +66,10 @@ fn numbers(json: &str) -> Vec<String> {
     found
 }
 
-/// The letters and digits of a text, and whether each may belong to an escape instead.
+/// Returns the letters and digits of a text, each with whether it may belong to an escape.
 fn letters(text: &str) -> Vec<(char, bool)> {
     let mut letters = Vec::new();
-    // The first half of a pair of escapes that is one character.
+    // The first half of a surrogate pair.
     let mut half = None;
     for (part, run) in text.split('\\').enumerate() {
         let escape = match run.chars().next() {
@@ -96,15 +96,15 @@ fn letters(text: &str) -> Vec<(char, bool)> {
     letters
 }
 
-/// Case is no matter: a schema may bend it.
+/// Returns the lower-case letters of a character: coercion may change the case.
 fn plain(c: char) -> impl Iterator<Item = char> {
     c.to_lowercase().filter(|c| c.is_alphanumeric())
 }
 
-/// Whether the letters of `word` stand one after the other in those of the text.
+/// Whether the letters of `word` occur in a row in those of the text.
 fn is_spelled(letters: &[(char, bool)], word: &str) -> bool {
     let word: Vec<char> = word.chars().flat_map(plain).collect();
-    // How many letters of the word may have been found, for every place where it may have begun.
+    // The number of matched letters, for every possible start of the word.
     let mut found = vec![0];
     for (letter, is_escape) in letters {
         let mut next = vec![0];

@@ -1,29 +1,29 @@
-//! A conversation from outside is one that a provider takes once a turn has it.
+//! Normalization of transcripts from outside into an order that providers accept.
 
 use proptest::prelude::*;
 use tool_runtime::agent::{Step, Turn};
 use tool_runtime::{Message, ToolCall, ToolResult};
 
-use super::said;
+use super::reply_with_calls;
 use crate::conversation::assert_complete;
 
-/// Results of these calls, each with its id and place in its text.
-fn told(ids: &[&str]) -> Message {
-    let result = |(place, id): (usize, &&str)| {
-        ToolResult::success(&ToolCall::new(*id, "t", "{}"), format!("{id}{place}"))
+/// Returns results of these calls, each with its id and index as its text.
+fn results_of(ids: &[&str]) -> Message {
+    let result = |(index, id): (usize, &&str)| {
+        ToolResult::success(&ToolCall::new(*id, "t", "{}"), format!("{id}{index}"))
     };
     Message::Tool { results: ids.iter().enumerate().map(result).collect() }
 }
 
-/// The conversation in short: `user`, `words`, calls as `?id`, results as `id=text`.
-fn short(transcript: &[Message]) -> String {
+/// Outlines a transcript: `user`, `words`, calls as `?id`, results as `id=text`.
+fn outline(transcript: &[Message]) -> String {
     let part = |message: &Message| match message {
         Message::Tool { results } => {
-            let one = |result: &ToolResult| match result.error.as_deref() {
+            let entry = |result: &ToolResult| match result.error.as_deref() {
                 Some(code) => format!("{}={code}", result.call),
                 None => format!("{}={}", result.call, result.text),
             };
-            results.iter().map(one).collect::<Vec<_>>().join("+")
+            results.iter().map(entry).collect::<Vec<_>>().join("+")
         }
         Message::Assistant { .. } if message.calls().count() > 0 => {
             message.calls().map(|call| format!("?{}", call.id)).collect()
@@ -34,38 +34,58 @@ fn short(transcript: &[Message]) -> String {
 }
 
 #[test]
-fn what_is_amiss_is_put_right() {
+fn transcripts_are_normalized() {
     let user = || Message::user("user");
     for (given, expected) in [
-        // Calls in the middle without results.
-        (vec![user(), said(&["a"]), user()], "user ?a a=TOOL_INDETERMINATE user"),
-        // Results of some, at the end.
-        (vec![said(&["a", "b"]), told(&["a"])], "?a?b a=a0+b=TOOL_INDETERMINATE"),
-        (vec![said(&["a"]), told(&[])], "?a a=TOOL_INDETERMINATE"),
-        // Nobody has run these.
-        (vec![user(), said(&["a", "b"])], "user ?a?b"),
-        // Results in another order, one message for each, after what somebody said.
-        (vec![said(&["a", "b"]), told(&["b"]), user(), told(&["a"])], "?a?b a=a0+b=b0 user"),
-        // Results of nothing, and twice.
-        (vec![told(&["a"]), user(), said(&["a"]), told(&["x", "a", "a"])], "user ?a a=a1"),
-        // Ids.
+        // Calls before the end lack results.
+        (vec![user(), reply_with_calls(&["a"]), user()], "user ?a a=TOOL_INDETERMINATE user"),
+        // The last results are incomplete.
+        (vec![reply_with_calls(&["a", "b"]), results_of(&["a"])], "?a?b a=a0+b=TOOL_INDETERMINATE"),
+        (vec![reply_with_calls(&["a"]), results_of(&[])], "?a a=TOOL_INDETERMINATE"),
+        // Calls at the end have not run.
+        (vec![user(), reply_with_calls(&["a", "b"])], "user ?a?b"),
+        // Results have another order and separate messages, one after a user message.
         (
-            vec![said(&["", "a", "a"]), told(&["", "a", "a"])],
+            vec![reply_with_calls(&["a", "b"]), results_of(&["b"]), user(), results_of(&["a"])],
+            "?a?b a=a0+b=b0 user",
+        ),
+        // Results lack a call or are duplicates.
+        (
+            vec![
+                results_of(&["a"]),
+                user(),
+                reply_with_calls(&["a"]),
+                results_of(&["x", "a", "a"]),
+            ],
+            "user ?a a=a1",
+        ),
+        // Ids are empty or duplicates.
+        (
+            vec![reply_with_calls(&["", "a", "a"]), results_of(&["", "a", "a"])],
             "?call_1?a?call_3 call_1=0+a=a1+call_3=a2",
         ),
         (
-            vec![said(&["a"]), told(&["a"]), said(&["a"]), told(&["a"]), said(&[""])],
+            vec![
+                reply_with_calls(&["a"]),
+                results_of(&["a"]),
+                reply_with_calls(&["a"]),
+                results_of(&["a"]),
+                reply_with_calls(&[""]),
+            ],
             "?a a=a0 ?call_2 call_2=a0 ?call_3",
         ),
-        // Nothing was said: what stands next to each other by that is one message.
-        (vec![user(), Message::assistant(""), said(&[]), user()], "user\n\nuser"),
-        (vec![user(), told(&["x"]), user()], "user\n\nuser"),
-        (vec![said(&["a"]), user(), told(&["a"]), user()], "?a a=a0 user\n\nuser"),
-        // It came so.
+        // Empty replies are dropped, and the messages around them are merged.
+        (vec![user(), Message::assistant(""), reply_with_calls(&[]), user()], "user\n\nuser"),
+        (vec![user(), results_of(&["x"]), user()], "user\n\nuser"),
+        (
+            vec![reply_with_calls(&["a"]), user(), results_of(&["a"]), user()],
+            "?a a=a0 user\n\nuser",
+        ),
+        // Adjacent user messages of the input stay separate.
         (vec![user(), user()], "user user"),
     ] {
         let turn = Turn::new(given.clone(), 1);
-        assert_eq!(short(turn.transcript()), expected, "{given:?}");
+        assert_eq!(outline(turn.transcript()), expected, "{given:?}");
     }
 }
 
@@ -78,8 +98,8 @@ fn any_message() -> impl Strategy<Value = Message> {
         1 => Just(Message::system("system")),
         2 => Just(Message::user("user")),
         1 => Just(Message::assistant("words")),
-        4 => with(said),
-        4 => with(told),
+        4 => with(reply_with_calls),
+        4 => with(results_of),
     ]
 }
 
@@ -87,31 +107,31 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(2000) })]
 
     #[test]
-    fn any_conversation_can_be_gone_on_with(
+    fn any_conversation_can_continue(
         given in prop::collection::vec(any_message(), 0..9),
     ) {
         let mut turn = Turn::new(given.clone(), 1);
-        let mended = turn.transcript().to_vec();
-        // Calls that nobody has run are at the very end of both.
+        let normalized = turn.transcript().to_vec();
+        // Calls at the end of the input stay open.
         if let Step::RunCalls(calls) = turn.next() {
             prop_assert!(given.last().is_some_and(|last| last.calls().count() == calls.len()));
             let results = calls.iter().map(|call| ToolResult::success(call, "ok")).collect();
             turn.on_results(results).unwrap();
         }
         assert_complete(turn.transcript());
-        // Results stand behind calls and nowhere else.
-        for (place, message) in mended.iter().enumerate() {
+        // Results follow calls and nothing else.
+        for (index, message) in normalized.iter().enumerate() {
             if matches!(message, Message::Tool { .. }) {
-                prop_assert!(place > 0 && mended[place - 1].calls().count() > 0);
+                prop_assert!(index > 0 && normalized[index - 1].calls().count() > 0);
             }
         }
-        // All that people said is there, and what is in order stays so.
-        let spoken = |messages: &[Message]| {
-            let spoken: String = messages.iter().map(Message::text).collect();
-            spoken.replace("\n\n", "")
+        // All text remains, and a second normalization changes nothing.
+        let texts = |messages: &[Message]| {
+            let text: String = messages.iter().map(Message::text).collect();
+            text.replace("\n\n", "")
         };
-        prop_assert_eq!(spoken(&mended), spoken(&given));
-        let again = Turn::new(mended.clone(), 1);
-        prop_assert_eq!(again.transcript(), mended.as_slice());
+        prop_assert_eq!(texts(&normalized), texts(&given));
+        let again = Turn::new(normalized.clone(), 1);
+        prop_assert_eq!(again.transcript(), normalized.as_slice());
     }
 }

@@ -1,4 +1,4 @@
-//! What holds for any conversation, any window and any state.
+//! Properties of any conversation, window and state.
 
 use std::collections::HashSet;
 
@@ -10,25 +10,25 @@ use tool_runtime::{AssistantPart, Message, Reasoning};
 
 use crate::histories::{config, histories};
 
-const THOUGHTS: &[fn() -> Reasoning] = &[
+const REASONING: &[fn() -> Reasoning] = &[
     || Reasoning::new("anthropic", "Hm", json!({ "type": "thinking", "thinking": "Hm" })),
     || Reasoning::new("openai", "", json!({ "type": "reasoning", "id": "r" })),
 ];
 
-/// Conversations of several such, one behind the other: longer than any that one alone gives.
+/// Generates conversations of several histories, longer than a single one.
 fn conversations() -> impl Strategy<Value = Vec<Message>> {
-    prop::collection::vec(histories(THOUGHTS), 1..5).prop_map(|parts| parts.concat())
+    prop::collection::vec(histories(REASONING), 1..5).prop_map(|parts| parts.concat())
 }
 
 fn windows() -> impl Strategy<Value = Window> {
-    let most = prop_oneof![Just(None), (0..120u64).prop_map(Some), Just(Some(5_000))];
-    (most, any::<bool>()).prop_map(|(most, without)| {
-        let window = most.map_or_else(Window::new, |most| Window::new().max_tokens(most));
-        if without { window.drop_earlier_tool_calls() } else { window }
+    let limit = prop_oneof![Just(None), (0..120u64).prop_map(Some), Just(Some(5_000))];
+    (limit, any::<bool>()).prop_map(|(limit, drops_calls)| {
+        let window = limit.map_or_else(Window::new, |limit| Window::new().max_tokens(limit));
+        if drops_calls { window.drop_earlier_tool_calls() } else { window }
     })
 }
 
-fn is_users(message: &Message) -> bool {
+fn is_user(message: &Message) -> bool {
     matches!(message, Message::User { .. })
 }
 
@@ -36,12 +36,14 @@ fn is_system(message: &Message) -> bool {
     matches!(message, Message::System { .. })
 }
 
-/// What every provider asks of a conversation: each call answered once, right behind it, in order and
-/// by its name; no result without a call; no id twice; no reply that says nothing.
+/// Returns the first violation of the rules that every provider enforces.
+///
+/// Each call is answered once, in the next message, in order and by its name. No result lacks a
+/// call. No id repeats. No reply is empty.
 fn broken_rule(messages: &[Message]) -> Option<String> {
     let mut used = HashSet::new();
     let mut open: Vec<_> = Vec::new();
-    for (place, message) in messages.iter().enumerate() {
+    for (index, message) in messages.iter().enumerate() {
         let results: Vec<_> = match message {
             Message::Tool { results } => {
                 results.iter().map(|result| (result.call.clone(), result.tool.clone())).collect()
@@ -49,32 +51,32 @@ fn broken_rule(messages: &[Message]) -> Option<String> {
             _ => Vec::new(),
         };
         if results != open {
-            return Some(format!("{place}: the calls {open:?} are answered by {results:?}"));
+            return Some(format!("{index}: the calls {open:?} are answered by {results:?}"));
         }
         if matches!(message, Message::Tool { .. }) && results.is_empty() {
-            return Some(format!("{place}: results of nothing"));
+            return Some(format!("{index}: results without calls"));
         }
         open = message.calls().map(|call| (call.id.clone(), call.name.clone())).collect();
         if !open.iter().all(|(id, _)| !id.as_str().is_empty() && used.insert(id.clone())) {
-            return Some(format!("{place}: an id is empty or comes twice"));
+            return Some(format!("{index}: an id is empty or a duplicate"));
         }
         if let Message::Assistant { parts } = message {
-            let says = |part: &AssistantPart| match part {
+            let has_content = |part: &AssistantPart| match part {
                 AssistantPart::Text { text } => !text.trim().is_empty(),
                 AssistantPart::Reasoning(thought) => thought.acts,
                 _ => true,
             };
-            if !parts.iter().any(says) {
-                return Some(format!("{place}: says nothing"));
+            if !parts.iter().any(has_content) {
+                return Some(format!("{index}: an empty reply"));
             }
         }
     }
     (!open.is_empty()).then(|| format!("{open:?} are not answered"))
 }
 
-/// Whether all of `part` is in `whole` in this order; a reply may have been cut down to its words.
+/// Whether all of `part` is in `whole` in this order. A reply may have been reduced to its text.
 fn is_in_order(part: &[Message], whole: &[Message]) -> bool {
-    let words = |message: &Message| match message {
+    let text_only = |message: &Message| match message {
         Message::Assistant { parts } if message.calls().next().is_some() => {
             let text = |part: &&AssistantPart| matches!(part, AssistantPart::Text { .. });
             Message::Assistant { parts: parts.iter().filter(text).cloned().collect() }
@@ -82,30 +84,31 @@ fn is_in_order(part: &[Message], whole: &[Message]) -> bool {
         message => message.clone(),
     };
     let mut whole = whole.iter();
-    part.iter().all(|wanted| whole.any(|message| message == wanted || words(message) == *wanted))
+    part.iter()
+        .all(|wanted| whole.any(|message| message == wanted || text_only(message) == *wanted))
 }
 
 fn tokens(messages: &[Message]) -> u64 {
     messages.iter().map(|message| Estimate.count(message)).sum()
 }
 
-/// The conversation in order, as the loop keeps it, and where its last run may have begun.
+/// Normalizes a conversation, and returns it with the start of its last run.
 fn in_order(messages: Vec<Message>) -> (Vec<Message>, usize) {
     let mut messages = Turn::new(messages, 1).into_transcript();
-    // The model is not asked before there are results.
+    // No request is sent before the results.
     if messages.last().is_some_and(|message| message.calls().next().is_some()) {
         messages.pop();
     }
-    let run = messages.iter().rposition(is_users).unwrap_or(0);
+    let run = messages.iter().rposition(is_user).unwrap_or(0);
     (messages, run)
 }
 
 proptest! {
     #![proptest_config(config())]
 
-    /// Whatever it is given: also what no loop leaves behind.
+    /// Holds also for conversations that the loop would not produce.
     #[test]
-    fn what_goes_out_is_in_order(
+    fn planned_messages_are_in_order(
         messages in conversations(),
         window in windows(),
         run in 0..40usize,
@@ -127,68 +130,68 @@ proptest! {
         }
     }
 
-    /// Of a conversation as the loop keeps it, all that is to stay stays, in its order.
+    /// Holds for normalized conversations.
     #[test]
-    fn what_is_to_stay_stays(messages in conversations(), window in windows()) {
+    fn required_messages_stay_in_order(messages in conversations(), window in windows()) {
         let (messages, run) = in_order(messages);
         let shown = window.plan(&messages, run, &WindowState::default()).messages;
         let own = |message: &&Message| !message.text().starts_with("[To save room");
         let own: Vec<_> = shown.iter().filter(own).cloned().collect();
         prop_assert!(is_in_order(&own, &messages), "{:#?}\nof {:#?}", own, messages);
 
-        let orders = |messages: &[Message]| -> Vec<_> {
+        let systems = |messages: &[Message]| -> Vec<_> {
             messages.iter().filter(|message| is_system(message)).cloned().collect()
         };
-        prop_assert_eq!(orders(&shown), orders(&messages));
-        let begins = |messages: &[Message]| {
-            messages.iter().find(|message| !is_system(message)).is_none_or(is_users)
+        prop_assert_eq!(systems(&shown), systems(&messages));
+        let starts_with_user = |messages: &[Message]| {
+            messages.iter().find(|message| !is_system(message)).is_none_or(is_user)
         };
-        prop_assert!(begins(&shown) || !begins(&messages));
-        if messages.get(run).is_some_and(is_users) {
+        prop_assert!(starts_with_user(&shown) || !starts_with_user(&messages));
+        if messages.get(run).is_some_and(is_user) {
             prop_assert!(shown.contains(&messages[run]));
         }
         prop_assert_eq!(shown.last(), messages.last());
     }
 
-    /// As much as may be goes out, unless what has to stay is more.
+    /// Exceeds the limit only by messages that must stay.
     #[test]
-    fn it_stays_within_its_limit(messages in conversations(), most in 0..120u64) {
+    fn plan_stays_within_the_limit(messages in conversations(), most in 0..120u64) {
         let (messages, run) = in_order(messages);
         let window = Window::new().max_tokens(most);
         let shown = window.plan(&messages, run, &WindowState::default()).messages;
         if tokens(&messages) <= most {
             prop_assert_eq!(&*shown, &*messages);
         }
-        // What stays whatever the limit is: that of a window that shows nothing.
+        // A limit of 0 leaves only the messages that must stay.
         let least = Window::new().max_tokens(0);
         let least = least.plan(&messages, run, &WindowState::default()).messages;
         prop_assert!(tokens(&shown) <= most.max(tokens(&least)));
     }
 
-    /// As the conversation grows, what goes out grows at its end; it is cut only where it had come to
-    /// be too long, and then to no more than half.
+    /// While the conversation grows, the plan grows at its end. It is cut only when it exceeds the
+    /// limit.
     #[test]
-    fn it_moves_in_steps(messages in conversations(), most in 20..120u64, without: bool) {
+    fn cut_moves_in_steps(messages in conversations(), most in 20..120u64, drops_calls: bool) {
         let (messages, _) = in_order(messages);
         let window = Window::new().max_tokens(most);
-        let window = if without { window.drop_earlier_tool_calls() } else { window };
+        let window = if drops_calls { window.drop_earlier_tool_calls() } else { window };
         let mut state = WindowState::default();
-        // Where the run began and how far the conversation had come, and what went out then.
+        // The start of the run, the length of the conversation, and the planned messages.
         let mut last: Option<(usize, usize, Vec<Message>)> = None;
         for end in 1..=messages.len() {
-            let said = &messages[..end];
-            if said.last().is_some_and(|message| message.calls().next().is_some()) {
-                // The model is not asked before there are results.
+            let so_far = &messages[..end];
+            if so_far.last().is_some_and(|message| message.calls().next().is_some()) {
+                // No request is sent before the results.
                 continue;
             }
-            let run = said.iter().rposition(is_users).unwrap_or(0);
-            let plan = window.plan(said, run, &state);
-            if let Some((_, before, sent)) = last.filter(|(begun, ..)| *begun == run) {
-                let grown = [&sent, &said[before..]].concat();
+            let run = so_far.iter().rposition(is_user).unwrap_or(0);
+            let plan = window.plan(so_far, run, &state);
+            if let Some((_, before, sent)) = last.filter(|(start, ..)| *start == run) {
+                let grown = [&sent, &so_far[before..]].concat();
                 if plan.state == state {
                     prop_assert_eq!(&*plan.messages, &*grown);
                 } else {
-                    prop_assert!(tokens(&grown) > most, "it was cut without need");
+                    prop_assert!(tokens(&grown) > most, "the conversation was cut below the limit");
                 }
             }
             state = plan.state;
@@ -200,12 +203,12 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// A counter that says anything, or panics, breaks nothing.
+    /// The counter returns random numbers or panics.
     #[test]
-    fn any_counter_will_do(messages in conversations(), seed: u64, most: u64) {
+    fn plan_is_in_order_with_any_counter(messages in conversations(), seed: u64, most: u64) {
         let counter = move |message: &Message| {
             let mixed = (message.text().len() as u64 + 1).wrapping_mul(seed | 1);
-            assert!(!mixed.is_multiple_of(5), "it counts no such thing");
+            assert!(!mixed.is_multiple_of(5), "uncountable");
             mixed
         };
         let window = Window::new().max_tokens(most).counter(counter);

@@ -1,26 +1,30 @@
-//! A conversation as it grows, step by step.
+//! Windows of a growing conversation, step by step.
 
 use tool_runtime::agent::window::{Window, WindowState};
 use tool_runtime::{AssistantPart, ChatRequest, Message, Reasoning, ToolCall, ToolResult};
 
-use super::{called, long, outline};
+use super::{call_and_result, long, outline};
 
 #[test]
-fn traces_of_earlier_runs_are_left_out() {
+fn tool_calls_of_earlier_runs_are_dropped() {
     let call = |id: &str| ToolCall::new(id, "t", "{}");
-    let thought = || AssistantPart::Reasoning(Reasoning::new("x", "Hm", "sealed".into()));
-    let said = |text: &str| AssistantPart::Text { text: text.into() };
+    let reasoning = || AssistantPart::Reasoning(Reasoning::new("x", "Hm", "sealed".into()));
+    let text = |text: &str| AssistantPart::Text { text: text.into() };
     let result = |id: &str| Message::Tool { results: vec![ToolResult::success(&call(id), "done")] };
     let run = |id: &str| {
         vec![
             Message::user(format!("question-{id}")),
             Message::Assistant {
-                parts: vec![thought(), said(&format!("first-{id}")), AssistantPart::Call(call(id))],
+                parts: vec![
+                    reasoning(),
+                    text(&format!("first-{id}")),
+                    AssistantPart::Call(call(id)),
+                ],
             },
             result(id),
             Message::Assistant { parts: vec![AssistantPart::Call(call(&format!("{id}2")))] },
             result(&format!("{id}2")),
-            Message::Assistant { parts: vec![thought(), said(&format!("answer-{id}"))] },
+            Message::Assistant { parts: vec![reasoning(), text(&format!("answer-{id}"))] },
         ]
     };
     let messages = [vec![Message::system("orders")], run("a"), run("b")].concat();
@@ -30,21 +34,21 @@ fn traces_of_earlier_runs_are_left_out() {
         outline(&plan.messages),
         "orders question-a first-a answer-a question-b first-b!b =b !b2 =b2 answer-b"
     );
-    // A thought stays with its call, and goes with it; behind an answer in words it stays.
-    let thoughts = |message: &Message| match message {
+    // Reasoning is dropped together with its call. Reasoning before an answer stays.
+    let reasoning_parts = |message: &Message| match message {
         Message::Assistant { parts } => {
             parts.iter().filter(|part| matches!(part, AssistantPart::Reasoning(_))).count()
         }
         _ => 0,
     };
-    let thoughts: Vec<_> = plan.messages.iter().map(thoughts).collect();
-    assert_eq!(thoughts, [0, 0, 0, 1, 0, 1, 0, 0, 0, 1]);
-    // All of it while the run goes on.
+    let counts: Vec<_> = plan.messages.iter().map(reasoning_parts).collect();
+    assert_eq!(counts, [0, 0, 0, 1, 0, 1, 0, 0, 0, 1]);
+    // During the run, everything is sent.
     assert_eq!(*window.plan(&messages[..7], 1, &WindowState::default()).messages, messages[..7]);
 }
 
 #[test]
-fn whole_exchanges_go_first_then_replies_of_the_run() {
+fn exchanges_are_evicted_before_replies_of_the_run() {
     let window = Window::new().max_tokens(410);
     let mut messages = vec![Message::system("orders")];
     for number in 0..3 {
@@ -61,37 +65,37 @@ fn whole_exchanges_go_first_then_replies_of_the_run() {
     messages.push(Message::user("go"));
     assert_eq!(shown(&messages, run), "orders q0 a0 q1 a1 q2 a2 go");
 
-    // The earlier exchanges go, for half of the room is wanted, ...
-    messages.extend(called("c1", 120));
+    // The earlier exchanges are evicted to reach half of the limit.
+    messages.extend(call_and_result("c1", 120));
     assert_eq!(shown(&messages, run), "orders go !c1 =c1");
-    // ... and nothing of the run yet, though more than half of the room is taken.
-    messages.extend(called("c2", 120));
+    // No reply of the run is evicted yet, although more than half of the limit is used.
+    messages.extend(call_and_result("c2", 120));
     assert_eq!(shown(&messages, run), "orders go !c1 =c1 !c2 =c2");
-    messages.extend(called("c3", 120));
+    messages.extend(call_and_result("c3", 120));
     assert_eq!(shown(&messages, run), "orders go !c1 =c1 !c2 =c2 !c3 =c3");
     messages.push(Message::user("hurry"));
-    messages.extend(called("c4", 120));
+    messages.extend(call_and_result("c4", 120));
     assert_eq!(shown(&messages, run), "orders go [To hurry !c4 =c4");
-    messages.extend(called("c5", 120));
+    messages.extend(call_and_result("c5", 120));
     assert_eq!(shown(&messages, run), "orders go [To hurry !c4 =c4 !c5 =c5");
-    // The newest stays however long it is.
-    messages.extend(called("c6", 1_000));
+    // The newest reply stays, whatever its length.
+    messages.extend(call_and_result("c6", 1_000));
     assert_eq!(shown(&messages, run), "orders go [To hurry !c6 =c6");
     messages.push(Message::assistant("done"));
     assert_eq!(shown(&messages, run), "orders go [To hurry done");
 
-    // The run is over: what was said in it is one exchange now, and is short without its calls.
+    // After the run, its messages are one exchange, which is short without its calls.
     let next = messages.len();
     messages.push(Message::user("thanks"));
     assert_eq!(shown(&messages, next), "orders thanks");
 }
 
 #[test]
-fn a_run_that_is_over_is_shown_again_without_its_calls() {
+fn finished_run_returns_without_its_calls() {
     let window = Window::new().max_tokens(300).drop_earlier_tool_calls();
     let mut messages = vec![Message::user("go")];
-    messages.extend(called("c1", 200));
-    messages.extend(called("c2", 200));
+    messages.extend(call_and_result("c1", 200));
+    messages.extend(call_and_result("c2", 200));
     let plan = window.plan(&messages, 0, &WindowState::default());
     assert_eq!(outline(&plan.messages), "go [To !c2 =c2");
     let state = plan.state;
@@ -101,24 +105,24 @@ fn a_run_that_is_over_is_shown_again_without_its_calls() {
 }
 
 #[test]
-fn what_is_sent_changes_seldom() {
+fn requests_mostly_extend_the_previous_request() {
     let window = Window::new().max_tokens(2_000);
     let mut messages = vec![Message::system("orders"), Message::user("go")];
     let (mut state, mut sent, mut kept) = (WindowState::default(), Vec::new(), 0);
     for number in 0..200 {
-        messages.extend(called(&format!("c{number}"), 90));
+        messages.extend(call_and_result(&format!("c{number}"), 90));
         let plan = window.plan(&messages, 1, &state);
         state = plan.state;
-        // What a provider has cached of the last request.
+        // The provider can reuse its cache of the last request.
         kept += usize::from(plan.messages.starts_with(&sent));
         sent = plan.messages.into_owned();
     }
-    // About ten replies fall out at a time, of a hundred tokens each.
-    assert!((175..=185).contains(&kept), "{kept} of 200 requests go on from the last");
+    // About ten replies are evicted at a time, of a hundred tokens each.
+    assert!((175..=185).contains(&kept), "{kept} of 200 requests extend the previous one");
 }
 
 #[test]
-fn a_provider_puts_the_estimate_right() {
+fn reported_usage_calibrates_the_estimate() {
     let window = Window::new().max_tokens(1_000);
     let mut messages = Vec::new();
     for number in 0..8 {
@@ -129,35 +133,35 @@ fn a_provider_puts_the_estimate_right() {
     messages.push(Message::user("go"));
     let estimated = window.estimate(&ChatRequest::new(&messages));
     assert_eq!(estimated, 885);
-    let exchanges = |counted: u64| {
+    let exchanges = |reported: u64| {
         let mut state = WindowState::default();
-        state.calibrate(estimated, counted);
+        state.calibrate(estimated, reported);
         let kept = serde_json::to_string(&state).unwrap();
         let state = serde_json::from_str(&kept).unwrap();
         window.plan(&messages, run, &state).messages.len() / 2
     };
     assert_eq!(exchanges(estimated), 8);
-    // Half as many fit where each is counted twice, and once there are more, half of those stay.
+    // If each token counts twice, half as many fit. Eviction then keeps half of those.
     assert_eq!(exchanges(estimated * 2), 2);
-    // Nobody counts a hundred times as many.
+    // The ratio is limited to four.
     assert_eq!(exchanges(estimated * 100), exchanges(estimated * 4));
     assert_eq!(exchanges(0), 8);
 }
 
 #[test]
-fn a_state_of_another_conversation_is_no_trap() {
+fn state_of_another_conversation_is_adapted() {
     let window = Window::new().max_tokens(100);
     let mut long_one: Vec<_> = (0..9).map(|n| long(Message::user, &format!("q{n}"), 40)).collect();
     let state = window.plan(&long_one, 8, &WindowState::default()).state;
     assert_ne!(state, WindowState::default());
-    // The program has thrown most of it away.
+    // The program removed most of the conversation.
     long_one.truncate(2);
     assert_eq!(*window.plan(&long_one, 1, &state).messages, long_one);
 
-    // One that no window gave: it leaves out replies of a run that were said before it began.
+    // A forged state evicts replies from before its run.
     let state = serde_json::json!({ "within": { "run": 3, "to": 1 } });
     let state = serde_json::from_value(state).unwrap();
-    let [before, now] = ["a", "b"].map(|id| called(id, 40));
+    let [before, now] = ["a", "b"].map(|id| call_and_result(id, 40));
     let user = |text: &str| vec![Message::user(text)];
     let messages = [user("one"), before.to_vec(), user("two"), now.to_vec()].concat();
     let plan = Window::new().plan(&messages, 3, &state);
@@ -167,8 +171,8 @@ fn a_state_of_another_conversation_is_no_trap() {
 }
 
 #[test]
-fn one_reply_that_is_too_long_is_no_reason_for_a_cut() {
-    let messages = [vec![Message::user("go")], called("a", 500).to_vec()].concat();
+fn single_long_reply_is_not_cut() {
+    let messages = [vec![Message::user("go")], call_and_result("a", 500).to_vec()].concat();
     let plan = Window::new().max_tokens(100).plan(&messages, 0, &WindowState::default());
     assert_eq!((&*plan.messages, plan.state), (&*messages, WindowState::default()));
 }

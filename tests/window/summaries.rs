@@ -1,4 +1,4 @@
-//! What falls out is summed up once, and where that fails, the window does without.
+//! Summaries of evicted messages, and failures of the summarizer.
 
 use std::sync::{Arc, Mutex};
 
@@ -8,17 +8,17 @@ use tool_runtime::agent::window::{
 };
 use tool_runtime::{ChatReply, Message, ScriptedModel, async_trait};
 
-use super::{called, long, outline};
+use super::{call_and_result, long, outline};
 
-/// Says which it was given, and fails where told.
+/// Summarizer that records its input and fails on request.
 #[derive(Clone, Default)]
-struct Noted {
-    asked: Arc<Mutex<Vec<String>>>,
-    ways: Arc<Mutex<Vec<Way>>>,
+struct RecordingSummarizer {
+    inputs: Arc<Mutex<Vec<String>>>,
+    behaviors: Arc<Mutex<Vec<Behavior>>>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Way {
+enum Behavior {
     Works,
     Fails,
     Panics,
@@ -26,33 +26,33 @@ enum Way {
 }
 
 #[async_trait]
-impl Summarizer for Noted {
+impl Summarizer for RecordingSummarizer {
     async fn summarize(&self, evicted: &EvictedMessages) -> Result<String, SummaryError> {
         let earlier = evicted.earlier_summary.clone().unwrap_or_default();
-        let given = format!("{earlier}|{}", outline(&evicted.messages));
-        let mut asked = self.asked.lock().unwrap();
-        asked.push(given);
-        let number = asked.len();
-        drop(asked);
-        let way = self.ways.lock().unwrap().pop();
-        match way.unwrap_or(Way::Works) {
-            Way::Works => Ok(format!("s{number}")),
-            Way::Fails => Err(SummaryError::new("no model today")),
-            Way::Panics => panic!("out of words"),
-            Way::Rambles => Ok("ßü".repeat(10_000)),
+        let input = format!("{earlier}|{}", outline(&evicted.messages));
+        let mut inputs = self.inputs.lock().unwrap();
+        inputs.push(input);
+        let number = inputs.len();
+        drop(inputs);
+        let behavior = self.behaviors.lock().unwrap().pop();
+        match behavior.unwrap_or(Behavior::Works) {
+            Behavior::Works => Ok(format!("s{number}")),
+            Behavior::Fails => Err(SummaryError::new("no model today")),
+            Behavior::Panics => panic!("out of words"),
+            Behavior::Rambles => Ok("ßü".repeat(10_000)),
         }
     }
 }
 
-impl Noted {
-    fn ways(ways: impl IntoIterator<Item = Way>) -> Self {
-        let mut ways: Vec<_> = ways.into_iter().collect();
-        ways.reverse();
-        Self { ways: Arc::new(Mutex::new(ways)), ..Self::default() }
+impl RecordingSummarizer {
+    fn with(behaviors: impl IntoIterator<Item = Behavior>) -> Self {
+        let mut behaviors: Vec<_> = behaviors.into_iter().collect();
+        behaviors.reverse();
+        Self { behaviors: Arc::new(Mutex::new(behaviors)), ..Self::default() }
     }
 }
 
-/// A conversation of so many exchanges of a hundred tokens, and one more question.
+/// Returns a conversation of so many exchanges of a hundred tokens, and one more question.
 fn exchanges(count: usize) -> (Vec<Message>, usize) {
     let mut messages = vec![Message::system("orders")];
     for number in 0..count {
@@ -65,15 +65,15 @@ fn exchanges(count: usize) -> (Vec<Message>, usize) {
 }
 
 #[tokio::test]
-async fn what_falls_out_is_summed_up_once() {
-    let noted = Noted::default();
-    let window = Window::new().max_tokens(500).summarizer(noted.clone());
+async fn evicted_messages_are_summarized_once() {
+    let summarizer = RecordingSummarizer::default();
+    let window = Window::new().max_tokens(500).summarizer(summarizer.clone());
     let mut state = WindowState::default();
     let mut sent = Vec::new();
     for count in 1..=9 {
         let (messages, run) = exchanges(count);
         for _ in 0..3 {
-            // Kept with the conversation between any two.
+            // The state is stored between any two requests.
             state = serde_json::from_str(&serde_json::to_string(&state).unwrap()).unwrap();
             let WindowedMessages { messages, summary_error, .. } =
                 window.fit(&messages, run, &mut state).await;
@@ -81,8 +81,8 @@ async fn what_falls_out_is_summed_up_once() {
             sent = messages.iter().map(Message::text).collect();
         }
     }
-    let asked = noted.asked.lock().unwrap().clone();
-    assert_eq!(asked, ["|q0 a0 q1 a1 q2 a2", "s1|q3 a3 q4 a4 q5 a5"]);
+    let inputs = summarizer.inputs.lock().unwrap().clone();
+    assert_eq!(inputs, ["|q0 a0 q1 a1 q2 a2", "s1|q3 a3 q4 a4 q5 a5"]);
     assert_eq!(state.summary(), Some("s2"));
     let summary = "[Summary of the earlier conversation, which is left out here]\ns2";
     assert_eq!(sent[..2], ["orders", summary]);
@@ -90,27 +90,27 @@ async fn what_falls_out_is_summed_up_once() {
 }
 
 #[tokio::test]
-async fn where_it_fails_the_window_does_without() {
-    for way in [Way::Fails, Way::Panics] {
-        let noted = Noted::ways([Way::Works, way]);
-        let window = Window::new().max_tokens(500).summarizer(noted.clone());
+async fn failed_summary_is_retried_with_the_next_eviction() {
+    for behavior in [Behavior::Fails, Behavior::Panics] {
+        let summarizer = RecordingSummarizer::with([Behavior::Works, behavior]);
+        let window = Window::new().max_tokens(500).summarizer(summarizer.clone());
         let mut state = WindowState::default();
         let mut failures = Vec::new();
         for count in [5, 8, 9, 11] {
             let (messages, run) = exchanges(count);
-            let fitted = window.fit(&messages, run, &mut state).await;
-            failures.push(fitted.summary_error.map(|error| error.to_string()));
+            let windowed = window.fit(&messages, run, &mut state).await;
+            failures.push(windowed.summary_error.map(|error| error.to_string()));
         }
-        let told = match way {
-            Way::Fails => "no model today",
+        let cause = match behavior {
+            Behavior::Fails => "no model today",
             _ => "panicked: out of words",
         };
-        let told = format!("evicted messages were not summarized: {told}");
-        assert_eq!(failures, [None, Some(told), None, None]);
-        // Not asked again until more falls out; then nothing is missing.
-        let asked = noted.asked.lock().unwrap().clone();
+        let error = format!("evicted messages were not summarized: {cause}");
+        assert_eq!(failures, [None, Some(error), None, None]);
+        // The summarizer is called again with the next eviction, which includes all messages.
+        let inputs = summarizer.inputs.lock().unwrap().clone();
         assert_eq!(
-            asked,
+            inputs,
             [
                 "|q0 a0 q1 a1 q2 a2",
                 "s1|q3 a3 q4 a4 q5 a5",
@@ -121,40 +121,41 @@ async fn where_it_fails_the_window_does_without() {
 }
 
 #[tokio::test]
-async fn a_summary_takes_a_quarter_of_the_room_at_most() {
-    let window = Window::new().max_tokens(500).summarizer(Noted::ways([Way::Rambles]));
+async fn summary_is_truncated_to_a_quarter_of_the_limit() {
+    let window =
+        Window::new().max_tokens(500).summarizer(RecordingSummarizer::with([Behavior::Rambles]));
     let (messages, run) = exchanges(5);
     let mut state = WindowState::default();
-    let fitted = window.fit(&messages, run, &mut state).await;
+    let windowed = window.fit(&messages, run, &mut state).await;
     let summary = state.summary().unwrap();
     assert!((300..500).contains(&summary.len()), "{}", summary.len());
-    assert!(outline(&fitted.messages).starts_with("orders [Summary q3"));
+    assert!(outline(&windowed.messages).starts_with("orders [Summary q3"));
 }
 
 #[tokio::test]
-async fn calls_of_the_run_itself_are_not_summed_up_before_it_is_over() {
-    let noted = Noted::default();
-    let window = Window::new().max_tokens(300).summarizer(noted.clone());
+async fn replies_of_the_current_run_are_summarized_after_it_ends() {
+    let summarizer = RecordingSummarizer::default();
+    let window = Window::new().max_tokens(300).summarizer(summarizer.clone());
     let mut messages = vec![Message::user("go")];
-    messages.extend(called("c1", 200));
-    messages.extend(called("c2", 200));
+    messages.extend(call_and_result("c1", 200));
+    messages.extend(call_and_result("c2", 200));
     let mut state = WindowState::default();
-    let fitted = window.fit(&messages, 0, &mut state).await;
-    assert_eq!(outline(&fitted.messages), "go [To !c2 =c2");
-    assert!(noted.asked.lock().unwrap().is_empty());
+    let windowed = window.fit(&messages, 0, &mut state).await;
+    assert_eq!(outline(&windowed.messages), "go [To !c2 =c2");
+    assert!(summarizer.inputs.lock().unwrap().is_empty());
     messages.extend([Message::assistant("done"), Message::user("thanks")]);
-    let fitted = window.fit(&messages, 6, &mut state).await;
-    assert_eq!(outline(&fitted.messages), "[Summary thanks");
-    assert_eq!(*noted.asked.lock().unwrap(), ["|go !c1 =c1 !c2 =c2 done"]);
+    let windowed = window.fit(&messages, 6, &mut state).await;
+    assert_eq!(outline(&windowed.messages), "[Summary thanks");
+    assert_eq!(*summarizer.inputs.lock().unwrap(), ["|go !c1 =c1 !c2 =c2 done"]);
 }
 
 #[tokio::test]
-async fn a_model_that_says_nothing_has_not_summed_up() {
+async fn empty_model_summary_is_an_error() {
     let model = ScriptedModel::new([ChatReply::text(" \n")]);
     let evicted = EvictedMessages::new(vec![Message::user("Hello")], 100).earlier_summary("before");
     let error = ModelSummarizer::new(model).summarize(&evicted).await.unwrap_err();
     assert!(error.to_string().ends_with("the model returned an empty summary"), "{error}");
-    // Why it failed is its source.
+    // The source is the error of the model.
     let error = ModelSummarizer::new(ScriptedModel::default()).summarize(&evicted).await;
     assert!(error.unwrap_err().to_string().contains("script ends"));
 }

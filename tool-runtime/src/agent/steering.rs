@@ -31,7 +31,8 @@ use crate::message::{Message, UserPart};
 ///     "one mail"
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
 /// let model = ScriptedModel::new([
 ///     ScriptedTurn::new(ChatReply::default().call("read_mail", "{}")),
 ///     ScriptedTurn::new(ChatReply::text("I had better ask.")).expect_last("source=\"a mail\""),

@@ -65,7 +65,8 @@ impl Agent {
     /// ```
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
     /// let model = ScriptedModel::new([ChatReply::text("Ada was born in 1815.")]);
     /// let librarian = Agent::new(model, Tools::new())
     ///     .system("Look it up. Say in one sentence what you found.")

@@ -1,4 +1,4 @@
-//! What a window remembers about a conversation between two plans.
+//! State of a window between two plans of a conversation.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,4 +1,4 @@
-//! What a definition may hold: a tool of another machine may say anything of itself.
+//! Limits of tool definitions: a remote tool can send anything.
 
 use std::sync::Arc;
 
@@ -41,38 +41,38 @@ fn with_argument(name: &str, schema: Value) -> ToolDefinition {
 }
 
 #[test]
-fn nothing_endless_and_nothing_hidden_gets_in() {
+fn oversized_and_invisible_content_is_refused() {
     let nested = |levels| (0..levels).fold(Value::Null, |inside, _| Value::Array(vec![inside]));
     let output = |description: &str| {
         let mut tool = with_schema(json!({ "type": "object" }));
         tool.output = Some(json!({ "description": description }).into());
         tool
     };
-    for (case, tool, fits) in [
-        ("needs", requiring(["network".into(), "файлы".into()]), true),
-        ("needs a name", requiring([String::new()]), false),
-        ("needs a long name", requiring(["x".repeat(1 << 20)]), false),
-        ("needs a hidden name", requiring(["net\u{200b}work".into()]), false),
-        ("needs much", requiring((0..100_000).map(|n| n.to_string())), false),
-        ("prefers", preferring("cost", json!({ "cents": [1, "two"] })), true),
-        ("prefers much", preferring("cost", "x".repeat(1 << 20)), false),
-        ("prefers a long key", preferring("x".repeat(1 << 20), 1), false),
-        ("prefers the deep", preferring("cost", nested(10_000)), false),
-        ("prefers the hidden", preferring("cost", "\u{202e}tsoc"), false),
-        ("prefers a hidden key", preferring("c\u{ad}ost", 1), false),
+    for (case, tool, is_valid) in [
+        ("requirement", requiring(["network".into(), "файлы".into()]), true),
+        ("requirement, empty", requiring([String::new()]), false),
+        ("requirement, long", requiring(["x".repeat(1 << 20)]), false),
+        ("requirement, invisible", requiring(["net\u{200b}work".into()]), false),
+        ("requirements, too many", requiring((0..100_000).map(|n| n.to_string())), false),
+        ("preference", preferring("cost", json!({ "cents": [1, "two"] })), true),
+        ("preference, long", preferring("cost", "x".repeat(1 << 20)), false),
+        ("preference, long key", preferring("x".repeat(1 << 20), 1), false),
+        ("preference, deep", preferring("cost", nested(10_000)), false),
+        ("preference, invisible", preferring("cost", "\u{202e}tsoc"), false),
+        ("preference, invisible key", preferring("c\u{ad}ost", 1), false),
         ("argument", with_argument("città", json!({ "description": "Città 👩\u{200d}🌾." })), true),
         (
-            "argument's words",
+            "argument, invisible description",
             with_argument("a", json!({ "description": "A\u{2066}\u{1b}b" })),
             false,
         ),
-        ("argument's name", with_argument("a\u{feff}", json!({})), false),
-        ("choice", with_argument("a", json!({ "enum": ["yes", "n\u{e0061}o"] })), false),
-        ("what comes out", output("It."), true),
-        ("what comes out, hidden", output("It.\u{2063}"), false),
+        ("argument, invisible name", with_argument("a\u{feff}", json!({})), false),
+        ("enum, invisible", with_argument("a", json!({ "enum": ["yes", "n\u{e0061}o"] })), false),
+        ("output", output("It."), true),
+        ("output, invisible", output("It.\u{2063}"), false),
     ] {
         let registered = Registry::new().register(Arc::new(Defined(tool)));
-        assert_eq!(registered.is_ok(), fits, "{case}");
+        assert_eq!(registered.is_ok(), is_valid, "{case}");
         if let Err(error) = registered {
             assert!(error.to_string().len() < 300, "{error}");
         }

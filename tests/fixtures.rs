@@ -1,8 +1,8 @@
 //! Recorded provider responses: `fixtures/<provider>/<case>/`.
 //!
-//! - `reply.json` is a whole reply. `stream.sse` or `stream.jsonl` is the same reply streamed. One of
-//!   them can be missing. `expected.json` is the decoded reply as a serialized `ChatReply`. Arguments
-//!   that are an object there are compared as values, because whitespace may differ.
+//! - `reply.json` is a whole reply. `stream.sse` or `stream.jsonl` is the same reply streamed. One
+//!   of them can be missing. `expected.json` is the decoded reply as a serialized `ChatReply`.
+//!   Arguments that are an object there are compared as values, because whitespace may differ.
 //! - `error.json` is an error response with status, headers and body, and the expected error.
 //! - `failed.json` beside a stream is the expected error kind, or a part of its reason.
 //!

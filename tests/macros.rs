@@ -1,4 +1,4 @@
-//! What `#[tool]` means: the definition it makes, what it decodes, what it gives back.
+//! The `#[tool]` macro: the definition, the decoded arguments and the output of a tool.
 
 use std::time::Duration;
 
@@ -29,13 +29,13 @@ mod toolbox;
 #[path = "macros/words.rs"]
 mod words;
 
-/// What the model reads when the tool is called with `arguments`.
+/// Calls the tool and returns the text that the model receives.
 async fn call(tool: &impl Tool, arguments: impl Into<Arguments>) -> Result<String, ToolError> {
     let output = tool.call(arguments.into(), &ToolContext::default()).await;
     output.map(ToolOutput::into_text)
 }
 
-/// The text of the refusal of these arguments.
+/// Returns the validation error for these arguments.
 async fn refusal(tool: &impl Tool, arguments: impl Into<Arguments>) -> String {
     let error = call(tool, arguments).await.unwrap_err();
     assert_eq!(error.kind(), ToolErrorKind::Validation);

@@ -1,4 +1,4 @@
-//! The file that a run is looked at in: what is in it, and that nothing of it is anything but data.
+//! HTML reports: their contents, and that run data never becomes markup.
 
 use std::io::{Read, Seek};
 
@@ -16,7 +16,7 @@ use tool_runtime::{
     Tools, tool, tools,
 };
 
-/// Tells the time in some cities.
+/// Returns the time in some cities.
 #[tool(effect = "read")]
 async fn times(cities: Vec<String>, ctx: &ToolContext) -> String {
     let call = |city: &String| ToolCall::new("", "time", json!({ "city": city }));
@@ -24,7 +24,7 @@ async fn times(cities: Vec<String>, ctx: &ToolContext) -> String {
     done.iter().map(|done| done.result.text.as_str()).collect::<Vec<_>>().join(", ")
 }
 
-/// Tells the time in a city.
+/// Returns the time in a city.
 #[tool(effect = "read")]
 async fn time(city: String) -> Result<String, ToolError> {
     if city == "Atlantis" {
@@ -47,10 +47,10 @@ async fn recorded(model: ScriptedModel, tools: Tools) -> Recorder {
     recorder
 }
 
-/// What stands between these, which stand there once.
+/// Returns the text between two marks that occur once.
 fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     let (before, rest) = text.split_once(start).expect(start);
-    assert!(!before.contains(start), "{start} is there twice");
+    assert!(!before.contains(start), "{start} occurs twice");
     rest.split_once(end).expect(end).0
 }
 
@@ -61,11 +61,11 @@ fn data(html: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_report_tells_what_happened_in_a_run() {
+async fn report_lists_the_events_of_a_run() {
     let report = RunReport::from(&recorded(script(), tools![times, time]).await);
     let data = data(&report.to_html());
     let rows: Vec<_> = data["rows"].as_array().unwrap().iter().collect();
-    let told: Vec<_> = rows
+    let outline: Vec<_> = rows
         .iter()
         .map(|row| json!([row["kind"], row["name"], row["parent"], row["state"], row["code"]]))
         .collect();
@@ -77,7 +77,7 @@ async fn a_report_tells_what_happened_in_a_run() {
         ["tool", "time", 2, "failed", "TOOL_EXECUTION_FAILED"],
         ["model", "model", 0, "done", null],
     ]);
-    assert_eq!(json!(told), expected);
+    assert_eq!(json!(outline), expected);
     assert_eq!(rows[2]["marks"], json!(["repaired"]));
     let details = rows[2]["details"].as_array().unwrap();
     let titles: Vec<_> = details.iter().map(|part| &part["title"]).collect();
@@ -96,26 +96,26 @@ async fn a_report_tells_what_happened_in_a_run() {
     }
 }
 
-/// What a model thought is in its row, for whoever opens it; and a value is extracted in one run.
+/// The reasoning is in the row of its request. Structured output is part of one run.
 #[tokio::test]
-async fn a_report_tells_what_was_thought_and_extracted() {
+async fn report_shows_reasoning_and_extraction() {
     let recorder = Recorder::new(100);
-    let said = ["<think>Noon.</think>It is noon.", r#"{"value": "noon"}"#];
-    let agent = Agent::new(ScriptedModel::new(said.map(ChatReply::text)), tools![time]);
+    let replies = ["<think>Noon.</think>It is noon.", r#"{"value": "noon"}"#];
+    let agent = Agent::new(ScriptedModel::new(replies.map(ChatReply::text)), tools![time]);
     let agent = agent.driver(Text::new()).observer(recorder.clone());
     agent.extract::<String>("What time is it?").await.unwrap();
     let data = data(&RunReport::from(&recorder).to_html());
     assert_eq!((&data["totals"]["runs"], &data["totals"]["answered"]), (&json!(1), &json!(1)));
     let rows = data["rows"].as_array().unwrap();
     assert_eq!(rows.len(), 3);
-    let thought = &rows[1]["details"][1];
-    assert_eq!(*thought, json!({ "title": "Reasoning", "text": "Noon.", "form": "folded" }));
+    let reasoning = &rows[1]["details"][1];
+    assert_eq!(*reasoning, json!({ "title": "Reasoning", "text": "Noon.", "form": "folded" }));
 }
 
-/// What the user said stands on the row of a run however that ended.
+/// The row of a run shows the prompt, however the run ended.
 #[tokio::test]
-async fn a_run_that_was_stopped_or_waits_says_what_it_was_asked() {
-    /// Pays.
+async fn stopped_and_paused_runs_show_their_prompt() {
+    /// Pays a bill.
     #[tool(permission = "ask")]
     async fn pay() -> &'static str {
         "paid"
@@ -132,14 +132,14 @@ async fn a_run_that_was_stopped_or_waits_says_what_it_was_asked() {
         Agent::new(calls, tools![pay]).observer(recorder.clone())
     };
     let recorder = Recorder::new(100);
-    let waits = agent(&recorder)
+    let stopped = agent(&recorder)
         .policy(Policy::new().approver(AskLater))
         .run("Pay\nAda!")
         .await
         .unwrap_err();
-    let StopReason::AwaitingApproval(mut paused) = waits.why else { panic!("{waits}") };
+    let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!("{stopped}") };
     assert_eq!(summaries(&recorder), ["Pay Ada!"]);
-    // And goes on; the script has no more to say.
+    // The resumed run fails because the script has ended.
     let call = paused.pending()[0].call.id.clone();
     paused.decide(&call, Approval::Once, "Grace").unwrap();
     agent(&recorder).resume(*paused).finish().await.unwrap_err();
@@ -149,14 +149,14 @@ async fn a_run_that_was_stopped_or_waits_says_what_it_was_asked() {
 
     let recorder = Recorder::new(100);
     let stopped = agent(&recorder).max_iterations(1).run("Pay!").await.unwrap_err();
-    let said = stopped.transcript.into_iter().chain([Message::user("And Bob?")]);
-    agent(&recorder).max_iterations(1).run(said.collect::<Vec<_>>()).await.unwrap_err();
+    let transcript = stopped.transcript.into_iter().chain([Message::user("And Bob?")]);
+    agent(&recorder).max_iterations(1).run(transcript.collect::<Vec<_>>()).await.unwrap_err();
     let [first, second] = &summaries(&recorder)[..] else { panic!() };
     assert!(first.starts_with("Pay! — ") && second.starts_with("And Bob? — "), "{first} {second}");
 }
 
 #[tokio::test]
-async fn a_log_is_drawn_as_what_was_recorded() {
+async fn report_of_a_log_equals_report_of_its_recorder() {
     let mut file = tempfile();
     let (log, recorder) = (JsonLines::new(file.try_clone().unwrap()).unwrap(), Recorder::new(100));
     let agent = Agent::new(script(), tools![times, time]);
@@ -167,18 +167,18 @@ async fn a_log_is_drawn_as_what_was_recorded() {
     file.read_to_string(&mut lines).unwrap();
 
     let recorded = RunReport::from(&recorder).to_html();
-    let draw = |lines: &str| RunReport::from_json_lines(lines.as_bytes()).unwrap().to_html();
-    assert_eq!(draw(&lines), recorded);
+    let render = |lines: &str| RunReport::from_json_lines(lines.as_bytes()).unwrap().to_html();
+    assert_eq!(render(&lines), recorded);
 
-    // Lines that are no events are counted: of another kind, cut off, and what is no text at all.
+    // Lines that are not events are counted: unknown layers, truncated lines and invalid text.
     let broken =
         lines.clone() + "\n  \n{\"layer\":\"hook\"}\n{\"text\": \"\\ud800\"}\n{\"run\":\"1\",\"tu";
-    let (broken, whole) = (data(&draw(&broken)), data(&recorded));
+    let (broken, whole) = (data(&render(&broken)), data(&recorded));
     assert_eq!(broken["totals"]["unreadable"], 3);
     assert_eq!(broken["rows"], whole["rows"]);
 
-    // What the next process wrote first stands behind what the last one could not end.
-    let glued = data(&draw(&format!("{}{lines}", r#"{"run":"1","te"#)));
+    // The first line of the next process follows the truncated line of the last one.
+    let glued = data(&render(&format!("{}{lines}", r#"{"run":"1","te"#)));
     assert_eq!(glued["totals"]["unreadable"], 1);
     assert_eq!(glued["rows"], whole["rows"]);
 }
@@ -192,7 +192,7 @@ fn tempfile() -> std::fs::File {
 }
 
 #[tokio::test]
-async fn what_was_forgotten_is_said_to_be_lost() {
+async fn dropped_events_are_counted_as_lost() {
     let recorder = Recorder::new(3);
     let agent = Agent::new(script(), tools![times, time]).observer(recorder.clone());
     agent.run("What time is it?").await.unwrap();
@@ -213,16 +213,16 @@ const HOSTILE: [&str; 8] = [
 ];
 
 #[tokio::test]
-async fn nothing_that_is_told_is_markup() {
-    /// Says it again, in all ways.
+async fn run_data_never_becomes_markup() {
+    /// Returns, records or fails with its argument.
     #[tool(effect = "read")]
     async fn echo(text: String, ctx: &ToolContext) -> Result<String, ToolError> {
         ctx.record(tool_runtime::EffectRecord::FileWritten { path: text.clone() });
         if ctx.attempt() == 1 { Err(ToolError::failed(text)) } else { Ok(text) }
     }
 
-    /// Is asked, and says what it is told to.
-    async fn asked(text: &str, model: ScriptedModel) -> Recorder {
+    /// Records a run with the text in every role.
+    async fn record(text: &str, model: ScriptedModel) -> Recorder {
         let (recorder, steering) = (Recorder::new(1_000), Steering::new());
         steering.push(text);
         steering.push_untrusted(text, text);
@@ -240,18 +240,18 @@ async fn nothing_that_is_told_is_markup() {
         let model = ScriptedModel::new([
             ChatReply::text(text).call("echo", call.as_str()).call(text, text),
             ChatReply::text(text),
-            // No such value.
+            // The value is missing.
             ChatReply::text(text),
             ChatReply::text(json!({ "value": text }).to_string()),
         ]);
-        let recorder = asked(text, model).await;
+        let recorder = record(text, model).await;
         let html = RunReport::from(&recorder).to_html();
-        assert_eq!(frame(&html), frame(&empty), "{text:?} is outside of the data");
+        assert_eq!(frame(&html), frame(&empty), "{text:?} is outside the data");
         let written = between(&html, DATA, "</script>");
         let active =
             |c: char| matches!(c, '<' | '>' | '&' | '\0'..='\u{1f}' | '\u{2028}' | '\u{2029}');
-        assert!(!written.contains(active), "{text:?} can be seen by HTML");
-        // And it is there, as it was told.
+        assert!(!written.contains(active), "{text:?} is visible to HTML");
+        // The data holds the exact text.
         let data = data(&html);
         assert!(data["rows"].to_string().contains(&json!(text).to_string()), "{text:?}");
         let run = &data["rows"][0];
@@ -266,15 +266,23 @@ async fn nothing_that_is_told_is_markup() {
 }
 
 #[test]
-fn the_page_lets_nothing_in_but_its_own_style_and_script() {
+fn content_security_policy_allows_only_own_style_and_script() {
     let html = RunReport::of(&[]).to_html();
     let policy = between(&html, "Content-Security-Policy\" content=\"", "\"");
     let mut rules: Vec<_> = policy.split("; ").collect();
-    let of = |block: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(block)));
+    let hash = |block: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(block)));
     let script = between(&html, "<script>", "</script>");
-    assert_eq!(rules.pop(), Some(&*format!("script-src {}", of(script))), "page.rs names another");
+    assert_eq!(
+        rules.pop(),
+        Some(&*format!("script-src {}", hash(script))),
+        "page.rs has another hash"
+    );
     let style = between(&html, "<style>", "</style>");
-    assert_eq!(rules.pop(), Some(&*format!("style-src {}", of(style))), "page.rs names another");
+    assert_eq!(
+        rules.pop(),
+        Some(&*format!("style-src {}", hash(style))),
+        "page.rs has another hash"
+    );
     assert_eq!(rules, ["default-src 'none'", "base-uri 'none'", "form-action 'none'"]);
     for word in
         ["http:", "https:", "//www", "url(", "@import", "innerHTML", "eval(", "insertAdjacent"]
@@ -284,19 +292,19 @@ fn the_page_lets_nothing_in_but_its_own_style_and_script() {
 }
 
 #[test]
-fn an_event_alone_is_drawn() {
-    let told = [
+fn single_event_is_rendered() {
+    let events = [
         json!({"layer": "tool", "action": "cancelled", "call": "gone"}),
         json!({"layer": "log", "action": "lost", "count": 7}),
         json!({"layer": "run", "action": "finished", "took": 5}),
         json!({"layer": "tool", "action": "progress", "call": "c", "progress": {"done": null}}),
     ];
-    for mut told in told {
-        told["run"] = json!("1");
-        told["turn"] = json!(0);
-        told["at"] = json!(10);
-        let event: tool_runtime::Event = serde_json::from_value(told.clone()).unwrap();
-        let drawn = data(&RunReport::of([&event]).to_html());
-        assert!(!drawn["rows"].as_array().unwrap().is_empty(), "{told}");
+    for mut event in events {
+        event["run"] = json!("1");
+        event["turn"] = json!(0);
+        event["at"] = json!(10);
+        let parsed: tool_runtime::Event = serde_json::from_value(event.clone()).unwrap();
+        let rendered = data(&RunReport::of([&parsed]).to_html());
+        assert!(!rendered["rows"].as_array().unwrap().is_empty(), "{event}");
     }
 }

@@ -1,8 +1,8 @@
 //! Soak test: stopped calls leave no tasks and no processes, whatever their number.
 //!
-//! `cargo test -p tool-tests --features process --test soak` runs 1,000 calls.
-//! `cargo test --release -p tool-tests --features process --test soak -- --ignored --nocapture` runs
-//! 10,000 calls and prints the delay of each result after its deadline or cancellation.
+//! `cargo test -p tool-tests --features process --test soak` runs 1,000 calls. `cargo test
+//! --release -p tool-tests --features process --test soak -- --ignored --nocapture` runs 10,000
+//! calls and prints the delay of each result after its deadline or cancellation.
 #![cfg(target_os = "linux")]
 
 #[path = "support/processes.rs"]

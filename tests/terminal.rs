@@ -1,4 +1,4 @@
-//! What a person sees on a terminal while an agent runs.
+//! Terminal output of a running agent.
 
 #[path = "terminal/cut.rs"]
 mod cut;
@@ -18,11 +18,11 @@ use tool_runtime::{
     Tools, Usage, tool, tools,
 };
 
-/// What was written, kept.
+/// Writer that keeps everything in memory.
 #[derive(Clone, Default)]
-struct Paper(Arc<Mutex<Vec<u8>>>);
+struct Output(Arc<Mutex<Vec<u8>>>);
 
-impl Write for Paper {
+impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0.lock().unwrap().write(bytes)
     }
@@ -32,8 +32,8 @@ impl Write for Paper {
     }
 }
 
-impl Paper {
-    /// The lines, with a star for each time.
+impl Output {
+    /// Returns the lines with a star in place of each duration.
     fn lines(&self) -> Vec<String> {
         let text = String::from_utf8(self.0.lock().unwrap().clone()).unwrap();
         text.lines().map(without_times).collect()
@@ -48,7 +48,7 @@ fn without_times(line: &str) -> String {
     words.collect::<Vec<_>>().join("  ")
 }
 
-/// Tells the time.
+/// Returns the time.
 #[tool(effect = "read", idempotent, retries = 1)]
 async fn time(city: String, ctx: &ToolContext) -> Result<String, ToolError> {
     match (city.as_str(), ctx.attempt()) {
@@ -58,7 +58,7 @@ async fn time(city: String, ctx: &ToolContext) -> Result<String, ToolError> {
     }
 }
 
-/// Tells the time in a city by another tool.
+/// Calls another tool for the time in a city.
 #[tool(effect = "read")]
 async fn ask(city: String, ctx: &ToolContext) -> String {
     let call = ToolCall::new("", "time", json!({ "city": city }));
@@ -66,7 +66,7 @@ async fn ask(city: String, ctx: &ToolContext) -> String {
 }
 
 #[tokio::test(start_paused = true)]
-async fn plain_lines_tell_each_reply_retry_and_result() {
+async fn plain_output_has_a_line_for_each_reply_retry_and_result() {
     let mut first = ChatReply::text("I ask.").call("time", r#"{"city": "Bergen"}"#);
     first.usage = Some(Usage::new(7, 3));
     let model = ScriptedModel::new([
@@ -75,16 +75,16 @@ async fn plain_lines_tell_each_reply_retry_and_result() {
         ChatReply::default().call("ask", r#"{"city": "Oslo"}"#),
         ChatReply::text("Noon."),
     ]);
-    let paper = Paper::default();
-    let agent = Agent::new(model, tools![time, ask]).observer(Terminal::plain(paper.clone()));
+    let output = Output::default();
+    let agent = Agent::new(model, tools![time, ask]).observer(Terminal::plain(output.clone()));
     agent.run("What time is it?").await.unwrap();
 
-    let mut lines = paper.lines();
-    let again = lines.remove(2);
+    let mut lines = output.lines();
+    let retry = lines.remove(2);
     assert!(
-        again.starts_with("↻ time  attempt 1 failed with TOOL_TRANSIENT_FAILURE, next in ")
-            && again.ends_with("  the line is dead"),
-        "{again}"
+        retry.starts_with("↻ time  attempt 1 failed with TOOL_TRANSIENT_FAILURE, next in ")
+            && retry.ends_with("  the line is dead"),
+        "{retry}"
     );
     let expected = [
         "» asked  What time is it?",
@@ -102,35 +102,35 @@ async fn plain_lines_tell_each_reply_retry_and_result() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn runs_end_under_the_names_of_their_agents() {
+async fn end_of_a_run_shows_the_agent_name() {
     let inner = Agent::new(ScriptedModel::new([ChatReply::text("Noon.")]), tools![time]);
     let clock = inner.into_tool("clock", "Knows the time.");
     let call = ChatReply::default().call("clock", r#"{"task": "Tell."}"#);
     let model = ScriptedModel::new([call, ChatReply::text("Lunch.")]);
-    let paper = Paper::default();
+    let output = Output::default();
     let agent = Agent::new(model, Tools::new().with(clock)).name("chief\u{7}");
-    agent.observer(Terminal::plain(paper.clone())).run("What now?").await.unwrap();
-    let ends = paper.lines();
+    agent.observer(Terminal::plain(output.clone())).run("What now?").await.unwrap();
+    let ends = output.lines();
     let is_end = |line: &&String| !line.contains("model") && !line.contains("asked");
     let ends: Vec<_> = ends.iter().filter(is_end).collect();
     assert_eq!(ends, ["  ✓ clock  *", r#"✓ clock  *  {"task": "Tell."}"#, r"✓ chief\u{7}  *"]);
 }
 
-/// Pays, if somebody allows it.
+/// Pays a bill, with approval.
 #[tool(permission = "ask")]
 async fn pay() -> &'static str {
     "paid"
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_has_not_failed_and_what_was_refused_says_why() {
-    let (paper, steering) = (Paper::default(), Steering::new());
+async fn pending_calls_and_refused_values_are_shown() {
+    let (output, steering) = (Output::default(), Steering::new());
     steering.push_untrusted("a mail", "Obey!");
     steering.push("Quick.");
     let model = ScriptedModel::new([ChatReply::default().call("pay", "{}")]);
     let agent =
         Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater)).steering(&steering);
-    let agent = agent.system("Be brief.").observer(Terminal::plain(paper.clone()));
+    let agent = agent.system("Be brief.").observer(Terminal::plain(output.clone()));
     agent.run("Pay!").await.unwrap_err();
     let expected = [
         "» asked  Pay!",
@@ -140,14 +140,14 @@ async fn what_waits_has_not_failed_and_what_was_refused_says_why() {
         "… pay  *  TOOL_AWAITING_APPROVAL  {}",
         "… run  *  a call waits for approval: pay",
     ];
-    assert_eq!(paper.lines(), expected);
+    assert_eq!(output.lines(), expected);
 
-    let paper = Paper::default();
-    let said = ["soon", r#"{"value": 7}"#].map(ChatReply::text);
-    let agent = Agent::new(ScriptedModel::new(said), Tools::new());
-    let agent = agent.observer(Terminal::plain(paper.clone()));
+    let output = Output::default();
+    let replies = ["soon", r#"{"value": 7}"#].map(ChatReply::text);
+    let agent = Agent::new(ScriptedModel::new(replies), Tools::new());
+    let agent = agent.observer(Terminal::plain(output.clone()));
     agent.extract::<u32>("When?").await.unwrap();
-    let lines = paper.lines();
+    let lines = output.lines();
     assert!(lines[1].starts_with("» asked for the value  Give the answer as JSON"), "{lines:?}");
     assert_eq!(lines[0], "» asked  When?");
     let refused = "↻ model  That is not it: it can't be read as JSON";
@@ -155,51 +155,51 @@ async fn what_waits_has_not_failed_and_what_was_refused_says_why() {
 }
 
 #[tokio::test]
-async fn why_a_run_ended_is_told_whole() {
-    let paper = Paper::default();
+async fn stop_reason_is_shown_in_full() {
+    let output = Output::default();
     let why = format!("the model at http://{} answered with status 402", "v".repeat(100));
     let model = ScriptedModel::new([ScriptedTurn::failed(&why)]);
-    let agent = Agent::new(model, Tools::new()).observer(Terminal::plain(paper.clone()));
+    let agent = Agent::new(model, Tools::new()).observer(Terminal::plain(output.clone()));
     agent.run("Pay!").await.unwrap_err();
-    assert!(paper.lines()[1].ends_with(&why), "{:?}", paper.lines());
+    assert!(output.lines()[1].ends_with(&why), "{:?}", output.lines());
 }
 
 #[tokio::test]
-async fn what_a_run_cost_is_told_with_its_end() {
+async fn cost_is_shown_at_the_end_of_a_run() {
     let prices = Prices { input: 3.0, cached: 0.3, output: 10.0 };
     let model = ScriptedModel::new([ChatReply::text("Noon.").usage(Usage::new(7, 3))]);
-    let paper = Paper::default();
+    let output = Output::default();
     let agent = Agent::new(model, tools![time]).limits(Limits::default().cost(1.0, prices));
-    agent.observer(Terminal::plain(paper.clone())).run("Now?").await.unwrap();
-    assert_eq!(paper.lines()[2], "✓ run  *  7 → 3 tokens  cost 0.000051");
+    agent.observer(Terminal::plain(output.clone())).run("Now?").await.unwrap();
+    assert_eq!(output.lines()[2], "✓ run  *  7 → 3 tokens  cost 0.000051");
 
-    // Who has no answer may have paid for it.
-    let paper = Paper::default();
+    // A run without usage shows no cost.
+    let output = Output::default();
     let agent = Agent::new(ScriptedModel::new([] as [ChatReply; 0]), tools![time]);
     let agent = agent.limits(Limits::default().cost(1.0, prices));
-    agent.observer(Terminal::plain(paper.clone())).run("Now?").await.unwrap_err();
-    assert!(!paper.lines()[1].contains("cost"), "{:?}", paper.lines());
+    agent.observer(Terminal::plain(output.clone())).run("Now?").await.unwrap_err();
+    assert!(!output.lines()[1].contains("cost"), "{:?}", output.lines());
 }
 
 #[tokio::test]
-async fn nobody_can_write_on_the_terminal_but_the_terminal() {
+async fn control_characters_are_escaped() {
     for text in ["\u{1b}[2J\u{1b}]0;mine\u{7}", "a\rb\u{8}\u{8}", "\u{9b}31m", "\u{202e}gnp.exe"] {
         let arguments = json!({ "city": text }).to_string();
         let model = ScriptedModel::new([
             ChatReply::text(text).call(text, text).call("time", arguments.as_str()),
             ChatReply::text(text),
         ]);
-        let paper = Paper::default();
-        let terminal = Terminal::plain(paper.clone());
+        let output = Output::default();
+        let terminal = Terminal::plain(output.clone());
         Agent::new(model, tools![time]).observer(terminal).run("Hello").await.unwrap();
-        let written = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
-        let is_obeyed = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
-        assert!(!written.contains(is_obeyed), "{written:?}");
+        let written = String::from_utf8(output.0.lock().unwrap().clone()).unwrap();
+        let is_control = |c: char| c != '\n' && (c.is_control() || c == '\u{202e}');
+        assert!(!written.contains(is_control), "{written:?}");
         assert!(written.contains(r"\u{"), "{written:?}");
     }
 }
 
-/// Says how far it is, and waits to be let go.
+/// Reports progress and waits for a notification.
 #[tool(effect = "read")]
 async fn wait(number: u32, ctx: &ToolContext) -> Result<u32, ToolError> {
     ctx.progress(Progress { done: 1.0, total: Some(3.0), message: Some("half way".into()) });
@@ -208,19 +208,19 @@ async fn wait(number: u32, ctx: &ToolContext) -> Result<u32, ToolError> {
     Ok(number)
 }
 
-/// What is on the screen once this is.
-async fn once_shown(screen: &InMemoryTerm, text: &str) -> String {
+/// Waits until the screen shows the text, and returns its contents.
+async fn wait_for(screen: &InMemoryTerm, text: &str) -> String {
     for _ in 0..10_000 {
         if screen.contents().contains(text) {
             return screen.contents();
         }
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
     }
-    panic!("{text} was never to be seen: {}", screen.contents());
+    panic!("{text} never appeared: {}", screen.contents());
 }
 
 #[tokio::test]
-async fn a_terminal_shows_what_goes_on_and_then_what_came_of_it() {
+async fn terminal_shows_running_calls_and_then_their_results() {
     let screen = InMemoryTerm::new(40, 100);
     let gate = Arc::new(Notify::new());
     let calls = (0..15).fold(ChatReply::default(), |reply, number| {
@@ -233,36 +233,36 @@ async fn a_terminal_shows_what_goes_on_and_then_what_came_of_it() {
     let run =
         tokio::spawn(async move { agent.run("Wait.").await.map(|answer| answer.to_string()) });
 
-    // Twelve have room; of the others there is a count.
-    let seen = once_shown(&screen, "and 3 more").await;
-    let seen = if seen.contains("1 of 3: half way") {
-        seen
+    // Twelve calls have a line. The others are counted.
+    let contents = wait_for(&screen, "and 3 more").await;
+    let contents = if contents.contains("1 of 3: half way") {
+        contents
     } else {
-        once_shown(&screen, "half way").await
+        wait_for(&screen, "half way").await
     };
-    assert_eq!(seen.matches("{\"number\": ").count(), 12, "{seen}");
-    assert!(!seen.contains('✓'), "{seen}");
+    assert_eq!(contents.matches("{\"number\": ").count(), 12, "{contents}");
+    assert!(!contents.contains('✓'), "{contents}");
 
     while !run.is_finished() {
         gate.notify_waiters();
         tokio::task::yield_now().await;
     }
     assert_eq!(run.await.unwrap().unwrap(), "Done.");
-    let seen = screen.contents();
-    assert_eq!(seen.matches("✓ wait").count(), 15, "{seen}");
-    assert!(!seen.contains("more") && !seen.contains("half way"), "{seen}");
-    assert!(seen.contains("Done.") && seen.contains("✓ run"), "{seen}");
+    let contents = screen.contents();
+    assert_eq!(contents.matches("✓ wait").count(), 15, "{contents}");
+    assert!(!contents.contains("more") && !contents.contains("half way"), "{contents}");
+    assert!(contents.contains("Done.") && contents.contains("✓ run"), "{contents}");
     terminal.suspend(|| ());
 }
 
-/// What the screen shows, a line each.
-fn seen(screen: &InMemoryTerm) -> Vec<String> {
+/// Returns the lines of the screen without durations.
+fn screen_lines(screen: &InMemoryTerm) -> Vec<String> {
     screen.contents().lines().map(|line| without_times(line.trim_end())).collect()
 }
 
-/// Words of a reply, printed as they come, and what goes on beside them don't wipe each other.
+/// Streamed text and progress lines do not overwrite each other.
 #[tokio::test]
-async fn words_stand_above_what_goes_on() {
+async fn streamed_text_is_above_progress_lines() {
     let screen = InMemoryTerm::new(20, 40);
     let gate = Arc::new(Notify::new());
     let terminal = Terminal::on(ProgressDrawTarget::term_like(Box::new(screen.clone())));
@@ -272,37 +272,37 @@ async fn words_stand_above_what_goes_on() {
     ]);
     let agent = Agent::new(model, tools![wait]).extension(Arc::clone(&gate));
     let agent = agent.observer(terminal.clone());
-    let mut words = terminal.writer();
+    let mut writer = terminal.writer();
     let run = tokio::spawn(async move {
         let mut stream = agent.stream("Wait.");
         while let Some(piece) = stream.next().await {
             if let StreamItem::Text(text) = piece {
-                // Byte by byte, as it may come.
-                text.as_bytes().iter().for_each(|byte| words.write_all(&[*byte]).unwrap());
+                // The text arrives byte by byte.
+                text.as_bytes().iter().for_each(|byte| writer.write_all(&[*byte]).unwrap());
             }
         }
-        (stream.finish().await.unwrap(), words)
+        (stream.finish().await.unwrap(), writer)
     });
-    once_shown(&screen, "half way").await;
-    // While a call goes on, somebody begins a line.
+    wait_for(&screen, "half way").await;
+    // Another writer begins a line while a call runs.
     let mut other = terminal.writer();
     other.write_all("Gr\u{fc}\u{df}e, ".as_bytes()).unwrap();
-    once_shown(&screen, "Gr\u{fc}\u{df}e,").await;
-    let told = once_shown(&screen, "half way").await;
-    let place = |text: &str| told.find(text).unwrap_or_else(|| panic!("{text}: {told}"));
-    assert!(place("» asked") < place("Gr\u{fc}\u{df}e,"), "{told}");
-    assert!(place("Gr\u{fc}\u{df}e,") < place("half way"), "{told}");
-    // Half a line more, and its end; a line longer than the screen is wide.
+    wait_for(&screen, "Gr\u{fc}\u{df}e,").await;
+    let contents = wait_for(&screen, "half way").await;
+    let position = |text: &str| contents.find(text).unwrap_or_else(|| panic!("{text}: {contents}"));
+    assert!(position("» asked") < position("Gr\u{fc}\u{df}e,"), "{contents}");
+    assert!(position("Gr\u{fc}\u{df}e,") < position("half way"), "{contents}");
+    // The writer ends its line and writes a line that is wider than the screen.
     other.write_all("Welt\n".as_bytes()).unwrap();
     other.write_all(format!("{}\n", "0123456789".repeat(6)).as_bytes()).unwrap();
     while !run.is_finished() {
         gate.notify_waiters();
         tokio::task::yield_now().await;
     }
-    let (_, words) = run.await.unwrap();
-    let before = seen(&screen);
+    let (_, writer) = run.await.unwrap();
+    let before = screen_lines(&screen);
     assert!(before.contains(&"Another, which is not over".to_owned()), "{before:?}");
-    drop((words, other));
+    drop((writer, other));
     let expected = [
         "» asked  Wait.",
         "› model  *  → wait",
@@ -317,151 +317,152 @@ async fn words_stand_above_what_goes_on() {
         "",
         "Another, which is not over",
     ];
-    assert_eq!(seen(&screen), expected);
+    assert_eq!(screen_lines(&screen), expected);
 }
 
-/// On paper, what is told does not stand in the midst of a line of somebody else's; and nothing in it is obeyed.
+/// In plain output, event lines do not interrupt a line of text, and control characters are
+/// escaped.
 #[tokio::test]
-async fn words_have_lines_of_their_own_on_paper() {
-    let paper = Paper::default();
-    let terminal = Terminal::plain(paper.clone());
-    let mut words = terminal.writer();
-    write!(words, "Well, \u{1b}[2J").unwrap();
+async fn plain_output_keeps_text_and_events_on_separate_lines() {
+    let output = Output::default();
+    let terminal = Terminal::plain(output.clone());
+    let mut writer = terminal.writer();
+    write!(writer, "Well, \u{1b}[2J").unwrap();
     let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hm.")]), tools![time]);
     agent.observer(terminal.clone()).run("Hello").await.unwrap();
-    writeln!(words, "now").unwrap();
-    write!(words, "and").unwrap();
-    drop(words);
+    writeln!(writer, "now").unwrap();
+    write!(writer, "and").unwrap();
+    drop(writer);
     let expected =
         [r"Well, \u{1b}[2J", "» asked  Hello", "› model  *  Hm.", "✓ run  *", "now", "and"];
-    assert_eq!(paper.lines(), expected);
-    assert!(paper.0.lock().unwrap().ends_with(b"and\n"));
+    assert_eq!(output.lines(), expected);
+    assert!(output.0.lock().unwrap().ends_with(b"and\n"));
 }
 
-/// Something that happened in the same run, at this depth.
-fn told(depth: u32, layer: &str, action: &str, more: Value) -> Event {
-    let mut event = json!({ "run": "1", "turn": 1, "at": 0, "layer": layer, "action": action });
-    event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+/// Creates an event of one run at the given depth.
+fn event(depth: u32, layer: &str, action: &str, more: Value) -> Event {
+    let mut json = json!({ "run": "1", "turn": 1, "at": 0, "layer": layer, "action": action });
+    json.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
     if depth > 0 {
-        (event["depth"], event["parent"]) = (json!(depth), json!("c"));
+        (json["depth"], json["parent"]) = (json!(depth), json!("c"));
     }
-    serde_json::from_value(event).unwrap()
+    serde_json::from_value(json).unwrap()
 }
 
 fn replied(text: &str) -> Event {
-    told(0, "model", "replied", json!({ "text": text, "calls": [], "took": 0 }))
+    event(0, "model", "replied", json!({ "text": text, "calls": [], "took": 0 }))
 }
 
-/// What happens while a model speaks is told behind its line, which ends with what it says; also where its last words are
-/// late.
+/// Events during a streamed reply are printed after the line of the text, also if the last text
+/// arrives late.
 #[test]
-fn on_paper_the_line_of_a_model_is_not_broken() {
-    let paper = Paper::default();
-    let terminal = Terminal::plain(paper.clone());
-    let mut words = terminal.writer();
-    let said = |text| told(1, "run", "said", json!({ "by": "user", "text": text }));
-    let asked = || told(0, "model", "asked", json!({}));
-    let ended = || told(0, "run", "finished", json!({ "took": 0 }));
+fn plain_output_does_not_interrupt_a_streamed_line() {
+    let output = Output::default();
+    let terminal = Terminal::plain(output.clone());
+    let mut writer = terminal.writer();
+    let message = |text| event(1, "run", "said", json!({ "by": "user", "text": text }));
+    let requested = || event(0, "model", "asked", json!({}));
+    let ended = || event(0, "run", "finished", json!({ "took": 0 }));
 
-    terminal.observe(&asked());
-    write!(words, "Hel").unwrap();
-    terminal.observe(&said("one"));
-    terminal.observe(&told(1, "model", "replied", json!({ "text": "l", "calls": [], "took": 0 })));
-    assert_eq!(paper.lines(), ["Hel"]);
-    write!(words, "lo\nthere").unwrap();
-    assert_eq!(paper.lines()[..2], ["Hello", "  » asked  one"]);
-    terminal.observe(&said("two"));
+    terminal.observe(&requested());
+    write!(writer, "Hel").unwrap();
+    terminal.observe(&message("one"));
+    terminal.observe(&event(1, "model", "replied", json!({ "text": "l", "calls": [], "took": 0 })));
+    assert_eq!(output.lines(), ["Hel"]);
+    write!(writer, "lo\nthere").unwrap();
+    assert_eq!(output.lines()[..2], ["Hello", "  » asked  one"]);
+    terminal.observe(&message("two"));
     terminal.observe(&replied("Hello\nthere"));
     terminal.observe(&ended());
-    // The program ends that line as well.
-    write!(words, "\n\n").unwrap();
+    // The program ends the line, too.
+    write!(writer, "\n\n").unwrap();
     let first =
         ["Hello", "  » asked  one", "  › model  *  l", "there", "  » asked  two", "✓ run  *", ""];
-    assert_eq!(paper.lines(), first);
+    assert_eq!(output.lines(), first);
 
-    terminal.observe(&asked());
-    write!(words, "No").unwrap();
+    terminal.observe(&requested());
+    write!(writer, "No").unwrap();
     terminal.observe(&replied("Noon."));
     terminal.observe(&ended());
-    write!(words, "on").unwrap();
-    assert_eq!(paper.lines()[first.len()..], ["Noon"]);
-    write!(words, ".").unwrap();
-    assert_eq!(paper.lines()[first.len()..], ["Noon.", "✓ run  *"]);
+    write!(writer, "on").unwrap();
+    assert_eq!(output.lines()[first.len()..], ["Noon"]);
+    write!(writer, ".").unwrap();
+    assert_eq!(output.lines()[first.len()..], ["Noon.", "✓ run  *"]);
 
-    // Who asks for something has a line for it.
-    terminal.observe(&asked());
-    write!(words, "Shall I").unwrap();
-    terminal.suspend(|| writeln!(paper.clone(), "[y/n] y").unwrap());
-    drop(words);
-    assert_eq!(paper.lines()[first.len() + 2..], ["Shall I", "[y/n] y"]);
+    // A prompt gets a line of its own.
+    terminal.observe(&requested());
+    write!(writer, "Shall I").unwrap();
+    terminal.suspend(|| writeln!(output.clone(), "[y/n] y").unwrap());
+    drop(writer);
+    assert_eq!(output.lines()[first.len() + 2..], ["Shall I", "[y/n] y"]);
 }
 
-/// Each reply has lines of its own, though all of them are told of before the first of their words.
+/// Each reply has its own lines, although its event may arrive before its first text.
 #[tokio::test]
-async fn replies_that_stream_are_on_lines_of_their_own() {
-    let paper = Paper::default();
-    let terminal = Terminal::plain(paper.clone());
+async fn streamed_replies_have_lines_of_their_own() {
+    let output = Output::default();
+    let terminal = Terminal::plain(output.clone());
     let model = ScriptedModel::new([
         ChatReply::text("I look.").call("time", r#"{"city": "Oslo"}"#),
         ChatReply::text("\nNoon."),
     ]);
     let agent = Agent::new(model, tools![time]).observer(terminal.clone());
-    let mut words = terminal.writer();
+    let mut writer = terminal.writer();
     let mut stream = agent.stream("When?");
     while let Some(piece) = stream.next().await {
         if let StreamItem::Text(text) = piece {
-            write!(words, "{text}").unwrap();
+            write!(writer, "{text}").unwrap();
         }
     }
-    let lines = paper.lines();
-    let said: Vec<_> = lines.iter().filter(|it| !it.starts_with(['»', '›', '✓'])).collect();
-    assert_eq!(said, ["I look.", "Noon."], "{lines:?}");
-    assert!(paper.0.lock().unwrap().ends_with(b".\n"));
+    let lines = output.lines();
+    let text: Vec<_> = lines.iter().filter(|line| !line.starts_with(['»', '›', '✓'])).collect();
+    assert_eq!(text, ["I look.", "Noon."], "{lines:?}");
+    assert!(output.0.lock().unwrap().ends_with(b".\n"));
 }
 
-/// A reply that a writer has shown has nothing more to tell than its calls.
+/// If a writer has printed the text of a reply, its event line shows the calls only.
 #[test]
-fn a_reply_that_was_shown_is_not_told_again() {
-    let paper = Paper::default();
-    let terminal = Terminal::plain(paper.clone());
+fn printed_reply_is_not_printed_again() {
+    let output = Output::default();
+    let terminal = Terminal::plain(output.clone());
     terminal.observe(&replied(""));
-    let mut words = terminal.writer();
+    let mut writer = terminal.writer();
     terminal.observe(&replied(""));
     terminal.observe(&replied("Noon."));
-    drop(words);
-    words = terminal.writer();
+    drop(writer);
+    writer = terminal.writer();
     let call = json!({ "id": "c", "name": "time", "arguments": "{}" });
     let calls = json!({ "text": "I look.", "calls": [call], "took": 0 });
-    for reply in [told(0, "model", "replied", calls), replied("I look.")] {
-        terminal.observe(&told(0, "model", "asked", json!({})));
-        write!(words, "I look.").unwrap();
+    for reply in [event(0, "model", "replied", calls), replied("I look.")] {
+        terminal.observe(&event(0, "model", "asked", json!({})));
+        write!(writer, "I look.").unwrap();
         terminal.observe(&reply);
     }
     let expected = ["› model  *", "› model  *  Noon.", "I look.", "› model  *  → time", "I look."];
-    assert_eq!(paper.lines(), expected);
+    assert_eq!(output.lines(), expected);
 }
 
-/// Half a letter of one writer is none of another's.
+/// Incomplete UTF-8 of one writer does not join the bytes of another.
 #[tokio::test]
-async fn writers_do_not_mix_letters() {
-    let paper = Paper::default();
-    let terminal = Terminal::plain(paper.clone());
+async fn writers_do_not_mix_bytes() {
+    let output = Output::default();
+    let terminal = Terminal::plain(output.clone());
     let (mut one, mut other) = (terminal.writer(), terminal.writer());
     one.write_all(b"Gr\xc3").unwrap();
     other.write_all(b"x\n\xf0\x9f").unwrap();
     one.write_all(b"\xbc\xc3\x9fe\r").unwrap();
     other.write_all(b"\x99\x82").unwrap();
     one.write_all(b"\n").unwrap();
-    // What is half when its writer goes never becomes a letter.
+    // Incomplete bytes of a dropped writer are replaced.
     other.write_all(b"\xc3").unwrap();
     drop(other);
     one.write_all(b"!\n").unwrap();
-    assert_eq!(paper.lines(), ["Grx", "üße🙂", "\u{fffd}", "!"]);
+    assert_eq!(output.lines(), ["Grx", "üße🙂", "\u{fffd}", "!"]);
 }
 
-/// What goes on is to be seen below a line that has no end, however long that is.
+/// Progress lines stay visible below an unfinished line of any length.
 #[tokio::test]
-async fn a_long_line_leaves_room_for_what_goes_on() {
+async fn long_line_leaves_room_for_progress() {
     let screen = InMemoryTerm::new(10, 40);
     let gate = Arc::new(Notify::new());
     let terminal = Terminal::on(ProgressDrawTarget::term_like(Box::new(screen.clone())));
@@ -472,12 +473,12 @@ async fn a_long_line_leaves_room_for_what_goes_on() {
     let agent = Agent::new(model, tools![wait]).extension(Arc::clone(&gate));
     let agent = agent.observer(terminal.clone());
     let run = tokio::spawn(async move { agent.run("Wait.").await.is_ok() });
-    once_shown(&screen, "half way").await;
-    let mut words = terminal.writer();
-    (0..1_000).for_each(|number| write!(words, "{number} ").unwrap());
-    once_shown(&screen, "998 999").await;
-    once_shown(&screen, "half way").await;
-    writeln!(words).unwrap();
+    wait_for(&screen, "half way").await;
+    let mut writer = terminal.writer();
+    (0..1_000).for_each(|number| write!(writer, "{number} ").unwrap());
+    wait_for(&screen, "998 999").await;
+    wait_for(&screen, "half way").await;
+    writeln!(writer).unwrap();
     while !run.is_finished() {
         gate.notify_waiters();
         tokio::task::yield_now().await;
@@ -485,9 +486,9 @@ async fn a_long_line_leaves_room_for_what_goes_on() {
     assert!(run.await.unwrap());
 }
 
-/// Where nothing is drawn, what the program says is to be seen all the same.
+/// Text is written directly if nothing is drawn.
 #[test]
-fn words_are_not_hidden() {
+fn text_is_written_to_hidden_targets() {
     for (target, is_straight) in [
         (ProgressDrawTarget::hidden(), true),
         (ProgressDrawTarget::term_like(Box::new(InMemoryTerm::new(9, 9))), false),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::*;
 
-/// The rule between an args struct and a lone named argument, over many types.
+/// Types of a single parameter: an args struct is all arguments, other types are one argument.
 #[expect(dead_code, reason = "only their schemas are looked at")]
 mod lone {
     use super::*;
@@ -77,7 +77,7 @@ mod lone {
 }
 
 #[test]
-fn a_lone_struct_is_the_arguments_and_everything_else_is_one() {
+fn single_struct_parameter_is_the_whole_arguments() {
     let is_named = |tool: &dyn Tool| {
         tool.definition().parameters.as_value().pointer("/properties/it").is_some()
     };
@@ -128,7 +128,7 @@ async fn each(
 }
 
 #[tokio::test]
-async fn every_form_of_parameter_gets_its_value() {
+async fn every_form_of_parameter_is_decoded() {
     let said = call(&each {}, r#"{"text": "a", "list": [1, 2], "number": 3, "map": {"x": 0.5}}"#);
     assert_eq!(said.await.unwrap(), "tool a [1, 2] 4 true None {\"x\": 0.5}");
     let object = json!({ "text": "a", "list": [], "number": 3, "map": {}, "optional": true });
@@ -146,14 +146,14 @@ async fn aliased(hidden: Ctx<'_>, _: &renamed::Call, text: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_context_is_one_under_any_name() {
+async fn context_is_recognized_under_any_alias() {
     assert_eq!(call(&aliased {}, r#"{"text": "a"}"#).await.unwrap(), "tool a");
     let schema = aliased {}.definition().parameters.clone();
     assert_eq!(schema.as_value()["properties"].as_object().unwrap().len(), 1);
 }
 
 #[tokio::test]
-async fn a_context_is_no_argument() {
+async fn context_is_not_an_argument() {
     let schema = each {}.definition().parameters.clone();
     let members: Vec<_> = schema.as_value()["properties"].as_object().unwrap().keys().collect();
     assert_eq!(members, ["list", "map", "number", "optional", "text"]);
@@ -168,7 +168,7 @@ async fn exact(number: u64, long: i128) -> String {
 }
 
 #[tokio::test]
-async fn numbers_keep_their_digits() {
+async fn numbers_keep_all_digits() {
     let text =
         r#"{"number": 18446744073709551615, "long": -170141183460469231731687303715884105728}"#;
     let said = call(&exact {}, text).await.unwrap();
@@ -207,7 +207,7 @@ async fn trip(trip: Trip) -> String {
 }
 
 #[tokio::test]
-async fn all_that_is_wrong_is_told_at_once() {
+async fn all_wrong_arguments_are_reported_at_once() {
     let text = r#"{
         "stops": [{"city": "Rome", "nights": 2}, {"city": {}, "nights": "two"}],
         "days": 9, "class": "third", "hotel": true
@@ -226,7 +226,7 @@ async fn all_that_is_wrong_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn rules_of_the_schema_hold_before_the_body_runs() {
+async fn schema_rules_are_checked_before_the_body_runs() {
     let with_days =
         |days: u32| format!(r#"{{"from":"Oslo","stops":[],"days":{days},"class":"first"}}"#);
     assert_eq!(call(&trip {}, with_days(7)).await.unwrap(), "Oslo [] Some(7) First");
@@ -236,7 +236,7 @@ async fn rules_of_the_schema_hold_before_the_body_runs() {
 }
 
 #[tokio::test]
-async fn a_wrapped_value_is_unwrapped() {
+async fn wrapped_arguments_are_unwrapped() {
     let json = r#"{"from": "Oslo", "stops": [], "class": "second"}"#;
     for text in [
         format!("```json\n{json}\n```"),
@@ -256,7 +256,7 @@ async fn a_wrapped_value_is_unwrapped() {
 }
 
 #[tokio::test]
-async fn what_is_no_object_is_refused() {
+async fn non_object_arguments_are_refused() {
     for text in ["", "null", "[]", "\"Oslo\"", "5", "{", "Oslo", "{\"from\": }"] {
         let said = refusal(&trip {}, text).await;
         assert!(said.starts_with("`trip` was not called"), "{text}: {said}");
@@ -295,7 +295,7 @@ async fn countries(list: Vec<Country>) -> String {
 }
 
 #[tokio::test]
-async fn a_types_own_words_come_with_their_place() {
+async fn custom_deserialize_errors_have_a_path() {
     for arguments in [
         Arguments::from(r#"{"list": ["NO", "no"]}"#),
         Arguments::from(r#"```{"list": ["NO", "no"]}```"#),
@@ -310,12 +310,12 @@ async fn a_types_own_words_come_with_their_place() {
 }
 
 #[tokio::test]
-async fn an_argument_that_comes_twice_is_refused() {
+async fn duplicate_argument_is_refused() {
     let said = refusal(&exact {}, r#"{"number": 1, "long": 2, "number": 3}"#).await;
     assert!(said.contains("twice"), "{said}");
 }
 
-/// The ways in which a model sends the same arguments.
+/// Returns the encodings in which models send the same arguments.
 fn spellings(json: &str) -> [Arguments; 6] {
     [
         json.into(),
@@ -327,7 +327,7 @@ fn spellings(json: &str) -> [Arguments; 6] {
     ]
 }
 
-/// The answer, or none where the arguments are refused, is the same however they are wrapped.
+/// Returns the result, or `None` if the arguments are refused; it is the same for each encoding.
 pub async fn however_sent(tool: &impl Tool, json: &str) -> Option<String> {
     let mut all = Vec::new();
     for arguments in spellings(json) {
@@ -381,9 +381,9 @@ async fn visit_by_rules(town: RuledTown) -> String {
     format!("{} {} {}", town.city, town.days, town.long)
 }
 
-/// What the schema doesn't tell of, the type takes alone, and no rule can be held to it.
+/// Rules apply to what the schema describes. The type alone decides about the rest.
 #[tokio::test]
-async fn where_there_are_rules_the_schema_decides_as_well() {
+async fn schema_rules_apply_besides_the_type() {
     for (json, plain, ruled) in [
         (r#"{"city": "Oslo"}"#, Some("Oslo 0 false"), Some("Oslo 0 false")),
         (r#"{"town": "Oslo"}"#, Some("Oslo 0 false"), None),
@@ -414,7 +414,7 @@ async fn count(number: u128, share: f64, rest: Option<Value>) -> String {
 }
 
 #[tokio::test]
-async fn digits_and_keys_outlive_the_wrapping() {
+async fn digits_and_keys_survive_unwrapping() {
     let json = r#"{"number": 340282366920938463463374607431768211455, "share": 0.1}"#;
     let said = however_sent(&count {}, json).await;
     assert_eq!(said.unwrap(), "340282366920938463463374607431768211455 1e-1 None");

@@ -29,7 +29,7 @@ async fn named(
 }
 
 #[test]
-fn an_args_struct_is_the_schema() {
+fn args_struct_is_the_schema() {
     let definition = forecast {}.definition().clone();
     assert_eq!(definition.name, "forecast");
     assert_eq!(
@@ -89,7 +89,7 @@ async fn documented() {}
 async fn computed() {}
 
 #[test]
-fn every_kind_of_doc_comment_is_read() {
+fn every_kind_of_doc_comment_is_the_description() {
     assert_eq!(
         documented {}.definition().description,
         "A doc comment before another attribute is still the description."
@@ -102,25 +102,25 @@ fn every_kind_of_doc_comment_is_read() {
 }
 
 #[tokio::test]
-async fn the_function_stays_a_function() {
+async fn annotated_function_can_be_called() {
     assert_eq!(forecast(Forecast { city: "Oslo".into(), days: None }).await, "Oslo None");
     let named = named("a".into(), Some(1)).await;
     assert_eq!(named, "aSome(1)");
 }
 
 #[test]
-fn a_definition_is_built_once() {
+fn definition_is_built_once() {
     assert!(std::ptr::eq(forecast {}.definition(), forecast {}.definition()));
 }
 
 mod two {
-    /// Another of that name.
+    /// Another tool with the same name.
     #[tool_runtime::tool]
     pub async fn forecast() {}
 }
 
 #[test]
-fn two_tools_of_one_name_are_refused() {
+fn duplicate_names_are_refused() {
     let error = Registry::try_from(tools![forecast, two::forecast]).unwrap_err();
     assert_eq!(error, RegistryError::Duplicate { name: "forecast".into() });
 }
@@ -139,7 +139,7 @@ impl Tool for Remote {
 }
 
 #[tokio::test]
-async fn a_tool_by_hand_stands_beside_the_others() {
+async fn handwritten_tool_joins_generated_tools() {
     let schema = json!({ "type": "object" });
     let remote = Remote(ToolDefinition::new("remote", "Far away.", schema));
     let registry = Registry::try_from(tools![forecast].with(remote).with(named {})).unwrap();
@@ -149,7 +149,7 @@ async fn a_tool_by_hand_stands_beside_the_others() {
 }
 
 #[test]
-fn what_no_provider_takes_is_refused() {
+fn unsupported_definitions_are_refused() {
     let refused = |name: &str, description: &str, schema: Value| {
         let tools = Tools::new().with(Remote(ToolDefinition::new(name, description, schema)));
         Registry::try_from(tools).unwrap_err().to_string()

@@ -1,4 +1,4 @@
-//! Texts in a format that the type of an argument doesn't read.
+//! Strings that the type of an argument can't parse, such as dates and UUIDs.
 
 use chrono::{DateTime, NaiveDate, Utc};
 use serde_json::json;
@@ -58,7 +58,7 @@ async fn told(tool: &impl Tool, json: &str) -> Vec<String> {
 }
 
 #[tokio::test]
-async fn each_is_told_with_what_is_wanted() {
+async fn each_invalid_string_is_reported_with_its_format() {
     let date = "expected a string in date format, such as \"2026-12-24\"";
     let time = "expected a string in date-time format, such as \"2026-12-24T18:30:00Z\"";
     let uuid = "expected a string in uuid format, such as";
@@ -70,7 +70,7 @@ async fn each_is_told_with_what_is_wanted() {
                 format!("`until`: {date}, got \"2026-02-30\": input is out of range"),
             ],
         ),
-        // Beside what the schema itself refuses.
+        // Violations of the schema are reported as well.
         (
             r#"{"since": "soon", "until": "2026-12-24", "most": -1}"#,
             vec![
@@ -91,14 +91,14 @@ async fn each_is_told_with_what_is_wanted() {
 }
 
 #[tokio::test]
-async fn what_is_secret_is_not_repeated() {
+async fn secret_values_are_not_repeated_in_errors() {
     let [key] = told(&open {}, r#"{"key": "hunter2"}"#).await.try_into().unwrap();
     assert!(key.starts_with("`key`: expected a string in uuid format, such as"), "{key}");
     assert!(!key.contains("hunter2"), "{key}");
 }
 
 #[tokio::test]
-async fn what_is_large_is_told_of_in_the_words_of_its_type_alone() {
+async fn large_arguments_are_reported_with_the_type_error_alone() {
     let nights = |count| {
         let mut nights = vec!["2026-12-24"; count];
         nights.push("ever");

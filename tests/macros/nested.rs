@@ -1,4 +1,4 @@
-//! Structs within structs, and enums beside members.
+//! Nested structs, and enums next to members.
 
 use tool_runtime::{args, tool};
 
@@ -48,7 +48,7 @@ async fn pay_named(from: Account, to: Vec<Account>) -> String {
 }
 
 #[tokio::test]
-async fn an_array_is_no_struct() {
+async fn array_is_not_accepted_for_a_struct() {
     let a = r#"{"bank": "A", "number": "1"}"#;
     for (json, wanted) in [
         (format!(r#"{{"from": {a}, "to": [{a}]}}"#), Some(r#"A1 ["A1"] "#)),
@@ -101,7 +101,7 @@ async fn travel(journey: Journey) -> String {
 }
 
 #[tokio::test]
-async fn nobody_is_told_to_leave_out_what_is_required() {
+async fn errors_never_suggest_to_omit_required_members() {
     let said = call(&travel {}, r#"{"passengers": 2, "Bus": {"line": 7}}"#).await.unwrap();
     assert_eq!(said, "2 by bus 7");
     let said = refusal(&travel {}, r#"{"passengers": 2}"#).await;

@@ -74,7 +74,7 @@ tools_that_return! {
 }
 
 #[tokio::test]
-async fn text_is_sent_as_it_is_and_the_rest_as_json() {
+async fn text_is_returned_unchanged_and_other_values_as_json() {
     let table: [(&dyn Tool, &str, bool); 23] = [
         (&string {}, "a \"b\"\n", false),
         (&text {}, "text", false),
@@ -108,7 +108,7 @@ async fn text_is_sent_as_it_is_and_the_rest_as_json() {
 }
 
 #[tokio::test]
-async fn an_error_tells_the_model_its_message_and_the_operator_its_source() {
+async fn error_message_is_for_the_model_and_its_source_for_the_operator() {
     let error = call(&fails {}, "{}").await.unwrap_err();
     assert_eq!((error.kind(), error.text()), (ToolErrorKind::Failed, "it broke"));
     assert_eq!(error.source().unwrap().to_string(), "it broke");

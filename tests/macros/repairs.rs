@@ -1,4 +1,4 @@
-//! What a tool takes of arguments that had to be repaired, and what the model is told where it doesn't.
+//! Repairs that a tool accepts, by its effect, and the errors for those that it refuses.
 
 use tool_runtime::json::FixKind;
 use tool_runtime::{Dispatcher, ToolCall};
@@ -35,9 +35,9 @@ async fn plain(a: i64) -> i64 {
     a
 }
 
-/// Wherever the text is cut off, a file isn't written from half of it.
+/// A tool that writes never runs with truncated arguments.
 #[tokio::test]
-async fn what_changes_something_takes_no_text_that_was_cut_off() {
+async fn truncated_arguments_are_refused_by_tools_with_effects() {
     for (text, taken) in [
         (r#"{"lines": ["a", "b""#, "a+b None"),
         (r#"{"lines": ["a", "b"]"#, "a+b None"),
@@ -57,13 +57,13 @@ async fn what_changes_something_takes_no_text_that_was_cut_off() {
         assert_eq!(call(&write_all {}, text).await.unwrap(), taken, "{text}");
         assert_eq!(call(&look {}, text).await.unwrap(), taken, "{text}");
     }
-    // A closer that lacks in the middle is no cut.
+    // A missing closing bracket in the middle is not a truncation.
     let text = r#"{"lines": ["a", "b"}"#;
     assert_eq!(call(&write {}, text).await.unwrap(), "a+b None");
 }
 
 #[tokio::test]
-async fn a_refusal_says_which_mend_to_make_and_where() {
+async fn refusal_names_the_repair_and_its_position() {
     assert_eq!(
         refusal(&plain {}, "{\"a\": '1',}").await,
         "`plain` was not called: its arguments are wrong.\n\
@@ -79,7 +79,7 @@ async fn a_refusal_says_which_mend_to_make_and_where() {
 }
 
 #[tokio::test]
-async fn a_whole_number_needs_no_repair_to_be_an_integer() {
+async fn whole_float_is_an_integer_without_repair() {
     for text in [r#"{"a": 3}"#, r#"{"a": 3.0}"#, r#"{"a": 3e0}"#] {
         assert_eq!(call(&plain {}, text).await.unwrap(), "3", "{text}");
     }
@@ -87,7 +87,7 @@ async fn a_whole_number_needs_no_repair_to_be_an_integer() {
 }
 
 #[tokio::test]
-async fn what_was_refused_is_told_to_those_who_watch() {
+async fn refused_arguments_are_emitted_to_observers() {
     let dispatcher = Dispatcher::new(tools![plain, write].try_into().unwrap());
     let batch = [("plain", "```{\"a\": 1}```"), ("write", "{\"lines\": [\"a\""), ("plain", "[1")];
     let calls = batch.map(|(name, text)| ToolCall::new("", name, text));
@@ -100,7 +100,7 @@ async fn what_was_refused_is_told_to_those_who_watch() {
 }
 
 #[tokio::test]
-async fn the_arguments_of_another_tool_are_refused() {
+async fn arguments_of_another_tool_are_refused() {
     let tagged = "<function=look>{\"note\": \"b\"}</function>";
     let ctx = ToolContext::new(ToolCall::new("", "look", tagged));
     assert_eq!(look {}.call(tagged.into(), &ctx).await.unwrap().as_text(), " Some(\"b\")");
@@ -129,7 +129,7 @@ async fn the_arguments_of_another_tool_are_refused() {
             "they are those of a call of `write`: call that, or send the arguments of `look`";
         assert!(error.contains(told), "{text}: {error}");
     }
-    // The name is another tool's of the same provider, or another provider's.
+    // The name belongs to another tool of the same provider, or of another provider.
     let text = json!({"name": "jira__look", "arguments": {"note": "b"}}).to_string();
     let call = ToolCall::new("", "github__look", text);
     let output = look {}.call(call.arguments.clone(), &ToolContext::new(call)).await;
@@ -143,7 +143,7 @@ async fn relay(name: String, arguments: Value) -> String {
 }
 
 #[tokio::test]
-async fn a_tool_may_take_a_call_itself() {
+async fn tool_can_take_a_call_as_arguments() {
     let text = r#"{"name": "write", "arguments": {"note": "b"}}"#;
     assert_eq!(call(&relay {}, text).await.unwrap(), r#"write {"note":"b"}"#);
 }

@@ -1,4 +1,4 @@
-//! Rules hold before the body runs, wherever they stand.
+//! Schema rules are checked before the body runs, at any depth.
 
 use tool_runtime::{Arguments, Registry, Tool, args, tool, tools};
 
@@ -108,7 +108,7 @@ async fn is_taken(tool: &impl Tool, json: &str) -> bool {
 }
 
 #[tokio::test]
-async fn rules_hold_in_every_branch() {
+async fn rules_are_checked_in_every_branch() {
     for (json, taken) in [
         (r#"{"length": "abc"}"#, true),
         (r#"{"length": "abcdefghijk"}"#, true),
@@ -123,7 +123,7 @@ async fn rules_hold_in_every_branch() {
 }
 
 #[tokio::test]
-async fn what_a_person_adds_to_a_schema_is_a_rule() {
+async fn added_schema_keywords_are_checked() {
     for (json, taken) in [
         (r#"{"unit": "km", "three": 3}"#, true),
         (r#"{"unit": "foot"}"#, false),
@@ -136,7 +136,7 @@ async fn what_a_person_adds_to_a_schema_is_a_rule() {
 }
 
 #[tokio::test]
-async fn no_number_of_other_faults_hides_a_rule() {
+async fn rule_violation_is_reported_among_many_errors() {
     let many = vec![r#"{"n": "x", "quantity": 1}"#; 25].join(", ");
     let json = format!(r#"{{"items": [{many}, {{"n": "x", "quantity": 99}}]}}"#);
     assert!(!is_taken(&order {}, &json).await);
@@ -145,7 +145,7 @@ async fn no_number_of_other_faults_hides_a_rule() {
 }
 
 #[tokio::test]
-async fn a_list_is_no_struct_wherever_it_stands() {
+async fn list_is_not_accepted_for_a_struct_at_any_depth() {
     for (json, taken) in [
         (r#"{"nothing": {}}"#, true),
         (r#"{"nothing": []}"#, false),
@@ -170,7 +170,7 @@ async fn read_code(coded: Coded) -> String {
 }
 
 #[test]
-fn a_pattern_that_no_value_can_be_held_to_is_refused() {
+fn unsupported_pattern_is_refused() {
     let refused = Registry::try_from(tools![read_code]).unwrap_err();
     assert!(refused.to_string().contains("`^(?!x)`"), "{refused}");
 }

@@ -15,7 +15,7 @@ struct Order {
 
 #[tool]
 impl Shop {
-    /// Made by the program.
+    /// Creates a shop.
     pub fn new(stock: i64) -> Self {
         Self { stock: AtomicI64::new(stock) }
     }
@@ -57,7 +57,7 @@ impl Shop {
     async fn nowhere(&self, missing: Missing) {}
 }
 
-/// What the tool of this name says.
+/// Calls the tool of this name.
 async fn ask(tools: &Registry, name: &str, arguments: &str) -> Result<String, ToolError> {
     let snapshot = tools.snapshot();
     let tool = snapshot.get(name).unwrap_or_else(|| panic!("no {name}"));
@@ -66,7 +66,7 @@ async fn ask(tools: &Registry, name: &str, arguments: &str) -> Result<String, To
 }
 
 #[tokio::test]
-async fn several_tools_share_one_value() {
+async fn methods_share_one_value() {
     let tools = Registry::try_from(tools![..Shop::new(5)]).unwrap();
     let names: Vec<_> =
         tools.snapshot().iter().map(|tool| tool.definition().name.clone()).collect();
@@ -87,14 +87,14 @@ async fn several_tools_share_one_value() {
 }
 
 #[tokio::test]
-async fn the_methods_stay_methods() {
+async fn annotated_methods_can_be_called() {
     let shop = Shop::new(2);
     assert_eq!(shop.buy(&ToolContext::default(), Order { count: 1 }).await, Ok(1));
     assert_eq!(Shop::greet("Ada").await, "Hello, Ada!");
 }
 
 #[tokio::test]
-async fn the_program_may_keep_the_value() {
+async fn program_keeps_access_to_the_value() {
     let shop = Arc::new(Shop::new(2));
     let tools = Registry::try_from(tools![..Arc::clone(&shop), definition_of_none]).unwrap();
     ask(&tools, "buy_some", r#"{"count": 2}"#).await.unwrap();
@@ -149,7 +149,7 @@ where
 }
 
 #[tokio::test]
-async fn a_toolbox_may_be_generic() {
+async fn toolbox_can_be_generic() {
     let tools = Registry::try_from(tools![..Notes(Memory::default()),]).unwrap();
     ask(&tools, "write", r#"{"key": 7, "text": "milk"}"#).await.unwrap();
     assert_eq!(ask(&tools, "all", "{}").await.unwrap(), r#"["7: milk"]"#);

@@ -37,7 +37,7 @@ async fn pure() {}
 async fn pure_read() {}
 
 #[test]
-fn each_word_is_in_the_definition() {
+fn each_attribute_word_is_in_the_definition() {
     let definition = all_words {}.definition().clone();
     assert_eq!(definition.name, "everything");
     assert_eq!(definition.title.as_deref(), Some("All of it"));
@@ -53,7 +53,7 @@ fn each_word_is_in_the_definition() {
 }
 
 #[test]
-fn what_is_not_said_is_careful() {
+fn defaults_are_careful() {
     let definition = no_words {}.definition().clone();
     assert_eq!(definition.title, None);
     assert_eq!(definition.effect, Effect::External);
@@ -66,7 +66,7 @@ fn what_is_not_said_is_careful() {
 }
 
 #[test]
-fn pure_implies_what_it_means() {
+fn pure_implies_no_effect_and_idempotent() {
     let definition = pure {}.definition().clone();
     assert!(definition.pure && definition.idempotent);
     assert_eq!((definition.effect, definition.repair), (Effect::None, Repair::Lossy));
@@ -84,7 +84,7 @@ async fn not_there() {}
 async fn there() {}
 
 #[test]
-fn availability_is_asked() {
+fn availability_function_is_called() {
     assert_eq!(all_words {}.availability(), Availability::Unavailable("no network".into()));
     assert_eq!(no_words {}.availability(), Availability::Available);
     assert_eq!(there {}.availability(), Availability::Available);
@@ -95,7 +95,7 @@ fn availability_is_asked() {
 }
 
 #[test]
-fn a_limit_that_lets_nothing_through_is_refused() {
+fn zero_rate_limit_is_refused() {
     let mut definition = ToolDefinition::new("never", "Never runs.", json!({ "type": "object" }));
     definition.rate_limit = Some(RateLimit::per_minute(0));
     let expected = DefinitionError::RateLimit { name: "never".into() };
@@ -109,7 +109,7 @@ async fn unnamed(_: i64) -> i64 {
 }
 
 #[test]
-fn an_argument_without_a_name_is_refused() {
+fn unnamed_argument_is_refused() {
     let refused = Registry::try_from(tools![unnamed]).unwrap_err();
     assert!(refused.to_string().starts_with("an argument of the tool `unnamed` has no name: give"));
 }
@@ -130,7 +130,7 @@ async fn adjusted(
 }
 
 #[tokio::test]
-async fn what_is_left_out_has_its_default() {
+async fn omitted_arguments_have_their_default() {
     let schema = adjusted {}.definition().parameters.clone();
     assert_eq!(schema.as_value()["required"], json!(["a"]));
     let shown = |name: &str| schema.as_value()["properties"][name]["default"].clone();
@@ -173,7 +173,7 @@ async fn whole_map(#[arg(flatten)] map: std::collections::BTreeMap<String, i64>)
 }
 
 #[tokio::test]
-async fn the_rule_for_a_lone_parameter_can_be_overridden() {
+async fn single_parameter_rule_can_be_overridden() {
     assert_eq!(call(&named_point {}, r#"{"point": {"y": 2}}"#).await.unwrap(), "3");
     assert_eq!(call(&whole_map {}, r#"{"a": 1, "b": 2}"#).await.unwrap(), "3");
     let point = &named_point {}.definition().parameters.as_value()["properties"]["point"].clone();
@@ -193,7 +193,7 @@ fn wait(text: &str, ctx: &ToolContext) -> Result<String, String> {
 }
 
 #[tokio::test]
-async fn a_blocking_function_runs_elsewhere() {
+async fn blocking_function_runs_on_another_thread() {
     assert_eq!(wait("a", &ToolContext::default()).unwrap(), "a in tool");
     assert_eq!(call(&wait {}, r#"{"text": "a"}"#).await.unwrap(), "a in tool");
     let error = call(&wait {}, r#"{"text": "fail"}"#).await.unwrap_err();
@@ -236,7 +236,7 @@ async fn output() -> ToolOutput {
 }
 
 #[test]
-fn an_output_with_a_schema_shows_it() {
+fn output_schema_is_in_the_definition() {
     let schema = |tool: &dyn Tool| tool.definition().output.clone();
     let shown = schema(&report {}).unwrap();
     assert_eq!(shown.as_value()["properties"]["celsius"]["type"], "integer");
@@ -247,7 +247,7 @@ fn an_output_with_a_schema_shows_it() {
 }
 
 #[tokio::test]
-async fn nothing_stands_for_no_arguments() {
+async fn empty_text_means_no_arguments() {
     for nothing in ["", " ", "null"] {
         assert_eq!(call(&no_words {}, nothing).await.unwrap(), "ok");
         assert!(refusal(&adjusted {}, nothing).await.contains("`a` is missing"));
@@ -255,7 +255,7 @@ async fn nothing_stands_for_no_arguments() {
 }
 
 #[tokio::test]
-async fn a_whole_number_is_an_integer_however_it_is_written() {
+async fn whole_number_is_an_integer_in_any_spelling() {
     assert_eq!(call(&adjusted {}, r#"{"a": 30.0}"#).await.unwrap(), "30 7 [] Oslo metric Some(3)");
     assert_eq!(call(&adjusted {}, r#"{"a": 2e2}"#).await.unwrap(), "200 7 [] Oslo metric Some(3)");
     assert!(refusal(&adjusted {}, r#"{"a": 3.7}"#).await.contains("`a`: expected an integer"));
@@ -274,7 +274,7 @@ async fn lossless(a: i64) -> i64 {
 }
 
 #[tokio::test]
-async fn what_may_be_repaired_is_the_tools_to_say() {
+async fn repair_level_is_set_by_the_tool() {
     let (fenced, prose) = ("```\n{\"a\": 1}\n```", "Here: {\"a\": 1}");
     assert_eq!(call(&strict {}, r#"{"a": 1}"#).await.unwrap(), "1");
     assert!(refusal(&strict {}, fenced).await.contains("code fence"));

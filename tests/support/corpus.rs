@@ -1,8 +1,8 @@
 //! The cases of `corpus/<class>/<topic>.txt`: model texts and their expected values.
 //!
-//! A case begins with `=== name`. Its input follows, then an optional schema after `--- schema`, then
-//! the expected value after `--- expect`. The input is every line before that, without the last line
-//! break. `\u{…}` stands for an invisible character.
+//! A case begins with `=== name`. Its input follows, then an optional schema after `--- schema`,
+//! then the expected value after `--- expect`. The input is every line before that, without the
+//! last line break. `\u{…}` stands for an invisible character.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -1,27 +1,27 @@
-//! Replies that end without being whole.
+//! Interrupted replies.
 
 use super::*;
 
-/// Words that were cut off stand before the end of their run, and on a line of their own.
+/// Interrupted text has its own line before the end of its run.
 #[test]
-fn a_reply_that_is_cut_off_ends_its_line() {
+fn interrupted_reply_ends_its_line() {
     let screen = InMemoryTerm::new(20, 40);
     let terminal = Terminal::on(ProgressDrawTarget::term_like(Box::new(screen.clone())));
-    let mut words = terminal.writer();
+    let mut writer = terminal.writer();
     let ended = |code: &str| json!({ "took": 0, "code": code, "error": code });
     for code in ["MODEL", "TIME_LIMIT", "DROPPED"] {
-        terminal.observe(&told(0, "model", "asked", json!({})));
-        write!(words, "It is no").unwrap();
-        terminal.observe(&told(0, "run", "finished", ended(code)));
+        terminal.observe(&event(0, "model", "asked", json!({})));
+        write!(writer, "It is no").unwrap();
+        terminal.observe(&event(0, "run", "finished", ended(code)));
     }
-    // Nobody reads on, though all of it is there.
-    terminal.observe(&told(0, "model", "asked", json!({})));
-    write!(words, "No").unwrap();
+    // The stream is dropped after the complete reply.
+    terminal.observe(&event(0, "model", "asked", json!({})));
+    write!(writer, "No").unwrap();
     terminal.observe(&replied("Noon."));
-    terminal.observe(&told(0, "run", "finished", ended("DROPPED")));
-    // The program ends the line as well.
-    write!(words, "\nand").unwrap();
-    drop(words);
+    terminal.observe(&event(0, "run", "finished", ended("DROPPED")));
+    // The program ends the line, too.
+    write!(writer, "\nand").unwrap();
+    drop(writer);
     let expected = [
         "It is no",
         "✗ run  *  MODEL",
@@ -33,5 +33,5 @@ fn a_reply_that_is_cut_off_ends_its_line() {
         "✗ run  *  DROPPED",
         "and",
     ];
-    assert_eq!(seen(&screen), expected);
+    assert_eq!(screen_lines(&screen), expected);
 }

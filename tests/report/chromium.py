@@ -1,4 +1,4 @@
-"""Chromium, driven through its own protocol over a pipe: nothing beside Python is needed."""
+"""Drives Chromium through the DevTools protocol over a pipe. It needs no package besides Python."""
 
 import base64
 import json
@@ -23,18 +23,18 @@ FLAGS = [
 ]
 
 
-# How often it is started at the most.
+# Maximum number of starts.
 STARTS = 3
 
 
 class Page:
-    """One page; `seen` is what it did that a report never does."""
+    """One page. `seen` lists side effects that a report must not have."""
 
     def __init__(self):
         binary = shutil.which("chromium")
         if not binary:
             raise SystemExit("chromium is not installed")
-        # On a busy machine it may go away as it starts.
+        # On a busy machine, the browser can exit during its start.
         for left in range(STARTS - 1, -1, -1):
             try:
                 self.start(binary)
@@ -43,19 +43,19 @@ class Page:
                 self.close()
                 if not left:
                     raise
-                print("Chromium went away as it started, and is started again")
+                print("Chromium exited during its start; starting it again")
         self.session = self.ask("Target.attachToTarget", targetId=self.target, flatten=True)["sessionId"]
         for domain in ["Page", "Runtime", "Log", "Network"]:
             self.ask(f"{domain}.enable")
 
     def start(self, binary):
         self.profile = tempfile.mkdtemp()
-        to_read, self.to_write = os.pipe()
-        self.to_hear, to_tell = os.pipe()
+        browser_input, self.to_browser = os.pipe()
+        self.from_browser, browser_output = os.pipe()
 
-        # The browser reads from 3 and writes to 4, which may be taken: by way of high numbers.
+        # The browser reads from 3 and writes to 4. High numbers are used first, as 3 or 4 may be open.
         def wire():
-            high = os.dup2(to_read, 60), os.dup2(to_tell, 61)
+            high = os.dup2(browser_input, 60), os.dup2(browser_output, 61)
             os.dup2(high[0], 3)
             os.dup2(high[1], 4)
 
@@ -66,16 +66,16 @@ class Page:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        os.close(to_read)
-        os.close(to_tell)
-        self.number, self.heard, self.session, self.seen, self.events = 0, b"", None, [], []
+        os.close(browser_input)
+        os.close(browser_output)
+        self.number, self.buffer, self.session, self.seen, self.events = 0, b"", None, [], []
         self.target = self.ask("Target.createTarget", url="about:blank")["targetId"]
 
     def close(self):
         self.browser.terminate()
         self.browser.wait()
-        os.close(self.to_write)
-        os.close(self.to_hear)
+        os.close(self.to_browser)
+        os.close(self.from_browser)
         shutil.rmtree(self.profile, ignore_errors=True)
 
     def ask(self, method, **params):
@@ -83,34 +83,34 @@ class Page:
         message = {"id": self.number, "method": method, "params": params}
         if self.session:
             message["sessionId"] = self.session
-        told = json.dumps(message).encode() + b"\0"
-        while told:
-            told = told[os.write(self.to_write, told) :]
+        data = json.dumps(message).encode() + b"\0"
+        while data:
+            data = data[os.write(self.to_browser, data) :]
         while True:
-            heard = self.hear()
-            if heard.get("id") == self.number:
-                if "error" in heard:
-                    raise RuntimeError(f"{method}: {heard['error']}")
-                return heard["result"]
-            self.watch(heard)
+            reply = self.receive()
+            if reply.get("id") == self.number:
+                if "error" in reply:
+                    raise RuntimeError(f"{method}: {reply['error']}")
+                return reply["result"]
+            self.watch(reply)
 
-    def hear(self):
-        while b"\0" not in self.heard:
-            more = os.read(self.to_hear, 1 << 20)
+    def receive(self):
+        while b"\0" not in self.buffer:
+            more = os.read(self.from_browser, 1 << 20)
             if not more:
-                raise RuntimeError("the browser is gone")
-            self.heard += more
-        message, self.heard = self.heard.split(b"\0", 1)
+                raise RuntimeError("the browser has exited")
+            self.buffer += more
+        message, self.buffer = self.buffer.split(b"\0", 1)
         return json.loads(message)
 
-    def watch(self, heard):
-        name, params = heard.get("method", ""), heard.get("params", {})
+    def watch(self, reply):
+        name, params = reply.get("method", ""), reply.get("params", {})
         self.events.append(name)
         if name == "Page.javascriptDialogOpening":
             self.seen.append(f"a dialog: {params['message']}")
             self.number += 1
             answer = {"id": self.number, "method": "Page.handleJavaScriptDialog", "params": {"accept": True}}
-            os.write(self.to_write, json.dumps(answer | {"sessionId": self.session}).encode() + b"\0")
+            os.write(self.to_browser, json.dumps(answer | {"sessionId": self.session}).encode() + b"\0")
         elif name == "Runtime.exceptionThrown":
             details = params["exceptionDetails"]
             self.seen.append(f"an exception: {details.get('exception', details).get('description')}")
@@ -122,12 +122,15 @@ class Page:
             self.seen.append(f"a request: {params['request']['url']}")
 
     def open(self, path, fragment=""):
-        """Until it is drawn. By way of an empty page: another fragment alone would load nothing."""
+        """Opens a page and waits until it is loaded.
+
+        An empty page is loaded first, because a change of the fragment alone loads nothing.
+        """
         for url in ["about:blank", f"file://{os.path.abspath(path)}{fragment}"]:
             self.events.clear()
             self.ask("Page.navigate", url=url)
             while "Page.loadEventFired" not in self.events:
-                self.watch(self.hear())
+                self.watch(self.receive())
 
     def value(self, expression):
         answer = self.ask("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)

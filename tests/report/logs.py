@@ -1,4 +1,4 @@
-"""Logs for reports: of many calls, and of calls that say what no page should obey."""
+"""Generates event logs for reports: many calls, and hostile texts."""
 
 import json
 
@@ -35,7 +35,7 @@ def ended(call, at, took, text, **more):
 
 
 def hostile():
-    """Every text of every event is one of the above."""
+    """Returns events in which every text is hostile."""
     yield line(1, 0, 0, "run", "started", agent=HOSTILE[0])
     for place, text in enumerate(HOSTILE):
         at = place * 10_000
@@ -62,7 +62,7 @@ def hostile():
 
 
 def many(calls):
-    """Turns of ten calls at once; some fail, some are repaired, some have calls of their own."""
+    """Returns turns of ten parallel calls. Some fail, some are repaired, some are retried."""
     yield line(2, 0, 0, "run", "started")
     at, made, turn = 100, 0, 0
     while made < calls:
@@ -99,7 +99,7 @@ def many(calls):
 
 
 def killed():
-    """Two runs an hour apart: one goes on, one was killed within a sub-agent's call; and half a line."""
+    """Returns two runs an hour apart. The second was killed during the call of a sub-agent."""
     for event in many(12):
         yield event
     later = 3_600_000_000
@@ -118,7 +118,7 @@ def killed():
 
 
 def waiting():
-    """A run that waits for somebody, goes on an hour later and answers; and one that still waits."""
+    """Returns a run that waits for a decision and is resumed an hour later, and one that still waits."""
     pay = {"id": "c1", "name": "pay", "arguments": '{"to": "Ada", "sum": 120}'}
     usage = {"input": 640, "cached": 0, "output": 22, "reasoning": 0}
     stopped = {"code": "AWAITING_APPROVAL", "error": "one of the model's calls waits for approval", "usage": usage}

@@ -117,7 +117,7 @@ impl SubAgent {
     /// use tool_runtime::{Agent, ScriptedModel, Tool, Tools};
     ///
     /// let minute = Duration::from_secs(60);
-    /// let librarian = Agent::new(ScriptedModel::new::<tool_runtime::ChatReply>([]), Tools::new())
+    /// let librarian = Agent::new(ScriptedModel::default(), Tools::new())
     ///     .into_tool("librarian", "Looks things up.")
     ///     .map_definition(|definition| definition.timeout(minute));
     /// assert_eq!(librarian.definition().timeout, Some(minute));

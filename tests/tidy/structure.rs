@@ -45,7 +45,7 @@ const SANS_IO: [&str; 25] = [
     "message/",
     "agent/turn/",
     "agent/window/",
-    "dispatch/answer.rs",
+    "dispatch/executions.rs",
     "dispatch/plan.rs",
     "dispatch/policy/",
     "providers/chat/",

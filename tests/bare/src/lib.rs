@@ -1,21 +1,21 @@
-//! Tools of every form, in a crate that knows of no other crate than tool-runtime, which it calls `rt`.
+//! Tools of every form, in a crate that depends on tool-runtime alone, under the name `rt`.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use rt::{ToolContext, ToolError, Tools, args, tool, tools};
 
-/// What to order, and where it goes.
+/// An order and its destination.
 #[args(crate = rt)]
 pub struct Order {
-    /// What to order, by name and count.
+    /// The goods to order, by name and count.
     pub items: BTreeMap<String, u32>,
     pub to: Address,
     pub speed: Option<Speed>,
     pub payment: Payment,
 }
 
-/// Where someone lives.
+/// The address of a customer.
 #[args(crate = rt)]
 #[serde(rename_all = "camelCase")]
 pub struct Address {
@@ -25,7 +25,7 @@ pub struct Address {
     pub floors_up: u8,
 }
 
-/// How soon.
+/// Delivery speed.
 #[args(crate = rt)]
 #[derive(Clone, Copy, Debug, Default)]
 #[serde(rename_all = "lowercase")]
@@ -35,7 +35,7 @@ pub enum Speed {
     Fast,
 }
 
-/// How it is paid.
+/// Payment method.
 #[args(crate = rt)]
 #[serde(tag = "by")]
 pub enum Payment {
@@ -43,7 +43,7 @@ pub enum Payment {
     Cash,
 }
 
-/// Orders something.
+/// Places an order.
 #[tool(crate = rt, effect = "write", timeout = "5s")]
 pub async fn order(args: Order) -> Result<String, ToolError> {
     let Address { street, floors_up } = args.to;
@@ -61,9 +61,9 @@ pub async fn order(args: Order) -> Result<String, ToolError> {
 /// Adds two numbers.
 #[tool(crate = rt, pure)]
 pub async fn add(
-    /// One of them.
+    /// The first number.
     first: i64,
-    /// The other.
+    /// The second number.
     #[arg(default = 1)]
     second: i64,
 ) -> i64 {
@@ -76,26 +76,26 @@ pub fn letters(text: &str, ctx: &ToolContext) -> String {
     format!("{}: {}", ctx.tool_name(), text.chars().count())
 }
 
-/// Counts for others.
+/// A counter shared by two tools.
 #[derive(Default)]
 pub struct Counter(AtomicU32);
 
 #[tool(crate = rt)]
 impl Counter {
-    /// Counts up.
+    /// Increases the count.
     #[tool(effect = "write")]
     async fn up(&self, by: u32) -> u32 {
         self.0.fetch_add(by, Ordering::Relaxed) + by
     }
 
-    /// Tells the count.
+    /// Returns the count.
     #[tool(effect = "read")]
     async fn count(&self) -> u32 {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// All of them.
+/// Returns all tools of the crate.
 pub fn all() -> Tools {
     tools![order, add, letters, ..Counter::default()]
 }

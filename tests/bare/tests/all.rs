@@ -1,4 +1,4 @@
-//! The tools do what they say.
+//! Calls every tool of the crate.
 
 use rt::{Registry, ToolContext};
 use tool_tests_bare::{Address, Order, Payment, Speed, all, order};
@@ -25,12 +25,12 @@ async fn every_tool_is_called() {
 }
 
 #[tokio::test]
-async fn functions_stay_functions() {
-    let said = order(Order {
+async fn annotated_functions_can_be_called() {
+    let output = order(Order {
         items: [("tea".to_owned(), 1)].into(),
         to: Address { street: "Main St 1".into(), floors_up: 0 },
         speed: Some(Speed::Slow),
         payment: Payment::Cash,
     });
-    assert_eq!(said.await.unwrap(), r#"{"tea": 1} to Main St 1, floor 0, Slow, cash"#);
+    assert_eq!(output.await.unwrap(), r#"{"tea": 1} to Main St 1, floor 0, Slow, cash"#);
 }

@@ -156,15 +156,15 @@ impl Tool for SubAgent {
             None => RunState::new(self.agent.config.turn(task(&args, &self.definition)?.into())),
         };
         let mut run = Run::new(Arc::clone(&self.agent.config), state);
-        if let Some((outer, watching)) = ctx.around() {
-            if outer.depth >= self.max_depth {
+        if let Some((parent, observer)) = ctx.around() {
+            if parent.depth >= self.max_depth {
                 let text = format!(
                     "Not run: agents may call each other at most {} deep. Do it without.",
                     self.max_depth
                 );
                 return Err(ToolError::new(ToolErrorKind::Denied, text));
             }
-            run = run.observer(watching).within(&outer, ctx.call_id());
+            run = run.observer(observer).within(&parent, ctx.call_id());
         }
         let (limits, recorded) = (run.turn().limits().clone(), run.turn().metered());
         let mut recorder = UsageRecorder { limits, recorded, in_flight: run.spent(), ctx };

@@ -89,7 +89,7 @@ impl Format for InvalidFormat {
             Some('c') => Match::Calls { calls: calls("cancel"), end: 1_000 },
             Some('d') => Match::Calls { calls: calls("unknown"), end: 2 },
             Some('e') => {
-                Match::Channel { end: 0, is_visible: true, closers: &[], next_markers: &["@"] }
+                Match::Channel { end: 0, is_visible: true, end_markers: &[], next_markers: &["@"] }
             }
             _ => Match::Text { end: 2 },
         })

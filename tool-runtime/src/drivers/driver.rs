@@ -70,7 +70,7 @@ use crate::tool::ToolDefinition;
 /// # }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no driver",
+    message = "`{Self}` is not a driver",
     label = "pass `Text::new()` or `ReAct::new()`, or implement `Driver`"
 )]
 pub trait Driver: Send + Sync + fmt::Debug {

@@ -52,7 +52,7 @@ impl Driver for Native {
     }
 }
 
-/// Removes a text that only is_echo the arguments of the calls in the reply.
+/// Removes a text that only repeats the arguments of the calls in the reply.
 pub(super) fn strip_echoed_arguments(mut reply: ChatReply) -> ChatReply {
     let mut parts = reply.parts.iter();
     let has_calls = parts.any(|part| matches!(part, AssistantPart::Call(_)));

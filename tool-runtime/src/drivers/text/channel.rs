@@ -6,7 +6,7 @@ use super::grammar::find_first;
 pub(super) struct Channel {
     pub(super) is_visible: bool,
     /// Markers that close the channel.
-    pub(super) closers: &'static [&'static str],
+    pub(super) end_markers: &'static [&'static str],
     /// Markers that end the channel and begin the next part of the reply.
     pub(super) next_markers: &'static [&'static str],
 }
@@ -15,11 +15,12 @@ impl Channel {
     /// Returns the length of the part of `rest` that certainly belongs to the channel, and the
     /// length of the closing marker after it if the channel ends there.
     pub(super) fn content_end(self, rest: &str, is_complete: bool) -> (usize, Option<usize>) {
-        match find_first(rest, self.end_markers()) {
+        match find_first(rest, self.all_markers()) {
             Some(end) => {
                 let after = rest.get(end.start..).unwrap_or_default();
-                let closer = self.closers.iter().find(|closer| after.starts_with(**closer));
-                (end.start, Some(closer.map_or(0, |closer| closer.len())))
+                let end_marker =
+                    self.end_markers.iter().find(|end_marker| after.starts_with(**end_marker));
+                (end.start, Some(end_marker.map_or(0, |end_marker| end_marker.len())))
             }
             None if is_complete => (rest.len(), None),
             None => (self.confirmed_len(rest), None),
@@ -28,13 +29,13 @@ impl Channel {
 
     /// Returns the length of `rest` without a possible beginning of an end marker.
     fn confirmed_len(self, rest: &str) -> usize {
-        let longest = self.end_markers().map(str::len).max().unwrap_or(0);
+        let longest = self.all_markers().map(str::len).max().unwrap_or(0);
         let mut starts = rest.len().saturating_sub(longest)..rest.len();
-        let is_partial_marker = |tail: &str| self.end_markers().any(|word| word.starts_with(tail));
+        let is_partial_marker = |tail: &str| self.all_markers().any(|word| word.starts_with(tail));
         starts.find(|at| rest.get(*at..).is_some_and(is_partial_marker)).unwrap_or(rest.len())
     }
 
-    fn end_markers(self) -> impl Iterator<Item = &'static str> + Clone {
-        self.closers.iter().chain(self.next_markers).copied()
+    fn all_markers(self) -> impl Iterator<Item = &'static str> + Clone {
+        self.end_markers.iter().chain(self.next_markers).copied()
     }
 }

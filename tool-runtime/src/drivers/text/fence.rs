@@ -113,8 +113,8 @@ pub(super) fn example_end(formats: &Formats, text: &str, candidate: Candidate) -
     let end = fence.closing_line(text, candidate.at + fence.len)?.end;
     let after = text.get(end..)?.trim_start();
     let may_hold_calls = after.is_empty() || formats.markers.may_open(after);
-    let is_opener = || formats.markers.formats_at(text, candidate).next().is_some();
-    if may_hold_calls || is_opener() { None } else { Some(end) }
+    let has_format = || formats.markers.formats_at(text, candidate).next().is_some();
+    if may_hold_calls || has_format() { None } else { Some(end) }
 }
 
 /// Parses the calls in the fence at the beginning of `input`. A fence with any other content has no

@@ -57,9 +57,9 @@ use crate::message::ToolCall;
 /// assert_eq!(parsed.text, "One moment.");
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no format of calls",
+    message = "`{Self}` is not a tool-call format",
     label = "implement `Format` for a type of your own",
-    note = "`Formats::new()` has those that this crate knows already"
+    note = "`Formats::new()` contains the built-in formats"
 )]
 pub trait Format: Send + Sync + fmt::Debug {
     /// Returns the name of the format, such as `hermes`.
@@ -202,7 +202,7 @@ pub enum Match {
         /// True if the content is visible text; false if it is reasoning.
         is_visible: bool,
         /// Markers that close the channel.
-        closers: &'static [&'static str],
+        end_markers: &'static [&'static str],
         /// Markers that end the channel and begin the next part of the reply.
         next_markers: &'static [&'static str],
     },
@@ -212,7 +212,7 @@ pub enum Match {
         end: usize,
         /// The start marker that belongs to the closing one. If it occurs earlier in the text, this
         /// match is ignored.
-        opener: &'static str,
+        start_marker: &'static str,
     },
 }
 

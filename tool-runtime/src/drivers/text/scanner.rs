@@ -266,18 +266,18 @@ impl Scanner {
                 self.consume_markup(text, end, false);
             }
             Match::Text { end } => self.consume_text(start + end),
-            Match::Channel { end, is_visible, closers, next_markers } => {
+            Match::Channel { end, is_visible, end_markers, next_markers } => {
                 self.has_reasoning |= !is_visible;
                 if !is_visible && !self.reasoning.text.is_empty() {
                     self.reasoning.push("\n");
                 }
                 self.consume_markup(text, start + end, true);
-                self.mode = Mode::Channel(Channel { is_visible, closers, next_markers });
+                self.mode = Mode::Channel(Channel { is_visible, end_markers, next_markers });
             }
-            Match::ReasoningEnd { end, opener } => {
+            Match::ReasoningEnd { end, start_marker } => {
                 let before = text.get(..start).unwrap_or_default();
                 // Checked once: if the first closing marker ended nothing, no later one does.
-                if self.has_reasoning || before.contains(opener) {
+                if self.has_reasoning || before.contains(start_marker) {
                     self.has_reasoning = true;
                     return Err(NoMatch::Text);
                 }
@@ -303,16 +303,16 @@ impl Scanner {
 
     fn scan_channel(&mut self, channel: Channel, text: &str, is_complete: bool) -> bool {
         let rest = text.get(self.at..).unwrap_or_default();
-        let (length, closer) = channel.content_end(rest, is_complete);
+        let (length, end_marker) = channel.content_end(rest, is_complete);
         self.move_to(self.at + length, false);
         if !channel.is_visible {
             self.reasoning.push(rest.get(..length).unwrap_or_default());
             self.pending_from = self.at;
         }
-        if let Some(closer) = closer {
+        if let Some(end_marker) = end_marker {
             self.mode = Mode::Text;
-            self.consume_markup(text, self.at + closer, true);
+            self.consume_markup(text, self.at + end_marker, true);
         }
-        closer.is_some()
+        end_marker.is_some()
     }
 }

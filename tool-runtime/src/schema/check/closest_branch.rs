@@ -37,8 +37,8 @@ impl<'s, 'v> Validator<'s, 'v> {
         }
     }
 
-    /// Reports the faults of the failed branch with the fewest faults; faults at the value itself
-    /// weigh more than nested ones.
+    /// Reports the faults of the failed branch with the fewest faults at the value itself, and then
+    /// with the fewest faults in all.
     fn explain_failed(&mut self, failed: Vec<(&'s Value, Vec<Fault<'s, 'v>>)>) {
         let here = self.depth_of_path();
         let distance = |faults: &[Fault<'s, 'v>]| {

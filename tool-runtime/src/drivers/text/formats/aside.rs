@@ -49,9 +49,9 @@ impl Format for Aside {
             None if !input.is_complete => return Err(NoMatch::Incomplete),
             _ => return Err(NoMatch::Text),
         }
-        let closer = format!("</{}{plural}>", marker.trim_start_matches('<'));
-        match memmem::find(input.text.as_bytes(), closer.as_bytes()) {
-            Some(at) => Ok(Match::Text { end: at + closer.len() }),
+        let end_marker = format!("</{}{plural}>", marker.trim_start_matches('<'));
+        match memmem::find(input.text.as_bytes(), end_marker.as_bytes()) {
+            Some(at) => Ok(Match::Text { end: at + end_marker.len() }),
             None if !input.is_complete => Err(NoMatch::Incomplete),
             None if input.at_line_start => Ok(Match::Text { end: input.text.len() }),
             None => Err(NoMatch::Text),

@@ -27,5 +27,5 @@ pub(super) const RESPONSE: ChannelFormat = ChannelFormat {
     ],
     is_visible: true,
     allowed_in_line: true,
-    closers: &["<|END_RESPONSE|>", "<|END_TEXT|>"],
+    end_markers: &["<|END_RESPONSE|>", "<|END_TEXT|>"],
 };

@@ -48,8 +48,8 @@ impl Format for Gemma {
 
     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
         let mut cursor = Cursor::new(input);
-        let opener = self.start_markers.first().map_or("", StartMarker::as_str);
-        cursor.take(&[opener])?;
+        let start_marker = self.start_markers.first().map_or("", StartMarker::as_str);
+        cursor.take(&[start_marker])?;
         cursor.skip_blanks();
         cursor.take(&["call:"])?;
         let mut calls = vec![self.call(&mut cursor, tools)?];

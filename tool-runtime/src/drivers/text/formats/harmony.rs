@@ -71,6 +71,6 @@ impl Format for Harmony {
             return Ok(Match::Calls { calls: vec![call], end: cursor.at });
         }
         let is_visible = !header.contains("analysis");
-        Ok(Match::Channel { end, is_visible, closers: ENDS, next_markers: BEGINS })
+        Ok(Match::Channel { end, is_visible, end_markers: ENDS, next_markers: BEGINS })
     }
 }

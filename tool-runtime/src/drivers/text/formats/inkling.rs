@@ -69,7 +69,7 @@ impl Format for Inkling {
         Ok(Match::Channel {
             end: cursor.at,
             is_visible,
-            closers: ENDS,
+            end_markers: ENDS,
             next_markers: &[MESSAGE, CALL],
         })
     }

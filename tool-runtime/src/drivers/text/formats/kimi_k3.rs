@@ -45,8 +45,8 @@ impl Format for KimiK3 {
     fn parse(&self, input: Input<'_>, tools: &ToolLookup<'_>) -> Result<Match, NoMatch> {
         let (mut cursor, mut state) = (Cursor::new(input), TagState::default());
         let head = open(&mut cursor)?.ok_or(NoMatch::Text)?;
-        let channel = |is_visible, closers| {
-            Ok(Match::Channel { end: cursor.at, is_visible, closers, next_markers: &[] })
+        let channel = |is_visible, end_markers| {
+            Ok(Match::Channel { end: cursor.at, is_visible, end_markers, next_markers: &[] })
         };
         match head.split(' ').next() {
             Some("think") => channel(false, &["<|close|>think<|sep|>"]),

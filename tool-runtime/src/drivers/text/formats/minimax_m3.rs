@@ -128,12 +128,12 @@ fn element<'t>(
     };
     let text = rest.get(..at).unwrap_or_default();
     cursor.skip(at);
-    let closer = format!("/{key}");
+    let end_marker = format!("/{key}");
     let (mut members, mut items) = (Map::new(), Vec::new());
     let (mut is_leaf, mut is_complete) = (true, true);
     loop {
         match tag(cursor)? {
-            Some(head) if head == closer => break,
+            Some(head) if head == end_marker => break,
             Some(head) if !head.starts_with('/') => {
                 is_leaf = false;
                 let inner;

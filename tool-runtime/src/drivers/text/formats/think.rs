@@ -22,7 +22,7 @@ pub(super) struct ChannelFormat {
     /// True if the channel may begin inside a line. A reasoning channel inside a line needs its
     /// closing marker.
     pub(super) allowed_in_line: bool,
-    pub(super) closers: &'static [&'static str],
+    pub(super) end_markers: &'static [&'static str],
 }
 
 pub(super) const THINK: ChannelFormat = ChannelFormat {
@@ -40,7 +40,7 @@ pub(super) const THINK: ChannelFormat = ChannelFormat {
     ],
     is_visible: false,
     allowed_in_line: true,
-    closers: &[
+    end_markers: &[
         "</think>",
         "</thinking>",
         "</thought>",
@@ -58,7 +58,7 @@ pub(super) const MISTRAL: ChannelFormat = ChannelFormat {
     start_markers: &[StartMarker::Anywhere("[THINK]")],
     is_visible: false,
     allowed_in_line: true,
-    closers: &["[/THINK]"],
+    end_markers: &["[/THINK]"],
 };
 
 pub(super) const GEMMA: ChannelFormat = ChannelFormat {
@@ -66,7 +66,7 @@ pub(super) const GEMMA: ChannelFormat = ChannelFormat {
     start_markers: &[StartMarker::LineStart("<|channel>thought")],
     is_visible: false,
     allowed_in_line: false,
-    closers: &["<channel|>"],
+    end_markers: &["<channel|>"],
 };
 
 impl Format for ChannelFormat {
@@ -80,18 +80,18 @@ impl Format for ChannelFormat {
 
     fn parse(&self, input: Input<'_>, _: &ToolLookup<'_>) -> Result<Match, NoMatch> {
         let words = self.start_markers.iter().map(StartMarker::as_str);
-        let opener = words.filter(|word| input.text.starts_with(word)).map(str::len).max();
-        let end = opener.ok_or(NoMatch::Text)?;
+        let start_marker = words.filter(|word| input.text.starts_with(word)).map(str::len).max();
+        let end = start_marker.ok_or(NoMatch::Text)?;
         if !input.at_line_start && !self.allowed_in_line {
             return Err(NoMatch::Text);
         }
         if !input.at_line_start && !self.is_visible {
-            self.find_closer(input.text.get(end..).unwrap_or_default(), input.is_complete)?;
+            self.find_end_marker(input.text.get(end..).unwrap_or_default(), input.is_complete)?;
         }
         Ok(Match::Channel {
             end,
             is_visible: self.is_visible,
-            closers: self.closers,
+            end_markers: self.end_markers,
             next_markers: &[],
         })
     }
@@ -104,12 +104,12 @@ impl ChannelFormat {
     }
 
     /// Checks that a closing marker follows.
-    fn find_closer(&self, inner: &str, is_complete: bool) -> Result<(), NoMatch> {
-        let Some(closer) = find_first(inner, self.closers.iter().copied()) else {
+    fn find_end_marker(&self, inner: &str, is_complete: bool) -> Result<(), NoMatch> {
+        let Some(end_marker) = find_first(inner, self.end_markers.iter().copied()) else {
             return Err(if is_complete { NoMatch::Text } else { NoMatch::Incomplete });
         };
         // A sentence may mention both tags.
-        let inner = inner.get(..closer.start).unwrap_or_default();
+        let inner = inner.get(..end_marker.start).unwrap_or_default();
         if inner.contains(['\n', '<', '[', '{']) { Ok(()) } else { Err(NoMatch::Text) }
     }
 }
@@ -157,7 +157,7 @@ impl Format for ReasoningEndFormat {
 
     fn parse(&self, input: Input<'_>, _: &ToolLookup<'_>) -> Result<Match, NoMatch> {
         let pair = PAIRS.iter().find(|(word, _)| input.text.starts_with(word));
-        let (word, opener) = *pair.ok_or(NoMatch::Text)?;
-        Ok(Match::ReasoningEnd { end: word.len(), opener })
+        let (word, start_marker) = *pair.ok_or(NoMatch::Text)?;
+        Ok(Match::ReasoningEnd { end: word.len(), start_marker })
     }
 }

@@ -78,8 +78,8 @@ async fn values_of_the_schema_decode() {
             taken.len() < how_many()
         });
         for value in taken {
-            let said = refusal(&shape, &value).await;
-            assert_eq!(said, None, "{}: {value}\n{}", shape.name, schema.as_value());
+            let error = refusal(&shape, &value).await;
+            assert_eq!(error, None, "{}: {value}\n{}", shape.name, schema.as_value());
         }
     }
 }
@@ -117,8 +117,8 @@ async fn decoded_values_match_the_schema() {
             let faults = schema.check(&value);
             let is_lenient = lenient().iter().any(|(name, ..)| shape.name.starts_with(name));
             if !faults.is_empty() && !is_lenient {
-                let said = refusal(&shape, &value).await;
-                assert!(said.is_some(), "{}: {value}\n{faults:#?}", shape.name);
+                let error = refusal(&shape, &value).await;
+                assert!(error.is_some(), "{}: {value}\n{faults:#?}", shape.name);
             }
         }
     }

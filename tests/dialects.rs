@@ -91,8 +91,8 @@ async fn types_of_every_shape_round_trip() {
             for value in &expressed_values {
                 let read = parse_as(&value.to_string(), own).expect("JSON").value;
                 let [converted, plain] = [value, &read].map(async |value| {
-                    let (ctx, told) = (ToolContext::default(), format!("{value}"));
-                    let output = shape.tool.call(Arguments::from(told), &ctx).await;
+                    let (ctx, text) = (ToolContext::default(), format!("{value}"));
+                    let output = shape.tool.call(Arguments::from(text), &ctx).await;
                     // Maps print in any order.
                     output.map_err(|error| error.text().to_owned()).map(|output| {
                         let mut letters: Vec<_> = output.as_text().chars().collect();

@@ -50,7 +50,7 @@ fn broken(text: &str, lengths: &[usize], tools: &[ToolDefinition]) -> Option<Str
     if let Some(call) =
         read.calls.iter().find(|call| tools.iter().all(|tool| tool.name != call.name))
     {
-        return Some(format!("nobody offered {call}"));
+        return Some(format!("no tool is offered for {call}"));
     }
     // Markup that belongs to no call is that of reasoning and channels.
     let is_plain = read.calls.is_empty() && read.reasoning.is_empty();

@@ -51,31 +51,31 @@ fn recorded_outputs_are_scored() {
         if is_native || content.trim().is_empty() {
             continue;
         }
-        let is_cut = word("finish_reason") == "length";
-        let score = scores.entry((word("model"), word("prompt_kind"), is_cut)).or_default();
+        let is_truncated = word("finish_reason") == "length";
+        let score = scores.entry((word("model"), word("prompt_kind"), is_truncated)).or_default();
         let read = extract(&content, &lookup);
         score.texts += 1;
         score.strict += usize::from(is_strict(&content, &tools));
         score.calls += read.calls.len();
-        let mut said = Vec::new();
+        let mut lines = Vec::new();
         for call in &read.calls {
             let tool = tools.iter().find(|tool| tool.name == call.name).expect("an offered tool");
             let parsed = parse_as(&call.arguments.to_text(), tool.parameters.as_value());
             let is_valid =
                 parsed.as_ref().is_ok_and(|parsed| tool.parameters.check(&parsed.value).is_empty());
-            let is_cut = parsed.as_ref().is_ok_and(|parsed| parsed.truncated);
-            score.cut += usize::from(is_cut);
-            score.valid += usize::from(is_valid && !is_cut);
+            let is_truncated = parsed.as_ref().is_ok_and(|parsed| parsed.truncated);
+            score.cut += usize::from(is_truncated);
+            score.valid += usize::from(is_valid && !is_truncated);
             let is_meant = call.name == word("tool") && !ALONE.contains(&&*word("prompt_kind"));
             score.wrong += usize::from(!is_meant);
-            said.push(format!("{call} valid: {is_valid} cut: {is_cut}"));
+            lines.push(format!("{call} valid: {is_valid} cut: {is_truncated}"));
         }
         if env::var_os("DRIVER_DIFFERENCES").is_some() {
             println!(
                 "{} {}\n{content}\n=> {}\n",
                 word("id"),
                 word("prompt_kind"),
-                said.join("\n=> ")
+                lines.join("\n=> ")
             );
         }
     }
@@ -83,10 +83,10 @@ fn recorded_outputs_are_scored() {
         "\n| model | prompt | cut | texts | strict and valid | calls | of these cut | valid | wrong |"
     );
     println!("|---|---|---|---|---|---|---|---|---|");
-    for ((model, kind, is_cut), score) in &scores {
+    for ((model, kind, is_truncated), score) in &scores {
         let Score { texts, strict, calls, cut, valid, wrong } = score;
         println!(
-            "| {model} | {kind} | {is_cut} | {texts} | {strict} | {calls} | {cut} | {valid} | {wrong} |"
+            "| {model} | {kind} | {is_truncated} | {texts} | {strict} | {calls} | {cut} | {valid} | {wrong} |"
         );
     }
 }

@@ -273,7 +273,7 @@ fn streamed_deltas_equal_parsed_decision() {
     let messages = [Message::user("Go")];
     let request = ChatRequest::new(&messages).tools(&offered);
     let driver = ReAct::new();
-    for (text, thought, args, said) in [
+    for (text, thought, args, expected_answer) in [
         (call("find", &json!({ "words": "a\"}{ é \n" })), "t", json!({ "words": "a\"}{ é \n" }).to_string(), ""),
         (r#"{"thought": "Ich weiß \u00e9 \ud83d\ude00.", "type": "final_answer", "answer": "Zwei\nZeilen"}"#.to_owned(), "Ich weiß é 😀.", String::new(), "Zwei\nZeilen"),
         ("<think>hm {</think>\n{\"type\": \"call_tool\", \"tool\": \"keep\", \"args\": {\"text\": \"x\"}} more".to_owned(), "hm {", r#"{"text": "x"}"#.to_owned(), ""),
@@ -297,7 +297,7 @@ fn streamed_deltas_equal_parsed_decision() {
                     _ => {}
                 });
             }
-            assert_eq!((reasoning.trim(), output.as_str(), answer.as_str()), (thought, args.as_str(), said), "{text} by {len}");
+            assert_eq!((reasoning.trim(), output.as_str(), answer.as_str()), (thought, args.as_str(), expected_answer), "{text} by {len}");
         }
     }
 }

@@ -121,8 +121,8 @@ impl Fitting<'_> {
 
     fn array(&mut self, rules: &Rules, depth: usize) -> Value {
         let below = depth.saturating_sub(1);
-        let count = |key, otherwise| {
-            rules.get(key).and_then(Value::as_u64).map_or(otherwise, |count| count as usize)
+        let count = |key, default| {
+            rules.get(key).and_then(Value::as_u64).map_or(default, |count| count as usize)
         };
         let first =
             rules.get("prefixItems").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -160,7 +160,7 @@ impl Fitting<'_> {
     }
 
     fn number(&mut self, rules: &Rules) -> Value {
-        let bound = |key, otherwise| rules.get(key).and_then(Value::as_f64).unwrap_or(otherwise);
+        let bound = |key, default| rules.get(key).and_then(Value::as_f64).unwrap_or(default);
         let (least, most) = (bound("minimum", f64::MIN), bound("maximum", f64::MAX));
         let share = self.draws.below(1_000) as f64 / 1_000.0;
         let near = [least, most, 0.0, -0.0, 1.0, -2.5, 0.1, 1e-300, share, share * 1e12];
@@ -179,8 +179,8 @@ impl Fitting<'_> {
         if let Some(text) = format.and_then(|format| self.formatted(format)) {
             return json!(text);
         }
-        let count = |key, otherwise| {
-            rules.get(key).and_then(Value::as_u64).map_or(otherwise, |count| count as usize)
+        let count = |key, default| {
+            rules.get(key).and_then(Value::as_u64).map_or(default, |count| count as usize)
         };
         let least = count("minLength", 0);
         let most = count("maxLength", least + 6);

@@ -50,7 +50,7 @@ fn keywords_convert_to_each_dialect() {
         "minItems": 2, "maxItems": 2});
     let items = json!([{"type": "integer", "description": "Item 1"},
         {"type": "string", "description": "Item 2"}]);
-    for (dialect, own, told) in [
+    for (dialect, own, expected) in [
         (OPENAI, json!({"const": "a"}), json!({"type": "string", "enum": ["a"]})),
         (
             OPENAI,
@@ -106,9 +106,9 @@ fn keywords_convert_to_each_dialect() {
             json!({"type": "object", "description": "(additionalProperties: {\"type\":\"integer\"})"}),
         ),
     ] {
-        let convert =
+        let converted =
             convert(own.clone(), dialect).unwrap_or_else(|error| panic!("{own}: {error}"));
-        assert_eq!(convert, told, "{dialect}: {own}");
+        assert_eq!(converted, expected, "{dialect}: {own}");
     }
 }
 
@@ -145,9 +145,9 @@ fn rules_beside_a_reference_are_merged() {
     ] {
         let own = json!({"type": "object", "allOf": [
             {"properties": {"b": merged}}, {"properties": {"b": {"type": "string"}}}]});
-        let told = convert(own, Dialect::GeminiOpenApi).unwrap()["properties"]["b"].clone();
+        let converted = convert(own, Dialect::GeminiOpenApi).unwrap()["properties"]["b"].clone();
         let expected = json!({"type": "string", "minLength": 2, "maxLength": 7});
-        assert_eq!(told, expected, "{merged}");
+        assert_eq!(converted, expected, "{merged}");
     }
     let own = json!({"$ref": "#/$defs/Name", "pattern": "^a"});
     let around = json!({"anyOf": [{"$ref": "#/$defs/Name"}], "pattern": "^a"});
@@ -155,7 +155,7 @@ fn rules_beside_a_reference_are_merged() {
     let own = json!({"$ref": "#/$defs/Odd", "pattern": "b$"});
     for dialect in [ANTHROPIC, Dialect::GeminiOpenApi, Dialect::Ollama] {
         let error = convert(own.clone(), dialect).unwrap_err();
-        assert!(error.reason.contains("two rules of the keyword `pattern`"), "{error}");
+        assert!(error.reason.contains("two values of the keyword `pattern`"), "{error}");
     }
 }
 
@@ -164,18 +164,18 @@ fn rules_beside_a_reference_are_merged() {
 fn rules_beside_chained_references_are_merged() {
     let own = json!({"$ref": "#/$defs/Begun", "pattern": "b$"});
     for dialect in [OPENAI, Dialect::Gemini] {
-        let told = convert(own.clone(), dialect).unwrap();
+        let converted = convert(own.clone(), dialect).unwrap();
         let pattern = |schema: &Value| match dialect {
             OPENAI => schema["pattern"].clone(),
             _ => schema["description"].clone(),
         };
-        let [here, there] = [told.clone(), definition("Begun", &own, dialect)];
+        let [here, there] = [converted.clone(), definition("Begun", &own, dialect)];
         let expected = match dialect {
             OPENAI => ["b$", "^a"],
             _ => ["(pattern: \"b$\")", "(pattern: \"^a\")"],
         };
         assert_eq!([pattern(&here), pattern(&there)], expected, "{dialect}");
-        assert_eq!(told["anyOf"], json!([{"$ref": "#/$defs/Begun"}]));
+        assert_eq!(converted["anyOf"], json!([{"$ref": "#/$defs/Begun"}]));
     }
     let merged = json!({"type": "object", "allOf": [
         {"properties": {"b": own}}, {"properties": {"b": {"type": "string"}}}]});
@@ -190,16 +190,16 @@ fn rules_beside_chained_references_are_merged() {
     ] {
         for dialect in dialects {
             let error = convert(own.clone(), *dialect).unwrap_err();
-            let reason = format!("two rules of the keyword `{keyword}`");
+            let reason = format!("two values of the keyword `{keyword}`");
             assert!(error.reason.contains(&reason), "{dialect}: {error}");
         }
     }
     // Annotations are no rules: the nearer one takes precedence.
     let own =
         json!({"$ref": "#/$defs/Named", "title": "Ours", "default": "a", "description": "A."});
-    let told = convert(own, Dialect::Ollama).unwrap();
+    let converted = convert(own, Dialect::Ollama).unwrap();
     assert_eq!(
-        told,
+        converted,
         json!({"type": "string", "description": "A. (default: \"a\", maxLength: 9, title: \"Ours\")"})
     );
 }

@@ -38,8 +38,8 @@ fn inexpressible_tool_is_not_registered() {
 
     let registry = Registry::try_from(tools![find, count]).unwrap();
     refused(registry.clone().dialect(Dialect::OpenAiStrict).unwrap_err());
-    let told = registry.snapshot().definition("find").unwrap().wire_parameters().dialect();
-    assert_eq!(told, Dialect::Plain, "nothing was changed");
+    let converted = registry.snapshot().definition("find").unwrap().wire_parameters().dialect();
+    assert_eq!(converted, Dialect::Plain, "nothing was changed");
 
     let registry = tools![find].dialect(Dialect::OpenAiStrict).unwrap();
     refused(registry.register(counts()).unwrap_err());
@@ -61,9 +61,9 @@ fn definitions_stay_in_the_dialect_after_changes() {
         for tool in tools.all_definitions() {
             assert_eq!(tool.description, "Looks for a word.");
             assert_eq!(tool.parameters.dialect(), Dialect::Plain);
-            let told = tool.wire_parameters();
-            assert_eq!(told.dialect(), Dialect::OpenAiStrict);
-            assert_eq!(told.as_value()["required"], json!(["word", "most", "within"]));
+            let converted = tool.wire_parameters();
+            assert_eq!(converted.dialect(), Dialect::OpenAiStrict);
+            assert_eq!(converted.as_value()["required"], json!(["word", "most", "within"]));
         }
     }
 }

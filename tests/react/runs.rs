@@ -56,7 +56,7 @@ async fn tools_are_in_instructions_and_results_are_observations() {
 
     let requests = model.requests();
     let (messages, options, tools) = &requests[2];
-    assert_eq!(*tools, 0, "its provider is told of no tools");
+    assert_eq!(*tools, 0, "no native tools");
     assert_eq!((options.parallel_calls, options.temperature), (None, Some(0.0)));
     let orders = messages[0].text();
     assert!(orders.starts_with("Be brief.\n\n"), "{orders}");
@@ -72,20 +72,20 @@ async fn tools_are_in_instructions_and_results_are_observations() {
     // Members are requested in the order of their declaration.
     assert!(orders.find(r#""words":"#) < orders.find(r#""most":"#), "{orders}");
     for (earlier, later) in requests.iter().zip(&requests[1..]) {
-        assert!(later.0.starts_with(&earlier.0), "what was told is told again as it was");
+        assert!(later.0.starts_with(&earlier.0), "requests repeat the conversation unchanged");
     }
-    let told: Vec<_> = messages[2..].iter().map(Message::text).collect();
+    let sent: Vec<_> = messages[2..].iter().map(Message::text).collect();
     assert_eq!(
-        told[0],
+        sent[0],
         r#"{"thought": "t", "type": "call_tool", "tool": "find", "args": {"words":"coat"}}"#
     );
-    assert_eq!(told[1], "Observation from find: coat None None");
+    assert_eq!(sent[1], "Observation from find: coat None None");
     assert!(
-        told[3].starts_with(
+        sent[3].starts_with(
             "Observation from refuse, which failed (TOOL_EXECUTION_FAILED): out of stock"
         ),
         "{}",
-        told[3]
+        sent[3]
     );
 }
 
@@ -184,10 +184,14 @@ async fn truncated_arguments_never_run_a_write() {
     let model = RecordingModel::new([cut("keep", "text"), cut("find", "words"), answer("Done.")]);
     let agent = Agent::new(model, tools![find, keep]).driver(ReAct::new());
     let done = agent.run("Go").await.unwrap();
-    let told: Vec<_> =
+    let results: Vec<_> =
         [2, 4].iter().map(|place| results(&done.transcript[*place])[0].clone()).collect();
-    assert_eq!(told[0].error.as_deref(), Some("TOOL_INVALID_ARGUMENTS"), "{}", told[0].text);
-    assert!(told[1].is_success() && told[1].text.starts_with("The who"), "{}", told[1].text);
+    assert_eq!(results[0].error.as_deref(), Some("TOOL_INVALID_ARGUMENTS"), "{}", results[0].text);
+    assert!(
+        results[1].is_success() && results[1].text.starts_with("The who"),
+        "{}",
+        results[1].text
+    );
 }
 
 #[tokio::test]
@@ -243,8 +247,9 @@ async fn tool_choice_is_in_instructions() {
 #[tokio::test]
 async fn answer_follows_output_schema() {
     let schema = json!({ "type": "object", "properties": { "n": { "type": "integer" } }, "required": ["n"] });
-    let said = json!({ "thought": "", "type": "final_answer", "answer": { "n": 4 } }).to_string();
-    let model = RecordingModel::new([ChatReply::text(said)]);
+    let decision =
+        json!({ "thought": "", "type": "final_answer", "answer": { "n": 4 } }).to_string();
+    let model = RecordingModel::new([ChatReply::text(decision)]);
     let options = ChatOptions::default().output(schema);
     let agent = Agent::new(model.clone(), tools![find]).options(options).driver(ReAct::new());
     assert_eq!(agent.run("Go").await.unwrap().text, r#"{"n":4}"#);
@@ -261,9 +266,9 @@ fn transcript_of_another_driver_is_rewritten() {
     let now = ToolDefinition::new("now", "Tells the time.", json!({ "type": "object" }));
     let calls = [ToolCall::new("1", "now", "{}"), ToolCall::new("2", "now", "{broken")];
     let image = Image { media_type: "image/png".into(), base64: "AA==".into() };
-    let mut told =
+    let mut tool_results =
         vec![ToolResult::success(&calls[0], "noon"), ToolResult::success(&calls[1], "x")];
-    told[0].images.push(image.clone());
+    tool_results[0].images.push(image.clone());
     let messages = [
         Message::user("When?"),
         Message::Assistant {
@@ -271,7 +276,7 @@ fn transcript_of_another_driver_is_rewritten() {
                 .chain(calls.map(AssistantPart::Call))
                 .collect(),
         },
-        Message::Tool { results: told },
+        Message::Tool { results: tool_results },
         Message::user("Hurry!"),
     ];
     let requests =

@@ -20,8 +20,8 @@ use tool_runtime::schema::Schema;
 
 const VALUES_PER_SCHEMA: u32 = 40;
 
-fn number_from_env(name: &str, otherwise: u32) -> u32 {
-    env::var(name).map_or(otherwise, |text| text.parse().expect(name))
+fn number_from_env(name: &str, default: u32) -> u32 {
+    env::var(name).map_or(default, |text| text.parse().expect(name))
 }
 
 /// Compares both verdicts, and checks that messages are short for every value.
@@ -39,9 +39,9 @@ fn verdict(
         )));
     }
     for mismatch in &mismatches {
-        let told = mismatch.to_string();
-        if told.len() > 1_000 || told.contains('\n') || told.trim() != told {
-            return Err(TestCaseError::fail(format!("{told}\nschema {}", schema.as_value())));
+        let message = mismatch.to_string();
+        if message.len() > 1_000 || message.contains('\n') || message.trim() != message {
+            return Err(TestCaseError::fail(format!("{message}\nschema {}", schema.as_value())));
         }
     }
     Ok(is_valid)

@@ -159,8 +159,8 @@ fn shapes() -> Vec<Shape> {
 #[test]
 fn types_enforce_the_rules_of_their_schemas() {
     for shape in shapes() {
-        let told = shape.schema.is_constrained();
-        assert_eq!(told, shape.is_constrained, "{} {}", shape.name, shape.document);
+        let is_constrained = shape.schema.is_constrained();
+        assert_eq!(is_constrained, shape.is_constrained, "{} {}", shape.name, shape.document);
     }
 }
 

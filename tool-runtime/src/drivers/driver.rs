@@ -121,9 +121,9 @@ pub trait Driver: Send + Sync + fmt::Debug {
     /// Returns a final request for the answer, if `reply` shows that the model is ready to answer.
     /// Default: `None`.
     ///
-    /// The reply to this request becomes the answer of the run. The loop calls this method with
-    /// every reply that it has parsed, and sends the request only if that reply has no calls and
-    /// the budget of the run allows it.
+    /// The reply to this request becomes the answer of the run; if it has no text, `reply` stays
+    /// the answer. The loop calls this method with every reply that it has parsed, and sends the
+    /// request only if that reply has no calls and the budget of the run allows it.
     fn answer_request<'r>(
         &self,
         reply: &ChatReply,

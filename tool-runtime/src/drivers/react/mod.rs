@@ -2,8 +2,8 @@
 //!
 //! The system message describes the tools. The model replies with one JSON object, its decision: a
 //! thought, and either a tool with its arguments or the answer. If the provider supports structured
-//! output, the driver sends the schema of the decision, in which the arguments of each tool have
-//! the tool's own schema. The result of a call is sent as an observation.
+//! output, it enforces the schema of the decision, in which the arguments of each tool have the
+//! tool's own schema. The result of a call is sent as an observation.
 //!
 //! The flow:
 //!
@@ -20,7 +20,7 @@
 //! is ignored, and so is reasoning before it. If the reply holds no decision, but a call in [a
 //! format that the model was trained on](super::text), that call is used.
 //!
-//! # Errors
+//! # Feedback and attempts
 //!
 //! The model gets feedback on each of these replies:
 //!
@@ -29,9 +29,10 @@
 //! - an unknown tool: the names of the tools
 //! - arguments that the tool doesn't take: every mismatch
 //!
-//! The driver parses up to three replies of a turn; change this with [`ReAct::parse_attempts`]. If
-//! the last reply still names an unknown tool or wrong arguments, the call is dispatched, and its
-//! result reports the mistake. If it holds no decision, the run ends.
+//! The driver parses up to three replies of a turn; change this with [`ReAct::parse_attempts`].
+//! After the last reply, a call of an unknown tool or with wrong arguments is dispatched, and its
+//! result reports the mistake. A truncated answer is used as it is. In all other cases the run
+//! ends.
 
 mod decision;
 mod decoder;
@@ -115,7 +116,7 @@ impl ReAct {
     /// Requests the answer from `model` once the agent's model has decided to answer.
     ///
     /// `model` receives the whole conversation, but not the answer that the agent's model decided
-    /// on. If `model` returns an empty answer, that answer is used.
+    /// on. If `model` returns no text, the answer of the agent's model is used.
     #[must_use]
     pub fn answer_by(mut self, model: impl ChatModel + 'static) -> Self {
         self.answers.get_or_insert_default().model = Some(Arc::new(model));

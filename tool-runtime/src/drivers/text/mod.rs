@@ -210,14 +210,16 @@ impl Formats {
         Self { list, markers }
     }
 
-    /// Adds a format, which takes precedence over those that are already in the set.
+    /// Adds a format, which is tried before all others with a start marker of the same length.
+    ///
+    /// At each position the formats with the longest start marker are tried first.
     #[must_use]
     pub fn with(mut self, format: impl Format + 'static) -> Self {
         self.list.insert(0, Arc::new(format));
         Self::of(self.list)
     }
 
-    /// Returns the names of the formats, in order of precedence.
+    /// Returns the names of the formats, in the order in which they are tried.
     ///
     /// # Examples
     ///

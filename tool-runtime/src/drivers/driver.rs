@@ -1,14 +1,10 @@
-//! The [`Driver`] contract, and the requests that a driver prepares.
+//! The [`Driver`] contract, and the decoder of streamed replies.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-use super::ReplyParseError;
-use crate::message::{Message, UserPart};
-use crate::models::history::{is_silent, say};
-use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Deltas};
-use crate::tool::ToolDefinition;
+use super::{AnswerRequest, PreparedRequest, ReplyParseError};
+use crate::models::{ChatReply, ChatRequest, Delta, Deltas};
 
 /// Encodes tools into model requests and parses tool calls from model replies.
 ///
@@ -239,112 +235,4 @@ pub trait StreamDecoder: Send {
     ///
     /// Content of the reply that is not emitted here is emitted after the reply is parsed.
     fn decode(&mut self, delta: Delta<'_>, emit: &mut Deltas<'_>);
-}
-
-/// A model request as a driver sends it.
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::drivers::PreparedRequest;
-/// use tool_runtime::{ChatRequest, Message, ToolDefinition};
-///
-/// let schema = serde_json::json!({ "type": "object" });
-/// let now = ToolDefinition::new("now", "Tells the time.", schema);
-/// let (messages, tools) = ([Message::user("What time is it?")], [&now]);
-/// let request = ChatRequest::new(&messages).tools(&tools);
-///
-/// let prepared = PreparedRequest::from(request).without_tools();
-/// assert!(prepared.request().tools.is_empty());
-/// assert_eq!(prepared.request().messages.len(), 1);
-/// ```
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct PreparedRequest<'r> {
-    /// The conversation so far, oldest message first.
-    pub messages: Cow<'r, [Message]>,
-    /// The tools that are offered through the provider's own fields.
-    pub tools: &'r [&'r ToolDefinition],
-    /// The options of the reply, such as temperature and output schema.
-    pub options: Cow<'r, ChatOptions>,
-}
-
-/// A final request of a turn, whose reply is the answer of the run.
-///
-/// # Examples
-///
-/// ```
-/// use tool_runtime::drivers::{AnswerRequest, PreparedRequest};
-/// use tool_runtime::{ChatRequest, Message};
-///
-/// let messages = [Message::user("Write the answer now.")];
-/// let answer = AnswerRequest::new(PreparedRequest::from(ChatRequest::new(&messages)));
-/// assert!(answer.model.is_none());
-/// ```
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct AnswerRequest<'r> {
-    /// The request that is sent.
-    pub request: PreparedRequest<'r>,
-    /// The model that receives the request. Default: `None`, which is the model of the agent.
-    pub model: Option<Arc<dyn ChatModel>>,
-}
-
-impl<'r> AnswerRequest<'r> {
-    /// Creates a request to the model of the agent.
-    pub fn new(request: PreparedRequest<'r>) -> Self {
-        Self { request, model: None }
-    }
-
-    /// Sends the request to `model` instead of the model of the agent.
-    #[must_use]
-    pub fn with_model(mut self, model: Arc<dyn ChatModel>) -> Self {
-        self.model = Some(model);
-        self
-    }
-}
-
-impl fmt::Debug for AnswerRequest<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerRequest").field("request", &self.request).finish_non_exhaustive()
-    }
-}
-
-impl<'r> From<ChatRequest<'r>> for PreparedRequest<'r> {
-    fn from(request: ChatRequest<'r>) -> Self {
-        let ChatRequest { messages, tools, options } = request;
-        Self { messages: Cow::Borrowed(messages), tools, options: Cow::Borrowed(options) }
-    }
-}
-
-impl PreparedRequest<'_> {
-    /// Removes the tools and resets the options that concern tools (`tool_choice`,
-    /// `parallel_calls`).
-    #[must_use]
-    pub fn without_tools(mut self) -> Self {
-        self.tools = &[];
-        let is_set = self.options.tool_choice != ChatOptions::default().tool_choice
-            || self.options.parallel_calls.is_some();
-        if is_set {
-            let options = self.options.to_mut();
-            (options.tool_choice, options.parallel_calls) = Default::default();
-        }
-        self
-    }
-
-    /// Returns the request as a [`ChatModel`] takes it.
-    pub fn request(&self) -> ChatRequest<'_> {
-        ChatRequest { messages: &self.messages, tools: self.tools, options: &self.options }
-    }
-
-    /// Appends the reply that could not be parsed and the feedback on it. Both are only part of
-    /// this request, not of the transcript.
-    pub(crate) fn push_feedback(&mut self, error: &ReplyParseError) {
-        let messages = self.messages.to_mut();
-        let parts = error.reply.parts.clone();
-        if !is_silent(&parts) {
-            messages.push(Message::Assistant { parts });
-        }
-        say(messages, vec![UserPart::Text { text: error.feedback.clone() }]);
-    }
 }

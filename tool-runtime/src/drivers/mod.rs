@@ -11,7 +11,7 @@
 //! The flow of one turn:
 //!
 //! 1. [`Driver::prepare`] turns the request of the loop into the request that is sent
-//!    (`driver.rs`).
+//!    (`driver.rs`, `request.rs`).
 //! 2. [`Driver::stream_decoder`] decodes the deltas of a streamed reply. The loop records what was
 //!    emitted (`delta_tracker.rs`).
 //! 3. [`Driver::parse`] parses the reply (`native.rs`, `text/`, `react/`). On a
@@ -27,13 +27,15 @@ mod driver;
 mod error;
 mod native;
 pub mod react;
+mod request;
 pub mod text;
 
 pub(crate) use self::delta_tracker::DeltaTracker;
 pub use self::{
-    driver::{AnswerRequest, Driver, PreparedRequest, StreamDecoder},
+    driver::{Driver, StreamDecoder},
     error::{ReplyParseError, ReplyParseErrorKind},
     native::Native,
     react::ReAct,
+    request::{AnswerRequest, PreparedRequest},
     text::driver::Text,
 };

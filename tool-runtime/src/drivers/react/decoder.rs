@@ -53,7 +53,7 @@ impl<'o> DecisionDecoder<'o> {
     pub(super) fn new(request: ChatRequest<'o>, has_answer_request: bool) -> Self {
         let streams_answer = !has_answer_request && request.options.output.is_none();
         Self {
-            stream: TextStream::new(Formats::thinking(), ToolLookup::new(&[])),
+            stream: TextStream::new(Formats::reasoning_only(), ToolLookup::new(&[])),
             offered: ToolLookup::new(request.tools),
             text: String::new(),
             decoded: 0,

@@ -162,7 +162,7 @@ impl Driver for ReAct {
         let tools = request.callable();
         let is_json = request.options.output.is_some();
         // Reasoning is no part of the decision.
-        let stripped = Formats::thinking().extract(&reply.words(), &ToolLookup::new(&[]));
+        let stripped = Formats::reasoning_only().extract(&reply.words(), &ToolLookup::new(&[]));
         let decision = decision::parse(&stripped.text, is_json);
         // The reply may be the requested value without a decision around it.
         let is_bare = match &decision {

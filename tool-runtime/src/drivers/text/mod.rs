@@ -195,9 +195,10 @@ impl Formats {
     }
 
     /// Returns the formats of reasoning alone.
-    pub(super) fn thinking() -> &'static Self {
-        static THINKING: LazyLock<Formats> = LazyLock::new(|| Formats::of(formats::thinking()));
-        &THINKING
+    pub(super) fn reasoning_only() -> &'static Self {
+        static REASONING_ONLY: LazyLock<Formats> =
+            LazyLock::new(|| Formats::of(formats::reasoning_only()));
+        &REASONING_ONLY
     }
 
     /// Creates a set of all built-in formats, to which others can be added.

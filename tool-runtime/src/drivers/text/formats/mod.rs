@@ -84,7 +84,7 @@ pub(super) fn all() -> Vec<Arc<dyn Format>> {
 
 /// Returns the formats of reasoning at the start of a line; decisions in JSON may mention their
 /// markers.
-pub(super) fn thinking() -> Vec<Arc<dyn Format>> {
+pub(super) fn reasoning_only() -> Vec<Arc<dyn Format>> {
     let all =
         [think::THINK, think::MISTRAL, think::GEMMA].map(think::ChannelFormat::at_line_start_only);
     let all = all.into_iter().map(|think| Arc::new(think) as Arc<dyn Format>);

@@ -101,7 +101,9 @@ fn value<'t>(cursor: &mut Cursor<'t>, state: &mut TagState) -> Result<Option<&'t
         let next = ["<arg_key>", END];
         Ok(after.is_done()? || after.is_truncated_token(&next) || after.take(&next)?)
     };
-    let Some(end) = TAGS.end(cursor, state, is_value_end, |_| Ok(false))? else { return Ok(None) };
+    let Some(end) = TAGS.argument_end(cursor, state, is_value_end, |_| Ok(false))? else {
+        return Ok(None);
+    };
     let value = cursor.text.get(cursor.at..end.start);
     cursor.at = end.end;
     Ok(value)

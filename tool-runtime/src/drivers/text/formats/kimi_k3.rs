@@ -137,7 +137,7 @@ fn call<'d>(
         };
         let key = attribute(head, "key").ok_or(NoMatch::Malformed)?;
         let rest = cursor.rest();
-        let end = TAGS.end(cursor, state, |_| Ok(true), |_| Ok(false))?;
+        let end = TAGS.argument_end(cursor, state, |_| Ok(true), |_| Ok(false))?;
         let Some(end) = end else {
             builder.truncated(&key, without_partial_marker(rest, TAGS.argument_ends));
             cursor.skip_all();

@@ -177,7 +177,9 @@ impl TaggedFormat {
         let start = cursor.at;
         let ends = |after| self.is_value_end(after);
         let begins = |after| self.is_argument(after, tool);
-        let Some(end) = self.tags.end(cursor, state, ends, begins)? else { return Ok(None) };
+        let Some(end) = self.tags.argument_end(cursor, state, ends, begins)? else {
+            return Ok(None);
+        };
         cursor.at = end.end;
         Ok(cursor.text.get(start..end.start))
     }

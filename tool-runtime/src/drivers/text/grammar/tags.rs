@@ -66,7 +66,7 @@ pub(in crate::drivers::text) struct TagState {
 /// Candidates for the end of an argument.
 #[derive(Debug, Default)]
 struct EndCandidates {
-    /// The position at which an end tag is missing, if there is none.
+    /// The position of a missing end tag.
     missing: Option<usize>,
     open: OpenTags,
     /// The end of the last tag.
@@ -81,7 +81,7 @@ impl TagSet {
     /// A tag for which `ends` is false, judged by the text after it, is part of the argument. If a
     /// call inside the argument has no end, it may be only mentioned, or truncated: the next end
     /// tag is taken, and the end of the argument is ambiguous.
-    pub(in crate::drivers::text) fn end<'t>(
+    pub(in crate::drivers::text) fn argument_end<'t>(
         &self,
         cursor: &Cursor<'t>,
         state: &mut TagState,

@@ -1,4 +1,4 @@
-//! Agents that are tools of others: what they share with their caller, and what they keep to themselves.
+//! Sub-agents: isolation, usage, approvals, sessions and cancellation of nested runs.
 
 #[path = "agents/apart.rs"]
 mod apart;
@@ -39,10 +39,10 @@ use tool_runtime::{
     StopReason, Stopped, ToolContext, Tools, Usage, async_trait, tool, tools,
 };
 
-/// A model that replies by how far the conversation is: the same in every process.
+/// Model that selects its reply by the number of earlier replies, so it works across processes.
 struct Story(Vec<ChatReply>);
 
-/// Each reply takes ten tokens in and one out.
+/// Returns a model whose replies use ten input tokens and one output token each.
 fn story<const N: usize>(replies: [ChatReply; N]) -> Story {
     Story(replies.into_iter().map(|reply| reply.usage(Usage::new(10, 1))).collect())
 }
@@ -56,7 +56,7 @@ impl ChatModel for Story {
     }
 }
 
-/// Makes one call, which takes this, and then says nothing more.
+/// Model that makes one call with the given usage and never replies again.
 struct Stuck(AtomicUsize, Usage);
 
 fn stuck_behind(usage: Usage) -> Stuck {
@@ -73,7 +73,7 @@ impl ChatModel for Stuck {
     }
 }
 
-/// Who was paid.
+/// The recipients of all payments.
 #[derive(Clone, Default)]
 struct Paid(Arc<Mutex<Vec<String>>>);
 
@@ -85,7 +85,7 @@ impl Paid {
     }
 }
 
-/// Pays somebody.
+/// Pays a person.
 #[tool(permission = "ask")]
 async fn pay(to: String, ctx: &ToolContext) -> String {
     ctx.get::<Paid>().unwrap().0.lock().unwrap().push(to.clone());
@@ -100,7 +100,7 @@ fn ask(tool: &str) -> ChatReply {
     ChatReply::default().call(tool, r#"{"task": "Go on."}"#)
 }
 
-/// Pays Ada, if somebody lets it.
+/// Returns a sub-agent that pays Ada with approval.
 fn cashier(paid: &Paid) -> SubAgent {
     let model = story([pay_call("Ada"), ChatReply::text("Ada has her money.")]);
     Agent::new(model, tools![pay])
@@ -109,12 +109,12 @@ fn cashier(paid: &Paid) -> SubAgent {
         .into_tool("cashier", "Sees to money.")
 }
 
-/// Leaves it to another, and is done.
+/// Returns an agent that calls the given sub-agent and then answers.
 fn above(tool: SubAgent, name: &str) -> Agent {
     Agent::new(story([ask(name), ChatReply::text("Done.")]), Tools::new().with(tool))
 }
 
-/// The run as it waits, kept and read again: as another process has it.
+/// Returns the paused run after serialization, as another process would load it.
 fn paused(stopped: Stopped) -> Paused {
     assert_complete(&stopped.transcript);
     let StopReason::AwaitingApproval(paused) = stopped.why else { panic!("{stopped}") };
@@ -128,14 +128,14 @@ fn once(paused: &mut Paused) {
     paused.decide_each("Grace", |_| Approval::Once);
 }
 
-/// All that is told of an agent's runs.
+/// Returns the agent with an observer that records all events.
 fn watched(agent: Agent) -> (Agent, Arc<Mutex<Vec<Event>>>) {
     let told = Arc::<Mutex<Vec<Event>>>::default();
     let kept = Arc::clone(&told);
     (agent.on_event(move |event| kept.lock().unwrap().push(event.clone())), told)
 }
 
-/// What the models say that they took.
+/// Returns the usage that the models reported.
 fn counted(events: &[Event]) -> Usage {
     let mut sum = Usage::default();
     for event in events {

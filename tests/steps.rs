@@ -1,4 +1,4 @@
-//! Runs that are watched, gone through step by step, kept, limited and steered.
+//! Runs: streaming, steps, storage, limits, steering, events and structured output.
 
 #[path = "support/conversation.rs"]
 mod conversation;
@@ -51,7 +51,7 @@ fn script<const N: usize>(replies: [ChatReply; N]) -> ScriptedModel {
     ScriptedModel::new(replies)
 }
 
-/// Says what it was told to say, a few bytes at a time.
+/// Model that streams scripted replies a few bytes at a time.
 struct Slow(Mutex<Vec<ChatReply>>, usize);
 
 impl Slow {
@@ -101,7 +101,7 @@ fn pieces(text: &str, len: usize) -> Vec<&str> {
     found
 }
 
-/// Has done all that there is to do.
+/// Requests the end of the run.
 #[tool]
 async fn finish() -> ToolOutput {
     ToolOutput::text("bye")

@@ -1,4 +1,4 @@
-//! What an agent keeps to itself though another calls it: its tools, its limits, its secrets, its name.
+//! Isolation of a sub-agent: tools, limits, secrets and name.
 
 use tool_runtime::agent::Limits;
 use tool_runtime::{Effect, Policy, ScriptedTurn, Tool};
@@ -6,7 +6,7 @@ use tool_runtime::{Effect, Policy, ScriptedTurn, Tool};
 use super::*;
 
 #[tokio::test]
-async fn neither_is_offered_the_tools_of_the_other() {
+async fn parent_and_sub_agent_have_separate_tools() {
     let inner = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call("pay", "{}")).expect_tools(["echo", "refuse"]),
         ScriptedTurn::new(ChatReply::text("Found.")).expect_last("There is no tool named `pay`"),
@@ -23,9 +23,9 @@ async fn neither_is_offered_the_tools_of_the_other() {
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
-/// Each limit of the inner one stops that alone, and its caller is told which it was.
+/// A limit of the sub-agent stops it alone. The parent receives the name of the limit.
 #[tokio::test(start_paused = true)]
-async fn its_limits_are_its_own() {
+async fn sub_agent_limits_stop_the_sub_agent_alone() {
     struct Slow;
     #[async_trait]
     impl ChatModel for Slow {
@@ -60,10 +60,10 @@ async fn its_limits_are_its_own() {
     }
 }
 
-/// What is to be kept from those who watch the outer run is kept from them within it as well; and what the inner one
-/// keeps, it keeps also from its caller.
+/// Secrets of the parent are redacted in nested runs. Secrets of the sub-agent are redacted in its
+/// result.
 #[tokio::test]
-async fn secrets_of_both_are_kept() {
+async fn secrets_of_parent_and_sub_agent_are_redacted() {
     const OUTER: &str = "0ut3r-s3cr3t";
     const INNER: &str = "1nn3r-s3cr3t";
     let both = format!("{OUTER} and {INNER}");
@@ -101,7 +101,7 @@ async fn secrets_of_both_are_kept() {
 }
 
 #[tokio::test]
-async fn it_is_told_of_by_its_name() {
+async fn events_hold_the_name_of_the_sub_agent() {
     let inner = || Agent::new(story([ChatReply::text("Found.")]), Tools::new());
     for (helper, name) in [(inner(), "helper"), (inner().name("Ada"), "Ada")] {
         let agent = above(helper.into_tool("helper", "Looks for things."), "helper").name("chief");
@@ -124,7 +124,7 @@ async fn it_is_told_of_by_its_name() {
 }
 
 #[test]
-fn its_effect_is_said_in_short() {
+fn sub_agent_effect_is_configurable() {
     let helper = || Agent::new(story([]), Tools::new()).into_tool("helper", "Looks for things.");
     assert_eq!(helper().definition().effect, Effect::External);
     assert_eq!(helper().effect(Effect::Read).definition().effect, Effect::Read);

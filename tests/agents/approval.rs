@@ -1,16 +1,16 @@
-//! A run waits for what somebody has to decide within it, and goes on from there, wherever that is.
+//! Approvals in nested runs: all runs pause together and resume in any process.
 
 use tool_runtime::event::RunId;
 use tool_runtime::{CancellationToken, Dispatcher, EffectRecord, Policy, Registry, ToolOutput};
 
 use super::*;
 
-/// Three runs, each within a call of the one before; the calls of all of them have the same ids.
+/// Returns three nested agents whose calls have the same ids.
 fn chief(paid: &Paid) -> Agent {
     above(above(cashier(paid), "cashier").into_tool("foreman", "Sees to all."), "foreman")
 }
 
-/// Where runs began, by depth.
+/// Returns the started runs with their depth.
 fn runs(events: &[Event]) -> Vec<(u32, RunId)> {
     let began = events
         .iter()
@@ -19,7 +19,7 @@ fn runs(events: &[Event]) -> Vec<(u32, RunId)> {
 }
 
 #[tokio::test]
-async fn a_decision_reaches_three_deep_in_another_process() {
+async fn decision_resumes_three_nested_runs_in_another_process() {
     let paid = Paid::default();
     let (agent, before) = watched(chief(&paid));
     let stopped = agent.run("Pay Ada.").await.unwrap_err();
@@ -38,7 +38,7 @@ async fn a_decision_reaches_three_deep_in_another_process() {
     assert_eq!(cashier.pending()[0].arguments, json!({ "to": "Ada" }));
     assert!(cashier.pending()[0].within().is_none() && cashier.within_mut(&call).is_none());
     cashier.decide(&call, Approval::Once, "Grace").unwrap();
-    // Those around it wait for nothing of their own.
+    // The outer runs wait for no decision of their own.
     let foreman = waiting.within_mut(&call).unwrap();
     let told = foreman.decide(&call, Approval::Once, "Grace").unwrap_err().to_string();
     assert!(told.ends_with("decide on those (`within_mut`, `decide_each`)"), "{told}");
@@ -53,7 +53,7 @@ async fn a_decision_reaches_three_deep_in_another_process() {
     assert_eq!(results(&answer.transcript[2])[0].text, "Done.");
     assert_eq!(paid.all(), ["Ada"]);
 
-    // The same runs go on within the same calls, and nothing was asked of a model twice or counted twice.
+    // The same runs resume within the same calls, and no request or usage is repeated.
     let (before, after) = (before.lock().unwrap(), after.lock().unwrap());
     assert_eq!(runs(&before), runs(&after));
     assert_eq!(runs(&before).iter().map(|(depth, _)| *depth).collect::<Vec<_>>(), [0, 1, 2]);
@@ -68,13 +68,13 @@ async fn a_decision_reaches_three_deep_in_another_process() {
     assert_eq!(answer.usage, all);
     let by: Vec<_> = after.iter().filter_map(Event::finished).collect();
     assert_eq!(by[0].decided_by.as_deref(), Some("Grace"));
-    // What a tool goes on from is told to nobody.
+    // The state of a suspended tool is not emitted.
     let told = |event: &Event| serde_json::to_string(event).unwrap().contains("suspended");
     assert!(!before.iter().any(told));
 }
 
 #[tokio::test]
-async fn what_nobody_decided_on_within_waits_on() {
+async fn undecided_nested_call_stays_pending() {
     let paid = Paid::default();
     let agent = || {
         let both = pay_call("Ada").call("pay", json!({ "to": "Bob" }));
@@ -106,7 +106,7 @@ async fn what_nobody_decided_on_within_waits_on() {
 }
 
 #[tokio::test]
-async fn two_agents_of_one_batch_wait_and_what_lies_beside_them_runs_once() {
+async fn two_pending_sub_agents_of_a_batch_do_not_repeat_other_calls() {
     let paid = Paid::default();
     let agent = || {
         let of = |to: &str, name: &str| {
@@ -126,7 +126,7 @@ async fn two_agents_of_one_batch_wait_and_what_lies_beside_them_runs_once() {
     let mut waiting = paused(stopped);
     assert_eq!(waiting.pending().len(), 2);
     assert_eq!(paid.all(), ["noted"]);
-    // One of them goes on, the other waits on.
+    // One sub-agent resumes, the other stays pending.
     let two = waiting.pending()[1].call.id.clone();
     once(waiting.within_mut(&two).unwrap());
     let mut waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
@@ -142,7 +142,7 @@ async fn two_agents_of_one_batch_wait_and_what_lies_beside_them_runs_once() {
     assert_eq!(answer.usage, Usage::new(60, 6));
 }
 
-/// Notes something.
+/// Writes a note.
 #[tool]
 async fn note(ctx: &ToolContext) -> &'static str {
     ctx.get::<Paid>().unwrap().0.lock().unwrap().push("noted".into());
@@ -150,7 +150,7 @@ async fn note(ctx: &ToolContext) -> &'static str {
 }
 
 #[tokio::test]
-async fn what_was_decided_of_the_agent_itself_is_not_asked_again() {
+async fn approval_of_the_sub_agent_itself_is_not_requested_again() {
     let paid = Paid::default();
     let agent = || {
         let cashier = cashier(&paid).map_definition(|mut definition| {
@@ -164,7 +164,7 @@ async fn what_was_decided_of_the_agent_itself_is_not_asked_again() {
     once(&mut waiting);
     let mut waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
     assert!(waiting.pending()[0].within().is_some());
-    // Resumed with nothing decided it asks nobody of what was decided before.
+    // Resuming without decisions requests no earlier approval again.
     waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
     assert!(waiting.pending()[0].within().is_some());
     once(&mut waiting);
@@ -172,14 +172,14 @@ async fn what_was_decided_of_the_agent_itself_is_not_asked_again() {
     assert_eq!(paid.all(), ["Ada"]);
 }
 
-/// Gives something away.
+/// Gives a present.
 #[tool(permission = "ask")]
 async fn give() -> &'static str {
     "given"
 }
 
 #[tokio::test]
-async fn what_is_approved_for_the_rest_of_a_run_holds_for_that_run_alone() {
+async fn approval_for_a_run_applies_to_that_run_alone() {
     let paid = Paid::default();
     let give = ChatReply::default().call("give", "{}");
     let model = story([pay_call("Ada"), give, pay_call("Bob"), ChatReply::text("Paid.")]);
@@ -203,18 +203,18 @@ async fn what_is_approved_for_the_rest_of_a_run_holds_for_that_run_alone() {
     let waiting = paused(for_run(waiting).await.unwrap_err());
     assert_eq!(asked(&waiting), (1, "give".into()));
     assert_eq!(paid.all(), ["Ada"]);
-    // Bob is not asked about. The same tool in the outer run is another matter.
+    // Bob needs no further approval. The same tool in the outer run does.
     let waiting = paused(for_run(waiting).await.unwrap_err());
     assert_eq!(asked(&waiting), (0, "pay".into()));
     assert_eq!(paid.all(), ["Ada", "Bob"]);
-    // And so is the next inner run.
+    // The next nested run needs an approval of its own.
     let waiting = paused(for_run(waiting).await.unwrap_err());
     assert_eq!(asked(&waiting), (1, "pay".into()));
     assert_eq!(paid.all(), ["Ada", "Bob", "Eve"]);
 }
 
 #[tokio::test]
-async fn the_state_of_one_tool_is_not_given_to_another_of_the_name() {
+async fn saved_state_is_not_passed_to_another_tool_of_that_name() {
     let paid = Paid::default();
     let registry = Registry::new();
     registry.register_all_from("bank", Tools::new().with(cashier(&paid))).unwrap();
@@ -235,7 +235,7 @@ async fn the_state_of_one_tool_is_not_given_to_another_of_the_name() {
 }
 
 #[tokio::test]
-async fn calls_that_run_elsewhere_wait_and_go_on_there() {
+async fn remote_calls_pause_and_resume_remotely() {
     let paid = Paid::default();
     let agent = || {
         let there = Registry::try_from(Tools::new().with(cashier(&paid))).unwrap();
@@ -248,7 +248,7 @@ async fn calls_that_run_elsewhere_wait_and_go_on_there() {
 }
 
 #[tokio::test]
-async fn an_approver_of_its_own_is_asked_at_once() {
+async fn sub_agent_approver_decides_immediately() {
     struct Yes;
     #[async_trait]
     impl tool_runtime::dispatch::Approver for Yes {
@@ -268,9 +268,9 @@ async fn an_approver_of_its_own_is_asked_at_once() {
     assert_eq!(paid.all(), ["Ada"]);
 }
 
-/// What was kept before runs could wait within runs can be read, and plain waiting looks as it did.
+/// States stored before nested runs could pause are still readable.
 #[tokio::test]
-async fn what_was_kept_before_can_be_read() {
+async fn older_states_are_readable() {
     let paid = Paid::default();
     let agent = || {
         let model = story([pay_call("Ada"), ChatReply::text("Done.")]);
@@ -291,7 +291,7 @@ async fn what_was_kept_before_can_be_read() {
 }
 
 #[tokio::test]
-async fn a_state_that_cannot_be_read_is_the_end_of_its_call_and_of_nothing_else() {
+async fn unreadable_nested_state_fails_only_its_call() {
     let paid = Paid::default();
     let agent = || above(cashier(&paid), "cashier");
     let mut waiting = json!(paused(agent().run("Pay Ada.").await.unwrap_err()));
@@ -301,22 +301,22 @@ async fn a_state_that_cannot_be_read_is_the_end_of_its_call_and_of_nothing_else(
     once(&mut waiting);
     let answer = agent().resume(waiting).finish().await.unwrap();
     let told = &results(&answer.transcript[2])[0];
-    // Nobody knows what it did before.
+    // The call may have had effects before.
     assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"));
     assert!(told.text.contains("where it was can't be read"), "{}", told.text);
     assert!(paid.all().is_empty());
 }
 
-/// Has done all that there is to do.
+/// Requests the end of the run.
 #[tool]
 async fn finish() -> ToolOutput {
     let done = EffectRecord::StopRequested { reason: "all is done".into() };
     ToolOutput::text("bye").with_effect(done)
 }
 
-/// Where nobody goes on with it, nobody is told that it had not begun.
+/// An abandoned call that has started is never reported as not run.
 #[tokio::test]
-async fn what_has_begun_is_not_called_unrun() {
+async fn abandoned_started_call_is_indeterminate() {
     let paid = Paid::default();
     let tools = tools![finish].with(cashier(&paid));
     let model = story([ask("cashier").call("finish", "{}")]);

@@ -1,9 +1,9 @@
-//! An agent is called as any tool is, and is seen within its call.
+//! Calls of sub-agents: results, events and nesting depth.
 
 use super::*;
 
 #[tokio::test]
-async fn an_agent_is_a_tool_of_another() {
+async fn sub_agent_is_called_like_a_tool() {
     let inner = || {
         let model = ScriptedModel::new([
             echo_call("deep").usage(Usage::new(10, 1)),
@@ -45,7 +45,7 @@ async fn an_agent_is_a_tool_of_another() {
     );
     assert_eq!(seen.iter().filter(|(_, _, is_within)| *is_within).count(), 1);
 
-    // It fails as any tool does.
+    // A failing sub-agent fails like any tool.
     let lost = Agent::new(ScriptedModel::new::<ChatReply>([]), Tools::new())
         .into_tool("helper", "Looks for things.");
     let model = ScriptedModel::new([
@@ -62,7 +62,7 @@ async fn an_agent_is_a_tool_of_another() {
 }
 
 #[tokio::test]
-async fn agents_call_each_other_so_deep_and_no_deeper() {
+async fn nesting_depth_is_limited() {
     let mut agent = Agent::new(ScriptedModel::new([ChatReply::text("bottom")]), Tools::new());
     for _ in 0..5 {
         let call = ChatReply::default().call("helper", r#"{"task": "Go"}"#);

@@ -1,4 +1,4 @@
-//! An agent that comes to no answer says what it may have done.
+//! Error texts of sub-agents: without an answer, they list the tools that may have had effects.
 
 use tool_runtime::agent::Limits;
 use tool_runtime::{CancellationToken, Effect, EffectRecord, Policy, ToolError};
@@ -11,25 +11,25 @@ async fn send() -> &'static str {
     "sent"
 }
 
-/// Writes it down.
+/// Writes a note and fails.
 #[tool(effect = "write")]
 async fn note() -> Result<(), &'static str> {
     Err("the pen broke midway")
 }
 
-/// Looks it up.
+/// Looks something up.
 #[tool(effect = "read")]
 async fn look() -> &'static str {
     "there"
 }
 
-/// Knows better.
+/// Refuses its arguments.
 #[tool(effect = "write")]
 async fn picky() -> Result<(), ToolError> {
     Err(ToolError::validation("not like that"))
 }
 
-/// Has had enough.
+/// Requests a stop.
 #[tool(effect = "none")]
 async fn stop(ctx: &ToolContext) {
     ctx.record(EffectRecord::StopRequested { reason: "enough".into() });
@@ -43,7 +43,7 @@ fn helper<const N: usize>(replies: [ChatReply; N]) -> Agent {
     Agent::new(story(replies), tools![send, note, look, picky, stop])
 }
 
-/// What the caller's model is told, however that goes on.
+/// Returns the text that the parent's model receives.
 async fn told(agent: Agent) -> String {
     let agent = above(agent.into_tool("helper", "Helps."), "helper");
     let answer = agent.run("Go").await.unwrap();
@@ -51,7 +51,7 @@ async fn told(agent: Agent) -> String {
 }
 
 #[tokio::test]
-async fn whatever_stopped_it() {
+async fn effects_are_listed_for_every_stop_reason() {
     let does = || call(&["send", "look"]);
     let twice = || helper([does(), call(&["note"]), call(&["look"])]);
     let cancelled = CancellationToken::new();
@@ -76,10 +76,10 @@ async fn whatever_stopped_it() {
 }
 
 #[tokio::test]
-async fn what_did_nothing_is_not_blamed() {
+async fn tools_without_effects_are_not_listed() {
     for agent in [
         helper([call(&["look", "picky"])]),
-        // Asked, it would not; and what comes too late is not run.
+        // One tool refuses, and the other does not run because of the limit.
         helper([call(&["look"]), call(&["send"])]).max_iterations(2),
         helper([call(&["gone"])]),
         helper([]),
@@ -89,9 +89,9 @@ async fn what_did_nothing_is_not_blamed() {
     }
 }
 
-/// One that lies deeper is a tool as any other, and says itself what it may do.
+/// A nested sub-agent is listed like any tool, with its own effect.
 #[tokio::test]
-async fn however_deep_it_lies() {
+async fn effects_of_nested_sub_agents_are_listed() {
     for (effect, ran) in [(Effect::External, true), (Effect::Read, false)] {
         let inner = helper([call(&["send"]), ChatReply::text("It is sent.")]);
         let inner = inner.into_tool("clerk", "Writes letters.").effect(effect);
@@ -101,9 +101,9 @@ async fn however_deep_it_lies() {
     }
 }
 
-/// What it did before it waited is not forgotten in another process.
+/// Effects before a pause are listed after resuming in another process.
 #[tokio::test]
-async fn also_where_it_waited() {
+async fn effects_before_a_pause_are_listed() {
     let paid = Paid::default();
     let agent = || {
         let model = story([pay_call("Ada").call("send", "{}")]);

@@ -1,5 +1,4 @@
-//! Whatever interrupts runs within runs, and whoever goes on with them how: no call is made twice, and none that
-//! nobody allowed.
+//! Interrupted nested runs: no call runs twice, and none runs without its approval.
 
 use std::collections::BTreeSet;
 use std::future::poll_fn;
@@ -18,7 +17,7 @@ use tool_runtime::{Policy, ToolResult};
 
 use super::*;
 
-/// What was done, and under which keys.
+/// The performed actions with their idempotency keys.
 type Done = Arc<Mutex<Vec<(String, String)>>>;
 
 async fn done(what: &str, ctx: &ToolContext) {
@@ -27,25 +26,25 @@ async fn done(what: &str, ctx: &ToolContext) {
     tokio::task::yield_now().await;
 }
 
-/// Does it at once.
+/// Acts without approval.
 #[tool]
 async fn act(what: String, ctx: &ToolContext) -> &'static str {
     done(&what, ctx).await;
-    // Some take longer.
+    // Some calls take longer.
     for _ in 0..what.len() * what.len() % 13 {
         tokio::task::yield_now().await;
     }
     "done"
 }
 
-/// Does it, if somebody allows it.
+/// Acts with approval.
 #[tool(permission = "ask")]
 async fn dare(what: String, ctx: &ToolContext) -> &'static str {
     done(&what, ctx).await;
     "done"
 }
 
-/// Says what it is told to, each thing once and under a name of its own.
+/// Model that makes each scripted call once, under a unique name.
 #[derive(Clone)]
 struct Says(Arc<Mutex<(std::vec::IntoIter<Vec<u8>>, u32)>>);
 
@@ -68,7 +67,7 @@ impl ChatModel for Says {
     }
 }
 
-/// What comes of it, unless it is dropped before it was looked at so often.
+/// Polls the future a limited number of times, and drops it if it is still pending.
 async fn within<T>(polls: u8, work: impl Future<Output = T>) -> Option<T> {
     let mut work = pin!(work);
     for _ in 0..polls {
@@ -81,7 +80,7 @@ async fn within<T>(polls: u8, work: impl Future<Output = T>) -> Option<T> {
     None
 }
 
-/// Takes its time, and remembers which results it has acknowledged.
+/// Slow store that records the acknowledged results.
 #[derive(Clone, Debug, Default)]
 struct Acknowledges(MemoryStore, Arc<Mutex<Vec<Value>>>);
 
@@ -116,7 +115,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
     #[test]
-    fn nothing_is_done_twice_or_unasked(
+    fn calls_run_once_and_only_with_approval(
         replies in any_replies(),
         steps in vec((0..4_u8, any::<u8>(), 0..60_u8), 1..10),
     ) {
@@ -184,7 +183,7 @@ proptest! {
                     }
                 }
             }
-            // What was acknowledged stays, whatever became of the calls beside it.
+            // Acknowledged results stay, whatever happens to other calls.
             let messages = session.messages().await.unwrap();
             let told: Vec<_> = messages.iter().filter(|it| matches!(it, Message::Tool { .. })).flat_map(results).collect();
             let state = store.load("s").await.unwrap().map(|it| it.state).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! A session keeps a run that waits within, and goes on with it in another process.
+//! Sessions with paused nested runs: they resume in another process.
 
 use tool_runtime::agent::session::{MemoryStore, SessionStore};
 use tool_runtime::dispatch::{InterceptAction, Interceptor};
@@ -10,13 +10,13 @@ fn agent(paid: &Paid) -> Agent {
     above(above(cashier(paid), "cashier").into_tool("foreman", "Sees to all."), "foreman")
 }
 
-/// Each step is taken by an agent that knows nothing but what the store does.
-async fn goes_on_within(store: impl SessionStore + Clone + 'static) {
+/// Runs each step with a new agent that has only the store.
+async fn resumes_nested_run(store: impl SessionStore + Clone + 'static) {
     let paid = Paid::default();
     let session = |name: &str| agent(&paid).session(store.clone(), name);
 
     paused(session("ada").run("Pay Ada.").await.unwrap_err());
-    // Gone on with and nothing decided, it waits where it was.
+    // Resumed without decisions, the run stays pending.
     let mut waiting =
         paused(session("ada").resume().await.unwrap().unwrap().finish().await.unwrap_err());
     assert!(paid.all().is_empty());
@@ -25,13 +25,13 @@ async fn goes_on_within(store: impl SessionStore + Clone + 'static) {
     assert_eq!((answer.text.as_str(), answer.usage), ("Done.", Usage::new(60, 6)));
     assert_eq!(paid.all(), ["Ada"]);
     assert_eq!(session("ada").messages().await.unwrap(), answer.transcript);
-    // It waits no longer.
+    // The run is no longer pending.
     assert!(session("ada").resume().await.unwrap().is_none());
     let why = session("ada").resume_with(waiting).await.unwrap_err().why;
     assert!(matches!(why, StopReason::Session(_)), "{why}");
     assert_eq!(paid.all(), ["Ada"]);
 
-    // Given up, it may have had effects for all that anybody knows.
+    // The abandoned call may have had effects.
     paused(session("bob").run("Pay Ada.").await.unwrap_err());
     let _ = session("bob").run("Never mind.").await;
     let messages = session("bob").messages().await.unwrap();
@@ -42,17 +42,17 @@ async fn goes_on_within(store: impl SessionStore + Clone + 'static) {
 }
 
 #[tokio::test]
-async fn in_memory() {
-    goes_on_within(MemoryStore::default()).await;
+async fn memory_store_resumes_nested_run() {
+    resumes_nested_run(MemoryStore::default()).await;
 }
 
 #[cfg(feature = "sqlite")]
 #[tokio::test]
-async fn in_sqlite() {
-    goes_on_within(tool_runtime::store::Sqlite::in_memory().unwrap()).await;
+async fn sqlite_store_resumes_nested_run() {
+    resumes_nested_run(tool_runtime::store::Sqlite::in_memory().unwrap()).await;
 }
 
-/// Comes to no end.
+/// Interceptor that never returns.
 struct Hangs;
 
 #[async_trait]
@@ -62,9 +62,9 @@ impl Interceptor for Hangs {
     }
 }
 
-/// What a process had that ended while a call went on is there for the next one, with all that was decided.
+/// If the process ends during a call, the next one has the run with all decisions.
 #[tokio::test(start_paused = true)]
-async fn a_process_that_ends_while_a_call_goes_on_loses_nothing() {
+async fn run_survives_the_end_of_the_process_during_a_call() {
     for may_repeat in [false, true] {
         let (paid, store) = (Paid::default(), MemoryStore::default());
         let agent = || {
@@ -92,15 +92,15 @@ async fn a_process_that_ends_while_a_call_goes_on_loses_nothing() {
     }
 }
 
-/// Does not end.
+/// Never returns.
 #[tool]
 async fn hang() {
     std::future::pending::<()>().await;
 }
 
-/// What waits is known to wait while another call of its reply still goes on, and the process ends.
+/// A pending call stays pending if the process ends during another call of its reply.
 #[tokio::test(start_paused = true)]
-async fn what_waits_beside_a_call_that_goes_on_still_waits() {
+async fn pending_call_survives_the_end_of_the_process_during_another_call() {
     let (paid, store) = (Paid::default(), MemoryStore::default());
     let agent = || {
         let all = ask("cashier").call("pay", json!({ "to": "Bob" })).call("hang", "{}");
@@ -126,21 +126,21 @@ async fn what_waits_beside_a_call_that_goes_on_still_waits() {
     assert_eq!(answer.usage, Usage::new(40, 4));
 }
 
-/// Keeps anything.
+/// Stores any value.
 #[tool(permission = "ask")]
 async fn lay_down(what: serde_json::Value) -> &'static str {
     drop(what);
     "laid down"
 }
 
-/// What lies too deep to be read again isn't left open: the model is told, and may send it otherwise.
+/// Arguments too deep to be read again are refused. The model can send them in another form.
 #[tokio::test]
-async fn what_lies_too_deep_to_be_read_does_not_wait() {
+async fn too_deep_arguments_are_refused() {
     let deep = |depth: usize| {
         let arguments = format!("{{\"what\": {}{}}}", "[".repeat(depth), "]".repeat(depth));
         ChatReply::default().call("lay_down", arguments.as_str())
     };
-    // Each as deep as it may lie, and with one level more.
+    // Arguments have the maximum depth, or one level more.
     for (depth, waits) in [(95, true), (96, false), (124, false)] {
         let replies = [deep(depth), ChatReply::text("Kept.")];
         let mut agent =
@@ -155,7 +155,7 @@ async fn what_lies_too_deep_to_be_read_does_not_wait() {
                 Ok(answer) => assert!(!waits && answer.text == "Done.", "{depth}"),
                 Err(stopped) => {
                     assert!(waits, "{depth}: {stopped}");
-                    // Written and read.
+                    // The state is stored and loaded.
                     paused(stopped);
                 }
             }
@@ -169,7 +169,7 @@ async fn what_lies_too_deep_to_be_read_does_not_wait() {
 }
 
 #[tokio::test]
-async fn a_session_gives_a_value_by_a_run_that_waited() {
+async fn session_extracts_a_value_from_a_resumed_run() {
     let paid = Paid::default();
     let value = || ChatReply::text(r#"{"value": 7}"#);
     let model = story([ask("cashier"), ChatReply::text("Paid."), value()]);

@@ -1,11 +1,11 @@
-//! What an agent took costs its caller what it cost itself.
+//! Costs of sub-agents: the parent's cost includes them at the sub-agent's prices.
 
 use tool_runtime::agent::{Limits, Prices};
 use tool_runtime::{CancellationToken, EffectRecord, Policy};
 
 use super::*;
 
-/// So much for each token that a model is sent; what it says is free.
+/// Returns limits with a price per input token; output is free.
 fn prices(input: f64) -> Option<Limits> {
     let prices = Prices { input: input * 1e6, cached: 0.0, output: 0.0 };
     Some(Limits::default().cost(f64::INFINITY, prices))
@@ -15,18 +15,18 @@ fn priced(agent: Agent, limits: Option<Limits>) -> Agent {
     agent.limits(limits.unwrap_or_default())
 }
 
-/// So many tokens in, before it calls this one and behind it.
+/// Returns an agent that sends a request before and after its call of the sub-agent.
 fn above_at(limits: Option<Limits>, tool: SubAgent) -> Agent {
     priced(above(tool, "helper"), limits)
 }
 
-/// Asks its model twice, for ten tokens each time.
+/// Returns a sub-agent that sends two requests of ten tokens each.
 fn helper(limits: Option<Limits>) -> SubAgent {
     let model = story([echo_call("a"), ChatReply::text("There.")]);
     priced(Agent::new(model, tools![echo]), limits).into_tool("helper", "Looks for things.")
 }
 
-/// The costs that are said of calls, each beside its tokens.
+/// Returns the usage and cost recorded for calls.
 fn said(events: &[Event]) -> Vec<(u64, Option<f64>)> {
     let done = events.iter().filter_map(Event::finished).flat_map(|done| &done.effects);
     done.filter_map(|effect| match effect {
@@ -37,12 +37,12 @@ fn said(events: &[Event]) -> Vec<(u64, Option<f64>)> {
 }
 
 #[tokio::test]
-async fn each_model_has_its_own() {
+async fn each_agent_uses_its_own_prices() {
     for (outer, inner, cost, told) in [
         (prices(2.0), prices(5.0), Some(140.0), Some(100.0)),
-        // The caller's hold, where it has none of its own.
+        // Without prices of its own, the parent's prices apply.
         (prices(2.0), None, Some(80.0), None),
-        // What the caller's own model cost nobody knows.
+        // The cost of the parent's own model is unknown.
         (None, prices(5.0), None, Some(100.0)),
         (None, None, None, None),
     ] {
@@ -54,7 +54,7 @@ async fn each_model_has_its_own() {
 }
 
 #[tokio::test]
-async fn however_deep_they_lie() {
+async fn costs_of_nested_sub_agents_are_included() {
     for (outer, middle, inner, cost) in [
         (prices(2.0), prices(3.0), prices(5.0), 40.0 + 60.0 + 100.0),
         (prices(2.0), None, prices(5.0), 40.0 + 40.0 + 100.0),
@@ -67,9 +67,9 @@ async fn however_deep_they_lie() {
     }
 }
 
-/// The caller may take 110: at its own prices that is enough for what both take.
+/// The parent's limit is 110. At its own prices, this covers the usage of both.
 #[tokio::test]
-async fn the_callers_budget_sees_it() {
+async fn sub_agent_cost_counts_towards_the_parent_limit() {
     let dear = Prices { input: 2e6, cached: 0.0, output: 0.0 };
     let limits = Limits::default().cost(110.0, dear);
     let answer = above_at(Some(limits.clone()), helper(None)).run("Go").await.unwrap();
@@ -79,10 +79,10 @@ async fn the_callers_budget_sees_it() {
     assert_eq!((cost, stopped.cost), (120.0, Some(120.0)));
 }
 
-/// By a limit of its own, by that of its call, and with the run around it; also where it is the one in the middle
-/// that is stopped, and knows the price of what lies within.
+/// The sub-agent is stopped by its own limit, by the timeout of its call and with the parent run,
+/// also as the middle one of three agents.
 #[tokio::test(start_paused = true)]
-async fn whatever_stops_it() {
+async fn costs_are_included_for_every_stop() {
     let second = Duration::from_secs(1);
     let stuck = |limits| {
         let agent = Agent::new(stuck_behind(Usage::new(10, 1)), tools![echo]);
@@ -115,9 +115,9 @@ async fn whatever_stops_it() {
     }
 }
 
-/// What it took before it waited is not counted again.
+/// Usage before a pause is counted once.
 #[tokio::test]
-async fn also_where_it_waited() {
+async fn costs_before_a_pause_are_counted_once() {
     let paid = Paid::default();
     let agent = || {
         let model = story([pay_call("Ada"), ChatReply::text("Ada has her money.")]);
@@ -133,7 +133,7 @@ async fn also_where_it_waited() {
     assert_eq!(agent().resume(waiting).finish().await.unwrap().cost, Some(40.0 + 100.0));
 }
 
-/// Asks a model that is paid elsewhere, and draws something.
+/// Draws a picture with a model that has its own prices.
 #[tool]
 async fn draw(ctx: &ToolContext) -> &'static str {
     for cost in [Some(0.25), None, Some(0.5)] {
@@ -143,7 +143,7 @@ async fn draw(ctx: &ToolContext) -> &'static str {
 }
 
 #[tokio::test]
-async fn a_tool_says_what_it_paid() {
+async fn tool_reports_its_own_cost() {
     let model = story([ChatReply::default().call("draw", "{}"), ChatReply::text("Done.")]);
     let (agent, events) = watched(priced(Agent::new(model, tools![draw]), prices(2.0)));
     let answer = agent.run("Go").await.unwrap();

@@ -1,4 +1,4 @@
-//! A run that waits within is gone on with by who has other limits, other tools, or a state that was damaged.
+//! Resuming nested runs with other limits, other tools or a damaged state.
 
 use proptest::collection::vec;
 use proptest::prelude::{ProptestConfig, any, proptest};
@@ -9,7 +9,7 @@ use tool_runtime::{Permission, Policy, Registry, ToolCall};
 use super::*;
 use crate::damage::damaged;
 
-/// Pays Ada within these limits.
+/// Returns an agent that pays Ada, with the given limits.
 fn limited(paid: &Paid, limits: Limits) -> Agent {
     let model = story([pay_call("Ada"), ChatReply::text("Ada has her money.")]);
     let agent = Agent::new(model, tools![pay])
@@ -19,12 +19,12 @@ fn limited(paid: &Paid, limits: Limits) -> Agent {
 }
 
 #[tokio::test]
-async fn who_goes_on_with_a_run_says_how_far_the_runs_within_go() {
+async fn resuming_agent_limits_apply_to_nested_runs() {
     let all = Limits::default;
     for (before, after, text) in [
         (all().iterations(5), all().iterations(1), "(MAX_ITERATIONS)"),
         (all().iterations(2), all(), "Ada has her money."),
-        // What it took before counts.
+        // Earlier usage counts.
         (all().tokens(9_000), all().tokens(11), "(TOKENS_SPENT)"),
         (all().tokens(12), all().tokens(90), "Ada has her money."),
     ] {
@@ -38,7 +38,7 @@ async fn who_goes_on_with_a_run_says_how_far_the_runs_within_go() {
     }
 }
 
-/// Lets nothing through.
+/// Interceptor that blocks every call.
 struct Closed;
 
 #[async_trait]
@@ -48,9 +48,9 @@ impl Interceptor for Closed {
     }
 }
 
-/// The model isn't told of what has begun that it never ran, whatever keeps it from going on.
+/// A started call that can't resume is never reported as not run.
 #[tokio::test]
-async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
+async fn started_call_that_can_not_resume_is_indeterminate() {
     let paid = Paid::default();
     let model = || story([ask("cashier"), ChatReply::text("Done.")]);
     let agent = |tools: Tools| Agent::new(model(), tools);
@@ -79,7 +79,7 @@ async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
         (agent(with(cashier(&paid))).policy(Policy::new().interceptor(Closed)), "closed"),
         (agent(with(needy)), "money"),
         (agent(with(strict)).policy(Policy::new().approver(AskLater)), "sum"),
-        // There is no time left for it, nor for those who look after calls.
+        // No time is left for the call, nor for interceptors.
         (
             agent(with(cashier(&paid))).policy(Policy::new().batch_deadline(Duration::ZERO)),
             "longer than they may",
@@ -105,7 +105,7 @@ async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
     }
     assert!(paid.all().is_empty());
 
-    // Nor where a call beside it ends the batch.
+    // Another call aborts the batch.
     let both = || ChatReply::default().call("later", "{}").call("cashier", json!({ "task": "Go" }));
     let tools = || tools![later].with(cashier(&paid));
     let agent = || {
@@ -121,14 +121,14 @@ async fn what_has_begun_and_cannot_go_on_may_have_had_effects() {
     assert!(paid.all().is_empty());
 }
 
-/// Fails, once somebody lets it.
+/// Fails after its approval.
 #[tool(permission = "ask", sequential)]
 async fn later() -> Result<(), &'static str> {
     Err("broken")
 }
 
 #[tokio::test]
-async fn what_has_begun_goes_on_though_somebody_would_be_asked_by_now() {
+async fn started_call_resumes_without_a_new_approval() {
     let paid = Paid::default();
     let mut waiting = paused(above(cashier(&paid), "cashier").run("Go").await.unwrap_err());
     once(&mut waiting);
@@ -139,7 +139,7 @@ async fn what_has_begun_goes_on_though_somebody_would_be_asked_by_now() {
     assert_eq!(paid.all(), ["Ada"]);
 }
 
-/// Holds every request to what providers take.
+/// Model that checks that providers would accept each request.
 struct Strict(Story);
 
 #[async_trait]
@@ -153,9 +153,9 @@ impl ChatModel for Strict {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
-    /// However deep it lies, what was damaged is mended or refused.
+    /// Damage at any depth is normalized or refused.
     #[test]
-    fn damaged_runs_within_runs(picks in vec((any::<u16>(), any::<u8>()), 1..4), decides in any::<bool>()) {
+    fn damaged_nested_states_are_normalized_or_refused(picks in vec((any::<u16>(), any::<u8>()), 1..4), decides in any::<bool>()) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(async {
             let paid = Paid::default();
@@ -189,7 +189,7 @@ proptest! {
 }
 
 #[tokio::test]
-async fn a_value_is_given_by_a_run_that_waited() {
+async fn value_is_extracted_from_a_resumed_run() {
     for replies in [0, 1] {
         let paid = Paid::default();
         let model = || {
@@ -215,9 +215,9 @@ async fn a_value_is_given_by_a_run_that_waited() {
     }
 }
 
-/// A run that has ended without an answer gives no value.
+/// A run that stopped without an answer has no value.
 #[tokio::test]
-async fn a_value_is_not_asked_of_a_run_that_was_stopped() {
+async fn stopped_run_is_not_asked_for_a_value() {
     let agent = above(cashier(&Paid::default()), "cashier").max_iterations(1);
     let mut run = agent.start("Go");
     while run.next().await.is_some() {}

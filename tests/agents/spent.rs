@@ -1,4 +1,4 @@
-//! What an agent took counts as its caller's, however its call ends, once.
+//! Usage of sub-agents: it counts towards the parent once, however the call ends.
 
 use tool_runtime::agent::CompletedStep;
 use tool_runtime::agent::session::MemoryStore;
@@ -10,18 +10,18 @@ use tool_runtime::{
 
 use super::*;
 
-/// Takes tokens, and comes to no end.
+/// Returns a sub-agent that uses tokens and never ends.
 fn stuck(name: &str) -> SubAgent {
     let agent = Agent::new(stuck_behind(Usage::new(100, 7)), tools![echo]);
     agent.into_tool(name, "Looks for things.")
 }
 
-/// So many agents of which each calls the next, and the last is stuck.
+/// Returns nested agents, of which the last never ends.
 fn deep(agents: u32) -> SubAgent {
     (1..agents).fold(stuck("helper"), |tool, _| above(tool, "helper").into_tool("helper", "Helps."))
 }
 
-/// What that takes until it is stuck.
+/// Returns the usage until the last agent hangs.
 fn taken(agents: u64) -> Usage {
     Usage::new(100 + 10 * (agents - 1), 7 + (agents - 1))
 }
@@ -34,10 +34,10 @@ fn plus(mut sum: Usage, more: Usage) -> Usage {
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
-async fn whatever_stops_it() {
+async fn usage_counts_for_every_stop() {
     for agents in 1..=3 {
         let taken = taken(agents.into());
-        // The caller asks twice where it goes on, and once where it is over.
+        // The parent sends two requests if it continues, and one if it ends.
         let agent = |tool| above(tool, "helper");
         let timed = deep(agents).map_definition(|definition| definition.timeout(SECOND));
         let answer = agent(timed).run("Go").await.unwrap();
@@ -67,9 +67,9 @@ async fn whatever_stops_it() {
     }
 }
 
-/// A step that is dropped, and the run gone on with.
+/// A step is dropped, and the run continues.
 #[tokio::test(start_paused = true)]
-async fn a_step_that_is_dropped_took_what_it_took() {
+async fn usage_of_a_dropped_step_counts() {
     for agents in 1..=3 {
         for beside in [false, true] {
             let mut call = ask("helper");
@@ -95,16 +95,16 @@ async fn a_step_that_is_dropped_took_what_it_took() {
     }
 }
 
-/// Asks a model.
+/// Reports usage.
 #[tool]
 async fn costly() -> ToolOutput {
     let usage = Usage::new(100, 7);
     ToolOutput::text("42").with_effect(EffectRecord::TokensSpent { usage, cost: None })
 }
 
-/// What one call says that it took is not taken for what another is taking beside it.
+/// The usage of one call is not mixed up with that of a parallel call.
 #[tokio::test(start_paused = true)]
-async fn what_came_early_is_paid_for_by_itself() {
+async fn early_result_counts_only_its_own_usage() {
     let both = || story([ask("helper").call("costly", "{}"), ChatReply::text("Done.")]);
     let agent = Agent::new(both(), tools![costly].with(stuck("helper")));
     let session = agent.session(MemoryStore::default(), "s");
@@ -115,55 +115,55 @@ async fn what_came_early_is_paid_for_by_itself() {
     assert_eq!(run.turn_mut().usage(), plus(Usage::new(200, 14), Usage::new(10, 1)));
 }
 
-/// Asks the helper itself.
+/// Calls the helper.
 #[tool]
-async fn hand_on(ctx: &ToolContext) -> String {
+async fn delegate(ctx: &ToolContext) -> String {
     let call = ToolCall::new("", "helper", r#"{"task": "Go on."}"#);
     ctx.dispatch(vec![call]).await.remove(0).result.text
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_agent_that_a_tool_calls_counts_as_well() {
-    let model = || story([ChatReply::default().call("hand_on", "{}"), ChatReply::text("Done.")]);
+async fn usage_of_a_sub_agent_called_by_a_tool_counts() {
+    let model = || story([ChatReply::default().call("delegate", "{}"), ChatReply::text("Done.")]);
     let helper = || {
         let model = story([echo_call("a"), ChatReply::text("There.")]);
         Agent::new(model, tools![echo]).into_tool("helper", "Looks for things.")
     };
-    let answer = Agent::new(model(), tools![hand_on].with(helper())).run("Go").await.unwrap();
+    let answer = Agent::new(model(), tools![delegate].with(helper())).run("Go").await.unwrap();
     assert_eq!(results(&answer.transcript[2])[0].text, "There.");
     assert_eq!(answer.usage, Usage::new(40, 4));
 
-    let agent = Agent::new(model(), tools![hand_on].with(deep(2)))
+    let agent = Agent::new(model(), tools![delegate].with(deep(2)))
         .policy(Policy::new().batch_deadline(SECOND));
     assert_eq!(agent.run("Go").await.unwrap().usage, plus(taken(2), Usage::new(20, 2)));
 }
 
-/// Has calls run here, and hears of no deadline.
-struct Deaf(Dispatcher);
+/// Dispatcher that ignores deadlines.
+struct IgnoresDeadlines(Dispatcher);
 
 #[async_trait]
-impl Dispatch for Deaf {
+impl Dispatch for IgnoresDeadlines {
     async fn dispatch(&self, mut batch: Batch) -> Vec<ToolExecution> {
         (batch.deadline, batch.stop) = (None, None);
         Dispatch::dispatch(&self.0, batch).await
     }
 }
 
-/// Whoever runs the calls and comes to no end has taken what it took.
+/// Calls that a remote dispatcher never returns have used their tokens.
 #[tokio::test(start_paused = true)]
-async fn what_is_lost_elsewhere_took_what_it_took() {
+async fn usage_of_lost_remote_calls_counts() {
     let there = Registry::try_from(Tools::new().with(deep(2))).unwrap();
-    let agent = above(deep(2), "helper").dispatch(Deaf(Dispatcher::new(there)));
+    let agent = above(deep(2), "helper").dispatch(IgnoresDeadlines(Dispatcher::new(there)));
     let late = agent.time_limit(SECOND).run("Go").await.unwrap_err();
     assert!(matches!(late.why, StopReason::TimeLimit(_)));
     assert_eq!(*late.usage, plus(taken(2), Usage::new(10, 1)));
 
-    // And what comes to an end counts once.
+    // The usage of finished calls counts once.
     let helper = || {
         let model = story([echo_call("a"), ChatReply::text("There.")]);
         Agent::new(model, tools![echo]).into_tool("helper", "Looks for things.")
     };
     let there = Registry::try_from(Tools::new().with(helper())).unwrap();
-    let agent = above(helper(), "helper").dispatch(Deaf(Dispatcher::new(there)));
+    let agent = above(helper(), "helper").dispatch(IgnoresDeadlines(Dispatcher::new(there)));
     assert_eq!(agent.run("Go").await.unwrap().usage, Usage::new(40, 4));
 }

@@ -1,4 +1,4 @@
-//! A call that waits for what lies within it has neither failed nor ended, for all that counts calls.
+//! Policy for suspended calls: they have neither failed nor ended.
 
 use tool_runtime::dispatch::{Breaker, Breakers, Concurrency};
 use tool_runtime::{Policy, RateLimit, Registry};
@@ -13,7 +13,7 @@ fn changed(paid: &Paid, change: impl FnOnce(&mut tool_runtime::ToolDefinition)) 
 }
 
 #[tokio::test(start_paused = true)]
-async fn it_is_not_tried_again() {
+async fn suspended_call_is_not_retried() {
     let paid = Paid::default();
     let retried = changed(&paid, |definition| {
         (definition.idempotent, definition.retries) = (true, 3);
@@ -28,7 +28,7 @@ async fn it_is_not_tried_again() {
 }
 
 #[tokio::test]
-async fn it_is_not_remembered() {
+async fn suspended_call_is_not_cached() {
     let paid = Paid::default();
     let agent = || above(changed(&paid, |it| (it.pure, it.idempotent) = (true, true)), "cashier");
     let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
@@ -38,9 +38,9 @@ async fn it_is_not_remembered() {
     assert_eq!(paid.all(), ["Ada"]);
 }
 
-/// A call that goes on had its turn when it began.
+/// A resumed call was counted when it started.
 #[tokio::test(start_paused = true)]
-async fn it_is_counted_once_where_rates_are() {
+async fn resumed_call_counts_once_for_rate_limits() {
     let paid = Paid::default();
     let hourly = changed(&paid, |it| it.rate_limit = Some(RateLimit::per_hour(2)));
     let agent =
@@ -56,15 +56,15 @@ async fn it_is_counted_once_where_rates_are() {
     assert_eq!(begun.elapsed(), Duration::from_secs(3_600));
 }
 
-/// Is broken.
+/// Always fails.
 #[tool]
 async fn broken() -> Result<(), tool_runtime::ToolError> {
     Err(tool_runtime::ToolError::transient("down"))
 }
 
-/// It closes no circuit: what failed before it counts on.
+/// The breaker keeps counting earlier failures.
 #[tokio::test(start_paused = true)]
-async fn it_says_nothing_of_its_provider() {
+async fn suspended_call_does_not_reset_the_breaker() {
     let paid = Paid::default();
     let registry = Registry::new();
     registry.register_all_from("bank", tools![broken].with(cashier(&paid))).unwrap();

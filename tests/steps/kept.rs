@@ -1,9 +1,9 @@
-//! Runs that are gone through step by step, and gone on with elsewhere.
+//! Runs that are stored between steps and resumed in another process.
 
 use super::*;
 
 #[tokio::test]
-async fn between_steps_the_run_may_be_looked_at_and_changed() {
+async fn run_can_be_read_and_changed_between_steps() {
     let model = ScriptedModel::new([
         ScriptedTurn::new(echo_call("one")),
         ScriptedTurn::new(ChatReply::text("Done.")).expect_last("two"),
@@ -24,22 +24,22 @@ async fn between_steps_the_run_may_be_looked_at_and_changed() {
     assert_eq!(run.finish().await.unwrap().text, "Done.");
 }
 
-/// Counts how often it is called.
+/// Counts its calls.
 #[tool]
 async fn count(ctx: &ToolContext) -> usize {
     ctx.get::<Arc<AtomicUsize>>().unwrap().fetch_add(1, Ordering::SeqCst) + 1
 }
 
-/// The same, and calls of it may be made again.
+/// Counts its calls and is idempotent.
 #[tool(effect = "read")]
 async fn look(ctx: &ToolContext) -> usize {
     ctx.get::<Arc<AtomicUsize>>().unwrap().fetch_add(1, Ordering::SeqCst) + 1
 }
 
-/// A run that is kept as text after each of its steps, and gone on with by another agent each time, comes to the
-/// same end, and no call is made twice.
+/// The run is serialized after each step and resumed by another agent. The result is the same, and
+/// no call runs twice.
 #[tokio::test]
-async fn a_run_goes_on_from_any_step_in_another_process() {
+async fn run_resumes_from_any_step_in_another_process() {
     let replies = || {
         [
             ChatReply::default().call("count", "{}").call("look", "{}"),
@@ -75,7 +75,7 @@ async fn a_run_goes_on_from_any_step_in_another_process() {
 }
 
 #[tokio::test]
-async fn what_may_have_run_is_not_run_again_unless_it_may_be() {
+async fn interrupted_calls_run_again_only_if_retry_safe() {
     let counted = Arc::new(AtomicUsize::new(0));
     let both = ChatReply::default().call("count", "{}").call("look", "{}");
     let model = script([both, ChatReply::text("Done.")]);
@@ -83,9 +83,9 @@ async fn what_may_have_run_is_not_run_again_unless_it_may_be() {
     let mut run = agent.start("Go");
     run.next().await;
     let mut state = run.state();
-    // What is kept before calls begin, where the process then ends.
+    // The state that is saved before calls begin; then the process ends.
     state.turn.begin_calls();
-    // The next one may have lost the tool.
+    // The next process may lack the tool.
     let bare = Agent::new(script([ChatReply::text("Done.")]), tools![look]);
     let told = bare
         .extension(Arc::clone(&counted))
@@ -102,7 +102,7 @@ async fn what_may_have_run_is_not_run_again_unless_it_may_be() {
     assert_eq!((told[1].text.as_str(), counted.load(Ordering::SeqCst)), ("1", 1));
 }
 
-/// Is counted, and does not end the first time.
+/// Counts its calls. The first call never returns.
 #[tool]
 async fn stick(ctx: &ToolContext) -> usize {
     let times = ctx.get::<Arc<AtomicUsize>>().unwrap().fetch_add(1, Ordering::SeqCst) + 1;
@@ -113,7 +113,7 @@ async fn stick(ctx: &ToolContext) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_of_a_step_that_was_dropped_are_not_made_again() {
+async fn calls_of_a_dropped_step_do_not_run_again() {
     let counted = Arc::new(AtomicUsize::new(0));
     let model = script([ChatReply::default().call("stick", "{}"), ChatReply::text("Done.")]);
     let agent = Agent::new(model, tools![stick]).extension(Arc::clone(&counted));
@@ -126,7 +126,7 @@ async fn calls_of_a_step_that_was_dropped_are_not_made_again() {
 }
 
 #[test]
-fn a_result_that_came_early_outlives_a_change() {
+fn early_result_survives_an_edit() {
     let mut turn = Turn::new(vec![Message::user("Go")], 9);
     turn.on_reply(echo_call("a").call("echo", "{}")).unwrap();
     let Step::RunCalls(calls) = turn.next() else { panic!() };

@@ -1,4 +1,4 @@
-//! What a run leaves behind.
+//! Transcripts of ended runs.
 
 use super::*;
 
@@ -16,9 +16,9 @@ fn any_reply() -> impl Strategy<Value = ChatReply> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Whatever stops a run, what it leaves behind can be gone on from.
+    /// The transcript can be continued, whatever stopped the run.
     #[test]
-    fn no_run_leaves_a_call_without_its_result(
+    fn every_call_has_a_result_after_the_run(
         replies in vec(any_reply(), 0..8),
         iterations in 0..8_u32,
         repeats in 0..3_u32,
@@ -51,7 +51,7 @@ proptest! {
     }
 }
 
-/// Takes no history in which the user speaks twice in a row.
+/// Model that refuses adjacent user messages.
 struct Alternating(ScriptedModel);
 
 fn assert_alternates(messages: &[Message]) {
@@ -70,9 +70,9 @@ impl ChatModel for Alternating {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
 
-    /// Whatever is said when, and however runs end: what is next to each other is one message.
+    /// Adjacent user messages are merged, whenever they are added and however runs end.
     #[test]
-    fn nobody_speaks_twice_in_a_row(
+    fn user_messages_never_follow_each_other(
         replies in vec(any_reply(), 0..6),
         steered in vec(any::<bool>(), 0..9),
         more in vec(any::<bool>(), 0..3),

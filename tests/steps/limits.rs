@@ -1,4 +1,4 @@
-//! How far a run may go.
+//! Limits of runs: requests, tokens, cost, repeats, time and cancellation.
 
 use tool_runtime::Policy;
 use tool_runtime::agent::SubAgent;
@@ -11,7 +11,7 @@ use tool_runtime::dispatch::OnFailure;
 use super::*;
 
 #[tokio::test]
-async fn every_limit_is_an_outcome_of_its_own() {
+async fn every_limit_has_its_own_stop_reason() {
     let used = |reply: ChatReply| reply.usage(Usage::new(600, 400));
     let one = || used(echo_call("a"));
     let tokens = Limits::default().tokens(1_500);
@@ -37,7 +37,7 @@ async fn every_limit_is_an_outcome_of_its_own() {
 }
 
 #[tokio::test]
-async fn whoever_repeats_himself_is_told_before_he_is_stopped() {
+async fn repeated_call_gets_a_warning_before_the_run_stops() {
     let say = |text: &str| ChatReply::default().call("echo", format!(r#"{{ "text": "{text}" }}"#));
     let model = script([
         say("a"),
@@ -63,7 +63,7 @@ async fn whoever_repeats_himself_is_told_before_he_is_stopped() {
         })
         .collect();
     assert_eq!(texts, [false, true, false, false, true, false]);
-    // As often as it likes.
+    // Without a limit, calls can repeat.
     let model = script([
         say("a"),
         say("a"),
@@ -77,11 +77,11 @@ async fn whoever_repeats_himself_is_told_before_he_is_stopped() {
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
-/// Opens the door.
+/// Opens a door.
 #[tool(effect = "read")]
 async fn open(
     door: String,
-    /// The code of its lock.
+    /// The code of the lock.
     #[arg(secret)]
     code: String,
 ) -> String {
@@ -89,7 +89,7 @@ async fn open(
 }
 
 #[tokio::test]
-async fn what_was_repeated_is_told_without_its_secrets() {
+async fn repeated_call_is_reported_without_secrets() {
     let again = || ChatReply::default().call("open", r#"{"door": "north", "code": "42"}"#);
     let recorder = Recorder::new(100);
     let agent = Agent::new(script([again(), again(), again()]), tools![open])
@@ -103,7 +103,7 @@ async fn what_was_repeated_is_told_without_its_secrets() {
     let ends = recorder.of_action("run", "finished");
     assert!(matches!(&ends[0].kind,
         EventKind::Run(RunEvent::Finished { error: Some(error), .. }) if error == expected));
-    // Arguments that are long are shortened.
+    // Long arguments are truncated.
     let again = || echo_call(&"x".repeat(5_000));
     let agent = Agent::new(script([again(), again()]), tools![echo]);
     let stopped = agent.limits(Limits::default().repeats(1)).run("Go").await.unwrap_err();
@@ -112,7 +112,7 @@ async fn what_was_repeated_is_told_without_its_secrets() {
 }
 
 #[tokio::test]
-async fn tokens_that_nobody_counts_are_guessed() {
+async fn usage_is_estimated_if_the_provider_reports_none() {
     let model = script([echo_call(&"x".repeat(4_000)), ChatReply::text("Done.")]);
     let stopped = Agent::new(model, tools![echo])
         .limits(Limits::default().tokens(900))
@@ -121,48 +121,49 @@ async fn tokens_that_nobody_counts_are_guessed() {
         .unwrap_err();
     assert_eq!(stopped.why.code(), "TOKENS_SPENT");
     assert!((1_000..1_100).contains(&stopped.usage.output), "{:?}", stopped.usage);
-    // The tools that it is offered are sent each time.
+    // The definitions of offered tools are sent with each request.
     let tools = Tools::new().with(wordy(4_000));
     let model = script([ChatReply::text("Done.")]);
     let answer = Agent::new(model, tools).limits(Limits::default().tokens(9_000)).run("Go").await;
     assert!((1_000..1_100).contains(&answer.unwrap().usage.input));
-    // An answer is an answer, whatever it took.
+    // An answer stays an answer, whatever its usage.
     let model = script([ChatReply::text("Done.").usage(Usage::new(5_000, 5_000))]);
     let agent = Agent::new(model, tools![echo]).limits(Limits::default().tokens(900));
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
-/// A tool that it takes so many bytes to tell of.
+/// Returns a tool with a definition of about so many bytes.
 fn wordy(bytes: usize) -> SubAgent {
     Agent::new(script([]), Tools::new()).into_tool("wordy", "x".repeat(bytes))
 }
 
-/// Never ends.
+/// Never returns.
 #[tool(effect = "read")]
 async fn wait() -> &'static str {
     std::future::pending().await
 }
 
-/// Never answers.
-struct Silent;
+/// Model that never replies.
+struct NeverReplies;
 
 #[async_trait]
-impl ChatModel for Silent {
+impl ChatModel for NeverReplies {
     async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         std::future::pending().await
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_takes_as_long_as_it_may() {
+async fn run_stops_at_its_time_limit() {
     let limit = Duration::from_secs(5);
-    let asked = Agent::new(Silent, Tools::new()).time_limit(limit).run("Go").await.unwrap_err();
+    let asked =
+        Agent::new(NeverReplies, Tools::new()).time_limit(limit).run("Go").await.unwrap_err();
     let model = script([ChatReply::default().call("wait", "{}"), ChatReply::text("Done.")]);
     let called = Agent::new(model, tools![wait]).time_limit(limit).run("Go").await.unwrap_err();
     for stopped in [&asked, &called] {
         assert!(matches!(stopped.why, StopReason::TimeLimit(of) if of == limit), "{stopped}");
     }
-    // A call that ends with the run is told so; one that ends with the calls beside it, that.
+    // The result names the deadline that ended the call: that of the run or that of the batch.
     let model = script([ChatReply::default().call("wait", "{}"), ChatReply::text("Done.")]);
     let agent = Agent::new(model, tools![wait])
         .time_limit(limit)
@@ -181,7 +182,7 @@ async fn a_run_takes_as_long_as_it_may() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_stopped_is_not_halted_by_its_calls() {
+async fn cancelled_run_is_not_aborted_by_its_calls() {
     let limit = Duration::from_secs(5);
     let policy = Policy::new().on_failure(OnFailure::Abort);
     let agent = || {
@@ -201,7 +202,7 @@ async fn a_run_that_is_stopped_is_not_halted_by_its_calls() {
 }
 
 #[tokio::test]
-async fn what_was_said_in_vain_was_paid_for() {
+async fn usage_of_refused_replies_counts() {
     let said = || ChatReply::text("Hm.").usage(Usage::new(10, 1));
     let agent = Agent::new(script([said(), said(), said()]), tools![echo]).driver(ReAct::new());
     let stopped = agent.run("Go").await.unwrap_err();
@@ -212,11 +213,11 @@ async fn what_was_said_in_vain_was_paid_for() {
     assert_eq!((stopped.why.code(), *stopped.usage), ("MODEL_FAILED", Usage::new(10, 1)));
 }
 
-/// Thinks for three seconds.
-struct Thoughtful;
+/// Model that replies after three seconds.
+struct RepliesLate;
 
 #[async_trait]
-impl ChatModel for Thoughtful {
+impl ChatModel for RepliesLate {
     async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         tokio::time::sleep(Duration::from_secs(3)).await;
         Ok(ChatReply::text("Hm."))
@@ -224,16 +225,16 @@ impl ChatModel for Thoughtful {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_value_takes_no_longer_than_a_run_may() {
+async fn extraction_stops_at_the_time_limit_of_the_run() {
     let limit = Duration::from_secs(5);
     let began = tokio::time::Instant::now();
-    let agent = Agent::new(Thoughtful, tools![echo]).time_limit(limit);
+    let agent = Agent::new(RepliesLate, tools![echo]).time_limit(limit);
     let stopped = agent.extract::<Vec<String>>("Go").await.unwrap_err();
     assert!(matches!(stopped.why, StopReason::TimeLimit(of) if of == limit), "{stopped}");
     assert_eq!(began.elapsed(), limit);
 }
 
-/// Takes two seconds for each write.
+/// Store that takes two seconds for each write.
 #[derive(Debug, Default)]
 struct Slow(MemoryStore);
 
@@ -258,12 +259,12 @@ impl SessionStore for Slow {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_answered_in_time_is_an_answer() {
+async fn answer_in_time_is_returned_after_a_slow_save() {
     let stop = CancellationToken::new();
     let cancels = stop.clone();
     let limit = Duration::from_secs(3);
     let agent = || Agent::new(script([ChatReply::text("Done.")]), Tools::new());
-    // The time is over, or somebody stops it, while the answer is being kept.
+    // The run times out or is cancelled while the answer is being saved.
     let late = agent().time_limit(limit).session(Slow::default(), "s").run("Go").await.unwrap();
     let agent = agent().stop_on(stop).on_event(move |event| {
         if matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. })) {
@@ -275,7 +276,7 @@ async fn what_was_answered_in_time_is_an_answer() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_cancelled_leaves_no_call_open() {
+async fn cancelled_run_leaves_no_call_open() {
     let stop = CancellationToken::new();
     let cancels = stop.clone();
     let agent =
@@ -289,9 +290,9 @@ async fn a_run_that_is_cancelled_leaves_no_call_open() {
     assert_eq!(results(&stopped.transcript[2])[0].error.as_deref(), Some("TOOL_CANCELLED"));
 }
 
-/// What a driver asks again is one iteration, and not more than the run may take.
+/// Retries of a driver count as one iteration and stay within the budget.
 #[tokio::test]
-async fn a_budget_holds_while_a_model_is_asked_again() {
+async fn driver_retries_stay_within_the_budget() {
     let said = |usage: Option<Usage>| {
         let reply = ChatReply::text("x".repeat(4_000));
         usage.map_or(reply.clone(), |usage| reply.usage(usage))
@@ -304,7 +305,7 @@ async fn a_budget_holds_while_a_model_is_asked_again() {
         (Limits::default().tokens(900), counted, "TOKENS_SPENT", 1),
         (Limits::default().tokens(1_500), counted, "TOKENS_SPENT", 2),
         (Limits::default().cost(1.5, costs), counted, "MONEY_SPENT", 2),
-        // Guessed: a thousand for what was said, and what was asked.
+        // The estimate is a thousand tokens for the reply, plus the request.
         (Limits::default().tokens(900), None, "TOKENS_SPENT", 1),
     ] {
         let model = Arc::new(script([said(usage), said(usage), said(usage)]));
@@ -319,9 +320,9 @@ async fn a_budget_holds_while_a_model_is_asked_again() {
     }
 }
 
-/// What was shown of a conversation is what was asked, and what the first reply took is what the window goes by.
+/// The window counts the messages that were sent, and is calibrated by the first reply.
 #[tokio::test]
-async fn a_window_is_asked_for_no_more_than_it_shows() {
+async fn estimate_covers_only_the_visible_messages() {
     let long = "word ".repeat(200);
     let earlier = (0..50).flat_map(|_| [Message::user(&long), Message::assistant(&long)]);
     let said: Vec<_> = earlier.chain([Message::user("Go")]).collect();
@@ -342,9 +343,9 @@ async fn a_window_is_asked_for_no_more_than_it_shows() {
     assert_eq!(run.turn().usage(), Usage::new(1_800, 3));
 }
 
-/// A last word is another question. What was decided on is an answer as well.
+/// The final answer request is a further request. Without budget, the decided answer is returned.
 #[tokio::test]
-async fn a_budget_that_is_spent_has_no_last_word() {
+async fn exhausted_budget_skips_the_answer_request() {
     let decided = |usage: Option<Usage>| {
         let reply =
             ChatReply::text(r#"{"thought": "", "type": "final_answer", "answer": "Short."}"#);
@@ -382,9 +383,9 @@ async fn a_budget_that_is_spent_has_no_last_word() {
     }
 }
 
-/// What is no number allows nothing, and can be kept.
+/// A cost limit of NaN allows no request and can be serialized.
 #[tokio::test]
-async fn money_that_is_no_number_is_none() {
+async fn nan_cost_limit_allows_no_request() {
     let (nan, endless) = (f64::NAN, f64::INFINITY);
     let prices = |price| Prices { input: price, cached: price, output: price };
     for (most, price, ends) in [

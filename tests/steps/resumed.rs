@@ -1,11 +1,11 @@
-//! Runs that are gone on with under other limits, or from a state that was damaged.
+//! Resuming runs under other limits or from a damaged state.
 
 use tool_runtime::agent::session::{SessionError, SessionStore, SessionWrite};
 
 use super::*;
 use crate::damage::damaged;
 
-/// Says what comes next, and holds every request to what providers take.
+/// Model that continues the conversation and checks that providers would accept each request.
 struct Strict;
 
 #[async_trait]
@@ -25,7 +25,7 @@ fn agent(limits: Limits) -> Agent {
     Agent::new(Strict, tools![echo, refuse]).limits(limits)
 }
 
-/// A run that was gone so many steps.
+/// Returns the state of a run after so many steps.
 async fn after(steps: usize, limits: &Limits) -> RunState {
     let agent = agent(limits.clone());
     let mut run = agent.start("Go");
@@ -36,15 +36,15 @@ async fn after(steps: usize, limits: &Limits) -> RunState {
 }
 
 #[tokio::test]
-async fn who_goes_on_with_a_run_says_how_far() {
+async fn resuming_agent_limits_apply() {
     let all = Limits::default;
     let cost = |most| all().cost(most, Prices { input: 1_000.0, cached: 0.0, output: 1_000.0 });
     for (before, after_that, code) in [
-        // What it took counts.
+        // Earlier usage counts.
         (all().iterations(1), all().iterations(1), Some("MAX_ITERATIONS")),
         (all().iterations(1), all().iterations(2), Some("MAX_ITERATIONS")),
         (all().iterations(1), all().iterations(3), None),
-        // An answer is one.
+        // An answer stays an answer.
         (all(), all().iterations(2), None),
         (all().tokens(500), all().tokens(900), Some("TOKENS_SPENT")),
         (all().tokens(500), all().tokens(1_500), Some("TOKENS_SPENT")),
@@ -66,7 +66,7 @@ async fn who_goes_on_with_a_run_says_how_far() {
 }
 
 #[tokio::test]
-async fn a_session_goes_on_under_the_limits_of_who_goes_on() {
+async fn session_resumes_under_the_limits_of_its_agent() {
     let store = MemoryStore::default();
     let few = agent(Limits::default().iterations(1)).session(store.clone(), "s");
     assert_eq!(few.run("Go").await.unwrap_err().why.code(), "MAX_ITERATIONS");
@@ -76,7 +76,7 @@ async fn a_session_goes_on_under_the_limits_of_who_goes_on() {
 }
 
 #[tokio::test]
-async fn budgets_say_what_was_spent_of_what() {
+async fn budget_errors_state_usage_and_limit() {
     let stopped = agent(Limits::default().tokens(1_500)).run("Go").await.unwrap_err();
     assert_eq!(
         stopped.to_string(),
@@ -84,7 +84,7 @@ async fn budgets_say_what_was_spent_of_what() {
     );
 }
 
-/// States to damage: at each step, with a result that came early, and with calls that have begun.
+/// Returns states to damage: after each step, with an early result, and with started calls.
 async fn states() -> Vec<RunState> {
     let mut states = Vec::new();
     for steps in 0..6 {
@@ -99,7 +99,7 @@ async fn states() -> Vec<RunState> {
     states
 }
 
-/// What is left can be gone on from: nothing was asked that a provider refuses, and nothing crashed.
+/// Asserts that no request was invalid and that nothing panicked.
 fn assert_sound(ended: &Result<Answer, Stopped>) {
     match ended {
         Ok(answer) => assert_complete(&answer.transcript),
@@ -119,7 +119,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(600) })]
 
     #[test]
-    fn a_damaged_state_is_mended_or_refused(
+    fn damaged_states_are_normalized_or_refused(
         place in 0..8_usize,
         picks in vec((any::<u16>(), any::<u8>()), 1..4),
     ) {
@@ -133,7 +133,7 @@ proptest! {
     }
 
     #[test]
-    fn a_damaged_session_is_mended_or_refused(
+    fn damaged_sessions_are_normalized_or_refused(
         steps in 0..8_usize,
         damages_messages in any::<bool>(),
         says_more in any::<bool>(),
@@ -185,12 +185,12 @@ proptest! {
 }
 
 #[tokio::test]
-async fn what_is_forged_is_taken_for_nothing() {
+async fn forged_results_are_dropped() {
     let mut state = after(1, &Limits::default()).await;
     let Step::RunCalls(calls) = state.turn.next() else { panic!() };
     state.turn.on_partial_results(vec![ToolResult::success(&calls[0], "came")]).unwrap();
     let kept = serde_json::to_value(&state).unwrap();
-    // Results of calls that nobody made, though as many as there are calls.
+    // The results belong to other calls, but their number matches.
     let mut forged = kept.clone();
     let early = forged["turn"]["early"].as_array_mut().unwrap();
     let mut foreign = early[0].clone();
@@ -204,7 +204,7 @@ async fn what_is_forged_is_taken_for_nothing() {
     assert_complete(&transcript);
     let told = results(&transcript[2]);
     assert_eq!((told[0].text.as_str(), told[1].text.as_str()), ("came", "out of stock"));
-    // A place before the first.
+    // The index is before the first message.
     let mut forged = kept;
     forged["began"] = json!(-1);
     assert!(serde_json::from_value::<RunState>(forged).is_err());

@@ -1,10 +1,10 @@
-//! What those who watch are told of a run as a whole: what it was asked, and how it ended.
+//! Events of a run as a whole: its messages, its end, its usage and cost.
 
 use tool_runtime::Policy;
 
 use super::*;
 
-/// What was said, as `turn speaker [source] text`.
+/// Returns the messages as `turn role [source] text`.
 fn said(recorder: &Recorder) -> Vec<String> {
     let told = recorder.events().into_iter().filter_map(|event| match event.kind {
         EventKind::Run(RunEvent::Said { by, source, text, images }) => {
@@ -19,7 +19,7 @@ fn said(recorder: &Recorder) -> Vec<String> {
     told
 }
 
-/// An end as it is told: its code, its words, and what the run took.
+/// Code, error, usage and cost of a finished run.
 type Ended = (Option<String>, Option<String>, Usage, Option<f64>);
 
 fn ended(recorder: &Recorder) -> Vec<Ended> {
@@ -33,7 +33,7 @@ fn ended(recorder: &Recorder) -> Vec<Ended> {
 }
 
 #[tokio::test]
-async fn what_comes_into_the_conversation_is_told_once() {
+async fn each_message_is_emitted_once() {
     let model = script([
         echo_call("a"),
         ChatReply::text("Yes?"),
@@ -53,10 +53,10 @@ async fn what_comes_into_the_conversation_is_told_once() {
         "0 Steering Quick.",
     ];
     assert_eq!(said(&recorder), expected);
-    // Another run of the same conversation: what it stands under, and what is new.
+    // Another run of the same conversation emits its system message and the new messages.
     let answer = agent.run(answer.then("And now?")).await.unwrap();
     assert_eq!(said(&recorder), ["0 System Be brief.", "0 User And now?"]);
-    // Added between two steps.
+    // The message is added between two steps.
     let mut run = agent.start(answer.then("Well?"));
     run.turn_mut()
         .add_user_parts(vec![tool_runtime::UserPart::Text { text: "Say!".into() }])
@@ -66,7 +66,7 @@ async fn what_comes_into_the_conversation_is_told_once() {
 }
 
 #[tokio::test]
-async fn a_run_that_goes_on_is_not_told_again_what_it_was_asked() {
+async fn resumed_run_does_not_emit_its_prompt_again() {
     let recorder = Recorder::new(100);
     let model = Arc::new(script([echo_call("a"), ChatReply::text("Done.")]));
     let agent = || {
@@ -88,9 +88,9 @@ async fn a_run_that_goes_on_is_not_told_again_what_it_was_asked() {
     assert_eq!(said(&recorder), ["1 User Quick!"]);
 }
 
-/// A history that is gone on with is neither told of nor gone through again.
+/// The earlier messages of a continued conversation are neither emitted nor scanned.
 #[tokio::test]
-async fn of_a_long_history_what_is_new_is_told() {
+async fn only_new_messages_of_a_long_conversation_are_emitted() {
     let mut history = Vec::new();
     for number in 0..5_000 {
         history.extend([Message::user(format!("{number}?")), Message::assistant("Yes.")]);
@@ -103,7 +103,7 @@ async fn of_a_long_history_what_is_new_is_told() {
 }
 
 #[tokio::test]
-async fn why_a_value_was_refused_is_told() {
+async fn refused_value_is_emitted_with_its_reason() {
     let recorder = Recorder::new(100);
     let said_by_it = ["sooner", r#"{"value": "soon"}"#, r#"{"value": 7}"#];
     let model = ScriptedModel::new(said_by_it.map(ChatReply::text));
@@ -134,7 +134,7 @@ async fn why_a_value_was_refused_is_told() {
     assert!(said[1].starts_with("0 Loop Give the answer as JSON alone"), "{}", said[1]);
     assert_eq!(first, "started", "nothing is told of a run before its start");
 
-    // As often as it may be, and no longer.
+    // The attempts are limited.
     let recorder = Recorder::new(100);
     let model = script([ChatReply::text("a"), ChatReply::text("b"), ChatReply::text("c")]);
     let agent = Agent::new(model, Tools::new()).observer(recorder.clone());
@@ -143,7 +143,7 @@ async fn why_a_value_was_refused_is_told() {
 }
 
 #[tokio::test]
-async fn what_a_run_took_is_told_with_its_end() {
+async fn usage_and_cost_are_emitted_at_the_end() {
     let prices = Prices { input: 3.0, cached: 0.3, output: 15.0 };
     let limits = |iterations| Limits::default().iterations(iterations).cost(f64::INFINITY, prices);
     let replies = || {
@@ -168,27 +168,27 @@ async fn what_a_run_took_is_told_with_its_end() {
     let told = (Some(code), Some(error), Usage::new(1_000, 10), Some(0.003_15));
     assert_eq!(ended(&recorder), [told]);
 
-    // A value takes what it takes.
+    // Extraction counts as well.
     let model = script([ChatReply::text(r#"{"value": 7}"#).usage(Usage::new(1_000, 10))]);
     let agent = Agent::new(model, Tools::new()).limits(limits(20));
     assert_eq!(agent.extract::<u32>("Go").await.unwrap().cost, Some(0.003_15));
-    // Where nobody knows prices, nobody knows what it cost.
+    // Without prices, the cost is unknown.
     assert_eq!(Agent::new(replies(), tools![echo]).run("Go").await.unwrap().cost, None);
-    // A small sum is not nothing.
+    // A small sum is not rounded to zero.
     let limits = Limits::default().cost(0.000_03, prices);
     let stopped = Agent::new(script([echo_call("a").usage(Usage::new(10, 1))]), tools![echo]);
     let stopped = stopped.limits(limits).run("Go").await.unwrap_err();
     assert_eq!(stopped.why.to_string(), "the run cost 0.000045, of 0.00003 that it may");
 }
 
-/// Pays, if somebody allows it.
+/// Pays with approval.
 #[tool(permission = "ask")]
 async fn pay() -> &'static str {
     "paid"
 }
 
 #[tokio::test]
-async fn a_run_that_waits_is_told_of_as_one() {
+async fn paused_and_resumed_run_is_emitted_as_one_run() {
     let recorder = Recorder::new(100);
     let model = script([ChatReply::default().call("pay", "{}"), ChatReply::text("Done.")]);
     let agent = Agent::new(model, tools![pay])
@@ -205,9 +205,9 @@ async fn a_run_that_waits_is_told_of_as_one() {
     assert_eq!(said(&recorder), ["0 User Pay!"]);
 }
 
-/// Wherever it was; and an agent that is a tool, whose call takes too long.
+/// The run is dropped at any point, or belongs to a sub-agent whose call times out.
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_dropped_has_an_end() {
+async fn dropped_run_emits_its_end() {
     struct Slow;
     #[async_trait]
     impl ChatModel for Slow {
@@ -225,7 +225,7 @@ async fn a_run_that_is_dropped_has_an_end() {
     assert!(tokio::time::timeout(soon, agent.run("Go")).await.is_err());
     assert_eq!(ended(&recorder), [dropped(Usage::default())]);
 
-    // One that was never begun was not told of; one that has ended was told so.
+    // A run that never started emits nothing. A run that ended emits no second end.
     recorder.clear();
     drop(agent.start("Go"));
     let mut run = agent.start("Go");
@@ -247,9 +247,9 @@ async fn a_run_that_is_dropped_has_an_end() {
     assert_eq!(told.collect::<Vec<_>>(), ["DROPPED", "TOOL_TIMEOUT", "-"]);
 }
 
-/// From a reply to its calls, from those to their results, and from these to the question that follows.
+/// The id is the same in the reply, the calls, the results and the next request.
 #[tokio::test]
-async fn a_call_has_one_id_all_the_way() {
+async fn call_id_is_the_same_everywhere() {
     let both = || echo_call("a").call("echo", r#"{"text": "b"}"#);
     let recorder = Recorder::new(100);
     let agent = Agent::new(script([both(), both(), ChatReply::text("Done.")]), tools![echo]);
@@ -272,7 +272,7 @@ async fn a_call_has_one_id_all_the_way() {
     for (turn, results) in (1..).zip(&asked) {
         let [replied, others @ ..] = &seen[&turn][..] else { panic!("{seen:?}") };
         assert_eq!(replied, results);
-        // Each has begun and ended.
+        // Each call has a start and an end.
         let mut others = others.concat();
         others.sort();
         assert_eq!(

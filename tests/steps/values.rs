@@ -1,22 +1,22 @@
-//! Answers that are values.
+//! Structured output: answers as values.
 
 use tool_runtime::Policy;
 
 use super::*;
 
-/// A place and how warm it is.
+/// The temperature of a place.
 #[args]
 #[derive(Debug, PartialEq)]
 struct Warmth {
-    /// Where.
+    /// The place.
     city: String,
-    /// In degrees.
+    /// The temperature in degrees.
     #[schemars(range(min = -90, max = 60))]
     degrees: i32,
 }
 
 #[tokio::test]
-async fn an_answer_is_a_value() {
+async fn answer_is_extracted_and_retried() {
     let model = ScriptedModel::new([
         ScriptedTurn::new(echo_call("4 degrees")).expect_tools(["echo"]),
         ScriptedTurn::new(ChatReply::text("It is 4 degrees.")),
@@ -41,7 +41,7 @@ async fn an_answer_is_a_value() {
     assert_eq!(stopped.why.code(), "UNFIT");
     let told = stopped.why.to_string();
     assert!(told.contains("can't be read as JSON") && !told.contains("Give the JSON"), "{told}");
-    // What was wrong with the last of them, and with how many.
+    // The error states the last mismatch and the number of attempts.
     let cold = || ChatReply::text(r#"{"city": "hunter22", "degrees": -100}"#);
     let agent = Agent::new(script([bad(), cold()]), Tools::new())
         .policy(Policy::new().secrets(["hunter22"]));
@@ -55,12 +55,12 @@ async fn an_answer_is_a_value() {
         reason,
         "this is wrong with it:\n- `degrees`: expected an integer from -90 to 60, got -100"
     );
-    // What is long is shortened.
+    // Long replies are truncated.
     let agent = Agent::new(script([ChatReply::text("é".repeat(5_000))]), Tools::new());
     let stopped = agent.extract_attempts(1).extract::<Warmth>("?").await.unwrap_err();
     assert!(stopped.to_string().len() < 800, "{stopped}");
 
-    // What is no object is a member of one.
+    // A value that is not an object is a member of one.
     let model = script([ChatReply::text(r#"{"value": [{"city": "Oslo", "degrees": 4}]}"#)]);
     let list = Agent::new(model, Tools::new()).extract::<Vec<Warmth>>("?").await.unwrap().value;
     assert_eq!(list.len(), 1);
@@ -77,12 +77,12 @@ async fn an_answer_is_a_value() {
 struct Person {
     /// Full name.
     name: String,
-    /// In years.
+    /// The age in years.
     age: u8,
 }
 
 #[tokio::test]
-async fn a_value_may_come_without_a_decision_around_it() {
+async fn react_value_is_accepted_without_its_decision() {
     let model = script([ChatReply::text(r#"{"name": "Ada", "age": 36}"#)]);
     let agent = Agent::new(model, Tools::new()).driver(ReAct::new());
     let ada = agent.extract::<Person>("Ada is 36.").await.unwrap();
@@ -90,11 +90,11 @@ async fn a_value_may_come_without_a_decision_around_it() {
     assert_eq!(ada.transcript.len(), 2);
 }
 
-/// Says it once, if it is held to a schema and has to call nothing.
-struct Held;
+/// Model that returns a value if the request has a schema and no required call.
+struct ExpectsSchema;
 
 #[async_trait]
-impl ChatModel for Held {
+impl ChatModel for ExpectsSchema {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         let options = request.options;
         assert_eq!((&options.tool_choice, request.tools.len()), (&ToolChoice::Auto, 0));
@@ -104,17 +104,17 @@ impl ChatModel for Held {
 }
 
 #[tokio::test]
-async fn who_answers_in_the_end_is_held_to_the_schema() {
+async fn final_answer_request_has_the_schema() {
     let options = ChatOptions::default().temperature(0.5).tool_choice(ToolChoice::Required);
     let model = script([ChatReply::text(
         r#"{"thought": "", "type": "final_answer", "answer": {"name": "?", "age": 0}}"#,
     )]);
-    let driver = ReAct::new().answer_by(Held).answer_with(options);
+    let driver = ReAct::new().answer_by(ExpectsSchema).answer_with(options);
     let agent = Agent::new(model, Tools::new()).driver(driver);
     assert_eq!(agent.extract::<Person>("Ada is 36.").await.unwrap().value.age, 36);
 }
 
-/// When two people meet.
+/// A meeting of two people.
 #[args]
 #[derive(Debug, PartialEq)]
 struct Meeting {
@@ -123,7 +123,7 @@ struct Meeting {
 }
 
 #[tokio::test]
-async fn what_a_type_refuses_is_told_with_its_place() {
+async fn type_errors_are_reported_with_their_path() {
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::text("Soon.")),
         ScriptedTurn::new(ChatReply::text(r#"{"day": "tomorrow"}"#)),
@@ -135,7 +135,7 @@ async fn what_a_type_refuses_is_told_with_its_place() {
     assert_eq!(found.value.day.to_string(), "2026-12-24");
 }
 
-/// Gives a value that is told whole, and says in which dialect it was wanted.
+/// Model that records the dialect of the requested schema.
 #[derive(Clone, Default)]
 struct Dialects(Arc<Mutex<Vec<Option<Dialect>>>>);
 
@@ -148,11 +148,11 @@ impl ChatModel for Dialects {
 }
 
 #[tokio::test]
-async fn a_value_is_asked_for_in_the_dialect_of_the_tools() {
+async fn value_is_requested_in_the_dialect_of_the_tools() {
     for (of_tools, of_value) in [
         (Dialect::OpenAiStrict, Dialect::OpenAiStrict),
         (Dialect::GeminiOpenApi, Dialect::GeminiOpenApi),
-        // It takes the schema of an answer as it is.
+        // The model accepts the schema of an answer unchanged.
         (Dialect::Ollama, Dialect::Plain),
     ] {
         let model = Dialects::default();
@@ -161,7 +161,7 @@ async fn a_value_is_asked_for_in_the_dialect_of_the_tools() {
         assert_eq!(found.value.place, None);
         assert_eq!(*model.0.lock().unwrap(), [None, Some(of_value)]);
     }
-    // A map has no words in that dialect.
+    // The dialect can't express a map.
     let model = Dialects::default();
     let strict = tools![echo].dialect(Dialect::OpenAiStrict).unwrap();
     let agent = Agent::new(model.clone(), strict);
@@ -169,10 +169,10 @@ async fn a_value_is_asked_for_in_the_dialect_of_the_tools() {
     assert_eq!(model.0.lock().unwrap()[..2], [None, Some(Dialect::Plain)]);
 }
 
-/// What is told of the run itself, and on which turns a model was asked.
+/// The events of the run, and the turns of its model requests.
 type Watched = Arc<Mutex<(Vec<String>, Vec<u32>)>>;
 
-/// An agent, and what is told of its runs.
+/// Returns the agent with an observer of its runs.
 fn watched(agent: Agent) -> (Agent, Watched) {
     let told = Watched::default();
     let kept = Arc::clone(&told);
@@ -191,7 +191,7 @@ fn watched(agent: Agent) -> (Agent, Watched) {
 }
 
 #[tokio::test]
-async fn a_value_is_extracted_in_one_run() {
+async fn extraction_is_part_of_one_run() {
     let bad = || ChatReply::text("Ada");
     let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
     let called = || [echo_call("Ada is 36."), ChatReply::text("She is 36.")];
@@ -211,9 +211,9 @@ async fn a_value_is_extracted_in_one_run() {
     }
 }
 
-/// Calls that a model makes where none were offered are told as such, and are not made.
+/// Calls in a reply to a request without tools are reported and do not run.
 #[tokio::test]
-async fn no_tool_is_called_for_a_value() {
+async fn no_tool_runs_for_a_value() {
     let model = script([
         ChatReply::text("She is 36."),
         echo_call("Ada is 36."),
@@ -225,20 +225,20 @@ async fn no_tool_is_called_for_a_value() {
 }
 
 #[tokio::test]
-async fn a_value_is_asked_for_where_there_is_something_to_ask() {
+async fn extraction_handles_limits_replies_and_open_calls() {
     let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
-    // A budget of nothing.
+    // The budget is empty.
     let (agent, told) = watched(Agent::new(script([good()]), Tools::new()));
     let stopped = agent.limits(Limits::default().tokens(0)).extract::<Person>("Ada is 36.").await;
     assert_eq!(stopped.unwrap_err().why.code(), "TOKENS_SPENT");
     assert!(told.lock().unwrap().0.is_empty());
-    // A conversation that was had: what the model said last.
+    // The conversation ends with a reply.
     for tools in [Tools::new(), tools![echo]] {
         let had = vec![Message::user("How old is Ada?"), Message::assistant("She is 36.")];
         let ada = Agent::new(script([good()]), tools).extract::<Person>(had).await.unwrap();
         assert_eq!(ada.value.age, 36);
     }
-    // Calls that nobody made, and that nobody can.
+    // The conversation ends with calls that can't run.
     let open = Message::Assistant { parts: echo_call("hi").parts };
     let model = script([ChatReply::text("She is 36."), good()]);
     let asked = vec![Message::user("How old is Ada?"), open];
@@ -246,9 +246,10 @@ async fn a_value_is_asked_for_where_there_is_something_to_ask() {
     assert_complete(&ada.transcript);
 }
 
-/// Providers take objects alone, so that such a value is asked for as a member of one: a model may well leave that out.
+/// Providers accept only objects, so the value is requested as a member. Models may omit the
+/// object.
 #[tokio::test]
-async fn what_is_no_object_may_stand_by_itself() {
+async fn non_object_value_is_accepted_without_its_wrapper() {
     let said = |text: &str| Agent::new(script([ChatReply::text(text)]), Tools::new());
     assert_eq!(said("[1, 2]").extract::<Vec<u8>>("?").await.unwrap().value, [1, 2]);
     assert_eq!(said(r#"{"value": [1]}"#).extract::<Vec<u8>>("?").await.unwrap().value, [1]);
@@ -259,7 +260,7 @@ async fn what_is_no_object_may_stand_by_itself() {
 }
 
 #[tokio::test]
-async fn a_conversation_without_a_word_asks_nothing() {
+async fn conversation_without_input_is_refused() {
     let agent = Agent::new(script([ChatReply::text("Yes?")]), Tools::new());
     let orders = vec![Message::system("Be brief."), Message::system("Be kind.")];
     for prompt in [vec![], orders[..1].to_vec(), orders] {
@@ -268,14 +269,14 @@ async fn a_conversation_without_a_word_asks_nothing() {
         for ended in [agent.run(prompt).await, system.run(asked).await] {
             assert_eq!(ended.unwrap_err().why.code(), "NOTHING_ASKED");
         }
-        // Nor is there a value in it.
+        // Extraction is refused as well.
         let given = agent.extract::<String>(asked_again).await;
         assert_eq!(given.unwrap_err().why.code(), "NOTHING_ASKED");
     }
 }
 
 #[tokio::test]
-async fn a_value_is_asked_for_as_often_as_is_set() {
+async fn extraction_attempts_are_configurable() {
     let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
     for (times, needed, fits) in
         [(0, 1, true), (0, 2, false), (1, 2, false), (3, 3, true), (5, 5, true), (5, 6, false)]
@@ -292,9 +293,9 @@ async fn a_value_is_asked_for_as_often_as_is_set() {
     }
 }
 
-/// One that has ended is gone on with to a value; of its end those who watch were told.
+/// Extracting from an ended run emits no second end.
 #[tokio::test]
-async fn a_run_ends_once_for_those_who_watch() {
+async fn run_emits_one_end_with_extraction() {
     let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
     for replies in
         [vec![ChatReply::text("She is 36."), good()], vec![ChatReply::text("She is 36.")]]
@@ -307,14 +308,14 @@ async fn a_run_ends_once_for_those_who_watch() {
     }
 }
 
-/// What is left behind doesn't ask for what nobody waits for any more.
+/// The transcript of a stopped extraction does not end with its request.
 #[tokio::test]
-async fn a_run_that_stops_before_its_value_leaves_no_question() {
+async fn stopped_extraction_removes_its_request() {
     let bad = ChatReply::text("Ada");
     for (replies, tools, left) in [
         (vec![], Tools::new(), 1),
         (vec![ChatReply::text("She is 36.")], tools![echo], 2),
-        // What was answered stands.
+        // The answer in words stays.
         (vec![ChatReply::text("She is 36."), bad], tools![echo], 4),
     ] {
         let agent = Agent::new(ScriptedModel::new(replies), tools);

@@ -1,8 +1,8 @@
-//! Runs that are told piece by piece.
+//! Streams of runs.
 
 use super::*;
 
-/// What pieces add up to: the replies' texts, the calls and the names of what happened.
+/// Collects the items of a stream: text, calls and the names of events.
 async fn gathered(
     agent: &Agent,
 ) -> (Vec<String>, Vec<String>, Vec<String>, Result<Answer, Stopped>) {
@@ -29,7 +29,7 @@ async fn gathered(
 }
 
 #[tokio::test]
-async fn a_run_is_told_piece_by_piece() {
+async fn run_is_streamed() {
     for bytes in [1, 3, 100] {
         let one = ChatReply::text("One mömént.").call("echo", r#"{"text": "hi"}"#);
         let model = Slow::new([one, ChatReply::text("Done.")], bytes);
@@ -58,12 +58,12 @@ async fn a_run_is_told_piece_by_piece() {
 #[args]
 #[derive(Debug, PartialEq)]
 struct List {
-    /// What to buy.
+    /// The items to buy.
     things: Vec<String>,
 }
 
 #[tokio::test]
-async fn a_value_is_told_piece_by_piece() {
+async fn value_is_streamed() {
     let one = ChatReply::default().call("echo", r#"{"text": "hi"}"#);
     let given = r#"{"things": ["tea", "milk"]}"#;
     let replies = [one, ChatReply::text("Done."), ChatReply::text("Tea"), ChatReply::text(given)];
@@ -90,7 +90,7 @@ async fn a_value_is_told_piece_by_piece() {
 }
 
 #[tokio::test]
-async fn what_only_repeats_arguments_is_neither_told_nor_kept() {
+async fn text_that_repeats_arguments_is_dropped() {
     for (text, is_kept) in [
         (r#"{"text": "hi"}"#, false),
         ("```json\n{ \"text\" : \"hi\" }\n```", false),
@@ -100,7 +100,7 @@ async fn what_only_repeats_arguments_is_neither_told_nor_kept() {
         (r#"I say {"text": "hi"}"#, true),
         ("`echo`", true),
         ("{}", true),
-        // The same text, which breaks off.
+        // The same text is interrupted.
         (r#"{"text": "h"#, false),
     ] {
         for driver in [true, false] {
@@ -112,7 +112,7 @@ async fn what_only_repeats_arguments_is_neither_told_nor_kept() {
             let agent = if driver { agent.driver(Native) } else { agent.driver(Text::new()) };
             let (texts, _, _, ended) = gathered(&agent).await;
             let told = if is_kept { text } else { "" };
-            // The fallback keeps back what may become a call; it is told at the end.
+            // The fallback holds back text that may become a call, and emits it at the end.
             assert_eq!(texts[0].trim(), told, "{text}");
             assert_eq!(ended.unwrap().transcript[1].text().trim(), told, "{text}");
         }
@@ -120,7 +120,7 @@ async fn what_only_repeats_arguments_is_neither_told_nor_kept() {
 }
 
 #[tokio::test]
-async fn a_call_in_the_text_is_made_and_its_markup_never_shown() {
+async fn call_in_text_runs_and_its_markup_is_hidden() {
     let said = "I look.\n<tool_call>\n{\"name\": \"echo\", \"arguments\": {\"text\": \"hi\"}}\n</tool_call>";
     for bytes in [1, 5, 200] {
         let model = Slow::new([ChatReply::text(said), ChatReply::text("Done.")], bytes);
@@ -132,7 +132,7 @@ async fn a_call_in_the_text_is_made_and_its_markup_never_shown() {
         assert_eq!(results(&answer.transcript[2])[0].text, "hi");
         assert_complete(&answer.transcript);
     }
-    // Not where a call came as its provider spells it, nor under the driver that reads no text.
+    // This does not apply after a native call, nor with a driver that does not parse text.
     let both = ChatReply::text(said).call("echo", r#"{"text": "ho"}"#);
     let agent = Agent::new(script([both, ChatReply::text("Done.")]), tools![echo]);
     let answer = agent.driver(Text::new()).run("Go").await.unwrap();
@@ -145,7 +145,7 @@ async fn a_call_in_the_text_is_made_and_its_markup_never_shown() {
 }
 
 #[tokio::test]
-async fn a_call_in_the_text_is_told_as_soon_as_it_is_whole() {
+async fn call_in_text_is_emitted_when_it_is_complete() {
     let call = |text| {
         format!(
             "<tool_call>{{\"name\": \"echo\", \"arguments\": {{\"text\": \"{text}\"}}}}</tool_call>"
@@ -171,12 +171,12 @@ async fn a_call_in_the_text_is_told_as_soon_as_it_is_whole() {
     }
     let at = |part| told.find(part).unwrap_or_else(|| panic!("{part} was not told: {told}"));
     let [first, next] = [r#"[0 echo {"text": "a"}]"#, r#"[1 echo {"text": "b"}]"#].map(at);
-    // It shows by what follows that it was one.
+    // The text after it shows that it was a call.
     assert!(at("First.") < first && first < next && next < at("is all."), "{told}");
 }
 
 #[tokio::test]
-async fn a_stream_that_is_dropped_stops_its_run() {
+async fn dropped_stream_cancels_its_run() {
     let agent = Agent::new(script([echo_call("a"), ChatReply::text("Done.")]), tools![echo]);
     let mut stream = agent.stream("Go");
     assert!(matches!(stream.next().await, Some(StreamItem::Event(_))));
@@ -187,7 +187,7 @@ async fn a_stream_that_is_dropped_stops_its_run() {
 }
 
 #[tokio::test]
-async fn what_may_not_be_called_is_not_read_as_a_call() {
+async fn text_is_not_parsed_for_calls_with_tool_choice_none() {
     let said = r#"<tool_call>{"name": "echo", "arguments": {"text": "a"}}</tool_call>"#;
     let agent = Agent::new(script([ChatReply::text(said)]), tools![echo])
         .driver(Text::new())
@@ -196,7 +196,7 @@ async fn what_may_not_be_called_is_not_read_as_a_call() {
 }
 
 #[tokio::test]
-async fn what_a_model_thought_is_told_with_its_reply() {
+async fn reasoning_is_emitted_with_the_reply() {
     let thought = Arc::<Mutex<Vec<Option<String>>>>::default();
     let kept = Arc::clone(&thought);
     let model = script([
@@ -216,7 +216,7 @@ async fn what_a_model_thought_is_told_with_its_reply() {
 }
 
 #[tokio::test]
-async fn a_driver_may_be_shared_and_chosen_at_run_time() {
+async fn driver_can_be_shared_and_chosen_at_run_time() {
     let said = r#"<tool_call>{"name": "echo", "arguments": {"text": "hi"}}</tool_call>"#;
     let shared: Arc<dyn Driver> = Arc::new(Text::new());
     let boxed: Box<dyn Driver> = Box::new(Arc::clone(&shared));
@@ -227,7 +227,7 @@ async fn a_driver_may_be_shared_and_chosen_at_run_time() {
     {
         assert_eq!(calls(&agent.run("Go").await.unwrap().transcript).len(), 1);
     }
-    // All of it: how often it asks, what is heard of it, and the last word.
+    // Every method is forwarded: attempts, the stream decoder and the answer request.
     let last =
         || script([ChatReply::text(r#"{"thought": "", "type": "final_answer", "answer": "Hm"}"#)]);
     let model = script([ChatReply::text("What?"), ChatReply::text("Hm."), ChatReply::text("So?")]);
@@ -240,7 +240,7 @@ async fn a_driver_may_be_shared_and_chosen_at_run_time() {
     assert_eq!(answer.text, "Well.");
 }
 
-/// Says all of it at once, and takes its time then.
+/// Model that emits all deltas at once and then waits.
 struct Burst(usize);
 
 #[async_trait]
@@ -260,9 +260,9 @@ impl ChatModel for Burst {
     }
 }
 
-/// tokio has a task that was busy for long look as if nothing was there.
+/// The tokio budget makes a channel return `Pending` for a busy task.
 #[tokio::test(start_paused = true)]
-async fn no_piece_is_lost_however_many_come_at_once() {
+async fn no_item_is_lost_in_a_burst() {
     for pieces in [0, 1, 127, 128, 129, 1_000, 1_001] {
         let agent = Agent::new(Burst(pieces), Tools::new()).max_iterations(1);
         for _ in 0..3 {
@@ -289,7 +289,7 @@ async fn runs_and_streams_own_what_they_need_and_are_send() {
     is_owned(agent().start("Hello").extract_stream::<u8>());
     is_owned(session().start("Hello").await.unwrap());
     is_owned(session().stream("Hello").await.unwrap());
-    // Polled after its agent was dropped, on another task.
+    // The stream is polled on another task after its agent was dropped.
     let stream = is_owned(agent().stream("Hello"));
     assert_eq!(tokio::spawn(stream.finish()).await.unwrap().unwrap().text, "Hi!");
 }

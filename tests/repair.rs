@@ -21,7 +21,7 @@ use std::{env, fmt::Write, fs};
 
 use corpus::{CASE, Case, EXPECT, SCHEMA};
 use serde_json::Value;
-use tool_runtime::json::{Level, Parsed, Unreadable, parse, parse_as};
+use tool_runtime::json::{Level, ParseError, Parsed, parse, parse_as};
 use tool_runtime::schema::Schema;
 
 const REFUSED: &str = "refused";
@@ -29,7 +29,7 @@ const TRUNCATED: &str = "truncated";
 /// Longer numbers may have digits that no value holds.
 const DIGITS: usize = 15;
 
-type Outcome = Result<Parsed, Unreadable>;
+type Outcome = Result<Parsed, ParseError>;
 
 fn read(case: &Case, text: &str) -> Outcome {
     match &case.schema {

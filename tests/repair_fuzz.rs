@@ -30,7 +30,7 @@ use std::rc::Rc;
 use drive::{Trial, drive};
 use mangle::Seeds;
 use serde_json::Value;
-use tool_runtime::json::{Parsed, Partial, Unreadable, parse, parse_as};
+use tool_runtime::json::{ParseError, Parsed, Partial, parse, parse_as};
 use tool_runtime::schema::Schema;
 
 const TEXTS_PER_SCHEMA: usize = 20;
@@ -111,7 +111,7 @@ fn partial_holds() {
 }
 
 /// A law of every outcome that this one breaks.
-fn broken(text: &str, outcome: &Result<Parsed, Unreadable>) -> Option<String> {
+fn broken(text: &str, outcome: &Result<Parsed, ParseError>) -> Option<String> {
     match outcome {
         Ok(parsed) => sound::fault(text, parsed).or_else(|| written::invented(text, parsed)),
         Err(error) if !text.is_char_boundary(error.offset()) => {
@@ -127,7 +127,7 @@ fn broken(text: &str, outcome: &Result<Parsed, Unreadable>) -> Option<String> {
 /// What the schema allows already has no other reading, keys excepted: where more of them may be,
 /// one that is nearly known is allowed and still meant as the known one. 30.0 is allowed as an
 /// integer, and becomes 30.
-fn changed(text: &str, schema: &Value, outcome: &Result<Parsed, Unreadable>) -> Option<String> {
+fn changed(text: &str, schema: &Value, outcome: &Result<Parsed, ParseError>) -> Option<String> {
     let value: Value = serde_json::from_str(text).ok()?;
     let is_allowed = !has_keys(&value) && Schema::from(schema.clone()).check(&value).is_empty();
     match outcome {

@@ -2,13 +2,13 @@
 //! those by which it reads otherwise.
 
 use serde_json::Value;
-use tool_runtime::json::{Unreadable, UnreadableKind};
+use tool_runtime::json::{ParseError, ParseErrorKind};
 use tool_runtime::schema::Schema;
 
-use UnreadableKind::{Ambiguous, Elided, Incomplete, NoValue, Number, Syntax};
+use ParseErrorKind::{Ambiguous, Elided, Incomplete, NoValue, Number, Syntax};
 
 /// The kind of a refusal, words of it, and the rule.
-const REFUSALS: [(UnreadableKind, &str, &str); 15] = [
+const REFUSALS: [(ParseErrorKind, &str, &str); 15] = [
     (Incomplete, "number", "a number with which the text ends may go on"),
     (NoValue, "", "bare words, and lists without brackets, are no value at the root"),
     (Elided, "", "what an ellipsis stands for is not there"),
@@ -39,9 +39,9 @@ const REFUSALS: [(UnreadableKind, &str, &str); 15] = [
 ];
 
 /// The rule that refuses the text; `None` if it is not one of those that are known to.
-pub(crate) fn refused_by(error: &Unreadable) -> Option<&'static str> {
+pub(crate) fn refused_by(error: &ParseError) -> Option<&'static str> {
     let words = error.to_string();
-    let is_it = |(kind, part, _): &&(UnreadableKind, &str, _)| {
+    let is_it = |(kind, part, _): &&(ParseErrorKind, &str, _)| {
         *kind == error.kind() && words.contains(part)
     };
     REFUSALS.iter().find(is_it).map(|(.., rule)| *rule)

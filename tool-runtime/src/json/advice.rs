@@ -1,9 +1,9 @@
-//! What to send so that a repair is not needed, in words that a language model can act upon.
+//! Advice for the model: what to send so that a repair is not needed.
 
-use super::{Fix, FixKind, unreadable::place};
+use super::{Fix, FixKind, error::describe_position};
 
 impl FixKind {
-    /// What to send so that this repair is not needed.
+    /// Returns an instruction for the model that avoids this repair.
     ///
     /// ```
     /// use tool_runtime::json::FixKind;
@@ -69,7 +69,9 @@ impl FixKind {
 }
 
 impl Fix {
-    /// The same, and where in `text`, which this is a repair of.
+    /// Returns an instruction for the model that avoids this repair, with its position in `text`.
+    ///
+    /// `text` is the text that was parsed.
     ///
     /// ```
     /// use tool_runtime::json::parse;
@@ -79,7 +81,7 @@ impl Fix {
     /// assert_eq!(advice, "leave out the stray comma at line 1 column 6, near `[1, 2,]`");
     /// ```
     pub fn advice(&self, text: &str) -> String {
-        format!("{} {}", self.kind.advice(), place(text, self.span.start).1)
+        format!("{} {}", self.kind.advice(), describe_position(text, self.span.start).1)
     }
 }
 
@@ -88,9 +90,9 @@ mod tests {
     use crate::json::{Level, Options, Risk, parse_as_with, parse_with};
 
     #[test]
-    fn a_limit_says_which_mend_to_make() {
+    fn limit_error_contains_the_advice() {
         let options = Options::default();
-        for (options, text, wanted) in [
+        for (options, text, expected) in [
             (
                 options.with_max_level(Level::Wrapping),
                 "[1,]",
@@ -133,14 +135,14 @@ mod tests {
                 "the text was cut off: it ends before the value does. Send one whole JSON value and",
             ),
         ] {
-            let told = parse_with(text, &options).unwrap_err().to_string();
-            assert!(told.starts_with(wanted), "{text}: {told}");
+            let message = parse_with(text, &options).unwrap_err().to_string();
+            assert!(message.starts_with(expected), "{text}: {message}");
         }
         let options = options.with_max_level(Level::Truncation);
         let schema = serde_json::json!({"type": "array", "items": {"type": "integer"}});
-        let told = parse_as_with("[\"1\"]", &schema, &options).unwrap_err().to_string();
-        let wanted =
+        let message = parse_as_with("[\"1\"]", &schema, &options).unwrap_err().to_string();
+        let expected =
             "no repair of this level is allowed: leave out the quotes around this value at";
-        assert!(told.starts_with(wanted), "{told}");
+        assert!(message.starts_with(expected), "{message}");
     }
 }

@@ -1,12 +1,14 @@
-//! The closed list of repairs: what each is called, how deep it reaches and what it may cost.
+//! The closed list of repairs: the level, the risk and the description of each.
 
 use std::{fmt, ops::Range};
 
 use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 
-/// How far a repair may go; each level may do what the levels before it may.
+/// The depth of a repair; each level includes the levels before it.
 ///
-/// A result's level is its highest fix, so a caller can set a limit by comparing.
+/// The level of a result is the highest level of its fixes
+/// ([`Parsed::level`](super::Parsed::level)). Limit the repairs of a parse with
+/// [`Options::max_level`](super::Options::max_level).
 ///
 /// ```
 /// use tool_runtime::json::{Level, parse};
@@ -18,24 +20,27 @@ use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Level {
-    /// Nothing: the value is exactly serde_json's.
+    /// No repair: the value is exactly what serde_json parses.
     Strict,
-    /// Take away what is around the value: byte order mark, odd blanks, fences, tags, prose, a
-    /// level of escaping.
+    /// Removes text around the value: byte order mark, non-JSON whitespace, code fences, tags,
+    /// prose, a level of escaping.
     Wrapping,
-    /// Read another spelling of the same token: raw control characters, bad escapes, literals of
-    /// Python and JavaScript, comments, stray commas, quotes of other kinds, bare keys.
+    /// Reads another spelling of the same token: raw control characters, invalid escapes, literals
+    /// of Python and JavaScript, comments, stray commas, other quotation marks, unquoted keys.
     Spelling,
-    /// Put in what holds the value together: missing commas, colons and closers, wrong closers,
-    /// unescaped inner quotes.
+    /// Inserts or replaces structural tokens: missing commas, colons and closing brackets, wrong
+    /// closing brackets, unescaped inner quotes.
     Structure,
-    /// Read a text that was cut off inside a string, key or literal.
+    /// Reads a text that was cut off inside a string, key or literal.
     Truncation,
-    /// Change a value into the one that the schema allows, where that is the single reading.
+    /// Changes a value to fit the schema, if exactly one change does so.
     Schema,
 }
 
-/// What a repair may have cost, however deep it reached.
+/// The possible loss of a repair, independent of its level.
+///
+/// The risk of a result is the highest risk of its fixes ([`Parsed::risk`](super::Parsed::risk)).
+/// Limit the risk of a parse with [`Options::max_risk`](super::Options::max_risk).
 ///
 /// ```
 /// use tool_runtime::json::{Risk, parse};
@@ -46,15 +51,15 @@ pub enum Level {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Risk {
-    /// The value is spelled in full and cannot mean anything else.
+    /// The value is spelled in full and has one meaning.
     Lossless,
-    /// The value is complete, but which value was meant is a conclusion.
+    /// The value is complete, but the choice of this value is a conclusion.
     Inferred,
-    /// Part of what was meant is missing, or may be: the text was cut off.
+    /// Part of the intended value may be missing: the text was cut off.
     Lossy,
 }
 
-/// The repairs there are.
+/// The kinds of repairs, each with a fixed level and risk.
 ///
 /// ```
 /// use tool_runtime::json::{FixKind, Level, Risk};
@@ -67,124 +72,132 @@ pub enum Risk {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum FixKind {
-    /// U+FEFF at the start of the text.
+    /// Removed a byte order mark (U+FEFF) at the start of the text.
     Bom,
-    /// Blanks that JSON does not know: no-break and zero-width spaces, form feeds and the like.
+    /// Removed non-JSON whitespace: no-break and zero-width spaces, form feeds and the like.
     Blank,
-    /// Backticks or tildes around the value, with or without a language word.
+    /// Removed backticks or tildes around the value, with or without a language word.
     Fence,
-    /// `<tool_call>`, `</s>`, `<|im_end|>`, `[TOOL_CALLS]` and their kind.
+    /// Removed a tag such as `<tool_call>`, `</s>`, `<|im_end|>` or `[TOOL_CALLS]`.
     Tag,
-    /// A block of reasoning, `<think>…</think>`, with everything in it.
+    /// Removed a block of reasoning, `<think>…</think>`, with its content.
     Reasoning,
-    /// `name(` and `);` around the value.
+    /// Removed a function call, `name(` and `);`, around the value.
     Call,
-    /// Words around the value.
+    /// Removed words around the value.
     Prose,
-    /// The same value once more.
+    /// Removed a repetition of the same value.
     Repeat,
-    /// The value's text was escaped one level too often: `{\"city\": \"Oslo\"}`.
+    /// Removed a level of escaping around the value's text: `{\"city\": \"Oslo\"}`.
     Escaped,
-    /// A string that holds the value's text, where the schema allows no string.
+    /// Decoded a string that holds the value's text, because the schema allows no string.
     ///
-    /// A string is valid JSON, so this is a fix of [`Level::Schema`]: below that level, valid JSON
-    /// is never changed.
+    /// A string is valid JSON, so this fix has [`Level::Schema`]: below that level, valid JSON is
+    /// never changed.
     EncodedTwice,
-    /// No text at all, or `null`, where the schema wants an object and no member of it: one without
-    /// members.
+    /// Read an empty text or `null` as an object without members, because the schema wants an
+    /// object and requires no member.
     Empty,
-    /// A number, boolean or null in quotes, where the schema allows no string: `"17"` for 17.
+    /// Read a quoted number, boolean or null as such, because the schema allows no string: `"17"`
+    /// for 17.
     Unquoted,
-    /// A number or boolean where the schema wants a string: the text of it as it was written.
+    /// Read a number or boolean as the string that spells it, because the schema wants a string.
     Quoted,
-    /// A whole number with a fraction or exponent where the schema wants an integer: 30.0 for 30. To
-    /// JSON Schema it is one, so a tool takes it whatever it says of repairs.
+    /// Wrote an integral number with a fraction or exponent as an integer, because the schema wants
+    /// one: 30.0 for 30.
+    ///
+    /// JSON Schema accepts such a number as an integer, so every tool accepts this fix, whatever it
+    /// declares about repairs.
     Whole,
-    /// Null for a member that the schema knows, wants not and takes no null for: one that isn't there.
-    /// Some providers have models send all members, so a tool takes it whatever it says of repairs.
+    /// Removed a null member that the schema knows, does not require, and allows no null for.
+    ///
+    /// Some providers make models send all members, so every tool accepts this fix, whatever it
+    /// declares about repairs.
     Absent,
-    /// One value where the schema wants a list: a list of it.
+    /// Wrapped one value in an array, because the schema wants an array.
     Listed,
-    /// A list of one where the schema wants no list: the one.
+    /// Replaced an array of one item by the item, because the schema wants no array.
     Unlisted,
-    /// A key in another case or with other separators than the one that the schema knows:
-    /// `maxResults` for `max_results`.
+    /// Replaced a key by the schema's spelling, which differs in case or separators: `maxResults`
+    /// for `max_results`.
     KeyCase,
-    /// A value in another case, or with space around it, than the one that the schema lists.
+    /// Replaced a string by the schema's enum value, which differs in case or surrounding
+    /// whitespace.
     ChoiceCase,
-    /// `{"name": …, "arguments": …}` and its kind around the arguments that the schema describes.
+    /// Removed an envelope such as `{"name": …, "arguments": …}` around the arguments.
     Envelope,
-    /// A raw line break, tab or other control character in a string.
+    /// Escaped raw line breaks, tabs or other control characters in a string.
     Control,
-    /// A backslash that escapes nothing JSON knows, and is kept.
+    /// Kept a backslash that is not a JSON escape.
     Escape,
-    /// A backslash before a quote of another kind than those around the string: `"it\'s"`.
+    /// Removed a backslash before a quote that does not delimit the string: `"it\'s"`.
     EscapedQuote,
-    /// `True`, `None` and the like.
+    /// Read a literal of another language, such as `True` or `None`.
     Literal,
-    /// `undefined`, read as null.
+    /// Read `undefined` as null.
     Undefined,
-    /// `// …`, `# …` or `/* … */`.
+    /// Removed a comment: `// …`, `# …` or `/* … */`.
     Comment,
-    /// A comma before the first, between two, or behind the last.
+    /// Removed a comma before the first element, a repeated one, or one after the last element.
     Comma,
-    /// A second colon between key and value.
+    /// Removed a second colon between key and value.
     Colon,
-    /// `;` for a comma between two members.
+    /// Read `;` between two members as a comma.
     Semicolon,
-    /// Single, curly, full-width, backtick or triple quotes around a string.
+    /// Read a string in single, curly, full-width, backtick or triple quotes.
     Quotes,
-    /// Doubled quotes around a string, which may have been meant to be part of it: `""exact words""`.
+    /// Read a string in doubled quotes, which may have been meant as content: `""exact words""`.
     DoubledQuotes,
-    /// A key without quotes.
+    /// Read a key without quotes.
     BareKey,
-    /// A string without quotes.
+    /// Read a string without quotes.
     BareText,
-    /// `+1`, `.5`, `5.`, `1_000`.
+    /// Read a number that JSON spells otherwise: `+1`, `.5`, `5.`, `1_000`.
     Number,
-    /// A number with zeros before it; only a schema can say whether it is one.
+    /// Read a number with leading zeros; only a schema decides whether it is a number.
     LeadingZeros,
-    /// Full-width signs outside strings.
+    /// Read full-width punctuation outside strings.
     Punctuation,
-    /// `=` or `=>` for a colon.
+    /// Read `=` or `=>` as a colon.
     Equals,
-    /// `(1, 2)` or `{1, 2}` for a list; `(1)` for 1.
+    /// Read a tuple or set, `(1, 2)` or `{1, 2}`, as an array; `(1)` is 1.
     Tuple,
-    /// `"a" + "b"`.
+    /// Joined concatenated strings: `"a" + "b"`.
     Concatenation,
-    /// The same member twice.
+    /// Removed a repetition of the same member.
     RepeatedMember,
-    /// No comma between two members or items.
+    /// Inserted a missing comma between two members or items.
     MissingComma,
-    /// No colon between key and value.
+    /// Inserted a missing colon between key and value.
     MissingColon,
-    /// A bracket that is never closed.
+    /// Inserted the closing bracket of a bracket that is never closed.
     MissingCloser,
-    /// A bracket closed by one of another kind.
+    /// Replaced a closing bracket of another kind.
     WrongCloser,
-    /// A bracket that closes nothing, or too early.
+    /// Removed a closing bracket that closes nothing, or closes too early.
     ExtraCloser,
-    /// Quotes in a string that are not escaped, the apostrophe in `'it's'` too.
+    /// Escaped quotes inside a string, including the apostrophe in `'it's'`.
     InnerQuotes,
-    /// A string that lacks the quote at one end, or has another one there.
+    /// Inserted a missing quote at one end of a string, or replaced a different one.
     MissingQuote,
-    /// The text ends inside a string, which is closed there.
+    /// Closed a string inside which the text ends.
     CutText,
-    /// The text ends inside `true`, `false` or `null`, and the schema leaves but one of them.
+    /// Completed `true`, `false` or `null` at the end of the text, because the schema allows only
+    /// one.
     CutLiteral,
-    /// The text ends inside a key or before its value; the member is dropped.
+    /// Dropped a member because the text ends inside its key or before its value.
     CutMember,
-    /// The text ends where another member or item begins.
+    /// Closed the containers after a comma at the end of the text.
     CutList,
 }
 
 impl FixKind {
-    /// The table: one row for each kind.
+    /// The level, the risk and the description of this kind.
     const fn row(self) -> (Level, Risk, &'static str) {
         use {Level::*, Risk::*};
         match self {
             Self::Bom => (Wrapping, Lossless, "removed a byte order mark"),
-            Self::Blank => (Wrapping, Lossless, "removed blanks that are not JSON's"),
+            Self::Blank => (Wrapping, Lossless, "removed whitespace that JSON does not allow"),
             Self::Fence => (Wrapping, Lossless, "removed a code fence around the value"),
             Self::Tag => (Wrapping, Lossless, "removed a tag around the value"),
             Self::Reasoning => (Wrapping, Lossless, "removed a block of reasoning"),
@@ -193,18 +206,20 @@ impl FixKind {
             Self::Repeat => (Wrapping, Inferred, "removed a repetition of the value"),
             Self::Escaped => (Wrapping, Lossless, "removed a level of escaping"),
             Self::EncodedTwice => (Schema, Lossless, "decoded a string that holds the value"),
-            Self::Empty => (Schema, Lossless, "took nothing for an object without members"),
-            Self::Unquoted => (Schema, Lossless, "took a value out of its quotes"),
-            Self::Quoted => (Schema, Lossless, "took a value for the text that spells it"),
-            Self::Whole => (Schema, Lossless, "wrote a whole number as an integer"),
-            Self::Absent => (Schema, Lossless, "left out a member that was null"),
-            Self::Listed => (Schema, Inferred, "put a value into a list of one"),
-            Self::Unlisted => (Schema, Inferred, "took a value out of a list of one"),
-            Self::KeyCase => (Schema, Inferred, "spelled a key as the schema does"),
-            Self::ChoiceCase => (Schema, Inferred, "spelled a value as the schema lists it"),
-            Self::Envelope => (Schema, Inferred, "took the arguments out of what was around them"),
+            Self::Empty => (Schema, Lossless, "read an empty text as an object without members"),
+            Self::Unquoted => (Schema, Lossless, "removed the quotes around a value"),
+            Self::Quoted => (Schema, Lossless, "put quotes around a value"),
+            Self::Whole => (Schema, Lossless, "wrote an integral number as an integer"),
+            Self::Absent => (Schema, Lossless, "removed a member that was null"),
+            Self::Listed => (Schema, Inferred, "put a value into an array of one"),
+            Self::Unlisted => (Schema, Inferred, "took a value out of an array of one"),
+            Self::KeyCase => (Schema, Inferred, "corrected the spelling of a key to the schema's"),
+            Self::ChoiceCase => {
+                (Schema, Inferred, "corrected the spelling of a value to the schema's")
+            }
+            Self::Envelope => (Schema, Inferred, "removed the envelope around the arguments"),
             Self::Control => (Spelling, Lossless, "escaped control characters in a string"),
-            Self::Escape => (Spelling, Inferred, "kept the backslash of an escape that is none"),
+            Self::Escape => (Spelling, Inferred, "kept a backslash that is not an escape"),
             Self::EscapedQuote => (Spelling, Inferred, "removed the backslash before a quote"),
             Self::Literal => (Spelling, Lossless, "read a literal of another language"),
             Self::Undefined => (Spelling, Inferred, "read undefined as null"),
@@ -215,29 +230,29 @@ impl FixKind {
             Self::DoubledQuotes => (Spelling, Inferred, "read a string in doubled quotes"),
             Self::Quotes => (Spelling, Lossless, "read a string in quotes of another kind"),
             Self::BareKey => (Spelling, Lossless, "put quotes around a key"),
-            Self::BareText => (Spelling, Inferred, "put quotes around a text"),
-            Self::Number => (Spelling, Lossless, "read a number of another spelling"),
-            Self::LeadingZeros => (Spelling, Inferred, "read a number with zeros before it"),
+            Self::BareText => (Spelling, Inferred, "put quotes around a string"),
+            Self::Number => (Spelling, Lossless, "read a number that JSON spells otherwise"),
+            Self::LeadingZeros => (Spelling, Inferred, "read a number with leading zeros"),
             Self::Punctuation => (Spelling, Lossless, "read full-width punctuation"),
             Self::Equals => (Spelling, Lossless, "read an equals sign as a colon"),
             Self::Tuple => (Spelling, Lossless, "read a tuple"),
-            Self::Concatenation => (Spelling, Lossless, "joined strings"),
+            Self::Concatenation => (Spelling, Lossless, "joined concatenated strings"),
             Self::RepeatedMember => (Spelling, Inferred, "removed a repetition of a member"),
-            Self::MissingComma => (Structure, Inferred, "put in a missing comma"),
-            Self::MissingColon => (Structure, Inferred, "put in a missing colon"),
-            Self::MissingCloser => (Structure, Inferred, "put in a missing closing bracket"),
+            Self::MissingComma => (Structure, Inferred, "inserted a missing comma"),
+            Self::MissingColon => (Structure, Inferred, "inserted a missing colon"),
+            Self::MissingCloser => (Structure, Inferred, "inserted a missing closing bracket"),
             Self::WrongCloser => (Structure, Inferred, "replaced a closing bracket"),
             Self::ExtraCloser => (Structure, Inferred, "removed a closing bracket"),
             Self::InnerQuotes => (Structure, Inferred, "escaped quotes inside a string"),
-            Self::MissingQuote => (Structure, Inferred, "put in a missing quote"),
+            Self::MissingQuote => (Structure, Inferred, "inserted a missing quote"),
             Self::CutText => (Truncation, Lossy, "closed a string that was cut off"),
             Self::CutLiteral => (Truncation, Inferred, "completed a literal that was cut off"),
             Self::CutMember => (Truncation, Lossy, "dropped a member that was cut off"),
-            Self::CutList => (Truncation, Lossy, "closed what was cut off behind a comma"),
+            Self::CutList => (Truncation, Lossy, "closed the value that was cut off after a comma"),
         }
     }
 
-    /// How deep this repair reaches.
+    /// Returns the level of this repair.
     ///
     /// ```
     /// use tool_runtime::json::{FixKind, Level};
@@ -248,7 +263,7 @@ impl FixKind {
         self.row().0
     }
 
-    /// What this repair may have cost.
+    /// Returns the possible loss of this repair.
     ///
     /// ```
     /// use tool_runtime::json::{FixKind, Risk};
@@ -266,9 +281,11 @@ impl fmt::Display for FixKind {
     }
 }
 
-/// One repair: what was done, and to which bytes of the text.
+/// A repair of a text: its kind and the span it changed.
 ///
-/// Serialised, it also bears its level and risk, so that a log can be filtered by them.
+/// [`Display`](fmt::Display) describes the repair for operators; [`Fix::advice`] describes it for
+/// the model. The serialized form also contains the level and the risk, so that logs can be
+/// filtered by them.
 ///
 /// ```
 /// use tool_runtime::json::parse;
@@ -285,10 +302,10 @@ impl fmt::Display for FixKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[non_exhaustive]
 pub struct Fix {
-    /// What was done.
+    /// The kind of repair.
     pub kind: FixKind,
-    /// The bytes it was done to, in the text as it came. Fixes within a string that had to be
-    /// decoded first all bear the span of that string.
+    /// The changed bytes, as a range of the original text. Fixes inside a string that had to be
+    /// decoded first have the span of that string.
     pub span: Range<usize>,
 }
 
@@ -297,7 +314,7 @@ impl Fix {
         Self { kind, span }
     }
 
-    /// How deep this repair reaches.
+    /// Returns the level of this repair.
     ///
     /// ```
     /// use tool_runtime::json::{Level, parse};
@@ -308,7 +325,7 @@ impl Fix {
         self.kind.level()
     }
 
-    /// What this repair may have cost.
+    /// Returns the possible loss of this repair.
     ///
     /// ```
     /// use tool_runtime::json::{Risk, parse};
@@ -342,7 +359,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_fix_survives_serialisation() {
+    fn fix_round_trips_through_json() {
         let fix = Fix::new(FixKind::EncodedTwice, 3..9);
         let text = serde_json::to_string(&fix).unwrap();
         assert!(text.contains(r#""level":"schema""#), "{text}");
@@ -350,7 +367,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_and_risks_are_ordered_as_listed() {
+    fn levels_and_risks_are_ordered_as_declared() {
         assert!(Level::Strict < Level::Wrapping && Level::Truncation < Level::Schema);
         assert!(Risk::Lossless < Risk::Inferred && Risk::Inferred < Risk::Lossy);
     }

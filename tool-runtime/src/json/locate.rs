@@ -1,144 +1,150 @@
-//! Where in fences, tags and prose the value is.
+//! Finds the value among code fences, tags and prose.
 //!
-//! One pass cuts the text into parts: marks, candidates, prose. A **candidate** is a *piece* (a
-//! bracket up to the one that closes it, brackets in strings not counted) that serde_json reads.
-//! The pass goes on behind a piece, so nothing inside one is ever a candidate.
+//! One pass ([`scan`](super::scan)) cuts the text into segments: markup, candidates and prose. A
+//! **candidate** is a *bracketed text* (from a bracket to its matching closing bracket, ignoring
+//! brackets in strings) that serde_json parses. The pass continues after it, so nothing inside a
+//! bracketed text is ever a candidate.
 //!
-//! - A piece that is no JSON, and a bracket that is never closed, go to the
-//!   [recovery parser](super::recover); what it reads is a candidate as well. What it refuses is
-//!   *damage*, and damage anywhere refuses the text: the piece may be the value, and a whole object
-//!   next to it only a part. Damage also is a bracket that closes nothing, unless nothing but such
-//!   brackets follows the value.
-//! - A piece that begins the text, was escaped one level too often and is damaged goes to the
-//!   recovery parser without those escapes.
-//! - A candidate that may be a part of something that has lost its brackets is refused as well;
-//!   [`whole`](super::whole) says how that shows.
-//! - The one piece that is prose is a placeholder, a word in brackets: `{city}`, `[see below]`.
-//! - Candidates whose type isn't wanted are prose. Of the others there must be one. The same value
-//!   again is a repetition; another value is an ambiguity.
-//! - A scalar, or a value of another type, counts only where there is nothing but marks around it.
-//! - Reasoning is skipped unread. Where it ends but never began, it began before the text did, and
-//!   all up to there goes. Where it never ends there is no answer yet, so that is damage too.
+//! - A bracketed text that is not JSON, and a bracket that is never closed, go to the [recovery
+//!   parser](super::recover). What it recovers is a candidate as well. What it refuses is *damage*,
+//!   and damage anywhere refuses the text: the damaged part may be the value, and a valid object
+//!   next to it only a part. A stray closing bracket is damage too, unless only such brackets
+//!   follow the value.
+//! - If the first bracketed text was escaped one level too often and is damaged, the recovery
+//!   parser reads it without those escapes.
+//! - A candidate that may be a part of something without its outer brackets is refused; see
+//!   [`completeness`](super::completeness).
+//! - A placeholder, a word in brackets such as `{city}` or `[see below]`, is prose.
+//! - Candidates of an unexpected type are prose. Exactly one of the others may remain: the same
+//!   value again is a repetition, another value is an ambiguity.
+//! - A scalar, or a value of another type, counts only if nothing but markup surrounds it.
+//! - Reasoning is skipped. If a closing reasoning tag has no opening one, everything before it is
+//!   reasoning. If reasoning never ends, there is no answer yet, and that is damage.
 //!
-//! The fixes tell what was cut away: going outwards from the value the marks next to it, each as
-//! its kind, and from the first word on prose. Without the fixes' spans the text is strict JSON.
+//! The fixes describe the removed text: going outwards from the value, adjacent markup gets its own
+//! kind, and everything from the first word on is prose. Removing the spans of the fixes leaves
+//! strict JSON.
 //!
-//! **Fuel.** Every look at a byte is a step, and the steps stay below [`STEPS_PER_BYTE`] times the
-//! length of the text: each look-ahead ends where the next begins, the pass moves past what it has
-//! looked at, and where a look runs to the end of the text in vain the pass is over.
+//! **Fuel.** Each inspected byte is a step, and the steps stay below [`STEPS_PER_BYTE`] times the
+//! length of the text: each lookahead ends where the next one begins, the pass moves past what it
+//! has inspected, and a lookahead that reaches the end of the text in vain ends the pass.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
 use super::{
-    Fix, FixKind, Reading, Unreadable,
-    coerce::Roots,
-    parsed::Json,
-    recover::Resume,
-    scan::{Damage, Part, Scan},
-    whole::callees,
+    Fix, FixKind, ParseError, ParseSettings,
+    coerce::TypeSet,
+    completeness::check_complete,
+    parsed::JsonText,
+    recover::Checkpoint,
+    scan::{Damage, Scan, Segment},
 };
 
-/// The bound on the work, for all passes together.
+/// The bound on the steps per byte of all passes together.
 #[cfg(test)]
 pub(super) const STEPS_PER_BYTE: usize = 48;
 
-/// A value found in the text, where it was, and what stood around it.
+/// A value found in the text, its span, and the fixes for the text around it.
 #[derive(Debug)]
-pub(super) struct Located {
+pub(super) struct LocatedValue {
     pub(super) value: Value,
-    pub(super) json: Json,
+    pub(super) json: JsonText,
     pub(super) span: Range<usize>,
     pub(super) fixes: Vec<Fix>,
     pub(super) truncated: bool,
-    /// What the elements around it say is called.
-    pub(super) called: Vec<String>,
+    /// The tools named by the elements around the value.
+    pub(super) callees: Vec<String>,
 }
 
-/// Finds the value in `text`, which is not JSON as a whole; `is_first` if what it begins with is
-/// none, and `resume` where recovery of that may begin. `steps` counts the work.
+/// Finds the value in `text`, which is not valid JSON as a whole. `starts_damaged` states that its
+/// first bracketed text is invalid, and recovery of that may begin at `checkpoint`. `steps` counts
+/// the work.
 pub(super) fn locate(
     text: &str,
-    wanted: Roots,
-    reading: &Reading<'_>,
-    is_first: bool,
-    resume: Option<Resume>,
+    expected: TypeSet,
+    settings: &ParseSettings<'_>,
+    starts_damaged: bool,
+    checkpoint: Option<Checkpoint>,
     steps: &mut usize,
-) -> Result<Located, Unreadable> {
-    // Of the pass that follows this one: a token takes a byte or more, and a few looks.
+) -> Result<LocatedValue, ParseError> {
+    // The completeness check that follows: a token has at least one byte, and takes a few steps.
     *steps += 3 * text.len();
-    let scan = Scan::new(text, wanted, *reading, is_first, resume, steps);
+    let scan = Scan::new(text, expected, *settings, starts_damaged, checkpoint, steps);
     if let Some((at, damage)) = scan.damage {
         return Err(match damage {
-            Damage::Refused(refusal) => Unreadable::refused(text, &refusal, wanted),
-            Damage::Sign(what) => Unreadable::syntax(text, at, what, wanted),
+            Damage::Unrecoverable(refusal) => ParseError::from_recovery(text, &refusal, expected),
+            Damage::Inconsistent(reason) => ParseError::syntax(text, at, reason, expected),
         });
     }
     if scan.ambiguous {
-        return Err(Unreadable::ambiguous(text, &scan.candidates, wanted));
+        return Err(ParseError::ambiguous(text, &scan.candidate_spans, expected));
     }
-    let has = |kind| scan.parts.iter().any(|part: &Part| part.kind == Some(kind));
-    let alone = scan.alone.filter(|_| !has(FixKind::Prose));
-    let Some(found) = scan.found.or(alone) else {
-        if let Some(bare) = bare_text(text, wanted) {
+    let has = |kind| scan.segments.iter().any(|segment: &Segment| segment.kind == Some(kind));
+    let sole = scan.sole.filter(|_| !has(FixKind::Prose));
+    let Some(candidate) = scan.first.or(sole) else {
+        if let Some(bare) = unquoted_text(text, expected) {
             return Ok(bare);
         }
-        let is_blank = |part: &Part| matches!(part.kind, Some(FixKind::Bom | FixKind::Blank));
-        if let Some(refusal) = &scan.alone_damage {
-            return Err(Unreadable::refused(text, refusal, wanted));
+        let is_json_whitespace =
+            |segment: &Segment| matches!(segment.kind, Some(FixKind::Bom | FixKind::Blank));
+        if let Some(refusal) = &scan.scalar_error {
+            return Err(ParseError::from_recovery(text, refusal, expected));
         }
-        return Err(if scan.parts.iter().all(is_blank) {
-            Unreadable::empty(wanted)
+        return Err(if scan.segments.iter().all(is_json_whitespace) {
+            ParseError::empty(expected)
         } else {
-            Unreadable::no_value(text, wanted)
+            ParseError::no_value(text, expected)
         });
     };
 
-    let called = callees(text, &scan.parts, &found.span, &reading.keys)
-        .map_err(|(at, what)| Unreadable::syntax(text, at, what, wanted))?;
+    let callees = check_complete(text, &scan.segments, &candidate.span, &settings.keys)
+        .map_err(|(at, reason)| ParseError::syntax(text, at, reason, expected))?;
 
     let (before, after): (Vec<_>, Vec<_>) = scan
-        .parts
+        .segments
         .into_iter()
-        .filter(|part| part.span != found.span)
-        .partition(|part| part.span.end <= found.span.start);
-    let mut fixes = outwards(before.into_iter().rev());
-    fixes.extend(found.escaped.then(|| Fix::new(FixKind::Escaped, found.span.clone())));
-    fixes.extend(outwards(after.into_iter()));
+        .filter(|segment| segment.span != candidate.span)
+        .partition(|segment| segment.span.end <= candidate.span.start);
+    let mut fixes = fixes_outwards(before.into_iter().rev());
+    fixes.extend(candidate.escaped.then(|| Fix::new(FixKind::Escaped, candidate.span.clone())));
+    fixes.extend(fixes_outwards(after.into_iter()));
     if fixes.is_empty() {
-        fixes = found.mends;
+        fixes = candidate.fixes;
     } else {
-        fixes.extend(found.mends);
+        fixes.extend(candidate.fixes);
         fixes.sort_by_key(|fix| fix.span.start);
     }
-    reading.allow(text, &fixes, found.truncated, wanted)?;
-    let (value, json, span, truncated) = (found.value, found.json, found.span, found.truncated);
-    Ok(Located { value, json, span, fixes, truncated, called })
+    settings.check_limits(text, &fixes, candidate.truncated, expected)?;
+    let (value, json, span, truncated) =
+        (candidate.value, candidate.json, candidate.span, candidate.truncated);
+    Ok(LocatedValue { value, json, span, fixes, truncated, callees })
 }
 
-/// The text as a string without quotes, where nothing else is wanted and it is one line of words.
-fn bare_text(text: &str, wanted: Roots) -> Option<Located> {
+/// Returns the text as an unquoted string, if only a string is expected and it is one line of
+/// words.
+fn unquoted_text(text: &str, expected: TypeSet) -> Option<LocatedValue> {
     let words = text.trim();
     let is_words = words.starts_with(char::is_alphanumeric)
         && !words.contains(|c: char| c.is_control() || "\"`{}[]<>:…".contains(c))
         && !words.contains("...");
-    if !wanted.is_text_only() || !is_words {
+    if !expected.is_string_only() || !is_words {
         return None;
     }
     let start = text.len() - text.trim_start().len();
     let span = start..start + words.len();
     let value = Value::from(words);
-    let json = Json::Text(value.to_string());
+    let json = JsonText::Ready(value.to_string());
     let fixes = vec![Fix::new(FixKind::BareText, span.clone())];
-    Some(Located { value, json, span, fixes, truncated: false, called: Vec::new() })
+    Some(LocatedValue { value, json, span, fixes, truncated: false, callees: Vec::new() })
 }
 
-/// Parts as fixes, from the value outwards: behind the first prose, marks are prose too.
-fn outwards(parts: impl Iterator<Item = Part>) -> Vec<Fix> {
+/// Converts segments to fixes, from the value outwards: markup after the first prose is prose too.
+fn fixes_outwards(segments: impl Iterator<Item = Segment>) -> Vec<Fix> {
     let mut fixes: Vec<Fix> = Vec::new();
     let mut in_prose = false;
-    for Part { kind, span, .. } in parts {
+    for Segment { kind, span, .. } in segments {
         let kind = match kind.unwrap_or(FixKind::Prose) {
             kind @ (FixKind::Bom
             | FixKind::Repeat

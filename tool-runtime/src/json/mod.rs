@@ -1,37 +1,63 @@
-//! Model text to JSON value.
+//! Parses and repairs the JSON in a model's output.
 //!
-//! Models wrap their JSON in fences, tags and prose. [`parse`] reads a value in spite of it, tells
-//! every [`Fix`] that it took, and refuses rather than guess: no key, string or number comes out
-//! that the text does not spell, where two values could be meant none is returned, and neither is
-//! one that may be a part of something larger: `"city": "Oslo", "limits": {"days": 3}` is no object.
+//! Models wrap JSON in code fences, tags and prose, and write it with syntax errors. [`parse`]
+//! extracts the one value of such a text and records every repair as a [`Fix`]. If the text can be
+//! read in two ways, it is refused: a repair never guesses.
 //!
-//! Two passes: serde_json over the whole text, then, on failure, one search for the value, which has
-//! the recovery parser read what is damaged. What counts as the value is written down with the
-//! search. The depth limit is serde_json's; the work is linear in the length of the text.
+//! # Flow
 //!
-//! What is refused, because it can be read in several ways or in none:
+//! ```text
+//! parse     ─▶ strict        serde_json over the whole text; if it succeeds, nothing else runs
+//!               └▶ locate       finds the one candidate among fences, tags and prose
+//!                   ├▶ scan        cuts the text into segments and candidates
+//!                   ├▶ recover     parses a candidate that is not valid JSON
+//!                   └▶ completeness   checks that the candidate is not a part of something larger
+//! parse_as  ─▶ parse, then coerce: changes values to fit the schema
+//! Partial   ─▶ partial       parses a text while it arrives
+//! ```
 //!
-//! | What stands in the text | Why it is refused |
-//! |---|---|
-//! | prose alone; a bare word or list at the root | every sentence would be a value; a schema that wants text decides for a word |
-//! | two values that differ, in a row or line by line | nothing says which is meant, or that it is a list of both |
-//! | a value in a call that has other arguments, is in another or has no end, beside a key, among labels, or behind an operator | it may be a part of something larger |
-//! | in damaged text, a key twice with two values | nothing says which is meant; the same value twice is read |
-//! | an ellipsis outside strings | what it stands for is not there |
-//! | `1.234,56`, `1,234`, `1'000`; zeros before a number without a schema | it may be one number, another, or text |
-//! | letters in a number, `1/3`, `10-20` | it may be text, or a calculation that nobody made |
-//! | `NaN`, infinity | JSON has no such number, and null is not what was written |
-//! | a number with which the text ends | 12 may have become 1234, unless a blank follows it |
-//! | a literal with which the text ends | read only where a schema leaves one |
-//! | quotes that stand in two ways: `"a": "x, b: 1}`, `"a": "say "x", "b": 1` | the string may end here or there; a key that the schema knows decides |
-//! | a member without a key or without a value, a word between members | nothing is dropped from the middle, and nothing is filled in |
-//! | a number or literal behind a literal, `true false`; semicolons in a list | it may be text, several values, or rows of a table |
-//! | a bracket that is closed but was never opened | it could have been opened in several places |
-//! | more than [`Options`] allow | a limit never changes how a text is read |
+//! # Invariants
 //!
-//! And what a string says is its own: fences and JSON in it stay text, its line breaks stay where
-//! they are, a backslash that escapes nothing stays in it, and `<your text>` or `TODO` is a text like
-//! any other.
+//! - Valid JSON is returned as serde_json parses it, without fixes. Only a schema changes it further.
+//! - Every key, string and number of the result is spelled in the text. Nothing is filled in.
+//! - A value that may be a part of something larger is refused:
+//!   `"city": "Oslo", "limits": {"days": 3}` is not an object.
+//! - A limit of [`Options`] only refuses. It never changes how a text is read.
+//! - The work is linear in the length of the text.
+//! - The content of a string is not interpreted: code fences and JSON in it stay text, its line
+//!   breaks stay, a backslash that escapes nothing stays, and placeholders such as `<your text>` or
+//!   `TODO` are not detected.
+//! - The maximum depth is serde_json's, 127, unless [`Options`] sets another one.
+//!
+//! # Refused texts
+//!
+//! - **Prose alone; a bare word or a list without brackets at the root.** Every sentence would be a
+//!   value; a bare word is read only if the schema allows nothing but a string.
+//! - **Two values that differ, on one line or line by line.** Nothing decides between them, or says
+//!   that they form a list.
+//! - **A value in a call with other arguments, in a nested or unclosed call, beside a key, among
+//!   labels, or next to an operator.** It may be a part of something larger.
+//! - **In damaged text, a key twice with two values.** Nothing decides between them; the same value
+//!   twice is read.
+//! - **An ellipsis outside strings.** The omitted content is missing.
+//! - **`1.234,56`, `1,234`, `1'000`; leading zeros without a schema.** It may be one number,
+//!   another, or text.
+//! - **Letters in a number, `1/3`, `10-20`.** It may be text, or an unevaluated calculation.
+//! - **`NaN`, infinity.** JSON has no such number, and null is not what was written.
+//! - **A number at the end of a truncated text.** 12 may have become 1234, unless whitespace
+//!   follows it.
+//! - **A literal cut off at the end of the text.** It is read only if the schema allows exactly one
+//!   literal.
+//! - **Quotes with two readings: `"a": "x, b: 1}`, `"a": "say "x", "b": 1`.** The string may end
+//!   here or there; a key that the schema knows decides.
+//! - **A member without a key or without a value, a word between members.** Nothing is dropped from
+//!   the middle, and nothing is filled in.
+//! - **A number or literal after a literal, `true false`; semicolons in a list.** It may be text,
+//!   several values, or rows of a table.
+//! - **A closing bracket without an opening one.** It could have been opened in several places.
+//! - **More than [`Options`] allow.** A limit is exceeded.
+//!
+//! # Example
 //!
 //! ```
 //! use tool_runtime::json::{FixKind, parse};
@@ -42,64 +68,70 @@
 //! assert_eq!(kinds, [FixKind::Prose, FixKind::Fence, FixKind::Fence]);
 //! ```
 
+mod adjacent;
 mod advice;
-mod around;
-mod blank;
+mod bracketed;
+mod candidate;
 mod coerce;
-pub(crate) mod ends;
+mod completeness;
+mod error;
 mod fix;
-mod found;
-mod key;
+mod labels;
 #[cfg(test)]
-mod linear;
+mod linear_work_tests;
 mod locate;
-mod mark;
+mod markup;
 mod number;
 mod options;
 mod parsed;
 mod partial;
-mod piece;
 mod print;
-mod reach;
 mod recover;
 mod scalar;
 mod scan;
-mod sound;
 mod strict;
 mod token;
 mod tree;
-mod unique;
-mod unreadable;
-mod whole;
+mod unique_keys;
+mod valid_tree;
+pub(crate) mod value_end;
+mod value_limit;
+mod whitespace;
 
 use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-pub(crate) use self::number::whole_numbers;
+pub(crate) use self::number::with_normalized_integers;
 use self::{
-    coerce::{Coerced, Inner, Roots, coerce, is_settled, takes_nothing},
-    locate::{Located, locate},
-    parsed::Json,
-    recover::{Keys, Mode, Nodes, Refusal, Resume, allow, recover},
-    sound::read_sound,
-    strict::read_strict,
+    coerce::{Coerced, InnerValue, TypeSet, accepts_empty_object, coerce, fits_schema},
+    locate::{LocatedValue, locate},
+    parsed::JsonText,
+    recover::{
+        Checkpoint, NodeBuilder, RecoveryError, RecoveryMode, SchemaKeys, check_fix, recover,
+    },
+    strict::parse_strict,
     tree::Node,
-    unique::read_unique,
+    unique_keys::parse_unique,
+    valid_tree::parse_valid,
 };
 pub use self::{
+    error::{ParseError, ParseErrorKind},
     fix::{Fix, FixKind, Level, Risk},
-    number::make_whole,
+    number::normalize_integers,
     options::Options,
     parsed::Parsed,
-    partial::{Partial, SoFar},
-    unreadable::{Unreadable, UnreadableKind},
+    partial::{Partial, PartialValue},
 };
 
-/// Reads the one JSON value in `text`. Valid JSON is returned as serde_json reads it.
+/// Parses the one JSON value in `text`, repairing it if necessary.
+///
+/// Valid JSON is returned as serde_json parses it. Everything else is repaired, and each repair is
+/// recorded in [`Parsed::fixes`].
 ///
 /// # Errors
-/// [`Unreadable`] where there is no value, more than one, or one that is damaged.
+/// Returns a [`ParseError`] if the text holds no value, holds several values that differ, or is
+/// damaged in a way that has no single reading.
 ///
 /// ```
 /// use tool_runtime::json::parse;
@@ -110,51 +142,57 @@ pub use self::{
 /// let parsed = parse("{city: 'Oslo', note: \"the \"old\" town\",}").unwrap();
 /// assert_eq!(parsed.value["note"], "the \"old\" town");
 ///
-/// // The inner object is whole, but it is only a part of what was meant.
+/// // The inner object is complete, but it is a member of something larger.
 /// assert!(parse(r#""place": {"city": "Oslo"}"#).is_err());
 /// ```
-pub fn parse(text: &str) -> Result<Parsed, Unreadable> {
+pub fn parse(text: &str) -> Result<Parsed, ParseError> {
     parse_with(text, &Options::default())
 }
 
-/// As [`parse`], within the limits of `options`.
+/// Parses the one JSON value in `text` within the limits of `options`.
+///
+/// The result is that of [`parse`] unless a limit is exceeded.
 ///
 /// # Errors
-/// As [`parse`], and where a limit is exceeded.
+/// Returns a [`ParseError`] in the cases of [`parse`], and with
+/// [`ParseErrorKind::Limit`] or [`ParseErrorKind::TooDeep`] if the text or its repairs exceed a
+/// limit. A truncated text that `max_risk` excludes is [`ParseErrorKind::Incomplete`].
 ///
 /// ```
 /// use tool_runtime::json::{Options, Risk, parse_with};
 ///
-/// // A file must not be written from half a string.
+/// // A file must not be written from a truncated string.
 /// let careful = Options::default().with_max_risk(Risk::Inferred);
 /// assert!(parse_with(r#"{"body": "Dear M"#, &careful).is_err());
 /// ```
-pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, Unreadable> {
-    let reading = Reading { options: *options, keys: Keys::NONE };
-    read(text, Roots::ANY, &reading, &mut 0).map(Parsed::from)
+pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
+    let settings = ParseSettings { options: *options, keys: SchemaKeys::NONE };
+    parse_value(text, TypeSet::ANY, &settings, &mut 0).map(Parsed::from)
 }
 
-/// Reads the one JSON value in `text` whose type `schema` allows at its root.
+/// Parses the one JSON value in `text` whose type `schema` allows, and coerces it to the schema.
 ///
-/// Values of another type, found among prose or other wrapping, don't count. The value is then
-/// brought into what the schema wants, wherever that is the single reading of what came:
+/// Among prose or other wrapping, values of a type that the schema does not allow at its root are
+/// ignored. The value is then changed to fit the schema wherever exactly one change does so:
 ///
-/// - A number, boolean or null comes out of its quotes ([`FixKind::Unquoted`]), a number becomes
-///   the text that it was ([`FixKind::Quoted`]): 1.10 and 02139 keep their digits. 30.0 is an
-///   integer ([`FixKind::Whole`]), 3.7 never is.
-/// - A string that holds an object or list is decoded ([`FixKind::EncodedTwice`]); one value
-///   becomes a list of one and the other way round ([`FixKind::Listed`], [`FixKind::Unlisted`]).
-/// - Keys and listed values are spelled as the schema does ([`FixKind::KeyCase`],
+/// - A number, boolean or null is taken out of its quotes ([`FixKind::Unquoted`]). A number becomes
+///   the string that it was written as ([`FixKind::Quoted`]): 1.10 and 02139 keep their digits.
+///   30.0 becomes an integer ([`FixKind::Whole`]); 3.7 never does.
+/// - A string that holds an object or array is decoded ([`FixKind::EncodedTwice`]). One value
+///   becomes an array of one ([`FixKind::Listed`]), or the reverse ([`FixKind::Unlisted`]).
+/// - Keys and enum values are spelled as in the schema ([`FixKind::KeyCase`],
 ///   [`FixKind::ChoiceCase`]).
-/// - Arguments come out of what stands around them ([`FixKind::Envelope`]), and no text at all is
-///   an object without members where none is required ([`FixKind::Empty`]). Null is no member, where
-///   there need be none and null is no value of it ([`FixKind::Absent`]).
+/// - Arguments are taken out of an envelope such as `{"name": …, "arguments": …}`
+///   ([`FixKind::Envelope`]). An empty text becomes an object without members if no member is
+///   required ([`FixKind::Empty`]). A null member is removed if the schema knows it, does not
+///   require it and allows no null for it ([`FixKind::Absent`]).
 ///
-/// What fits the schema is never touched, nothing is filled in, and what can't be brought to fit is
-/// returned as it came: whether the value satisfies the schema is for a validator to say.
+/// A value that fits the schema is never changed, and nothing is filled in. A value that cannot be
+/// coerced is returned as it was written: use [`Schema::check`](crate::schema::Schema::check) to
+/// validate the result.
 ///
 /// # Errors
-/// As [`parse`].
+/// Returns a [`ParseError`] in the cases of [`parse`].
 ///
 /// ```
 /// use serde_json::json;
@@ -172,18 +210,22 @@ pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, Unreadable> {
 /// let parsed = parse_as(text, &schema).unwrap();
 /// assert_eq!(parsed.value, json!({"max_days": 7, "unit": "celsius", "zip": "1.10"}));
 ///
-/// // Two readings, or none: left for a validator.
+/// // Two readings, or none: the value stays as it was written.
 /// let parsed = parse_as(r#"{"maxDays": "1,234", "unit": "kelvin"}"#, &schema).unwrap();
 /// assert_eq!(parsed.value, json!({"max_days": "1,234", "unit": "kelvin"}));
 /// ```
-pub fn parse_as(text: &str, schema: &Value) -> Result<Parsed, Unreadable> {
+pub fn parse_as(text: &str, schema: &Value) -> Result<Parsed, ParseError> {
     parse_as_with(text, schema, &Options::default())
 }
 
-/// As [`parse_as`], within the limits of `options`.
+/// Parses the one JSON value in `text` and coerces it to `schema`, within the limits of `options`.
+///
+/// The result is that of [`parse_as`] unless a limit is exceeded. Coercions count as fixes of
+/// [`Level::Schema`].
 ///
 /// # Errors
-/// As [`parse_as`], and where a limit is exceeded.
+/// Returns a [`ParseError`] in the cases of [`parse_as`], and if a limit is exceeded as described
+/// at [`parse_with`].
 ///
 /// ```
 /// use tool_runtime::json::{Level, Options, parse_as_with};
@@ -192,139 +234,141 @@ pub fn parse_as(text: &str, schema: &Value) -> Result<Parsed, Unreadable> {
 /// let options = Options::default().with_max_level(Level::Truncation);
 /// assert!(parse_as_with("", &schema, &options).is_err());
 /// ```
-pub fn parse_as_with(text: &str, schema: &Value, options: &Options) -> Result<Parsed, Unreadable> {
-    let reading = Reading { options: *options, keys: Keys::of_schema(schema) };
-    read_as(text, schema, &reading, &mut 0)
+pub fn parse_as_with(text: &str, schema: &Value, options: &Options) -> Result<Parsed, ParseError> {
+    let settings = ParseSettings { options: *options, keys: SchemaKeys::of_schema(schema) };
+    parse_and_coerce(text, schema, &settings, &mut 0)
 }
 
-/// As deep as serde_json reads.
-const DEPTH: usize = 127;
+/// The maximum depth that serde_json parses.
+const MAX_DEPTH: usize = 127;
 
-/// How a text is to be read.
+/// The limits and the schema keys that one parse uses.
 #[derive(Clone, Copy, Debug)]
-struct Reading<'s> {
+struct ParseSettings<'s> {
     options: Options,
-    keys: Keys<'s>,
+    keys: SchemaKeys<'s>,
 }
 
-impl<'s> Reading<'s> {
-    const fn mode(&self, in_prose: bool) -> Mode<'s> {
-        Mode { options: self.options, keys: self.keys, in_prose, is_sound: false }
+impl<'s> ParseSettings<'s> {
+    const fn mode(&self, in_prose: bool) -> RecoveryMode<'s> {
+        RecoveryMode { options: self.options, keys: self.keys, in_prose, is_valid: false }
     }
 
-    /// Whether what it took to read `text` is within the limits.
-    fn allow(
+    /// Checks the fixes and the truncation of `text` against the limits.
+    fn check_limits(
         &self,
         text: &str,
         fixes: &[Fix],
         truncated: bool,
-        wanted: Roots,
-    ) -> Result<(), Unreadable> {
+        expected: TypeSet,
+    ) -> Result<(), ParseError> {
         if truncated && self.options.max_risk < Risk::Lossy {
-            return Err(Unreadable::cut(text, wanted));
+            return Err(ParseError::truncated(text, expected));
         }
         let refusal =
-            fixes.iter().enumerate().find_map(|(at, fix)| allow(&self.options, fix, at).err());
-        refusal.map_or(Ok(()), |refusal| Err(Unreadable::refused(text, &refusal, wanted)))
+            fixes.iter().enumerate().find_map(|(at, fix)| check_fix(&self.options, fix, at).err());
+        refusal.map_or(Ok(()), |refusal| Err(ParseError::from_recovery(text, &refusal, expected)))
     }
 }
 
-/// Found in the text, decoded if it was encoded twice, then brought into what the schema wants.
-fn read_as(
+/// Parses a value, decodes it if it was encoded twice, and coerces it to the schema.
+fn parse_and_coerce(
     text: &str,
     schema: &Value,
-    reading: &Reading<'_>,
+    settings: &ParseSettings<'_>,
     steps: &mut usize,
-) -> Result<Parsed, Unreadable> {
-    let wanted = Roots::of_schema(schema);
-    let parsed =
-        if matches!(text.trim(), "" | "null") && wanted.is_object_only() && takes_nothing(schema) {
-            // What many servers send for a call without arguments.
-            let fixes = vec![Fix::new(FixKind::Empty, 0..text.len())];
-            let value = Value::Object(Map::new());
-            let json = Json::Text(value.to_string());
-            Parsed { value, fixes, truncated: false, called: Vec::new(), json }
-        } else {
-            let outer = read(text, wanted, reading, steps)?;
-            let span = outer.span.clone();
-            let parsed = decode(text, outer, wanted, reading, steps)?;
-            settle(text, parsed, &span, schema, reading, steps)
-        };
+) -> Result<Parsed, ParseError> {
+    let expected = TypeSet::of_schema(schema);
+    let parsed = if matches!(text.trim(), "" | "null")
+        && expected.is_object_only()
+        && accepts_empty_object(schema)
+    {
+        // Many servers send an empty text or null for a call without arguments.
+        let fixes = vec![Fix::new(FixKind::Empty, 0..text.len())];
+        let value = Value::Object(Map::new());
+        let json = JsonText::Ready(value.to_string());
+        Parsed { value, fixes, truncated: false, callees: Vec::new(), json }
+    } else {
+        let outer = parse_value(text, expected, settings, steps)?;
+        let span = outer.span.clone();
+        let parsed = decode_string(text, outer, expected, settings, steps)?;
+        coerce_parsed(text, parsed, &span, schema, settings, steps)
+    };
     let deepens = |fix: &Fix| matches!(fix.kind, FixKind::Listed | FixKind::EncodedTwice);
-    let depth = reading.options.depth();
-    if parsed.fixes.iter().any(deepens) && is_deeper(&parsed.value, depth) {
-        return Err(Unreadable::refused(text, &Refusal::too_deep(0, depth), wanted));
+    let depth = settings.options.depth();
+    if parsed.fixes.iter().any(deepens) && exceeds_depth(&parsed.value, depth) {
+        return Err(ParseError::from_recovery(text, &RecoveryError::too_deep(0, depth), expected));
     }
-    reading.allow(text, &parsed.fixes, parsed.truncated, wanted)?;
+    settings.check_limits(text, &parsed.fixes, parsed.truncated, expected)?;
     Ok(parsed)
 }
 
-/// What a string holds that is the whole value, where the schema allows no string.
-fn decode(
+/// Decodes a value that is a string as a whole, if the schema allows no string.
+fn decode_string(
     text: &str,
-    outer: Located,
-    wanted: Roots,
-    reading: &Reading<'_>,
+    outer: LocatedValue,
+    expected: TypeSet,
+    settings: &ParseSettings<'_>,
     steps: &mut usize,
-) -> Result<Parsed, Unreadable> {
+) -> Result<Parsed, ParseError> {
     let Value::String(inner) = &outer.value else {
         return Ok(outer.into());
     };
-    if wanted.allows_text() {
+    if expected.allows_string() {
         return Ok(outer.into());
     }
-    // Once only: a text that is encoded three times is nobody's plain mistake.
-    let inner = match read(inner, wanted, reading, steps) {
-        Ok(inner) if wanted.allows(&inner.value) && is_container(&inner.value) => inner,
+    // Decode once only: a text that was encoded three times is not a plain mistake.
+    let inner = match parse_value(inner, expected, settings, steps) {
+        Ok(inner) if expected.allows(&inner.value) && is_container(&inner.value) => inner,
         _ => return Ok(outer.into()),
     };
-    let json = inner.json.text(&inner.value);
+    let json = inner.json.as_str(&inner.value);
     *steps += json.len();
-    if read_unique(json).is_err() {
-        let what = "a key comes twice in this string";
-        return Err(Unreadable::syntax(text, outer.span.start, what, wanted));
+    if parse_unique(json).is_err() {
+        let reason = "a key comes twice in this string";
+        return Err(ParseError::syntax(text, outer.span.start, reason, expected));
     }
     let mut fixes = outer.fixes;
     fixes.push(Fix::new(FixKind::EncodedTwice, outer.span.clone()));
     fixes.extend(inner.fixes.iter().map(|fix| Fix::new(fix.kind, outer.span.clone())));
     fixes.sort_by_key(|fix| fix.span.start);
     let truncated = outer.truncated || inner.truncated;
-    let called = [outer.called, inner.called].concat();
-    Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated, called })
+    let callees = [outer.callees, inner.callees].concat();
+    Ok(Parsed { value: inner.value, json: inner.json, fixes, truncated, callees })
 }
 
 const fn is_container(value: &Value) -> bool {
     matches!(value, Value::Object(_) | Value::Array(_))
 }
 
-/// The value, which stands at `span`, as the schema wants it; what fits and was sound costs no tree.
-fn settle(
+/// Coerces the value at `span` to the schema; valid JSON that fits already needs no tree.
+fn coerce_parsed(
     text: &str,
     mut parsed: Parsed,
     span: &Range<usize>,
     schema: &Value,
-    reading: &Reading<'_>,
+    settings: &ParseSettings<'_>,
     steps: &mut usize,
 ) -> Parsed {
-    let is_sound = matches!(parsed.json, Json::Text(_));
-    if is_sound && is_settled(&parsed.value, schema, text.len()) {
+    let is_valid = matches!(parsed.json, JsonText::Ready(_));
+    if is_valid && fits_schema(&parsed.value, schema, text.len()) {
         return parsed;
     }
     *steps += parsed.json.source().len();
-    let Some(mut node) = tree(&parsed.json, reading, steps) else {
+    let Some(mut node) = parse_tree(&parsed.json, settings, steps) else {
         return parsed;
     };
     let from = text.get(span.start..).unwrap_or_default();
     if from.starts_with(parsed.json.source()) {
         node.move_by(span.start);
     } else {
-        node.place_at(span);
+        node.set_span(span);
     }
-    let mut read_inner = |text: &str, wanted| read_within(text, wanted, reading, steps);
-    let Coerced { node, fixes, called } = coerce(node, schema, text.len(), &mut read_inner);
-    parsed.called.extend(called);
-    if !fixes.is_empty() || !is_sound {
-        parsed.json = Json::Text(node.to_json());
+    let mut parse_inner_text = |text: &str, expected| parse_inner(text, expected, settings, steps);
+    let Coerced { node, fixes, callees } = coerce(node, schema, text.len(), &mut parse_inner_text);
+    parsed.callees.extend(callees);
+    if !fixes.is_empty() || !is_valid {
+        parsed.json = JsonText::Ready(node.to_json());
         parsed.value = node.into_value();
         parsed.fixes.extend(fixes);
         parsed.fixes.sort_by_key(|fix| fix.span.start);
@@ -332,75 +376,79 @@ fn settle(
     parsed
 }
 
-/// The tree of a value that was read before: the same parser over the same text, so it reads the
-/// same again.
-fn tree(json: &Json, reading: &Reading<'_>, steps: &mut usize) -> Option<Node> {
+/// Returns the tree of a value that was parsed before: the same parser over the same text gives the
+/// same result.
+fn parse_tree(json: &JsonText, settings: &ParseSettings<'_>, steps: &mut usize) -> Option<Node> {
     match json {
-        Json::Text(json) => read_sound(json, 0),
-        Json::Damaged { text, in_prose, .. } => {
-            let mode = reading.mode(*in_prose);
-            recover::<Nodes>(text, 0, text.len(), mode, steps).ok().map(|read| read.value)
+        JsonText::Ready(json) => parse_valid(json, 0),
+        JsonText::Deferred { text, in_prose, .. } => {
+            let mode = settings.mode(*in_prose);
+            recover::<NodeBuilder>(text, 0, text.len(), mode, steps).ok().map(|read| read.value)
         }
     }
 }
 
-/// The value of a text that is a string in another. Which keys it may have is not known here, and it
-/// may be no more than text: so only what can't be anything else counts.
-fn read_within(
+/// Parses the text inside a string. The keys that it may have are not known here, and it may be
+/// plain text, so only lossless repairs are allowed.
+fn parse_inner(
     text: &str,
-    wanted: Roots,
-    reading: &Reading<'_>,
+    expected: TypeSet,
+    settings: &ParseSettings<'_>,
     steps: &mut usize,
-) -> Option<Inner> {
-    let options = reading.options.with_max_risk(Risk::Lossless);
-    let reading = Reading { options, keys: Keys::NONE };
-    let located = read(text, wanted, &reading, steps).ok()?;
-    let json = located.json.text(&located.value);
+) -> Option<InnerValue> {
+    let options = settings.options.with_max_risk(Risk::Lossless);
+    let settings = ParseSettings { options, keys: SchemaKeys::NONE };
+    let located = parse_value(text, expected, &settings, steps).ok()?;
+    let json = located.json.as_str(&located.value);
     *steps += 2 * json.len();
-    read_unique(json).ok()?;
+    parse_unique(json).ok()?;
     let kinds = located.fixes.iter().map(|fix| fix.kind).collect();
-    Some((read_sound(json, 0)?, kinds))
+    Some((parse_valid(json, 0)?, kinds))
 }
 
-/// The passes. `steps` counts the work.
-fn read(
+/// Runs the strict pass and, if it fails, the search for the value; `steps` counts the work.
+fn parse_value(
     text: &str,
-    wanted: Roots,
-    reading: &Reading<'_>,
+    expected: TypeSet,
+    settings: &ParseSettings<'_>,
     steps: &mut usize,
-) -> Result<Located, Unreadable> {
+) -> Result<LocatedValue, ParseError> {
     *steps += text.len();
-    let limit = reading.options.max_len;
+    let limit = settings.options.max_len;
     if text.len() > limit {
-        return Err(Unreadable::too_long(text, limit, wanted));
+        return Err(ParseError::too_long(text, limit, expected));
     }
-    match read_strict(text) {
+    match parse_strict(text) {
         Ok(value) => {
-            let depth = reading.options.depth();
-            if depth < DEPTH && is_deeper(&value, depth) {
-                return Err(Unreadable::refused(text, &Refusal::too_deep(0, depth), wanted));
+            let depth = settings.options.depth();
+            if depth < MAX_DEPTH && exceeds_depth(&value, depth) {
+                return Err(ParseError::from_recovery(
+                    text,
+                    &RecoveryError::too_deep(0, depth),
+                    expected,
+                ));
             }
             let start = text.len() - text.trim_start().len();
             let span = start..start + text.trim().len();
-            let json = Json::Text(text.trim().to_owned());
-            let (fixes, called) = (Vec::new(), Vec::new());
-            Ok(Located { value, json, span, fixes, truncated: false, called })
+            let json = JsonText::Ready(text.trim().to_owned());
+            let (fixes, callees) = (Vec::new(), Vec::new());
+            Ok(LocatedValue { value, json, span, fixes, truncated: false, callees })
         }
         Err((error, progress)) => {
-            // Then the text's first bracket opens what is damaged, or is none of JSON.
-            let is_first = !error.to_string().starts_with("trailing characters");
-            // Other limits of depth hold for what was built as well.
-            let is_deep = reading.options.depth() >= DEPTH;
-            let resume = is_deep.then(|| Resume::new(text, &error, progress)).flatten();
-            *steps += resume.as_ref().map_or(0, |resume| text.len() - resume.start());
-            locate(text, wanted, reading, is_first, resume, steps)
+            // Otherwise the text's first bracket is known to begin something that is not JSON.
+            let starts_damaged = !error.to_string().starts_with("trailing characters");
+            // The checkpoint's containers were built under serde_json's depth limit.
+            let is_deep = settings.options.depth() >= MAX_DEPTH;
+            let checkpoint = is_deep.then(|| Checkpoint::new(text, &error, progress)).flatten();
+            *steps += checkpoint.as_ref().map_or(0, |checkpoint| text.len() - checkpoint.start());
+            locate(text, expected, settings, starts_damaged, checkpoint, steps)
         }
     }
 }
 
-/// Whether more than `depth` lists and objects are open at once in `value`.
-fn is_deeper(value: &Value, depth: usize) -> bool {
-    let next = |value| depth == 0 || is_deeper(value, depth - 1);
+/// Returns whether more than `depth` arrays and objects are nested in `value`.
+fn exceeds_depth(value: &Value, depth: usize) -> bool {
+    let next = |value| depth == 0 || exceeds_depth(value, depth - 1);
     match value {
         Value::Array(items) => depth == 0 || items.iter().any(next),
         Value::Object(members) => depth == 0 || members.values().any(next),
@@ -408,9 +456,9 @@ fn is_deeper(value: &Value, depth: usize) -> bool {
     }
 }
 
-impl From<Located> for Parsed {
-    fn from(located: Located) -> Self {
-        let Located { value, json, fixes, truncated, called, .. } = located;
-        Self { value, fixes, truncated, called, json }
+impl From<LocatedValue> for Parsed {
+    fn from(located: LocatedValue) -> Self {
+        let LocatedValue { value, json, fixes, truncated, callees, .. } = located;
+        Self { value, fixes, truncated, callees, json }
     }
 }

@@ -1,40 +1,45 @@
 use serde_json::{Number, Value};
 
-use super::unique::read_unique;
+use super::unique_keys::parse_unique;
 
-/// Writes every float without a fraction as an integer: 30.0 is 30, in JSON Schema and to a model,
-/// but not to a decoder of integers. Tells whether there was one.
+/// Rewrites every float without a fraction as an integer, and returns whether there was one.
+///
+/// 30.0 equals 30 for JSON Schema and for a model, but not for a decoder of Rust integers. Floats
+/// beyond the range in which every integer has an exact float (2^53) stay as they are.
 ///
 /// ```
-/// use tool_runtime::json::make_whole;
+/// use tool_runtime::json::normalize_integers;
 ///
 /// let mut value = serde_json::json!({ "days": 30.0, "share": 0.5 });
-/// assert!(make_whole(&mut value));
+/// assert!(normalize_integers(&mut value));
 /// assert_eq!(value.to_string(), r#"{"days":30,"share":0.5}"#);
-/// assert!(!make_whole(&mut value));
+/// assert!(!normalize_integers(&mut value));
 /// ```
-pub fn make_whole(value: &mut Value) -> bool {
+pub fn normalize_integers(value: &mut Value) -> bool {
     match value {
-        Value::Number(number) => match whole(number) {
-            Some(whole) => {
-                *number = whole;
+        Value::Number(number) => match to_integer(number) {
+            Some(to_integer) => {
+                *number = to_integer;
                 true
             }
             None => false,
         },
-        // Values are as deep as the parser lets them be.
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| make_whole(item) | any),
+        // The parser limits the depth of values, so recursion is bounded.
+        Value::Array(items) => {
+            items.iter_mut().fold(false, |any, item| normalize_integers(item) | any)
+        }
         Value::Object(members) => {
-            members.values_mut().fold(false, |any, member| make_whole(member) | any)
+            members.values_mut().fold(false, |any, member| normalize_integers(member) | any)
         }
         _ => false,
     }
 }
 
-/// The same text with its integers written as such, where one wasn't and no key comes twice.
-pub(crate) fn whole_numbers(json: &str) -> Option<String> {
-    let mut value = read_unique(json).ok()?;
-    make_whole(&mut value).then(|| value.to_string())
+/// Returns `json` with integral floats written as integers; `None` if there are none, or if a key
+/// occurs twice.
+pub(crate) fn with_normalized_integers(json: &str) -> Option<String> {
+    let mut value = parse_unique(json).ok()?;
+    normalize_integers(&mut value).then(|| value.to_string())
 }
 
 #[expect(
@@ -42,19 +47,19 @@ pub(crate) fn whole_numbers(json: &str) -> Option<String> {
     clippy::cast_precision_loss,
     reason = "only where both ways give the same number"
 )]
-fn whole(number: &Number) -> Option<Number> {
-    /// Up to here every integer has a float of its own.
+fn to_integer(number: &Number) -> Option<Number> {
+    /// Every integer up to here has an exact float.
     const EXACT: f64 = (1_i64 << f64::MANTISSA_DIGITS) as f64;
     let float = number.as_f64().filter(|_| number.is_f64())?;
     (float.fract() == 0.0 && float.abs() <= EXACT).then(|| Number::from(float as i64))
 }
 
-/// Numbers beyond 64 bits are floats as well, and lose digits.
-pub(super) fn has_float(value: &Value) -> bool {
+/// Returns whether the value contains a float; integers beyond 64 bits are floats and lose digits.
+pub(super) fn contains_float(value: &Value) -> bool {
     match value {
         Value::Number(number) => number.is_f64(),
-        Value::Array(items) => items.iter().any(has_float),
-        Value::Object(members) => members.values().any(has_float),
+        Value::Array(items) => items.iter().any(contains_float),
+        Value::Object(members) => members.values().any(contains_float),
         _ => false,
     }
 }

@@ -1,13 +1,15 @@
-//! How far reading may go.
+//! Limits on parsing and repair.
 
 use super::{Level, Risk};
 
-/// As deep as serde_json reads, and so as deep as sound text may be.
-const DEPTH: usize = 127;
-/// Values are dropped and printed by recursion, so no option goes further.
-const DEEPEST: usize = 512;
+/// The maximum depth that serde_json parses, and so that of valid text.
+const DEFAULT_MAX_DEPTH: usize = 127;
+/// The maximum of `max_depth`: values are dropped and serialized by recursion.
+const MAX_DEPTH_LIMIT: usize = 512;
 
-/// Limits on what is read and repaired; whatever goes beyond one is refused.
+/// Limits on the text and its repairs; a text that exceeds one is refused.
+///
+/// By default, all repairs are allowed. A limit never changes how a text is read.
 ///
 /// ```
 /// use tool_runtime::json::{Level, Options, parse_with};
@@ -19,16 +21,17 @@ const DEEPEST: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct Options {
-    /// The highest level that a fix may have; by default all are allowed.
+    /// The highest level that a fix may have. Default: [`Level::Schema`], so all levels are
+    /// allowed.
     pub max_level: Level,
-    /// The highest risk that a fix may bear; by default all are allowed. Below [`Risk::Lossy`] no text
-    /// is read that was cut off, wherever the cut is.
+    /// The highest risk that a fix may have. Default: [`Risk::Lossy`], so all risks are allowed. A
+    /// lower maximum also refuses every text that was cut off, wherever the cut is.
     pub max_risk: Risk,
-    /// How many lists and objects may be open at once: 127 by default, 512 at most.
+    /// The maximum number of nested arrays and objects. Default: 127; maximum: 512.
     pub max_depth: usize,
-    /// How many bytes a text may have; by default any number.
+    /// The maximum length of the text in bytes. Default: unlimited.
     pub max_len: usize,
-    /// How many fixes a text may take; by default any number.
+    /// The maximum number of fixes. Default: unlimited.
     pub max_fixes: usize,
 }
 
@@ -37,7 +40,7 @@ impl Default for Options {
         Self {
             max_level: Level::Schema,
             max_risk: Risk::Lossy,
-            max_depth: DEPTH,
+            max_depth: DEFAULT_MAX_DEPTH,
             max_len: usize::MAX,
             max_fixes: usize::MAX,
         }
@@ -45,7 +48,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// With another limit on the level of fixes.
+    /// Sets the highest level that a fix may have.
     ///
     /// ```
     /// use tool_runtime::json::{Level, Options, parse_with};
@@ -58,7 +61,7 @@ impl Options {
         self
     }
 
-    /// With another limit on the risk of fixes.
+    /// Sets the highest risk that a fix may have.
     ///
     /// ```
     /// use tool_runtime::json::{Options, Risk, parse_with};
@@ -71,7 +74,7 @@ impl Options {
         self
     }
 
-    /// With another limit on the depth.
+    /// Sets the maximum nesting depth; values above 512 are reduced to 512.
     ///
     /// ```
     /// use tool_runtime::json::{Options, parse_with};
@@ -80,11 +83,11 @@ impl Options {
     /// assert!(parse_with("[[1]]", &flat).is_err());
     /// ```
     pub const fn with_max_depth(mut self, depth: usize) -> Self {
-        self.max_depth = if depth < DEEPEST { depth } else { DEEPEST };
+        self.max_depth = if depth < MAX_DEPTH_LIMIT { depth } else { MAX_DEPTH_LIMIT };
         self
     }
 
-    /// With another limit on the length of the text in bytes.
+    /// Sets the maximum length of the text in bytes.
     ///
     /// ```
     /// use tool_runtime::json::{Options, parse_with};
@@ -96,7 +99,7 @@ impl Options {
         self
     }
 
-    /// With another limit on the number of fixes.
+    /// Sets the maximum number of fixes.
     ///
     /// ```
     /// use tool_runtime::json::{Options, parse_with};
@@ -110,8 +113,8 @@ impl Options {
         self
     }
 
-    /// The limit on the depth, whatever the field says.
+    /// The effective depth limit: `max_depth` is a public field and may exceed the maximum.
     pub(super) const fn depth(&self) -> usize {
-        if self.max_depth < DEEPEST { self.max_depth } else { DEEPEST }
+        if self.max_depth < MAX_DEPTH_LIMIT { self.max_depth } else { MAX_DEPTH_LIMIT }
     }
 }

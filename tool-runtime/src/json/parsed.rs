@@ -1,4 +1,4 @@
-//! What comes out of reading a text.
+//! The result of parsing a text.
 
 use std::sync::OnceLock;
 
@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::{
     Fix, Level, Options, Risk,
-    recover::{Keys, Mode, Nodes, recover},
+    recover::{NodeBuilder, RecoveryMode, SchemaKeys, recover},
 };
 
-/// A value, and every repair that it took to read it.
+/// A parsed value with every repair that was made.
 ///
 /// ```
 /// use tool_runtime::json::{FixKind, Level, parse};
@@ -22,19 +22,22 @@ use super::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Parsed {
-    /// The value.
+    /// The parsed value.
     pub value: Value,
-    /// The repairs, in the order of the text; none if the text was JSON already.
+    /// The repairs, in the order of the text; empty if the text was valid JSON that fits the
+    /// schema.
     pub fixes: Vec<Fix>,
-    /// Whether the text ended before the value did, so that more may have been meant.
+    /// Whether the text ended before the value did, so that content may be missing.
     pub truncated: bool,
-    pub(super) called: Vec<String>,
-    pub(super) json: Json,
+    pub(super) callees: Vec<String>,
+    pub(super) json: JsonText,
 }
 
 impl Parsed {
-    /// The JSON of the value as the model spelled it, without what was around it: numbers have all
-    /// their digits. Decode types from this rather than from the value printed again.
+    /// Returns the JSON of the value as the model spelled it, without the text around it.
+    ///
+    /// Numbers keep all their digits. Decode Rust types from this text rather than from
+    /// [`value`](Self::value), which may have lost digits.
     ///
     /// ```
     /// use tool_runtime::json::parse;
@@ -44,11 +47,13 @@ impl Parsed {
     /// assert_eq!(numbers, [u128::MAX]);
     /// ```
     pub fn json(&self) -> &str {
-        self.json.text(&self.value)
+        self.json.as_str(&self.value)
     }
 
-    /// What the elements and envelopes that were taken away say is called, from the outermost on:
-    /// whoever executes the arguments looks whether they are meant for it.
+    /// Returns the tool names in the removed elements and envelopes, outermost first.
+    ///
+    /// Compare them with the tool that is about to receive the arguments: the model may have meant
+    /// another one.
     ///
     /// ```
     /// use tool_runtime::json::parse_as;
@@ -61,11 +66,11 @@ impl Parsed {
     /// let parsed = parse_as(r#"<function=read>{"path": "a"}</function>"#, &schema).unwrap();
     /// assert_eq!(parsed.called(), ["read"]);
     /// ```
-    pub fn called(&self) -> &[String] {
-        &self.called
+    pub fn callees(&self) -> &[String] {
+        &self.callees
     }
 
-    /// The highest level of the fixes; [`Level::Strict`] when there are none.
+    /// Returns the highest level of the fixes, or [`Level::Strict`] if there are none.
     ///
     /// ```
     /// use tool_runtime::json::{Level, parse};
@@ -76,9 +81,10 @@ impl Parsed {
         self.fixes.iter().map(Fix::level).max().unwrap_or(Level::Strict)
     }
 
-    /// The highest risk of the fixes; [`Risk::Lossless`] when there are none. That of a text that
-    /// was cut off is [`Risk::Lossy`], wherever the cut is: behind a whole item as well, more may
-    /// have been meant.
+    /// Returns the highest risk of the fixes, or [`Risk::Lossless`] if there are none.
+    ///
+    /// The risk of a truncated text is always [`Risk::Lossy`]: even after a complete item, more
+    /// items may be missing.
     ///
     /// ```
     /// use tool_runtime::json::{Risk, parse};
@@ -99,44 +105,49 @@ impl PartialEq for Parsed {
         self.value == other.value
             && self.fixes == other.fixes
             && self.truncated == other.truncated
-            && self.called == other.called
+            && self.callees == other.callees
             && self.json() == other.json()
     }
 }
 
-/// The JSON of a value. That of a damaged text is made only when somebody asks for it.
+/// The JSON text of a value; that of a damaged text is computed on first use.
 #[derive(Clone, Debug)]
-pub(super) enum Json {
-    Text(String),
-    /// All that was seen when the value was read, also what is behind it: where a string ends may
-    /// have hung on that.
-    Damaged {
+pub(super) enum JsonText {
+    Ready(String),
+    /// Everything that the parser saw, including the text after the value: the end of a string may
+    /// have depended on it.
+    Deferred {
         text: String,
         in_prose: bool,
         json: OnceLock<String>,
     },
 }
 
-impl Json {
-    pub(super) const fn damaged(text: String, in_prose: bool) -> Self {
-        Self::Damaged { text, in_prose, json: OnceLock::new() }
+impl JsonText {
+    pub(super) const fn deferred(text: String, in_prose: bool) -> Self {
+        Self::Deferred { text, in_prose, json: OnceLock::new() }
     }
 
-    /// The text that the value was read from.
+    /// The text that the value was parsed from.
     pub(super) fn source(&self) -> &str {
         match self {
-            Self::Text(text) | Self::Damaged { text, .. } => text,
+            Self::Ready(text) | Self::Deferred { text, .. } => text,
         }
     }
 
-    pub(super) fn text(&self, value: &Value) -> &str {
+    pub(super) fn as_str(&self, value: &Value) -> &str {
         match self {
-            Self::Text(text) => text,
-            Self::Damaged { text, in_prose, json } => json.get_or_init(|| {
+            Self::Ready(text) => text,
+            Self::Deferred { text, in_prose, json } => json.get_or_init(|| {
                 let options = Options::default().with_max_depth(usize::MAX);
-                let mode = Mode { options, keys: Keys::NONE, in_prose: *in_prose, is_sound: false };
-                // The same parser over the same text, so it reads the same again.
-                match recover::<Nodes>(text, 0, text.len(), mode, &mut 0) {
+                let mode = RecoveryMode {
+                    options,
+                    keys: SchemaKeys::NONE,
+                    in_prose: *in_prose,
+                    is_valid: false,
+                };
+                // The same parser over the same text gives the same result.
+                match recover::<NodeBuilder>(text, 0, text.len(), mode, &mut 0) {
                     Ok(recovered) => recovered.value.to_json(),
                     Err(_) => value.to_string(),
                 }

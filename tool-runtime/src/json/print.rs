@@ -1,20 +1,20 @@
-//! A tree as a value and as JSON.
+//! Converts a tree to a value or to JSON text.
 //!
-//! Trees are as deep as the parser lets them be, so this may recurse.
+//! The parser limits the depth of trees, so recursion is bounded.
 
 use serde_json::{Map, Value};
 
 use super::tree::{Member, Node, Tree};
 
 impl Node {
-    /// The value as serde_json holds it: of a key that comes twice, the last.
+    /// Converts the tree to a serde_json value; of a duplicate key the last value wins.
     pub(super) fn to_value(&self) -> Value {
         match &self.tree {
             Tree::Null => Value::Null,
             Tree::Bool(value) => Value::Bool(*value),
             Tree::Number { json, .. } => serde_json::from_str(json).unwrap_or_default(),
-            Tree::Text { text, .. } => Value::String(text.clone()),
-            Tree::List(items) => items.iter().map(Self::to_value).collect(),
+            Tree::String { text, .. } => Value::String(text.clone()),
+            Tree::Array(items) => items.iter().map(Self::to_value).collect(),
             Tree::Object(members) => {
                 let pair = |member: &Member| (member.key.clone(), member.value.to_value());
                 Value::Object(members.iter().map(pair).collect::<Map<_, _>>())
@@ -24,8 +24,8 @@ impl Node {
 
     pub(super) fn into_value(self) -> Value {
         match self.tree {
-            Tree::Text { text, .. } => Value::String(text),
-            Tree::List(items) => items.into_iter().map(Self::into_value).collect(),
+            Tree::String { text, .. } => Value::String(text),
+            Tree::Array(items) => items.into_iter().map(Self::into_value).collect(),
             Tree::Object(members) => {
                 let pair = |member: Member| (member.key, member.value.into_value());
                 Value::Object(members.into_iter().map(pair).collect::<Map<_, _>>())
@@ -34,7 +34,7 @@ impl Node {
         }
     }
 
-    /// JSON without blanks, in which numbers have all their digits.
+    /// Serializes the tree as JSON without whitespace; numbers keep all their digits.
     pub(super) fn to_json(&self) -> String {
         let mut out = String::new();
         self.print(&mut out);
@@ -46,8 +46,8 @@ impl Node {
             Tree::Null => out.push_str("null"),
             Tree::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
             Tree::Number { json, .. } => out.push_str(json),
-            Tree::Text { text, .. } => print_text(text, out),
-            Tree::List(items) => {
+            Tree::String { text, .. } => print_string(text, out),
+            Tree::Array(items) => {
                 let mut before = '[';
                 for item in items {
                     out.push(before);
@@ -60,7 +60,7 @@ impl Node {
                 let mut before = '{';
                 for member in members {
                     out.push(before);
-                    print_text(&member.key, out);
+                    print_string(&member.key, out);
                     out.push(':');
                     member.value.print(out);
                     before = ',';
@@ -71,13 +71,13 @@ impl Node {
     }
 }
 
-fn print_text(text: &str, out: &mut String) {
+fn print_string(text: &str, out: &mut String) {
     if !text.bytes().any(|byte| byte < b' ' || matches!(byte, b'"' | b'\\')) {
         out.push('"');
         out.push_str(text);
         out.push('"');
         return;
     }
-    // Printing a text can't fail.
+    // Serializing a string cannot fail.
     out.push_str(&serde_json::to_string(text).unwrap_or_default());
 }

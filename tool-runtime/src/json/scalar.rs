@@ -1,105 +1,112 @@
-//! Scalars, which count only where nothing but marks is around them.
+//! Scalars at the root, which count only if nothing but markup surrounds them.
 
 use serde_json::Value;
 
 use super::{
-    Fix, FixKind, UnreadableKind,
-    blank::{is_blank, is_odd_blank},
-    found::Found,
-    parsed::Json,
-    piece::scalar_len,
-    recover::{Values, recover},
-    scan::{Part, STEPS, Scan},
+    Fix, FixKind, ParseErrorKind,
+    bracketed::scalar_len,
+    candidate::CandidateValue,
+    parsed::JsonText,
+    recover::{ValueBuilder, recover},
+    scan::{RECOVERY_STEPS, Scan, Segment},
+    whitespace::{is_json_whitespace, is_non_json_whitespace},
 };
 
 impl Scan<'_, '_> {
-    pub(super) fn scalar(&mut self) {
+    pub(super) fn scan_scalar(&mut self) {
         let rest = self.rest();
         let len = scalar_len(rest);
         *self.steps += len.map_or(rest.len(), |len| 2 * len);
         let json = len.and_then(|len| rest.get(..len)).unwrap_or_default().to_owned();
         if let Ok(value) = serde_json::from_str(&json)
-            && !self.is_sum(self.at + json.len())
+            && !self.precedes_plus(self.at + json.len())
             && !self.has_sole_inner_quote()
         {
             let span = self.at..self.at + json.len();
-            let json = Json::Text(json);
-            let (mends, truncated) = (Vec::new(), false);
-            return self
-                .value(Found { value, json, span, escaped: false, mends, truncated }, false);
+            let json = JsonText::Ready(json);
+            let (fixes, truncated) = (Vec::new(), false);
+            return self.add_candidate(
+                CandidateValue { value, json, span, escaped: false, fixes, truncated },
+                false,
+            );
         }
-        let end = self.end_of_value();
+        let end = self.value_limit();
         let reach = end - self.at;
         if let Some(attempts) = self.attempts.checked_sub(1) {
             self.attempts = attempts;
-            *self.steps += STEPS * reach;
+            *self.steps += RECOVERY_STEPS * reach;
             let mode = self.mode(false);
-            match recover::<Values>(self.text, self.at, end, mode, self.steps) {
-                Ok(read) if self.only_marks_follow(read.end) => {
+            match recover::<ValueBuilder>(self.text, self.at, end, mode, self.steps) {
+                Ok(read) if self.only_markup_follows(read.end) => {
                     let span = self.at..read.end;
                     let text = self.text.get(span.start..end).unwrap_or_default().to_owned();
-                    let json = Json::damaged(text, false);
-                    let (mends, truncated) = (read.fixes, read.truncated);
-                    let counts = self.begins_fence() && self.wanted.allows(&read.value);
+                    let json = JsonText::deferred(text, false);
+                    let (fixes, truncated) = (read.fixes, read.truncated);
+                    let is_expected =
+                        self.is_after_opening_fence() && self.expected.allows(&read.value);
                     let value = read.value;
-                    let found = Found { value, json, span, escaped: false, mends, truncated };
-                    return self.value(found, counts);
+                    let candidate =
+                        CandidateValue { value, json, span, escaped: false, fixes, truncated };
+                    return self.add_candidate(candidate, is_expected);
                 }
                 Err(refusal)
-                    if refusal.kind != UnreadableKind::NoValue && self.only_marks_follow(end) =>
+                    if refusal.kind != ParseErrorKind::NoValue && self.only_markup_follows(end) =>
                 {
-                    self.alone_damage.get_or_insert(refusal);
+                    self.scalar_error.get_or_insert(refusal);
                 }
                 _ => {}
             }
         }
-        self.cut(FixKind::Prose, rest.chars().next().map_or(1, char::len_utf8));
+        self.discard(FixKind::Prose, rest.chars().next().map_or(1, char::len_utf8));
     }
 
-    /// Whether the text is one string with a quote in it: `"a 24" screen"`.
+    /// Returns whether the text is one string with a quote in it: `"a 24" screen"`.
     fn has_sole_inner_quote(&self) -> bool {
         let rest = self.rest();
         let is_string = rest.starts_with('"') && rest.trim_end().ends_with('"');
         is_string && rest.bytes().filter(|&byte| byte == b'"').take(4).count() == 3
     }
 
-    /// Whether a text in backticks begins the text, and no code.
-    pub(super) fn begins_backtick_text(&self) -> bool {
+    /// Returns whether the text begins with a sentence in backticks rather than with code.
+    pub(super) fn starts_backtick_text(&self) -> bool {
         let inside = self.rest().strip_prefix('`').unwrap_or_default();
-        self.parts.is_empty()
+        self.segments.is_empty()
             && inside.starts_with(char::is_alphanumeric)
             && inside.trim_end().ends_with(['`', '´', '\'', '’'])
     }
 
-    fn is_sum(&self, at: usize) -> bool {
+    fn precedes_plus(&self, at: usize) -> bool {
         let rest = self.text.get(at..).unwrap_or_default();
-        rest.trim_start_matches(is_blank).starts_with('+')
+        rest.trim_start_matches(is_json_whitespace).starts_with('+')
     }
 
-    /// A tuple may be what a fence holds.
-    pub(super) fn begins_fence(&self) -> bool {
-        self.in_fence && self.parts.last().is_some_and(|part| part.kind == Some(FixKind::Fence))
+    /// Returns whether a code fence was just opened: its content may be a tuple.
+    pub(super) fn is_after_opening_fence(&self) -> bool {
+        self.in_fence
+            && self.segments.last().is_some_and(|segment| segment.kind == Some(FixKind::Fence))
     }
 
-    /// Whether the text so far is the name before the bracket here, and what is in brackets begins
-    /// as a scalar does: `name("Oslo");`.
+    /// Returns whether the text so far is a function name before the bracket here, and a scalar
+    /// follows the bracket: `name("Oslo");`.
     pub(super) fn is_sole_call(&self) -> bool {
         let before = self.text.get(..self.at).unwrap_or_default().trim_end();
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
         let name = before.rsplit(|c| !is_name(c)).next().unwrap_or_default();
-        let after = self.rest().get(1..).unwrap_or_default().trim_start_matches(is_blank);
-        if !after.starts_with(begins_scalar) || self.parts.len() > 4 {
+        let after = self.rest().get(1..).unwrap_or_default().trim_start_matches(is_json_whitespace);
+        if !after.starts_with(begins_scalar) || self.segments.len() > 4 {
             return false;
         }
-        let prose = self.parts.iter().filter(|part| part.kind == Some(FixKind::Prose)).count();
-        let is_alone = self.parts.last().is_some_and(|part| {
-            part.span.end - part.span.start >= name.len() && part.span.len() <= name.len() + 1
+        let prose =
+            self.segments.iter().filter(|segment| segment.kind == Some(FixKind::Prose)).count();
+        let is_alone = self.segments.last().is_some_and(|segment| {
+            segment.span.end - segment.span.start >= name.len()
+                && segment.span.len() <= name.len() + 1
         });
         !name.is_empty() && prose == 1 && is_alone
     }
 
-    /// The scalar that is a call's only argument.
-    pub(super) fn scalar_in_call(&mut self) {
+    /// Adds the scalar that is the only argument of a call.
+    pub(super) fn scan_scalar_in_call(&mut self) {
         let rest = self.rest();
         *self.steps += 3 * rest.len();
         let inside = rest.get(1..).unwrap_or_default();
@@ -107,24 +114,27 @@ impl Scan<'_, '_> {
         let argument = tail.strip_suffix(')').unwrap_or_default();
         let json = argument.trim();
         let Ok(value) = serde_json::from_str::<Value>(json) else {
-            return self.cut(FixKind::Prose, 1);
+            return self.discard(FixKind::Prose, 1);
         };
         let start = self.at + 1 + (argument.len() - argument.trim_start().len());
         let span = start..start + json.len();
-        self.parts.pop();
+        self.segments.pop();
         let name = self.text.get(..self.at).unwrap_or_default().trim_end();
         let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
         let first = name.trim_end_matches(is_name).len();
-        self.parts.push(Part::new(FixKind::Call, first..start));
-        let json = Json::Text(json.to_owned());
-        let (mends, truncated) = (Vec::new(), false);
+        self.segments.push(Segment::new(FixKind::Call, first..start));
+        let json = JsonText::Ready(json.to_owned());
+        let (fixes, truncated) = (Vec::new(), false);
         let end = self.text.trim_end().len();
-        self.value(Found { value, json, span, escaped: false, mends, truncated }, false);
-        self.cut(FixKind::Call, end - self.at);
+        self.add_candidate(
+            CandidateValue { value, json, span, escaped: false, fixes, truncated },
+            false,
+        );
+        self.discard(FixKind::Call, end - self.at);
     }
 
-    /// A string that was escaped one level too often, alone in the text: `\"Oslo\"`.
-    pub(super) fn escaped_text(&mut self) -> bool {
+    /// Adds a string that was escaped one level too often and is alone in the text: `\"Oslo\"`.
+    pub(super) fn scan_escaped_text(&mut self) -> bool {
         let rest = self.rest().trim_end();
         if !rest.starts_with("\\\"") {
             return false;
@@ -132,28 +142,32 @@ impl Scan<'_, '_> {
         *self.steps += 2 * rest.len();
         let span = self.at..self.at + rest.len();
         let mut json = rest.replace("\\\"", "\"");
-        let mut mends = Vec::new();
+        let mut fixes = Vec::new();
         if let Some(body) = json.strip_suffix('\\')
             && !body.contains(['{', '[', ':'])
         {
-            // It was cut off within its last quote.
+            // The text was cut off inside the closing quote.
             json = format!("{body}\"");
-            mends.push(Fix::new(FixKind::CutText, span.clone()));
+            fixes.push(Fix::new(FixKind::CutText, span.clone()));
         }
         let Ok(value @ Value::String(_)) = serde_json::from_str(&json) else {
             return false;
         };
-        let json = Json::Text(json);
-        let truncated = !mends.is_empty();
-        self.value(Found { value, json, span, escaped: true, mends, truncated }, false);
+        let json = JsonText::Ready(json);
+        let truncated = !fixes.is_empty();
+        self.add_candidate(
+            CandidateValue { value, json, span, escaped: true, fixes, truncated },
+            false,
+        );
         true
     }
 
-    /// Whether no more text comes behind `at`: a closing mark at most.
-    fn only_marks_follow(&self, at: usize) -> bool {
+    /// Returns whether at most closing markup or a comment follows `at`.
+    fn only_markup_follows(&self, at: usize) -> bool {
         let rest = self.text.get(at..).unwrap_or_default();
-        let rest = rest
-            .trim_start_matches(|c: char| is_blank(c) || is_odd_blank(c) || matches!(c, ',' | ';'));
+        let rest = rest.trim_start_matches(|c: char| {
+            is_json_whitespace(c) || is_non_json_whitespace(c) || matches!(c, ',' | ';')
+        });
         rest.is_empty()
             || rest.starts_with(['`', '<', '~'])
             || rest.starts_with("/*")
@@ -161,7 +175,7 @@ impl Scan<'_, '_> {
     }
 }
 
-/// What a scalar begins with, or a tuple.
+/// Returns whether a scalar or a tuple can begin with `c`.
 pub(super) fn begins_scalar(c: char) -> bool {
     matches!(
         c,

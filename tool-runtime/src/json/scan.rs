@@ -1,123 +1,123 @@
-//! The pass over the text: cuts it into parts and notes what could be the value.
+//! The pass over the text: cuts it into segments and collects the candidates.
 
 use std::ops::Range;
 
 use serde_json::Value;
 
 use super::{
-    Fix, FixKind, Options, Reading,
-    around::Around,
-    blank::{is_blank, is_odd_blank},
-    coerce::Roots,
-    found::Found,
-    mark::Mark,
-    parsed::Json,
-    piece::Piece,
-    recover::{Mode, Refusal, Resume, Values, recover, resume},
+    Fix, FixKind, Options, ParseSettings,
+    adjacent::AdjacentText,
+    bracketed::Bracketed,
+    candidate::CandidateValue,
+    coerce::TypeSet,
+    markup::Markup,
+    parsed::JsonText,
+    recover::{Checkpoint, RecoveryError, RecoveryMode, ValueBuilder, recover, recover_from},
     scalar::begins_scalar,
+    whitespace::{is_json_whitespace, is_non_json_whitespace},
 };
 
-/// How many steps the recovery parser takes for a byte, besides its looks ahead, which it counts.
-pub(super) const STEPS: usize = 3;
+/// The steps per byte of the recovery parser, besides its lookaheads, which it counts itself.
+pub(super) const RECOVERY_STEPS: usize = 3;
 
-/// Placeholders are shorter.
-const PLACEHOLDER: usize = 256;
+/// The maximum length of a placeholder in bytes.
+const MAX_PLACEHOLDER_LEN: usize = 256;
 
-/// Several damaged values are hardly ever the same one, so few are tried.
-const ATTEMPTS: usize = 4;
+/// The maximum number of recovery attempts: several damaged values are rarely the same value.
+const MAX_ATTEMPTS: usize = 4;
 
-/// `name(` and `)`.
+/// The spans of `name(` and of `)`.
 type Call = (Range<usize>, Range<usize>);
 
-/// A stretch of the text and why it goes; `None` if it may be the value.
+/// A segment of the text and the reason to remove it; `None` if it may be the value.
 #[derive(Debug)]
-pub(super) struct Part {
+pub(super) struct Segment {
     pub(super) kind: Option<FixKind>,
-    /// It is brackets and all that is in them.
-    pub(super) is_piece: bool,
+    /// Whether the segment is a bracketed text.
+    pub(super) is_bracketed: bool,
     pub(super) span: Range<usize>,
 }
 
-impl Part {
+impl Segment {
     pub(super) const fn new(kind: FixKind, span: Range<usize>) -> Self {
-        Self { kind: Some(kind), is_piece: false, span }
+        Self { kind: Some(kind), is_bracketed: false, span }
     }
 }
 
-/// What the pass has seen; at its end, all that there is to judge by.
+/// The state of the pass, and at its end the findings.
 pub(super) struct Scan<'t, 's> {
     pub(super) text: &'t str,
-    pub(super) wanted: Roots,
-    pub(super) reading: Reading<'t>,
-    /// What the text begins with is known to be no JSON.
+    pub(super) expected: TypeSet,
+    pub(super) settings: ParseSettings<'t>,
+    /// Whether the first bracketed text is known to be invalid.
     is_first: bool,
-    /// Where recovery of that may begin.
-    resume: Option<Resume>,
-    /// How many damaged values may still be read.
+    /// The position at which recovery of that one may begin.
+    checkpoint: Option<Checkpoint>,
+    /// The number of damaged values that may still be recovered.
     pub(super) attempts: usize,
     pub(super) steps: &'s mut usize,
     pub(super) at: usize,
     pub(super) in_fence: bool,
     pub(super) has_tag: bool,
-    /// Brackets are around a fence.
+    /// Whether brackets enclose a code fence.
     is_braced: bool,
-    /// Where the value ends at the latest, by whether a fence is open and a tag came before.
-    pub(super) ends: [Option<usize>; 4],
-    pub(super) parts: Vec<Part>,
-    /// No prose and no value so far.
-    marks_only: bool,
-    /// The first candidate of a wanted type.
-    pub(super) found: Option<Found>,
-    /// A value that counts only if all the other parts are marks.
-    pub(super) alone: Option<Found>,
-    pub(super) candidates: Vec<Range<usize>>,
+    /// The cached value limits, indexed by whether a fence is open and a tag came before.
+    pub(super) value_limits: [Option<usize>; 4],
+    pub(super) segments: Vec<Segment>,
+    /// Whether there was no prose and no value so far.
+    only_markup: bool,
+    /// The first candidate of an expected type.
+    pub(super) first: Option<CandidateValue>,
+    /// A value that counts only if all other segments are markup.
+    pub(super) sole: Option<CandidateValue>,
+    pub(super) candidate_spans: Vec<Range<usize>>,
     pub(super) ambiguous: bool,
-    /// The first damage and where it is.
+    /// The first damage and its position.
     pub(super) damage: Option<(usize, Damage)>,
-    /// What is wrong with the scalar that the text begins with; it counts if there is no value.
-    pub(super) alone_damage: Option<Refusal>,
+    /// The error in the scalar at the start of the text; it counts if there is no value.
+    pub(super) scalar_error: Option<RecoveryError>,
 }
 
-/// How it shows that a value is not whole.
+/// Evidence that a value is not complete.
 #[derive(Debug)]
 pub(super) enum Damage {
-    /// What the recovery parser says of what begins with a bracket.
-    Refused(Refusal),
-    /// What the brackets and the text around them say.
-    Sign(&'static str),
+    /// The recovery parser refused a bracketed text.
+    Unrecoverable(RecoveryError),
+    /// The brackets or the surrounding text are inconsistent.
+    Inconsistent(&'static str),
 }
 
 impl<'t, 's> Scan<'t, 's> {
-    /// Passes over `text`; `steps` counts the work.
+    /// Scans `text`; `steps` counts the work.
     pub(super) fn new(
         text: &'t str,
-        wanted: Roots,
-        reading: Reading<'t>,
+        expected: TypeSet,
+        settings: ParseSettings<'t>,
         is_first: bool,
-        resume: Option<Resume>,
+        checkpoint: Option<Checkpoint>,
         steps: &'s mut usize,
     ) -> Self {
         let mut scan = Self {
             text,
-            wanted,
-            reading,
-            attempts: ATTEMPTS,
+            expected,
+            settings,
+            attempts: MAX_ATTEMPTS,
             is_first,
-            resume,
+            checkpoint,
             steps,
             at: 0,
             in_fence: false,
             has_tag: false,
             is_braced: false,
-            ends: [None; 4],
-            parts: Vec::new(),
-            marks_only: true,
-            found: None,
-            alone: None,
-            candidates: Vec::new(),
+            value_limits: [None; 4],
+            segments: Vec::new(),
+            only_markup: true,
+            first: None,
+            sole: None,
+            candidate_spans: Vec::new(),
             ambiguous: false,
             damage: None,
-            alone_damage: None,
+            scalar_error: None,
         };
         scan.run();
         scan
@@ -130,163 +130,168 @@ impl<'t, 's> Scan<'t, 's> {
     fn run(&mut self) {
         while let Some(c) = self.rest().chars().next() {
             *self.steps += c.len_utf8();
-            if self.begins_backtick_text() {
-                self.scalar();
+            if self.starts_backtick_text() {
+                self.scan_scalar();
                 continue;
             }
-            if let Some(mark) = Mark::at(self.rest(), self.in_fence, self.steps) {
-                self.mark(mark);
+            if let Some(markup) = Markup::at(self.rest(), self.in_fence, self.steps) {
+                self.scan_markup(markup);
                 continue;
             }
             match c {
-                '{' | '[' if self.opens_around_fence() => {
+                '{' | '[' if self.encloses_fence() => {
                     self.is_braced = true;
-                    self.cut(FixKind::Fence, 1);
+                    self.discard(FixKind::Fence, 1);
                 }
-                '{' | '[' => self.piece(),
-                '｛' | '［' if self.marks_only || self.is_argument() => {
-                    self.damaged_piece(c.len_utf8(), false)
+                '{' | '[' => self.scan_bracketed(),
+                '｛' | '［' if self.only_markup || self.follows_parenthesis() => {
+                    self.recover_bracketed(c.len_utf8(), false)
                 }
                 '}' | ']' if self.is_braced && self.rest().trim_end().len() == 1 => {
-                    self.cut(FixKind::Fence, 1);
+                    self.discard(FixKind::Fence, 1);
                 }
-                ',' => match self.left_over(",") {
-                    Some(len) => self.cut(FixKind::Comma, len),
-                    None => self.cut(FixKind::Prose, 1),
+                ',' => match self.trailing_signs_len(",") {
+                    Some(len) => self.discard(FixKind::Comma, len),
+                    None => self.discard(FixKind::Prose, 1),
                 },
-                '/' if self.is_comment() => self.comment(),
-                '}' | ']' => match self.left_over("}])") {
-                    Some(len) => self.cut(FixKind::ExtraCloser, len),
+                '/' if self.is_comment() => self.scan_comment(),
+                '}' | ']' => match self.trailing_signs_len("}])") {
+                    Some(len) => self.discard(FixKind::ExtraCloser, len),
                     None => {
-                        self.damaged(Damage::Sign("this bracket closes nothing"));
-                        self.cut(FixKind::Prose, 1);
+                        self.record_damage(Damage::Inconsistent("this bracket closes nothing"));
+                        self.discard(FixKind::Prose, 1);
                     }
                 },
-                '\u{feff}' if self.at == 0 => self.cut(FixKind::Bom, c.len_utf8()),
-                c if self.marks_only && begins_scalar(c) => self.scalar(),
-                '\\' if self.marks_only && self.escaped_text() => {}
-                '(' if self.begins_fence() => self.scalar(),
-                '(' if self.is_sole_call() => self.scalar_in_call(),
-                c if is_blank(c) => self.at += 1,
-                c if is_odd_blank(c) => self.cut(FixKind::Blank, c.len_utf8()),
-                c => self.cut(FixKind::Prose, c.len_utf8()),
+                '\u{feff}' if self.at == 0 => self.discard(FixKind::Bom, c.len_utf8()),
+                c if self.only_markup && begins_scalar(c) => self.scan_scalar(),
+                '\\' if self.only_markup && self.scan_escaped_text() => {}
+                '(' if self.is_after_opening_fence() => self.scan_scalar(),
+                '(' if self.is_sole_call() => self.scan_scalar_in_call(),
+                c if is_json_whitespace(c) => self.at += 1,
+                c if is_non_json_whitespace(c) => self.discard(FixKind::Blank, c.len_utf8()),
+                c => self.discard(FixKind::Prose, c.len_utf8()),
             }
         }
     }
 
-    fn mark(&mut self, mark: Mark) {
-        match mark {
-            Mark::Fence(len) => {
+    fn scan_markup(&mut self, markup: Markup) {
+        match markup {
+            Markup::Fence(len) => {
                 self.in_fence = !self.in_fence;
-                self.cut(FixKind::Fence, len);
+                self.discard(FixKind::Fence, len);
             }
-            Mark::Tag(len) => {
+            Markup::Tag(len) => {
                 self.has_tag = true;
-                self.cut(FixKind::Tag, len);
+                self.discard(FixKind::Tag, len);
             }
-            Mark::Reasoning(len) => self.cut(FixKind::Reasoning, len),
-            Mark::ReasoningStart(len) => {
-                self.damaged(Damage::Sign("the reasoning that begins here never ends"));
-                self.cut(FixKind::Reasoning, len);
+            Markup::Reasoning(len) => self.discard(FixKind::Reasoning, len),
+            Markup::ReasoningStart(len) => {
+                self.record_damage(Damage::Inconsistent(
+                    "the reasoning that begins here never ends",
+                ));
+                self.discard(FixKind::Reasoning, len);
             }
-            Mark::ReasoningEnd(len) => {
-                self.parts.retain(|part| part.kind == Some(FixKind::Bom));
-                let start = self.parts.last().map_or(0, |bom| bom.span.end);
+            Markup::ReasoningEnd(len) => {
+                self.segments.retain(|segment| segment.kind == Some(FixKind::Bom));
+                let start = self.segments.last().map_or(0, |bom| bom.span.end);
                 self.at += len;
-                self.parts.push(Part::new(FixKind::Reasoning, start..self.at));
-                self.candidates.clear();
-                (self.found, self.alone, self.damage) = (None, None, None);
-                (self.in_fence, self.marks_only, self.ambiguous) = (false, true, false);
+                self.segments.push(Segment::new(FixKind::Reasoning, start..self.at));
+                self.candidate_spans.clear();
+                (self.first, self.sole, self.damage) = (None, None, None);
+                (self.in_fence, self.only_markup, self.ambiguous) = (false, true, false);
             }
         }
     }
 
-    /// Passes the next `len` bytes, which are no part of the value.
-    pub(super) fn cut(&mut self, kind: FixKind, len: usize) {
+    /// Skips the next `len` bytes, which are not part of the value.
+    pub(super) fn discard(&mut self, kind: FixKind, len: usize) {
         let span = self.at..self.at + len;
         self.at = span.end;
-        self.marks_only &= kind != FixKind::Prose;
-        match self.parts.last_mut() {
-            Some(last) if last.kind == Some(kind) && !last.is_piece => last.span.end = span.end,
-            _ => self.parts.push(Part::new(kind, span)),
+        self.only_markup &= kind != FixKind::Prose;
+        match self.segments.last_mut() {
+            Some(last) if last.kind == Some(kind) && !last.is_bracketed => last.span.end = span.end,
+            _ => self.segments.push(Segment::new(kind, span)),
         }
     }
 
-    /// Passes a piece that is not the value.
-    fn cut_piece(&mut self, len: usize) {
+    /// Skips a bracketed text that is not the value.
+    fn discard_bracketed(&mut self, len: usize) {
         let span = self.at..self.at + len;
         self.at = span.end;
-        self.marks_only = false;
-        self.parts.push(Part { kind: Some(FixKind::Prose), is_piece: true, span });
+        self.only_markup = false;
+        self.segments.push(Segment { kind: Some(FixKind::Prose), is_bracketed: true, span });
     }
 
-    /// Gives back the end of the prose before, from `from` at the earliest: it is part of
-    /// something else. Returns where that begins.
-    fn uncut(&mut self, from: usize) -> usize {
-        let is_prose = |last: &mut Part| last.kind == Some(FixKind::Prose) && !last.is_piece;
-        let Some(last) = self.parts.pop_if(is_prose) else {
+    /// Takes back the end of the previous prose, from `from` at the earliest, because it belongs to
+    /// another segment. Returns the position where it begins.
+    fn reclaim_prose(&mut self, from: usize) -> usize {
+        let is_prose = |last: &mut Segment| last.kind == Some(FixKind::Prose) && !last.is_bracketed;
+        let Some(last) = self.segments.pop_if(is_prose) else {
             return self.at;
         };
         let from = from.max(last.span.start);
         if last.span.start < from {
-            self.parts.push(Part::new(FixKind::Prose, last.span.start..from));
+            self.segments.push(Segment::new(FixKind::Prose, last.span.start..from));
         }
         from
     }
 
-    fn damaged(&mut self, damage: Damage) {
+    fn record_damage(&mut self, damage: Damage) {
         self.damage.get_or_insert((self.at, damage));
     }
 
-    /// How far `signs` go on, if there is nothing else between the value and the end of the text.
-    fn left_over(&mut self, signs: &str) -> Option<usize> {
-        let is_value = |part: &Part| {
-            part.kind.is_none() || matches!(part.kind, Some(FixKind::ExtraCloser | FixKind::Comma))
+    /// The length of a run of `signs`, if nothing but the run is between the value and the end of
+    /// the text.
+    fn trailing_signs_len(&mut self, signs: &str) -> Option<usize> {
+        let is_value = |segment: &Segment| {
+            segment.kind.is_none()
+                || matches!(segment.kind, Some(FixKind::ExtraCloser | FixKind::Comma))
         };
-        let before = self.parts.last().filter(|part| is_value(part))?.span.end;
-        // What follows a scalar is no bracket too many, but the end of something larger.
+        let before = self.segments.last().filter(|segment| is_value(segment))?.span.end;
+        // A bracket after a scalar is not one too many, but the end of something larger.
         let is_bracket = |c| matches!(c, '}' | ']' | ')' | ',' | '｝' | '］' | '）');
         let after_bracket = self.text.get(..before)?.ends_with(is_bracket);
-        // A colon alone has lost its key.
-        let is_sign = |part: &Part| {
-            let text = self.text.get(part.span.clone()).unwrap_or_default();
-            part.kind == Some(FixKind::Prose) && !text.contains(char::is_alphabetic)
+        // A colon without a word before it has lost its key.
+        let is_sign = |segment: &Segment| {
+            let text = self.text.get(segment.span.clone()).unwrap_or_default();
+            segment.kind == Some(FixKind::Prose) && !text.contains(char::is_alphabetic)
         };
-        if !after_bracket && signs != "," || self.parts.first().is_some_and(is_sign) {
+        if !after_bracket && signs != "," || self.segments.first().is_some_and(is_sign) {
             return None;
         }
         let rest = self.rest();
-        let len = rest.find(|c| !is_blank(c) && !signs.contains(c)).unwrap_or(rest.len());
+        let len = rest.find(|c| !is_json_whitespace(c) && !signs.contains(c)).unwrap_or(rest.len());
         *self.steps += len;
         let (tail, after) = rest.split_at_checked(len)?;
-        // Marks may end it as well: the fence that it is in, a tag.
+        // The closing fence or a tag may follow as well.
         let is_end = after.is_empty()
             || self.in_fence && after.starts_with("```")
-            || matches!(Mark::at(after, self.in_fence, self.steps), Some(Mark::Tag(_)));
-        is_end.then(|| tail.trim_end_matches(is_blank).len())
+            || matches!(Markup::at(after, self.in_fence, self.steps), Some(Markup::Tag(_)));
+        is_end.then(|| tail.trim_end_matches(is_json_whitespace).len())
     }
 
-    /// Whether the text is brackets around a fence: they hold nothing but what the fence does.
-    fn opens_around_fence(&self) -> bool {
+    /// Returns whether the text is a code fence in brackets, which contain nothing else.
+    fn encloses_fence(&self) -> bool {
         let rest = self.rest();
         let inside = rest.get(1..).unwrap_or_default();
         let end = if rest.starts_with('{') { "```}" } else { "```]" };
-        self.parts.is_empty() && inside.starts_with("```") && rest.trim_end().ends_with(end)
+        self.segments.is_empty() && inside.starts_with("```") && rest.trim_end().ends_with(end)
     }
 
-    fn is_argument(&self) -> bool {
+    fn follows_parenthesis(&self) -> bool {
         self.text.get(..self.at).is_some_and(|before| before.ends_with('('))
     }
 
     fn is_comment(&self) -> bool {
         let before = self.text.get(..self.at).and_then(|text| text.chars().next_back());
-        let begins_word =
-            before.is_none_or(|c| is_blank(c) || matches!(c, '{' | '}' | '[' | ']' | ',' | ';'));
+        let starts_with_word = before.is_none_or(|c| {
+            is_json_whitespace(c) || matches!(c, '{' | '}' | '[' | ']' | ',' | ';')
+        });
         let rest = self.rest();
-        begins_word && (rest.starts_with("//") || rest.starts_with("/*"))
+        starts_with_word && (rest.starts_with("//") || rest.starts_with("/*"))
     }
 
-    fn comment(&mut self) {
+    fn scan_comment(&mut self) {
         let rest = self.rest();
         let len = if rest.starts_with("//") {
             rest.find('\n').unwrap_or(rest.len())
@@ -294,192 +299,203 @@ impl<'t, 's> Scan<'t, 's> {
             rest.find("*/").map_or(rest.len(), |len| len + 2)
         };
         *self.steps += len;
-        let marks_only = self.marks_only;
-        self.cut(FixKind::Comment, len);
-        self.marks_only = marks_only;
+        let only_markup = self.only_markup;
+        self.discard(FixKind::Comment, len);
+        self.only_markup = only_markup;
     }
 
-    fn piece(&mut self) {
+    fn scan_bracketed(&mut self) {
         let rest = self.rest();
-        // Such a value need not be tried by another parser before.
-        let is_first = self.is_first && self.parts.is_empty();
-        if is_first && !begins_word(rest) {
+        // The strict pass has shown that this value is invalid, so recovery starts at once.
+        let is_first = self.is_first && self.segments.is_empty();
+        if is_first && !starts_with_word(rest) {
             let reach = rest.len();
             self.is_first = false;
-            return self.damaged_piece(reach, true);
+            return self.recover_bracketed(reach, true);
         }
-        let Some(piece) = Piece::at(rest) else {
+        let Some(bracketed) = Bracketed::at(rest) else {
             *self.steps += rest.len();
-            if self.escaped_piece(rest.trim_end()) {
+            if self.recover_escaped(rest.trim_end()) {
                 return;
             }
-            return self.damaged_piece(rest.len(), false);
+            return self.recover_bracketed(rest.len(), false);
         };
-        let len = piece.text.len();
-        *self.steps += len * if piece.escaped { 5 } else { 2 };
-        match piece.read() {
-            Ok(_) if self.goes_on(len) => self.damaged_piece(len, false),
-            Ok((value, json)) => self.candidate(piece, value, Json::Text(json)),
-            Err(_) if piece.is_placeholder() => self.cut_piece(len),
-            Err(_) if piece.escaped && self.escaped_piece(piece.text) => {}
-            Err(_) if piece.escaped && Piece::begins_escaped(piece.text) => {
-                self.damaged(Damage::Sign("without its escapes this is no JSON either"));
-                self.cut_piece(len);
+        let len = bracketed.text.len();
+        *self.steps += len * if bracketed.escaped { 5 } else { 2 };
+        match bracketed.parse() {
+            Ok(_) if self.continues_with_member(len) => self.recover_bracketed(len, false),
+            Ok((value, json)) => self.add_bracketed(bracketed, value, JsonText::Ready(json)),
+            Err(_) if bracketed.is_placeholder() => self.discard_bracketed(len),
+            Err(_) if bracketed.escaped && self.recover_escaped(bracketed.text) => {}
+            Err(_) if bracketed.escaped && Bracketed::starts_escaped(bracketed.text) => {
+                self.record_damage(Damage::Inconsistent(
+                    "without its escapes this is no JSON either",
+                ));
+                self.discard_bracketed(len);
             }
-            Err(_) => self.damaged_piece(len, false),
+            Err(_) => self.recover_bracketed(len, false),
         }
     }
 
-    /// How a piece is read. A limit is no reason to read the text another way: it is for the fixes of
-    /// the whole, and what a piece is decides where the next begins.
-    pub(super) fn mode(&self, in_prose: bool) -> Mode<'t> {
-        let mut mode = self.reading.mode(in_prose);
-        let depth = self.reading.options.max_depth;
+    /// The mode of the recovery parser. Only the depth limit applies here: other limits apply to
+    /// the fixes of the whole result, and must not change where the next bracketed text begins.
+    pub(super) fn mode(&self, in_prose: bool) -> RecoveryMode<'t> {
+        let mut mode = self.settings.mode(in_prose);
+        let depth = self.settings.options.max_depth;
         mode.options = Options::default().with_max_depth(depth);
         mode
     }
 
-    /// Has the recovery parser read `text`, which stands here and was escaped one level too often.
-    fn escaped_piece(&mut self, text: &str) -> bool {
-        let Some(attempts) = self.attempts.checked_sub(1).filter(|_| self.marks_only) else {
+    /// Recovers `text`, which begins at the current position and was escaped one level too often.
+    fn recover_escaped(&mut self, text: &str) -> bool {
+        let Some(attempts) = self.attempts.checked_sub(1).filter(|_| self.only_markup) else {
             return false;
         };
-        let Some(json) = Piece::unescaped(text) else { return false };
+        let Some(json) = Bracketed::unescaped(text) else { return false };
         self.attempts = attempts;
-        *self.steps += (5 + STEPS) * text.len();
-        let read = recover::<Values>(&json, 0, json.len(), self.mode(false), self.steps);
+        *self.steps += (5 + RECOVERY_STEPS) * text.len();
+        let read = recover::<ValueBuilder>(&json, 0, json.len(), self.mode(false), self.steps);
         let Ok(read) = read else { return false };
         let is_whole = json.get(read.end..).is_some_and(|rest| rest.trim().is_empty());
         if !is_whole {
             return false;
         }
         let span = self.at..self.at + text.len();
-        let mends = read.fixes.iter().map(|fix| Fix::new(fix.kind, span.clone())).collect();
-        let counts = self.wanted.allows(&read.value);
+        let fixes = read.fixes.iter().map(|fix| Fix::new(fix.kind, span.clone())).collect();
+        let is_expected = self.expected.allows(&read.value);
         let (value, truncated) = (read.value, read.truncated);
-        let json = Json::damaged(json, false);
-        self.value(Found { value, json, span, escaped: true, mends, truncated }, counts);
+        let json = JsonText::deferred(json, false);
+        self.add_candidate(
+            CandidateValue { value, json, span, escaped: true, fixes, truncated },
+            is_expected,
+        );
         true
     }
 
-    /// Whether the first object of the text seems to end too early: `{"a": 1}, "b": 2}`.
-    fn goes_on(&self, len: usize) -> bool {
+    /// Returns whether the first object of the text seems to end too early: `{"a": 1}, "b": 2}`.
+    fn continues_with_member(&self, len: usize) -> bool {
         let rest = self.rest().get(len..).unwrap_or_default();
-        let next = rest.trim_start_matches(is_blank).strip_prefix(',');
-        self.marks_only
-            && next.is_some_and(|next| next.trim_start_matches(is_blank).starts_with('"'))
+        let next = rest.trim_start_matches(is_json_whitespace).strip_prefix(',');
+        self.only_markup
+            && next.is_some_and(|next| next.trim_start_matches(is_json_whitespace).starts_with('"'))
     }
 
-    /// Has the recovery parser read what begins here, which may be what the text begins with. If it
-    /// can't, `len` bytes go.
-    fn damaged_piece(&mut self, len: usize, is_first: bool) {
-        let end = self.end_of_value();
+    /// Recovers the value at the current position, which `is_first` says is the first of the text.
+    /// On failure, `len` bytes are skipped.
+    fn recover_bracketed(&mut self, len: usize, is_first: bool) {
+        let end = self.value_limit();
         let reach = end - self.at;
         let Some(attempts) = self.attempts.checked_sub(1) else {
-            self.damaged(Damage::Sign("there are too many damaged values"));
-            return self.cut_piece(len);
+            self.record_damage(Damage::Inconsistent("there are too many damaged values"));
+            return self.discard_bracketed(len);
         };
         self.attempts = attempts;
-        let mode = self.mode(!self.marks_only);
-        let resumed = self.resume.take().filter(|_| is_first).filter(|from| from.is_within(end));
-        let read = match resumed {
-            Some(from) => resume(self.text, self.at, end, mode, from, self.steps),
-            None => recover::<Values>(self.text, self.at, end, mode, self.steps),
+        let mode = self.mode(!self.only_markup);
+        let checkpoint =
+            self.checkpoint.take().filter(|_| is_first).filter(|from| from.is_valid_before(end));
+        let read = match checkpoint {
+            Some(from) => recover_from(self.text, self.at, end, mode, from, self.steps),
+            None => recover::<ValueBuilder>(self.text, self.at, end, mode, self.steps),
         };
         match read {
-            Ok(read) if self.wanted.allows(&read.value) || self.marks_only => {
-                *self.steps += STEPS * (read.end - self.at) + reach;
+            Ok(read) if self.expected.allows(&read.value) || self.only_markup => {
+                *self.steps += RECOVERY_STEPS * (read.end - self.at) + reach;
                 let span = self.at..read.end;
                 let text = self.text.get(self.at..end).unwrap_or_default().to_owned();
-                let json = Json::damaged(text, !self.marks_only);
-                let around = Around::new(self.text, &span);
-                *self.steps += around.steps();
-                let counts = self.wanted.allows(&read.value);
-                let call = around.call();
-                let found = Found {
+                let json = JsonText::deferred(text, !self.only_markup);
+                let adjacent = AdjacentText::new(self.text, &span);
+                *self.steps += adjacent.steps();
+                let is_expected = self.expected.allows(&read.value);
+                let call = adjacent.enclosing_call();
+                let candidate = CandidateValue {
                     value: read.value,
                     json,
                     span,
                     escaped: false,
-                    mends: read.fixes,
+                    fixes: read.fixes,
                     truncated: read.truncated,
                 };
-                self.called(found, counts, call);
+                self.add_in_call(candidate, is_expected, call);
             }
             Ok(read) => {
-                *self.steps += STEPS * reach;
-                self.damaged(Damage::Sign("this value is damaged and of another type"));
-                self.cut_piece(read.end - self.at);
+                *self.steps += RECOVERY_STEPS * reach;
+                self.record_damage(Damage::Inconsistent(
+                    "this value is damaged and of another type",
+                ));
+                self.discard_bracketed(read.end - self.at);
             }
             Err(refusal) => {
-                *self.steps += STEPS * reach;
-                self.damaged(Damage::Refused(refusal));
-                self.cut_piece(len);
+                *self.steps += RECOVERY_STEPS * reach;
+                self.record_damage(Damage::Unrecoverable(refusal));
+                self.discard_bracketed(len);
             }
         }
     }
 
-    fn candidate(&mut self, piece: Piece<'_>, value: Value, json: Json) {
-        let mut span = self.at..self.at + piece.text.len();
-        let around = Around::new(self.text, &span);
-        *self.steps += around.steps();
-        let in_prose = self.parts.last().is_some_and(|last| last.kind == Some(FixKind::Prose));
-        let quoted = piece.escaped && in_prose && around.is_quoted();
-        let counts = self.wanted.allows(&value);
-        if !counts && !self.marks_only {
-            return self.cut_piece(piece.text.len());
+    fn add_bracketed(&mut self, bracketed: Bracketed<'_>, value: Value, json: JsonText) {
+        let mut span = self.at..self.at + bracketed.text.len();
+        let adjacent = AdjacentText::new(self.text, &span);
+        *self.steps += adjacent.steps();
+        let in_prose = self.segments.last().is_some_and(|last| last.kind == Some(FixKind::Prose));
+        let quoted = bracketed.escaped && in_prose && adjacent.is_quoted();
+        let is_expected = self.expected.allows(&value);
+        if !is_expected && !self.only_markup {
+            return self.discard_bracketed(bracketed.text.len());
         }
-        let mut call = around.call();
+        let mut call = adjacent.enclosing_call();
         if quoted {
-            // The quotes belong to the escaped text.
-            span = self.uncut(span.start - 1)..span.end + 1;
+            // The quotes are part of the escaped text.
+            span = self.reclaim_prose(span.start - 1)..span.end + 1;
             call = None;
         }
-        let (mends, truncated) = (Vec::new(), false);
-        self.called(
-            Found { value, json, span, escaped: piece.escaped, mends, truncated },
-            counts,
+        let (fixes, truncated) = (Vec::new(), false);
+        self.add_in_call(
+            CandidateValue { value, json, span, escaped: bracketed.escaped, fixes, truncated },
+            is_expected,
             call,
         );
     }
 
-    /// A value, and the call it is in.
-    fn called(&mut self, found: Found, counts: bool, call: Option<Call>) {
+    /// Adds a candidate and the call that encloses it.
+    fn add_in_call(&mut self, candidate: CandidateValue, is_expected: bool, call: Option<Call>) {
         if let Some((name, _)) = &call {
             *self.steps += name.len();
-            let start = self.uncut(name.start);
-            self.parts.push(Part::new(FixKind::Call, start..name.end));
+            let start = self.reclaim_prose(name.start);
+            self.segments.push(Segment::new(FixKind::Call, start..name.end));
         }
-        self.value(found, counts);
+        self.add_candidate(candidate, is_expected);
         if let Some((_, end)) = call {
             self.at = end.start;
-            self.cut(FixKind::Call, end.len());
+            self.discard(FixKind::Call, end.len());
         }
     }
 
-    pub(super) fn value(&mut self, found: Found, counts: bool) {
-        self.at = found.span.end;
-        self.marks_only = false;
-        let span = found.span.clone();
+    pub(super) fn add_candidate(&mut self, candidate: CandidateValue, is_expected: bool) {
+        self.at = candidate.span.end;
+        self.only_markup = false;
+        let span = candidate.span.clone();
         let mut kind = None;
-        if counts {
-            self.candidates.push(span.clone());
-            match &self.found {
-                None => self.found = Some(found),
-                Some(first) if first.is_same(&found) => kind = Some(FixKind::Repeat),
+        if is_expected {
+            self.candidate_spans.push(span.clone());
+            match &self.first {
+                None => self.first = Some(candidate),
+                Some(first) if first.has_same_value(&candidate) => kind = Some(FixKind::Repeat),
                 Some(_) => self.ambiguous = true,
             }
         } else {
-            self.alone = Some(found);
+            self.sole = Some(candidate);
         }
-        self.parts.push(Part { kind, is_piece: false, span });
+        self.segments.push(Segment { kind, is_bracketed: false, span });
     }
 }
 
-/// Whether a word or an escape follows the bracket, so that it may be a placeholder or escaped.
-fn begins_word(text: &str) -> bool {
-    let first = text.trim_start_matches(|c: char| matches!(c, '{' | '[' | '/') || is_blank(c));
-    let head = text.get(..PLACEHOLDER).unwrap_or(text);
+/// Returns whether a word or an escape follows the bracket, so that it may be a placeholder or
+/// escaped.
+fn starts_with_word(text: &str) -> bool {
+    let first =
+        text.trim_start_matches(|c: char| matches!(c, '{' | '[' | '/') || is_json_whitespace(c));
+    let head = text.get(..MAX_PLACEHOLDER_LEN).unwrap_or(text);
     first.starts_with('\\')
-        || first.starts_with(|c: char| c.is_alphabetic() || c == '_') && Piece::at(head).is_some()
+        || first.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && Bracketed::at(head).is_some()
 }

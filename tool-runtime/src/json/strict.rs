@@ -1,41 +1,42 @@
-//! The strict pass: reads as serde_json does, and keeps what it built where the text stops to be
-//! JSON, so that the [recovery parser](super::recover) need not build it again.
+//! The strict pass: parses like serde_json, and on an error keeps what it has built, so that the
+//! [recovery parser](super::recover) need not build it again.
 //!
-//! Nothing is kept while all goes well: each list and object is on the call stack, and is put aside
-//! only when the error passes through it.
+//! Without an error nothing is kept: the arrays and objects are on the call stack, and are saved
+//! only while the error propagates through them.
 
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Recovery looks for the end of a key so far, and a byte may be written in six.
-const KEY: usize = 256 / 6;
+/// The longest key that recovery looks for in its lookahead: a byte may be escaped as six.
+const MAX_KEY_LEN: usize = 256 / 6;
 
-/// A list or object that was open at the error, with what it holds so far.
+/// An array or object that was open at the error, with its elements so far.
 #[derive(Debug)]
-pub(super) enum Open {
-    List(Vec<Value>),
-    /// The key is that of the member whose value was not read to its end.
+pub(super) enum PartialContainer {
+    Array(Vec<Value>),
+    /// The key is that of the member whose value was not complete.
     Object(Map<String, Value>, Option<String>),
 }
 
-/// What was built before the error.
+/// The containers that were built before the error.
 #[derive(Debug, Default)]
-pub(super) struct Progress {
-    /// From the outermost on.
-    pub(super) open: Vec<Open>,
-    /// How many objects were closed that are members of objects.
+pub(super) struct ParsedPrefix {
+    /// The open containers, outermost first.
+    pub(super) open: Vec<PartialContainer>,
+    /// The number of closed objects that are members of objects.
     pub(super) closed: usize,
-    /// A key came twice, or is very long: recovery may read that in another way.
-    pub(super) is_odd: bool,
+    /// Whether a key occurred twice or is very long: recovery may read such a text differently.
+    pub(super) is_uncertain: bool,
 }
 
-/// Reads `text` as serde_json does; on an error also what was built before it.
-pub(super) fn read_strict(text: &str) -> Result<Value, (serde_json::Error, Progress)> {
-    let mut progress = Progress::default();
+/// Parses `text` like serde_json; on an error, returns the containers built before it as well.
+pub(super) fn parse_strict(text: &str) -> Result<Value, (serde_json::Error, ParsedPrefix)> {
+    let mut progress = ParsedPrefix::default();
     let mut input = serde_json::Deserializer::from_str(text);
-    let read = Building { progress: &mut progress, in_object: false }.deserialize(&mut input);
+    let read =
+        TrackingVisitor { progress: &mut progress, in_object: false }.deserialize(&mut input);
     match read.and_then(|value| input.end().map(|()| value)) {
         Ok(value) => Ok(value),
         Err(error) => {
@@ -45,12 +46,12 @@ pub(super) fn read_strict(text: &str) -> Result<Value, (serde_json::Error, Progr
     }
 }
 
-struct Building<'p> {
-    progress: &'p mut Progress,
+struct TrackingVisitor<'p> {
+    progress: &'p mut ParsedPrefix,
     in_object: bool,
 }
 
-impl<'de> DeserializeSeed<'de> for Building<'_> {
+impl<'de> DeserializeSeed<'de> for TrackingVisitor<'_> {
     type Value = Value;
 
     #[inline]
@@ -59,7 +60,7 @@ impl<'de> DeserializeSeed<'de> for Building<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Building<'_> {
+impl<'de> Visitor<'de> for TrackingVisitor<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -101,11 +102,11 @@ impl<'de> Visitor<'de> for Building<'_> {
         let progress = self.progress;
         let mut items = Vec::new();
         loop {
-            match input.next_element_seed(Building { progress, in_object: false }) {
+            match input.next_element_seed(TrackingVisitor { progress, in_object: false }) {
                 Ok(Some(item)) => items.push(item),
                 Ok(None) => return Ok(Value::Array(items)),
                 Err(error) => {
-                    progress.open.push(Open::List(items));
+                    progress.open.push(PartialContainer::Array(items));
                     return Err(error);
                 }
             }
@@ -121,15 +122,15 @@ impl<'de> Visitor<'de> for Building<'_> {
                 Ok(Some(key)) => key,
                 Ok(None) => break,
                 Err(error) => {
-                    progress.open.push(Open::Object(members, None));
+                    progress.open.push(PartialContainer::Object(members, None));
                     return Err(error);
                 }
             };
-            progress.is_odd |= key.len() > KEY;
-            match input.next_value_seed(Building { progress, in_object: true }) {
-                Ok(value) => progress.is_odd |= members.insert(key, value).is_some(),
+            progress.is_uncertain |= key.len() > MAX_KEY_LEN;
+            match input.next_value_seed(TrackingVisitor { progress, in_object: true }) {
+                Ok(value) => progress.is_uncertain |= members.insert(key, value).is_some(),
                 Err(error) => {
-                    progress.open.push(Open::Object(members, Some(key)));
+                    progress.open.push(PartialContainer::Object(members, Some(key)));
                     return Err(error);
                 }
             }

@@ -1,70 +1,73 @@
-//! The text around a value as tokens: words, signs, quotes, tags.
+//! Cuts the text around a value into tokens: words, signs, quotes, tags.
 
 use std::ops::Range;
 
-use super::{FixKind, blank::is_blank, mark::is_literal, scan::Part};
+use super::{FixKind, markup::is_literal, scan::Segment, whitespace::is_json_whitespace};
 
-/// One token of the text around the values, or a value.
+/// A token of the text around the values, or a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Token<'t> {
-    pub(super) kind: Kind<'t>,
+    pub(super) kind: TokenKind<'t>,
     pub(super) span: Range<usize>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind<'t> {
+pub(super) enum TokenKind<'t> {
     Word(&'t str),
     /// A number or a literal.
     Scalar,
-    /// A quote of any kind, or a string between two of them.
+    /// A quote of any kind, or a string between two quotes.
     Quote,
     Sign(char),
-    /// One line break or more.
+    /// One or more line breaks.
     Break,
-    /// What the text may be read as.
+    /// The value, or a repetition of it.
     Value,
-    /// Other brackets, and what is in them.
-    Piece,
-    /// `<name rest>`.
-    Open(&'t str, &'t str),
-    /// `</name>`.
-    Close(&'t str),
+    /// Another bracketed text.
+    Bracketed,
+    /// An opening tag, `<name rest>`.
+    OpenTag(&'t str, &'t str),
+    /// A closing tag, `</name>`.
+    CloseTag(&'t str),
 }
 
 impl<'t> Token<'t> {
-    /// Cuts up what `parts` say is around `value`. Fences, odd blanks and reasoning are no tokens.
-    pub(super) fn all(text: &'t str, parts: &[Part], value: &Range<usize>) -> Vec<Self> {
+    /// Tokenizes the segments around `value`. Fences, non-JSON whitespace and reasoning are
+    /// skipped.
+    pub(super) fn tokenize(text: &'t str, segments: &[Segment], value: &Range<usize>) -> Vec<Self> {
         let mut lexer = Lexer { text, tokens: Vec::new(), has_value: false };
         let mut at = 0;
-        for part in parts {
-            let (span, within) = (part.span.clone(), text.get(part.span.clone()));
+        for segment in segments {
+            let (span, within) = (segment.span.clone(), text.get(segment.span.clone()));
             let within = within.unwrap_or_default();
             if text.get(at..span.start).is_some_and(|between| between.contains('\n')) {
-                lexer.push(Kind::Break, at..span.start);
+                lexer.push(TokenKind::Break, at..span.start);
             }
             at = span.end;
-            match part.kind {
-                Some(FixKind::Repeat) => lexer.push(Kind::Value, span),
-                None if span == *value => lexer.push(Kind::Value, span),
-                None if within.starts_with('"') => lexer.push(Kind::Quote, span),
-                None if !within.starts_with(['{', '[']) => lexer.push(Kind::Scalar, span),
-                None => lexer.push(Kind::Piece, span),
-                Some(FixKind::Prose) if part.is_piece => lexer.push(Kind::Piece, span),
-                Some(FixKind::Prose | FixKind::Call) => lexer.prose(span),
-                Some(FixKind::Tag) => lexer.tags(span),
+            match segment.kind {
+                Some(FixKind::Repeat) => lexer.push(TokenKind::Value, span),
+                None if span == *value => lexer.push(TokenKind::Value, span),
+                None if within.starts_with('"') => lexer.push(TokenKind::Quote, span),
+                None if !within.starts_with(['{', '[']) => lexer.push(TokenKind::Scalar, span),
+                None => lexer.push(TokenKind::Bracketed, span),
+                Some(FixKind::Prose) if segment.is_bracketed => {
+                    lexer.push(TokenKind::Bracketed, span)
+                }
+                Some(FixKind::Prose | FixKind::Call) => lexer.tokenize_prose(span),
+                Some(FixKind::Tag) => lexer.tokenize_tags(span),
                 Some(_) => {}
             }
         }
         lexer.tokens
     }
 
-    /// Whether there is nothing between this and `next`.
+    /// Returns whether `next` follows directly.
     pub(super) fn touches(&self, next: &Self) -> bool {
         self.span.end == next.span.start
     }
 }
 
-/// Before it stands to whom the message goes, as `to=functions.search`.
+/// The end of a message header, which names the recipient: `to=functions.search`.
 const HEADER_END: &str = "<|message|>";
 
 struct Lexer<'t> {
@@ -74,35 +77,35 @@ struct Lexer<'t> {
 }
 
 impl<'t> Lexer<'t> {
-    fn push(&mut self, kind: Kind<'t>, span: Range<usize>) {
-        let again = kind == Kind::Break && self.last() == Some(Kind::Break);
-        self.has_value |= kind == Kind::Value;
-        if !again {
+    fn push(&mut self, kind: TokenKind<'t>, span: Range<usize>) {
+        let repeats_break = kind == TokenKind::Break && self.last() == Some(TokenKind::Break);
+        self.has_value |= kind == TokenKind::Value;
+        if !repeats_break {
             self.tokens.push(Token { kind, span });
         }
     }
 
-    fn last(&self) -> Option<Kind<'t>> {
+    fn last(&self) -> Option<TokenKind<'t>> {
         self.tokens.last().map(|last| last.kind)
     }
 
-    fn prose(&mut self, span: Range<usize>) {
+    fn tokenize_prose(&mut self, span: Range<usize>) {
         let mut at = span.start;
         while let Some(rest) = self.text.get(at..span.end)
             && let Some(first) = rest.chars().next()
         {
-            let len = run(rest, first);
+            let len = token_len(rest, first);
             let word = rest.get(..len).unwrap_or_default();
             let after = rest.get(len..).unwrap_or_default();
             let kind = match first {
-                '\n' => Some(Kind::Break),
-                c if is_blank(c) => None,
-                c if is_quote(c) => Some(Kind::Quote),
-                c if c.is_ascii_digit() => Some(Kind::Scalar),
-                c if is_letter(c) && is_literal(word) => Some(Kind::Scalar),
-                c if is_letter(c) => Some(Kind::Word(word)),
+                '\n' => Some(TokenKind::Break),
+                c if is_json_whitespace(c) => None,
+                c if is_quote(c) => Some(TokenKind::Quote),
+                c if c.is_ascii_digit() => Some(TokenKind::Scalar),
+                c if is_letter(c) && is_literal(word) => Some(TokenKind::Scalar),
+                c if is_letter(c) => Some(TokenKind::Word(word)),
                 '*' if len > 1 || self.is_emphasis(after) => None,
-                c => Some(Kind::Sign(narrow(c))),
+                c => Some(TokenKind::Sign(to_ascii(c))),
             };
             if let Some(kind) = kind {
                 self.push(kind, at..at + len);
@@ -111,13 +114,13 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    /// Whether the asterisk before `after` is that of `*word*:`, not one between two values.
+    /// Returns whether the asterisk before `after` is emphasis, `*word*:`, not a multiplication.
     fn is_emphasis(&self, after: &str) -> bool {
-        let closes = matches!(self.last(), Some(Kind::Word(_) | Kind::Sign(':')));
+        let closes = matches!(self.last(), Some(TokenKind::Word(_) | TokenKind::Sign(':')));
         after.starts_with(is_letter) || closes && !after.starts_with(['{', '['])
     }
 
-    fn tags(&mut self, span: Range<usize>) {
+    fn tokenize_tags(&mut self, span: Range<usize>) {
         let mut at = span.start;
         for tag in self.text.get(span).unwrap_or_default().split_inclusive('>') {
             let (start, end) = (at, at + tag.len());
@@ -125,7 +128,7 @@ impl<'t> Lexer<'t> {
             if tag.ends_with(HEADER_END) && !self.has_value {
                 self.tokens.clear();
             }
-            let Some(inside) = tag.trim_start_matches(is_blank).strip_prefix('<') else {
+            let Some(inside) = tag.trim_start_matches(is_json_whitespace).strip_prefix('<') else {
                 continue;
             };
             let inside = inside.trim_end_matches('>');
@@ -139,15 +142,16 @@ impl<'t> Lexer<'t> {
                 && !name.is_empty()
             {
                 let name = name.rsplit(':').next().unwrap_or(name);
-                let kind = if closes { Kind::Close(name) } else { Kind::Open(name, rest) };
+                let kind =
+                    if closes { TokenKind::CloseTag(name) } else { TokenKind::OpenTag(name, rest) };
                 self.push(kind, start..end);
             }
         }
     }
 }
 
-/// How long the token is that `text` begins with.
-fn run(text: &str, first: char) -> usize {
+/// The length of the token at the start of `text`.
+fn token_len(text: &str, first: char) -> usize {
     let mut len = first.len_utf8();
     let is_number = first.is_ascii_digit();
     if !is_number && !is_letter(first) {
@@ -159,14 +163,14 @@ fn run(text: &str, first: char) -> usize {
     let mut rest = text.chars().skip(1).peekable();
     while let Some(c) = rest.next() {
         let next = rest.peek().copied();
-        let goes_on = |ok: fn(char) -> bool| next.is_some_and(ok);
-        let in_it = match c {
-            '.' => is_number && goes_on(|c| c.is_ascii_digit()),
-            '-' => !is_number && goes_on(char::is_alphanumeric),
-            '\'' | '’' => !is_number && goes_on(char::is_alphabetic),
+        let is_followed_by = |ok: fn(char) -> bool| next.is_some_and(ok);
+        let continues = match c {
+            '.' => is_number && is_followed_by(|c| c.is_ascii_digit()),
+            '-' => !is_number && is_followed_by(char::is_alphanumeric),
+            '\'' | '’' => !is_number && is_followed_by(char::is_alphabetic),
             c => is_letter(c) || c.is_numeric(),
         };
-        if !in_it {
+        if !continues {
             break;
         }
         len += c.len_utf8();
@@ -182,8 +186,8 @@ fn is_quote(c: char) -> bool {
     matches!(c, '"' | '\'' | '“' | '”' | '„' | '‘' | '’' | '‚' | '«' | '»' | '「' | '」')
 }
 
-/// Wide signs are the same signs.
-const fn narrow(sign: char) -> char {
+/// Maps full-width signs to their ASCII equivalents.
+const fn to_ascii(sign: char) -> char {
     match sign {
         '：' => ':',
         '，' | '、' => ',',
@@ -199,15 +203,16 @@ const fn narrow(sign: char) -> char {
 mod tests {
     use super::*;
 
-    fn kinds(text: &str) -> Vec<Kind<'_>> {
-        let part = Part { kind: Some(FixKind::Prose), is_piece: false, span: 0..text.len() };
-        let tokens = Token::all(text, &[part], &(0..0));
+    fn kinds(text: &str) -> Vec<TokenKind<'_>> {
+        let segment =
+            Segment { kind: Some(FixKind::Prose), is_bracketed: false, span: 0..text.len() };
+        let tokens = Token::tokenize(text, &[segment], &(0..0));
         tokens.into_iter().map(|token| token.kind).collect()
     }
 
     #[test]
-    fn words_numbers_and_signs() {
-        use Kind::*;
+    fn prose_is_split_into_tokens() {
+        use TokenKind::*;
         assert_eq!(
             kinds("it's max-2_a\n\n1.5."),
             [Word("it's"), Word("max-2_a"), Break, Scalar, Sign('.')]
@@ -219,8 +224,8 @@ mod tests {
     }
 
     #[test]
-    fn emphasis_is_nothing_and_a_product_is() {
-        use Kind::*;
+    fn emphasis_is_skipped_but_multiplication_is_a_sign() {
+        use TokenKind::*;
         assert_eq!(
             kinds("**a b:** *c*: 2 * 3"),
             [Word("a"), Word("b"), Sign(':'), Word("c"), Sign(':'), Scalar, Sign('*'), Scalar]

@@ -1,12 +1,12 @@
-//! A value as the text spelled it, so that a schema may still choose between readings.
+//! A value with its original spelling, from which a schema can still choose a reading.
 
 use std::ops::Range;
 
-/// A value and where it stands.
+/// A value and its span.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Node {
     pub(super) tree: Tree,
-    /// Bytes of the text that it was read from.
+    /// The byte range in the text that the value was parsed from.
     pub(super) span: Range<usize>,
 }
 
@@ -15,18 +15,18 @@ pub(super) enum Tree {
     Null,
     Bool(bool),
     Number {
-        /// As it was written: `1.10`, `+5`, `1_000`, `02139`.
+        /// The original spelling: `1.10`, `+5`, `1_000`, `02139`.
         source: String,
-        /// The same number as JSON writes it.
+        /// The number in JSON syntax.
         json: String,
     },
-    Text {
+    String {
         text: String,
-        /// Whether it had no quotes.
-        is_bare: bool,
+        /// Whether the text had no quotes.
+        is_unquoted: bool,
     },
-    List(Vec<Node>),
-    /// Keys may come twice.
+    Array(Vec<Node>),
+    /// The members; keys may occur twice.
     Object(Vec<Member>),
 }
 
@@ -38,14 +38,14 @@ pub(super) struct Member {
 }
 
 impl Node {
-    /// Puts it, and all in it, `by` bytes further on.
+    /// Moves the node and everything in it by `by` bytes.
     pub(super) fn move_by(&mut self, by: usize) {
         let moved = |span: &mut Range<usize>| *span = span.start + by..span.end + by;
         let mut open = vec![self];
         while let Some(node) = open.pop() {
             moved(&mut node.span);
             match &mut node.tree {
-                Tree::List(items) => open.extend(items),
+                Tree::Array(items) => open.extend(items),
                 Tree::Object(members) => open.extend(members.iter_mut().map(|member| {
                     moved(&mut member.key_span);
                     &mut member.value
@@ -55,13 +55,13 @@ impl Node {
         }
     }
 
-    /// Puts it, and all in it, at `span`: what a string holds stands where the string does.
-    pub(super) fn place_at(&mut self, span: &Range<usize>) {
+    /// Sets the span of the node and of everything in it, because a string contains it.
+    pub(super) fn set_span(&mut self, span: &Range<usize>) {
         let mut open = vec![self];
         while let Some(node) = open.pop() {
             node.span = span.clone();
             match &mut node.tree {
-                Tree::List(items) => open.extend(items),
+                Tree::Array(items) => open.extend(items),
                 Tree::Object(members) => open.extend(members.iter_mut().map(|member| {
                     member.key_span = span.clone();
                     &mut member.value

@@ -168,7 +168,7 @@ impl Decoder {
         let (value, json) = settle(definition, text, ctx)?;
         let call = self.read(&json, ctx).or_else(|refused| {
             // The schema takes 30.0 for an integer; the type may not.
-            let whole = json::whole_numbers(&json);
+            let whole = json::with_normalized_integers(&json);
             whole.and_then(|whole| self.read(&whole, ctx).ok()).ok_or(refused)
         });
         let mut mismatches = definition.parameters.check(&value);

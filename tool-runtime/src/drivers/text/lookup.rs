@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::json::{UnreadableKind, parse_as};
+use crate::json::{ParseErrorKind, parse_as};
 use crate::message::ToolCall;
 use crate::tool::ToolDefinition;
 
@@ -110,7 +110,7 @@ impl<'d> ToolLookup<'d> {
         let is_call = match parse_as(&arguments, tool.parameters.as_value()) {
             Ok(parsed) => !is_schema(&arguments, tool) && !is_parameter_list(&parsed.value, tool),
             Err(error) => match error.kind() {
-                UnreadableKind::Elided | UnreadableKind::Empty => false,
+                ParseErrorKind::Elided | ParseErrorKind::Empty => false,
                 _ => is_valid_json(&arguments) || !is_placeholder(&arguments),
             },
         };
@@ -124,7 +124,7 @@ impl<'d> ToolLookup<'d> {
         let is_call = match parse_as(&arguments, tool.parameters.as_value()) {
             Ok(_) => true,
             // Valid JSON of another type than the tool takes.
-            Err(error) if error.kind() == UnreadableKind::NoValue => is_valid_json(&arguments),
+            Err(error) if error.kind() == ParseErrorKind::NoValue => is_valid_json(&arguments),
             Err(_) => arguments.trim_start().starts_with(['{', '[']),
         };
         if is_call { self.call(name, arguments) } else { None }

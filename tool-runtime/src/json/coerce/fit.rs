@@ -1,73 +1,81 @@
-//! Does a value fit its place? Types, listed values, required and known members, branches.
+//! Checks whether a value fits its schema: types, enum values, required and known members,
+//! branches.
 //!
-//! Ranges, lengths, patterns and the like are not looked at: they say what is right, not what was
-//! meant. What isn't understood fits.
+//! Ranges, lengths, patterns and the like are ignored: they decide what is valid, not what was
+//! meant. Unsupported keywords are ignored as well.
 
 use std::cell::LazyCell;
 
-use super::{data::Data, fuel::Fuel, place::Place};
+use super::{flat_schema::FlatSchema, fuel::Fuel, view::JsonView};
 
-/// Whether members that the schema doesn't know may be there.
+/// The treatment of members that the schema does not declare.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Strangers {
-    /// Only where the schema says that it takes them.
-    Refused,
-    /// Unless the schema says that it doesn't, which is how JSON Schema reads.
-    Taken,
+pub(super) enum UnknownMembers {
+    /// They are rejected unless the schema explicitly allows them.
+    Rejected,
+    /// They are allowed unless the schema forbids them, as in JSON Schema.
+    Allowed,
 }
 
-/// Whether `data` fits; nothing does once there are no means to tell.
-pub(super) fn fits<D: Data>(
+/// Returns whether `data` fits; nothing fits once the fuel is exhausted.
+pub(super) fn fits<D: JsonView>(
     fuel: &mut Fuel,
     data: &D,
-    place: &Place<'_>,
-    strangers: Strangers,
+    schema: &FlatSchema<'_>,
+    unknown: UnknownMembers,
 ) -> bool {
     if !fuel.enter() {
         return false;
     }
-    let fit = place.is_free() || look(fuel, data, place, strangers);
+    let fit = schema.is_unconstrained() || fits_constraints(fuel, data, schema, unknown);
     fuel.leave();
     fit
 }
 
-fn look<D: Data>(fuel: &mut Fuel, data: &D, place: &Place<'_>, strangers: Strangers) -> bool {
-    if !place.types().meets(data.root()) {
+fn fits_constraints<D: JsonView>(
+    fuel: &mut Fuel,
+    data: &D,
+    schema: &FlatSchema<'_>,
+    unknown: UnknownMembers,
+) -> bool {
+    if !schema.types().intersects(data.json_type()) {
         return false;
     }
-    if let Some((choice, rest)) = place.choice() {
-        return choice.iter().any(|branch| fits(fuel, data, &rest.with(branch), strangers));
+    if let Some((choice, rest)) = schema.split_branches() {
+        return choice.iter().any(|branch| fits(fuel, data, &rest.with_branch(branch), unknown));
     }
-    if !place.lists().all(|list| list.iter().any(|value| data.is(value))) {
+    if !schema.enum_lists().all(|list| list.iter().any(|value| data.equals(value))) {
         return false;
     }
-    if !data.root().meets(super::roots::Roots::OBJECT) {
-        return items_fit(fuel, data.items(), place, strangers);
+    if !data.json_type().intersects(super::type_set::TypeSet::OBJECT) {
+        return items_fit(fuel, data.items(), schema, unknown);
     }
-    if !place.required().all(|name| data.has(name)) {
+    if !schema.required().all(|name| data.has_key(name)) {
         return false;
     }
-    let takes_strangers = LazyCell::new(|| match strangers {
-        Strangers::Refused => place.is_open() && !place.is_closed(),
-        Strangers::Taken => !place.is_closed(),
+    let allows_unknown = LazyCell::new(|| match unknown {
+        UnknownMembers::Rejected => {
+            schema.expects_other_properties() && !schema.forbids_other_properties()
+        }
+        UnknownMembers::Allowed => !schema.forbids_other_properties(),
     });
     data.members().all(|(key, value)| {
-        (place.has_name(key) || *takes_strangers)
-            && fits(fuel, value, &place.member(key), strangers)
+        (schema.has_property(key) || *allows_unknown)
+            && fits(fuel, value, &schema.property(key), unknown)
     })
 }
 
-fn items_fit<D: Data>(
+fn items_fit<D: JsonView>(
     fuel: &mut Fuel,
     items: &[D],
-    place: &Place<'_>,
-    strangers: Strangers,
+    schema: &FlatSchema<'_>,
+    unknown: UnknownMembers,
 ) -> bool {
-    let mut of_item = None;
+    let mut cached = None;
     items.iter().enumerate().all(|(index, item)| {
-        let (here, alike) = of_item.take().unwrap_or_else(|| place.item(index));
-        let fit = fits(fuel, item, &here, strangers);
-        of_item = alike.then_some((here, alike));
+        let (item_schema, is_shared) = cached.take().unwrap_or_else(|| schema.item(index));
+        let fit = fits(fuel, item, &item_schema, unknown);
+        cached = is_shared.then_some((item_schema, is_shared));
         fit
     })
 }

@@ -1,12 +1,12 @@
-//! How the work is kept within its bounds.
+//! Bounds the work of a coercion.
 //!
-//! A look at a node is a step, a copy of one another; the look itself costs what the schema says of
-//! that place. The steps stay below [`STEPS`] and [`STEPS_PER_BYTE`] for each byte of the text,
-//! whatever the schema: `anyOf` in `anyOf` could otherwise multiply without end. What can't be
-//! settled within them is left as it came: once they are spent nothing more is changed.
+//! Inspecting a node and copying a node are one step each; an inspection also costs what the schema
+//! declares for the node. The steps stay below [`STEPS`] plus [`STEPS_PER_BYTE`] for each byte of
+//! the text, whatever the schema: nested `anyOf` could otherwise multiply the work without end.
+//! Once the steps are exhausted, nothing more is changed.
 
-/// Values and branches within each other. A value of depth 127 takes at most three a level in what
-/// schemars emits: a nullable branch, a reference, its target.
+/// The maximum depth of nested values and branches. A value of depth 127 takes at most three per
+/// level in what schemars emits: a nullable branch, a reference, its target.
 const MAX_DEPTH: usize = 512;
 
 pub(super) const STEPS: usize = 16_384;
@@ -14,40 +14,40 @@ pub(super) const STEPS_PER_BYTE: usize = 16;
 
 #[derive(Debug)]
 pub(super) struct Fuel {
-    left: usize,
+    remaining: usize,
     depth: usize,
-    is_spent: bool,
+    is_exhausted: bool,
 }
 
 impl Fuel {
     pub(super) fn for_bytes(len: usize) -> Self {
-        let left = STEPS.saturating_add(STEPS_PER_BYTE.saturating_mul(len));
-        Self { left, depth: 0, is_spent: false }
+        let remaining = STEPS.saturating_add(STEPS_PER_BYTE.saturating_mul(len));
+        Self { remaining, depth: 0, is_exhausted: false }
     }
 
-    /// One value or branch deeper; false when there are no means to go on.
+    /// Enters a value or branch; returns false if no steps are left.
     pub(super) fn enter(&mut self) -> bool {
         if self.depth >= MAX_DEPTH {
-            self.is_spent = true;
+            self.is_exhausted = true;
         }
-        let goes_on = self.pay(1);
-        self.depth += usize::from(goes_on);
-        goes_on
+        let can_continue = self.consume(1);
+        self.depth += usize::from(can_continue);
+        can_continue
     }
 
     pub(super) const fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    pub(super) const fn pay(&mut self, steps: usize) -> bool {
-        match self.left.checked_sub(steps) {
-            Some(left) if !self.is_spent => self.left = left,
-            _ => self.is_spent = true,
+    pub(super) const fn consume(&mut self, steps: usize) -> bool {
+        match self.remaining.checked_sub(steps) {
+            Some(remaining) if !self.is_exhausted => self.remaining = remaining,
+            _ => self.is_exhausted = true,
         }
-        !self.is_spent
+        !self.is_exhausted
     }
 
-    pub(super) const fn is_spent(&self) -> bool {
-        self.is_spent
+    pub(super) const fn is_exhausted(&self) -> bool {
+        self.is_exhausted
     }
 }

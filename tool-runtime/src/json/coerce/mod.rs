@@ -1,79 +1,87 @@
-//! Reading by the schema: a value that doesn't fit its place, as the one that it can only mean.
+//! Coercion: changes a value that does not fit its schema into the one value that does.
+//!
+//! # Flow
 //!
 //! ```text
-//! coerce ─▶ envelope    what stands around the arguments of a call
-//!            └▶ settle     each value in its place: place is what the schema says there
-//!                ├▶ rename    keys, in another case
-//!                ├▶ choice    which branch is meant: fit tells whether a value fits one
-//!                └▶ reading   a value of another type or spelling, read anew
+//! coerce ─▶ envelope     removes the call around the arguments
+//!            └▶ coercer     walks the value with its schema (flat_schema)
+//!                ├▶ rename      corrects the case and separators of keys
+//!                ├▶ branches    chooses a branch of anyOf or oneOf (fit)
+//!                └▶ conversion  changes the type or spelling of a value (number, type_set)
 //! ```
 //!
-//! Three rules hold everywhere. What fits is never touched. Of several readings none is taken, and
-//! none that doesn't fit: what can't be settled stays as it came, for a validator to report. And
-//! nothing is filled in: every key and value that comes out was there.
+//! # Invariants
 //!
-//! **Bounds.** The work is counted (`fuel`): linear in the text, whatever the schema.
+//! - A value that fits is never changed.
+//! - If several changes would make a value fit, or none, the value stays as it was written. The
+//!   validator reports it.
+//! - Nothing is filled in: every key and value of the result was in the text.
+//! - The work is counted ([`fuel`]) and linear in the length of the text, whatever the schema.
 
-mod choice;
-mod data;
-mod digits;
+mod branches;
+mod coercer;
+mod conversion;
 mod envelope;
 mod fit;
+mod flat_schema;
 mod fuel;
-mod place;
-mod reading;
+mod number;
 mod rename;
-mod roots;
-mod settle;
+mod type_set;
+mod view;
 
 use serde_json::Value;
 
-pub(super) use self::roots::Roots;
+pub(super) use self::type_set::TypeSet;
 use self::{
-    fit::{Strangers, fits},
+    coercer::Coercer,
+    fit::{UnknownMembers, fits},
+    flat_schema::FlatSchema,
     fuel::Fuel,
-    place::Place,
-    settle::Settle,
 };
 use super::{Fix, FixKind, tree::Node};
 
-/// The value that a text within the text holds, and the repairs that it took.
-pub(super) type Inner = (Node, Vec<FixKind>);
+/// The value parsed from a string, and the kinds of the repairs.
+pub(super) type InnerValue = (Node, Vec<FixKind>);
 
-/// How a text within the text is read: the one value of these types in it.
-pub(super) type ReadInner<'r> = dyn FnMut(&str, Roots) -> Option<Inner> + 'r;
+/// Parses the text of a string: returns the one value of these types in it.
+pub(super) type ParseInner<'r> = dyn FnMut(&str, TypeSet) -> Option<InnerValue> + 'r;
 
-/// Whether there is nothing in `value` that [`coerce`] could have to change.
-pub(super) fn is_settled(value: &Value, schema: &Value, len: usize) -> bool {
+/// Returns whether `value` fits `schema`, so that [`coerce`] would change nothing.
+pub(super) fn fits_schema(value: &Value, schema: &Value, len: usize) -> bool {
     let mut fuel = Fuel::for_bytes(len);
-    fits(&mut fuel, value, &Place::of(schema, [schema]), Strangers::Refused)
+    fits(&mut fuel, value, &FlatSchema::of(schema, [schema]), UnknownMembers::Rejected)
 }
 
-/// Whether `schema` takes an object without members.
-pub(super) fn takes_nothing(schema: &Value) -> bool {
+/// Returns whether `schema` accepts an object without members.
+pub(super) fn accepts_empty_object(schema: &Value) -> bool {
     let nothing = Value::Object(serde_json::Map::new());
-    let place = Place::of(schema, [schema]);
-    fits(&mut Fuel::for_bytes(0), &nothing, &place, Strangers::Taken)
+    let flat = FlatSchema::of(schema, [schema]);
+    fits(&mut Fuel::for_bytes(0), &nothing, &flat, UnknownMembers::Allowed)
 }
 
-/// What came of a value by a schema.
+/// The result of a coercion.
 pub(super) struct Coerced {
     pub(super) node: Node,
-    /// In the order of the text.
+    /// The coercions, in the order of the text.
     pub(super) fixes: Vec<Fix>,
-    /// What the envelopes that were around it say is called, from the outermost on.
-    pub(super) called: Vec<String>,
+    /// The tool names in the removed envelopes, outermost first.
+    pub(super) callees: Vec<String>,
 }
 
-/// Changes `node`, read from a text of `len` bytes, into what `schema` wants, as far as that is the
-/// single reading.
-pub(super) fn coerce(node: Node, schema: &Value, len: usize, read: &mut ReadInner<'_>) -> Coerced {
-    let place = Place::of(schema, [schema]);
-    let mut walk = Settle::new(Fuel::for_bytes(len), read);
-    let node = walk.arguments(node, &place);
-    let (mut fixes, called) = (walk.fixes, walk.called);
+/// Coerces `node`, parsed from a text of `len` bytes, to `schema`.
+pub(super) fn coerce(
+    node: Node,
+    schema: &Value,
+    len: usize,
+    parse_inner: &mut ParseInner<'_>,
+) -> Coerced {
+    let flat = FlatSchema::of(schema, [schema]);
+    let mut coercer = Coercer::new(Fuel::for_bytes(len), parse_inner);
+    let node = coercer.coerce_arguments(node, &flat);
+    let (mut fixes, callees) = (coercer.fixes, coercer.callees);
     fixes.sort_by_key(|fix| (fix.span.start, std::cmp::Reverse(fix.span.end)));
-    Coerced { node, fixes, called }
+    Coerced { node, fixes, callees }
 }
 
 #[cfg(test)]

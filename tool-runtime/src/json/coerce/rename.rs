@@ -1,48 +1,48 @@
-//! Keys in another case, or with other separators: `maxResults` for `max_results`.
+//! Corrects keys that differ in case or separators: `maxResults` for `max_results`.
 
 use std::collections::HashMap;
 
-use super::place::Place;
+use super::flat_schema::FlatSchema;
 use crate::json::tree::Member;
 
-/// The letters and digits of a key, small.
-fn bare(key: &str) -> String {
+/// The letters and digits of a key in lower case.
+fn normalized_key(key: &str) -> String {
     let letters = key.chars().filter(|c| !matches!(c, '_' | '-' | ' ' | '.'));
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Which members, by their index, are to have which names: where one name fits and only one member
-/// wants it.
-pub(super) fn renames(members: &[Member], place: &Place<'_>) -> Vec<(usize, String)> {
-    let strange = |member: &Member| !place.has_name(&member.key);
-    if place.is_open() || !members.iter().any(strange) {
+/// Returns the indexes of the members to rename with their new names, for each name that exactly
+/// one member matches.
+pub(super) fn renames(members: &[Member], schema: &FlatSchema<'_>) -> Vec<(usize, String)> {
+    let is_unknown = |member: &Member| !schema.has_property(&member.key);
+    if schema.expects_other_properties() || !members.iter().any(is_unknown) {
         return Vec::new();
     }
-    /// Who wants a name: nobody yet, one member, or more than may.
-    enum Wanted {
+    /// The member that claims a name, if any, or a conflict between several claims.
+    enum Claim {
         By(Option<usize>),
-        Refused,
+        Conflict,
     }
-    // What is spelled alike once bare.
-    let mut names: HashMap<String, (&str, Wanted)> = HashMap::new();
-    for name in place.names() {
-        let wanted = names.entry(bare(name)).or_insert((name, Wanted::By(None)));
-        if wanted.0 != name {
-            wanted.1 = Wanted::Refused;
+    // The names by their normalized keys.
+    let mut names: HashMap<String, (&str, Claim)> = HashMap::new();
+    for name in schema.property_names() {
+        let claim = names.entry(normalized_key(name)).or_insert((name, Claim::By(None)));
+        if claim.0 != name {
+            claim.1 = Claim::Conflict;
         }
     }
     for (index, member) in members.iter().enumerate() {
-        if let Some((name, wanted)) = names.get_mut(&bare(&member.key)) {
-            *wanted = match wanted {
-                Wanted::By(None) if *name != member.key => Wanted::By(Some(index)),
-                _ => Wanted::Refused,
+        if let Some((name, claim)) = names.get_mut(&normalized_key(&member.key)) {
+            *claim = match claim {
+                Claim::By(None) if *name != member.key => Claim::By(Some(index)),
+                _ => Claim::Conflict,
             };
         }
     }
     names.remove("");
-    let settled = names.into_values().filter_map(|(name, wanted)| match wanted {
-        Wanted::By(Some(index)) => Some((index, name.to_owned())),
+    let renamed = names.into_values().filter_map(|(name, claim)| match claim {
+        Claim::By(Some(index)) => Some((index, name.to_owned())),
         _ => None,
     });
-    settled.collect()
+    renamed.collect()
 }

@@ -1,34 +1,41 @@
-//! JSON that is still arriving: the value so far, at any time.
+//! Parses JSON incrementally while it arrives.
+//!
+//! # Flow
 //!
 //! ```text
-//! push ─▶ reader    bytes to containers, open and whole; number and text: the scalar at the end
-//! value ─▶ so_far    a view of them, each part complete or growing
-//! finish ─▶ parse    of all that came
+//! push   ─▶ parser    bytes to containers, open and complete; number and string: the open scalar
+//! value  ─▶ value     a view of the containers, each part complete or growing
+//! finish ─▶ parse     of the whole text, with repairs
 //! ```
 //!
-//! The reader is strict, so that nothing it shows is taken back later but by [`Partial::finish`]:
-//! where the text stops being JSON it stops, and shows what it had. Two things are let pass that
-//! have one meaning, raw line breaks and other control characters in strings. It skips what stands
-//! before the value: prose, fences, tags, reasoning, and brackets that don't begin JSON.
+//! # Invariants
 //!
-//! Each byte is looked at once, and what was read is moved, never copied: the work is linear in the
-//! text, however it is cut into chunks.
+//! - The incremental parser is strict, so nothing that it shows is retracted later, except by
+//!   [`Partial::finish`]. At the first byte that is not JSON it stops, and shows what it has. Only
+//!   raw line breaks and other control characters in strings, which have one meaning, are accepted.
+//! - It skips the text before the value: prose, fences, tags, reasoning, and brackets that do not
+//!   begin JSON.
+//! - Each byte is inspected once, and values are moved, never copied: the work is linear in the
+//!   text, whatever the chunks.
 
 mod number;
-mod reader;
-mod so_far;
-mod text;
+mod parser;
+mod string;
+mod value;
 
-use self::reader::Reader;
-pub use self::so_far::SoFar;
-use super::{Parsed, Unreadable, parse};
+use self::parser::IncrementalParser;
+pub use self::value::PartialValue;
+use super::{ParseError, Parsed, parse};
 
-/// Reads a value while its text arrives.
+/// An incremental parser for a value whose text is still arriving.
 ///
-/// It is strict: at the first byte that is no JSON, such as a single quote, a bare key or a comment, it
-/// stops, and [`value`](Self::value) shows what came before it however much follows. Only raw line breaks
-/// and other control characters in strings are let pass. What [`finish`](Self::finish) gives is repaired
-/// as [`parse`] does it.
+/// [`push`](Self::push) adds a chunk of any length, [`value`](Self::value) returns a view of what
+/// has arrived, and [`finish`](Self::finish) parses the whole text like [`parse`].
+///
+/// The parser is strict until `finish`: at the first byte that is not JSON, such as a single quote,
+/// a bare key or a comment, it stops, and [`value`](Self::value) keeps showing what came before,
+/// whatever follows. Only raw line breaks and other control characters in strings are accepted.
+/// The result of `finish` is repaired.
 ///
 /// ```
 /// use serde_json::json;
@@ -54,11 +61,11 @@ use super::{Parsed, Unreadable, parse};
 #[derive(Clone, Debug, Default)]
 pub struct Partial {
     text: String,
-    reader: Reader,
+    parser: IncrementalParser,
 }
 
 impl Partial {
-    /// Nothing has arrived yet.
+    /// Creates a parser without text.
     ///
     /// ```
     /// use tool_runtime::json::Partial;
@@ -70,7 +77,7 @@ impl Partial {
         Self::default()
     }
 
-    /// Takes the next chunk, of any length.
+    /// Adds the next chunk, of any length.
     ///
     /// ```
     /// use tool_runtime::json::Partial;
@@ -83,14 +90,14 @@ impl Partial {
     /// ```
     pub fn push(&mut self, chunk: &str) {
         self.text.push_str(chunk);
-        self.reader.read(&self.text, &mut 0);
+        self.parser.advance(&self.text, &mut 0);
     }
 
-    /// The value so far; `None` until an object or a list begins.
+    /// Returns the value so far, or `None` until an object or array begins.
     ///
-    /// It is what can be read of the text without knowing how it goes on. Members are there as soon
-    /// as their value has begun, numbers and strings as they grow; of an escape or literal, such as
-    /// `true`, nothing is until all of it is.
+    /// The value contains everything that does not depend on the text to come. A member appears as
+    /// soon as its value has begun. Numbers and strings appear as they grow; an escape or a literal
+    /// such as `true` appears only once it is complete.
     ///
     /// ```
     /// use tool_runtime::json::Partial;
@@ -101,13 +108,14 @@ impl Partial {
     /// partial.push(r#"["a\u00e5", tru"#);
     /// assert_eq!(partial.value().unwrap().to_value().to_string(), r#"["aå"]"#);
     /// ```
-    pub fn value(&self) -> Option<SoFar<'_>> {
-        SoFar::of(&self.reader)
+    pub fn value(&self) -> Option<PartialValue<'_>> {
+        PartialValue::of(&self.parser)
     }
 
-    /// All the text that has arrived.
+    /// Returns all the text that has arrived.
     ///
-    /// With a schema at hand, read it in the end with [`parse_as`](super::parse_as).
+    /// If there is a schema, parse this text with [`parse_as`](super::parse_as) instead of calling
+    /// [`finish`](Self::finish).
     ///
     /// ```
     /// use tool_runtime::json::Partial;
@@ -120,10 +128,10 @@ impl Partial {
         &self.text
     }
 
-    /// Reads the whole text, now that it has ended: the same as [`parse`].
+    /// Parses and repairs the whole text, like [`parse`].
     ///
     /// # Errors
-    /// As [`parse`].
+    /// Returns a [`ParseError`] in the cases of [`parse`].
     ///
     /// ```
     /// use tool_runtime::json::{Partial, parse};
@@ -132,7 +140,7 @@ impl Partial {
     /// partial.push("[1, 2]");
     /// assert_eq!(partial.finish(), parse("[1, 2]"));
     /// ```
-    pub fn finish(self) -> Result<Parsed, Unreadable> {
+    pub fn finish(self) -> Result<Parsed, ParseError> {
         parse(&self.text)
     }
 }

@@ -1,6 +1,6 @@
-//! A number that arrives byte by byte.
+//! Recognizes a number that arrives byte by byte.
 
-/// How far JSON's grammar of numbers has come.
+/// The state within JSON's grammar of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Start,
@@ -16,19 +16,19 @@ enum Stage {
 
 /// The digits so far.
 #[derive(Clone, Debug)]
-pub(super) struct Digits {
+pub(super) struct NumberBuffer {
     text: String,
     stage: Stage,
-    /// How much of it is a number as it stands: `1` of `1.`.
-    whole: usize,
+    /// The length of the longest prefix that is a number: 1 for `1.`.
+    number_len: usize,
 }
 
-impl Digits {
+impl NumberBuffer {
     pub(super) const fn new() -> Self {
-        Self { text: String::new(), stage: Stage::Start, whole: 0 }
+        Self { text: String::new(), stage: Stage::Start, number_len: 0 }
     }
 
-    /// Takes the next byte; false when the number doesn't go on with it.
+    /// Adds the next byte; returns false if the number cannot continue with it.
     pub(super) fn push(&mut self, byte: u8) -> bool {
         use Stage::*;
         let next = match (self.stage, byte) {
@@ -45,18 +45,18 @@ impl Digits {
         self.stage = next;
         self.text.push(char::from(byte));
         if matches!(next, Zero | Whole | Fraction | Power) {
-            self.whole = self.text.len();
+            self.number_len = self.text.len();
         }
         true
     }
 
-    /// The longest number that it begins with.
-    pub(super) fn so_far(&self) -> Option<serde_json::Number> {
-        serde_json::from_str(self.text.get(..self.whole)?).ok()
+    /// Parses the longest prefix that is a number.
+    pub(super) fn longest_number(&self) -> Option<serde_json::Number> {
+        serde_json::from_str(self.text.get(..self.number_len)?).ok()
     }
 
-    /// The number, if it may end here.
-    pub(super) fn end(&self) -> Option<serde_json::Number> {
-        self.so_far().filter(|_| self.whole == self.text.len())
+    /// Parses the number, if it may end here.
+    pub(super) fn complete_number(&self) -> Option<serde_json::Number> {
+        self.longest_number().filter(|_| self.number_len == self.text.len())
     }
 }

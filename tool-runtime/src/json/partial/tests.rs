@@ -1,11 +1,11 @@
-//! Every way to cut a text, against a rule that is simple and slow.
+//! Compares every way to cut a text with a simple, slow rule.
 
 use serde_json::{Value, json};
 
-use super::{Partial, SoFar, reader::Reader};
+use super::{Partial, PartialValue, parser::IncrementalParser};
 use crate::json::{FixKind, parse};
 
-/// Documents, each after what stands before it.
+/// Documents, each preceded by the text before it.
 const DOCUMENTS: [(&str, &str); 14] = [
     ("", r#"{"city": "Oslo", "days": 12, "ok": true, "none": null}"#),
     ("", r#"[1, -2.50, 3e+5, 0, -0.0, 1E-3, 12345678901234567890123]"#),
@@ -47,41 +47,41 @@ fn longest_prefix(text: &str) -> Option<Value> {
     })
 }
 
-/// All parts with their paths: those that are complete must never change again.
-fn complete(part: &SoFar<'_>, path: &str, out: &mut Vec<(String, Value)>) {
+/// Collects the complete parts with their paths; they must never change again.
+fn collect_complete(part: &PartialValue<'_>, path: &str, out: &mut Vec<(String, Value)>) {
     if part.is_complete() {
         out.push((path.to_owned(), part.to_value()));
     }
     for (index, item) in part.items().enumerate() {
-        complete(&item, &format!("{path}/{index}"), out);
+        collect_complete(&item, &format!("{path}/{index}"), out);
     }
     for (key, member) in part.members() {
         let key = key.replace('~', "~0").replace('/', "~1");
-        complete(&member, &format!("{path}/{key}"), out);
+        collect_complete(&member, &format!("{path}/{key}"), out);
     }
 }
 
 #[test]
-fn the_value_so_far_is_that_of_the_longest_prefix() {
+fn partial_value_equals_longest_valid_prefix() {
     for (before, document) in DOCUMENTS {
         let text = format!("{before}{document}\n```\nThat's [all] {{of}} it.");
         for (cut, _) in text.char_indices().filter(|(cut, _)| *cut >= before.len()) {
-            let came = text.get(..cut).unwrap();
+            let arrived = text.get(..cut).unwrap();
             let mut partial = Partial::new();
-            partial.push(came);
+            partial.push(arrived);
             let so_far = partial.value().map(|value| value.to_value());
             let document = document.trim_end();
-            let arrived = came.get(before.len()..).unwrap();
+            let arrived = arrived.get(before.len()..).unwrap();
             let arrived = arrived.get(..document.len()).unwrap_or(arrived);
-            // There is none before its bracket.
-            let wanted = Some(arrived).filter(|came| !came.trim().is_empty());
-            assert_eq!(so_far, wanted.and_then(longest_prefix), "{came:?}");
+            // There is no value before its bracket.
+            let expected = Some(arrived).filter(|arrived| !arrived.trim().is_empty());
+            assert_eq!(so_far, expected.and_then(longest_prefix), "{arrived:?}");
         }
     }
 }
 
 #[test]
-fn chunks_make_no_difference() {
+fn result_is_independent_of_chunks() {
     for (before, document) in DOCUMENTS {
         let text = format!("{before}{document}\n```");
         let mut by_one = Partial::new();
@@ -89,8 +89,8 @@ fn chunks_make_no_difference() {
             let (first, second) = text.split_at(cut);
             let mut whole = Partial::new();
             whole.push(first);
-            let shown = |partial: &Partial| partial.value().map(|value| value.to_value());
-            assert_eq!(shown(&whole), shown(&by_one), "{first:?}");
+            let expected_value = |partial: &Partial| partial.value().map(|value| value.to_value());
+            assert_eq!(expected_value(&whole), expected_value(&by_one), "{first:?}");
             whole.push(second);
             assert_eq!(
                 whole.value().unwrap().to_value(),
@@ -105,9 +105,9 @@ fn chunks_make_no_difference() {
 }
 
 #[test]
-fn what_is_complete_stays_and_one_path_grows() {
+fn complete_parts_are_stable_and_one_path_grows() {
     for (before, document) in DOCUMENTS {
-        // A key that comes twice takes back the first.
+        // The second value of a duplicate key replaces the first.
         if document.contains("\"five\"") {
             continue;
         }
@@ -119,7 +119,7 @@ fn what_is_complete_stays_and_one_path_grows() {
             partial.push(c.encode_utf8(&mut [0; 4]));
             let Some(so_far) = partial.value() else { continue };
             let mut parts = Vec::new();
-            complete(&so_far, "", &mut parts);
+            collect_complete(&so_far, "", &mut parts);
             for (path, value) in &parts {
                 assert_eq!(whole.pointer(path), Some(value), "{path} in {}", partial.text());
             }
@@ -138,8 +138,8 @@ fn what_is_complete_stays_and_one_path_grows() {
 }
 
 #[test]
-fn a_scalar_grows_until_it_has_ended() {
-    for (text, shown, is_complete) in [
+fn scalar_grows_until_complete() {
+    for (text, expected_value, is_complete) in [
         ("[12", Some(json!(12)), false),
         ("[12 ", Some(json!(12)), true),
         ("[12]", Some(json!(12)), true),
@@ -161,14 +161,14 @@ fn a_scalar_grows_until_it_has_ended() {
         let mut partial = Partial::new();
         partial.push(text);
         let item = partial.value().unwrap().item(0);
-        assert_eq!(item.as_ref().map(SoFar::to_value), shown, "{text}");
+        assert_eq!(item.as_ref().map(PartialValue::to_value), expected_value, "{text}");
         assert_eq!(item.is_some_and(|item| item.is_complete()), is_complete, "{text}");
     }
 }
 
 #[test]
-fn damage_ends_what_is_shown() {
-    for (text, shown) in [
+fn invalid_json_stops_partial_value() {
+    for (text, expected_value) in [
         (r#"{"a": 1, b: 2}"#, Some(json!({"a": 1}))),
         (r#"{"a": 1 "b": 2}"#, Some(json!({"a": 1}))),
         (r#"{"a": "x" y"}"#, Some(json!({"a": "x"}))),
@@ -178,7 +178,7 @@ fn damage_ends_what_is_shown() {
         (r#"{"a": [1, True]}"#, Some(json!({"a": [1]}))),
         (r#"{"a": [1, trip]}"#, Some(json!({"a": [1]}))),
         (r#"{"a": [1}"#, Some(json!({"a": [1]}))),
-        // Brackets before anything was read may have been prose.
+        // Brackets before the first value may have been prose.
         (r#"["\ud83d!", 1]"#, None),
         (r#"["a", "\ud83dx", 1]"#, Some(json!(["a", ""]))),
         (r#"["a", "\ud83d\n", 1]"#, Some(json!(["a", ""]))),
@@ -186,14 +186,14 @@ fn damage_ends_what_is_shown() {
     ] {
         let mut partial = Partial::new();
         partial.push(text);
-        assert_eq!(partial.value().map(|value| value.to_value()), shown, "{text}");
+        assert_eq!(partial.value().map(|value| value.to_value()), expected_value, "{text}");
         assert!(partial.value().is_none_or(|value| !value.is_complete()), "{text}");
         assert_eq!(partial.finish(), parse(text));
     }
 }
 
 #[test]
-fn a_number_that_turns_out_as_none_is_never_complete() {
+fn invalid_number_is_never_complete() {
     let mut partial = Partial::new();
     partial.push("[true, 12th");
     let last = partial.value().unwrap().item(1).unwrap();
@@ -202,7 +202,7 @@ fn a_number_that_turns_out_as_none_is_never_complete() {
 }
 
 #[test]
-fn a_key_that_comes_again_is_shown_once() {
+fn duplicate_key_appears_once() {
     let mut partial = Partial::new();
     partial.push(r#"{"a": 1, "b": 2, "a": "thr"#);
     let so_far = partial.value().unwrap();
@@ -212,7 +212,7 @@ fn a_key_that_comes_again_is_shown_once() {
 }
 
 #[test]
-fn the_end_is_read_as_a_whole() {
+fn finish_parses_whole_text() {
     let mut partial = Partial::new();
     partial.push("As in {\"a\": 1} or {\"a\":");
     assert_eq!(partial.value().unwrap().to_value(), json!({"a": 1}));
@@ -223,7 +223,7 @@ fn the_end_is_read_as_a_whole() {
 }
 
 #[test]
-fn nesting_ends_where_that_of_json_does() {
+fn nesting_depth_is_limited() {
     let mut partial = Partial::new();
     partial.push(&"[".repeat(100_000));
     let (mut depth, mut part) = (0, partial.value());
@@ -236,9 +236,9 @@ fn nesting_ends_where_that_of_json_does() {
     assert!(!partial.value().unwrap().is_complete());
 }
 
-/// The work is counted, never timed.
+/// Counts steps instead of time.
 #[test]
-fn the_work_is_linear_in_the_text() {
+fn partial_steps_are_linear_in_text_length() {
     let units = [
         "[",
         "{",
@@ -269,11 +269,12 @@ fn the_work_is_linear_in_the_text() {
         for before in ["", "[", "{\"a\": \"", "[\"a\", 1", "<think>", "[] "] {
             for chunk in [1, 7, usize::MAX] {
                 let text = before.to_owned() + &unit.repeat(20_000 / unit.len());
-                let (mut reader, mut steps, mut came) = (Reader::default(), 0, String::new());
+                let (mut parser, mut steps, mut arrived) =
+                    (IncrementalParser::default(), 0, String::new());
                 let chars: Vec<_> = text.chars().collect();
                 for chunk in chars.chunks(chunk.min(chars.len())) {
-                    came.extend(chunk);
-                    reader.read(&came, &mut steps);
+                    arrived.extend(chunk);
+                    parser.advance(&arrived, &mut steps);
                 }
                 assert!(steps <= 3 * text.len(), "{before}{unit}: {steps} for {}", text.len());
             }

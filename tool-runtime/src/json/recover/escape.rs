@@ -1,35 +1,36 @@
-//! What the inside of a string stands for.
+//! Decodes the escapes of a string.
 
-use super::source::Family;
+use super::source::QuoteStyle;
 
-/// What was found wrong with the escapes of a string.
+/// The content of a string, and the problems with its escapes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Decoded {
+pub(super) struct Unescaped {
     pub(super) text: String,
-    /// A backslash that escapes nothing.
-    pub(super) has_bad: bool,
-    /// A backslash before a quote of another kind than those around the string.
-    pub(super) has_quote: bool,
-    /// A backslash before one of the same kind, where that is not JSON's.
-    has_own_quote: bool,
-    /// The string ends inside an escape, which is left out.
-    pub(super) is_cut: bool,
+    /// A backslash is not an escape.
+    pub(super) has_invalid_escape: bool,
+    /// A backslash precedes a quote that does not delimit the string.
+    pub(super) has_foreign_quote: bool,
+    /// A backslash precedes a quote that delimits the string, where JSON has no such escape.
+    has_escaped_delimiter: bool,
+    /// The string ends inside an escape, which is dropped.
+    pub(super) is_truncated: bool,
 }
 
-/// Decodes `raw`, which stands in quotes of this kind. A backslash that escapes nothing is kept, but
-/// one before a quote goes: it belongs there if that quote could end the string.
+/// Decodes `raw`, the content of a string with these quotes. A backslash that is not an escape is
+/// kept, but one before a quote is removed.
 ///
-/// Where an escape is none to JSON, some others of that string are none either: in a path,
-/// `C:\new\temp\Users`, all but a doubled backslash and a quote; in a formula, the commands of TeX
-/// that begin as an escape does, `\alpha \times \nu`; and a backspace or form feed nowhere.
-pub(super) fn decode(raw: &str, family: Family, is_cut: bool) -> Decoded {
-    let plain = decode_as(raw, family, is_cut, false, false);
-    let is_all = is_path(raw) || is_relative(raw);
-    let is_odd = plain.has_bad || plain.has_quote || plain.has_own_quote;
-    if is_odd { decode_as(raw, family, is_cut, is_all, true) } else { plain }
+/// If one escape of the string is invalid, others are kept as text too: in a path,
+/// `C:\new\temp\Users`, all except a doubled backslash and a quote; in a formula,
+/// `\alpha \times \nu`, the TeX commands that begin like an escape; backspace and form feed always.
+pub(super) fn unescape(raw: &str, style: QuoteStyle, is_truncated: bool) -> Unescaped {
+    let plain = unescape_as(raw, style, is_truncated, false, false);
+    let keeps_all = is_path(raw) || is_relative(raw);
+    let is_irregular =
+        plain.has_invalid_escape || plain.has_foreign_quote || plain.has_escaped_delimiter;
+    if is_irregular { unescape_as(raw, style, is_truncated, keeps_all, true) } else { plain }
 }
 
-/// Commands of TeX, where another may be a line break, a tab or a carriage return and a word.
+/// TeX commands that begin with `\n`, `\r` or `\t`.
 const COMMANDS: [&str; 34] = [
     "nabla",
     "ne",
@@ -67,13 +68,14 @@ const COMMANDS: [&str; 34] = [
     "root",
 ];
 
-/// Whether `text`, which is behind a backslash, begins with a command of TeX.
+/// Returns whether `text`, which follows a backslash, begins with a TeX command.
 fn is_command(text: &str) -> bool {
     let len = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
     text.get(..len).is_some_and(|word| COMMANDS.contains(&word))
 }
 
-/// Whether an escape that is none is a command of several letters, as in TeX and not in a pattern.
+/// Returns whether an invalid escape is a command of several letters, as in TeX but not in a
+/// pattern.
 fn is_formula(raw: &str) -> bool {
     let mut rest = raw;
     while let Some((_, after)) = rest.split_once('\\') {
@@ -88,7 +90,7 @@ fn is_formula(raw: &str) -> bool {
     false
 }
 
-/// `src\new\Util.rs`: names and single backslashes, and nothing else.
+/// Returns whether `raw` is a relative path: only names and single backslashes, `src\new\Util.rs`.
 fn is_relative(raw: &str) -> bool {
     let raw =
         ["..\\", ".\\", "~\\"].iter().find_map(|start| raw.strip_prefix(start)).unwrap_or(raw);
@@ -98,7 +100,7 @@ fn is_relative(raw: &str) -> bool {
     raw.split('\\').all(is_name)
 }
 
-/// Whether a path begins at the end of `before`: `cd C:` and then a backslash.
+/// Returns whether a path begins at the end of `before`: `cd C:`, before a backslash.
 fn begins_path(before: &str) -> bool {
     let mut chars = before.chars().rev();
     chars.next() == Some(':')
@@ -114,11 +116,17 @@ pub(super) fn is_path(raw: &str) -> bool {
     ) || raw.starts_with(r"\\") && !raw.starts_with(r"\\\")
 }
 
-fn decode_as(raw: &str, family: Family, is_cut: bool, is_path: bool, is_bad: bool) -> Decoded {
-    let mut out = Decoded { text: String::with_capacity(raw.len()), ..Decoded::default() };
-    let is_formula = is_bad && !is_path && is_formula(raw);
+fn unescape_as(
+    raw: &str,
+    style: QuoteStyle,
+    is_truncated: bool,
+    is_path: bool,
+    has_invalid: bool,
+) -> Unescaped {
+    let mut out = Unescaped { text: String::with_capacity(raw.len()), ..Unescaped::default() };
+    let is_formula = has_invalid && !is_path && is_formula(raw);
     let (mut rest, mut in_path) = (raw, is_path);
-    // The host of `\\host\share`, where nothing else is escaped.
+    // The host of `\\host\share`, in which nothing else is escaped.
     if is_path
         && let Some(host) = raw.strip_prefix("\\\\")
         && is_relative(host.trim_end_matches('\\'))
@@ -128,13 +136,13 @@ fn decode_as(raw: &str, family: Family, is_cut: bool, is_path: bool, is_bad: boo
     }
     while let Some((before, after)) = rest.split_once('\\') {
         out.text.push_str(before);
-        let goes_on = in_path && !before.contains(char::is_whitespace);
-        in_path = is_path || goes_on || is_bad && begins_path(before);
+        let path_continues = in_path && !before.contains(char::is_whitespace);
+        in_path = is_path || path_continues || has_invalid && begins_path(before);
         let Some(c) = after.chars().next() else {
-            // The text ends here, or the quote that does end the string was taken for escaped.
-            out.is_cut = is_cut;
-            out.has_bad |= !is_cut;
-            out.text.push_str(if is_cut { "" } else { "\\" });
+            // The text ends here, or the backslash precedes the quote that ends the string.
+            out.is_truncated = is_truncated;
+            out.has_invalid_escape |= !is_truncated;
+            out.text.push_str(if is_truncated { "" } else { "\\" });
             return out;
         };
         let mut len = c.len_utf8();
@@ -142,32 +150,32 @@ fn decode_as(raw: &str, family: Family, is_cut: bool, is_path: bool, is_bad: boo
         match c {
             '"' | '\\' | '/' => out.text.push(c),
             '\'' | '`' | '“' | '”' | '„' | '‘' | '’' => {
-                let is_own = Family::of(c).is_some_and(|quote| family.closes(quote));
-                out.has_own_quote |= is_own;
-                out.has_quote |= !is_own;
+                let is_own = QuoteStyle::of(c).is_some_and(|quote| style.closes(quote));
+                out.has_escaped_delimiter |= is_own;
+                out.has_foreign_quote |= !is_own;
                 out.text.push(c);
             }
             'n' if !is_kept => out.text.push('\n'),
             't' if !is_kept => out.text.push('\t'),
             'r' if !is_kept => out.text.push('\r'),
-            'b' if !is_bad => out.text.push('\u{8}'),
-            'f' if !is_bad => out.text.push('\u{c}'),
-            'u' if !in_path => match unicode(after) {
+            'b' if !has_invalid => out.text.push('\u{8}'),
+            'f' if !has_invalid => out.text.push('\u{c}'),
+            'u' if !in_path => match decode_unicode(after) {
                 Unicode::Char(c, taken) => {
                     out.text.push(c);
                     len = taken;
                 }
-                Unicode::Cut if is_cut => {
-                    out.is_cut = true;
+                Unicode::Truncated if is_truncated => {
+                    out.is_truncated = true;
                     return out;
                 }
-                Unicode::Cut | Unicode::None => {
-                    out.has_bad = true;
+                Unicode::Truncated | Unicode::None => {
+                    out.has_invalid_escape = true;
                     out.text.push_str("\\u");
                 }
             },
             c => {
-                out.has_bad = true;
+                out.has_invalid_escape = true;
                 out.text.push('\\');
                 out.text.push(c);
             }
@@ -179,26 +187,26 @@ fn decode_as(raw: &str, family: Family, is_cut: bool, is_path: bool, is_bad: boo
 }
 
 enum Unicode {
-    /// A character, and how many bytes it takes from `u` on.
+    /// A character, and its length in bytes from `u` on.
     Char(char, usize),
-    /// It may go on behind the end.
-    Cut,
+    /// The escape may continue after the end.
+    Truncated,
     None,
 }
 
-/// `text` begins with `u`.
-fn unicode(text: &str) -> Unicode {
+/// Decodes the Unicode escape in `text`, which begins with `u`.
+fn decode_unicode(text: &str) -> Unicode {
     let unit = |at: usize| {
         let digits = text.get(at..at + 4)?;
         digits.bytes().all(|byte| byte.is_ascii_hexdigit()).then_some(())?;
         u32::from_str_radix(digits, 16).ok()
     };
-    let is_cut = |at: usize| {
+    let is_truncated = |at: usize| {
         let rest = text.get(at..).unwrap_or_default();
         rest.len() < 4 && rest.bytes().all(|byte| byte.is_ascii_hexdigit())
     };
     let Some(first) = unit(1) else {
-        return if is_cut(1) { Unicode::Cut } else { Unicode::None };
+        return if is_truncated(1) { Unicode::Truncated } else { Unicode::None };
     };
     if let Some(c) = char::from_u32(first) {
         return Unicode::Char(c, 5);
@@ -207,8 +215,8 @@ fn unicode(text: &str) -> Unicode {
         return Unicode::None;
     }
     let rest = text.get(5..).unwrap_or_default();
-    if matches!(rest, "" | "\\") || rest.starts_with("\\u") && is_cut(7) {
-        return Unicode::Cut;
+    if matches!(rest, "" | "\\") || rest.starts_with("\\u") && is_truncated(7) {
+        return Unicode::Truncated;
     }
     match unit(7) {
         Some(second) if rest.starts_with("\\u") && (0xDC00..0xE000).contains(&second) => {
@@ -224,8 +232,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes() {
-        for (raw, text, has_bad) in [
+    fn escapes_are_decoded() {
+        for (raw, text, has_invalid_escape) in [
             (r#"a\"b\\c\/d\n\t\u00e5"#, "a\"b\\c/d\n\tå", false),
             (r"\ud83d\ude00", "😀", false),
             (r"\ud83d", r"\ud83d", true),
@@ -245,32 +253,40 @@ mod tests {
             (r"\u12", r"\u12", true),
             (r"\uzzzz", r"\uzzzz", true),
         ] {
-            let decoded = decode(raw, Family::Double, false);
-            assert_eq!((decoded.text.as_str(), decoded.has_bad), (text, has_bad), "{raw}");
+            let decoded = unescape(raw, QuoteStyle::Double, false);
+            assert_eq!(
+                (decoded.text.as_str(), decoded.has_invalid_escape),
+                (text, has_invalid_escape),
+                "{raw}"
+            );
         }
     }
 
     #[test]
-    fn a_backslash_belongs_before_a_quote_that_could_end_the_string() {
-        for (raw, family, has_quote) in [
-            (r"it\'s", Family::Single, false),
-            (r"it\'s", Family::Double, true),
-            (r"it\'s", Family::Backtick, false),
-            (r"it\`s", Family::Single, true),
-            (r"it\’s", Family::WideSingle, false),
-            (r"it\’s", Family::WideDouble, true),
+    fn backslash_before_foreign_quote_is_reported() {
+        for (raw, style, has_foreign_quote) in [
+            (r"it\'s", QuoteStyle::Single, false),
+            (r"it\'s", QuoteStyle::Double, true),
+            (r"it\'s", QuoteStyle::Backtick, false),
+            (r"it\`s", QuoteStyle::Single, true),
+            (r"it\’s", QuoteStyle::WideSingle, false),
+            (r"it\’s", QuoteStyle::WideDouble, true),
         ] {
-            let decoded = decode(raw, family, false);
+            let decoded = unescape(raw, style, false);
             assert_eq!(decoded.text, raw.replace('\\', ""), "{raw}");
-            assert_eq!((decoded.has_bad, decoded.has_quote), (false, has_quote), "{raw}");
+            assert_eq!(
+                (decoded.has_invalid_escape, decoded.has_foreign_quote),
+                (false, has_foreign_quote),
+                "{raw}"
+            );
         }
     }
 
     #[test]
-    fn half_an_escape_at_the_end_goes() {
+    fn truncated_escape_is_dropped() {
         for raw in [r"a\", r"a\u", r"a\u12", r"a\ud83d", r"a\ud83d\", r"a\ud83d\ude"] {
-            let decoded = decode(raw, Family::Double, true);
-            assert_eq!((decoded.text.as_str(), decoded.is_cut), ("a", true), "{raw}");
+            let decoded = unescape(raw, QuoteStyle::Double, true);
+            assert_eq!((decoded.text.as_str(), decoded.is_truncated), ("a", true), "{raw}");
         }
     }
 }

@@ -1,88 +1,102 @@
-//! The recovery parser: reads a value that is damaged, in one pass forward.
+//! The recovery parser: parses a damaged value in one forward pass.
 //!
-//! It goes over the text byte by byte, with the open containers on a stack of its own, and tells
-//! each mend as a [`Fix`]. A string is opaque: once it has begun, only the search for its end looks
-//! into it, so no mend of commas, comments or literals ever reaches its content. Where two readings
-//! are open it refuses, with a [`Refusal`] that says which mend to make.
+//! The parser consumes the text byte by byte, with the open containers on a stack, and records each
+//! repair as a [`Fix`]. If two readings are possible, it returns a [`RecoveryError`] that names the
+//! change to make; the [`json`](super) module lists what is refused.
 //!
-//! What is refused is listed with the [module](super) that this is a part of.
+//! # Flow
 //!
-//! **Fuel.** The pass never goes back. To tell where a string ends it looks ahead; each look is
-//! counted, and all of them together stay below [`LOOKS_PER_BYTE`] times the length of the text.
+//! ```text
+//! parser ─▶ trivia          skips whitespace and comments
+//!         ├▶ string          finds the end of a string (lookahead, key_lookahead, unclosed_string,
+//!         │                  repeated_quotes) and decodes its content (escape)
+//!         ├▶ unquoted        reads keys, numbers (number), literals and words without quotes
+//!         ├▶ closers         matches closing brackets
+//!         └▶ builder         builds a value or a tree
+//! ```
+//!
+//! # Invariants
+//!
+//! - Only the search for the end of a string inspects its content, so no repair of commas, comments
+//!   or literals ever changes a string.
+//! - The pass never goes back. To find the end of a string it looks ahead; lookaheads are counted,
+//!   and together stay below [`LOOKAHEAD_PER_BYTE`] times the length of the text.
 
-mod ahead;
-mod bare;
-mod build;
-mod closing;
-mod ending;
+mod builder;
+mod checkpoint;
+mod closers;
+mod error;
 mod escape;
-mod keys;
+mod key_lookahead;
+mod lookahead;
 mod number;
 mod parser;
-mod refusal;
-mod resume;
-mod runs;
-mod skip;
+mod repeated_quotes;
+mod schema_keys;
 mod source;
 mod string;
 #[cfg(test)]
 mod tests;
-mod unended;
+mod trivia;
+mod unclosed_string;
+mod unquoted;
 
 pub(super) use self::{
-    build::{Build, Nodes, Values},
-    keys::Keys,
-    parser::{Mode, Recovered},
-    refusal::Refusal,
-    resume::Resume,
+    builder::{Builder, NodeBuilder, ValueBuilder},
+    checkpoint::Checkpoint,
+    error::RecoveryError,
+    parser::{Recovered, RecoveryMode},
+    schema_keys::SchemaKeys,
 };
 use serde_json::Value;
 
 use self::{
-    parser::{Parser, State},
-    source::Source,
+    parser::{RecoveryParser, RecoveryState},
+    source::SourceText,
 };
-use super::{Fix, Options, UnreadableKind};
+use super::{Fix, Options, ParseErrorKind};
 
-/// The bound on the looks ahead.
-pub(super) const LOOKS_PER_BYTE: usize = 8;
+/// The fuel for lookaheads, in steps per byte.
+pub(super) const LOOKAHEAD_PER_BYTE: usize = 8;
 
-/// Reads the value that begins at `start` in `text`, of which nothing behind `end` is seen. `steps`
-/// grows by the looks ahead.
-pub(super) fn recover<B: Build>(
+/// Parses the value that begins at `start` in `text`; nothing after `end` is seen. `steps` grows by
+/// the lookaheads.
+pub(super) fn recover<B: Builder>(
     text: &str,
     start: usize,
     end: usize,
-    mode: Mode<'_>,
+    mode: RecoveryMode<'_>,
     steps: &mut usize,
-) -> Result<Recovered<B::Value>, Refusal> {
-    Parser::<B>::new(Source::new(text, end), start, mode).run(State::Value, steps)
+) -> Result<Recovered<B::Value>, RecoveryError> {
+    RecoveryParser::<B>::new(SourceText::new(text, end), start, mode)
+        .run(RecoveryState::Value, steps)
 }
 
-/// As [`recover`], from where the strict pass has stopped.
-pub(super) fn resume(
+/// Parses the value like [`recover`], but continues at the checkpoint of the strict pass.
+pub(super) fn recover_from(
     text: &str,
     start: usize,
     end: usize,
-    mode: Mode<'_>,
-    resume: Resume,
+    mode: RecoveryMode<'_>,
+    checkpoint: Checkpoint,
     steps: &mut usize,
-) -> Result<Recovered<Value>, Refusal> {
-    let (parser, state) = Parser::resumed(Source::new(text, end), start, mode, resume);
+) -> Result<Recovered<Value>, RecoveryError> {
+    let (parser, state) =
+        RecoveryParser::from_checkpoint(SourceText::new(text, end), start, mode, checkpoint);
     parser.run(state, steps)
 }
 
-/// Whether `fix` may be taken after `count` others.
+/// Checks `fix` against the limits, after `count` other fixes.
 #[inline]
-pub(super) fn allow(options: &Options, fix: &Fix, count: usize) -> Result<(), Refusal> {
+pub(super) fn check_fix(options: &Options, fix: &Fix, count: usize) -> Result<(), RecoveryError> {
     let is_allowed = fix.level() <= options.max_level
         && fix.risk() <= options.max_risk
         && count < options.max_fixes;
-    if is_allowed { Ok(()) } else { Err(not_allowed(options, fix)) }
+    if is_allowed { Ok(()) } else { Err(limit_error(options, fix)) }
 }
 
 #[cold]
-fn not_allowed(options: &Options, fix: &Fix) -> Refusal {
+fn limit_error(options: &Options, fix: &Fix) -> RecoveryError {
     let limit = if fix.level() > options.max_level {
         "no repair of this level is allowed".to_owned()
     } else if fix.risk() > options.max_risk {
@@ -94,6 +108,6 @@ fn not_allowed(options: &Options, fix: &Fix) -> Refusal {
             most => format!("only {most} repairs are allowed"),
         }
     };
-    let what = format!("{limit}: {}", fix.kind.advice());
-    Refusal::new(UnreadableKind::Limit, fix.span.start, what)
+    let reason = format!("{limit}: {}", fix.kind.advice());
+    RecoveryError::new(ParseErrorKind::Limit, fix.span.start, reason)
 }

@@ -1,41 +1,41 @@
-//! Spellings of numbers: those that can mean one thing only, and those that are refused.
+//! Classifies spellings of numbers: those with one meaning, and those that are refused.
 
 use std::borrow::Cow;
 
-/// What a word that begins like a number is.
+/// The classification of a word that begins like a number.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Form<'t> {
-    /// As JSON writes it.
-    Json,
-    /// Another spelling, and JSON's.
-    Other(Cow<'t, str>),
-    /// Zeros before it.
-    Zeros(Cow<'t, str>),
+pub(super) enum NumberForm<'t> {
+    /// A JSON number.
+    JsonText,
+    /// Another spelling of a number, and the JSON number.
+    Alternative(Cow<'t, str>),
+    /// A number with leading zeros, and the JSON number without them.
+    LeadingZeros(Cow<'t, str>),
     /// A date, a time or an id.
     Text,
-    /// It may mean several things, or nothing; what to send instead.
-    Unclear(&'static str),
+    /// Several meanings, or none; the content is the advice for the model.
+    Ambiguous(&'static str),
 }
 
 const LETTERS: &str = "there are letters in this number: put text into quotes";
-pub(super) const LOCAL: &str = "this number can be read in two ways: write it without separators of thousands, and with a point";
+pub(super) const LOCAL_FORMAT: &str = "this number can be read in two ways: write it without separators of thousands, and with a point";
 const SUM: &str = "this is a calculation: write its result, or put text into quotes";
 const BROKEN: &str = "this number is not complete";
 const INFINITE: &str = "JSON has no such number: leave it out, or put text into quotes";
 
-/// What `word`, which begins with a digit, a sign or a point, is.
-pub(super) fn form(word: &str) -> Form<'_> {
+/// Classifies `word`, which begins with a digit, a sign or a point.
+pub(super) fn classify(word: &str) -> NumberForm<'_> {
     let signless = word.strip_prefix(['+', '-']).unwrap_or(word);
     if matches!(signless, "Infinity" | "infinity" | "inf" | "Inf" | "NaN" | "nan") {
-        return Form::Unclear(INFINITE);
+        return NumberForm::Ambiguous(INFINITE);
     }
-    let Some(parts) = Parts::of(signless) else {
-        return odd(signless);
+    let Some(parts) = NumberParts::of(signless) else {
+        return classify_other(signless);
     };
     if parts.exponent.is_some_and(str::is_empty)
         || parts.whole.is_empty() && parts.fraction == Some("")
     {
-        return Form::Unclear(BROKEN);
+        return NumberForm::Ambiguous(BROKEN);
     }
     let has_underscore = signless.contains('_');
     let has_zeros = parts.whole.len() > 1 && parts.whole.starts_with('0');
@@ -44,7 +44,7 @@ pub(super) fn form(word: &str) -> Form<'_> {
         && !parts.whole.is_empty()
         && parts.fraction != Some("");
     if is_json && !has_zeros {
-        return Form::Json;
+        return NumberForm::JsonText;
     }
     let whole = parts.whole.trim_start_matches(['0', '_']);
     let mut json = String::from(if word.starts_with('-') { "-" } else { "" });
@@ -58,17 +58,21 @@ pub(super) fn form(word: &str) -> Form<'_> {
         json.push_str(exponent);
     }
     json.retain(|c| c != '_');
-    if has_zeros { Form::Zeros(json.into()) } else { Form::Other(json.into()) }
+    if has_zeros {
+        NumberForm::LeadingZeros(json.into())
+    } else {
+        NumberForm::Alternative(json.into())
+    }
 }
 
-/// `12.5e-3` in parts; each may be missing, and underscores stand between digits only.
-struct Parts<'t> {
+/// The parts of `12.5e-3`; each may be missing, and underscores are only between digits.
+struct NumberParts<'t> {
     whole: &'t str,
     fraction: Option<&'t str>,
     exponent: Option<&'t str>,
 }
 
-impl<'t> Parts<'t> {
+impl<'t> NumberParts<'t> {
     fn of(word: &'t str) -> Option<Self> {
         let (mantissa, exponent) = match word.split_once(['e', 'E']) {
             Some((mantissa, exponent)) => (mantissa, Some(exponent)),
@@ -80,7 +84,7 @@ impl<'t> Parts<'t> {
         };
         let exponent_digits = exponent.map(|text| text.strip_prefix(['+', '-']).unwrap_or(text));
         let all = [Some(whole), fraction, exponent_digits];
-        // A sign alone is no exponent.
+        // A sign without digits is not an exponent.
         let exponent = if exponent_digits == Some("") { Some("") } else { exponent };
         let is_any = !whole.is_empty() || fraction.is_some();
         (is_any && all.into_iter().flatten().all(are_digits)).then_some(Self {
@@ -98,25 +102,25 @@ fn are_digits(text: &str) -> bool {
         && !text.contains("__")
 }
 
-fn odd(word: &str) -> Form<'_> {
+fn classify_other(word: &str) -> NumberForm<'_> {
     if word.is_empty() {
-        return Form::Unclear(BROKEN);
+        return NumberForm::Ambiguous(BROKEN);
     }
     if is_date(word) || is_time(word) || is_uuid(word) || is_address(word) || is_version(word) {
-        return Form::Text;
+        return NumberForm::Text;
     }
-    Form::Unclear(if word.contains(char::is_alphabetic) {
+    NumberForm::Ambiguous(if word.contains(char::is_alphabetic) {
         LETTERS
     } else if word.contains(['+', '-', '*', '/', '%', '^', '(']) {
         SUM
     } else {
-        LOCAL
+        LOCAL_FORMAT
     })
 }
 
-/// Whether `text` is made as `pattern`, in which 9 stands for a digit and x for one of base 16;
-/// what follows it in `text` comes out.
-fn behind<'t>(text: &'t str, pattern: &str) -> Option<&'t str> {
+/// Matches the start of `text` with `pattern`, in which 9 stands for a digit and x for a
+/// hexadecimal digit, and returns the rest of `text`.
+fn strip_pattern<'t>(text: &'t str, pattern: &str) -> Option<&'t str> {
     let is_as = |(byte, sample): (u8, u8)| match sample {
         b'9' => byte.is_ascii_digit(),
         b'x' => byte.is_ascii_hexdigit(),
@@ -127,25 +131,26 @@ fn behind<'t>(text: &'t str, pattern: &str) -> Option<&'t str> {
 }
 
 fn is_date(word: &str) -> bool {
-    behind(word, "9999-99-99").is_some_and(|rest| {
+    strip_pattern(word, "9999-99-99").is_some_and(|rest| {
         let Some(time) = rest.strip_prefix(['T', 't', ' ']) else { return rest.is_empty() };
         is_time(time)
     })
 }
 
-/// `18:35`, `18:35:22.229Z`, `18:35+02:00`.
+/// Matches `18:35`, `18:35:22.229Z` and `18:35+02:00`.
 fn is_time(word: &str) -> bool {
-    let rest = behind(word, "99:99").or_else(|| behind(word, "9:99"));
+    let rest = strip_pattern(word, "99:99").or_else(|| strip_pattern(word, "9:99"));
     rest.is_some_and(|rest| {
         rest.bytes().all(|byte| byte.is_ascii_digit() || b":.+-Z".contains(&byte))
     })
 }
 
 fn is_uuid(word: &str) -> bool {
-    behind(word, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") == Some("")
+    strip_pattern(word, "xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx") == Some("")
 }
 
-/// Numbers and two points or more, as nobody writes thousands: `1.10.2`, `24.12.2025`.
+/// Matches numbers with at least two points that are not groups of thousands: `1.10.2`,
+/// `24.12.2025`.
 fn is_version(word: &str) -> bool {
     let mut parts = word.split('.');
     let is_number = |part: &str| !part.is_empty() && part.bytes().all(|b| b.is_ascii_digit());
@@ -153,7 +158,7 @@ fn is_version(word: &str) -> bool {
     is_any && parts.next().is_some() && parts.any(|part| part.len() != 3)
 }
 
-/// Four numbers and three points.
+/// Matches an IPv4 address.
 fn is_address(word: &str) -> bool {
     let is_part = |part: &str| part.parse::<u8>().is_ok() && part.len() <= 3;
     word.split('.').count() == 4 && word.split('.').all(is_part)
@@ -164,7 +169,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn forms_of_numbers() {
+    fn number_spellings_are_classified() {
         for (word, json) in [
             ("+1", "1"),
             (".5", "0.5"),
@@ -176,18 +181,18 @@ mod tests {
             ("1_000.5", "1000.5"),
             (".5e2", "0.5e2"),
         ] {
-            assert_eq!(form(word), Form::Other(json.into()), "{word}");
+            assert_eq!(classify(word), NumberForm::Alternative(json.into()), "{word}");
         }
         for word in ["0", "-1", "1.50", "1e5", "2300e+3", "-0"] {
-            assert_eq!(form(word), Form::Json, "{word}");
+            assert_eq!(classify(word), NumberForm::JsonText, "{word}");
         }
         for (word, json) in [("007", "7"), ("-05", "-5"), ("001.2", "1.2"), ("00", "0")] {
-            assert_eq!(form(word), Form::Zeros(json.into()), "{word}");
+            assert_eq!(classify(word), NumberForm::LeadingZeros(json.into()), "{word}");
         }
     }
 
     #[test]
-    fn what_is_no_number() {
+    fn other_words_are_classified() {
         for word in [
             "2024-10-18",
             "2024-10-18T18:35:22.229Z",
@@ -197,14 +202,14 @@ mod tests {
             "1.10.2",
             "24.12.2025",
         ] {
-            assert_eq!(form(word), Form::Text, "{word}");
+            assert_eq!(classify(word), NumberForm::Text, "{word}");
         }
-        for (word, why) in [
+        for (word, error) in [
             ("12a4", LETTERS),
             ("0x1F", LETTERS),
-            ("1.234,56", LOCAL),
-            ("1.234.567", LOCAL),
-            ("1__0", LOCAL),
+            ("1.234,56", LOCAL_FORMAT),
+            ("1.234.567", LOCAL_FORMAT),
+            ("1__0", LOCAL_FORMAT),
             ("1/3", SUM),
             ("10-20", SUM),
             ("2e", BROKEN),
@@ -214,7 +219,7 @@ mod tests {
             ("-Infinity", INFINITE),
             ("+NaN", INFINITE),
         ] {
-            assert_eq!(form(word), Form::Unclear(why), "{word}");
+            assert_eq!(classify(word), NumberForm::Ambiguous(error), "{word}");
         }
     }
 }

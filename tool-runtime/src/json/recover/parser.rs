@@ -1,71 +1,71 @@
-//! The parser: one pass forward, with the open containers on a stack of its own.
+//! The recovery parser: one forward pass, with the open containers on a stack.
 
 use std::ops::Range;
 
 use super::{
-    build::Build,
-    ending::Fit,
-    keys::{Keys, Parts},
-    refusal::Refusal,
-    source::Source,
+    builder::Builder,
+    error::RecoveryError,
+    lookahead::Plausibility,
+    schema_keys::{SchemaKeys, Subschemas},
+    source::SourceText,
 };
-use crate::json::{Fix, FixKind, Options, UnreadableKind};
+use crate::json::{Fix, FixKind, Options, ParseErrorKind};
 
-/// How the parser is to read.
+/// The limits and the context of a recovery.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::json) struct Mode<'s> {
+pub(in crate::json) struct RecoveryMode<'s> {
     pub(in crate::json) options: Options,
-    pub(in crate::json) keys: Keys<'s>,
-    /// Words stand before the value, so what looks like one may be a brace in a sentence.
+    pub(in crate::json) keys: SchemaKeys<'s>,
+    /// Whether words precede the value, so that a brace may be part of a sentence.
     pub(in crate::json) in_prose: bool,
-    /// The text is JSON, and of a key that comes twice the last counts.
-    pub(in crate::json) is_sound: bool,
+    /// Whether the text is valid JSON; the last value of a duplicate key wins.
+    pub(in crate::json) is_valid: bool,
 }
 
-/// What was read, and up to where.
+/// A recovered value, and the position after it.
 #[derive(Debug)]
 pub(in crate::json) struct Recovered<V> {
     pub(in crate::json) value: V,
     pub(in crate::json) end: usize,
     pub(in crate::json) fixes: Vec<Fix>,
-    /// The text ended before the value did.
+    /// Whether the text ended before the value did.
     pub(in crate::json) truncated: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ContainerKind {
     Object,
-    List,
+    Array,
     Tuple,
-    /// A list in braces.
+    /// An array in braces.
     Set,
 }
 
-impl Kind {
+impl ContainerKind {
     pub(super) const fn closer(self) -> u8 {
         match self {
             Self::Object | Self::Set => b'}',
-            Self::List => b']',
+            Self::Array => b']',
             Self::Tuple => b')',
         }
     }
 }
 
 /// An open container.
-pub(super) struct Frame<'s, B: Build> {
-    pub(super) kind: Kind,
+pub(super) struct Frame<'s, B: Builder> {
+    pub(super) kind: ContainerKind,
     pub(super) start: usize,
     pub(super) items: Vec<B::Value>,
     pub(super) members: B::Members,
     pub(super) key: Option<(String, Range<usize>)>,
-    /// The comma behind the last member, until the next one begins.
+    /// The position of the comma after the last element, until the next one begins.
     pub(super) comma: Option<usize>,
-    pub(super) parts: Parts<'s>,
+    pub(super) subschemas: Subschemas<'s>,
 }
 
-/// What comes next.
+/// What the parser expects next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
+pub(super) enum RecoveryState {
     /// A key or an item.
     Element,
     Colon,
@@ -74,29 +74,29 @@ pub(super) enum State {
     Done,
 }
 
-pub(super) struct Parser<'t, 's, B: Build> {
-    pub(super) source: Source<'t>,
+pub(super) struct RecoveryParser<'t, 's, B: Builder> {
+    pub(super) source: SourceText<'t>,
     pub(super) at: usize,
-    pub(super) mode: Mode<'s>,
+    pub(super) mode: RecoveryMode<'s>,
     pub(super) stack: Vec<Frame<'s, B>>,
     root: Option<B::Value>,
     fixes: Vec<Fix>,
     pub(super) truncated: bool,
-    /// Where a string ended only because a bare key seems to follow.
-    pub(super) weak_end: Option<usize>,
-    /// What the look-aheads may still look at.
+    /// The position where a string ended only because a bare key seems to follow.
+    pub(super) weak_string_end: Option<usize>,
+    /// The steps that lookaheads may still take.
     pub(super) fuel: usize,
-    /// Objects in objects that were closed so far, and where the last was.
-    pub(super) closed: (usize, usize),
-    /// Where the last quote with a bracket behind it is.
-    pub(super) last_tail: Option<usize>,
-    /// Whether the last of the text, but for blanks, is a brace.
+    /// The number of closed objects inside objects, and the position of the last one.
+    pub(super) closed_objects: (usize, usize),
+    /// The position of the last quote that is followed by a closing bracket; cached.
+    pub(super) last_closed_quote: Option<usize>,
+    /// Whether the text ends with a brace, ignoring whitespace; cached.
     pub(super) ends_with_brace: Option<bool>,
     pub(super) last_is_number: bool,
 }
 
-impl<'t, 's, B: Build> Parser<'t, 's, B> {
-    pub(super) fn new(source: Source<'t>, at: usize, mode: Mode<'s>) -> Self {
+impl<'t, 's, B: Builder> RecoveryParser<'t, 's, B> {
+    pub(super) fn new(source: SourceText<'t>, at: usize, mode: RecoveryMode<'s>) -> Self {
         Self {
             source,
             at,
@@ -105,108 +105,112 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             root: None,
             fixes: Vec::new(),
             truncated: false,
-            weak_end: None,
-            fuel: super::LOOKS_PER_BYTE * (source.end() - at.min(source.end())),
-            closed: (0, 0),
-            last_tail: None,
+            weak_string_end: None,
+            fuel: super::LOOKAHEAD_PER_BYTE * (source.end() - at.min(source.end())),
+            closed_objects: (0, 0),
+            last_closed_quote: None,
             ends_with_brace: None,
             last_is_number: false,
         }
     }
 
-    /// Reads all of the value; `steps` grows by the looks ahead.
+    /// Parses the value; `steps` grows by the lookaheads.
     pub(super) fn run(
         mut self,
-        state: State,
+        state: RecoveryState,
         steps: &mut usize,
-    ) -> Result<Recovered<B::Value>, Refusal> {
+    ) -> Result<Recovered<B::Value>, RecoveryError> {
         let fuel = self.fuel;
-        let read = self.read(state);
+        let read = self.run_states(state);
         *steps += fuel - self.fuel;
         read?;
         let Some(value) = self.root else {
-            return Err(Refusal::new(UnreadableKind::NoValue, self.at, "there is no value"));
+            return Err(RecoveryError::new(ParseErrorKind::NoValue, self.at, "there is no value"));
         };
-        // A member's fixes may be told before those of what it is in.
+        // The fixes of a member may be recorded before those of its container.
         self.fixes.sort_by_key(|fix| fix.span.start);
         Ok(Recovered { value, end: self.at, fixes: self.fixes, truncated: self.truncated })
     }
 
-    fn read(&mut self, mut state: State) -> Result<(), Refusal> {
-        while state != State::Done {
-            self.skip()?;
+    fn run_states(&mut self, mut state: RecoveryState) -> Result<(), RecoveryError> {
+        while state != RecoveryState::Done {
+            self.skip_trivia()?;
             state = match state {
-                State::Element => self.element()?,
-                State::Colon => self.colon()?,
-                State::Value => self.member_value()?,
-                State::Comma | State::Done => self.comma()?,
+                RecoveryState::Element => self.read_element()?,
+                RecoveryState::Colon => self.read_colon()?,
+                RecoveryState::Value => self.read_member_value()?,
+                RecoveryState::Comma | RecoveryState::Done => self.read_comma()?,
             };
         }
         Ok(())
     }
 
-    pub(super) fn fix(&mut self, kind: FixKind, span: Range<usize>) -> Result<(), Refusal> {
+    pub(super) fn record_fix(
+        &mut self,
+        kind: FixKind,
+        span: Range<usize>,
+    ) -> Result<(), RecoveryError> {
         let fix = Fix::new(kind, span);
-        super::allow(&self.mode.options, &fix, self.fixes.len())?;
+        super::check_fix(&self.mode.options, &fix, self.fixes.len())?;
         self.fixes.push(fix);
         Ok(())
     }
 
-    pub(super) fn kind(&self) -> Option<Kind> {
+    pub(super) fn kind(&self) -> Option<ContainerKind> {
         self.stack.last().map(|frame| frame.kind)
     }
 
-    /// The sign at the place, or `None` at the end.
+    /// The sign at the current position; `a` for anything else, `None` at the end.
     pub(super) fn sign(&self) -> Option<(u8, usize)> {
         let sign = self.source.sign(self.at);
         sign.or_else(|| (self.at < self.source.end()).then_some((b'a', 0)))
     }
 
-    /// Passes a sign, which may be a wide one.
-    pub(super) fn take(&mut self, len: usize) -> Result<(), Refusal> {
+    /// Skips a sign, which may be full-width.
+    pub(super) fn take_sign(&mut self, len: usize) -> Result<(), RecoveryError> {
         let start = self.at;
         self.at += len;
-        if len > 1 { self.fix(FixKind::Punctuation, start..self.at) } else { Ok(()) }
+        if len > 1 { self.record_fix(FixKind::Punctuation, start..self.at) } else { Ok(()) }
     }
 
-    fn element(&mut self) -> Result<State, Refusal> {
+    fn read_element(&mut self) -> Result<RecoveryState, RecoveryError> {
         let Some((sign, len)) = self.sign() else {
             if let Some(comma) = self.stack.last().and_then(|frame| frame.comma) {
-                self.fix(FixKind::CutList, comma..self.at)?;
+                self.record_fix(FixKind::CutList, comma..self.at)?;
             }
             return self.close_all();
         };
         match sign {
             b',' => {
-                self.fix(FixKind::Comma, self.at..self.at + len)?;
+                self.record_fix(FixKind::Comma, self.at..self.at + len)?;
                 self.at += len;
-                Ok(State::Element)
+                Ok(RecoveryState::Element)
             }
             b'}' | b']' | b')' => {
-                // Behind one item of a tuple the comma makes it a tuple.
+                // The comma after the only item of a tuple makes it a tuple.
                 let stray = |frame: &mut Frame<'s, B>| {
-                    if frame.kind == Kind::Tuple { None } else { frame.comma.take() }
+                    if frame.kind == ContainerKind::Tuple { None } else { frame.comma.take() }
                 };
                 if let Some(comma) = self.stack.last_mut().and_then(stray) {
                     let len = self.source.sign(comma).map_or(1, |(_, len)| len);
-                    self.fix(FixKind::Comma, comma..comma + len)?;
+                    self.record_fix(FixKind::Comma, comma..comma + len)?;
                 }
-                self.closer(sign, len)
+                self.close_with(sign, len)
             }
-            _ if self.is_ellipsis() => Err(self.ellipsis()),
-            _ if self.kind() == Some(Kind::Object) => {
-                let (key, span) = self.key()?;
+            _ if self.is_ellipsis() => Err(self.ellipsis_error()),
+            _ if self.kind() == Some(ContainerKind::Object) => {
+                let (key, span) = self.read_key()?;
                 if let Some(frame) = self.stack.last_mut() {
                     frame.key = Some((key, span));
                     frame.comma = None;
                 }
-                Ok(State::Colon)
+                Ok(RecoveryState::Colon)
             }
             _ => {
                 if let Some(frame) = self.stack.last_mut() {
                     frame.comma = None;
                 }
-                self.value()
+                self.read_value()
             }
         }
     }
@@ -219,12 +223,12 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         }
     }
 
-    pub(super) fn ellipsis(&self) -> Refusal {
-        let what = "something is left out here: write it in full, without an ellipsis";
-        Refusal::new(UnreadableKind::Elided, self.at, what)
+    pub(super) fn ellipsis_error(&self) -> RecoveryError {
+        let reason = "something is left out here: write it in full, without an ellipsis";
+        RecoveryError::new(ParseErrorKind::Elided, self.at, reason)
     }
 
-    fn colon(&mut self) -> Result<State, Refusal> {
+    fn read_colon(&mut self) -> Result<RecoveryState, RecoveryError> {
         let Some((sign, len)) = self.sign() else {
             return self.drop_member();
         };
@@ -237,15 +241,15 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
         };
         match sign {
             b':' => {
-                self.take(len)?;
-                // `"a":: 1`, but not the name of a symbol.
+                self.take_sign(len)?;
+                // A second colon is stray in `"a":: 1`, but not in a path such as `Foo::bar`.
                 if self.source.byte(self.at) == Some(b':')
-                    && self.value_begins(self.at + 1) == Fit::Strong
+                    && self.value_plausibility(self.at + 1) == Plausibility::Strong
                 {
-                    self.fix(FixKind::Colon, self.at..self.at + 1)?;
+                    self.record_fix(FixKind::Colon, self.at..self.at + 1)?;
                     self.at += 1;
                 }
-                Ok(State::Value)
+                Ok(RecoveryState::Value)
             }
             b'=' => {
                 let start = self.at;
@@ -253,147 +257,159 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
                 if self.source.byte(self.at) == Some(b'>') {
                     self.at += 1;
                 }
-                self.fix(FixKind::Equals, start..self.at)?;
-                Ok(State::Value)
+                self.record_fix(FixKind::Equals, start..self.at)?;
+                Ok(RecoveryState::Value)
             }
             b',' if self.stack.last().is_some_and(is_set) => {
                 if let Some(frame) = self.stack.last_mut()
                     && let Some((key, span)) = frame.key.take()
                 {
-                    frame.kind = Kind::Set;
-                    frame.items.push(B::text(key, false, span));
+                    frame.kind = ContainerKind::Set;
+                    frame.items.push(B::string(key, false, span));
                 }
-                Ok(State::Comma)
+                Ok(RecoveryState::Comma)
             }
-            b'{' | b'[' | b'0'..=b'9' | b'-' => self.missing_colon(),
-            b'a'..=b'z' | b'A'..=b'Z' if self.value_begins(self.at) == Fit::Strong => {
-                self.missing_colon()
+            b'{' | b'[' | b'0'..=b'9' | b'-' => self.insert_colon(),
+            b'a'..=b'z' | b'A'..=b'Z'
+                if self.value_plausibility(self.at) == Plausibility::Strong =>
+            {
+                self.insert_colon()
             }
-            _ if self.source.quote(self.at).is_some() => self.missing_colon(),
-            _ => Err(Refusal::syntax(self.at, "expected `:` and a value behind this key")),
+            _ if self.source.quote(self.at).is_some() => self.insert_colon(),
+            _ => Err(RecoveryError::syntax(self.at, "expected `:` and a value behind this key")),
         }
     }
 
-    fn missing_colon(&mut self) -> Result<State, Refusal> {
-        self.fix(FixKind::MissingColon, self.at..self.at)?;
-        Ok(State::Value)
+    fn insert_colon(&mut self) -> Result<RecoveryState, RecoveryError> {
+        self.record_fix(FixKind::MissingColon, self.at..self.at)?;
+        Ok(RecoveryState::Value)
     }
 
-    /// The text ends inside a key or before its value.
-    fn drop_member(&mut self) -> Result<State, Refusal> {
+    /// Drops the member inside whose key, or before whose value, the text ends.
+    fn drop_member(&mut self) -> Result<RecoveryState, RecoveryError> {
         if let Some((_, span)) = self.stack.last_mut().and_then(|frame| frame.key.take()) {
-            self.fix(FixKind::CutMember, span.start..self.source.end())?;
+            self.record_fix(FixKind::CutMember, span.start..self.source.end())?;
         }
         self.close_all()
     }
 
-    fn member_value(&mut self) -> Result<State, Refusal> {
+    fn read_member_value(&mut self) -> Result<RecoveryState, RecoveryError> {
         match self.sign() {
             None if self.stack.is_empty() => {
-                Err(Refusal::new(UnreadableKind::NoValue, self.at, "there is no value"))
+                Err(RecoveryError::new(ParseErrorKind::NoValue, self.at, "there is no value"))
             }
             None => self.drop_member(),
-            Some((b',' | b'}' | b']' | b')', _)) => Err(Refusal::syntax(
+            Some((b',' | b'}' | b']' | b')', _)) => Err(RecoveryError::syntax(
                 self.at,
                 "this key has no value: write one, or leave out the key",
             )),
-            _ if self.is_ellipsis() => Err(self.ellipsis()),
-            _ => self.value(),
+            _ if self.is_ellipsis() => Err(self.ellipsis_error()),
+            _ => self.read_value(),
         }
     }
 
-    fn comma(&mut self) -> Result<State, Refusal> {
+    fn read_comma(&mut self) -> Result<RecoveryState, RecoveryError> {
         let Some((sign, len)) = self.sign() else {
             return self.close_all();
         };
-        let Some(kind) = self.kind() else { return Ok(State::Done) };
+        let Some(kind) = self.kind() else { return Ok(RecoveryState::Done) };
         match sign {
             b',' => {
                 let at = self.at;
-                self.take(len)?;
+                self.take_sign(len)?;
                 if let Some(frame) = self.stack.last_mut() {
                     frame.comma = Some(at);
                 }
-                return Ok(State::Element);
+                return Ok(RecoveryState::Element);
             }
-            b'}' | b']' | b')' => return self.closer(sign, len),
-            b';' if self.is_separator(self.at + len) => {
+            b'}' | b']' | b')' => return self.close_with(sign, len),
+            b';' if self.is_comma_semicolon(self.at + len) => {
                 let at = self.at;
                 self.at += len;
-                self.fix(FixKind::Semicolon, at..self.at)?;
-                return Ok(State::Element);
+                self.record_fix(FixKind::Semicolon, at..self.at)?;
+                return Ok(RecoveryState::Element);
             }
             b'+' | b'-' | b'*' | b'/' | b'%' | b'^' if self.last_is_number => {
-                return Err(Refusal::new(
-                    UnreadableKind::Number,
+                return Err(RecoveryError::new(
+                    ParseErrorKind::Number,
                     self.at,
                     "this is a calculation: write its result, or put text into quotes",
                 ));
             }
-            _ if self.is_ellipsis() => return Err(self.ellipsis()),
-            b'{' if kind == Kind::Object => {
+            _ if self.is_ellipsis() => return Err(self.ellipsis_error()),
+            b'{' if kind == ContainerKind::Object => {
                 // `[{"i": 1 {"i": 2}]`
-                let in_list = self.stack.iter().rev().nth(1).is_some_and(|f| f.kind == Kind::List);
+                let in_list =
+                    self.stack.iter().rev().nth(1).is_some_and(|f| f.kind == ContainerKind::Array);
                 if !in_list {
-                    return Err(Refusal::syntax(self.at, "expected `,` or `}`"));
+                    return Err(RecoveryError::syntax(self.at, "expected `,` or `}`"));
                 }
-                self.fix(FixKind::MissingCloser, self.at..self.at)?;
-                self.close()?;
+                self.record_fix(FixKind::MissingCloser, self.at..self.at)?;
+                self.close_top()?;
             }
-            b'{' | b'[' | b'(' if kind == Kind::Object => {
-                return Err(Refusal::syntax(self.at, "expected `,` or `}`"));
+            b'{' | b'[' | b'(' if kind == ContainerKind::Object => {
+                return Err(RecoveryError::syntax(self.at, "expected `,` or `}`"));
             }
             b'{' | b'[' | b'0'..=b'9' | b'-' | b'.' | b'+' => {}
             _ if self.source.quote(self.at).is_some() => {}
-            _ if self.last_is_number && kind != Kind::Object && !self.begins_member(self.at) => {
-                return Err(Refusal::syntax(self.at, "expected `,` or `]`"));
+            _ if self.last_is_number
+                && kind != ContainerKind::Object
+                && !self.begins_member(self.at) =>
+            {
+                return Err(RecoveryError::syntax(self.at, "expected `,` or `]`"));
             }
             _ if self.source.char(self.at).is_some_and(|c| c.is_alphanumeric() || c == '_') => {}
-            _ => return Err(Refusal::syntax(self.at, "expected `,` or a closing bracket")),
+            _ => return Err(RecoveryError::syntax(self.at, "expected `,` or a closing bracket")),
         }
-        self.fix(FixKind::MissingComma, self.at..self.at)?;
-        Ok(State::Element)
+        self.record_fix(FixKind::MissingComma, self.at..self.at)?;
+        Ok(RecoveryState::Element)
     }
 
-    /// Puts a value where it belongs.
-    pub(super) fn place(&mut self, value: B::Value) -> Result<State, Refusal> {
+    /// Inserts a value into its container.
+    pub(super) fn insert_value(&mut self, value: B::Value) -> Result<RecoveryState, RecoveryError> {
         let Some(frame) = self.stack.last_mut() else {
             self.root = Some(value);
-            return Ok(State::Done);
+            return Ok(RecoveryState::Done);
         };
         let Some((key, span)) = frame.key.take() else {
             frame.items.push(value);
-            return Ok(State::Comma);
+            return Ok(RecoveryState::Comma);
         };
         match B::insert(&mut frame.members, key, span.clone(), value) {
-            Some(_) if self.mode.is_sound => {}
+            Some(_) if self.mode.is_valid => {}
             None => {}
-            Some(true) => self.fix(FixKind::RepeatedMember, span.start..self.at)?,
+            Some(true) => self.record_fix(FixKind::RepeatedMember, span.start..self.at)?,
             Some(false) => {
-                let what = "this key came before, with another value: send it once";
-                return Err(Refusal::new(UnreadableKind::Conflict, span.start, what));
+                let reason = "this key came before, with another value: send it once";
+                return Err(RecoveryError::new(ParseErrorKind::Conflict, span.start, reason));
             }
         }
-        Ok(State::Comma)
+        Ok(RecoveryState::Comma)
     }
 
-    /// What the schema says of the value that begins here.
-    pub(super) fn parts(&self) -> Parts<'s> {
+    /// The subschemas of the value that begins here.
+    pub(super) fn subschemas(&self) -> Subschemas<'s> {
         match self.stack.last() {
             None => self.mode.keys.root(),
-            Some(Frame { key: Some((key, _)), parts, .. }) => self.mode.keys.member(parts, key),
-            Some(frame) => self.mode.keys.item(&frame.parts),
+            Some(Frame { key: Some((key, _)), subschemas, .. }) => {
+                self.mode.keys.member(subschemas, key)
+            }
+            Some(frame) => self.mode.keys.item(&frame.subschemas),
         }
     }
 
-    fn open(&mut self, kind: Kind, len: usize) -> Result<State, Refusal> {
+    fn open_container(
+        &mut self,
+        kind: ContainerKind,
+        len: usize,
+    ) -> Result<RecoveryState, RecoveryError> {
         let limit = self.mode.options.depth();
         if self.stack.len() >= limit {
-            return Err(Refusal::too_deep(self.at, limit));
+            return Err(RecoveryError::too_deep(self.at, limit));
         }
-        let parts = self.parts();
+        let subschemas = self.subschemas();
         let start = self.at;
-        self.take(len)?;
+        self.take_sign(len)?;
         self.stack.push(Frame {
             kind,
             start,
@@ -401,52 +417,52 @@ impl<'t, 's, B: Build> Parser<'t, 's, B> {
             members: B::Members::default(),
             key: None,
             comma: None,
-            parts,
+            subschemas,
         });
-        Ok(State::Element)
+        Ok(RecoveryState::Element)
     }
 
-    /// Reads what begins here: a container is opened, all else is read to its end.
-    fn value(&mut self) -> Result<State, Refusal> {
+    /// Opens the container that begins here, or reads the complete scalar.
+    fn read_value(&mut self) -> Result<RecoveryState, RecoveryError> {
         self.last_is_number = false;
-        if let Some(len) = self.constructor() {
-            self.fix(FixKind::Call, self.at..self.at + len)?;
+        if let Some(len) = self.constructor_len() {
+            self.record_fix(FixKind::Call, self.at..self.at + len)?;
             self.at += len;
         }
         let Some((sign, len)) = self.sign() else { return self.close_all() };
         let kind = match sign {
-            b'{' => Some(Kind::Object),
-            b'[' => Some(Kind::List),
-            b'(' => Some(Kind::Tuple),
+            b'{' => Some(ContainerKind::Object),
+            b'[' => Some(ContainerKind::Array),
+            b'(' => Some(ContainerKind::Tuple),
             _ => None,
         };
         if let Some(kind) = kind {
-            self.weak_end = None;
-            return self.open(kind, len);
+            self.weak_string_end = None;
+            return self.open_container(kind, len);
         }
         let value = if self.source.quote(self.at).is_some() {
-            self.weak_end = None;
-            self.strings()?
+            self.weak_string_end = None;
+            self.read_strings()?
         } else {
-            let value = self.bare()?;
-            self.weak_end = None;
+            let value = self.read_unquoted()?;
+            self.weak_string_end = None;
             value
         };
-        self.place(value)
+        self.insert_value(value)
     }
 
-    /// A string, and those that are added to it with a plus sign.
-    fn strings(&mut self) -> Result<B::Value, Refusal> {
+    /// Reads a string, and the strings concatenated to it with plus signs.
+    fn read_strings(&mut self) -> Result<B::Value, RecoveryError> {
         let start = self.at;
-        let (mut text, _) = self.string(false)?;
+        let (mut text, _) = self.read_string(false)?;
         let end = self.at;
-        while let Some(next) = self.concatenated(self.at) {
+        while let Some(next) = self.next_concatenated(self.at) {
             self.at = next;
-            text.push_str(&self.string(false)?.0);
+            text.push_str(&self.read_string(false)?.0);
         }
         if self.at > end {
-            self.fix(FixKind::Concatenation, start..self.at)?;
+            self.record_fix(FixKind::Concatenation, start..self.at)?;
         }
-        Ok(B::text(text, false, start..self.at))
+        Ok(B::string(text, false, start..self.at))
     }
 }

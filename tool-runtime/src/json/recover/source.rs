@@ -1,31 +1,31 @@
-//! The damaged text, byte by byte: blanks, signs and quotes of every script.
+//! The damaged text: whitespace, signs and quotes of every script, by byte position.
 
 use std::ops::Range;
 
-use crate::json::blank::is_odd_blank;
+use crate::json::whitespace::is_non_json_whitespace;
 
-/// A stretch of text; places are those of the whole text, and nothing behind the end is seen.
+/// A prefix of the text; nothing after its end is seen.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Source<'t> {
+pub(super) struct SourceText<'t> {
     text: &'t str,
     bytes: &'t [u8],
 }
 
-/// Which quotes close what a quote opens.
+/// The style of a quote, which decides which quotes can close it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Family {
+pub(super) enum QuoteStyle {
     Double,
     Single,
     Backtick,
-    /// Curly, low, angled and wide double quotes.
+    /// Curly, low, angled and full-width double quotes.
     WideDouble,
-    /// The same of single ones.
+    /// Curly, low, prime and full-width single quotes.
     WideSingle,
     Corner,
 }
 
-impl<'t> Source<'t> {
-    /// `text` up to `end`.
+impl<'t> SourceText<'t> {
+    /// Creates the prefix of `text` up to `end`.
     pub(super) fn new(text: &'t str, end: usize) -> Self {
         let text = text.get(..end).unwrap_or(text);
         Self { text, bytes: text.as_bytes() }
@@ -46,7 +46,7 @@ impl<'t> Source<'t> {
         }
     }
 
-    pub(super) fn before(&self, at: usize) -> Option<char> {
+    pub(super) fn char_before(&self, at: usize) -> Option<char> {
         self.text.get(..at)?.chars().next_back()
     }
 
@@ -62,36 +62,36 @@ impl<'t> Source<'t> {
         self.text.get(span).unwrap_or_default()
     }
 
-    /// Behind the blanks of JSON at `at`.
-    pub(super) fn skip_plain(&self, mut at: usize) -> usize {
+    /// The position after the JSON whitespace at `at`.
+    pub(super) fn skip_json_whitespace(&self, mut at: usize) -> usize {
         while let Some(b' ' | b'\n' | b'\t' | b'\r') = self.byte(at) {
             at += 1;
         }
         at
     }
 
-    /// Behind blanks of any kind at `at`.
-    pub(super) fn skip_blanks(&self, mut at: usize) -> usize {
+    /// The position after any whitespace at `at`.
+    pub(super) fn skip_whitespace(&self, mut at: usize) -> usize {
         loop {
-            at = self.skip_plain(at);
-            match self.odd_blank(at) {
+            at = self.skip_json_whitespace(at);
+            match self.non_json_whitespace(at) {
                 Some(len) => at += len,
                 None => return at,
             }
         }
     }
 
-    /// How long the blank at `at` is, if it is one that JSON doesn't know.
-    pub(super) fn odd_blank(&self, at: usize) -> Option<usize> {
+    /// The length of the non-JSON whitespace character at `at`.
+    pub(super) fn non_json_whitespace(&self, at: usize) -> Option<usize> {
         let byte = self.byte(at)?;
         if matches!(byte, b'!'..=b'~') {
             return None;
         }
         let c = self.char(at)?;
-        is_odd_blank(c).then(|| c.len_utf8())
+        is_non_json_whitespace(c).then(|| c.len_utf8())
     }
 
-    /// The sign of JSON at `at` and its length; full-width ones are the same signs.
+    /// The JSON sign at `at` and its length; full-width signs are mapped to ASCII.
     #[inline]
     pub(super) fn sign(&self, at: usize) -> Option<(u8, usize)> {
         let byte = self.byte(at)?;
@@ -117,26 +117,26 @@ impl<'t> Source<'t> {
         Some((sign, c.len_utf8()))
     }
 
-    /// The quote at `at`: what closes it, and its length.
+    /// The style and the length of the quote at `at`.
     #[inline]
-    pub(super) fn quote(&self, at: usize) -> Option<(Family, usize)> {
-        // Nearly all are ASCII, and to decode a character takes longer.
+    pub(super) fn quote(&self, at: usize) -> Option<(QuoteStyle, usize)> {
+        // Nearly all quotes are ASCII, and decoding a character takes longer.
         match self.byte(at)? {
-            b'"' => Some((Family::Double, 1)),
-            b'\'' => Some((Family::Single, 1)),
-            b'`' => Some((Family::Backtick, 1)),
+            b'"' => Some((QuoteStyle::Double, 1)),
+            b'\'' => Some((QuoteStyle::Single, 1)),
+            b'`' => Some((QuoteStyle::Backtick, 1)),
             byte if byte.is_ascii() => None,
             _ => self.wide_quote(at),
         }
     }
 
     #[cold]
-    fn wide_quote(&self, at: usize) -> Option<(Family, usize)> {
+    fn wide_quote(&self, at: usize) -> Option<(QuoteStyle, usize)> {
         let c = self.char(at)?;
-        Some((Family::of(c)?, c.len_utf8()))
+        Some((QuoteStyle::of(c)?, c.len_utf8()))
     }
 
-    /// The literal of JSON at `at` and its length, if a sign of JSON is right behind it.
+    /// The JSON literal at `at` and its length, if a JSON sign follows directly.
     pub(super) fn literal(&self, at: usize) -> Option<(Option<bool>, usize)> {
         let rest = self.rest_bytes(at);
         let (literal, len) = match rest.first()? {
@@ -148,7 +148,7 @@ impl<'t> Source<'t> {
         matches!(rest.get(len), Some(b',' | b'}' | b']')).then_some((literal, len))
     }
 
-    /// The end of the comment at `at`, and whether it was ended.
+    /// The end of the comment at `at`, and whether the comment is closed.
     #[inline]
     pub(super) fn comment(&self, at: usize) -> Option<(usize, bool)> {
         matches!(self.byte(at)?, b'/' | b'#').then(|| self.comment_end(at))?
@@ -171,8 +171,8 @@ impl<'t> Source<'t> {
     }
 }
 
-impl Family {
-    /// What the quote `c` opens.
+impl QuoteStyle {
+    /// The style of the quote `c`.
     pub(super) fn of(c: char) -> Option<Self> {
         Some(match c {
             '"' => Self::Double,
@@ -186,9 +186,9 @@ impl Family {
         })
     }
 
-    /// Whether a quote of kind `other` may close it.
+    /// Returns whether a quote of style `other` can close a quote of this style.
     pub(super) const fn closes(self, other: Self) -> bool {
-        use Family::*;
+        use QuoteStyle::*;
         matches!(
             (self, other),
             (Double, Double)
@@ -200,11 +200,11 @@ impl Family {
         )
     }
 
-    /// How far the next byte is that a string of this kind has to look at.
-    pub(super) fn next(self, bytes: &[u8]) -> Option<usize> {
+    /// The distance to the next byte that the search for the end of a string must inspect.
+    pub(super) fn next_special(self, bytes: &[u8]) -> Option<usize> {
         match self {
-            Self::Double => next_of(bytes, b'"'),
-            Self::Single => next_of(bytes, b'\''),
+            Self::Double => find_special_byte(bytes, b'"'),
+            Self::Single => find_special_byte(bytes, b'\''),
             _ => bytes.iter().position(|&b| {
                 b < b' ' || matches!(b, b'"' | b'\'' | b'`' | b'\\' | 0xC2 | 0xE2 | 0xE3 | 0xEF)
             }),
@@ -212,12 +212,12 @@ impl Family {
     }
 }
 
-/// The first quote of this kind, backslash or control character: eight bytes at a time, as most of
-/// a text is inside its strings.
-fn next_of(bytes: &[u8], quote: u8) -> Option<usize> {
+/// The position of the first quote, backslash or control character. It tests eight bytes at a time,
+/// because most of a text is inside its strings.
+fn find_special_byte(bytes: &[u8], quote: u8) -> Option<usize> {
     const ONES: u64 = u64::MAX / 0xFF;
-    // In each byte the highest bit says whether it is less than the other. What is carried over
-    // reaches only bytes behind one that is.
+    // In each byte, the highest bit says whether it is less than the other byte. Carries reach only
+    // bytes after one that is.
     let less = |word: u64, than: u8| word.wrapping_sub(ONES * u64::from(than)) & !word;
     let (words, _) = bytes.as_chunks();
     for (count, word) in words.iter().enumerate() {
@@ -239,7 +239,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_next_byte_is_found_wherever_it_is() {
+    fn special_byte_is_found_at_every_position() {
         for len in 0..40 {
             for at in 0..len {
                 for (byte, is_found) in [
@@ -257,7 +257,7 @@ mod tests {
                     for around in [b' ', b'!', b'#', b'[', b']', 0x7F, 0x80, 0xA2, 0xDC, 0xFF] {
                         let mut bytes = vec![around; len];
                         bytes[at] = byte;
-                        let found = Family::Double.next(&bytes);
+                        let found = QuoteStyle::Double.next_special(&bytes);
                         assert_eq!(found, is_found.then_some(at), "{byte} in {around}");
                     }
                 }

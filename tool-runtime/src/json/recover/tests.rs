@@ -1,21 +1,21 @@
-//! Damage and what is read from it; damage and why it is refused.
+//! Tests damaged texts: what is recovered from them, and why they are refused.
 
 use serde_json::{Value, json};
 
-use super::{Keys, Mode, Nodes, Refusal, Values, recover};
+use super::{NodeBuilder, RecoveryError, RecoveryMode, SchemaKeys, ValueBuilder, recover};
 use crate::json::{
     FixKind::{self, *},
-    Options, UnreadableKind,
+    Options, ParseErrorKind,
 };
 
-fn mode(keys: Keys<'_>) -> Mode<'_> {
-    Mode { options: Options::default(), keys, in_prose: false, is_sound: false }
+fn mode(keys: SchemaKeys<'_>) -> RecoveryMode<'_> {
+    RecoveryMode { options: Options::default(), keys, in_prose: false, is_valid: false }
 }
 
-fn read(text: &str) -> Result<(Value, Vec<FixKind>, bool), Refusal> {
-    let read = recover::<Values>(text, 0, text.len(), mode(Keys::NONE), &mut 0)?;
+fn read(text: &str) -> Result<(Value, Vec<FixKind>, bool), RecoveryError> {
+    let read = recover::<ValueBuilder>(text, 0, text.len(), mode(SchemaKeys::NONE), &mut 0)?;
     let kinds = read.fixes.iter().map(|fix| fix.kind).collect();
-    let tree = recover::<Nodes>(text, 0, text.len(), mode(Keys::NONE), &mut 0)?;
+    let tree = recover::<NodeBuilder>(text, 0, text.len(), mode(SchemaKeys::NONE), &mut 0)?;
     let printed: Value = serde_json::from_str(&tree.value.to_json()).unwrap();
     assert_eq!(printed, read.value, "{text}: the tree is another");
     Ok((read.value, kinds, read.truncated))
@@ -23,14 +23,15 @@ fn read(text: &str) -> Result<(Value, Vec<FixKind>, bool), Refusal> {
 
 #[track_caller]
 fn check(text: &str, value: &Value, kinds: &[FixKind]) {
-    let (got, got_kinds, truncated) = read(text).unwrap_or_else(|why| panic!("{text}: {why:?}"));
+    let (got, got_kinds, truncated) =
+        read(text).unwrap_or_else(|error| panic!("{text}: {error:?}"));
     assert_eq!((&got, got_kinds.as_slice()), (value, kinds), "{text}");
     let is_cut = |kind: &FixKind| matches!(kind, CutText | CutMember | CutList);
     assert!(truncated || !kinds.iter().any(is_cut), "{text}");
 }
 
 #[test]
-fn spelling() {
+fn spelling_is_repaired() {
     check("{a: 1, 'b': 2}", &json!({"a": 1, "b": 2}), &[BareKey, Quotes]);
     check("[1,,2,]", &json!([1, 2]), &[Comma, Comma]);
     check("[,1]", &json!([1]), &[Comma]);
@@ -66,7 +67,7 @@ fn spelling() {
 }
 
 #[test]
-fn structure() {
+fn structure_is_repaired() {
     check(
         "{\"a\": 1 \"b\": \"x\" c: true}",
         &json!({"a": 1, "b": "x", "c": true}),
@@ -84,7 +85,7 @@ fn structure() {
 }
 
 #[test]
-fn quotes_within() {
+fn unescaped_inner_quotes_are_kept() {
     for text in [
         "say \"hi\" now",
         "say \"hi\"",
@@ -103,7 +104,7 @@ fn quotes_within() {
 }
 
 #[test]
-fn valid_content_in_damaged_text_survives() {
+fn string_content_in_damaged_text_is_unchanged() {
     for text in [
         "// no # comment /* here */",
         "{a: 1, [b]}",
@@ -130,7 +131,7 @@ fn valid_content_in_damaged_text_survives() {
 }
 
 #[test]
-fn cut_text() {
+fn truncated_text_is_closed() {
     check("{\"a\": \"b", &json!({"a": "b"}), &[CutText, MissingCloser]);
     check("{\"a\": 1, \"b", &json!({"a": 1}), &[CutMember, MissingCloser]);
     check("{\"a\": 1, \"b\":", &json!({"a": 1}), &[CutMember, MissingCloser]);
@@ -145,8 +146,8 @@ fn cut_text() {
 }
 
 #[test]
-fn refusals() {
-    use UnreadableKind::*;
+fn ambiguous_text_is_refused() {
+    use ParseErrorKind::*;
     for (text, kind) in [
         ("[1, ...]", Elided),
         ("{\"a\": 1, …}", Elided),
@@ -177,10 +178,16 @@ fn refusals() {
 }
 
 #[test]
-fn a_schema_decides_between_readings() {
+fn schema_keys_decide_between_two_readings() {
     let schema = json!({"properties": {"a": {}, "n": {"type": "integer"}}});
     let read = |text: &str| {
-        let read = recover::<Values>(text, 0, text.len(), mode(Keys::of_schema(&schema)), &mut 0);
+        let read = recover::<ValueBuilder>(
+            text,
+            0,
+            text.len(),
+            mode(SchemaKeys::of_schema(&schema)),
+            &mut 0,
+        );
         read.map(|read| read.value)
     };
     let text = r#"{"a": "he said "x", "b": 1", "n": 2}"#;

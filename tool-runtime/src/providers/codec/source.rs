@@ -5,7 +5,7 @@
 //! serde_json has `RawValue` for this, but its feature changes what every program that builds with it
 //! reads: an object whose first key is a certain word becomes what its text spells.
 
-use crate::json::ends::end_of_value;
+use crate::json::value_end::end_of_value;
 use crate::message::Arguments;
 
 /// A value in JSON that was read and found sound.

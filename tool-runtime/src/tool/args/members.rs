@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::ends::{end_of_string, end_of_value};
+use crate::json::value_end::{end_of_string, end_of_value};
 
 /// The text of each parameter's value, by the parameter's index.
 #[derive(Debug)]

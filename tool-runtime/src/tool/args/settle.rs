@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{holds_secrets, mismatched, refuse};
-use crate::json::{self, FixKind, Parsed, Risk, UnreadableKind};
+use crate::json::{self, FixKind, ParseErrorKind, Parsed, Risk};
 use crate::tool::context::Decoded;
 use crate::tool::full_name::parts;
 use crate::tool::{ToolContext, ToolDefinition, ToolError};
@@ -27,12 +27,12 @@ pub(super) fn settle(
 ) -> Result<(Value, String), ToolError> {
     let schema = definition.parameters.as_value();
     let parsed = json::parse_as(text, schema).map_err(|unreadable| {
-        if holds_secrets(definition, text, ctx) && unreadable.kind() != UnreadableKind::Empty {
+        if holds_secrets(definition, text, ctx) && unreadable.kind() != ParseErrorKind::Empty {
             return refuse(definition, &[UNSHOWN.to_owned()]);
         }
         // Nothing at all lacks what an empty object lacks.
         let missing = match unreadable.kind() {
-            UnreadableKind::Empty => definition.parameters.check(&Map::new().into()),
+            ParseErrorKind::Empty => definition.parameters.check(&Map::new().into()),
             _ => Vec::new(),
         };
         let refused = match missing.as_slice() {
@@ -61,7 +61,7 @@ fn problems(
     ctx: &ToolContext,
 ) -> Vec<String> {
     let is_other = |name: &&String| !is_name_of(definition, ctx.tool_name(), name);
-    if let Some(other) = parsed.called().iter().find(is_other) {
+    if let Some(other) = parsed.callees().iter().find(is_other) {
         let other: String = other.chars().take(MOST_OF_NAME).flat_map(char::escape_debug).collect();
         let own = &definition.name;
         return vec![format!(

@@ -1,4 +1,4 @@
-//! References and branches, and how far they are followed.
+//! References and branches, and the bounds on following them.
 
 use serde_json::json;
 
@@ -6,11 +6,11 @@ use super::{changed, kept, member_changed, member_kept, read};
 use crate::json::{
     FixKind::*,
     coerce::{Coerced, coerce},
-    sound::read_sound,
+    valid_tree::parse_valid,
 };
 
 #[test]
-fn references_and_branches_are_followed() {
+fn coercion_follows_references_and_branches() {
     let tree = json!({
         "$ref": "#/$defs/Tree",
         "$defs": {"Tree": {"type": "object", "properties": {
@@ -51,7 +51,7 @@ fn references_and_branches_are_followed() {
         &[(r#"{"kind":"circle","radius":"2"}"#, r#"{"kind":"circle","radius":2}"#, &[Unquoted])],
     );
 
-    // Two branches, two values: neither.
+    // Two branches give two values: neither is chosen.
     let either = json!({"anyOf": [{"type": "integer"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]});
     member_kept(&either, &[r#""7""#, r#""true""#]);
     let numbers = json!({"anyOf": [{"type": "integer"}, {"type": "number"}, {"type": "null"}]});
@@ -60,7 +60,7 @@ fn references_and_branches_are_followed() {
     let one_or_more =
         json!({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "integer"}]});
     member_changed(&one_or_more, &[(r#"["7"]"#, "[7]", &[Unquoted])]);
-    // A schema of nothing but itself says nothing.
+    // A schema that only refers to itself declares nothing.
     for schema in [
         json!({"$ref": "#"}),
         json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}),
@@ -71,8 +71,8 @@ fn references_and_branches_are_followed() {
 }
 
 #[test]
-fn branches_in_branches_end() {
-    // Without a bound this doubles at each level.
+fn nested_branches_are_bounded() {
+    // Without a bound, the work doubles at each level.
     let schema = json!({"$ref": "#/$defs/A", "$defs": {"A": {"anyOf": [
         {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"type": "integer"}}},
         {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}, "c": {"type": "integer"}}},
@@ -88,7 +88,7 @@ fn branches_in_branches_end() {
 }
 
 #[test]
-fn branches_that_say_which_they_are_do_not_multiply() {
+fn discriminated_branches_do_not_multiply_work() {
     let branch = |kind: &str| {
         json!({"type": "object", "required": ["kind", "of"], "properties": {
             "kind": {"const": kind}, "of": {"$ref": "#"}, "n": {"type": "integer"},
@@ -100,16 +100,16 @@ fn branches_that_say_which_they_are_do_not_multiply() {
     let schema = json!({"oneOf": branches});
     for depth in [1, 10, 60] {
         let text = r#"{"Kind":"abs","n":"2","of":"#.repeat(depth) + "\"1\"" + &"}".repeat(depth);
-        let wanted = text.replace("Kind", "kind").replace("\"2\"", "2").replace("\"1\"", "1");
+        let expected = text.replace("Kind", "kind").replace("\"2\"", "2").replace("\"1\"", "1");
         let (json, fixes) = read(&text, &schema);
-        assert_eq!(json, wanted);
+        assert_eq!(json, expected);
         assert_eq!(fixes.len(), 2 * depth + 1);
     }
 }
 
-/// The parser lets values be as deep as this; the walk ends before the stack does.
+/// Values may be nested as deep as this; the walk must end before the stack overflows.
 #[test]
-fn depth_ends() {
+fn coercion_stops_at_maximum_depth() {
     let schema = json!({"anyOf": [
         {"type": "array", "items": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}},
         {"type": "array", "items": {"$ref": "#"}, "maxItems": 1},
@@ -117,7 +117,7 @@ fn depth_ends() {
     ]});
     for depth in [5, 100, 512] {
         let text = "[".repeat(depth) + "\"1\"" + &"]".repeat(depth);
-        let node = read_sound(&text, 0).unwrap();
+        let node = parse_valid(&text, 0).unwrap();
         let Coerced { node: settled, fixes, .. } =
             coerce(node, &schema, text.len(), &mut |_, _| None);
         assert_eq!(fixes.is_empty(), settled.to_json() == text, "{depth}");

@@ -1,4 +1,4 @@
-//! What stands around the arguments of a call.
+//! Envelopes around the arguments of a call.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{changed, kept, member_kept, read};
 use crate::json::{FixKind::*, parse_as};
 
 #[test]
-fn the_arguments_come_out_of_their_envelope() {
+fn envelope_around_arguments_is_removed() {
     let schema = json!({"type": "object", "properties": {
         "city": {"type": "string"}, "days": {"type": "integer"},
     }, "required": ["city"]});
@@ -39,7 +39,7 @@ fn the_arguments_come_out_of_their_envelope() {
             (r#"[{"city":"Oslo","days":3}]"#, bare, &[Unlisted]),
         ],
     );
-    // What says its name is a call, right or wrong.
+    // An envelope with a name is a call, even if its arguments are invalid.
     changed(
         &schema,
         &[
@@ -51,7 +51,7 @@ fn the_arguments_come_out_of_their_envelope() {
         &schema,
         &[
             r#"{"name":"f","arguments":"none"}"#,
-            // The schema itself, and what lacks what is required.
+            // The schema itself, and arguments that lack a required member.
             r#"{"type":"object","properties":{"city":{"type":"string"}}}"#,
             r#"{"arguments":{"days":3}}"#,
             r#"{"name":"f","arguments":{"city":"Oslo"},"parameters":{"city":"Rome"}}"#,
@@ -82,7 +82,7 @@ fn the_arguments_come_out_of_their_envelope() {
 }
 
 #[test]
-fn nothing_is_an_object_where_nothing_is_required() {
+fn empty_text_becomes_object_if_nothing_is_required() {
     let optional = json!({"type": "object", "properties": {"a": {}}});
     for text in ["", " \n", "null"] {
         assert_eq!(read(text, &optional), ("{}".to_owned(), vec![Empty]));

@@ -1,12 +1,12 @@
-//! Objects and lists, and the keys of members.
+//! Objects, arrays and the keys of members.
 
 use serde_json::json;
 
 use super::{changed, kept, member, member_changed, member_kept};
-use crate::json::{FixKind::*, UnreadableKind, parse_as};
+use crate::json::{FixKind::*, ParseErrorKind, parse_as};
 
 #[test]
-fn objects_and_lists_come_out_of_their_text() {
+fn encoded_containers_are_decoded() {
     let object = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
     member_changed(
         &object,
@@ -37,12 +37,12 @@ fn objects_and_lists_come_out_of_their_text() {
         ],
     );
     member_kept(&list, &[r#""[a]""#, r#""1, 2""#, r#""{}""#]);
-    // A text that holds a text that holds a list.
+    // A string member that holds the text of an array stays a string.
     member_kept(&json!({"type": "string"}), &[r#""[1, 2]""#, r#""{\"n\": 1}""#]);
 }
 
 #[test]
-fn one_value_and_a_list_of_one() {
+fn single_value_and_array_of_one_are_converted() {
     let texts = json!({"type": "array", "items": {"type": "string"}});
     member_changed(
         &texts,
@@ -70,7 +70,7 @@ fn one_value_and_a_list_of_one() {
     let objects = json!({"type": "array", "items": {"type": "object", "properties": {"a": {}}, "required": ["a"]}});
     member_changed(&objects, &[(r#"{"a":1}"#, r#"[{"a":1}]"#, &[Listed])]);
     member_kept(&objects, &[r#"{"b":1}"#]);
-    // Which of the two levels is missing?
+    // Either of the two levels may be missing.
     let matrix = json!({"type": "array", "items": {"type": "array", "items": {"type": "integer"}}});
     member_kept(&matrix, &["[1,2]", "[[1],[2]]", "[1]"]);
 
@@ -84,7 +84,7 @@ fn one_value_and_a_list_of_one() {
 }
 
 #[test]
-fn lists_are_read_item_by_item() {
+fn array_items_are_coerced_one_by_one() {
     let schema = json!({"type": "array", "prefixItems": [{"type": "string"}, {"type": "boolean"}], "items": {"type": "integer"}});
     changed(
         &schema,
@@ -94,7 +94,7 @@ fn lists_are_read_item_by_item() {
 }
 
 #[test]
-fn a_key_is_spelled_as_the_schema_does() {
+fn key_is_corrected_to_schema_spelling() {
     let schema = json!({"type": "object", "properties": {
         "max_results": {"type": "integer"}, "query": {}, "userId": {}, "a_b": {}, "ab": {},
     }});
@@ -117,13 +117,13 @@ fn a_key_is_spelled_as_the_schema_does() {
             r#"{"max_results":1,"maxResults":2}"#,
             r#"{"maxResults":1,"max-results":2}"#,
             r#"{"max_result":1}"#,
-            // Two names are spelled like this.
+            // Two names have this normalized key.
             r#"{"aB":1}"#,
             r#"{"_":1}"#,
             r#"{"maximum_results":1}"#,
         ],
     );
-    // A map has keys of its own.
+    // A map has arbitrary keys.
     for open in [json!({"additionalProperties": true}), json!({"patternProperties": {"^x": {}}})] {
         let mut schema = schema.clone();
         schema.as_object_mut().unwrap().extend(open.as_object().unwrap().clone());
@@ -139,16 +139,16 @@ fn a_key_is_spelled_as_the_schema_does() {
     );
 }
 
-/// What is put into a list, or comes out of a text, may stand deeper than it was.
+/// A value that is wrapped in an array, or decoded from a string, may exceed the depth limit.
 #[test]
-fn no_repair_makes_a_value_too_deep() {
+fn coercion_respects_depth_limit() {
     let schema = member(&json!({"type": "array"}));
     for (levels, fits) in [(125, true), (126, true), (127, false)] {
         let list = "[".repeat(levels) + &"]".repeat(levels);
         let text = json!({ "v": list }).to_string();
         match parse_as(&text, &schema) {
             Ok(parsed) => assert!(fits && parsed.fixes[0].kind == EncodedTwice, "{levels}"),
-            Err(error) => assert!(!fits && error.kind() == UnreadableKind::TooDeep, "{levels}"),
+            Err(error) => assert!(!fits && error.kind() == ParseErrorKind::TooDeep, "{levels}"),
         }
         let one = r#"{"v":"#.repeat(levels) + "1" + &"}".repeat(levels);
         let listed = parse_as(
@@ -159,13 +159,13 @@ fn no_repair_makes_a_value_too_deep() {
         );
         match listed {
             Ok(parsed) => assert!(fits && parsed.fixes[0].kind == Listed, "{levels}"),
-            Err(error) => assert!(!fits && error.kind() == UnreadableKind::TooDeep, "{levels}"),
+            Err(error) => assert!(!fits && error.kind() == ParseErrorKind::TooDeep, "{levels}"),
         }
     }
 }
 
 #[test]
-fn null_is_no_member_where_it_is_no_value_of_it() {
+fn null_member_is_removed_if_schema_forbids_null() {
     let inner = json!({"type": "object", "properties": {"b": {"type": "string"}}});
     let tagged = |tag: &str, more: &str| {
         json!({"type": "object", "properties": {"kind": {"const": tag}, more: {"type": "integer"}},

@@ -1,4 +1,4 @@
-//! What each clause changes, and what it must leave.
+//! Tests of each coercion: what it changes, and what it must leave unchanged.
 
 use serde_json::{Value, json};
 
@@ -9,7 +9,7 @@ mod calls;
 mod containers;
 mod scalars;
 
-/// Reads `text` and says what came out, with the kinds of the fixes.
+/// Parses `text`, and returns the JSON of the result with the kinds of the fixes.
 fn read(text: &str, schema: &Value) -> (String, Vec<FixKind>) {
     let parsed = parse_as(text, schema).unwrap();
     assert_eq!(serde_json::from_str::<Value>(parsed.json()).unwrap(), parsed.value);
@@ -17,9 +17,9 @@ fn read(text: &str, schema: &Value) -> (String, Vec<FixKind>) {
 }
 
 fn changed(schema: &Value, cases: &[(&str, &str, &[FixKind])]) {
-    for (text, wanted, kinds) in cases {
+    for (text, expected, kinds) in cases {
         let (json, fixes) = read(text, schema);
-        assert_eq!(json, *wanted, "{text} for {schema}");
+        assert_eq!(json, *expected, "{text} for {schema}");
         assert_eq!(fixes, *kinds, "{text} for {schema}");
         let (again, none) = read(&json, schema);
         assert_eq!((again, none), (json, Vec::new()), "{text} for {schema}");
@@ -32,7 +32,7 @@ fn kept(schema: &Value, texts: &[&str]) {
     }
 }
 
-/// An object with one member `v` of this schema, which has to be there.
+/// The schema of an object with one required member `v`.
 fn member(schema: &Value) -> Value {
     json!({"type": "object", "properties": {"v": schema}, "required": ["v"]})
 }
@@ -40,12 +40,12 @@ fn member(schema: &Value) -> Value {
 fn member_changed(schema: &Value, cases: &[(&str, &str, &[FixKind])]) {
     let texts: Vec<_> = cases
         .iter()
-        .map(|(text, wanted, kinds)| {
-            (format!("{{\"v\":{text}}}"), format!("{{\"v\":{wanted}}}"), kinds)
+        .map(|(text, expected, kinds)| {
+            (format!("{{\"v\":{text}}}"), format!("{{\"v\":{expected}}}"), kinds)
         })
         .collect();
-    for (text, wanted, kinds) in &texts {
-        changed(&member(schema), &[(text, wanted, kinds)]);
+    for (text, expected, kinds) in &texts {
+        changed(&member(schema), &[(text, expected, kinds)]);
     }
 }
 

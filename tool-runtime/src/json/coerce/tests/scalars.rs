@@ -1,4 +1,4 @@
-//! Numbers, texts, booleans and listed values.
+//! Numbers, strings, booleans and enum values.
 
 use serde_json::json;
 
@@ -6,7 +6,7 @@ use super::{member_changed, member_kept};
 use crate::json::{FixKind::*, parse_as};
 
 #[test]
-fn a_value_comes_out_of_its_quotes() {
+fn quoted_scalar_is_unquoted_to_expected_type() {
     member_changed(
         &json!({"type": "integer"}),
         &[
@@ -58,7 +58,7 @@ fn a_value_comes_out_of_its_quotes() {
         ],
     );
     member_kept(&json!({"type": ["integer", "null"]}), &[r#""none at all""#, r#""""#]);
-    // Text is a string wherever there may be one.
+    // A string stays a string wherever one is allowed.
     for schema in [
         json!({"type": ["integer", "string"]}),
         json!({"type": "string"}),
@@ -73,7 +73,7 @@ fn a_value_comes_out_of_its_quotes() {
 }
 
 #[test]
-fn a_number_becomes_the_text_that_it_was() {
+fn number_becomes_string_with_its_digits() {
     member_changed(
         &json!({"type": "string"}),
         &[
@@ -89,14 +89,14 @@ fn a_number_becomes_the_text_that_it_was() {
             ("true", r#""true""#, &[Quoted]),
         ],
     );
-    // Nothing, or the word?
+    // null may mean no value, or the word.
     member_kept(&json!({"type": "string"}), &["null", "{}", "[]", "[1,2]", r#"{"a":1}"#]);
     member_changed(&json!({"enum": ["1", "2"]}), &[("2", r#""2""#, &[Quoted])]);
     member_kept(&json!({"enum": ["1", "2"]}), &["3", "2.0"]);
 }
 
 #[test]
-fn only_a_whole_number_is_an_integer() {
+fn only_integral_number_becomes_integer() {
     let integer = json!({"type": "integer"});
     member_changed(
         &integer,
@@ -116,7 +116,7 @@ fn only_a_whole_number_is_an_integer() {
 }
 
 #[test]
-fn a_choice_is_spelled_as_the_schema_lists_it() {
+fn enum_value_is_corrected_to_schema_spelling() {
     let unit = json!({"type": "string", "enum": ["celsius", "Fahrenheit", "kelvin", "KELVIN"]});
     member_changed(
         &unit,
@@ -136,7 +136,7 @@ fn a_choice_is_spelled_as_the_schema_lists_it() {
 }
 
 #[test]
-fn what_is_fixed_is_pointed_at() {
+fn fix_spans_cover_the_changed_text() {
     let schema = json!({"type": "object", "properties": {"max_days": {"type": "integer"}, "at": {"type": "array", "items": {"type": "boolean"}}}});
     let text = "Here: {\"maxDays\": \"3\", \"at\": \"[\\\"true\\\"]\"}.";
     let fixes = parse_as(text, &schema).unwrap().fixes;

@@ -1,0 +1,405 @@
+//! Rates whether the text after a quote fits the end of a string.
+//!
+//! A quote ends a string only if JSON could continue after it: with a colon if the string is a key;
+//! otherwise with closing brackets in matching order, the end of the text, or a comma and the start
+//! of the next element. All other quotes are part of the string.
+//!
+//! **Fuel.** A lookahead extends at most to the second quote after its own, and no quote is rated
+//! twice, so all lookaheads together are linear in the text. They are still counted, because
+//! comments contain quotes.
+
+use super::{
+    builder::Builder,
+    key_lookahead::MAX_KEY_LEN,
+    parser::{ContainerKind, RecoveryParser},
+    schema_keys::SchemaKeys,
+    unquoted::LITERALS,
+};
+
+/// The plausibility that a string or element ends or begins at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Plausibility {
+    No,
+    /// It is possible, but prose could continue like this as well.
+    Weak,
+    Strong,
+    /// A comma and a key that the schema knows follow.
+    KnownKey,
+}
+
+impl<B: Builder> RecoveryParser<'_, '_, B> {
+    /// Uses fuel for the bytes of a lookahead between two positions.
+    pub(super) fn use_fuel(&mut self, from: usize, to: usize) {
+        self.fuel = self.fuel.saturating_sub(to.saturating_sub(from) + 1);
+    }
+
+    /// Returns the position after whitespace and comments at `at`, as far as the fuel allows.
+    pub(super) fn skip_trivia_ahead(&mut self, mut at: usize) -> usize {
+        loop {
+            let start = at;
+            at = self.source.skip_whitespace(at);
+            let comment = self.source.comment(at).filter(|_| self.fuel > 0);
+            at = comment.map_or(at, |(end, _)| end);
+            self.use_fuel(start, at);
+            if comment.is_none() {
+                return at;
+            }
+        }
+    }
+
+    /// Rates the end of a key before `at`, the position after a quote.
+    pub(super) fn key_end_plausibility(&mut self, at: usize) -> Plausibility {
+        if self.source.byte(at) == Some(b':') {
+            return Plausibility::Strong;
+        }
+        let next = self.skip_trivia_ahead(at);
+        let Some((sign, _)) = self.source.sign(next) else {
+            return if next >= self.source.end() {
+                Plausibility::Strong
+            } else {
+                self.missing_colon_plausibility(at, next)
+            };
+        };
+        match sign {
+            b':' | b'=' => Plausibility::Strong,
+            b',' | b'}' => {
+                let is_first = |f: &super::parser::Frame<'_, B>| B::is_empty(&f.members);
+                if self.stack.last().is_some_and(is_first) {
+                    Plausibility::Strong
+                } else {
+                    Plausibility::No
+                }
+            }
+            b'{' | b'[' | b'0'..=b'9' | b'-' if next > at => Plausibility::Weak,
+            b'a'..=b'z' | b'A'..=b'Z'
+                if next > at && self.value_plausibility(next) == Plausibility::Strong =>
+            {
+                Plausibility::Weak
+            }
+            _ => self.missing_colon_plausibility(at, next),
+        }
+    }
+
+    /// Rates a key and a string without a colon between them.
+    fn missing_colon_plausibility(&mut self, at: usize, next: usize) -> Plausibility {
+        if next > at && self.source.quote(next).is_some() {
+            Plausibility::Weak
+        } else {
+            Plausibility::No
+        }
+    }
+
+    /// Rates the end of a value before `at`, the position after a quote.
+    pub(super) fn value_end_plausibility(&mut self, mut at: usize) -> Plausibility {
+        let is_sign = matches!(self.source.byte(at), Some(b',' | b'}' | b']'));
+        if !is_sign && self.next_concatenated(at).is_some() {
+            return Plausibility::Strong;
+        }
+        let first = at;
+        let mut depth = self.stack.len();
+        loop {
+            let start = at;
+            at = self.skip_trivia_ahead(at);
+            let Some((sign, len)) = self.source.sign(at) else {
+                let is_end = at >= self.source.end();
+                return if is_end {
+                    Plausibility::Strong
+                } else {
+                    self.missing_comma_plausibility(first, at, depth)
+                };
+            };
+            if depth == 0 {
+                return self.root_end_plausibility(start, at, sign, first);
+            }
+            match sign {
+                b'}' | b']' | b')' => {
+                    let top = self.stack.get(depth - 1).map(|frame| frame.kind.closer());
+                    let open = self.stack.get(..depth).unwrap_or_default();
+                    match open.iter().rposition(|frame| frame.kind.closer() == sign) {
+                        Some(opened) => depth = opened,
+                        // A wrong bracket at the very end, or a superfluous one before the right
+                        // one.
+                        None => {
+                            let after = self.skip_trivia_ahead(at + len);
+                            let next = self.source.sign(after).map(|(sign, _)| sign);
+                            let is_end = after >= self.source.end() || next == top;
+                            let continues = next == Some(b',') && depth == 1;
+                            if is_end || !continues {
+                                return if is_end {
+                                    Plausibility::Strong
+                                } else {
+                                    Plausibility::No
+                                };
+                            }
+                        }
+                    }
+                    at += len;
+                }
+                b',' => {
+                    return match self.stack.get(depth - 1).map(|frame| frame.kind) {
+                        Some(ContainerKind::Object) => {
+                            let next = self.skip_trivia_ahead(at + len);
+                            let is_lost = depth < self.stack.len()
+                                && matches!(self.source.byte(next), Some(b'{' | b'['));
+                            // A value without a key; it is refused at its own position.
+                            if is_lost {
+                                Plausibility::Weak
+                            } else {
+                                self.member_plausibility(at + len)
+                            }
+                        }
+                        _ => self.item_plausibility(at + len, true),
+                    };
+                }
+                b'.' if self.source.rest(at).starts_with("...") => return Plausibility::No,
+                _ => return self.missing_comma_plausibility(first, at, depth),
+            }
+        }
+    }
+
+    /// Rates the text after the root value: anything may follow except the rest of this string.
+    fn root_end_plausibility(
+        &mut self,
+        start: usize,
+        at: usize,
+        sign: u8,
+        first: usize,
+    ) -> Plausibility {
+        if start == first {
+            // The string is the root value.
+            return Plausibility::No;
+        }
+        let is_new_line = self.source.slice(start..at).contains('\n');
+        match sign {
+            b'{' | b'[' | b'}' | b']' | b')' | b';' | b'<' | b'`' => Plausibility::Strong,
+            _ if is_new_line => Plausibility::Strong,
+            b',' if self.member_plausibility(at + 1) >= Plausibility::Strong => {
+                Plausibility::Strong
+            }
+            _ if at > self.last_closed_quote() => Plausibility::Strong,
+            _ => Plausibility::No,
+        }
+    }
+
+    /// The position of the last quote that is followed by a closing bracket.
+    fn last_closed_quote(&mut self) -> usize {
+        if let Some(position) = self.last_closed_quote {
+            return position;
+        }
+        let text = self.source.slice(0..self.source.end());
+        let mut position = 0;
+        let mut was_closer = false;
+        for (at, c) in text.char_indices().rev() {
+            match c {
+                '}' | ']' => was_closer = true,
+                '"' | '\'' | '”' | '’' if was_closer => {
+                    position = at;
+                    break;
+                }
+                c if c.is_whitespace() => {}
+                _ => was_closer = false,
+            }
+        }
+        self.use_fuel(0, text.len());
+        self.last_closed_quote = Some(position);
+        position
+    }
+
+    /// Rates a missing comma before the next element.
+    fn missing_comma_plausibility(
+        &mut self,
+        first: usize,
+        at: usize,
+        depth: usize,
+    ) -> Plausibility {
+        let Some(kind) = depth.checked_sub(1).and_then(|top| self.stack.get(top)).map(|f| f.kind)
+        else {
+            return Plausibility::No;
+        };
+        let has_blank = at > first;
+        let is_quote = self.source.quote(at).is_some();
+        match kind {
+            ContainerKind::Object if is_quote => {
+                self.member_plausibility(at).min(Plausibility::Strong)
+            }
+            ContainerKind::Object if has_blank => {
+                self.member_plausibility(at).min(Plausibility::Weak)
+            }
+            ContainerKind::Object => Plausibility::No,
+            _ if has_blank => self.item_plausibility(at, false).min(Plausibility::Weak),
+            _ => Plausibility::No,
+        }
+    }
+
+    /// Rates the start of a member at `at`.
+    pub(super) fn member_plausibility(&mut self, at: usize) -> Plausibility {
+        let mut at = self.skip_trivia_ahead(at);
+        while self.source.byte(at) == Some(b',') && self.fuel > 0 {
+            at = self.skip_trivia_ahead(at + 1);
+        }
+        let Some(byte) = self.source.byte(at) else { return Plausibility::Strong };
+        let start = at;
+        match self.source.sign(at).map_or(byte, |(sign, _)| sign) {
+            b'}' | b']' => return Plausibility::Strong,
+            b'.' => {
+                let is_ellipsis = self.source.rest(at).starts_with("...");
+                return if is_ellipsis { Plausibility::Strong } else { Plausibility::No };
+            }
+            _ => {}
+        }
+        let Some((key_end, colon)) = self.key_ahead(at) else {
+            return self.colonless_member_plausibility(at);
+        };
+        let key = self.source.slice(start..key_end);
+        let is_quoted = self.source.quote(start).is_some();
+        let value = self.value_plausibility(colon);
+        let subschemas = self.stack.last().map(|frame| &frame.subschemas);
+        let known = subschemas.filter(|subschemas| !subschemas.is_empty()).and_then(|subschemas| {
+            let bare = key.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
+            SchemaKeys::has_key(subschemas, bare)
+        });
+        match known {
+            Some(true) if is_quoted => Plausibility::KnownKey,
+            Some(true) => Plausibility::Strong,
+            Some(false) => Plausibility::Weak,
+            None if is_quoted => value,
+            None => value.min(Plausibility::Weak),
+        }
+    }
+
+    /// Returns whether a semicolon before `at` stands for a comma: a member follows, or only
+    /// closing brackets. Semicolons in an array may separate rows.
+    pub(super) fn is_comma_semicolon(&mut self, at: usize) -> bool {
+        let next = self.skip_trivia_ahead(at);
+        let begins_member = |parser: &mut Self| {
+            let value = parser.key_ahead(next).map(|(_, value)| value);
+            value.is_some_and(|value| parser.value_plausibility(value) == Plausibility::Strong)
+        };
+        self.kind() == Some(ContainerKind::Object)
+            && (begins_member(self) || self.only_closers_follow(next) && next < self.source.end())
+    }
+
+    /// Rates the start of a value at `at`; words may be anything.
+    pub(super) fn value_plausibility(&mut self, at: usize) -> Plausibility {
+        let at = self.skip_trivia_ahead(at);
+        let Some((sign, _)) = self.source.sign(at) else {
+            let is_value = at >= self.source.end() || self.source.quote(at).is_some();
+            return if is_value { Plausibility::Strong } else { Plausibility::Weak };
+        };
+        let rest = self.source.rest(at);
+        match sign {
+            b't' | b'f' | b'n' if self.source.literal(at).is_some() => Plausibility::Strong,
+            b'"' | b'\'' | b'`' | b'{' | b'[' | b'0'..=b'9' | b'-' | b'+' | b'.' => {
+                Plausibility::Strong
+            }
+            _ if begins_literal(rest) => Plausibility::Strong,
+            _ => Plausibility::Weak,
+        }
+    }
+
+    /// Rates the start of an item at `at`.
+    fn item_plausibility(&mut self, at: usize, has_comma: bool) -> Plausibility {
+        let mut at = self.skip_trivia_ahead(at);
+        while has_comma && self.source.byte(at) == Some(b',') && self.fuel > 0 {
+            at = self.skip_trivia_ahead(at + 1);
+        }
+        if at >= self.source.end() || self.source.quote(at).is_some() {
+            return Plausibility::Strong;
+        }
+        let sign = self.source.sign(at).map(|(sign, _)| sign);
+        if matches!(sign, Some(b'{' | b'[' | b'(' | b'}' | b']' | b')')) {
+            return Plausibility::Strong;
+        }
+        // A number, or words up to the end of the item.
+        let rest = self.source.rest(at);
+        let is_number = rest.starts_with(|c: char| c.is_ascii_digit() || "+-.".contains(c))
+            || begins_literal(rest);
+        let ends = |c: char| matches!(c, ',' | ']' | ')' | '\n' | '"' | '，' | '“' | '”');
+        let len =
+            rest.find(|c: char| ends(c) || is_number && c.is_whitespace()).unwrap_or(rest.len());
+        self.use_fuel(at, at + len);
+        let behind = if is_number { self.skip_trivia_ahead(at + len) } else { at + len };
+        let is_end = behind >= self.source.end();
+        let fits =
+            is_end || matches!(self.source.sign(behind), Some((b',' | b']' | b')' | b'\n', _)));
+        match (fits, is_number, has_comma) {
+            _ if has_comma && self.is_half_quoted(at, at + len) => Plausibility::Strong,
+            (true, true, _) => Plausibility::Strong,
+            (true, false, true) => Plausibility::Weak,
+            (false, true, _) if has_comma || len > 0 => {
+                // `[1 2 3]`
+                let next = self.source.byte(behind);
+                if next.is_some_and(|byte| byte.is_ascii_digit()) {
+                    Plausibility::Weak
+                } else {
+                    Plausibility::No
+                }
+            }
+            _ => Plausibility::No,
+        }
+    }
+
+    /// Returns whether the item between `at` and `end` lacks only its opening quote: `b", "c"`.
+    fn is_half_quoted(&mut self, at: usize, end: usize) -> bool {
+        let word = self.source.slice(at..end);
+        let Some((_, len)) = self.source.quote(end) else { return false };
+        let behind = self.skip_trivia_ahead(end + len);
+        word.starts_with(char::is_alphanumeric)
+            && word.ends_with(char::is_alphanumeric)
+            && matches!(self.source.sign(behind), Some((b',' | b']' | b')', _)))
+    }
+
+    /// The start of the next string of a concatenation, if a plus sign and a string follow `at`.
+    pub(super) fn next_concatenated(&mut self, at: usize) -> Option<usize> {
+        let plus = self.source.skip_whitespace(at);
+        if self.source.byte(plus)? != b'+' {
+            return None;
+        }
+        let next = self.source.skip_whitespace(plus + 1);
+        self.use_fuel(at, next);
+        self.source.quote(next).map(|_| next)
+    }
+}
+
+/// Returns whether `text` begins with a literal.
+pub(super) fn begins_literal(text: &str) -> bool {
+    LITERALS.iter().any(|(word, _)| {
+        text.strip_prefix(word)
+            .is_some_and(|rest| !rest.starts_with(|c: char| c.is_alphanumeric() || c == '_'))
+    })
+}
+
+/// The length of the unquoted key at the start of `text`.
+pub(super) fn bare_key_len(text: &str) -> usize {
+    let len = ascii_key_len(text).or_else(|| text.find(|c: char| !is_bare_key(c)));
+    len.unwrap_or(text.len())
+}
+
+/// The length of the unquoted key at the start of `text`, if it is short and all ASCII, as is the
+/// next character.
+pub(super) fn ascii_key_len(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let continues = |byte: &u8| IN_ASCII_KEY.get(usize::from(*byte)).copied().unwrap_or(false);
+    let len = bytes.iter().take(MAX_KEY_LEN).position(|byte| !continues(byte))?;
+    bytes.get(len)?.is_ascii().then_some(len)
+}
+
+/// Whether each byte may be in a key: most keys of damaged texts are read with this table.
+const IN_ASCII_KEY: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0_u8;
+    while byte < 128 {
+        #[expect(clippy::indexing_slicing, reason = "checked when it is compiled")]
+        {
+            table[byte as usize] = byte.is_ascii_alphanumeric()
+                || matches!(byte, b'_' | b'-' | b'.' | b'$' | b'@' | b'/' | b' ');
+        }
+        byte += 1;
+    }
+    table
+};
+
+/// Returns whether `c` may be in a key without quotes.
+pub(super) fn is_bare_key(c: char) -> bool {
+    c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '$' | '@' | '/' | ' ')
+}

@@ -1,11 +1,11 @@
-//! Reading by a schema, over schemas and values that nobody thought of: what fits comes out as it
-//! came, and what was damaged in one of the ways that models have comes back.
+//! Coerces random values to random schemas: a value that fits is unchanged, and a value with a
+//! fault that models make is restored.
 
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
 use tool_runtime::json::{FixKind, Level, parse_as};
 
-/// A schema of the kind that is made from Rust types.
+/// A schema like those generated from Rust types.
 #[derive(Clone, Debug)]
 enum Shape {
     Integer,
@@ -16,9 +16,9 @@ enum Shape {
     Nullable(Box<Shape>),
     List(Box<Shape>),
     Object(Vec<(&'static str, Shape)>),
-    /// An object, told from others by its `kind`.
+    /// An object with the discriminator `kind`.
     Tagged(Vec<Shape>),
-    /// Of keys that the schema doesn't know.
+    /// An object with arbitrary keys.
     Map(Box<Shape>),
 }
 
@@ -160,19 +160,19 @@ fn cases() -> impl Strategy<Value = (Shape, Value)> {
     })
 }
 
-/// The value as a model may have written it, with this one fault wherever it can be had; `alone` is
-/// false for the items of a list.
+/// The value as a model may write it, with the fault wherever it applies; `alone` is false for the
+/// items of an array.
 fn damaged(value: &Value, shape: &Shape, fault: FixKind, alone: bool) -> Value {
     let quoted = |value: &Value| Value::from(value.to_string());
     match (shape, value) {
         (Shape::Nullable(_), Value::Null) => Value::Null,
-        // What is text already stays text, and text comes first of all where it may stand.
+        // A string stays a string, and has precedence wherever one is allowed.
         (Shape::Nullable(shape), value) => damaged(value, shape, fault, alone),
         (Shape::List(item), Value::Array(items)) => {
             let items: Vec<_> =
                 items.iter().map(|value| damaged(value, item, fault, false)).collect();
             match (fault, items.as_slice()) {
-                (FixKind::Listed, [one]) if alone && is_one(one) => one.clone(),
+                (FixKind::Listed, [one]) if alone && is_single_item(one) => one.clone(),
                 (FixKind::EncodedTwice, _) => quoted(value),
                 _ => items.into(),
             }
@@ -213,7 +213,7 @@ fn damaged(value: &Value, shape: &Shape, fault: FixKind, alone: bool) -> Value {
         },
         (Shape::Text, Value::String(text)) => match fault {
             FixKind::Quoted if ["17", "true", "1.10"].contains(&text.as_str()) => raw(text),
-            // Where there may be null as well this would have two readings.
+            // If null is allowed too, this has two readings.
             FixKind::Unlisted if !["null", "None"].contains(&text.as_str()) => json!([value]),
             _ => value.clone(),
         },
@@ -226,8 +226,8 @@ fn damaged(value: &Value, shape: &Shape, fault: FixKind, alone: bool) -> Value {
     }
 }
 
-/// Whether nobody could take it for several items, or for none.
-fn is_one(value: &Value) -> bool {
+/// Returns whether a value is unmistakably a single item.
+fn is_single_item(value: &Value) -> bool {
     match value {
         Value::Null | Value::Array(_) => false,
         Value::String(text) => !text.trim().is_empty() && !text.contains(['[', '{', ',']),
@@ -246,7 +246,7 @@ fn respelled(key: &str) -> String {
     .into()
 }
 
-/// What shall be without quotes in the text.
+/// Marks a text that must appear without quotes.
 fn raw(text: &str) -> Value {
     format!("raw:{text}").into()
 }
@@ -262,7 +262,7 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(512) })]
 
     #[test]
-    fn what_fits_is_not_touched((shape, value) in cases(), pretty: bool) {
+    fn fitting_value_is_unchanged((shape, value) in cases(), pretty: bool) {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
         let parsed = parse_as(&text, &shape.document()).unwrap();
         prop_assert!(parsed.fixes.is_empty(), "{:?} for {}", parsed.fixes, text);
@@ -271,7 +271,7 @@ proptest! {
     }
 
     #[test]
-    fn what_was_damaged_comes_back((shape, value) in cases(), fault in select(vec![
+    fn damaged_value_is_restored((shape, value) in cases(), fault in select(vec![
         FixKind::Unquoted, FixKind::Quoted, FixKind::Listed, FixKind::Unlisted, FixKind::Whole,
         FixKind::KeyCase, FixKind::ChoiceCase, FixKind::EncodedTwice,
     ])) {
@@ -285,7 +285,7 @@ proptest! {
     }
 
     #[test]
-    fn arguments_come_out_of_any_envelope((shape, value) in cases(), envelope in 0..6) {
+    fn arguments_are_taken_out_of_any_envelope((shape, value) in cases(), envelope in 0..6) {
         let call = match envelope {
             0 => json!({"name": "f", "arguments": value}),
             1 => json!({"name": "f", "parameters": value, "type": "function"}),
@@ -299,14 +299,14 @@ proptest! {
         prop_assert!(parsed.fixes.iter().any(|fix| fix.kind == FixKind::Envelope));
     }
 
-    /// Whatever comes for whatever schema: nothing is made up, and the second time nothing changes.
+    /// Coercion invents nothing and is idempotent, for every value and schema.
     #[test]
-    fn nothing_is_made_up((shape, _) in cases(), (_, value) in cases()) {
+    fn coercion_invents_nothing_and_is_idempotent((shape, _) in cases(), (_, value) in cases()) {
         let text = value.to_string();
         let parsed = parse_as(&text, &shape.document()).unwrap();
         let again = parse_as(parsed.json(), &shape.document()).unwrap();
         prop_assert_eq!(&again.value, &parsed.value);
-        // Python's word for null is read as such.
+        // Python's `None` is read as null.
         let bare = |text: &str| {
             let text = text.replace(['\\', '_', '-', ' ', '"'], "");
             text.to_lowercase().replace("none", "null")

@@ -1,20 +1,20 @@
-//! Texts of models and what is read from them, as data: `corpus/<class>/<topic>.txt`.
+//! Parses model texts with their expected results: `corpus/<class>/<topic>.txt`.
 //!
-//! What comes out of a case is told by lines. If it can be read: the value, `truncated` where it is,
-//! and a line for each fix. Else: the kind of refusal and its place, and its words; `refused` stands
-//! for any kind, and for a value that its schema does not allow. Whatever is left out of an expectation may be as it will: fixes if there are none,
-//! their places, the words of a refusal. A line for a fix may be only its kind, a line of a refusal
-//! only a part of its words.
+//! The expectation of a case has several lines. If the text is accepted: the value, `truncated` if
+//! it is, and a line for each fix. Otherwise: the kind of error with its position, and its message;
+//! `refused` stands for any kind, and for a value that its schema rejects. An expectation may omit
+//! details: all fixes, their positions, or the message of an error. The line of a fix may be only
+//! its kind, the line of a message only a part of it.
 //!
-//! `UPDATE=1 cargo test -p tool-tests --test repair` writes anew the expectations that leave nothing
-//! out. Read the difference.
+//! `UPDATE=1 cargo test -p tool-tests --test repair` rewrites the expectations that omit nothing.
+//! Review the difference.
 
 #[path = "support/corpus.rs"]
 mod corpus;
-#[path = "support/sound.rs"]
-mod sound;
-#[path = "support/written.rs"]
-mod written;
+#[path = "support/invariants.rs"]
+mod invariants;
+#[path = "support/provenance.rs"]
+mod provenance;
 
 use std::collections::BTreeMap;
 use std::{env, fmt::Write, fs};
@@ -26,8 +26,8 @@ use tool_runtime::schema::Schema;
 
 const REFUSED: &str = "refused";
 const TRUNCATED: &str = "truncated";
-/// Longer numbers may have digits that no value holds.
-const DIGITS: usize = 15;
+/// The maximum length of a number whose digits every value preserves.
+const EXACT_DIGITS: usize = 15;
 
 type Outcome = Result<Parsed, ParseError>;
 
@@ -42,8 +42,8 @@ fn read(case: &Case, text: &str) -> Outcome {
     }
 }
 
-/// What came out, by lines, with nothing left out.
-fn told(text: &str, outcome: &Outcome) -> String {
+/// Formats an outcome as an expectation that omits nothing.
+fn format_outcome(text: &str, outcome: &Outcome) -> String {
     let mut out = String::new();
     match outcome {
         Ok(parsed) => {
@@ -61,7 +61,8 @@ fn told(text: &str, outcome: &Outcome) -> String {
     out
 }
 
-/// Whether an expectation tells the places of all fixes, or the place of a refusal and its words.
+/// Returns whether an expectation has the positions of all fixes, or the position and message of an
+/// error.
 fn is_full(expect: &str) -> bool {
     let mut lines = expect.lines();
     let first = lines.next().unwrap_or_default();
@@ -69,8 +70,8 @@ fn is_full(expect: &str) -> bool {
     !rest.is_empty() && (first.contains(" at ") || rest.iter().all(|line| line.contains("..")))
 }
 
-/// Whether what came out is what was expected, as far as that goes.
-fn agrees(expect: &str, got: &str, outcome: &Outcome) -> bool {
+/// Returns whether an outcome matches an expectation, as far as that goes.
+fn matches_expectation(expect: &str, got: &str, outcome: &Outcome) -> bool {
     let (first, expected) = expect.split_once('\n').unwrap_or((expect, ""));
     let (got_first, got_rest) = got.split_once('\n').unwrap_or((got, ""));
     let Ok(parsed) = outcome else {
@@ -94,8 +95,8 @@ fn agrees(expect: &str, got: &str, outcome: &Outcome) -> bool {
             || fixes.len() == got_fixes.len() && fixes.iter().zip(&got_fixes).all(same))
 }
 
-/// The numbers of a JSON text that need more than a float, in no order: members are sorted in one
-/// text and not in the other.
+/// The numbers of a JSON text that need more digits than a float has, sorted: the order of members
+/// differs between texts.
 fn long_numbers(json: &str) -> Vec<String> {
     let (mut found, mut number) = (Vec::new(), String::new());
     let (mut in_text, mut is_escaped) = (false, false);
@@ -104,7 +105,7 @@ fn long_numbers(json: &str) -> Vec<String> {
             number.push(c);
             continue;
         }
-        if number.len() > DIGITS {
+        if number.len() > EXACT_DIGITS {
             found.push(number.clone());
         }
         number.clear();
@@ -115,7 +116,7 @@ fn long_numbers(json: &str) -> Vec<String> {
     found
 }
 
-/// Whether nothing was guessed: the text was refused, or its value is for a validator to refuse.
+/// Returns whether the text was refused, or its value is rejected by the schema.
 fn is_refused(case: &Case, outcome: &Outcome) -> bool {
     match (&case.schema, outcome) {
         (_, Err(_)) => true,
@@ -127,8 +128,8 @@ fn is_refused(case: &Case, outcome: &Outcome) -> bool {
     }
 }
 
-/// What a class promises, whatever the expectations say.
-fn keeps_promise(class: &str, text: &str, outcome: &Outcome) -> bool {
+/// Returns whether an outcome satisfies the rules of its class.
+fn satisfies_class(class: &str, text: &str, outcome: &Outcome) -> bool {
     let at_most = |most: Level| {
         outcome.as_ref().is_ok_and(|parsed| parsed.level() <= most && !parsed.fixes.is_empty())
     };
@@ -141,7 +142,7 @@ fn keeps_promise(class: &str, text: &str, outcome: &Outcome) -> bool {
         }
         ("ambiguous", Err(error)) => error.is_ambiguous(),
         ("refused", Err(error)) => !error.is_ambiguous(),
-        // The expectation says which kind of refusal it is.
+        // The expectation names the kind of error.
         ("guesses", _) => true,
         ("encoded" | "schema", Ok(_)) => is_whole,
         ("cut", Ok(parsed)) => !parsed.fixes.is_empty(),
@@ -154,48 +155,52 @@ fn keeps_promise(class: &str, text: &str, outcome: &Outcome) -> bool {
 }
 
 #[test]
-fn every_case_reads_as_written() {
+fn corpus_cases_match_expectations() {
     let update = env::var_os("UPDATE").is_some();
     let (mut counts, mut wrong) = (BTreeMap::new(), Vec::new());
     for (class, path) in corpus::files() {
         let topic = path.file_stem().expect("a file").to_string_lossy().into_owned();
-        let mut written = String::new();
+        let mut rewritten = String::new();
         for case in corpus::cases(&path) {
             let (all, failed) = counts.entry(class.clone()).or_insert((0, 0));
             *all += 1;
             let text = case.text();
             let outcome = read(&case, &text);
-            let got = told(&text, &outcome);
-            let fault = outcome.as_ref().ok().and_then(|parsed| {
-                sound::fault(&text, parsed).or_else(|| written::invented(&text, parsed))
+            let got = format_outcome(&text, &outcome);
+            let violation = outcome.as_ref().ok().and_then(|parsed| {
+                invariants::violation(&text, parsed).or_else(|| provenance::invented(&text, parsed))
             });
             let is_new = update && is_full(&case.expect);
-            let why = if let Some(fault) = fault {
-                Some(fault)
+            let problem = if let Some(violation) = violation {
+                Some(violation)
             } else if case.expect == REFUSED && is_refused(&case, &outcome) {
                 None
-            } else if !is_new && !agrees(&case.expect, &got, &outcome) {
-                Some("it reads otherwise".to_owned())
-            } else if !keeps_promise(&class, &text, &outcome) {
-                Some("it does not belong to its class".to_owned())
+            } else if !is_new && !matches_expectation(&case.expect, &got, &outcome) {
+                Some("the result differs from the expectation".to_owned())
+            } else if !satisfies_class(&class, &text, &outcome) {
+                Some("the result violates the rules of its class".to_owned())
             } else {
                 None
             };
-            if let Some(why) = why {
+            if let Some(problem) = problem {
                 *failed += 1;
                 wrong.push(format!(
-                    "{class}/{topic}:{} {}: {why}\ninput:\n{text}\nwanted:\n{}\ngot:\n{got}",
+                    "{class}/{topic}:{} {}: {problem}\ninput:\n{text}\nwanted:\n{}\ngot:\n{got}",
                     case.line, case.name, case.expect
                 ));
             }
             let expect = if is_new { got } else { case.expect };
             let schema =
                 case.schema.map(|schema| format!("{SCHEMA}\n{schema}")).unwrap_or_default();
-            writeln!(written, "{CASE}{}\n{}\n{schema}{EXPECT}\n{expect}\n", case.name, case.input)
-                .unwrap();
+            writeln!(
+                rewritten,
+                "{CASE}{}\n{}\n{schema}{EXPECT}\n{expect}\n",
+                case.name, case.input
+            )
+            .unwrap();
         }
         if update {
-            fs::write(&path, format!("{}\n", written.trim_end())).unwrap();
+            fs::write(&path, format!("{}\n", rewritten.trim_end())).unwrap();
         }
     }
     let table: String = counts
@@ -206,8 +211,8 @@ fn every_case_reads_as_written() {
     assert!(wrong.is_empty(), "{}\n\n{table}", wrong.join("\n\n"));
 
     let all: usize = counts.values().map(|(all, _)| all).sum();
-    let careful = ["ambiguous", "guesses", "refused", "traps", "valid"];
-    let careful: usize = careful.iter().map(|class| counts[*class].0).sum();
+    let refusing = ["ambiguous", "guesses", "refused", "traps", "valid"];
+    let refusing: usize = refusing.iter().map(|class| counts[*class].0).sum();
     assert!(all >= 860, "only {all} cases were found");
-    assert!(careful >= all / 4, "only {careful} of {all} cases are refusals and traps");
+    assert!(refusing >= all / 4, "only {careful} of {all} cases are refusals and traps");
 }

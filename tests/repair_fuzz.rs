@@ -1,9 +1,9 @@
-//! Texts that nobody thought of: cases changed at random hold to the laws that all texts hold to.
+//! Fuzzes the parser: randomly changed corpus inputs must satisfy the laws of all texts.
 //!
 //! `cargo test` tries the same few thousand texts every time.
-//! `FUZZ_SECONDS=600 cargo test --release -p tool-tests --test repair_fuzz -- --nocapture` goes on
-//! for that long with each target, a target's name at the end picks one, and `FUZZ_SEED=7` begins
-//! elsewhere. The first text that breaks a law is made as short as it can be.
+//! `FUZZ_SECONDS=600 cargo test --release -p tool-tests --test repair_fuzz -- --nocapture` runs
+//! each target for that long, the name of a target at the end selects it, and `FUZZ_SEED=7` changes
+//! the start. The first text that violates a law is minimized.
 
 #[expect(dead_code, reason = "only the texts are wanted here")]
 #[path = "support/corpus.rs"]
@@ -12,18 +12,18 @@ mod corpus;
 mod draw;
 #[path = "fuzz/drive.rs"]
 mod drive;
+#[path = "support/invariants.rs"]
+mod invariants;
 #[path = "fuzz/mangle.rs"]
 mod mangle;
 #[path = "schema_check/mutate.rs"]
 mod mutate;
+#[path = "support/provenance.rs"]
+mod provenance;
 #[path = "schema_check/random_schema.rs"]
 mod random_schema;
 #[path = "schema_check/random_value.rs"]
 mod random_value;
-#[path = "support/sound.rs"]
-mod sound;
-#[path = "support/written.rs"]
-mod written;
 
 use std::rc::Rc;
 
@@ -34,11 +34,11 @@ use tool_runtime::json::{ParseError, Parsed, Partial, parse, parse_as};
 use tool_runtime::schema::Schema;
 
 const TEXTS_PER_SCHEMA: usize = 20;
-/// The longest that a refusal may be, in characters.
-const LONGEST: usize = 400;
+/// The maximum length of an error message in characters.
+const MAX_MESSAGE_CHARS: usize = 400;
 
 #[test]
-fn parse_holds() {
+fn parse_satisfies_all_laws() {
     let seeds = Seeds::of_corpus();
     drive("parse", |draws| {
         let text = seeds.mangled(draws);
@@ -49,19 +49,19 @@ fn parse_holds() {
                     Some(format!("valid JSON was changed: {parsed:?}"))
                 }
                 (Ok(_), Err(error)) => Some(format!("valid JSON was refused: {error}")),
-                _ => broken(text, &outcome),
+                _ => violated_law(text, &outcome),
             }
         })
     });
 }
 
 #[test]
-fn parse_as_holds() {
+fn parse_as_satisfies_all_laws() {
     let seeds = Seeds::of_corpus();
     let mut schema = Rc::new(Value::Bool(true));
     let mut texts = 0;
     drive("parse_as", |draws| {
-        // To make one takes longer than to read many texts.
+        // Generating a schema takes longer than parsing many texts.
         if texts % TEXTS_PER_SCHEMA == 0 {
             schema = Rc::new(random_schema::document(draws));
         }
@@ -77,7 +77,7 @@ fn parse_as_holds() {
         };
         Trial::new(text, move |text| {
             let outcome = parse_as(text, &schema);
-            broken(text, &outcome)
+            violated_law(text, &outcome)
                 .or_else(|| changed(text, &schema, &outcome))
                 .map(|law| format!("{law}\nschema: {schema}"))
         })
@@ -85,7 +85,7 @@ fn parse_as_holds() {
 }
 
 #[test]
-fn partial_holds() {
+fn partial_finish_equals_parse() {
     let seeds = Seeds::of_corpus();
     drive("partial", |draws| {
         let text = seeds.mangled(draws);
@@ -97,7 +97,7 @@ fn partial_holds() {
                 let end = rest.char_indices().nth(*length).map_or(rest.len(), |(end, _)| end);
                 let (chunk, left) = rest.split_at(end);
                 partial.push(chunk);
-                // Read or not, it must be there to be read.
+                // Materialize the value to check that this does not panic.
                 let _ = partial.value().map(|so_far| so_far.to_value());
                 rest = left;
                 if rest.is_empty() {
@@ -110,23 +110,26 @@ fn partial_holds() {
     });
 }
 
-/// A law of every outcome that this one breaks.
-fn broken(text: &str, outcome: &Result<Parsed, ParseError>) -> Option<String> {
+/// Returns the law of all outcomes that this one violates.
+fn violated_law(text: &str, outcome: &Result<Parsed, ParseError>) -> Option<String> {
     match outcome {
-        Ok(parsed) => sound::fault(text, parsed).or_else(|| written::invented(text, parsed)),
+        Ok(parsed) => {
+            invariants::violation(text, parsed).or_else(|| provenance::invented(text, parsed))
+        }
         Err(error) if !text.is_char_boundary(error.offset()) => {
             Some(format!("{} splits a character", error.offset()))
         }
-        Err(error) if error.to_string().chars().count() > LONGEST => {
+        Err(error) if error.to_string().chars().count() > MAX_MESSAGE_CHARS => {
             Some(format!("a long refusal: {error}"))
         }
         Err(_) => None,
     }
 }
 
-/// What the schema allows already has no other reading, keys excepted: where more of them may be,
-/// one that is nearly known is allowed and still meant as the known one. 30.0 is allowed as an
-/// integer, and becomes 30.
+/// Returns how a value that fits the schema was changed.
+///
+/// Keys are excluded: where additional keys are allowed, one that is nearly known is allowed and
+/// still corrected. 30.0 is allowed as an integer, and becomes 30.
 fn changed(text: &str, schema: &Value, outcome: &Result<Parsed, ParseError>) -> Option<String> {
     let value: Value = serde_json::from_str(text).ok()?;
     let is_allowed = !has_keys(&value) && Schema::from(schema.clone()).check(&value).is_empty();

@@ -1,12 +1,12 @@
-//! What holds for every text, not only for those that someone thought of.
+//! Properties of the parser that hold for every text.
 
 #[expect(dead_code, reason = "only the texts are wanted here")]
 #[path = "support/corpus.rs"]
 mod corpus;
-#[path = "support/sound.rs"]
-mod sound;
-#[path = "support/written.rs"]
-mod written;
+#[path = "support/invariants.rs"]
+mod invariants;
+#[path = "support/provenance.rs"]
+mod provenance;
 
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::{Map, Value, json};
@@ -61,8 +61,8 @@ fn printed() -> impl Strategy<Value = (Value, String)> {
     })
 }
 
-/// What may stand before and after a value without being a part of one.
-fn wrappings() -> impl Strategy<Value = (String, String)> {
+/// Text that may surround a value without making it a part of something.
+fn surroundings() -> impl Strategy<Value = (String, String)> {
     let pair = select(vec![
         ("", ""),
         ("\u{feff}", "\u{a0}"),
@@ -76,7 +76,7 @@ fn wrappings() -> impl Strategy<Value = (String, String)> {
         ("Use {city} så: ", ". That's all."),
         ("As [see below] says — ", " 😀"),
     ]);
-    // The call is the innermost: around more it would have other arguments.
+    // The call is the innermost wrapping: around more it would have other arguments.
     let call = select(vec![("", ""), ("", ""), ("shop.find(", ");")]);
     (vec(pair, 1..3), call).prop_map(|(pairs, call)| {
         let before: String = pairs.iter().map(|pair| pair.0).collect();
@@ -85,7 +85,7 @@ fn wrappings() -> impl Strategy<Value = (String, String)> {
     })
 }
 
-/// Two members of an object that has lost its brackets, the second of which is an object.
+/// Two members of an object without its brackets, one of which is an object.
 fn members() -> impl Strategy<Value = String> {
     let quote =
         select(vec![("", ""), ("\"", "\""), ("'", "'"), ("“", "”"), ("`", "`"), ("**", "**")]);
@@ -103,8 +103,8 @@ fn members() -> impl Strategy<Value = String> {
     )
 }
 
-/// Fragments that meet in damaged texts more often than random characters do.
-fn rubble() -> impl Strategy<Value = String> {
+/// Concatenated fragments that often meet in damaged texts.
+fn fragments() -> impl Strategy<Value = String> {
     let piece = select(vec![
         "{",
         "}",
@@ -154,7 +154,7 @@ fn without_fixes(text: &str, parsed: &Parsed) -> String {
     left
 }
 
-/// Whether a value is what was read of another one before its text broke off.
+/// Returns whether `part` may be the result for a truncated text of `whole`.
 fn is_part(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => {
@@ -169,7 +169,7 @@ fn is_part(part: &Value, whole: &Value) -> bool {
     }
 }
 
-/// Whether one value may become another as more of its text arrives: numbers grow at their end.
+/// Returns whether a value may become another one as more text arrives; numbers may grow.
 fn is_growth(before: &Value, after: &Value) -> bool {
     match (before, after) {
         (Value::Object(before), Value::Object(after)) => before
@@ -184,8 +184,12 @@ fn is_growth(before: &Value, after: &Value) -> bool {
     }
 }
 
-/// `text` in chunks that end at `ends`.
-fn arrived(text: &str, ends: &[prop::sample::Index], mut see: impl FnMut(&Partial)) -> Partial {
+/// Pushes `text` in chunks that end at `ends`, and calls `see` after each.
+fn push_chunks(
+    text: &str,
+    ends: &[prop::sample::Index],
+    mut observe: impl FnMut(&Partial),
+) -> Partial {
     let chars: Vec<char> = text.chars().collect();
     let mut ends: Vec<usize> = ends.iter().map(|end| end.index(chars.len() + 1)).collect();
     ends.push(chars.len());
@@ -194,13 +198,13 @@ fn arrived(text: &str, ends: &[prop::sample::Index], mut see: impl FnMut(&Partia
     let mut start = 0;
     for end in ends {
         partial.push(&chars[start..end].iter().collect::<String>());
-        see(&partial);
+        observe(&partial);
         start = end;
     }
     partial
 }
 
-/// One change of a text: what goes at a place, and what comes there.
+/// A single change of a text at a position.
 #[derive(Clone, Debug)]
 enum Change {
     Delete(prop::sample::Index),
@@ -249,20 +253,20 @@ fn risks() -> impl Strategy<Value = Risk> {
     select(vec![Risk::Lossless, Risk::Inferred, Risk::Lossy])
 }
 
-/// `PROPTEST_CASES=3000` tries more.
+/// The number of cases; `PROPTEST_CASES=3000` increases it.
 fn cases() -> u32 {
     std::env::var("PROPTEST_CASES").map_or(512, |text| text.parse().expect("a number"))
 }
 
-/// The inputs of all cases, as seeds.
+/// The inputs of all corpus cases.
 fn seeds() -> Vec<String> {
     let files = corpus::files();
     files.iter().flat_map(|(_, file)| corpus::cases(file)).map(|case| case.text()).collect()
 }
 
-/// The judge is judged: held against another text, a reading is a finding.
+/// Checks the check itself: a value of another text must be reported.
 #[test]
-fn what_was_not_written_is_noticed() {
+fn invented_content_is_detected() {
     for (text, other) in [
         (r#"["Oslo"]"#, r#"["Rome"]"#),
         (r#"["Oslo"]"#, r#"["Os", "x", "lo"]"#),
@@ -271,15 +275,15 @@ fn what_was_not_written_is_noticed() {
         ("[0.5]", "[5]"),
     ] {
         let parsed = parse(text).unwrap();
-        assert_eq!(written::invented(text, &parsed), None, "{text}");
-        assert!(written::invented(other, &parsed).is_some(), "{text} is not {other}");
+        assert_eq!(provenance::invented(text, &parsed), None, "{text}");
+        assert!(provenance::invented(other, &parsed).is_some(), "{text} is not {other}");
     }
     for (text, spelled) in [
         (r#"["caf\u00e9\nx", 0.5]"#, r#"["café" "x" + .5]"#),
         (r#"["caf\u00e9\nx"]"#, r#"["caf\u00e9\nx"]"#),
         (r#"{"max_results": 1000}"#, "{maxResults: 1_000}"),
     ] {
-        assert_eq!(written::invented(spelled, &parse(text).unwrap()), None, "{text}");
+        assert_eq!(provenance::invented(spelled, &parse(text).unwrap()), None, "{text}");
     }
 }
 
@@ -287,16 +291,16 @@ proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(cases()) })]
 
     #[test]
-    fn valid_json_is_left_alone(value in values(), pretty: bool) {
+    fn valid_json_is_unchanged(value in values(), pretty: bool) {
         let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) }.unwrap();
         let parsed = parse(&text).unwrap();
         prop_assert_eq!(parsed.value, serde_json::from_str::<Value>(&text).unwrap());
         prop_assert!(parsed.fixes.is_empty());
     }
 
-    /// The fixes say what went: what is left is JSON by itself.
+    /// Removing the spans of the fixes leaves JSON.
     #[test]
-    fn a_wrapped_value_comes_out_whole((value, text) in printed(), (before, after) in wrappings()) {
+    fn wrapped_value_is_extracted_completely((value, text) in printed(), (before, after) in surroundings()) {
         let wrapped = format!("{before}{text}{after}");
         for parsed in [parse(&wrapped), parse_as(&wrapped, &json!({"type": "object"}))] {
             let parsed = parsed.map_err(|error| TestCaseError::fail(format!("{wrapped}: {error}")))?;
@@ -307,10 +311,9 @@ proptest! {
         }
     }
 
-    /// Of a document that was cut off anywhere comes nothing but what was whole, and strings as far
-    /// as they go.
+    /// A truncated document yields only complete values and prefixes of strings.
     #[test]
-    fn a_prefix_yields_no_more_than_was_written((value, text) in printed(), (before, after) in wrappings()) {
+    fn prefix_yields_only_written_content((value, text) in printed(), (before, after) in surroundings()) {
         let wrapped = format!("{before}{text}{after}");
         let whole = before.len() + text.len();
         for (end, _) in wrapped.char_indices().filter(|(end, _)| *end > before.len()) {
@@ -322,12 +325,12 @@ proptest! {
                 prop_assert!(is_part(&parsed.value, &value), "{} gave {}", prefix, parsed.value);
                 prop_assert!(!parsed.fixes.is_empty());
             }
-            prop_assert_eq!(sound::fault(prefix, &parsed), None, "{}", prefix);
+            prop_assert_eq!(invariants::violation(prefix, &parsed), None, "{}", prefix);
         }
     }
 
     #[test]
-    fn no_member_is_the_whole(text in members(), (before, after) in wrappings()) {
+    fn members_without_brackets_are_refused(text in members(), (before, after) in surroundings()) {
         let wrapped = format!("{before}{text}{after}");
         for text in [&text, &wrapped] {
             prop_assert!(parse(text).is_err(), "{} gave a value", text);
@@ -335,9 +338,9 @@ proptest! {
         }
     }
 
-    /// Decoding from the text of a value is decoding from what the model wrote.
+    /// The JSON of the result is the model's spelling.
     #[test]
-    fn the_text_of_a_value_is_as_spelled((value, text) in printed(), (before, after) in wrappings()) {
+    fn json_text_keeps_the_spelling((value, text) in printed(), (before, after) in surroundings()) {
         let wrapped = parse(&format!("{before}{text}{after}")).unwrap();
         prop_assert_eq!(wrapped.json(), &text);
         let twice = Value::from(text.as_str()).to_string();
@@ -349,10 +352,10 @@ proptest! {
         }
     }
 
-    /// Of a document whose head is missing comes nothing. An inner container is left out: what
-    /// follows it might be closers too many. So is a quote: what follows might be a text cut off.
+    /// A document without its start yields nothing. Suffixes that begin with a container or a quote
+    /// are excluded: the rest might be stray closing brackets or a truncated text.
     #[test]
-    fn no_suffix_yields_a_part((_, text) in printed()) {
+    fn suffix_without_start_is_refused((_, text) in printed()) {
         for (start, _) in text.char_indices().skip(1) {
             let suffix = &text[start..];
             if !suffix.trim_start().starts_with(['{', '[', '"']) && serde_json::from_str::<Value>(suffix).is_err() {
@@ -362,47 +365,47 @@ proptest! {
     }
 
     #[test]
-    fn whatever_is_read_was_written(text in rubble()) {
+    fn fragments_yield_only_written_content(text in fragments()) {
         for parsed in [parse(&text), parse_as(&text, &json!({"type": ["object", "null"]}))] {
             let Ok(parsed) = parsed else { continue };
-            prop_assert_eq!(sound::fault(&text, &parsed), None, "{}", text);
-            prop_assert_eq!(written::invented(&text, &parsed), None, "{}", text);
+            prop_assert_eq!(invariants::violation(&text, &parsed), None, "{}", text);
+            prop_assert_eq!(provenance::invented(&text, &parsed), None, "{}", text);
         }
     }
 
     #[test]
-    fn what_is_read_of_a_damaged_document_was_written((_, text) in printed(), changes in changes()) {
+    fn damaged_document_yields_only_written_content((_, text) in printed(), changes in changes()) {
         let text = changed(&text, &changes);
         for parsed in [parse(&text), parse_as(&text, &json!({"type": "object"}))] {
             let Ok(parsed) = parsed else { continue };
-            prop_assert_eq!(sound::fault(&text, &parsed), None, "{}", text);
-            prop_assert_eq!(written::invented(&text, &parsed), None, "{}", text);
+            prop_assert_eq!(invariants::violation(&text, &parsed), None, "{}", text);
+            prop_assert_eq!(provenance::invented(&text, &parsed), None, "{}", text);
         }
     }
 
-    /// The texts that someone thought of, and what is near them.
+    /// Parses the corpus inputs and texts near them.
     #[test]
-    fn what_is_read_of_a_damaged_case_was_written(text in select(seeds()), changes in changes()) {
+    fn damaged_corpus_case_yields_only_written_content(text in select(seeds()), changes in changes()) {
         let text = changed(&text, &changes);
         for parsed in [parse(&text), parse_as(&text, &json!({"type": "object"}))] {
             let Ok(parsed) = parsed else { continue };
-            prop_assert_eq!(sound::fault(&text, &parsed), None, "{}", text);
-            prop_assert_eq!(written::invented(&text, &parsed), None, "{}", text);
+            prop_assert_eq!(invariants::violation(&text, &parsed), None, "{}", text);
+            prop_assert_eq!(provenance::invented(&text, &parsed), None, "{}", text);
         }
     }
 
     /// A schema that allows everything changes nothing.
     #[test]
-    fn a_schema_that_is_true_changes_nothing(text in select(seeds()), changes in changes()) {
+    fn true_schema_changes_nothing(text in select(seeds()), changes in changes()) {
         for text in [changed(&text, &changes), text] {
             let Ok(parsed) = parse(&text) else { continue };
             prop_assert_eq!(parse_as(&text, &json!(true)).unwrap(), parsed, "{}", text);
         }
     }
 
-    /// A limit refuses what goes beyond it, and is no reason to read anything another way.
+    /// A limit refuses texts, and never changes how a text is read.
     #[test]
-    fn a_limit_only_refuses(text in select(seeds()), changes in changes(), level in levels(), risk in risks(), fixes in 0_usize..4) {
+    fn limit_only_refuses(text in select(seeds()), changes in changes(), level in levels(), risk in risks(), fixes in 0_usize..4) {
         for text in [changed(&text, &changes), text] {
             let parsed = parse(&text);
             let is_within = |is_within: fn(&Parsed, Level, Risk, usize) -> bool| {
@@ -432,19 +435,19 @@ proptest! {
         }
     }
 
-    /// However a text arrives, in the end it is what it is.
+    /// The result does not depend on the chunks.
     #[test]
-    fn chunks_make_no_difference(text in select(seeds()), changes in changes(), ends in vec(any::<prop::sample::Index>(), 0..8)) {
+    fn result_is_independent_of_chunks(text in select(seeds()), changes in changes(), ends in vec(any::<prop::sample::Index>(), 0..8)) {
         for text in [changed(&text, &changes), text] {
-            prop_assert_eq!(arrived(&text, &ends, |_| {}).finish(), parse(&text), "{}", text);
+            prop_assert_eq!(push_chunks(&text, &ends, |_| {}).finish(), parse(&text), "{}", text);
         }
     }
 
-    /// Of a sound text, what has arrived is a part of the value at any time, and grows.
+    /// The partial value of a valid text is always a part of the value, and only grows.
     #[test]
-    fn what_has_arrived_is_a_part((value, text) in printed(), ends in vec(any::<prop::sample::Index>(), 0..8)) {
+    fn partial_value_is_a_growing_part((value, text) in printed(), ends in vec(any::<prop::sample::Index>(), 0..8)) {
         let mut seen = vec![Value::Object(Map::new())];
-        let partial = arrived(&text, &ends, |partial| {
+        let partial = push_chunks(&text, &ends, |partial| {
             seen.extend(partial.value().map(|so_far| so_far.to_value()));
         });
         prop_assert!(partial.value().unwrap().is_complete());
@@ -455,9 +458,9 @@ proptest! {
         }
     }
 
-    /// Every float that serde_json prints or reads, not only those that are easy to print.
+    /// Tests all floats that serde_json prints or parses, not only those that are easy to print.
     #[test]
-    fn a_float_is_left_alone(number in any::<f64>().prop_filter("JSON has it", |number| number.is_finite()), exponent in -320..300) {
+    fn valid_float_is_unchanged(number in any::<f64>().prop_filter("JSON has it", |number| number.is_finite()), exponent in -320..300) {
         for text in [number.to_string(), format!("{number:e}"), format!("[{}e{exponent}]", number.to_bits())] {
             let parsed = parse(&text);
             match serde_json::from_str::<Value>(&text) {
@@ -472,7 +475,7 @@ proptest! {
     }
 
     #[test]
-    fn errors_are_short_and_point_into_the_text(text in rubble()) {
+    fn error_message_is_short_and_offset_is_valid(text in fragments()) {
         if let Err(error) = parse(&text) {
             prop_assert!(text.is_char_boundary(error.offset()));
             prop_assert!(error.to_string().chars().count() < 320, "{}", error);

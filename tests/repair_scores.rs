@@ -1,11 +1,14 @@
-//! How suites of others are read, and what models wrote: tables, not verdicts.
+//! Scores the parser on external suites and on model outputs; prints tables and asserts nothing.
 //!
 //! `REPAIR_SUITES=folder cargo test --release -p tool-tests --test repair_scores -- --nocapture`
-//! reads the `*.jsonl` of one folder or of several, joined as in `PATH`. A line of a suite has
-//! `source`, `class`, `input` and `expected` or `reject`, if need be a `schema`; `consensus` where no
-//! other suite contradicts it; `strict_only` or `info` where any answer will do. A line of a model's
-//! output has `content`, `tool_calls` and the tool's `schema`. With `REPAIR_DIFFERENCES=1` every case
-//! that was not read as its suite wants is listed.
+//! reads the `*.jsonl` files of one or more folders, separated as in `PATH`.
+//!
+//! - A line of a suite has `source`, `class`, `input` and `expected` or `reject`, optionally a
+//!   `schema`; `consensus` if no other suite contradicts it; `strict_only` or `info` if any result
+//!   is acceptable.
+//! - A line of a model's output has `content`, `tool_calls` and the tool's `schema`.
+//!
+//! `REPAIR_DIFFERENCES=1` lists every case that differs from its suite.
 
 #[path = "scores/outputs.rs"]
 mod outputs;
@@ -19,7 +22,7 @@ use std::{env, fs};
 use serde_json::Value;
 
 #[test]
-fn suites_of_others_are_scored() {
+fn external_suites_are_scored() {
     let Some(folders) = env::var_os("REPAIR_SUITES") else {
         println!("REPAIR_SUITES names no folder: nothing is scored");
         return;

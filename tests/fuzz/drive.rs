@@ -1,4 +1,4 @@
-//! Tries texts, by count or by the clock, and makes the first that fails short.
+//! Runs fuzz trials, by count or by time, and minimizes the first text that fails.
 
 use std::cell::Cell;
 use std::env;
@@ -8,15 +8,15 @@ use std::time::{Duration, Instant};
 
 use crate::draw::Draws;
 
-/// How many texts are tried unless seconds are asked for.
-const TEXTS: usize = 5_000;
-/// How often a failing text may be read on the way to a short one.
-const TRIES: usize = 20_000;
+/// The number of trials without a time limit.
+const DEFAULT_TRIALS: usize = 5_000;
+/// The maximum number of attempts to minimize a failing text.
+const MAX_ATTEMPTS: usize = 20_000;
 
-/// Says how a text breaks it, if it does.
+/// Returns how a text violates the law, if it does.
 type Law<'a> = Box<dyn Fn(&str) -> Option<String> + 'a>;
 
-/// A text and the law it is held to.
+/// A text and the law that it must satisfy.
 pub(crate) struct Trial<'a> {
     text: String,
     law: Law<'a>,
@@ -27,22 +27,22 @@ impl<'a> Trial<'a> {
         Self { text, law: Box::new(law) }
     }
 
-    /// How a text breaks the law; a panic breaks every law.
-    fn breaks(&self, text: &str) -> Option<String> {
-        quietly(|| (self.law)(text)).unwrap_or_else(|panic| Some(format!("it panics: {panic}")))
+    /// Returns how a text violates the law; a panic violates every law.
+    fn violation(&self, text: &str) -> Option<String> {
+        catch_silently(|| (self.law)(text)).unwrap_or_else(|panic| Some(format!("panic: {panic}")))
     }
 
-    /// The shortest text that was found to break the law as well.
-    fn shortened(&self) -> String {
+    /// Minimizes the text while it still violates the law.
+    fn minimized(&self) -> String {
         let mut text: Vec<char> = self.text.chars().collect();
-        let (mut size, mut tries) = (text.len() / 2, 0);
+        let (mut size, mut attempts) = (text.len() / 2, 0);
         while size > 0 {
             let (mut at, before) = (0, text.len());
-            while at < text.len() && tries < TRIES {
+            while at < text.len() && attempts < MAX_ATTEMPTS {
                 let mut shorter = text.clone();
                 shorter.drain(at..(at + size).min(text.len()));
-                tries += 1;
-                if self.breaks(&shorter.iter().collect::<String>()).is_some() {
+                attempts += 1;
+                if self.violation(&shorter.iter().collect::<String>()).is_some() {
                     text = shorter;
                 } else {
                     at += size;
@@ -56,19 +56,21 @@ impl<'a> Trial<'a> {
     }
 }
 
-/// Tries one text after the other.
+/// Runs one trial after another.
 pub(crate) fn drive<'a>(target: &str, mut next: impl FnMut(&mut Draws<'_>) -> Trial<'a>) {
     let number = |name| env::var(name).ok().map(|text| text.parse::<u64>().expect(name));
     let limit = number("FUZZ_SECONDS").map(Duration::from_secs);
     let seed = number("FUZZ_SEED").unwrap_or(0);
     let started = Instant::now();
     let (mut count, mut bytes) = (0_usize, 0_usize);
-    while limit.map_or(count < TEXTS, |limit| started.elapsed() < limit) {
+    while limit.map_or(count < DEFAULT_TRIALS, |limit| started.elapsed() < limit) {
         let start = [seed.to_le_bytes(), (count as u64).to_le_bytes()].concat();
         let trial = next(&mut Draws::new(&mixed(&start)));
-        if trial.breaks(&trial.text).is_some() {
-            let text = trial.shortened();
-            let law = trial.breaks(&text).unwrap_or_else(|| "it does so no more".to_owned());
+        if trial.violation(&trial.text).is_some() {
+            let text = trial.minimized();
+            let law = trial
+                .violation(&text)
+                .unwrap_or_else(|| "the law is satisfied on the second try".to_owned());
             panic!("{target}, text {count} of seed {seed}: {text:?}\n{law}");
         }
         count += 1;
@@ -79,7 +81,7 @@ pub(crate) fn drive<'a>(target: &str, mut next: impl FnMut(&mut Draws<'_>) -> Tr
     println!("{target}: {count} texts, {bytes} bytes, {seconds:.0} s, {rate:.0} texts a second");
 }
 
-/// Bytes that are far apart for seeds that are close.
+/// Mixes a seed, so that close seeds give distant bytes.
 fn mixed(start: &[u8]) -> Vec<u8> {
     let mut state = 0xcbf2_9ce4_8422_2325_u64;
     for byte in start {
@@ -98,14 +100,14 @@ thread_local! {
     static IS_QUIET: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs what may panic, without the panic being printed each time that a text is made shorter.
-fn quietly<T>(run: impl FnOnce() -> T) -> Result<T, String> {
+/// Catches a panic without printing it, because minimizing repeats it many times.
+fn catch_silently<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
-        let loud = panic::take_hook();
+        let default_hook = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             if !IS_QUIET.get() {
-                loud(info);
+                default_hook(info);
             }
         }));
     });
@@ -115,6 +117,6 @@ fn quietly<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     result.map_err(|panic| match (panic.downcast_ref::<String>(), panic.downcast_ref::<&str>()) {
         (Some(text), _) => text.clone(),
         (_, Some(text)) => (*text).to_owned(),
-        _ => "of no text".to_owned(),
+        _ => "panic without a message".to_owned(),
     })
 }

@@ -1,10 +1,10 @@
-//! Changes a text as models do, and as they don't: by tokens, by stretches, by characters.
+//! Mangles a text as models do and in other ways: by tokens, by ranges, by characters.
 
 use crate::corpus;
 use crate::draw::Draws;
 
-/// What is put in.
-const PIECES: [&str; 64] = [
+/// The fragments that are inserted.
+const FRAGMENTS: [&str; 64] = [
     "{",
     "}",
     "[",
@@ -71,31 +71,31 @@ const PIECES: [&str; 64] = [
     ", \"b\": ",
 ];
 
-/// Texts to begin with.
+/// The texts to mangle.
 pub(crate) struct Seeds(Vec<String>);
 
 impl Seeds {
-    /// The inputs of all cases.
+    /// Loads the inputs of all corpus cases.
     pub(crate) fn of_corpus() -> Self {
         let files = corpus::files();
         let cases = files.iter().flat_map(|(_, file)| corpus::cases(file));
         Self(cases.map(|case| case.text()).collect())
     }
 
-    /// One of them, changed.
+    /// Picks a text and mangles it.
     pub(crate) fn mangled(&self, draws: &mut Draws<'_>) -> String {
         let text = self.pick(draws).to_owned();
         mangled(draws, &text, self)
     }
 
     fn pick(&self, draws: &mut Draws<'_>) -> &str {
-        // A draw may have eight bits only.
+        // One draw may have only eight bits.
         let at = draws.below(256) * 256 + draws.below(256);
         &self.0[at % self.0.len()]
     }
 }
 
-/// `text` after a few changes.
+/// Applies a few changes to `text`.
 pub(crate) fn mangled(draws: &mut Draws<'_>, text: &str, seeds: &Seeds) -> String {
     let mut text: Vec<char> = text.chars().collect();
     for _ in 0..1 + draws.below(5) {
@@ -109,13 +109,13 @@ fn change(draws: &mut Draws<'_>, text: &mut Vec<char>, seeds: &Seeds) {
     let short = (at + 1 + draws.below(3)).min(text.len());
     let long = (at + draws.below(40)).min(text.len());
     match draws.below(14) {
-        0..=3 => put(text, at, draws.from(&PIECES)),
+        0..=3 => put(text, at, draws.from(&FRAGMENTS)),
         4 | 5 => drop(text.drain(at..short)),
         6 => {
             text.drain(at..short);
-            put(text, at, draws.from(&PIECES));
+            put(text, at, draws.from(&FRAGMENTS));
         }
-        // Twice, or many times over.
+        // Repeat a range once or many times.
         7 => {
             let stretch = text[at..long].repeat(1 + draws.from(&[0, 0, 0, 1, 60]));
             text.splice(at..at, stretch);
@@ -123,7 +123,7 @@ fn change(draws: &mut Draws<'_>, text: &mut Vec<char>, seeds: &Seeds) {
         8 => drop(text.drain(at..long)),
         9 => text.truncate(at),
         10 => drop(text.drain(..at)),
-        // One kind of character becomes another, everywhere.
+        // Replace a character everywhere.
         11 => {
             let (from, to) = draws.from(&[
                 ('"', '\''),

@@ -1,4 +1,4 @@
-//! What models wrote, with the schema of the tool that was offered; nobody says what was meant.
+//! Scores model outputs with the schemas of the offered tools; there are no expected values.
 
 use std::collections::BTreeMap;
 
@@ -9,15 +9,15 @@ use tool_runtime::schema::Schema;
 #[derive(Default)]
 struct Score {
     texts: usize,
-    /// JSON as it stands.
+    /// The number of texts that are valid JSON.
     valid: usize,
     read: usize,
     truncated: usize,
-    /// Read, and as the schema wants it.
+    /// The number of parsed values that satisfy the schema.
     satisfied: usize,
 }
 
-/// How many outputs there were.
+/// Scores the outputs, and returns their number.
 pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
     let mut scores = BTreeMap::new();
     let mut listed = Vec::new();
@@ -35,7 +35,7 @@ pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
                 scores.entry((part, prompt.to_owned(), end.to_owned())).or_default();
             score.texts += 1;
             score.valid += usize::from(serde_json::from_str::<Value>(text).is_ok());
-            let said = match parse_as(text, &schema) {
+            let result = match parse_as(text, &schema) {
                 Ok(parsed) => {
                     score.read += 1;
                     score.truncated += usize::from(parsed.truncated);
@@ -50,7 +50,7 @@ pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
                 Err(error) => error.to_string(),
             };
             let id = output["id"].as_str().unwrap_or("?");
-            listed.push(format!("{id} / {part} / {prompt} / {end}\n{text}\ngot: {said}\n"));
+            listed.push(format!("{id} / {part} / {prompt} / {end}\n{text}\ngot: {result}\n"));
         }
     }
     println!(

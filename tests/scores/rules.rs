@@ -1,5 +1,5 @@
-//! Why a case is not read as its suite wants: the rules of [`tool_runtime::json`] that refuse it, and
-//! those by which it reads otherwise.
+//! Explains differences from a suite: the rules of [`tool_runtime::json`] that refuse a text, or by
+//! which it reads differently.
 
 use serde_json::Value;
 use tool_runtime::json::{ParseError, ParseErrorKind};
@@ -7,7 +7,7 @@ use tool_runtime::schema::Schema;
 
 use ParseErrorKind::{Ambiguous, Elided, Incomplete, NoValue, Number, Syntax};
 
-/// The kind of a refusal, words of it, and the rule.
+/// The kind of an error, a part of its message, and the rule.
 const REFUSALS: [(ParseErrorKind, &str, &str); 15] = [
     (Incomplete, "number", "a number with which the text ends may go on"),
     (NoValue, "", "bare words, and lists without brackets, are no value at the root"),
@@ -38,44 +38,44 @@ const REFUSALS: [(ParseErrorKind, &str, &str); 15] = [
     (Syntax, "this value is", "several readings: it may be a part, of a call or beside a key"),
 ];
 
-/// The rule that refuses the text; `None` if it is not one of those that are known to.
+/// Returns the rule that refuses the text, if it is known.
 pub(crate) fn refused_by(error: &ParseError) -> Option<&'static str> {
     let words = error.to_string();
-    let is_it = |(kind, part, _): &&(ParseErrorKind, &str, _)| {
+    let is_match = |(kind, part, _): &&(ParseErrorKind, &str, _)| {
         *kind == error.kind() && words.contains(part)
     };
-    REFUSALS.iter().find(is_it).map(|(.., rule)| *rule)
+    REFUSALS.iter().find(is_match).map(|(.., rule)| *rule)
 }
 
-/// The rule by which `got` is not what its suite wants.
-pub(crate) fn differs_by(wanted: Option<&Value>, got: &Value) -> Option<&'static str> {
-    let Some(wanted) = wanted else {
+/// Returns the rule by which `got` differs from the value of its suite.
+pub(crate) fn differs_by(expected: Option<&Value>, got: &Value) -> Option<&'static str> {
+    let Some(expected) = expected else {
         return Some("what fits its schema is returned, and so is nothing but an empty text");
     };
     let trimmed = |text: &str| text.trim_end().to_owned();
-    if texts(wanted, trimmed) == texts(got, trimmed) {
+    if texts(expected, trimmed) == texts(got, trimmed) {
         return Some("blanks and line breaks at the end of a string stay");
     }
     let bare = |text: &str| text.replace('\\', "");
-    if texts(wanted, bare) == texts(got, bare) {
+    if texts(expected, bare) == texts(got, bare) {
         return Some("a backslash that escapes nothing stays");
     }
     if got.to_string().contains("```") {
         return Some("fences and JSON in a string stay text");
     }
     let lacks = |got: &Value| {
-        let has = |(key, value): (&String, &Value)| wanted.get(key) == Some(value);
+        let has = |(key, value): (&String, &Value)| expected.get(key) == Some(value);
         got.as_object().is_some_and(|got| got.iter().all(has))
     };
     lacks(got).then_some("nothing is filled in, neither defaults nor empty values")
 }
 
-/// Whether `value` satisfies `schema`: what doesn't goes back to the model.
+/// Returns whether `value` satisfies `schema`; otherwise a model would receive the errors.
 pub(crate) fn satisfies(value: &Value, schema: &Value) -> bool {
     Schema::from(schema.clone()).check(value).is_empty()
 }
 
-/// The value with each of its texts changed.
+/// Applies `change` to each string of a value.
 fn texts(value: &Value, change: fn(&str) -> String) -> Value {
     match value {
         Value::String(text) => Value::String(change(text)),

@@ -1,4 +1,4 @@
-//! Cases with the value that their suite wants.
+//! Scores cases with the value that their suite expects.
 
 use std::collections::BTreeMap;
 use std::ops::AddAssign;
@@ -38,7 +38,7 @@ const SCHEMA: &str = "with a schema";
 const NO_RULE: &str = "(none)";
 const HEAD: &str = "cases | right | share | refused | wrong value |\n|---|---|---|---|---|---|";
 
-/// How many cases there were.
+/// Scores the cases, and returns their number.
 pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
     let (mut sources, mut classes, mut groups) =
         (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
@@ -46,7 +46,7 @@ pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
     let mut rules: BTreeMap<(&str, bool, &str), usize> = BTreeMap::new();
     let cases = lines.iter().filter(|line| line.get("class").is_some());
     for case in cases.clone() {
-        // What is no text never comes to a reader of text.
+        // Inputs other than text are out of scope.
         let Some(input) = case["input"].as_str() else { continue };
         let got = match case.get("schema") {
             Some(schema) => parse_as(input, schema),
@@ -83,24 +83,25 @@ pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
             *sources.entry(source.clone()).or_insert_with(Score::default) += score;
         }
         if !right && (group == VALUE || group == SCHEMA) {
-            let wanted = case.get("expected").filter(|_| !wants_error);
+            let expected = case.get("expected").filter(|_| !wants_error);
             let rule = match &got {
                 Ok(_) if is_refused => {
                     Some("what its schema does not allow goes back to the model")
                 }
-                Ok(parsed) => differs_by(wanted, &parsed.value),
+                Ok(parsed) => differs_by(expected, &parsed.value),
                 Err(error) => refused_by(error),
             };
             *rules.entry((group, is_refused, rule.unwrap_or(NO_RULE))).or_insert(0) += 1;
         }
         if !right && !any {
-            let said = match got {
+            let result = match got {
                 Ok(parsed) => format!("{}\n{:?}", parsed.value, parsed.fixes),
                 Err(error) => error.to_string(),
             };
-            let wanted = if wants_error { "an error".into() } else { case["expected"].to_string() };
+            let expected =
+                if wants_error { "an error".into() } else { case["expected"].to_string() };
             listed.push(format!(
-                "{source} / {class} / {} / {group}\ninput:  {input:?}\nwanted: {wanted}\ngot:    {said}\n",
+                "{source} / {class} / {} / {group}\ninput:  {input:?}\nwanted: {expected}\ngot:    {result}\n",
                 text(case, "id"),
             ));
         }
@@ -114,9 +115,9 @@ pub(crate) fn score(lines: &[Value], differences: bool) -> usize {
         let what = if *is_refused { "refused" } else { "reads otherwise" };
         println!("| {group}: {what} | {rule} | {count} |");
     }
-    let forbidden = |is_it: fn(&str) -> bool| {
+    let forbidden = |is_match: fn(&str) -> bool| {
         let of_rule = |((group, is_refused, rule), _): &(&(&str, bool, &str), &usize)| {
-            *group == VALUE && *is_refused && *rule != NO_RULE && is_it(rule)
+            *group == VALUE && *is_refused && *rule != NO_RULE && is_match(rule)
         };
         rules.iter().filter(of_rule).map(|(_, count)| count).sum::<usize>()
     };
@@ -144,7 +145,7 @@ fn text(case: &Value, field: &str) -> String {
     case[field].as_str().unwrap_or("?").to_owned()
 }
 
-/// Numbers are compared by value.
+/// Compares two values, and numbers by value.
 fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || a.as_f64() == b.as_f64(),

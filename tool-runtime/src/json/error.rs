@@ -228,10 +228,10 @@ fn begins_member(text: &str) -> bool {
     let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '"' | '\'');
     let word = text.split(|c| !is_name(c)).next().unwrap_or_default();
     let key = word.trim_matches(['"', '\'']);
-    let behind = text.get(word.len()..).unwrap_or_default();
+    let after = text.get(word.len()..).unwrap_or_default();
     key.starts_with(char::is_lowercase)
-        && behind.starts_with([':', '='])
-        && !behind.starts_with("://")
+        && after.starts_with([':', '='])
+        && !after.starts_with("://")
 }
 
 fn instruction(expected: TypeSet) -> String {

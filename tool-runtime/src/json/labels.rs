@@ -106,7 +106,7 @@ impl<'t> SurroundingTokens<'t> {
                         }
                         SignRole::Label(word, announces_payload) => {
                             state.line_label = Some(position);
-                            // A value announced as complete may have labels that it does not know.
+                            // This label counts even if the leading one announces a complete value.
                             let is_part = keys.has_root_key(word)
                                 || !announces_payload && !state.is_after_value;
                             if is_part {

@@ -206,7 +206,7 @@ pub fn parse_with(text: &str, options: &Options) -> Result<Parsed, ParseError> {
 ///         "zip": {"type": "string"},
 ///     },
 /// });
-/// let text = r#"{"name": "weather", "arguments": {"maxDays": "7", "unit": "Celsius", "zip": 1.10}}"#;
+/// let text = r#"{"name": "f", "arguments": {"maxDays": "7", "unit": "Celsius", "zip": 1.10}}"#;
 /// let parsed = parse_as(text, &schema).unwrap();
 /// assert_eq!(parsed.value, json!({"max_days": 7, "unit": "celsius", "zip": "1.10"}));
 ///

@@ -380,8 +380,8 @@ impl<'t, 's> Scan<'t, 's> {
             && next.is_some_and(|next| next.trim_start_matches(is_json_whitespace).starts_with('"'))
     }
 
-    /// Recovers the value at the current position, which `is_first` says is the first of the text.
-    /// On failure, `len` bytes are skipped.
+    /// Recovers the value at the current position; `is_first` states that it is the first of the
+    /// text, so that the checkpoint applies. On failure, `len` bytes are skipped.
     fn recover_bracketed(&mut self, len: usize, is_first: bool) {
         let end = self.value_limit();
         let reach = end - self.at;

@@ -318,17 +318,17 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         let len =
             rest.find(|c: char| ends(c) || is_number && c.is_whitespace()).unwrap_or(rest.len());
         self.use_fuel(at, at + len);
-        let behind = if is_number { self.skip_trivia_ahead(at + len) } else { at + len };
-        let is_end = behind >= self.source.end();
+        let after = if is_number { self.skip_trivia_ahead(at + len) } else { at + len };
+        let is_end = after >= self.source.end();
         let fits =
-            is_end || matches!(self.source.sign(behind), Some((b',' | b']' | b')' | b'\n', _)));
+            is_end || matches!(self.source.sign(after), Some((b',' | b']' | b')' | b'\n', _)));
         match (fits, is_number, has_comma) {
             _ if has_comma && self.is_half_quoted(at, at + len) => Plausibility::Strong,
             (true, true, _) => Plausibility::Strong,
             (true, false, true) => Plausibility::Weak,
             (false, true, _) if has_comma || len > 0 => {
                 // `[1 2 3]`
-                let next = self.source.byte(behind);
+                let next = self.source.byte(after);
                 if next.is_some_and(|byte| byte.is_ascii_digit()) {
                     Plausibility::Weak
                 } else {
@@ -343,10 +343,10 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
     fn is_half_quoted(&mut self, at: usize, end: usize) -> bool {
         let word = self.source.slice(at..end);
         let Some((_, len)) = self.source.quote(end) else { return false };
-        let behind = self.skip_trivia_ahead(end + len);
+        let after = self.skip_trivia_ahead(end + len);
         word.starts_with(char::is_alphanumeric)
             && word.ends_with(char::is_alphanumeric)
-            && matches!(self.source.sign(behind), Some((b',' | b']' | b')', _)))
+            && matches!(self.source.sign(after), Some((b',' | b']' | b')', _)))
     }
 
     /// The start of the next string of a concatenation, if a plus sign and a string follow `at`.

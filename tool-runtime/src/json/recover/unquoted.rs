@@ -47,8 +47,8 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         let len = bare_key_len(rest);
         let word = rest.get(..len).unwrap_or_default().trim_end();
         let end = start + word.len();
-        let behind = self.source.skip_whitespace(start + len);
-        let next = self.source.sign(behind).map(|(sign, _)| sign);
+        let after = self.source.skip_whitespace(start + len);
+        let next = self.source.sign(after).map(|(sign, _)| sign);
         // A brace in a sentence does not begin an object.
         let is_sentence = self.mode.in_prose && self.stack.len() == 1 && word.contains(' ');
         if word.is_empty() || is_sentence {
@@ -56,24 +56,24 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
         }
         match next {
             Some(b':' | b'=') => {}
-            _ if behind > end
-                && self.source.quote(behind).is_some()
-                && self.key_ahead(behind).is_some() =>
+            _ if after > end
+                && self.source.quote(after).is_some()
+                && self.key_ahead(after).is_some() =>
             {
                 let reason = "a word stands before this key: leave it out, or give it a value";
                 return Err(RecoveryError::syntax(start, reason));
             }
             Some(b'"')
                 if start + len == end
-                    && self.key_end_plausibility(behind + 1) == Plausibility::Strong =>
+                    && self.key_end_plausibility(after + 1) == Plausibility::Strong =>
             {
                 self.record_fix(FixKind::MissingQuote, start..start)?;
-                self.at = behind + 1;
+                self.at = after + 1;
                 return Ok((word.to_owned(), start..self.at));
             }
-            None if behind >= self.source.end() => {}
+            None if after >= self.source.end() => {}
             // `{a 'b'}`
-            _ if behind > end && is_name(word) && self.source.quote(behind).is_some() => {}
+            _ if after > end && is_name(word) && self.source.quote(after).is_some() => {}
             _ => return Err(self.missing_key_error(start)),
         }
         self.record_fix(FixKind::BareKey, start..end)?;
@@ -418,8 +418,8 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
     }
 
     /// Returns whether the comma at `at` ends the words: not if no member follows it in an object.
-    fn comma_ends_words(&mut self, start: usize, at: usize, behind: usize) -> bool {
-        let next = self.skip_trivia_ahead(behind);
+    fn comma_ends_words(&mut self, start: usize, at: usize, after: usize) -> bool {
+        let next = self.skip_trivia_ahead(after);
         if let Some((_, sign)) = self.key_ahead(next)
             && self.source.char_before(sign) == Some('=')
         {
@@ -431,7 +431,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             && LITERALS.iter().any(|(word, _)| *word == self.source.slice(start..at));
         is_value
             || self.kind() != Some(ContainerKind::Object)
-            || self.member_plausibility(behind) > Plausibility::No
+            || self.member_plausibility(after) > Plausibility::No
     }
 
     /// Returns whether the colon at `at` may end a key, unlike those in `https://…` and `12:30`.

@@ -118,9 +118,9 @@ fn coercion_stops_at_maximum_depth() {
     for depth in [5, 100, 512] {
         let text = "[".repeat(depth) + "\"1\"" + &"]".repeat(depth);
         let node = parse_valid(&text, 0).unwrap();
-        let Coerced { node: settled, fixes, .. } =
+        let Coerced { node: coerced, fixes, .. } =
             coerce(node, &schema, text.len(), &mut |_, _| None);
-        assert_eq!(fixes.is_empty(), settled.to_json() == text, "{depth}");
+        assert_eq!(fixes.is_empty(), coerced.to_json() == text, "{depth}");
         assert_eq!(fixes.is_empty(), depth > 5, "{depth}");
     }
 }

@@ -7,7 +7,7 @@ use tool_runtime::json::{Parsed, parse};
 const MAX_SENTENCE: usize = 100;
 
 /// Returns the first violated invariant of a parse of `text`.
-pub(crate) fn fault(text: &str, parsed: &Parsed) -> Option<String> {
+pub(crate) fn violation(text: &str, parsed: &Parsed) -> Option<String> {
     for fix in &parsed.fixes {
         if text.get(fix.span.clone()).is_none() {
             return Some(format!("{fix:?} is outside the text or splits a character"));

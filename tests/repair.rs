@@ -214,5 +214,5 @@ fn corpus_cases_match_expectations() {
     let refusing = ["ambiguous", "guesses", "refused", "traps", "valid"];
     let refusing: usize = refusing.iter().map(|class| counts[*class].0).sum();
     assert!(all >= 860, "only {all} cases were found");
-    assert!(refusing >= all / 4, "only {careful} of {all} cases are refusals and traps");
+    assert!(refusing >= all / 4, "only {refusing} of {all} cases are refusals and traps");
 }

@@ -49,6 +49,7 @@ pub(super) fn check_complete(
     part.map_or_else(|| Ok(surroundings.callees()), Err)
 }
 
+/// The tokens of a text around its values.
 pub(super) struct SurroundingTokens<'t> {
     text: &'t str,
     pub(super) tokens: Vec<Token<'t>>,

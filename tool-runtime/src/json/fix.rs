@@ -302,7 +302,7 @@ impl fmt::Display for FixKind {
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
 #[non_exhaustive]
 pub struct Fix {
-    /// The kind of repair.
+    /// The kind of the repair.
     pub kind: FixKind,
     /// The changed bytes, as a range of the original text. Fixes inside a string that had to be
     /// decoded first have the span of that string.

@@ -74,7 +74,7 @@ pub(super) fn locate(
     let scan = Scan::new(text, expected, *settings, starts_damaged, checkpoint, steps);
     if let Some((at, damage)) = scan.damage {
         return Err(match damage {
-            Damage::Unrecoverable(refusal) => ParseError::from_recovery(text, &refusal, expected),
+            Damage::Unrecoverable(error) => ParseError::from_recovery(text, &error, expected),
             Damage::Inconsistent(reason) => ParseError::syntax(text, at, reason, expected),
         });
     }
@@ -87,12 +87,12 @@ pub(super) fn locate(
         if let Some(bare) = unquoted_text(text, expected) {
             return Ok(bare);
         }
-        let is_json_whitespace =
+        let is_whitespace =
             |segment: &Segment| matches!(segment.kind, Some(FixKind::Bom | FixKind::Blank));
-        if let Some(refusal) = &scan.scalar_error {
-            return Err(ParseError::from_recovery(text, refusal, expected));
+        if let Some(error) = &scan.scalar_error {
+            return Err(ParseError::from_recovery(text, error, expected));
         }
-        return Err(if scan.segments.iter().all(is_json_whitespace) {
+        return Err(if scan.segments.iter().all(is_whitespace) {
             ParseError::empty(expected)
         } else {
             ParseError::no_value(text, expected)

@@ -265,9 +265,9 @@ impl<'s> ParseSettings<'s> {
         if truncated && self.options.max_risk < Risk::Lossy {
             return Err(ParseError::truncated(text, expected));
         }
-        let refusal =
+        let error =
             fixes.iter().enumerate().find_map(|(at, fix)| check_fix(&self.options, fix, at).err());
-        refusal.map_or(Ok(()), |refusal| Err(ParseError::from_recovery(text, &refusal, expected)))
+        error.map_or(Ok(()), |error| Err(ParseError::from_recovery(text, &error, expected)))
     }
 }
 

@@ -22,7 +22,7 @@ use super::{
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Parsed {
-    /// The parsed value.
+    /// The value that was parsed.
     pub value: Value,
     /// The repairs, in the order of the text; empty if the text was valid JSON that fits the
     /// schema.
@@ -61,10 +61,10 @@ impl Parsed {
     /// let schema = serde_json::json!({"type": "object", "properties": {"path": {}}});
     /// let parsed = parse_as(r#"{"name": "read", "arguments": {"path": "a"}}"#, &schema).unwrap();
     /// assert_eq!(parsed.json(), r#"{"path":"a"}"#);
-    /// assert_eq!(parsed.called(), ["read"]);
+    /// assert_eq!(parsed.callees(), ["read"]);
     ///
     /// let parsed = parse_as(r#"<function=read>{"path": "a"}</function>"#, &schema).unwrap();
-    /// assert_eq!(parsed.called(), ["read"]);
+    /// assert_eq!(parsed.callees(), ["read"]);
     /// ```
     pub fn callees(&self) -> &[String] {
         &self.callees

@@ -49,10 +49,10 @@ impl Scan<'_, '_> {
                         CandidateValue { value, json, span, escaped: false, fixes, truncated };
                     return self.add_candidate(candidate, is_expected);
                 }
-                Err(refusal)
-                    if refusal.kind != ParseErrorKind::NoValue && self.only_markup_follows(end) =>
+                Err(error)
+                    if error.kind != ParseErrorKind::NoValue && self.only_markup_follows(end) =>
                 {
-                    self.scalar_error.get_or_insert(refusal);
+                    self.scalar_error.get_or_insert(error);
                 }
                 _ => {}
             }

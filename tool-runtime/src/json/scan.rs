@@ -50,7 +50,7 @@ pub(super) struct Scan<'t, 's> {
     pub(super) expected: TypeSet,
     pub(super) settings: ParseSettings<'t>,
     /// Whether the first bracketed text is known to be invalid.
-    is_first: bool,
+    starts_damaged: bool,
     /// The position at which recovery of that one may begin.
     checkpoint: Option<Checkpoint>,
     /// The number of damaged values that may still be recovered.
@@ -93,7 +93,7 @@ impl<'t, 's> Scan<'t, 's> {
         text: &'t str,
         expected: TypeSet,
         settings: ParseSettings<'t>,
-        is_first: bool,
+        starts_damaged: bool,
         checkpoint: Option<Checkpoint>,
         steps: &'s mut usize,
     ) -> Self {
@@ -102,7 +102,7 @@ impl<'t, 's> Scan<'t, 's> {
             expected,
             settings,
             attempts: MAX_ATTEMPTS,
-            is_first,
+            starts_damaged,
             checkpoint,
             steps,
             at: 0,
@@ -307,10 +307,10 @@ impl<'t, 's> Scan<'t, 's> {
     fn scan_bracketed(&mut self) {
         let rest = self.rest();
         // The strict pass has shown that this value is invalid, so recovery starts at once.
-        let is_first = self.is_first && self.segments.is_empty();
+        let is_first = self.starts_damaged && self.segments.is_empty();
         if is_first && !starts_with_word(rest) {
             let reach = rest.len();
-            self.is_first = false;
+            self.starts_damaged = false;
             return self.recover_bracketed(reach, true);
         }
         let Some(bracketed) = Bracketed::at(rest) else {
@@ -356,8 +356,8 @@ impl<'t, 's> Scan<'t, 's> {
         *self.steps += (5 + RECOVERY_STEPS) * text.len();
         let read = recover::<ValueBuilder>(&json, 0, json.len(), self.mode(false), self.steps);
         let Ok(read) = read else { return false };
-        let is_whole = json.get(read.end..).is_some_and(|rest| rest.trim().is_empty());
-        if !is_whole {
+        let is_complete = json.get(read.end..).is_some_and(|rest| rest.trim().is_empty());
+        if !is_complete {
             return false;
         }
         let span = self.at..self.at + text.len();
@@ -424,9 +424,9 @@ impl<'t, 's> Scan<'t, 's> {
                 ));
                 self.discard_bracketed(read.end - self.at);
             }
-            Err(refusal) => {
+            Err(error) => {
                 *self.steps += RECOVERY_STEPS * reach;
-                self.record_damage(Damage::Unrecoverable(refusal));
+                self.record_damage(Damage::Unrecoverable(error));
                 self.discard_bracketed(len);
             }
         }

@@ -46,6 +46,7 @@ pub(super) fn parse_strict(text: &str) -> Result<Value, (serde_json::Error, Pars
     }
 }
 
+/// A visitor that builds a value and saves open containers on an error.
 struct TrackingVisitor<'p> {
     progress: &'p mut ParsedPrefix,
     in_object: bool,

@@ -11,6 +11,7 @@ pub(super) struct Token<'t> {
     pub(super) span: Range<usize>,
 }
 
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TokenKind<'t> {
     Word(&'t str),
@@ -70,6 +71,7 @@ impl<'t> Token<'t> {
 /// The end of a message header, which names the recipient: `to=functions.search`.
 const HEADER_END: &str = "<|message|>";
 
+/// Collects the tokens of the segments.
 struct Lexer<'t> {
     text: &'t str,
     tokens: Vec<Token<'t>>,

@@ -10,6 +10,7 @@ pub(super) struct Node {
     pub(super) span: Range<usize>,
 }
 
+/// The content of a node.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Tree {
     Null,
@@ -30,6 +31,7 @@ pub(super) enum Tree {
     Object(Vec<Member>),
 }
 
+/// A member of an object node.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Member {
     pub(super) key: String,

@@ -14,6 +14,7 @@ pub(super) fn parse_unique(json: &str) -> serde_json::Result<Value> {
     Ok(value)
 }
 
+/// A visitor that builds a value and rejects duplicate keys.
 struct UniqueKeys;
 
 impl<'de> DeserializeSeed<'de> for UniqueKeys {

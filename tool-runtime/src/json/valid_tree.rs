@@ -82,6 +82,7 @@ impl OpenNode {
     }
 }
 
+/// A position in valid JSON text, from which tokens are read.
 struct TokenCursor<'t> {
     json: &'t str,
     at: usize,

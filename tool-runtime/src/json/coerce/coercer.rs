@@ -13,6 +13,7 @@ use crate::json::{
     tree::{Member, Node, Tree},
 };
 
+/// The walk: coerces values and collects the fixes.
 pub(super) struct Coercer<'r, 'f> {
     pub(super) fuel: Fuel,
     pub(super) fixes: Vec<Fix>,

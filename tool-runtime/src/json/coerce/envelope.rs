@@ -87,6 +87,7 @@ impl Coercer<'_, '_> {
     }
 }
 
+/// The arguments without their envelope.
 struct Unwrapped {
     node: Node,
     fixes: Vec<Fix>,

@@ -9,9 +9,12 @@
 /// level in what schemars emits: a nullable branch, a reference, its target.
 const MAX_DEPTH: usize = 512;
 
+/// The steps of every coercion, however short its text.
 pub(super) const STEPS: usize = 16_384;
+/// The additional steps for each byte of the text.
 pub(super) const STEPS_PER_BYTE: usize = 16;
 
+/// The remaining steps and the current depth of a coercion.
 #[derive(Debug)]
 pub(super) struct Fuel {
     remaining: usize,

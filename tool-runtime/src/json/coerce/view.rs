@@ -5,6 +5,7 @@ use serde_json::{Number, Value};
 use super::{number::is_integer, type_set::TypeSet};
 use crate::json::tree::{Node, Tree};
 
+/// A JSON value that can be compared with a schema.
 pub(super) trait JsonView: Sized {
     /// The single type of the value.
     fn json_type(&self) -> TypeSet;

@@ -11,7 +11,7 @@ use crate::json::markup::REASONING;
 /// The maximum depth that serde_json parses.
 const MAX_DEPTH: usize = 127;
 
-/// What the parser expects next.
+/// The token that the parser expects next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ParserState {
     /// A bracket that may begin the value.
@@ -65,6 +65,7 @@ pub(super) enum OpenScalar {
     Number(NumberBuffer),
 }
 
+/// The state of the parser between two chunks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct IncrementalParser {
     at: usize,

@@ -28,6 +28,7 @@ use super::parser::{IncrementalParser, OpenContainer, OpenScalar};
 #[derive(Clone, Debug)]
 pub struct PartialValue<'p>(Repr<'p>);
 
+/// The representation of a partial value.
 #[derive(Clone, Debug)]
 enum Repr<'p> {
     Complete(&'p Value),

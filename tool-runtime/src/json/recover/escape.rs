@@ -186,6 +186,7 @@ fn unescape_as(
     out
 }
 
+/// The result of decoding a Unicode escape.
 enum Unicode {
     /// A character, and its length in bytes from `u` on.
     Char(char, usize),

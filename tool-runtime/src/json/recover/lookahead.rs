@@ -20,7 +20,7 @@ use super::{
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Plausibility {
     No,
-    /// It is possible, but prose could continue like this as well.
+    /// A possible reading, but prose could continue like this as well.
     Weak,
     Strong,
     /// A comma and a key that the schema knows follow.

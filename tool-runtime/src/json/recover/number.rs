@@ -6,7 +6,7 @@ use std::borrow::Cow;
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum NumberForm<'t> {
     /// A JSON number.
-    JsonText,
+    Json,
     /// Another spelling of a number, and the JSON number.
     Alternative(Cow<'t, str>),
     /// A number with leading zeros, and the JSON number without them.
@@ -44,7 +44,7 @@ pub(super) fn classify(word: &str) -> NumberForm<'_> {
         && !parts.whole.is_empty()
         && parts.fraction != Some("");
     if is_json && !has_zeros {
-        return NumberForm::JsonText;
+        return NumberForm::Json;
     }
     let whole = parts.whole.trim_start_matches(['0', '_']);
     let mut json = String::from(if word.starts_with('-') { "-" } else { "" });
@@ -184,7 +184,7 @@ mod tests {
             assert_eq!(classify(word), NumberForm::Alternative(json.into()), "{word}");
         }
         for word in ["0", "-1", "1.50", "1e5", "2300e+3", "-0"] {
-            assert_eq!(classify(word), NumberForm::JsonText, "{word}");
+            assert_eq!(classify(word), NumberForm::Json, "{word}");
         }
         for (word, json) in [("007", "7"), ("-05", "-5"), ("001.2", "1.2"), ("00", "0")] {
             assert_eq!(classify(word), NumberForm::LeadingZeros(json.into()), "{word}");

@@ -32,6 +32,7 @@ pub(in crate::json) struct Recovered<V> {
     pub(in crate::json) truncated: bool,
 }
 
+/// The kind of an open container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ContainerKind {
     Object,
@@ -63,7 +64,7 @@ pub(super) struct Frame<'s, B: Builder> {
     pub(super) subschemas: Subschemas<'s>,
 }
 
-/// What the parser expects next.
+/// The token that the parser expects next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RecoveryState {
     /// A key or an item.
@@ -74,6 +75,7 @@ pub(super) enum RecoveryState {
     Done,
 }
 
+/// The state of the recovery parser.
 pub(super) struct RecoveryParser<'t, 's, B: Builder> {
     pub(super) source: SourceText<'t>,
     pub(super) at: usize,

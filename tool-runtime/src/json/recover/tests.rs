@@ -171,9 +171,9 @@ fn ambiguous_text_is_refused() {
         ("{\"a\": \"\"\"x\", \"b\": 1}", Syntax),
         ("{\"a\": [1], [2]}", Syntax),
     ] {
-        let refused = read(text).expect_err(text);
-        assert_eq!(refused.kind, kind, "{text}: {refused:?}");
-        assert!(refused.at <= text.len(), "{text}");
+        let error = read(text).expect_err(text);
+        assert_eq!(error.kind, kind, "{text}: {error:?}");
+        assert!(error.at <= text.len(), "{text}");
     }
 }
 

@@ -28,7 +28,9 @@ pub(super) const LITERALS: [(&str, Option<bool>); 12] = [
     ("undefined", None),
     ("nil", None),
 ];
+/// Spellings of numbers that JSON does not have.
 const INFINITE: [&str; 4] = ["NaN", "Infinity", "nan", "inf"];
+/// Constructors with which databases print their types.
 const CONSTRUCTORS: [&str; 7] =
     ["ObjectId", "ISODate", "UUID", "NumberInt", "NumberLong", "NumberDecimal", "Decimal"];
 const HALF: &str = "this text has a quote at one end only: put quotes around all of it";
@@ -270,7 +272,7 @@ impl<B: Builder> RecoveryParser<'_, '_, B> {
             return refuse(LOCAL_FORMAT);
         }
         let json = match form {
-            NumberForm::JsonText => word.into(),
+            NumberForm::Json => word.into(),
             NumberForm::Alternative(json) => {
                 self.record_fix(FixKind::Number, start..end)?;
                 json

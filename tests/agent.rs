@@ -1,4 +1,4 @@
-//! The loop on a scripted model: what it asks, what it runs, and what it tells.
+//! The agent loop with a scripted model: requests, calls, results and events.
 
 #[path = "support/conversation.rs"]
 mod conversation;
@@ -16,7 +16,7 @@ use tool_runtime::{
 };
 
 #[tokio::test]
-async fn an_answer_needs_no_tools() {
+async fn answer_needs_no_tools() {
     let model =
         ScriptedModel::new([ScriptedTurn::new(ChatReply::text("Hi!")).expect_last("Hello")]);
     let answer = Agent::new(model, Tools::new()).run("Hello").await.unwrap();
@@ -25,7 +25,7 @@ async fn an_answer_needs_no_tools() {
 }
 
 #[tokio::test]
-async fn a_call_is_run_and_its_result_told() {
+async fn call_runs_and_its_result_is_returned() {
     let model = ScriptedModel::new([
         ScriptedTurn::new(echo_call("one")).expect_tools(["echo"]),
         ScriptedTurn::new(echo_call("two")).expect_last("one"),
@@ -37,14 +37,14 @@ async fn a_call_is_run_and_its_result_told() {
     assert_complete(&answer.transcript);
 }
 
-/// Ends after the tool that is called second has ended: alone it would wait for ever.
+/// Returns after the second tool has returned.
 #[tool]
 async fn last() -> &'static str {
     FIRST_ENDED.notified().await;
     "last"
 }
 
-/// Ends first, though it is called second.
+/// Returns first, although it is called second.
 #[tool]
 async fn first() -> &'static str {
     "first"
@@ -53,7 +53,7 @@ async fn first() -> &'static str {
 static FIRST_ENDED: Notify = Notify::const_new();
 
 #[tokio::test]
-async fn results_are_in_the_order_of_the_calls_whichever_ends_first() {
+async fn results_are_in_the_order_of_the_calls() {
     let both = ChatReply::default().call("last", "{}").call("first", "{}");
     let model = ScriptedModel::new([both, ChatReply::text("Done.")]);
     let ended = Arc::<Mutex<Vec<String>>>::default();
@@ -70,7 +70,7 @@ async fn results_are_in_the_order_of_the_calls_whichever_ends_first() {
     assert_eq!(*ended.lock().unwrap(), ["first", "last"]);
 }
 
-/// Ends when all three calls of it have started.
+/// Returns when all three calls have started.
 #[tool]
 async fn meet() {
     static ALL: LazyLock<Barrier> = LazyLock::new(|| Barrier::new(3));
@@ -78,7 +78,7 @@ async fn meet() {
 }
 
 #[tokio::test]
-async fn calls_of_one_reply_run_at_the_same_time() {
+async fn calls_of_one_reply_run_concurrently() {
     let three = ChatReply::default().call("meet", "{}").call("meet", "{}").call("meet", "{}");
     let model = ScriptedModel::new([three, ChatReply::text("Done.")]);
     Agent::new(model, tools![meet]).run("Go").await.unwrap();
@@ -99,12 +99,12 @@ async fn empty_and_repeated_ids_are_replaced() {
     assert_complete(&answer.transcript);
     let called = calls(&answer.transcript);
     assert_eq!(called.len(), 9);
-    // What was unique stays what it was.
+    // Unique ids stay unchanged.
     assert_eq!((called[0].id.as_str(), called[6].id.as_str()), ("a", "b"));
 }
 
 #[tokio::test]
-async fn standing_orders_come_first_unless_the_conversation_has_its_own() {
+async fn system_message_comes_first_unless_the_conversation_has_one() {
     let talk = [Message::user("Hi"), Message::assistant("Hello!"), Message::user("Bye")];
     let own = [Message::system("Mine."), Message::user("Hi")];
     for (given, expected) in [(&talk[..], "Be brief."), (&own[..], "Mine.")] {
@@ -122,7 +122,7 @@ async fn standing_orders_come_first_unless_the_conversation_has_its_own() {
 }
 
 #[tokio::test]
-async fn a_conversation_goes_on_where_it_ended() {
+async fn conversation_continues_where_it_ended() {
     let model = ScriptedModel::new([
         ChatReply::text("Hello, Ada."),
         echo_call("Ada"),
@@ -137,7 +137,7 @@ async fn a_conversation_goes_on_where_it_ended() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_left_open_is_run_first() {
+async fn open_call_runs_first() {
     let open = ToolCall::new("open", "echo", r#"{"text": "late"}"#);
     let talk =
         vec![Message::user("Go"), Message::Assistant { parts: vec![AssistantPart::Call(open)] }];
@@ -147,7 +147,7 @@ async fn a_call_that_was_left_open_is_run_first() {
 }
 
 #[tokio::test]
-async fn a_result_that_was_lost_is_told_of() {
+async fn lost_result_is_reported_as_indeterminate() {
     let open = |id: &str| AssistantPart::Call(ToolCall::new(id, "echo", r#"{"text": "x"}"#));
     let said = || Message::Assistant { parts: vec![open("a"), open("a")] };
     for talk in
@@ -163,7 +163,7 @@ async fn a_result_that_was_lost_is_told_of() {
 }
 
 #[tokio::test]
-async fn a_tool_added_during_a_run_is_offered_on_the_next_turn() {
+async fn added_tool_is_offered_on_the_next_turn() {
     let registry = Registry::try_from(tools![refuse]).unwrap();
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call("refuse", "{}")).expect_tools(["refuse"]),
@@ -178,7 +178,7 @@ async fn a_tool_added_during_a_run_is_offered_on_the_next_turn() {
 }
 
 #[tokio::test]
-async fn events_come_in_order_and_survive_serialisation() {
+async fn events_are_in_order_and_survive_serialization() {
     let told = Arc::<Mutex<Vec<Event>>>::default();
     let kept = Arc::clone(&told);
     let model = ScriptedModel::new([
@@ -198,7 +198,7 @@ async fn events_come_in_order_and_survive_serialisation() {
     let turn = ["model asked", "model replied", "tool started", "tool finished"];
     let (start, end) = (["run started", "run said"], ["run finished"]);
     assert_eq!(names, [&start[..], &turn[..], &turn[..], &turn[..2], &end[..]].concat());
-    // One run, its turns in order, and no time that runs backwards.
+    // The events belong to one run, with increasing turns and times.
     assert!(told.iter().all(|event| event.origin.run == told[0].origin.run));
     assert!(told.is_sorted_by_key(|event| event.at));
     let turns: Vec<_> = told.iter().map(|event| event.origin.turn).collect();
@@ -207,7 +207,7 @@ async fn events_come_in_order_and_survive_serialisation() {
     let text = serde_json::to_string(&*told).unwrap();
     assert_eq!(serde_json::from_str::<Vec<Event>>(&text).unwrap(), *told);
 
-    // The model's damaged text is kept beside what was repaired in it.
+    // The event holds the damaged text and its repairs.
     let done = told[5].finished().unwrap();
     assert_eq!(done.call.arguments.to_text(), "```json\n{\"text\": \"a\"}\n```");
     assert!(done.result.is_success() && !done.fixes.is_empty());
@@ -216,12 +216,12 @@ async fn events_come_in_order_and_survive_serialisation() {
     assert_eq!(serde_json::from_str::<Vec<Message>>(&text).unwrap(), answer.transcript);
 }
 
-/// Calls once and then answers, and remembers how it was to.
+/// Model that makes one call and then answers, and records the options of its requests.
 #[derive(Default)]
-struct Told(Mutex<Vec<ChatOptions>>);
+struct RecordsOptions(Mutex<Vec<ChatOptions>>);
 
 #[async_trait]
-impl ChatModel for Told {
+impl ChatModel for RecordsOptions {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         let mut told = self.0.lock().unwrap();
         told.push(request.options.clone());
@@ -235,16 +235,16 @@ impl ChatModel for Told {
 }
 
 #[tokio::test]
-async fn a_model_that_has_to_call_has_to_once() {
+async fn required_tool_choice_applies_to_the_first_request() {
     for forced in [ToolChoice::Required, ToolChoice::Tool("echo".into())] {
-        let model = Arc::new(Told::default());
+        let model = Arc::new(RecordsOptions::default());
         let options = ChatOptions::default().temperature(0.5).tool_choice(forced);
         let agent = Agent::new(Arc::clone(&model), tools![echo]).options(options.clone());
         agent.run("Go").await.unwrap();
         let then = options.clone().tool_choice(ToolChoice::Auto);
         assert_eq!(*model.0.lock().unwrap(), [options, then]);
     }
-    let model = Arc::new(Told::default());
+    let model = Arc::new(RecordsOptions::default());
     let options = ChatOptions::default().tool_choice(ToolChoice::None);
     let agent = Agent::new(Arc::clone(&model), tools![echo]).options(options.clone());
     agent.run("Go").await.unwrap();
@@ -252,10 +252,10 @@ async fn a_model_that_has_to_call_has_to_once() {
 }
 
 #[tokio::test]
-async fn events_tell_what_replies_took() {
+async fn events_report_usage_and_duration() {
     let told = Arc::<Mutex<Vec<_>>>::default();
     let kept = Arc::clone(&told);
-    let agent = Agent::new(Told::default(), tools![echo]).on_event(move |event| {
+    let agent = Agent::new(RecordsOptions::default(), tools![echo]).on_event(move |event| {
         if let EventKind::Model(ModelEvent::Replied { usage, .. }) = &event.kind {
             kept.lock().unwrap().push(*usage);
         }
@@ -265,7 +265,7 @@ async fn events_tell_what_replies_took() {
 }
 
 #[tokio::test]
-async fn a_reply_that_is_there_at_once_is_told_of_at_once() {
+async fn immediate_reply_is_emitted_immediately() {
     let mut reply = ChatReply::text("Wait.").call("echo", r#"{ "text": "a" }"#);
     reply.parts.insert(0, AssistantPart::Reasoning(Reasoning::new("lab", "Hm.", json!("seal"))));
     reply = reply.call("echo", json!({ "text": "b" }));
@@ -292,14 +292,14 @@ async fn a_reply_that_is_there_at_once_is_told_of_at_once() {
     );
 }
 
-/// Keeps lines.
+/// Stores lines.
 #[tool(effect = "write")]
 async fn keep(#[arg(default)] lines: Vec<String>) -> String {
     lines.join("+")
 }
 
 #[tokio::test]
-async fn a_reply_that_ran_out_of_tokens_changes_nothing() {
+async fn truncated_arguments_change_nothing() {
     for text in ["{\"lines\": [\"a\", \"b\"", "{\"lines\": [\"a\"]", "{"] {
         let cut = ChatReply::default().call("keep", text).finish(Finish::Length);
         let model = ScriptedModel::new([
@@ -315,9 +315,9 @@ async fn a_reply_that_ran_out_of_tokens_changes_nothing() {
     }
 }
 
-/// A server runs agents in tasks of their own, and a tool may run one.
+/// Runs are `Send`: servers spawn them, and tools can run them.
 #[tokio::test]
-async fn a_run_may_be_a_task() {
+async fn run_can_be_spawned() {
     let answers = [ChatReply::text("One."), ChatReply::text("Two."), ChatReply::text("Three.")];
     let agent = Arc::new(Agent::new(ScriptedModel::new(answers), Tools::new()));
     let shared = Arc::clone(&agent);
@@ -326,7 +326,7 @@ async fn a_run_may_be_a_task() {
     let boxed: Box<dyn Future<Output = _> + Send> = Box::new(agent.run("Go"));
     assert_eq!(Box::into_pin(boxed).await.unwrap().text, "Two.");
 
-    /// Asks another.
+    /// Runs another agent.
     #[tool]
     async fn ask(ctx: &ToolContext) -> String {
         let agent: &Arc<Agent> = ctx.get().unwrap();

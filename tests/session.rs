@@ -1,4 +1,4 @@
-//! Conversations that last: what every store keeps to, and what SQLite does beyond that.
+//! Sessions: the contract of every store, runs that survive a crash, and the SQLite store.
 
 #[path = "session/early.rs"]
 mod early;

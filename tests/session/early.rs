@@ -1,4 +1,4 @@
-//! What came of a call is kept while others of the same reply are still under way.
+//! Results are saved while other calls of the same reply are still running.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -13,10 +13,10 @@ use tool_runtime::{
     ToolContext, Usage, async_trait, tool, tools,
 };
 
-/// Who was paid.
+/// The recipients of all payments.
 type Log = Arc<Mutex<Vec<u64>>>;
 
-/// Pays, after so many seconds.
+/// Pays after so many seconds.
 #[tool(effect = "external")]
 async fn pay(after: u64, ctx: &ToolContext) -> String {
     sleep(Duration::from_secs(after)).await;
@@ -25,14 +25,14 @@ async fn pay(after: u64, ctx: &ToolContext) -> String {
     format!("paid {after}")
 }
 
-/// Wants the run to end, after so many seconds.
+/// Requests the end of the run after so many seconds.
 #[tool(effect = "external")]
 async fn enough(after: u64, ctx: &ToolContext) {
     sleep(Duration::from_secs(after)).await;
     ctx.record(EffectRecord::StopRequested { reason: "it is late".into() });
 }
 
-/// Makes these calls at once, and is done.
+/// Model that makes these calls in one reply and then answers.
 struct Calls(Vec<(&'static str, u64)>);
 
 #[async_trait]
@@ -51,7 +51,7 @@ fn agent(calls: &[(&'static str, u64)], log: &Log) -> Agent {
     Agent::new(Calls(calls.to_vec()), tools![pay, enough]).extension(Arc::clone(log))
 }
 
-/// Takes its time, at most so many saves, and one at a time.
+/// Slow store that accepts a limited number of saves, one at a time.
 #[derive(Clone, Debug)]
 struct Slow {
     inner: MemoryStore,
@@ -94,7 +94,7 @@ impl SessionStore for Slow {
     }
 }
 
-/// What was told, in one line each.
+/// Returns the results, one line each.
 fn told(messages: &[Message]) -> Vec<String> {
     let results = messages.iter().flat_map(|message| match message {
         Message::Tool { results } => results.as_slice(),
@@ -105,9 +105,9 @@ fn told(messages: &[Message]) -> Vec<String> {
 
 const PAYS: [(&str, u64); 4] = [("pay", 3), ("pay", 1), ("pay", 2), ("pay", 4)];
 
-/// Wherever the process ends, what has ended is known, and what it took.
+/// Results of ended calls and their usage survive the end of the process at any time.
 #[tokio::test(start_paused = true)]
-async fn what_has_ended_outlives_the_process() {
+async fn results_survive_the_end_of_the_process() {
     for ends_after in 0..=4 {
         let (log, store) = (Log::default(), MemoryStore::default());
         let session = agent(&PAYS, &log).session(store.clone(), "s");
@@ -126,12 +126,12 @@ async fn what_has_ended_outlives_the_process() {
     }
 }
 
-/// How often a run of one call is kept: as it begins, the reply, that the call begins, what came of it, the answer.
+/// Number of saves of a run with one call: start, reply, start of the call, result, answer.
 const OF_ONE: usize = 5;
 
-/// Once the answer is kept, nothing is between it and whoever asked.
+/// After the answer is saved, it is returned without further waiting.
 #[tokio::test(start_paused = true)]
-async fn an_answer_that_is_kept_is_given() {
+async fn saved_answer_is_returned() {
     for (most, is_given) in [(OF_ONE, true), (OF_ONE - 1, false)] {
         let (log, store) = (Log::default(), Slow::new(Duration::ZERO, most));
         let session = agent(&PAYS[..1], &log).session(store, "s");
@@ -143,15 +143,15 @@ async fn an_answer_that_is_kept_is_given() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_last_one_is_kept_with_the_step() {
+async fn last_result_is_saved_with_the_step() {
     for (calls, takes, expected) in [
         (&PAYS[..], 0, OF_ONE + 3),
         (&PAYS[..1], 0, OF_ONE),
-        // All at once.
+        // All results arrive at once.
         (&[("pay", 1); 9], 0, OF_ONE),
-        // Those that come while a write is under way go with the next.
+        // Results that arrive during a save are part of the next save.
         (&[("pay", 10), ("pay", 11), ("pay", 12), ("pay", 99)], 4, OF_ONE + 2),
-        // So does the last one.
+        // So is the last result.
         (&[("pay", 10), ("pay", 11), ("pay", 12)], 4, OF_ONE + 1),
     ] {
         let (log, store) = (Log::default(), Slow::new(Duration::from_secs(takes), 99));
@@ -165,9 +165,9 @@ async fn the_last_one_is_kept_with_the_step() {
     }
 }
 
-/// Where a store takes no more, what is under way is let finish, and told.
+/// If the store fails, running calls finish and their results are returned.
 #[tokio::test(start_paused = true)]
-async fn a_store_that_is_full_loses_no_call() {
+async fn full_store_loses_no_result() {
     for most in 0..8 {
         let (log, store) = (Log::default(), Slow::new(Duration::ZERO, most));
         let session = agent(&PAYS, &log).session(store, "s");
@@ -181,7 +181,7 @@ async fn a_store_that_is_full_loses_no_call() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_wish_to_stop_outlives_the_process() {
+async fn stop_request_survives_the_end_of_the_process() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&[("enough", 1), ("pay", 9)], &log).session(store, "s");
     assert!(timeout(Duration::from_secs(5), session.run("Go")).await.is_err());
@@ -192,7 +192,7 @@ async fn a_wish_to_stop_outlives_the_process() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_was_dropped_has_what_came() {
+async fn dropped_step_keeps_its_early_results() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&PAYS, &log).session(store, "s");
     let mut run = session.start("Go").await.unwrap();
@@ -205,7 +205,8 @@ async fn a_step_that_was_dropped_has_what_came() {
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
 }
 
-/// Does what it is told at once, and takes a second to say so; but once it says that it could not.
+/// Store that writes at once and returns a second later. One save reports an error in spite of its
+/// write.
 #[derive(Clone, Debug)]
 struct Late {
     inner: MemoryStore,
@@ -238,9 +239,9 @@ fn late(fails_at: usize) -> Late {
     Late { inner: MemoryStore::default(), fails_at, saves: Arc::default() }
 }
 
-/// What a store did though it could not say so is nobody else's doing.
+/// A write that succeeded with an error is not a conflict with another writer.
 #[tokio::test(start_paused = true)]
-async fn a_store_that_did_what_it_says_it_could_not_stops_nobody() {
+async fn write_that_reported_an_error_is_not_a_conflict() {
     let (log, store) = (Log::default(), late(3));
     let calls = [("pay", 1), ("pay", 9), ("pay", 10)];
     let session = agent(&calls, &log).session(store.clone(), "s");
@@ -251,7 +252,7 @@ async fn a_store_that_did_what_it_says_it_could_not_stops_nobody() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_was_dropped_while_it_was_kept_goes_on() {
+async fn step_dropped_during_a_save_continues() {
     for dropped_at in [500, 1_500, 2_500, 5_500] {
         let (log, store) = (Log::default(), late(99));
         let session = agent(&[("pay", 1), ("pay", 9)], &log).session(store, "s");
@@ -265,9 +266,9 @@ async fn a_step_that_was_dropped_while_it_was_kept_goes_on() {
     }
 }
 
-/// Somebody else's write stays what it is: nothing of it is written over.
+/// The write of another process is never overwritten.
 #[tokio::test(start_paused = true)]
-async fn a_store_that_says_nothing_hides_nobody() {
+async fn unreported_conflict_is_detected() {
     let (log, store) = (Log::default(), late(3));
     let session = agent(&[("pay", 1), ("pay", 9)], &log).session(store.clone(), "s");
     let other = async {

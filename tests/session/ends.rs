@@ -1,4 +1,4 @@
-//! What goes on after which end: the table that readers are given.
+//! Which runs resume after which stop reason: checks the table in the guide.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -13,31 +13,31 @@ use tool_runtime::{
     ScriptedModel, Stopped, ToolError, ToolOutput, Tools, Usage, async_trait, tool, tools,
 };
 
-/// Fails.
+/// Always fails.
 #[tool(effect = "read")]
 async fn fail() -> Result<String, ToolError> {
     Err(ToolError::failed("no"))
 }
 
-/// Never ends.
+/// Never returns.
 #[tool(effect = "read")]
 async fn wait() -> &'static str {
     std::future::pending().await
 }
 
-/// Wants no more.
+/// Requests the end of the run.
 #[tool(effect = "read")]
 async fn finish() -> ToolOutput {
     ToolOutput::text("bye").with_effect(EffectRecord::StopRequested { reason: "enough".into() })
 }
 
-/// Asks first.
+/// Pays with approval.
 #[tool(permission = "ask")]
 async fn pay() -> &'static str {
     "paid"
 }
 
-/// Calls this each time.
+/// Model that makes the same call in each reply.
 struct Calls(&'static str);
 
 #[async_trait]
@@ -47,7 +47,7 @@ impl ChatModel for Calls {
     }
 }
 
-/// Is broken.
+/// Model that always fails.
 struct Broken;
 
 #[async_trait]
@@ -57,7 +57,7 @@ impl ChatModel for Broken {
     }
 }
 
-/// Lets nobody ask.
+/// Hook that refuses every request.
 struct Never;
 
 #[async_trait]
@@ -73,7 +73,7 @@ fn replies(text: &str, finish: Finish) -> ScriptedModel {
     ScriptedModel::new([reply])
 }
 
-/// The agent that is stopped, by this, and whether `resume` goes on after that.
+/// Returns stop reasons, each with an agent that stops so, and whether `resume` continues.
 fn ends() -> Vec<(&'static str, Agent, bool)> {
     let calls = |name| Agent::new(Calls(name), tools![fail, wait, finish, pay]);
     let prices = Prices { input: 1.0, cached: 1.0, output: 1.0 };
@@ -106,9 +106,9 @@ fn ends() -> Vec<(&'static str, Agent, bool)> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_goes_on_after_which_end_is_as_the_table_says() {
+async fn runs_resume_as_documented_for_each_stop_reason() {
     let table = include_str!("../../tool-runtime/src/docs/guide/steps.md");
-    // How many rows say so.
+    // The number of checked rows.
     let says = |code: &str, goes_on: bool| {
         let rows = table.lines().filter(|line| line.contains(&format!("`{code}`")));
         let said = rows.filter_map(|row| row.trim_end_matches(" |").rsplit(" | ").next());
@@ -120,7 +120,7 @@ async fn what_goes_on_after_which_end_is_as_the_table_says() {
         assert_eq!(stopped.why.code(), code, "{stopped}");
         let resumed = session.resume().await.unwrap();
         assert_eq!(resumed.is_some(), goes_on, "{code}");
-        // The next thing can be said after any.
+        // A new prompt is possible after each.
         assert!(session.start("Go on").await.is_ok());
         assert_eq!(says(code, goes_on), 1, "the table says otherwise of {code}");
     }

@@ -1,4 +1,4 @@
-//! Stores that fail: the run ends, and nothing is lost or told that isn't so.
+//! Failing stores: the run stops without loss and without false reports.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +11,7 @@ use tool_runtime::{Message, StopReason, async_trait};
 use super::runs::{Log, agent};
 
 #[tokio::test]
-async fn a_broken_store_ends_the_run_and_loses_nothing() {
+async fn failing_store_stops_the_run_without_loss() {
     #[derive(Clone, Debug)]
     struct Broken;
     #[async_trait]
@@ -36,7 +36,7 @@ async fn a_broken_store_ends_the_run_and_loses_nothing() {
     );
 }
 
-/// Takes so many saves, and no more.
+/// Store that accepts a limited number of saves.
 #[derive(Clone, Debug)]
 struct Full(MemoryStore, Arc<AtomicUsize>);
 
@@ -59,9 +59,9 @@ impl SessionStore for Full {
     }
 }
 
-/// Where it can't be kept that calls begin, they don't, and nobody is told that they may have.
+/// If the start of calls can't be saved, they do not run and are not reported as indeterminate.
 #[tokio::test]
-async fn a_store_that_is_full_is_not_taken_for_a_call_that_ran() {
+async fn unsaved_calls_do_not_run() {
     for saves in 0..7 {
         let log = Log::default();
         let store = Full(MemoryStore::default(), Arc::new(saves.into()));

@@ -1,4 +1,4 @@
-//! What those who watch are told of calls and runs whose process ended.
+//! Events of calls and runs whose process ended.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,27 +12,27 @@ use tool_runtime::{
     async_trait, tool, tools,
 };
 
-/// Sends a letter, which takes long.
+/// Sends a letter, slowly.
 #[tool(effect = "external")]
 async fn send() -> &'static str {
     sleep(Duration::from_secs(60)).await;
     "sent"
 }
 
-/// Reads a letter, which takes long.
+/// Reads a letter, slowly.
 #[tool(effect = "read")]
 async fn read() -> &'static str {
     sleep(Duration::from_secs(60)).await;
     "Dear Ada"
 }
 
-/// Asks first.
+/// Pays with approval.
 #[tool(permission = "ask")]
 async fn pay() -> &'static str {
     "paid"
 }
 
-/// Makes the calls that it is asked for by name, in ten seconds; then says that they are done.
+/// Model that calls the tools named in the prompt after ten seconds, and then answers.
 struct Does;
 
 #[async_trait]
@@ -42,7 +42,7 @@ impl ChatModel for Does {
         let Some(said @ Message::User { .. }) = request.messages.last() else {
             return Ok(ChatReply::text("Done."));
         };
-        // What is said behind what has no answer joins it.
+        // A prompt after an unanswered one is merged with it.
         let said = said.text().lines().last().unwrap_or_default().to_owned();
         if said.contains("fail") {
             return Err(ModelError::Setup("no".into()));
@@ -59,7 +59,8 @@ fn agent() -> (Agent, Recorder) {
     (agent.observer(recorder.clone()), recorder)
 }
 
-/// A session in which this was said, and whose process ended so many seconds later; and which run that was.
+/// Starts a run in a session and ends the process after so many seconds. Returns the store and the
+/// run.
 async fn ended(said: &str, after: u64) -> (Arc<MemoryStore>, RunId) {
     let store = Arc::new(MemoryStore::default());
     let (agent, told) = agent();
@@ -69,7 +70,7 @@ async fn ended(said: &str, after: u64) -> (Arc<MemoryStore>, RunId) {
     (store, run)
 }
 
-/// What was told of the ends of calls and runs, of this run.
+/// Returns the emitted ends of the calls and of the run.
 fn ends(told: &Recorder, run: RunId) -> Vec<String> {
     let end = |event: &Event| match (&event.kind, event.finished()) {
         (EventKind::Run(RunEvent::Finished { code, .. }), _) => Some(format!("run {code:?}")),
@@ -80,7 +81,7 @@ fn ends(told: &Recorder, run: RunId) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_settled_as_its_run_goes_on_has_an_end() {
+async fn interrupted_call_emits_its_end_when_the_run_resumes() {
     let (store, run) = ended("send, read", 20).await;
     let (agent, told) = agent();
     let answer =
@@ -91,13 +92,13 @@ async fn a_call_that_is_settled_as_its_run_goes_on_has_an_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_given_up_has_an_end() {
+async fn abandoned_run_emits_its_end() {
     let table: [(&str, u64, &[&str]); 4] = [
-        // While the model was asked; while a call ran; while somebody was waited for.
+        // The process ended during a request, during a call, and while an approval was pending.
         ("send", 5, &[r#"run Some("GIVEN_UP")"#]),
         ("send", 20, &[r#"send Some("TOOL_INDETERMINATE")"#, r#"run Some("GIVEN_UP")"#]),
         ("pay", 20, &[r#"pay Some("TOOL_CANCELLED")"#, r#"run Some("GIVEN_UP")"#]),
-        // It was stopped, of which somebody was told.
+        // The run was stopped, and its end was emitted.
         ("fail", 20, &[]),
     ];
     for (said, after, wanted) in table {
@@ -112,7 +113,7 @@ async fn a_run_that_is_given_up_has_an_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_whose_step_is_dropped_has_one_end() {
+async fn call_of_a_dropped_step_emits_one_end() {
     let (agent, told) = agent();
     let mut run = agent.start("send");
     run.next().await;
@@ -122,9 +123,9 @@ async fn a_call_whose_step_is_dropped_has_one_end() {
     assert_eq!(ends(&told, id), [r#"send Some("TOOL_INDETERMINATE")"#, "run None"]);
 }
 
-/// In words, though it was asked for a value: whoever wants that may still have it.
+/// An extraction is resumed as an ordinary run. The value can still be extracted later.
 #[tokio::test(start_paused = true)]
-async fn a_run_that_was_gone_on_with_in_words_has_one_end() {
+async fn extraction_resumed_in_words_emits_one_end() {
     let (agent, told) = agent();
     let session = agent.session(MemoryStore::default(), "ada");
     let soon = Duration::from_secs(5);
@@ -136,7 +137,7 @@ async fn a_run_that_was_gone_on_with_in_words_has_one_end() {
     assert_eq!(ends(&told, run), [r#"run Some("DROPPED")"#, "run None"]);
 }
 
-/// Takes long.
+/// Slow remote dispatcher.
 struct Elsewhere;
 
 #[async_trait]
@@ -147,9 +148,9 @@ impl Dispatch for Elsewhere {
     }
 }
 
-/// As one has that is made here.
+/// Remote calls emit one end, like local ones.
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_made_elsewhere_has_one_end() {
+async fn remote_call_emits_one_end() {
     for drops in [true, false] {
         let (agent, told) = agent();
         let agent = agent.dispatch(Elsewhere);

@@ -1,5 +1,5 @@
-//! A process whose run is kept in SQLite is killed at each of its steps, and another goes on: what its tools did
-//! to the world, a file, is neither lost nor done twice.
+//! Kill tests: a process is killed at each step of a run in SQLite, and another process resumes it.
+//! The effects of its tools on a file are neither lost nor repeated.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;
@@ -20,7 +20,7 @@ const STEPS: &str = "TOOL_RUNTIME_SESSION_STEPS";
 
 struct World(Mutex<PathBuf>);
 
-/// Writes a line to the world.
+/// Appends a line to the file.
 #[tool(effect = "external")]
 async fn write(line: String, ctx: &ToolContext) -> std::io::Result<String> {
     let World(path) = ctx.get().ok_or(std::io::ErrorKind::NotFound)?;
@@ -31,7 +31,7 @@ async fn write(line: String, ctx: &ToolContext) -> std::io::Result<String> {
     Ok(format!("wrote {line}"))
 }
 
-/// Says what comes next by how far the conversation is.
+/// Model that selects its reply by the length of the conversation.
 struct Story;
 
 #[async_trait]
@@ -47,10 +47,10 @@ impl ChatModel for Story {
     }
 }
 
-/// Goes on with the run for so many steps, and then is no more.
+/// Runs so many steps and then kills the process.
 #[tokio::test]
 #[ignore = "the process that the test below kills"]
-async fn the_one_that_is_killed() {
+async fn child_killed_after_steps() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     let steps: usize = std::env::var(STEPS).unwrap().parse().unwrap();
     let folder = Path::new(&folder);
@@ -70,7 +70,7 @@ async fn the_one_that_is_killed() {
     std::process::abort();
 }
 
-/// Waits until so many results are kept, and takes the process with it; the first time.
+/// Kills the process, the first time, after so many results are saved.
 #[tool(effect = "read")]
 async fn fall(ctx: &ToolContext) -> std::io::Result<&'static str> {
     let World(path) = ctx.get().ok_or(std::io::ErrorKind::NotFound)?;
@@ -78,7 +78,7 @@ async fn fall(ctx: &ToolContext) -> std::io::Result<&'static str> {
     let Ok(results) = fs::read_to_string(folder.join("fall")) else { return Ok("stood") };
     fs::remove_file(folder.join("fall"))?;
     let store = Sqlite::open(folder.join("sessions.db")).await.unwrap();
-    // Where they are not kept, it fails.
+    // The call fails if the results are not saved.
     for _ in 0..10_000 {
         let kept = store.load("s").await.unwrap().unwrap().state;
         if kept.matches("\"wrote ").count() >= results.parse::<usize>().unwrap() {
@@ -89,7 +89,7 @@ async fn fall(ctx: &ToolContext) -> std::io::Result<&'static str> {
     Ok("stood")
 }
 
-/// Calls all at once.
+/// Model that makes all calls in one reply.
 struct AtOnce;
 
 #[async_trait]
@@ -121,21 +121,22 @@ async fn at_once(folder: &Path) -> Vec<Message> {
 
 #[tokio::test]
 #[ignore = "the process that falls in the test below"]
-async fn the_one_that_falls() {
+async fn child_killed_between_calls() {
     let Ok(folder) = std::env::var(FOLDER) else { return };
     at_once(Path::new(&folder)).await;
 }
 
-/// In the midst of a reply's calls: those whose results are there are not in doubt.
+/// The process is killed between calls of one reply. Calls with saved results are not
+/// indeterminate.
 #[tokio::test]
-async fn a_process_killed_between_calls_loses_and_doubles_none_that_has_ended() {
+async fn process_killed_between_calls_loses_and_repeats_no_ended_call() {
     for results in 1..=LINES {
         let folder = std::env::temp_dir()
             .join(format!("tool-runtime-fallen-{}-{results}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("fall"), results.to_string()).unwrap();
         let fallen = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "killed::the_one_that_falls", "--ignored"])
+            .args(["--exact", "killed::child_killed_between_calls", "--ignored"])
             .env(FOLDER, &folder)
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -161,7 +162,7 @@ async fn a_process_killed_between_calls_loses_and_doubles_none_that_has_ended() 
 }
 
 #[tokio::test]
-async fn a_process_killed_at_each_step_loses_and_doubles_nothing() {
+async fn process_killed_at_each_step_loses_and_repeats_nothing() {
     for steps in 1..=9 {
         let folder = std::env::temp_dir()
             .join(format!("tool-runtime-killed-{}-{steps}", std::process::id()));
@@ -172,7 +173,7 @@ async fn a_process_killed_at_each_step_loses_and_doubles_nothing() {
             processes += 1;
             assert!(processes < 20, "it comes to no end");
             let killed = Command::new(std::env::current_exe().unwrap())
-                .args(["--exact", "killed::the_one_that_is_killed", "--ignored", "--nocapture"])
+                .args(["--exact", "killed::child_killed_after_steps", "--ignored", "--nocapture"])
                 .env(FOLDER, &folder)
                 .env(STEPS, steps.to_string())
                 .stdout(Stdio::null())

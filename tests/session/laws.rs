@@ -1,4 +1,4 @@
-//! What every store keeps to: MemoryStore and SQLite do, and one that doesn't is found out.
+//! Conformance of stores: MemoryStore and SQLite pass, and each fault is detected.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -10,7 +10,7 @@ use tool_runtime::agent::session::{
 use tool_runtime::async_trait;
 
 #[tokio::test]
-async fn memory_keeps_its_word() {
+async fn memory_store_conforms() {
     conformance::check(|| async { MemoryStore::default() }).await.unwrap();
     let store = MemoryStore::default();
     conformance::check_handles(store.clone(), store).await.unwrap();
@@ -18,14 +18,14 @@ async fn memory_keeps_its_word() {
 
 #[cfg(feature = "sqlite")]
 #[tokio::test]
-async fn sqlite_keeps_its_word() {
+async fn sqlite_store_conforms() {
     let open = || async { tool_runtime::store::Sqlite::in_memory().unwrap() };
     conformance::check(open).await.unwrap();
     let store = open().await;
     conformance::check_handles(store.clone(), store).await.unwrap();
 }
 
-/// What a store may do wrong.
+/// Faults of a store.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Fault {
     None,
@@ -47,14 +47,14 @@ enum Fault {
     HasNoClock,
 }
 
-/// A store as somebody may write it.
+/// Store with one fault.
 #[derive(Clone, Debug)]
 struct Own(Fault, Arc<Kept>);
 
 #[derive(Debug, Default)]
 struct Kept {
     sessions: Mutex<BTreeMap<String, SessionRecord>>,
-    /// Held by who writes, from looking on.
+    /// Held by a writer from reading to writing.
     writing: tokio::sync::Mutex<()>,
 }
 
@@ -110,7 +110,7 @@ impl SessionStore for Own {
             tokio::task::yield_now().await;
         }
         if self.0 == Fault::HasNoLock {
-            // Takes a while, as a file does, and lets go of nothing but its thread.
+            // The write takes some time, as with a file, and only yields the thread.
             (0..100).for_each(|_| std::thread::yield_now());
         }
         stored.revision = match self.0 {
@@ -161,7 +161,7 @@ impl SessionStore for Own {
 }
 
 #[tokio::test]
-async fn a_store_that_breaks_its_word_is_found_out() {
+async fn each_fault_of_a_store_is_detected() {
     const CONFLICT: &str =
         "a write that builds on another revision is a conflict, which names both";
     const NAMES: &str = "names that differ are of sessions that differ";
@@ -190,13 +190,13 @@ async fn a_store_that_breaks_its_word_is_found_out() {
             told.starts_with(&format!("the store breaks its word, that {law}: ")),
             "{fault:?}: {told}"
         );
-        // However long what it keeps is.
+        // The report is short, whatever the store holds.
         assert!(told.len() < 600, "{fault:?}: {told}");
     }
     conformance::check(|| async { Own(Fault::None, Arc::default()) }).await.unwrap();
 }
 
-/// A handle that lists and loads what it has seen before.
+/// Store handle with a stale cache.
 #[derive(Debug)]
 struct Handle {
     store: Own,
@@ -228,7 +228,7 @@ impl SessionStore for Handle {
 }
 
 #[tokio::test]
-async fn handles_that_are_of_two_minds_are_found_out() {
+async fn inconsistent_handles_are_detected() {
     let handles = |faults: [Fault; 2], remembers, lists| {
         let kept = Arc::default();
         faults.map(|fault| Handle {
@@ -268,7 +268,7 @@ async fn handles_that_are_of_two_minds_are_found_out() {
 }
 
 #[test]
-fn errors_say_what_to_do() {
+fn errors_name_the_next_action() {
     let conflict = SessionWrite::on(3).check("ada", 4, 0).unwrap_err();
     let unfit = SessionWrite::on(4).messages(2, &[]).check("ada", 4, 1).unwrap_err();
     for (error, text) in [

@@ -1,4 +1,4 @@
-//! Runs that are kept step by step, and gone on with after an end at any moment.
+//! Runs that are saved after each step and resumed after a crash at any moment.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,35 +14,35 @@ use tool_runtime::{
     StopReason, Stopped, ToolContext, ToolOutput, Tools, UserPart, args, async_trait, tool, tools,
 };
 
-/// What tools did.
+/// The actions of tools.
 pub(super) type Log = Arc<Mutex<Vec<String>>>;
 
 fn note(ctx: &ToolContext, what: &str) {
     ctx.get::<Log>().unwrap().lock().unwrap().push(what.to_owned());
 }
 
-/// Pays somebody.
+/// Pays a person.
 #[tool(effect = "external")]
 async fn pay(to: String, ctx: &ToolContext) -> String {
     note(ctx, &to);
     format!("{to} is paid")
 }
 
-/// Looks it up.
+/// Looks something up.
 #[tool(effect = "read")]
 async fn look(ctx: &ToolContext) -> &'static str {
     note(ctx, "look");
     "there"
 }
 
-/// Pays somebody, if somebody allows it.
+/// Pays with approval.
 #[tool(effect = "external", permission = "ask")]
 async fn spend(ctx: &ToolContext) -> &'static str {
     note(ctx, "spend");
     "spent"
 }
 
-/// Says what comes next by how far the conversation is: the same in every process.
+/// Model that selects its reply by the length of the conversation, so it works across processes.
 struct Story;
 
 #[async_trait]
@@ -65,7 +65,7 @@ pub(super) fn agent(log: &Log) -> Agent {
     Agent::new(Story, tools![pay, look]).extension(Arc::clone(log))
 }
 
-/// The process ends before or after the save of this number.
+/// Store whose process ends before or after the given save.
 #[derive(Clone, Debug)]
 struct Mortal {
     inner: MemoryStore,
@@ -101,7 +101,7 @@ impl SessionStore for Mortal {
     }
 }
 
-/// Results by call, in one line each.
+/// Returns the results, one line each.
 fn told(messages: &[Message]) -> Vec<String> {
     let of = |message: &Message| match message {
         Message::Tool { results } => {
@@ -112,10 +112,10 @@ fn told(messages: &[Message]) -> Vec<String> {
     messages.iter().flat_map(of).collect()
 }
 
-/// Wherever the process ends, the run comes to its end in the next one. A call that was under way then is the only one
-/// of which nobody can tell; no other is lost or made twice.
+/// The process ends at any save, and the next one resumes the run. Only a call in flight is
+/// indeterminate. No other call is lost or repeated.
 #[tokio::test(start_paused = true)]
-async fn a_run_survives_an_end_before_and_after_every_save() {
+async fn run_survives_a_crash_before_and_after_every_save() {
     let mut ends = 0;
     for dies_at in 0..40 {
         for is_kept in [false, true] {
@@ -134,7 +134,7 @@ async fn a_run_survives_an_end_before_and_after_every_save() {
             let session = agent(&log).session(inner.clone(), "s");
             let answer = match session.resume().await.unwrap() {
                 Some(run) => run.finish().await.unwrap(),
-                // It ended before anything was kept, or when all was.
+                // The process ended before the first save or after the last one.
                 None => match session.messages().await.unwrap() {
                     none if none.is_empty() => session.run("Go").await.unwrap(),
                     all => {
@@ -163,7 +163,7 @@ async fn a_run_survives_an_end_before_and_after_every_save() {
 }
 
 #[tokio::test]
-async fn conversations_go_on_from_run_to_run() {
+async fn conversation_continues_from_run_to_run() {
     let store = MemoryStore::default();
     let model = Arc::new(ScriptedModel::new([
         ScriptedTurn::new(ChatReply::text("Hi, Ada.")),
@@ -185,7 +185,7 @@ async fn conversations_go_on_from_run_to_run() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_not_gone_on_with_is_given_up() {
+async fn new_prompt_abandons_the_unfinished_run() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&log).session(store.clone(), "s");
     let mut run = session.start("Go").await.unwrap();
@@ -199,7 +199,7 @@ async fn a_run_that_is_not_gone_on_with_is_given_up() {
 }
 
 #[tokio::test]
-async fn only_one_goes_on_with_a_session() {
+async fn concurrent_runs_of_a_session_conflict() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&log).session(store.clone(), "s");
     let mut run = session.start("Go").await.unwrap();
@@ -213,7 +213,7 @@ async fn only_one_goes_on_with_a_session() {
 }
 
 #[tokio::test]
-async fn what_waits_for_somebody_waits_in_the_store() {
+async fn pending_calls_are_stored() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let make = |replies: &[ChatReply]| {
         Agent::new(ScriptedModel::new(replies.to_vec()), tools![spend, look])
@@ -224,7 +224,7 @@ async fn what_waits_for_somebody_waits_in_the_store() {
     let both = ChatReply::default().call("look", "{}").call("spend", "{}");
     let stopped = make(&[both]).run("Go").await.unwrap_err();
     assert!(matches!(stopped.why, StopReason::AwaitingApproval(_)));
-    // In another process nobody has decided yet: it waits again, and nothing was made twice.
+    // Another process resumes without decisions: the run pauses again, and no call is repeated.
     let session = make(&[ChatReply::text("Done.")]);
     let Stopped { why: StopReason::AwaitingApproval(mut paused), .. } =
         session.resume().await.unwrap().unwrap().finish().await.unwrap_err()
@@ -243,7 +243,7 @@ async fn what_waits_for_somebody_waits_in_the_store() {
 }
 
 #[tokio::test]
-async fn a_run_that_was_stopped_leaves_a_session_to_go_on_with() {
+async fn session_continues_after_a_stopped_run() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let agent = agent(&log).limits(Limits::default().iterations(2));
     let session = agent.session(store, "s");
@@ -254,10 +254,9 @@ async fn a_run_that_was_stopped_leaves_a_session_to_go_on_with() {
     assert_eq!(session.run("On.").await.unwrap().text, "Done.");
 }
 
-/// A reply that says nothing is not told again, and what is said behind it is kept all the same: in one message with
-/// what was said before.
+/// An empty reply is dropped. The next prompt is saved, merged with the earlier user message.
 #[tokio::test]
-async fn a_session_goes_on_behind_a_silent_reply() {
+async fn session_continues_after_an_empty_reply() {
     let store = MemoryStore::default();
     let model = ScriptedModel::new(["", "Yes?", "Fine."].map(ChatReply::text));
     let session = Agent::new(model, Tools::new()).session(store, "s");
@@ -272,7 +271,7 @@ async fn a_session_goes_on_behind_a_silent_reply() {
 }
 
 #[tokio::test]
-async fn a_decision_that_comes_too_late_overwrites_nothing() {
+async fn late_decision_overwrites_nothing() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let replies = [ChatReply::default().call("spend", "{}"), ChatReply::text("As you like.")];
     let session = Agent::new(ScriptedModel::new(replies), tools![spend])
@@ -296,9 +295,9 @@ async fn a_decision_that_comes_too_late_overwrites_nothing() {
     assert!(log.lock().unwrap().is_empty());
 }
 
-/// A run that waits in a session is gone on with there, and once.
+/// A paused run of a session can only be resumed in its session, and once.
 #[tokio::test]
-async fn a_run_of_a_session_goes_on_in_it_and_nowhere_else() {
+async fn run_of_a_session_resumes_only_there() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let replies = [ChatReply::default().call("spend", "{}"), ChatReply::text("Done.")];
     let agent = Agent::new(ScriptedModel::new(replies), tools![spend])
@@ -330,7 +329,7 @@ async fn a_run_of_a_session_goes_on_in_it_and_nowhere_else() {
         assert_eq!(run.extract::<u8>().await.unwrap_err().why.code(), "IN_SESSION");
     }
     assert!(log.lock().unwrap().is_empty());
-    // Another session knows nothing of it.
+    // Another session does not have the run.
     let elsewhere =
         agent.session(store.clone(), "t").resume_with(paused.clone()).await.unwrap_err();
     assert_eq!(
@@ -351,7 +350,7 @@ async fn a_run_of_a_session_goes_on_in_it_and_nowhere_else() {
     assert_eq!(*log.lock().unwrap(), ["spend"]);
 }
 
-/// Wants to stop.
+/// Requests the end of the run.
 #[tool(effect = "none")]
 async fn enough() -> ToolOutput {
     ToolOutput::text("enough")
@@ -359,7 +358,7 @@ async fn enough() -> ToolOutput {
 }
 
 #[tokio::test]
-async fn nothing_waits_in_a_run_that_was_asked_to_stop() {
+async fn stopped_run_has_no_pending_calls() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let both = ChatReply::default().call("spend", "{}").call("enough", "{}");
     let session = Agent::new(ScriptedModel::new([both]), tools![spend, enough])
@@ -374,7 +373,7 @@ async fn nothing_waits_in_a_run_that_was_asked_to_stop() {
 }
 
 #[tokio::test]
-async fn what_is_changed_between_steps_is_kept_changed() {
+async fn edits_between_steps_are_saved() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&log).session(store, "s");
     let mut run = session.start("Go").await.unwrap();
@@ -385,9 +384,9 @@ async fn what_is_changed_between_steps_is_kept_changed() {
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
 }
 
-/// What a model was shown of a conversation of several runs.
+/// Checks the visible messages of a conversation of several runs.
 #[tokio::test]
-async fn a_window_shows_the_end_of_a_long_session() {
+async fn window_shows_the_end_of_a_long_session() {
     let store = MemoryStore::default();
     let model = ScriptedModel::new((0..20).map(|turn| {
         let last = ScriptedTurn::new(ChatReply::text(format!("answer {turn} {}", "x".repeat(400))));
@@ -404,7 +403,7 @@ async fn a_window_shows_the_end_of_a_long_session() {
     assert_eq!(session.messages().await.unwrap().len(), 41, "all of it is kept");
     let shown = shown.lock().unwrap();
     assert!(shown.iter().all(|(count, first)| *count <= 12 && first == "Be brief."), "{shown:?}");
-    // Cut in steps, so that what a provider has cached stays good in between.
+    // The window moves in steps, so provider caches stay valid in between.
     let grows = shown.windows(2).filter(|pair| pair[1].0 > pair[0].0).count();
     assert!(grows > 10, "{shown:?}");
 }
@@ -423,7 +422,7 @@ impl tool_runtime::ChatModel for Watched {
 }
 
 #[tokio::test]
-async fn a_session_is_shown_pictures() {
+async fn session_keeps_images() {
     let shown = |model: ScriptedModel| Agent::new(model, Tools::new());
     let store = MemoryStore::default();
     let model = ScriptedModel::new(["A cat.", "It is grey."].map(ChatReply::text));
@@ -435,7 +434,7 @@ async fn a_session_is_shown_pictures() {
     let answer = session.run(Prompt::from("Which colour?")).await.unwrap();
     assert_eq!((&answer.transcript[0], answer.transcript.len()), (&asked, 4));
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
-    // Several messages come behind what was said.
+    // The prompt has several messages.
     let more =
         vec![Message::user("And this?"), Message::assistant("A dog."), Message::user("Yes?")];
     let model = ScriptedModel::new([ChatReply::text("Yes.")]);
@@ -443,16 +442,16 @@ async fn a_session_is_shown_pictures() {
     assert_eq!(answer.transcript.len(), 8);
 }
 
-/// How many there are.
+/// A number of items.
 #[args]
 #[derive(Debug, PartialEq)]
 struct Count {
-    /// So many.
+    /// The number.
     count: u32,
 }
 
 #[tokio::test]
-async fn a_session_gives_values() {
+async fn session_extracts_values() {
     let store = MemoryStore::default();
     let said = ["They are two.", r#"{"count": "two"}"#, r#"{"count": 2}"#, "Two, as I said."];
     let agent = Agent::new(ScriptedModel::new(said.map(ChatReply::text)), tools![look]);
@@ -466,9 +465,9 @@ async fn a_session_gives_values() {
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
 }
 
-/// What is said next to what the user said, which is kept already, is kept in one message with it.
+/// A message after a saved user message is merged with it in the store.
 #[tokio::test]
-async fn what_is_said_beside_a_question_is_kept_with_it() {
+async fn merged_user_message_is_saved_again() {
     let steering = Steering::new();
     steering.push("Be brief.");
     let model = ScriptedModel::new([ChatReply::text("Yes.")]);
@@ -481,7 +480,7 @@ async fn what_is_said_beside_a_question_is_kept_with_it() {
 }
 
 #[tokio::test]
-async fn a_session_is_gone_on_with_piece_by_piece() {
+async fn resumed_session_run_is_streamed() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&log).session(store, "s");
     let mut run = session.start("Go").await.unwrap();

@@ -1,4 +1,4 @@
-//! Files of sessions: across openings, several at a time, damaged, and what a save costs.
+//! SQLite session files: reopening, concurrency, damage and the size of a save.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use tool_runtime::agent::session::{SessionError, SessionStore, SessionWrite, con
 use tool_runtime::store::Sqlite;
 use tool_runtime::{AssistantPart, Message, ToolCall};
 
-/// An empty folder of the test's own.
+/// Creates an empty folder for a test.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("session").join(test);
     _ = fs::remove_dir_all(&folder);
@@ -24,7 +24,7 @@ fn said(texts: &[&str]) -> Vec<Message> {
 }
 
 #[tokio::test]
-async fn files_keep_their_word() {
+async fn files_conform_across_handles() {
     let (folder, count) = (folder("conformance"), AtomicUsize::new(0));
     let open = || {
         let file = folder.join(format!("{}.db", count.fetch_add(1, Ordering::Relaxed)));
@@ -38,7 +38,7 @@ async fn files_keep_their_word() {
 
 const FILE: &str = "TOOL_TESTS_SESSIONS";
 
-/// What each of several processes does: opens the file, which may not be there yet, and counts up.
+/// Child process: opens the file, which may not exist yet, and increases a counter.
 #[tokio::test]
 async fn counting_child() {
     let Ok(file) = env::var(FILE) else { return };
@@ -74,13 +74,13 @@ async fn processes_share_a_file() {
 }
 
 #[tokio::test]
-async fn who_finds_the_file_busy_waits() {
+async fn busy_file_is_waited_for() {
     let file = folder("busy").join("sessions.db");
     let store = Sqlite::open(&file).await.unwrap();
     let other = Connection::open(&file).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     let saving = tokio::spawn(async move { store.save("s", SessionWrite::first()).await });
-    // To read needs no waiting.
+    // Reading does not wait.
     assert_eq!(Sqlite::open(&file).await.unwrap().load("s").await.unwrap(), None);
     assert!(!saving.is_finished());
     other.execute_batch("COMMIT").unwrap();
@@ -88,7 +88,7 @@ async fn who_finds_the_file_busy_waits() {
 }
 
 #[tokio::test]
-async fn what_is_damaged_is_told_and_left_as_it_is() {
+async fn damaged_file_is_reported_and_unchanged() {
     let file = folder("damaged").join("sessions.db");
     let damages = [
         ("UPDATE messages SET message = '{\"role\": \"user\"' WHERE place = 1", Some(1)),
@@ -96,7 +96,7 @@ async fn what_is_damaged_is_told_and_left_as_it_is() {
         ("DELETE FROM messages WHERE place = 0", Some(0)),
         ("DELETE FROM messages WHERE place = 2", Some(2)),
         ("UPDATE sessions SET messages = 2", Some(3)),
-        // No text.
+        // The content is not text.
         ("UPDATE sessions SET state = CAST(x'ff' AS TEXT)", None),
     ];
     for (damage, expected) in damages {
@@ -116,7 +116,7 @@ async fn what_is_damaged_is_told_and_left_as_it_is() {
             }
             error => panic!("{damage}: {error}"),
         }
-        // Who didn't read it can't write over it.
+        // Without a successful read, a write is refused.
         let blind = store.save("s", SessionWrite::first()).await;
         assert!(matches!(blind, Err(SessionError::Conflict { found, .. }) if found == revision));
         assert_eq!(all(), before);
@@ -125,7 +125,7 @@ async fn what_is_damaged_is_told_and_left_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_could_not_be_read_again_is_not_kept() {
+async fn unreadable_state_is_not_saved() {
     let deep = (0..200).fold(json!({}), |inner: Value, _| json!([inner]));
     let call = AssistantPart::Call(ToolCall::new("c", "t", deep));
     let store = Sqlite::in_memory().unwrap();
@@ -135,12 +135,12 @@ async fn what_could_not_be_read_again_is_not_kept() {
     assert_eq!(store.load("s").await.unwrap(), None);
 }
 
-/// What one more message adds to the log of a file that has so many.
+/// Returns the bytes that one more message adds to the write-ahead log.
 async fn bytes_of_a_save(file: &Path, messages: usize) -> u64 {
     let store = Sqlite::open(file).await.unwrap();
     let all = vec![Message::user("Something that is neither long nor short."); messages];
     let revision = store.save("s", SessionWrite::first().messages(0, &all)).await.unwrap();
-    // The last to close it empties the log.
+    // The last closed connection empties the log.
     drop(store);
     let log = file.with_extension("db-wal");
     assert!(!log.exists());
@@ -151,13 +151,13 @@ async fn bytes_of_a_save(file: &Path, messages: usize) -> u64 {
 }
 
 #[tokio::test]
-async fn a_save_costs_what_is_new_however_long_the_conversation() {
+async fn save_size_is_independent_of_conversation_length() {
     let folder = folder("cost");
     let mut bytes = Vec::new();
     for messages in [1, 10, 100, 1_000, 10_000] {
         bytes.push(bytes_of_a_save(&folder.join(format!("{messages}.db")), messages).await);
     }
     println!("bytes of a save behind 1 to 10,000 messages: {bytes:?}");
-    // Some pages: the session's, the messages', their index's, and where one is full another.
+    // A save writes some pages: session, messages, index, and a new page if one is full.
     assert!(bytes.iter().all(|bytes| *bytes <= 6 * 4_200), "{bytes:?}");
 }

@@ -1,4 +1,4 @@
-//! A run that is gone on with is taken over, also from a process that still has it.
+//! Resuming takes over a run, also from a process that still runs it.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use tool_runtime::{
     Agent, ChatReply, ScriptedModel, ScriptedTurn, StopReason, ToolContext, tool, tools,
 };
 
-/// How often each was called; the first time they take long.
+/// Call counts of two tools. Their first call is slow.
 #[derive(Clone, Default)]
 struct Called(Arc<[AtomicU32; 2]>, Arc<Notify>, Arc<Mutex<Vec<String>>>);
 
@@ -26,14 +26,14 @@ impl Called {
     }
 }
 
-/// Pays Ada.
+/// Pays Ada once.
 #[tool(effect = "external")]
 async fn pay(ctx: &ToolContext) -> &'static str {
     ctx.get::<Called>().unwrap().one(0, ctx).await;
     "paid"
 }
 
-/// Asks for a receipt.
+/// Requests a receipt.
 #[tool(effect = "external", idempotent)]
 async fn receipt(ctx: &ToolContext) -> &'static str {
     ctx.get::<Called>().unwrap().one(1, ctx).await;
@@ -41,7 +41,7 @@ async fn receipt(ctx: &ToolContext) -> &'static str {
 }
 
 #[tokio::test]
-async fn the_one_before_may_do_no_more_and_nothing_is_paid_twice() {
+async fn earlier_process_stops_and_no_call_repeats() {
     let (called, store) = (Called::default(), MemoryStore::default());
     let agent = |replies: Vec<ScriptedTurn>| {
         Agent::new(ScriptedModel::new(replies), tools![pay, receipt]).extension(called.clone())
@@ -54,7 +54,7 @@ async fn the_one_before_may_do_no_more_and_nothing_is_paid_twice() {
         tokio::task::yield_now().await;
     }
 
-    // Another process that takes the first for dead.
+    // Another process assumes that the first one is dead.
     let second = agent(vec![ScriptedTurn::new(ChatReply::text("Nobody knows."))]);
     let second = second.session(store.clone(), "ada");
     let answer = second.resume().await.unwrap().unwrap().finish().await.unwrap();

@@ -1,4 +1,4 @@
-//! Those who watch know which conversation a run belongs to.
+//! Events name the session of a run.
 
 use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::dispatch::{Approval, AskLater};
@@ -6,13 +6,13 @@ use tool_runtime::event::{EventKind, Recorder, RunEvent};
 use tool_runtime::report::RunReport;
 use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, Tools, tool, tools};
 
-/// Pays somebody, if somebody allows it.
+/// Pays with approval.
 #[tool(permission = "ask")]
 async fn pay() -> &'static str {
     "paid"
 }
 
-/// The session of each run that began, by depth.
+/// Returns the session of each started run, with its depth.
 fn began(recorder: &Recorder) -> Vec<(u32, Option<String>)> {
     let began = recorder.events().into_iter().filter_map(|event| match event.kind {
         EventKind::Run(RunEvent::Started { session, .. }) => Some((event.origin.depth, session)),
@@ -22,7 +22,7 @@ fn began(recorder: &Recorder) -> Vec<(u32, Option<String>)> {
 }
 
 #[tokio::test]
-async fn a_run_tells_its_session() {
+async fn started_event_names_the_session() {
     let recorder = Recorder::new(100);
     let cashier =
         ScriptedModel::new([ChatReply::default().call("pay", "{}"), ChatReply::text("Paid.")]);
@@ -37,12 +37,12 @@ async fn a_run_tells_its_session() {
     let stopped = session.run("Pay Ada.").await.unwrap_err();
     let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!("{stopped}") };
     paused.decide_each("Grace", |_| Approval::Once);
-    // Also one that was to be gone on with beside it.
+    // A run resumed outside its session names it as well.
     assert_eq!(agent.resume(*paused.clone()).finish().await.unwrap_err().why.code(), "IN_SESSION");
     session.resume_with(*paused).await.unwrap().finish().await.unwrap();
     agent.run("Hello").await.unwrap();
 
-    // An agent that is a tool lies within the run that does.
+    // The nested run of a sub-agent has no session of its own.
     let own = || (0, Some("letters of [redacted]".to_owned()));
     assert_eq!(began(&recorder), [own(), (1, None), own(), own(), (1, None), (0, None)]);
     let html = RunReport::from(&recorder).to_html();
@@ -50,7 +50,7 @@ async fn a_run_tells_its_session() {
 }
 
 #[tokio::test]
-async fn also_one_that_is_given_up() {
+async fn abandoned_run_names_its_session() {
     let recorder = Recorder::new(100);
     let said = [ChatReply::default().call("gone", "{}"), ChatReply::text("Well.")];
     let agent = Agent::new(ScriptedModel::new(said), Tools::new()).observer(recorder.clone());

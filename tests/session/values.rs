@@ -1,4 +1,4 @@
-//! What is asked within a run, by whoever holds it, outlives the process that the model is asked in.
+//! Structured output in sessions: extractions and edits survive the end of the process.
 
 use std::future::pending;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use tool_runtime::{
     async_trait, tool, tools,
 };
 
-/// Tells the time.
+/// Returns the time.
 #[tool(effect = "read")]
 async fn now() -> &'static str {
     "noon"
 }
 
-/// Looks at the clock, says what it saw, and gives it as a value where it is asked for one; each takes ten seconds.
+/// Model that calls the clock, answers, and returns a value on request, ten seconds each.
 struct Slow;
 
 #[async_trait]
@@ -38,7 +38,7 @@ impl ChatModel for Slow {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_value_is_gone_on_to_wherever_the_model_was() {
+async fn extraction_resumes_from_any_step() {
     for ended_at in [5, 15, 25] {
         let session = Agent::new(Slow, tools![now]).session(MemoryStore::default(), "s");
         let soon = Duration::from_secs(ended_at);
@@ -52,7 +52,7 @@ async fn a_value_is_gone_on_to_wherever_the_model_was() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_said_between_two_steps_is_kept_before_the_next() {
+async fn messages_between_steps_are_saved_before_the_next_step() {
     let session = Agent::new(Slow, tools![now]).session(MemoryStore::default(), "s");
     let mut run = session.start("What hour is it?").await.unwrap();
     run.next().await;
@@ -63,7 +63,7 @@ async fn what_is_said_between_two_steps_is_kept_before_the_next() {
     assert_eq!(said.last().map(Message::text).as_deref(), Some("Be quick."));
 }
 
-/// A store, and a process that ends behind so many of its saves.
+/// Store whose process ends after so many saves.
 #[derive(Debug)]
 struct Ends {
     store: Arc<MemoryStore>,
@@ -95,7 +95,7 @@ impl SessionStore for Ends {
     }
 }
 
-/// Gets it wrong the first time that it is asked for the value.
+/// Model whose first value is wrong.
 struct Careless;
 
 #[async_trait]
@@ -117,7 +117,7 @@ impl ChatModel for Careless {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_value_is_gone_on_to_behind_whatever_was_kept() {
+async fn extraction_resumes_after_any_save() {
     let soon = Duration::from_secs(1_000);
     let mut ends = 0;
     loop {
@@ -146,13 +146,13 @@ async fn a_value_is_gone_on_to_behind_whatever_was_kept() {
     assert!(ends > 7, "{ends} saves");
 }
 
-/// Rings the bell.
+/// Rings a bell.
 #[tool(effect = "external")]
 async fn ring(ctx: &ToolContext) {
     ctx.get::<Arc<AtomicUsize>>().unwrap().fetch_add(1, Ordering::Relaxed);
 }
 
-/// Rings the bell where it is asked for a value.
+/// Model that calls the bell when a value is requested.
 struct Rings;
 
 #[async_trait]
@@ -168,9 +168,9 @@ impl ChatModel for Rings {
     }
 }
 
-/// It was made without tools, and whoever goes on with it makes it so.
+/// The request has no tools, also after resuming in another process.
 #[tokio::test(start_paused = true)]
-async fn no_tool_is_called_for_a_value_in_whatever_process() {
+async fn no_tool_runs_for_a_value_after_resuming() {
     let soon = Duration::from_secs(1_000);
     for saves in 1.. {
         let (store, rung) = (Arc::new(MemoryStore::default()), Arc::new(AtomicUsize::new(0)));
@@ -190,9 +190,9 @@ async fn no_tool_is_called_for_a_value_in_whatever_process() {
     }
 }
 
-/// What is said next is not to be answered as a value.
+/// The next prompt is not answered as a value.
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_given_up_asks_for_no_value() {
+async fn abandoned_extraction_requests_no_value() {
     let asks = |said: &[Message]| said.iter().any(|said| said.text().contains("JSON"));
     for (tools, ended_at) in [(tools![now], 25), (tools![], 5)] {
         let session = Agent::new(Slow, tools).session(MemoryStore::default(), "s");

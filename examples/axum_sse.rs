@@ -3,8 +3,8 @@
 //! `cargo run --example axum_sse --features axum`, then in another terminal:
 //!
 //! - `curl -N -d 'What should I wear in Oslo?' http://127.0.0.1:3000/ask` for one prompt;
-//! - `curl -N -d 'What should I wear in Oslo?' http://127.0.0.1:3000/sessions/ada` for a conversation
-//!   that the server remembers.
+//! - `curl -N -d 'What should I wear in Oslo?' http://127.0.0.1:3000/sessions/ada` for a
+//!   conversation that the server remembers.
 //!
 //! Interrupt `curl` to see that the run is cancelled when its client disconnects.
 
@@ -61,8 +61,8 @@ async fn chat(
     }
 }
 
-/// The run advances while axum polls the stream. When the client disconnects, axum drops the stream, which
-/// cancels the run and its calls.
+/// The run advances while axum polls the stream. When the client disconnects, axum drops the
+/// stream, which cancels the run and its calls.
 fn sse(run: RunStream) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
     Sse::new(run.map(|item| Ok(event(item)))).keep_alive(KeepAlive::default())
 }
@@ -86,7 +86,8 @@ fn event(item: StreamItem) -> Event {
     }
 }
 
-/// Replies without a network, word by word. Replace it with a provider, such as `OpenAi::from_env()?`.
+/// Replies without a network, word by word. Replace it with a provider, such as
+/// `OpenAi::from_env()?`.
 struct Scripted;
 
 #[async_trait]

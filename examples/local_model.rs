@@ -134,7 +134,7 @@ async fn main() -> ExitCode {
         }
         Err(stopped) => {
             eprintln!("{stopped}");
-            if matches!(stopped.why, StopReason::Model(_)) {
+            if matches!(stopped.reason, StopReason::Model(_)) {
                 eprintln!("\n{SETUP}");
             }
             ExitCode::FAILURE

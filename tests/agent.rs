@@ -16,7 +16,7 @@ use tool_runtime::{
 };
 
 #[tokio::test]
-async fn answer_needs_no_tools() {
+async fn run_without_tools_returns_the_answer() {
     let model =
         ScriptedModel::new([ScriptedTurn::new(ChatReply::text("Hi!")).expect_last("Hello")]);
     let answer = Agent::new(model, Tools::new()).run("Hello").await.unwrap();
@@ -25,7 +25,7 @@ async fn answer_needs_no_tools() {
 }
 
 #[tokio::test]
-async fn call_runs_and_its_result_is_returned() {
+async fn call_is_run_and_its_result_is_sent_to_the_model() {
     let model = ScriptedModel::new([
         ScriptedTurn::new(echo_call("one")).expect_tools(["echo"]),
         ScriptedTurn::new(echo_call("two")).expect_last("one"),
@@ -37,7 +37,7 @@ async fn call_runs_and_its_result_is_returned() {
     assert_complete(&answer.transcript);
 }
 
-/// Returns after the second tool has returned.
+/// Returns after the tool that is called second has returned: alone it would wait forever.
 #[tool]
 async fn last() -> &'static str {
     FIRST_ENDED.notified().await;
@@ -53,13 +53,13 @@ async fn first() -> &'static str {
 static FIRST_ENDED: Notify = Notify::const_new();
 
 #[tokio::test]
-async fn results_are_in_the_order_of_the_calls() {
+async fn results_are_in_call_order_whichever_call_ends_first() {
     let both = ChatReply::default().call("last", "{}").call("first", "{}");
     let model = ScriptedModel::new([both, ChatReply::text("Done.")]);
     let ended = Arc::<Mutex<Vec<String>>>::default();
-    let kept = Arc::clone(&ended);
+    let copy = Arc::clone(&ended);
     let agent = Agent::new(model, tools![first, last]).on_tool_result(move |done| {
-        kept.lock().unwrap().push(done.result.text.clone());
+        copy.lock().unwrap().push(done.result.text.clone());
         if done.call.name == "first" {
             FIRST_ENDED.notify_one();
         }
@@ -70,7 +70,7 @@ async fn results_are_in_the_order_of_the_calls() {
     assert_eq!(*ended.lock().unwrap(), ["first", "last"]);
 }
 
-/// Returns when all three calls have started.
+/// Returns when all three calls of it have started.
 #[tool]
 async fn meet() {
     static ALL: LazyLock<Barrier> = LazyLock::new(|| Barrier::new(3));
@@ -85,7 +85,7 @@ async fn calls_of_one_reply_run_concurrently() {
 }
 
 #[tokio::test]
-async fn empty_and_repeated_ids_are_replaced() {
+async fn empty_and_duplicate_call_ids_are_replaced() {
     let reply = |ids: &[&str]| {
         let call = |id: &&str| AssistantPart::Call(ToolCall::new(*id, "echo", r#"{"text":"x"}"#));
         ChatReply::new(ids.iter().map(call).collect())
@@ -99,7 +99,7 @@ async fn empty_and_repeated_ids_are_replaced() {
     assert_complete(&answer.transcript);
     let called = calls(&answer.transcript);
     assert_eq!(called.len(), 9);
-    // Unique ids stay unchanged.
+    // Ids that were unique are unchanged.
     assert_eq!((called[0].id.as_str(), called[6].id.as_str()), ("a", "b"));
 }
 
@@ -122,7 +122,7 @@ async fn system_message_comes_first_unless_the_conversation_has_one() {
 }
 
 #[tokio::test]
-async fn conversation_continues_where_it_ended() {
+async fn conversation_continues_from_its_transcript() {
     let model = ScriptedModel::new([
         ChatReply::text("Hello, Ada."),
         echo_call("Ada"),
@@ -137,7 +137,7 @@ async fn conversation_continues_where_it_ended() {
 }
 
 #[tokio::test]
-async fn open_call_runs_first() {
+async fn open_call_at_the_end_of_the_prompt_is_run_first() {
     let open = ToolCall::new("open", "echo", r#"{"text": "late"}"#);
     let talk =
         vec![Message::user("Go"), Message::Assistant { parts: vec![AssistantPart::Call(open)] }];
@@ -147,7 +147,7 @@ async fn open_call_runs_first() {
 }
 
 #[tokio::test]
-async fn lost_result_is_reported_as_indeterminate() {
+async fn call_with_a_lost_result_is_indeterminate() {
     let open = |id: &str| AssistantPart::Call(ToolCall::new(id, "echo", r#"{"text": "x"}"#));
     let said = || Message::Assistant { parts: vec![open("a"), open("a")] };
     for talk in
@@ -163,7 +163,7 @@ async fn lost_result_is_reported_as_indeterminate() {
 }
 
 #[tokio::test]
-async fn added_tool_is_offered_on_the_next_turn() {
+async fn tool_added_during_a_run_is_offered_on_the_next_turn() {
     let registry = Registry::try_from(tools![refuse]).unwrap();
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call("refuse", "{}")).expect_tools(["refuse"]),
@@ -179,36 +179,36 @@ async fn added_tool_is_offered_on_the_next_turn() {
 
 #[tokio::test]
 async fn events_are_in_order_and_survive_serialization() {
-    let told = Arc::<Mutex<Vec<Event>>>::default();
-    let kept = Arc::clone(&told);
+    let output = Arc::<Mutex<Vec<Event>>>::default();
+    let copy = Arc::clone(&output);
     let model = ScriptedModel::new([
         ChatReply::text("One moment.").call("echo", "```json\n{\"text\": \"a\"}\n```"),
         ChatReply::default().call("refuse", json!({ "why": [1, 2.5, null] })),
         ChatReply::text("Done."),
     ]);
     let agent = Agent::new(model, tools![echo, refuse])
-        .on_event(move |event| kept.lock().unwrap().push(event.clone()));
+        .on_event(move |event| copy.lock().unwrap().push(event.clone()));
     let answer = agent.run("Go").await.unwrap();
 
-    let told = told.lock().unwrap();
-    let written = serde_json::to_value(&*told).unwrap();
+    let output = output.lock().unwrap();
+    let written = serde_json::to_value(&*output).unwrap();
     let word = |value: &Value| value.as_str().unwrap().to_owned();
     let name = |event: &Value| word(&event["layer"]) + " " + &word(&event["action"]);
     let names: Vec<_> = written.as_array().unwrap().iter().map(name).collect();
     let turn = ["model asked", "model replied", "tool started", "tool finished"];
     let (start, end) = (["run started", "run said"], ["run finished"]);
     assert_eq!(names, [&start[..], &turn[..], &turn[..], &turn[..2], &end[..]].concat());
-    // The events belong to one run, with increasing turns and times.
-    assert!(told.iter().all(|event| event.origin.run == told[0].origin.run));
-    assert!(told.is_sorted_by_key(|event| event.at));
-    let turns: Vec<_> = told.iter().map(|event| event.origin.turn).collect();
+    // All events are of one run, with turns and times in order.
+    assert!(output.iter().all(|event| event.origin.run == output[0].origin.run));
+    assert!(output.is_sorted_by_key(|event| event.at));
+    let turns: Vec<_> = output.iter().map(|event| event.origin.turn).collect();
     assert_eq!(turns, [0, 0, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3]);
-    assert_eq!(serde_json::from_value::<Vec<Event>>(written).unwrap(), *told);
-    let text = serde_json::to_string(&*told).unwrap();
-    assert_eq!(serde_json::from_str::<Vec<Event>>(&text).unwrap(), *told);
+    assert_eq!(serde_json::from_value::<Vec<Event>>(written).unwrap(), *output);
+    let text = serde_json::to_string(&*output).unwrap();
+    assert_eq!(serde_json::from_str::<Vec<Event>>(&text).unwrap(), *output);
 
-    // The event holds the damaged text and its repairs.
-    let done = told[5].finished().unwrap();
+    // The model's invalid JSON is kept beside the repairs.
+    let done = output[5].finished().unwrap();
     assert_eq!(done.call.arguments.to_text(), "```json\n{\"text\": \"a\"}\n```");
     assert!(done.result.is_success() && !done.fixes.is_empty());
 
@@ -216,26 +216,26 @@ async fn events_are_in_order_and_survive_serialization() {
     assert_eq!(serde_json::from_str::<Vec<Message>>(&text).unwrap(), answer.transcript);
 }
 
-/// Model that makes one call and then answers, and records the options of its requests.
+/// Calls once, then answers, and records the options of its requests.
 #[derive(Default)]
 struct RecordsOptions(Mutex<Vec<ChatOptions>>);
 
 #[async_trait]
 impl ChatModel for RecordsOptions {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        let mut told = self.0.lock().unwrap();
-        told.push(request.options.clone());
-        let mut reply = match told.len() {
+        let mut output = self.0.lock().unwrap();
+        output.push(request.options.clone());
+        let mut reply = match output.len() {
             1 => echo_call("one"),
             _ => ChatReply::text("Done."),
         };
-        reply.usage = Some(Usage::new(10, told.len() as u64));
+        reply.usage = Some(Usage::new(10, output.len() as u64));
         Ok(reply)
     }
 }
 
 #[tokio::test]
-async fn required_tool_choice_applies_to_the_first_request() {
+async fn forced_tool_choice_applies_to_the_first_request_only() {
     for forced in [ToolChoice::Required, ToolChoice::Tool("echo".into())] {
         let model = Arc::new(RecordsOptions::default());
         let options = ChatOptions::default().temperature(0.5).tool_choice(forced);
@@ -252,35 +252,35 @@ async fn required_tool_choice_applies_to_the_first_request() {
 }
 
 #[tokio::test]
-async fn events_report_usage_and_duration() {
-    let told = Arc::<Mutex<Vec<_>>>::default();
-    let kept = Arc::clone(&told);
+async fn reply_events_carry_their_usage() {
+    let output = Arc::<Mutex<Vec<_>>>::default();
+    let copy = Arc::clone(&output);
     let agent = Agent::new(RecordsOptions::default(), tools![echo]).on_event(move |event| {
         if let EventKind::Model(ModelEvent::Replied { usage, .. }) = &event.kind {
-            kept.lock().unwrap().push(*usage);
+            copy.lock().unwrap().push(*usage);
         }
     });
     agent.run("Go").await.unwrap();
-    assert_eq!(*told.lock().unwrap(), [Some(Usage::new(10, 1)), Some(Usage::new(10, 2))]);
+    assert_eq!(*output.lock().unwrap(), [Some(Usage::new(10, 1)), Some(Usage::new(10, 2))]);
 }
 
 #[tokio::test]
-async fn immediate_reply_is_emitted_immediately() {
+async fn default_stream_emits_the_deltas_of_a_whole_reply() {
     let mut reply = ChatReply::text("Wait.").call("echo", r#"{ "text": "a" }"#);
     reply.parts.insert(0, AssistantPart::Reasoning(Reasoning::new("lab", "Hm.", json!("seal"))));
     reply = reply.call("echo", json!({ "text": "b" }));
     let model: Box<dyn ChatModel> = Box::new(ScriptedModel::new([reply.clone()]));
-    let mut told = Vec::new();
+    let mut output = Vec::new();
     let messages = [Message::user("Go")];
     let whole = model
-        .stream(ChatRequest::new(&messages), &mut |delta| told.push(format!("{delta:?}")))
+        .stream(ChatRequest::new(&messages), &mut |delta| output.push(format!("{delta:?}")))
         .await
         .unwrap();
     assert_eq!(whole, reply);
     let arguments = |place, text| format!("{:?}", Delta::Arguments { place, text });
     let call = |place| format!("{:?}", Delta::Call { place, name: "echo" });
     assert_eq!(
-        told,
+        output,
         [
             "Reasoning(\"Hm.\")".to_owned(),
             "Text(\"Wait.\")".to_owned(),
@@ -292,32 +292,32 @@ async fn immediate_reply_is_emitted_immediately() {
     );
 }
 
-/// Stores lines.
+/// Keeps lines.
 #[tool(effect = "write")]
 async fn keep(#[arg(default)] lines: Vec<String>) -> String {
     lines.join("+")
 }
 
 #[tokio::test]
-async fn truncated_arguments_change_nothing() {
+async fn truncated_call_of_a_writing_tool_is_refused() {
     for text in ["{\"lines\": [\"a\", \"b\"", "{\"lines\": [\"a\"]", "{"] {
         let cut = ChatReply::default().call("keep", text).finish(Finish::Length);
         let model = ScriptedModel::new([
             ScriptedTurn::new(cut),
             ScriptedTurn::new(ChatReply::text("Done.")).expect_last("was cut off"),
         ]);
-        let kept = Arc::new(Mutex::new(Vec::new()));
-        let done = Arc::clone(&kept);
+        let copy = Arc::new(Mutex::new(Vec::new()));
+        let done = Arc::clone(&copy);
         let agent = Agent::new(model, tools![keep])
             .on_tool_result(move |result| done.lock().unwrap().push(result.is_success()));
         assert_eq!(agent.run("Go").await.unwrap().text, "Done.", "{text}");
-        assert_eq!(*kept.lock().unwrap(), [false], "{text}");
+        assert_eq!(*copy.lock().unwrap(), [false], "{text}");
     }
 }
 
-/// Runs are `Send`: servers spawn them, and tools can run them.
+/// A server runs agents in tasks, and a tool can run an agent.
 #[tokio::test]
-async fn run_can_be_spawned() {
+async fn run_future_can_be_spawned_and_boxed() {
     let answers = [ChatReply::text("One."), ChatReply::text("Two."), ChatReply::text("Three.")];
     let agent = Arc::new(Agent::new(ScriptedModel::new(answers), Tools::new()));
     let shared = Arc::clone(&agent);
@@ -326,7 +326,7 @@ async fn run_can_be_spawned() {
     let boxed: Box<dyn Future<Output = _> + Send> = Box::new(agent.run("Go"));
     assert_eq!(Box::into_pin(boxed).await.unwrap().text, "Two.");
 
-    /// Runs another agent.
+    /// Asks another agent.
     #[tool]
     async fn ask(ctx: &ToolContext) -> String {
         let agent: &Arc<Agent> = ctx.get().unwrap();

@@ -1,7 +1,5 @@
-//! Sub-agents: isolation, usage, approvals, sessions and cancellation of nested runs.
+//! Sub-agents: what they share with their caller, and what is their own.
 
-#[path = "agents/apart.rs"]
-mod apart;
 #[path = "agents/approval.rs"]
 mod approval;
 #[path = "agents/calls.rs"]
@@ -12,18 +10,20 @@ mod conversation;
 mod damage;
 #[path = "agents/effects.rs"]
 mod effects;
-#[path = "agents/interrupted.rs"]
-mod interrupted;
-#[path = "agents/kept.rs"]
-mod kept;
+#[path = "agents/interruptions.rs"]
+mod interruptions;
+#[path = "agents/isolation.rs"]
+mod isolation;
+#[path = "agents/policies.rs"]
+mod policies;
 #[path = "agents/prices.rs"]
 mod prices;
-#[path = "agents/resumed.rs"]
-mod resumed;
-#[path = "agents/spent.rs"]
-mod spent;
-#[path = "agents/terms.rs"]
-mod terms;
+#[path = "agents/resuming.rs"]
+mod resuming;
+#[path = "agents/sessions.rs"]
+mod sessions;
+#[path = "agents/usage.rs"]
+mod usage;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -39,10 +39,10 @@ use tool_runtime::{
     StopReason, Stopped, ToolContext, Tools, Usage, async_trait, tool, tools,
 };
 
-/// Model that selects its reply by the number of earlier replies, so it works across processes.
+/// A model whose reply depends on the length of the conversation only: the same in every process.
 struct Story(Vec<ChatReply>);
 
-/// Returns a model whose replies use ten input tokens and one output token each.
+/// Each reply uses ten input tokens and one output token.
 fn story<const N: usize>(replies: [ChatReply; N]) -> Story {
     Story(replies.into_iter().map(|reply| reply.usage(Usage::new(10, 1))).collect())
 }
@@ -50,13 +50,13 @@ fn story<const N: usize>(replies: [ChatReply; N]) -> Story {
 #[async_trait]
 impl ChatModel for Story {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        let said = request.messages.iter().filter(|it| matches!(it, Message::Assistant { .. }));
-        let reply = self.0.get(said.count()).cloned();
+        let message = request.messages.iter().filter(|it| matches!(it, Message::Assistant { .. }));
+        let reply = self.0.get(message.count()).cloned();
         reply.ok_or_else(|| ModelError::Setup("the story is over".into()))
     }
 }
 
-/// Model that makes one call with the given usage and never replies again.
+/// Makes one call with this usage, then never replies again.
 struct Stuck(AtomicUsize, Usage);
 
 fn stuck_behind(usage: Usage) -> Stuck {
@@ -73,7 +73,7 @@ impl ChatModel for Stuck {
     }
 }
 
-/// The recipients of all payments.
+/// The recipients of payments.
 #[derive(Clone, Default)]
 struct Paid(Arc<Mutex<Vec<String>>>);
 
@@ -100,7 +100,7 @@ fn ask(tool: &str) -> ChatReply {
     ChatReply::default().call(tool, r#"{"task": "Go on."}"#)
 }
 
-/// Returns a sub-agent that pays Ada with approval.
+/// Pays Ada, once that is approved.
 fn cashier(paid: &Paid) -> SubAgent {
     let model = story([pay_call("Ada"), ChatReply::text("Ada has her money.")]);
     Agent::new(model, tools![pay])
@@ -109,34 +109,34 @@ fn cashier(paid: &Paid) -> SubAgent {
         .into_tool("cashier", "Sees to money.")
 }
 
-/// Returns an agent that calls the given sub-agent and then answers.
-fn above(tool: SubAgent, name: &str) -> Agent {
+/// Calls this sub-agent once, then answers.
+fn caller_of(tool: SubAgent, name: &str) -> Agent {
     Agent::new(story([ask(name), ChatReply::text("Done.")]), Tools::new().with(tool))
 }
 
-/// Returns the paused run after serialization, as another process would load it.
+/// Returns the paused run after a round trip through JSON, as another process has it.
 fn paused(stopped: Stopped) -> Paused {
     assert_complete(&stopped.transcript);
-    let StopReason::AwaitingApproval(paused) = stopped.why else { panic!("{stopped}") };
-    let kept = serde_json::to_string(&paused).unwrap();
-    let read = serde_json::from_str(&kept).unwrap();
+    let StopReason::AwaitingApproval(paused) = stopped.reason else { panic!("{stopped}") };
+    let copy = serde_json::to_string(&paused).unwrap();
+    let read = serde_json::from_str(&copy).unwrap();
     assert_eq!(*paused, read);
     read
 }
 
-fn once(paused: &mut Paused) {
+fn approve_all(paused: &mut Paused) {
     paused.decide_each("Grace", |_| Approval::Once);
 }
 
-/// Returns the agent with an observer that records all events.
-fn watched(agent: Agent) -> (Agent, Arc<Mutex<Vec<Event>>>) {
+/// Records all events of an agent's runs.
+fn with_recorder(agent: Agent) -> (Agent, Arc<Mutex<Vec<Event>>>) {
     let told = Arc::<Mutex<Vec<Event>>>::default();
-    let kept = Arc::clone(&told);
-    (agent.on_event(move |event| kept.lock().unwrap().push(event.clone())), told)
+    let copy = Arc::clone(&told);
+    (agent.on_event(move |event| copy.lock().unwrap().push(event.clone())), told)
 }
 
-/// Returns the usage that the models reported.
-fn counted(events: &[Event]) -> Usage {
+/// Sums up the usage that the models report.
+fn reported_usage(events: &[Event]) -> Usage {
     let mut sum = Usage::default();
     for event in events {
         if let EventKind::Model(ModelEvent::Replied { usage: Some(usage), .. }) = event.kind {

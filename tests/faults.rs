@@ -126,12 +126,12 @@ async fn model_that_never_answers_reaches_max_iterations() {
         }
         let stopped = agent.run("Go").await.unwrap_err();
 
-        assert!(matches!(stopped.why, StopReason::MaxIterations(n) if n as usize == times));
+        assert!(matches!(stopped.reason, StopReason::MaxIterations(n) if n as usize == times));
         let text = stopped.to_string();
         let expected = match times {
-            0 => "the model may not be asked: `max_iterations` is 0",
-            1 => "was asked once,",
-            _ => &format!("was asked {times} times,"),
+            0 => "iteration limit exceeded: `max_iterations` is 0",
+            1 => "no answer after 1 model request",
+            _ => &format!("no answer after {times} model requests"),
         };
         assert!(text.contains(expected), "{text}");
         assert_eq!(model.0.load(Ordering::Relaxed), times);
@@ -214,7 +214,7 @@ async fn panicking_model_stops_the_run_and_keeps_the_transcript() {
         let agent = Agent::new(PanickingModel { at_once }, tools![echo]).system("Be brief.");
         let stopped = agent.run("Go").await.unwrap_err();
         assert!(
-            matches!(&stopped.why, StopReason::ModelPanicked(message) if message == "on purpose")
+            matches!(&stopped.reason, StopReason::ModelPanicked(message) if message == "on purpose")
         );
         assert_eq!(stopped.transcript, [Message::system("Be brief."), Message::user("Go")]);
     }
@@ -223,13 +223,13 @@ async fn panicking_model_stops_the_run_and_keeps_the_transcript() {
 #[tokio::test]
 async fn truncated_answer_stops_the_run() {
     for (finish, text, reason) in [
-        (Finish::Length, "It is 4 deg", "it ran out of tokens"),
-        (Finish::Length, "", "it ran out of tokens"),
-        (Finish::Filtered, "It is", "its provider withheld the rest"),
+        (Finish::Length, "It is 4 deg", "the model ran out of output tokens"),
+        (Finish::Length, "", "the model ran out of output tokens"),
+        (Finish::Filtered, "It is", "the provider withheld the rest"),
     ] {
         let model = ScriptedModel::new([echo_call("a"), ChatReply::text(text).finish(finish)]);
         let stopped = Agent::new(model, tools![echo]).run("Go").await.unwrap_err();
-        assert!(matches!(stopped.why, StopReason::TruncatedReply(why) if why == finish));
+        assert!(matches!(stopped.reason, StopReason::TruncatedReply(why) if why == finish));
         assert!(stopped.to_string().ends_with(reason), "{stopped}");
         assert_eq!(stopped.transcript[3], Message::assistant(text));
     }
@@ -251,13 +251,13 @@ async fn conversation_without_a_prompt_is_refused() {
     let agent = Agent::new(model, tools![echo]);
     let answer = agent.run("Hello").await.unwrap();
     let stopped = agent.run(answer.transcript.clone()).await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::NothingAsked));
+    assert!(matches!(stopped.reason, StopReason::NothingAsked));
     assert_eq!(stopped.transcript, answer.transcript);
     let stopped = agent.run(Vec::<Message>::new()).await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::NothingAsked), "{stopped}");
+    assert!(matches!(stopped.reason, StopReason::NothingAsked), "{stopped}");
     // After an empty reply, the run can be started again.
     let stopped = agent.run(answer.then("And?")).await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::EmptyReply));
+    assert!(matches!(stopped.reason, StopReason::EmptyReply));
     assert_eq!(agent.run(stopped.transcript).await.unwrap().text, "There you are.");
 }
 
@@ -332,7 +332,7 @@ async fn dropping_a_run_stops_its_tools() {
 async fn duplicate_tool_names_stop_the_run_before_its_first_request() {
     let agent = Agent::new(Stubborn::default(), tools![echo, echo]);
     let stopped = agent.run("Go").await.unwrap_err();
-    let StopReason::Registry(RegistryError::Duplicate { name }) = &stopped.why else {
+    let StopReason::Registry(RegistryError::Duplicate { name }) = &stopped.reason else {
         panic!("{stopped:?}")
     };
     assert_eq!(name, "echo");
@@ -361,9 +361,9 @@ async fn custom_model_error_is_reported_with_its_text() {
         while run.next().await.is_some() {}
         let state = run.state();
         let stopped = run.finish().await.unwrap_err();
-        let StopReason::Model(error) = &stopped.why else { panic!("{stopped}") };
+        let StopReason::Model(error) = &stopped.reason else { panic!("{stopped}") };
         assert_eq!(error.may_pass(), may_pass);
-        assert_eq!(stopped.why.code(), "MODEL_FAILED");
+        assert_eq!(stopped.reason.code(), "MODEL_FAILED");
         let source = std::error::Error::source(&stopped).unwrap().to_string();
         assert_eq!(stopped.to_string(), format!("the run stopped: the model failed: {source}"));
         assert_eq!(agent.resume(state).finish().await.unwrap().text, "Here.");

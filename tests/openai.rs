@@ -164,7 +164,7 @@ async fn an_answer_that_is_cut_off_is_told_of() {
         let agent = Agent::new(OpenAi::new(server.base_url(), "m"), Tools::new());
         let stopped = agent.run("Umbrella?").await.unwrap_err();
         assert!(
-            matches!(stopped.why, StopReason::TruncatedReply(why) if why == finish),
+            matches!(stopped.reason, StopReason::TruncatedReply(why) if why == finish),
             "{stopped}"
         );
         assert_eq!(stopped.transcript[1], Message::assistant("It wi"));

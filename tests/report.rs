@@ -137,7 +137,7 @@ async fn stopped_and_paused_runs_show_their_prompt() {
         .run("Pay\nAda!")
         .await
         .unwrap_err();
-    let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!("{stopped}") };
+    let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!("{stopped}") };
     assert_eq!(summaries(&recorder), ["Pay Ada!"]);
     // The resumed run fails because the script has ended.
     let call = paused.pending()[0].call.id.clone();

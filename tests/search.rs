@@ -164,8 +164,8 @@ async fn turns_offer_a_tenth_of_the_bytes_in_stable_order() {
             let known = turn.offered_tools().clone();
             let selection = Selection::new(&tools)
                 .asked(&query)
-                .pulled_in(known.pulled_in())
-                .offered(known.order());
+                .pulled_in(known.discovered())
+                .offered(known.names());
             let chosen = selector.select(selection);
             let offered = turn.offer_tools(chosen);
             let sent = serde_json::to_string(&offered).unwrap();
@@ -217,7 +217,7 @@ fn discovered_tools_follow_those_offered_before() {
     let mut offer = |pulled: Option<&str>| -> Vec<String> {
         turn.add_discovered_tools(pulled.map(str::to_owned));
         let known = turn.offered_tools().clone();
-        let chosen = selector.select(Selection::new(&tools).pulled_in(known.pulled_in()));
+        let chosen = selector.select(Selection::new(&tools).pulled_in(known.discovered()));
         turn.offer_tools(chosen).into_iter().map(|tool| tool.name.clone()).collect()
     };
     assert_eq!(offer(None), ["search_tools", "z"]);
@@ -239,7 +239,7 @@ fn offered_tools_stay_within_the_byte_budget() {
     let mut offer = |pulled: &str| -> Vec<String> {
         turn.add_discovered_tools([pulled.to_owned()]);
         let known = turn.offered_tools().clone();
-        let selection = Selection::new(&tools).pulled_in(known.pulled_in()).offered(known.order());
+        let selection = Selection::new(&tools).pulled_in(known.discovered()).offered(known.names());
         let chosen = selector.select(selection);
         assert!(chosen.iter().map(|tool| definition_bytes(tool)).sum::<usize>() <= 3 * size + 9);
         turn.offer_tools(chosen).into_iter().map(|tool| tool.name.clone()).collect()
@@ -260,12 +260,12 @@ fn matches_of_earlier_messages_stay_offered() {
     let mut before = String::new();
     for asked in ["play some music", "book a flight", "", "play some music"] {
         let known = turn.offered_tools().clone();
-        let selection = Selection::new(&tools).asked(asked).offered(known.order());
+        let selection = Selection::new(&tools).asked(asked).offered(known.names());
         let sent = serde_json::to_string(&turn.offer_tools(selector.select(selection))).unwrap();
         assert!(sent.starts_with(before.trim_end_matches(']')), "{asked}");
         before = sent;
     }
-    assert_eq!(turn.offered_tools().order().len(), 6);
+    assert_eq!(turn.offered_tools().names().len(), 6);
 }
 
 #[tokio::test]

@@ -148,9 +148,9 @@ async fn panicking_selector_offers_all_tools() {
 async fn run_is_cancelled_while_its_selector_blocks() {
     let stop = CancellationToken::new();
     let model = ScriptedModel::new([ChatReply::text("Never requested.")]);
-    let agent = Agent::new(model, five()).selector(Broken(true)).stop_on(stop.clone());
+    let agent = Agent::new(model, five()).selector(Broken(true)).cancellation(stop.clone());
     let (stopped, ()) = tokio::join!(agent.run("Go"), async { stop.cancel() });
-    assert!(matches!(stopped.unwrap_err().why, StopReason::Cancelled));
+    assert!(matches!(stopped.unwrap_err().reason, StopReason::Cancelled));
     STOPPED.store(true, Ordering::SeqCst);
 }
 
@@ -256,9 +256,9 @@ async fn conversation_keeps_its_offered_tools() {
     let answer = agent.run(answer.then("And now?")).await.unwrap();
     assert_eq!(answer.text, "Still there.");
 
-    let saved = serde_json::to_string(&answer.offered).unwrap();
+    let saved = serde_json::to_string(&answer.offered_tools).unwrap();
     let offered: OfferedTools = serde_json::from_str(&saved).unwrap();
-    assert_eq!(offered.pulled_in(), ["b", "a"]);
+    assert_eq!(offered.discovered(), ["b", "a"]);
     let prompt = Prompt::from("Another day").offered_tools(offered.clone());
     assert_eq!(agent.run(prompt).await.unwrap().text, "And on another day.");
 
@@ -267,6 +267,6 @@ async fn conversation_keeps_its_offered_tools() {
     assert_eq!(agent.run(turn).await.unwrap().text, "And for a turn.");
 
     let stopped = agent.run(Prompt::from("Hm").offered_tools(offered)).await.unwrap_err();
-    let prompt = Prompt::from(stopped.transcript).offered_tools(stopped.offered);
+    let prompt = Prompt::from(stopped.transcript).offered_tools(stopped.offered_tools);
     assert_eq!(agent.run(prompt).await.unwrap().text, "And after a stop.");
 }

@@ -1,26 +1,26 @@
-//! Sessions: the contract of every store, runs that survive a crash, and the SQLite store.
+//! Sessions: their runs, the contract of stores, and SQLite files.
 
-#[path = "session/early.rs"]
-mod early;
-#[path = "session/ends.rs"]
-mod ends;
-#[path = "session/failing.rs"]
-mod failing;
-#[path = "session/given_up.rs"]
-mod given_up;
+#[path = "session/abandoned.rs"]
+mod abandoned;
+#[path = "session/conformance.rs"]
+mod conformance;
+#[path = "session/early_results.rs"]
+mod early_results;
+#[path = "session/events.rs"]
+mod events;
+#[path = "session/extraction.rs"]
+mod extraction;
+#[path = "session/failing_stores.rs"]
+mod failing_stores;
 #[cfg(feature = "sqlite")]
-#[path = "session/killed.rs"]
-mod killed;
-#[path = "session/laws.rs"]
-mod laws;
+#[path = "session/kills.rs"]
+mod kills;
 #[path = "session/runs.rs"]
 mod runs;
 #[cfg(feature = "sqlite")]
 #[path = "session/sqlite.rs"]
 mod sqlite;
-#[path = "session/taken.rs"]
-mod taken;
-#[path = "session/told.rs"]
-mod told;
-#[path = "session/values.rs"]
-mod values;
+#[path = "session/stop_reasons.rs"]
+mod stop_reasons;
+#[path = "session/takeover.rs"]
+mod takeover;

@@ -1,25 +1,25 @@
-//! Runs: streaming, steps, storage, limits, steering, events and structured output.
+//! Runs that are streamed, driven step by step, saved, limited and steered.
 
 #[path = "support/conversation.rs"]
 mod conversation;
 #[path = "support/damage.rs"]
 mod damage;
-#[path = "steps/kept.rs"]
-mod kept;
-#[path = "steps/left_behind.rs"]
-mod left_behind;
+#[path = "steps/events.rs"]
+mod events;
+#[path = "steps/extraction.rs"]
+mod extraction;
 #[path = "steps/limits.rs"]
 mod limits;
-#[path = "steps/resumed.rs"]
-mod resumed;
-#[path = "steps/steered.rs"]
-mod steered;
-#[path = "steps/told.rs"]
-mod told;
-#[path = "steps/values.rs"]
-mod values;
-#[path = "steps/watched.rs"]
-mod watched;
+#[path = "steps/resuming.rs"]
+mod resuming;
+#[path = "steps/state.rs"]
+mod state;
+#[path = "steps/steering.rs"]
+mod steering;
+#[path = "steps/streams.rs"]
+mod streams;
+#[path = "steps/transcripts.rs"]
+mod transcripts;
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -51,7 +51,7 @@ fn script<const N: usize>(replies: [ChatReply; N]) -> ScriptedModel {
     ScriptedModel::new(replies)
 }
 
-/// Model that streams scripted replies a few bytes at a time.
+/// Streams scripted replies, a few bytes at a time.
 struct Slow(Mutex<Vec<ChatReply>>, usize);
 
 impl Slow {
@@ -101,7 +101,7 @@ fn pieces(text: &str, len: usize) -> Vec<&str> {
     found
 }
 
-/// Requests the end of the run.
+/// Ends the run.
 #[tool]
 async fn finish() -> ToolOutput {
     ToolOutput::text("bye")

@@ -1,6 +1,7 @@
 //! Runs that a web server streams to a client: over HTTP, on the loopback interface.
 //!
-//! Nothing here sleeps. A channel releases each piece of the model's reply, and a channel reports what was dropped.
+//! Nothing here sleeps. A channel releases each piece of the model's reply, and a channel reports
+//! what was dropped.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -138,7 +139,8 @@ impl ChatModel for Gated {
 
 async fn assert_pieces_arrive_one_by_one(client: &mut Client, release: UnboundedSender<&str>) {
     for piece in ["Take", "a", "coat."] {
-        // The model has not got the next piece yet: what is read here was sent before the reply was complete.
+        // The model has not got the next piece yet: what is read here was sent before the reply was
+        // complete.
         release.send(piece).unwrap();
         client.expect("text", piece).await;
     }

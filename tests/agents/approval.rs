@@ -1,16 +1,16 @@
-//! Approvals in nested runs: all runs pause together and resume in any process.
+//! Runs that pause for decisions on calls of nested runs, and resume from there.
 
 use tool_runtime::event::RunId;
 use tool_runtime::{CancellationToken, Dispatcher, EffectRecord, Policy, Registry, ToolOutput};
 
 use super::*;
 
-/// Returns three nested agents whose calls have the same ids.
+/// Three runs, each nested in a call of the one before. The calls of all runs have the same ids.
 fn chief(paid: &Paid) -> Agent {
-    above(above(cashier(paid), "cashier").into_tool("foreman", "Sees to all."), "foreman")
+    caller_of(caller_of(cashier(paid), "cashier").into_tool("foreman", "Sees to all."), "foreman")
 }
 
-/// Returns the started runs with their depth.
+/// Returns the runs that started, with their depth.
 fn runs(events: &[Event]) -> Vec<(u32, RunId)> {
     let began = events
         .iter()
@@ -19,41 +19,44 @@ fn runs(events: &[Event]) -> Vec<(u32, RunId)> {
 }
 
 #[tokio::test]
-async fn decision_resumes_three_nested_runs_in_another_process() {
+async fn decision_on_a_call_nested_three_deep_resumes_in_another_process() {
     let paid = Paid::default();
-    let (agent, before) = watched(chief(&paid));
+    let (agent, before) = with_recorder(chief(&paid));
     let stopped = agent.run("Pay Ada.").await.unwrap_err();
     let words = "a call waits for approval: pay within cashier within foreman";
-    assert_eq!(stopped.why.to_string(), words);
-    let told = &results(&stopped.transcript[2])[0];
-    assert_eq!(told.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
-    assert_eq!(told.text, "It has not ended: calls of its own await approval.");
+    assert_eq!(stopped.reason.to_string(), words);
+    let output = &results(&stopped.transcript[2])[0];
+    assert_eq!(output.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
+    assert_eq!(output.text, "It has not ended: calls of its own await approval.");
     let mut waiting = paused(stopped);
 
     let call = waiting.pending()[0].call.id.clone();
-    let foreman = waiting.within_mut(&call).unwrap();
+    let foreman = waiting.nested_run_mut(&call).unwrap();
     assert_eq!(foreman.pending()[0].call.id, call, "ids are of one run alone");
-    let cashier = foreman.within_mut(&call).unwrap();
+    let cashier = foreman.nested_run_mut(&call).unwrap();
     assert_eq!(cashier.pending()[0].call.id, call);
     assert_eq!(cashier.pending()[0].arguments, json!({ "to": "Ada" }));
-    assert!(cashier.pending()[0].within().is_none() && cashier.within_mut(&call).is_none());
+    assert!(cashier.pending()[0].nested_run().is_none() && cashier.nested_run_mut(&call).is_none());
     cashier.decide(&call, Approval::Once, "Grace").unwrap();
-    // The outer runs wait for no decision of their own.
-    let foreman = waiting.within_mut(&call).unwrap();
-    let told = foreman.decide(&call, Approval::Once, "Grace").unwrap_err().to_string();
-    assert!(told.ends_with("decide on those (`within_mut`, `decide_each`)"), "{told}");
+    // The outer runs have no call of their own to decide on.
+    let foreman = waiting.nested_run_mut(&call).unwrap();
+    let output = foreman.decide(&call, Approval::Once, "Grace").unwrap_err().to_string();
+    assert!(
+        output.ends_with("decide on the calls of that run, with `nested_run_mut` or `decide_each`"),
+        "{output}"
+    );
     waiting.decide(&call, Approval::Once, "Grace").unwrap_err();
     assert!(paid.all().is_empty());
 
     let waiting = serde_json::from_value::<Paused>(json!(waiting)).unwrap();
-    let (agent, after) = watched(chief(&paid));
+    let (agent, after) = with_recorder(chief(&paid));
     let answer = agent.resume(waiting).finish().await.unwrap();
     assert_eq!(answer.text, "Done.");
     assert_complete(&answer.transcript);
     assert_eq!(results(&answer.transcript[2])[0].text, "Done.");
     assert_eq!(paid.all(), ["Ada"]);
 
-    // The same runs resume within the same calls, and no request or usage is repeated.
+    // The same runs resume in the same calls, and no request is sent or counted twice.
     let (before, after) = (before.lock().unwrap(), after.lock().unwrap());
     assert_eq!(runs(&before), runs(&after));
     assert_eq!(runs(&before).iter().map(|(depth, _)| *depth).collect::<Vec<_>>(), [0, 1, 2]);
@@ -61,20 +64,20 @@ async fn decision_resumes_three_nested_runs_in_another_process() {
         let parent = (event.origin.depth > 0).then_some(&call);
         assert_eq!(event.origin.parent.as_ref(), parent);
     }
-    let mut all = counted(&before);
+    let mut all = reported_usage(&before);
     assert_eq!(all, Usage::new(30, 3));
-    all += counted(&after);
+    all += reported_usage(&after);
     assert_eq!(all, Usage::new(60, 6));
     assert_eq!(answer.usage, all);
     let by: Vec<_> = after.iter().filter_map(Event::finished).collect();
     assert_eq!(by[0].decided_by.as_deref(), Some("Grace"));
-    // The state of a suspended tool is not emitted.
-    let told = |event: &Event| serde_json::to_string(event).unwrap().contains("suspended");
-    assert!(!before.iter().any(told));
+    // The suspended state of a tool is in no event.
+    let output = |event: &Event| serde_json::to_string(event).unwrap().contains("suspended");
+    assert!(!before.iter().any(output));
 }
 
 #[tokio::test]
-async fn undecided_nested_call_stays_pending() {
+async fn nested_call_without_a_decision_stays_pending() {
     let paid = Paid::default();
     let agent = || {
         let both = pay_call("Ada").call("pay", json!({ "to": "Bob" }));
@@ -82,12 +85,12 @@ async fn undecided_nested_call_stays_pending() {
         let cashier = Agent::new(model, tools![pay])
             .extension(paid.clone())
             .policy(Policy::new().approver(AskLater));
-        above(cashier.into_tool("cashier", "Sees to money."), "cashier")
+        caller_of(cashier.into_tool("cashier", "Sees to money."), "cashier")
     };
     let mut waiting = paused(agent().run("Pay both.").await.unwrap_err());
     let call = waiting.pending()[0].call.id.clone();
     for decided in [0, 1] {
-        let within = waiting.within_mut(&call).unwrap();
+        let within = waiting.nested_run_mut(&call).unwrap();
         assert_eq!(within.pending().len(), 2);
         let first = within.pending()[0].call.id.clone();
         if decided > 0 {
@@ -95,7 +98,7 @@ async fn undecided_nested_call_stays_pending() {
         }
         waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
     }
-    let within = waiting.pending()[0].within().unwrap();
+    let within = waiting.pending()[0].nested_run().unwrap();
     assert_eq!(within.pending().len(), 1);
     assert_eq!(within.pending()[0].arguments, json!({ "to": "Bob" }));
     assert_eq!(paid.all(), ["Ada"]);
@@ -106,7 +109,7 @@ async fn undecided_nested_call_stays_pending() {
 }
 
 #[tokio::test]
-async fn two_pending_sub_agents_of_a_batch_do_not_repeat_other_calls() {
+async fn two_sub_agents_of_one_batch_pause_and_other_calls_run_once() {
     let paid = Paid::default();
     let agent = || {
         let of = |to: &str, name: &str| {
@@ -122,18 +125,18 @@ async fn two_pending_sub_agents_of_a_batch_do_not_repeat_other_calls() {
     };
     let stopped = agent().run("Pay both.").await.unwrap_err();
     let words = "2 calls wait for approval: pay within one, pay within two";
-    assert_eq!(stopped.why.to_string(), words);
+    assert_eq!(stopped.reason.to_string(), words);
     let mut waiting = paused(stopped);
     assert_eq!(waiting.pending().len(), 2);
     assert_eq!(paid.all(), ["noted"]);
-    // One sub-agent resumes, the other stays pending.
+    // One of them resumes, the other stays pending.
     let two = waiting.pending()[1].call.id.clone();
-    once(waiting.within_mut(&two).unwrap());
+    approve_all(waiting.nested_run_mut(&two).unwrap());
     let mut waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
     assert_eq!(waiting.pending().len(), 1);
     assert_eq!(waiting.pending()[0].tool, "one");
     assert_eq!(paid.all(), ["Bob", "noted"]);
-    once(&mut waiting);
+    approve_all(&mut waiting);
     let answer = agent().resume(waiting).finish().await.unwrap();
     let texts: Vec<_> =
         results(&answer.transcript[2]).iter().map(|result| result.text.as_str()).collect();
@@ -150,36 +153,36 @@ async fn note(ctx: &ToolContext) -> &'static str {
 }
 
 #[tokio::test]
-async fn approval_of_the_sub_agent_itself_is_not_requested_again() {
+async fn approval_of_the_sub_agent_call_is_not_requested_again() {
     let paid = Paid::default();
     let agent = || {
         let cashier = cashier(&paid).map_definition(|mut definition| {
             definition.permission = tool_runtime::Permission::Ask;
             definition
         });
-        above(cashier, "cashier").policy(Policy::new().approver(AskLater))
+        caller_of(cashier, "cashier").policy(Policy::new().approver(AskLater))
     };
     let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
-    assert!(waiting.pending()[0].within().is_none());
-    once(&mut waiting);
+    assert!(waiting.pending()[0].nested_run().is_none());
+    approve_all(&mut waiting);
     let mut waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
-    assert!(waiting.pending()[0].within().is_some());
-    // Resuming without decisions requests no earlier approval again.
+    assert!(waiting.pending()[0].nested_run().is_some());
+    // Resuming without decisions requests no approval for what was decided before.
     waiting = paused(agent().resume(waiting).finish().await.unwrap_err());
-    assert!(waiting.pending()[0].within().is_some());
-    once(&mut waiting);
+    assert!(waiting.pending()[0].nested_run().is_some());
+    approve_all(&mut waiting);
     assert_eq!(agent().resume(waiting).finish().await.unwrap().text, "Done.");
     assert_eq!(paid.all(), ["Ada"]);
 }
 
-/// Gives a present.
+/// Gives a thing away.
 #[tool(permission = "ask")]
 async fn give() -> &'static str {
     "given"
 }
 
 #[tokio::test]
-async fn approval_for_a_run_applies_to_that_run_alone() {
+async fn approval_for_a_run_does_not_cover_nested_or_later_runs() {
     let paid = Paid::default();
     let give = ChatReply::default().call("give", "{}");
     let model = story([pay_call("Ada"), give, pay_call("Bob"), ChatReply::text("Paid.")]);
@@ -194,7 +197,7 @@ async fn approval_for_a_run_applies_to_that_run_alone() {
         waiting.decide_each("Grace", |_| Approval::ForRun);
         agent.resume(waiting).finish().await
     };
-    let asked = |waiting: &Paused| match waiting.pending()[0].within() {
+    let asked = |waiting: &Paused| match waiting.pending()[0].nested_run() {
         Some(within) => (1, within.pending()[0].tool.clone()),
         None => (0, waiting.pending()[0].tool.clone()),
     };
@@ -203,18 +206,18 @@ async fn approval_for_a_run_applies_to_that_run_alone() {
     let waiting = paused(for_run(waiting).await.unwrap_err());
     assert_eq!(asked(&waiting), (1, "give".into()));
     assert_eq!(paid.all(), ["Ada"]);
-    // Bob needs no further approval. The same tool in the outer run does.
+    // No approval is requested for Bob, but one is for the same tool in the outer run.
     let waiting = paused(for_run(waiting).await.unwrap_err());
     assert_eq!(asked(&waiting), (0, "pay".into()));
     assert_eq!(paid.all(), ["Ada", "Bob"]);
-    // The next nested run needs an approval of its own.
+    // And one is in the next nested run.
     let waiting = paused(for_run(waiting).await.unwrap_err());
     assert_eq!(asked(&waiting), (1, "pay".into()));
     assert_eq!(paid.all(), ["Ada", "Bob", "Eve"]);
 }
 
 #[tokio::test]
-async fn saved_state_is_not_passed_to_another_tool_of_that_name() {
+async fn suspended_state_is_not_passed_to_another_tool_of_the_same_name() {
     let paid = Paid::default();
     let registry = Registry::new();
     registry.register_all_from("bank", Tools::new().with(cashier(&paid))).unwrap();
@@ -222,15 +225,15 @@ async fn saved_state_is_not_passed_to_another_tool_of_that_name() {
     let agent = || Agent::new(model(), registry.clone());
     let mut waiting = paused(agent().run("Pay.").await.unwrap_err());
     assert_eq!(waiting.pending()[0].tool, "bank__cashier");
-    once(&mut waiting);
+    approve_all(&mut waiting);
     let _ = registry.withdraw("bank");
     let other = Agent::new(story([ChatReply::text("There is no money here.")]), Tools::new());
     let other = other.into_tool("cashier", "Sees to money.");
     registry.register_all_from("shop", Tools::new().with(other)).unwrap();
     let answer = agent().resume(waiting).finish().await.unwrap();
-    let told = &results(&answer.transcript[2])[0];
-    assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"));
-    assert!(!told.text.contains("There is no money here."));
+    let output = &results(&answer.transcript[2])[0];
+    assert_eq!(output.error.as_deref(), Some("TOOL_INDETERMINATE"));
+    assert!(!output.text.contains("There is no money here."));
     assert!(paid.all().is_empty());
 }
 
@@ -239,16 +242,16 @@ async fn remote_calls_pause_and_resume_remotely() {
     let paid = Paid::default();
     let agent = || {
         let there = Registry::try_from(Tools::new().with(cashier(&paid))).unwrap();
-        above(cashier(&Paid::default()), "cashier").dispatch(Dispatcher::new(there))
+        caller_of(cashier(&Paid::default()), "cashier").dispatch_with(Dispatcher::new(there))
     };
     let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
-    once(&mut waiting);
+    approve_all(&mut waiting);
     assert_eq!(agent().resume(waiting).finish().await.unwrap().usage, Usage::new(40, 4));
     assert_eq!(paid.all(), ["Ada"]);
 }
 
 #[tokio::test]
-async fn sub_agent_approver_decides_immediately() {
+async fn approver_of_the_sub_agent_decides_at_once() {
     struct Yes;
     #[async_trait]
     impl tool_runtime::dispatch::Approver for Yes {
@@ -260,7 +263,7 @@ async fn sub_agent_approver_decides_immediately() {
     let model = story([pay_call("Ada"), ChatReply::text("Ada has her money.")]);
     let cashier =
         Agent::new(model, tools![pay]).extension(paid.clone()).policy(Policy::new().approver(Yes));
-    let agent = above(cashier.into_tool("cashier", "Sees to money."), "cashier");
+    let agent = caller_of(cashier.into_tool("cashier", "Sees to money."), "cashier");
     assert_eq!(
         agent.policy(Policy::new().approver(AskLater)).run("Pay Ada.").await.unwrap().text,
         "Done."
@@ -268,9 +271,10 @@ async fn sub_agent_approver_decides_immediately() {
     assert_eq!(paid.all(), ["Ada"]);
 }
 
-/// States stored before nested runs could pause are still readable.
+/// States from before runs could nest are still readable, and plain paused runs have the same
+/// format.
 #[tokio::test]
-async fn older_states_are_readable() {
+async fn paused_run_without_nested_runs_keeps_its_format() {
     let paid = Paid::default();
     let agent = || {
         let model = story([pay_call("Ada"), ChatReply::text("Done.")]);
@@ -285,53 +289,53 @@ async fn older_states_are_readable() {
     assert_eq!(members(&waiting), "approved began decisions pending run turn window");
     assert_eq!(members(&waiting["pending"][0]), "arguments call tool");
     let mut waiting: Paused = serde_json::from_value(waiting).unwrap();
-    once(&mut waiting);
+    approve_all(&mut waiting);
     assert_eq!(agent().resume(waiting).finish().await.unwrap().text, "Done.");
     assert_eq!(paid.all(), ["Ada"]);
 }
 
 #[tokio::test]
-async fn unreadable_nested_state_fails_only_its_call() {
+async fn unreadable_suspended_state_fails_only_its_call() {
     let paid = Paid::default();
-    let agent = || above(cashier(&paid), "cashier");
+    let agent = || caller_of(cashier(&paid), "cashier");
     let mut waiting = json!(paused(agent().run("Pay Ada.").await.unwrap_err()));
     waiting["pending"][0]["state"] = json!({ "of": "another version" });
     let mut waiting: Paused = serde_json::from_value(waiting).unwrap();
-    assert!(waiting.pending()[0].within().is_none());
-    once(&mut waiting);
+    assert!(waiting.pending()[0].nested_run().is_none());
+    approve_all(&mut waiting);
     let answer = agent().resume(waiting).finish().await.unwrap();
-    let told = &results(&answer.transcript[2])[0];
-    // The call may have had effects before.
-    assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"));
-    assert!(told.text.contains("where it was can't be read"), "{}", told.text);
+    let output = &results(&answer.transcript[2])[0];
+    // It is unknown what the call did before.
+    assert_eq!(output.error.as_deref(), Some("TOOL_INDETERMINATE"));
+    assert!(output.text.contains("where it was can't be read"), "{}", output.text);
     assert!(paid.all().is_empty());
 }
 
-/// Requests the end of the run.
+/// Ends the run.
 #[tool]
 async fn finish() -> ToolOutput {
     let done = EffectRecord::StopRequested { reason: "all is done".into() };
     ToolOutput::text("bye").with_effect(done)
 }
 
-/// An abandoned call that has started is never reported as not run.
+/// A suspended call that is not resumed is not reported as never run.
 #[tokio::test]
-async fn abandoned_started_call_is_indeterminate() {
+async fn suspended_call_of_a_stopped_run_is_not_reported_as_never_run() {
     let paid = Paid::default();
     let tools = tools![finish].with(cashier(&paid));
     let model = story([ask("cashier").call("finish", "{}")]);
     let stopped = Agent::new(model, tools).run("Go").await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::Requested(_)), "{stopped}");
-    let told = &results(&stopped.transcript[2])[0];
-    assert_eq!(told.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
+    assert!(matches!(stopped.reason, StopReason::Requested(_)), "{stopped}");
+    let output = &results(&stopped.transcript[2])[0];
+    assert_eq!(output.error.as_deref(), Some("TOOL_AWAITING_APPROVAL"));
 
-    let agent = || above(cashier(&paid), "cashier");
+    let agent = || caller_of(cashier(&paid), "cashier");
     let mut waiting = paused(agent().run("Go").await.unwrap_err());
-    once(&mut waiting);
+    approve_all(&mut waiting);
     let stop = CancellationToken::new();
     stop.cancel();
-    let stopped = agent().stop_on(stop).resume(waiting).finish().await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::Cancelled), "{stopped}");
-    let told = &results(&stopped.transcript[2])[0];
-    assert_eq!(told.error.as_deref(), Some("TOOL_INDETERMINATE"));
+    let stopped = agent().cancellation(stop).resume(waiting).finish().await.unwrap_err();
+    assert!(matches!(stopped.reason, StopReason::Cancelled), "{stopped}");
+    let output = &results(&stopped.transcript[2])[0];
+    assert_eq!(output.error.as_deref(), Some("TOOL_INDETERMINATE"));
 }

@@ -1,9 +1,9 @@
-//! Calls of sub-agents: results, events and nesting depth.
+//! A sub-agent is called like any tool, and its events are nested in its call.
 
 use super::*;
 
 #[tokio::test]
-async fn sub_agent_is_called_like_a_tool() {
+async fn sub_agent_runs_as_a_tool() {
     let inner = || {
         let model = ScriptedModel::new([
             echo_call("deep").usage(Usage::new(10, 1)),
@@ -12,7 +12,7 @@ async fn sub_agent_is_called_like_a_tool() {
         Agent::new(model, tools![echo]).into_tool("helper", "Looks for things.")
     };
     let seen = Arc::<Mutex<Vec<(String, u32, bool)>>>::default();
-    let kept = Arc::clone(&seen);
+    let copy = Arc::clone(&seen);
     let model = ScriptedModel::new([
         ChatReply::default().call("helper", r#"{"task": "Look!"}"#).usage(Usage::new(1, 1)),
         ChatReply::text("Done.").usage(Usage::new(1, 1)),
@@ -21,7 +21,7 @@ async fn sub_agent_is_called_like_a_tool() {
         let is_within =
             matches!(event.kind, EventKind::Run(RunEvent::Started { within: Some(_), .. }));
         let name = format!("{} {}", event.layer(), event.action());
-        kept.lock().unwrap().push((name, event.origin.depth, is_within));
+        copy.lock().unwrap().push((name, event.origin.depth, is_within));
     });
     let answer = agent.run("Go").await.unwrap();
     assert_eq!(results(&answer.transcript[2])[0].text, "found deep");
@@ -45,7 +45,7 @@ async fn sub_agent_is_called_like_a_tool() {
     );
     assert_eq!(seen.iter().filter(|(_, _, is_within)| *is_within).count(), 1);
 
-    // A failing sub-agent fails like any tool.
+    // It fails like any tool.
     let lost = Agent::new(ScriptedModel::new::<ChatReply>([]), Tools::new())
         .into_tool("helper", "Looks for things.");
     let model = ScriptedModel::new([
@@ -53,16 +53,16 @@ async fn sub_agent_is_called_like_a_tool() {
         ChatReply::text("Done."),
     ]);
     let answer = Agent::new(model, Tools::new().with(lost)).run("Go").await.unwrap();
-    let told = &results(&answer.transcript[2])[0];
-    assert_eq!(told.error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
+    let output = &results(&answer.transcript[2])[0];
+    assert_eq!(output.error.as_deref(), Some("TOOL_EXECUTION_FAILED"));
     assert_eq!(
-        told.text, "It came to no answer (MODEL_FAILED).",
+        output.text, "It came to no answer (MODEL_FAILED).",
         "and nothing of what its provider said"
     );
 }
 
 #[tokio::test]
-async fn nesting_depth_is_limited() {
+async fn nesting_depth_of_sub_agents_is_limited() {
     let mut agent = Agent::new(ScriptedModel::new([ChatReply::text("bottom")]), Tools::new());
     for _ in 0..5 {
         let call = ChatReply::default().call("helper", r#"{"task": "Go"}"#);
@@ -70,10 +70,10 @@ async fn nesting_depth_is_limited() {
         agent = Agent::new(model, Tools::new().with(agent.into_tool("helper", "Helps.")));
     }
     let denied = Arc::<Mutex<Vec<u32>>>::default();
-    let kept = Arc::clone(&denied);
+    let copy = Arc::clone(&denied);
     let agent = agent.on_event(move |event| {
         if event.finished().is_some_and(|done| done.failed_with("TOOL_DENIED")) {
-            kept.lock().unwrap().push(event.origin.depth);
+            copy.lock().unwrap().push(event.origin.depth);
         }
     });
     assert_eq!(agent.run("Go").await.unwrap().text, "up");

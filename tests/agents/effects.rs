@@ -1,4 +1,4 @@
-//! Error texts of sub-agents: without an answer, they list the tools that may have had effects.
+//! Sub-agents that stop without an answer report their possible effects.
 
 use tool_runtime::agent::Limits;
 use tool_runtime::{CancellationToken, Effect, EffectRecord, Policy, ToolError};
@@ -11,7 +11,7 @@ async fn send() -> &'static str {
     "sent"
 }
 
-/// Writes a note and fails.
+/// Writes a note.
 #[tool(effect = "write")]
 async fn note() -> Result<(), &'static str> {
     Err("the pen broke midway")
@@ -23,7 +23,7 @@ async fn look() -> &'static str {
     "there"
 }
 
-/// Refuses its arguments.
+/// Rejects its arguments.
 #[tool(effect = "write")]
 async fn picky() -> Result<(), ToolError> {
     Err(ToolError::validation("not like that"))
@@ -43,15 +43,15 @@ fn helper<const N: usize>(replies: [ChatReply; N]) -> Agent {
     Agent::new(story(replies), tools![send, note, look, picky, stop])
 }
 
-/// Returns the text that the parent's model receives.
-async fn told(agent: Agent) -> String {
-    let agent = above(agent.into_tool("helper", "Helps."), "helper");
+/// Returns the result that the caller's model gets.
+async fn result_for_caller(agent: Agent) -> String {
+    let agent = caller_of(agent.into_tool("helper", "Helps."), "helper");
     let answer = agent.run("Go").await.unwrap();
     results(&answer.transcript[2])[0].text.clone()
 }
 
 #[tokio::test]
-async fn effects_are_listed_for_every_stop_reason() {
+async fn stopped_sub_agent_reports_possible_effects_for_every_stop_reason() {
     let does = || call(&["send", "look"]);
     let twice = || helper([does(), call(&["note"]), call(&["look"])]);
     let cancelled = CancellationToken::new();
@@ -66,49 +66,49 @@ async fn effects_are_listed_for_every_stop_reason() {
         (twice().limits(Limits::default().tokens(22)), "TOKENS_SPENT", "send"),
         (helper([does(), does(), does()]).limits(Limits::default().repeats(2)), "REPEATED", "send"),
         (twice(), "MODEL_FAILED", "note, send"),
-        (helper([call(&["send"])]).stop_on(cancelled).on_event(cancel), "CANCELLED", "send"),
+        (helper([call(&["send"])]).cancellation(cancelled).on_event(cancel), "CANCELLED", "send"),
         (helper([call(&["note", "stop"])]), "REQUESTED", "note"),
     ] {
-        let told = told(agent).await;
-        assert!(told.starts_with(&format!("It came to no answer ({code})")), "{told}");
-        assert!(told.ends_with(&format!(". It may have had effects: it ran {ran}.")), "{told}");
+        let output = result_for_caller(agent).await;
+        assert!(output.starts_with(&format!("It came to no answer ({code})")), "{output}");
+        assert!(output.ends_with(&format!(". It may have had effects: it ran {ran}.")), "{output}");
     }
 }
 
 #[tokio::test]
-async fn tools_without_effects_are_not_listed() {
+async fn stopped_sub_agent_without_effects_reports_none() {
     for agent in [
         helper([call(&["look", "picky"])]),
-        // One tool refuses, and the other does not run because of the limit.
+        // One tool rejects its arguments, and calls after the limit are not run.
         helper([call(&["look"]), call(&["send"])]).max_iterations(2),
         helper([call(&["gone"])]),
         helper([]),
     ] {
-        let told = told(agent).await;
-        assert!(!told.contains("effects"), "{told}");
+        let output = result_for_caller(agent).await;
+        assert!(!output.contains("effects"), "{output}");
     }
 }
 
-/// A nested sub-agent is listed like any tool, with its own effect.
+/// A sub-agent nested deeper is a tool like any other, and declares its own effect.
 #[tokio::test]
-async fn effects_of_nested_sub_agents_are_listed() {
+async fn nested_sub_agent_reports_its_own_effects() {
     for (effect, ran) in [(Effect::External, true), (Effect::Read, false)] {
         let inner = helper([call(&["send"]), ChatReply::text("It is sent.")]);
         let inner = inner.into_tool("clerk", "Writes letters.").effect(effect);
         let agent = Agent::new(story([ask("clerk")]), Tools::new().with(inner));
-        let told = told(agent).await;
-        assert_eq!(told.ends_with(" It may have had effects: it ran clerk."), ran, "{told}");
+        let output = result_for_caller(agent).await;
+        assert_eq!(output.ends_with(" It may have had effects: it ran clerk."), ran, "{output}");
     }
 }
 
-/// Effects before a pause are listed after resuming in another process.
+/// Effects from before the pause are reported in another process.
 #[tokio::test]
-async fn effects_before_a_pause_are_listed() {
+async fn effects_before_a_pause_are_reported_after_resuming() {
     let paid = Paid::default();
     let agent = || {
         let model = story([pay_call("Ada").call("send", "{}")]);
         let agent = Agent::new(model, tools![send, pay]).extension(paid.clone());
-        above(
+        caller_of(
             agent.policy(Policy::new().approver(AskLater)).into_tool("cashier", "Sees to money."),
             "cashier",
         )
@@ -117,7 +117,7 @@ async fn effects_before_a_pause_are_listed() {
         let mut waiting = paused(agent().run("Pay Ada.").await.unwrap_err());
         waiting.decide_each("Grace", |_| approval.clone());
         let answer = agent().resume(waiting).finish().await.unwrap();
-        let told = &results(&answer.transcript[2])[0].text;
-        assert!(told.ends_with(&format!(" It may have had effects: it ran {ran}.")), "{told}");
+        let output = &results(&answer.transcript[2])[0].text;
+        assert!(output.ends_with(&format!(" It may have had effects: it ran {ran}.")), "{output}");
     }
 }

@@ -283,7 +283,7 @@ async fn a_run_tells_all_that_happens_in_it() {
     let agent = Agent::new(model, tools![flaky, delete, stop, outer])
         .policy(Policy::new().approver(OnlyTemporary))
         .extension(token.clone())
-        .stop_on(token)
+        .cancellation(token)
         .observer(recorder.clone());
     agent.run("Go.").await.unwrap_err();
 

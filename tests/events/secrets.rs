@@ -302,13 +302,13 @@ async fn what_waits_for_approval_shows_no_secret() {
     let chief = Agent::new(ScriptedModel::new([call]), tools![].with(within));
     for agent in [cashier(), chief] {
         let stopped = agent.run("Pay Ada.").await.unwrap_err();
-        let StopReason::AwaitingApproval(paused) = stopped.why else { panic!("{stopped:?}") };
+        let StopReason::AwaitingApproval(paused) = stopped.reason else { panic!("{stopped:?}") };
         // In another process as well.
         let mut paused: Paused = serde_json::from_value(json!(paused)).unwrap();
         paused.decide_each("Grace", |pending| {
             assert_eq!(pending.arguments["card"], "4111 1111");
             let shown = json!({"to": "Ada by [redacted]", "card": "[redacted]"});
-            assert_eq!(*pending.shown(), shown);
+            assert_eq!(*pending.redacted_arguments(), shown);
             assert!(!has_secrets(&format!("{pending:?}")), "{pending:?}");
             Approval::Once
         });

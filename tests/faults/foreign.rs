@@ -73,9 +73,9 @@ async fn error_with_panicking_text_ends_the_run() {
     let recorder = Recorder::new(10);
     let agent = Agent::new(Fails, Tools::new()).observer(recorder.clone());
     let stopped = agent.run("Go").await.unwrap_err();
-    assert_eq!(stopped.why.code(), "MODEL_FAILED");
+    assert_eq!(stopped.reason.code(), "MODEL_FAILED");
     let stopped = agent.session(Fails, "s").run("Go").await.unwrap_err();
-    assert_eq!(stopped.why.code(), "SESSION");
+    assert_eq!(stopped.reason.code(), "SESSION");
     let ends = recorder.events().into_iter().filter_map(|event| match event.kind {
         EventKind::Run(RunEvent::Finished { error, .. }) => error,
         _ => None,
@@ -140,7 +140,7 @@ async fn tool_with_panicking_destructor_does_not_stop_the_run() {
     assert_eq!(results(&answer.transcript[2])[0].text, "gone");
     let model = ScriptedModel::new([call()]);
     let stopped = Agent::new(model, Bomb::registered()).run("Go").await.unwrap_err();
-    assert_eq!(stopped.why.code(), "MODEL_FAILED");
+    assert_eq!(stopped.reason.code(), "MODEL_FAILED");
     let dispatcher = Dispatcher::new(Bomb::registered());
     let done = dispatcher.dispatch(vec![ToolCall::new("1", "bomb", "{}")]).await;
     assert_eq!(done[0].result.text, "gone");

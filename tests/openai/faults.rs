@@ -255,7 +255,7 @@ async fn a_run_without_a_server_says_so_in_one_line() {
         .await
         .unwrap_err();
 
-    assert!(matches!(stopped.why, StopReason::Model(ModelError::Unreachable { .. })));
+    assert!(matches!(stopped.reason, StopReason::Model(ModelError::Unreachable { .. })));
     assert_eq!(stopped.transcript, [Message::user("Hello")]);
     let shown = stopped.to_string();
     let start =

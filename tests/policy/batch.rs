@@ -98,7 +98,7 @@ async fn a_run_may_end_with_a_failure() {
     let agent = Agent::new(ScriptedModel::new([calls()]), tools![fail])
         .policy(Policy::new().on_failure(OnFailure::Abort));
     let stopped = agent.run("Go").await.unwrap_err();
-    assert_eq!(stopped.to_string(), "the run stopped: the call of `fail` ended the run: no");
+    assert_eq!(stopped.to_string(), "the run stopped: batch aborted by the call of `fail`: no");
     assert_complete(&stopped.transcript);
 }
 
@@ -142,13 +142,13 @@ async fn a_batch_can_be_stopped() {
 async fn a_run_can_be_stopped() {
     let stop = CancellationToken::new();
     let model = ScriptedModel::new([ChatReply::default().call("hang_on", "{}")]);
-    let agent = Agent::new(model, tools![hang_on]).stop_on(stop.clone());
+    let agent = Agent::new(model, tools![hang_on]).cancellation(stop.clone());
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_secs(1)).await;
         stop.cancel();
     });
     let stopped = agent.run("Go").await.unwrap_err();
-    assert_eq!(stopped.to_string(), "the run stopped: it was cancelled");
+    assert_eq!(stopped.to_string(), "the run stopped: cancelled");
     assert_complete(&stopped.transcript);
     assert_eq!(results(&stopped.transcript[2])[0].error.as_deref(), Some("TOOL_CANCELLED"));
 }

@@ -43,7 +43,7 @@ fn agent() -> (Agent, Paid) {
 
 fn paused(stopped: Stopped) -> Paused {
     assert_complete(&stopped.transcript);
-    match stopped.why {
+    match stopped.reason {
         StopReason::AwaitingApproval(paused) => *paused,
         why => panic!("{why}"),
     }
@@ -72,7 +72,7 @@ async fn a_run_waits_for_its_answers() {
     paused.decide(&ada, Approval::Once, "Grace").unwrap();
     paused.decide(&bob, Approval::Deny("never".into()), "Grace").unwrap();
     let unknown = paused.decide(&"call_9".into(), Approval::Once, "Grace").unwrap_err();
-    assert_eq!(unknown.to_string(), "no call of the id `call_9` waits for a decision");
+    assert_eq!(unknown.to_string(), "no pending call with the id `call_9`");
 
     let events = Arc::<Mutex<Vec<Event>>>::default();
     let told = Arc::clone(&events);

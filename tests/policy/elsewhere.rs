@@ -54,7 +54,7 @@ fn agent(does: &'static str) -> (Agent, Recorder) {
     let tools = || tools![enter, allowed, denied];
     let recorder = Recorder::new(100);
     let agent =
-        Agent::new(model, tools()).dispatch(Remote { dispatcher: dispatcher(tools()), does });
+        Agent::new(model, tools()).dispatch_with(Remote { dispatcher: dispatcher(tools()), does });
     (agent, recorder)
 }
 
@@ -108,7 +108,7 @@ async fn whoever_stops_a_run_stops_what_runs_elsewhere() {
     let stop = CancellationToken::new();
     let model = ScriptedModel::new([ChatReply::default().call("hang", "{}")]);
     let remote = Remote { dispatcher: dispatcher(tools![hang]), does: "works" };
-    let agent = Agent::new(model, tools![hang]).dispatch(remote).stop_on(stop.clone());
+    let agent = Agent::new(model, tools![hang]).dispatch_with(remote).cancellation(stop.clone());
     tokio::spawn(async move {
         tokio::time::sleep(Duration::from_millis(500)).await;
         stop.cancel();

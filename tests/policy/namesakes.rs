@@ -133,13 +133,13 @@ async fn an_answer_holds_for_the_tool_that_was_shown() {
                 StopReason::AwaitingApproval(paused) => *paused,
                 why => panic!("{why}"),
             };
-            let mut paused = waits(agent.run("Pay.").await.unwrap_err().why);
+            let mut paused = waits(agent.run("Pay.").await.unwrap_err().reason);
             assert_eq!(paused.pending()[0].tool, "one__pay");
             let call = paused.pending()[0].call.id.clone();
             paused.decide(&call, approval.clone(), "Grace").unwrap();
             if is_swapped {
                 swap(&registry);
-                let paused = waits(agent.resume(paused).finish().await.unwrap_err().why);
+                let paused = waits(agent.resume(paused).finish().await.unwrap_err().reason);
                 assert_eq!(paused.pending()[0].tool, "other__pay", "it is asked about again");
             } else {
                 assert_eq!(agent.resume(paused).finish().await.unwrap().text, "Done.");

@@ -166,13 +166,13 @@ async fn unparsable_replies_get_feedback_up_to_parse_attempts() {
     let model = RecordingModel::new(["a", "b", "c"].map(ChatReply::text));
     let (agent, seen) = failures(Agent::new(model, tools![find]).driver(ReAct::new()));
     let stopped = agent.run("Go").await.unwrap_err();
-    let StopReason::UnparsableReply(error) = &stopped.why else { panic!("{stopped}") };
+    let StopReason::UnparsableReply(error) = &stopped.reason else { panic!("{stopped}") };
     assert_eq!(
         (error.kind, error.reply.words()),
         (ReplyParseErrorKind::Extraction, "c".to_owned())
     );
     assert_eq!(seen.lock().unwrap().len(), 3);
-    assert_eq!((stopped.transcript.len(), stopped.why.code()), (1, "MISREAD"));
+    assert_eq!((stopped.transcript.len(), stopped.reason.code()), (1, "MISREAD"));
 }
 
 #[tokio::test]

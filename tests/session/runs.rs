@@ -1,4 +1,4 @@
-//! Runs that are saved after each step and resumed after a crash at any moment.
+//! Runs of sessions: saved at each step, and resumed after an end at any moment.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -14,7 +14,7 @@ use tool_runtime::{
     StopReason, Stopped, ToolContext, ToolOutput, Tools, UserPart, args, async_trait, tool, tools,
 };
 
-/// The actions of tools.
+/// The effects of tools.
 pub(super) type Log = Arc<Mutex<Vec<String>>>;
 
 fn note(ctx: &ToolContext, what: &str) {
@@ -35,14 +35,14 @@ async fn look(ctx: &ToolContext) -> &'static str {
     "there"
 }
 
-/// Pays with approval.
+/// Pays a person, once that is approved.
 #[tool(effect = "external", permission = "ask")]
 async fn spend(ctx: &ToolContext) -> &'static str {
     note(ctx, "spend");
     "spent"
 }
 
-/// Model that selects its reply by the length of the conversation, so it works across processes.
+/// Replies by the length of the conversation: the same in every process.
 struct Story;
 
 #[async_trait]
@@ -65,9 +65,9 @@ pub(super) fn agent(log: &Log) -> Agent {
     Agent::new(Story, tools![pay, look]).extension(Arc::clone(log))
 }
 
-/// Store whose process ends before or after the given save.
+/// A store whose process ends before or after the save of this number.
 #[derive(Clone, Debug)]
-struct Mortal {
+struct EndingStore {
     inner: MemoryStore,
     saves: Arc<AtomicUsize>,
     dies_at: usize,
@@ -75,7 +75,7 @@ struct Mortal {
 }
 
 #[async_trait]
-impl SessionStore for Mortal {
+impl SessionStore for EndingStore {
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         self.inner.load(session).await
     }
@@ -101,8 +101,8 @@ impl SessionStore for Mortal {
     }
 }
 
-/// Returns the results, one line each.
-fn told(messages: &[Message]) -> Vec<String> {
+/// Returns the results by call, one line each.
+fn result_lines(messages: &[Message]) -> Vec<String> {
     let of = |message: &Message| match message {
         Message::Tool { results } => {
             results.iter().map(|it| it.error.clone().unwrap_or_else(|| it.text.clone())).collect()
@@ -112,17 +112,17 @@ fn told(messages: &[Message]) -> Vec<String> {
     messages.iter().flat_map(of).collect()
 }
 
-/// The process ends at any save, and the next one resumes the run. Only a call in flight is
-/// indeterminate. No other call is lost or repeated.
+/// Whenever the process ends, the next one completes the run. Only a call that was in flight is
+/// indeterminate; no other is lost or made twice.
 #[tokio::test(start_paused = true)]
-async fn run_survives_a_crash_before_and_after_every_save() {
+async fn run_resumes_after_an_end_before_or_after_every_save() {
     let mut ends = 0;
     for dies_at in 0..40 {
         for is_kept in [false, true] {
             let (log, inner) = (Log::default(), MemoryStore::default());
             let saves = Arc::new(AtomicUsize::new(0));
             let store =
-                Mortal { inner: inner.clone(), saves: Arc::clone(&saves), dies_at, is_kept };
+                EndingStore { inner: inner.clone(), saves: Arc::clone(&saves), dies_at, is_kept };
             let session = agent(&log).session(store, "s");
             let wait = std::time::Duration::from_secs(1);
             let ended = tokio::time::timeout(wait, session.run("Go")).await.is_ok();
@@ -134,7 +134,7 @@ async fn run_survives_a_crash_before_and_after_every_save() {
             let session = agent(&log).session(inner.clone(), "s");
             let answer = match session.resume().await.unwrap() {
                 Some(run) => run.finish().await.unwrap(),
-                // The process ended before the first save or after the last one.
+                // It ended before the first save, or after the last.
                 None => match session.messages().await.unwrap() {
                     none if none.is_empty() => session.run("Go").await.unwrap(),
                     all => {
@@ -144,7 +144,7 @@ async fn run_survives_a_crash_before_and_after_every_save() {
                 },
             };
             assert_eq!(answer.text, "Done.");
-            let results = told(&answer.transcript);
+            let results = result_lines(&answer.transcript);
             assert_eq!(results.len(), 5, "{results:?}");
             let log = log.lock().unwrap().clone();
             for (place, who) in [(0, "a"), (2, "b"), (3, "c")] {
@@ -155,15 +155,15 @@ async fn run_survives_a_crash_before_and_after_every_save() {
                 }
             }
             assert_eq!((results[1].as_str(), results[4].as_str()), ("there", "there"));
-            let kept = inner.load("s").await.unwrap().unwrap().messages;
-            assert_eq!(kept, answer.transcript);
+            let copy = inner.load("s").await.unwrap().unwrap().messages;
+            assert_eq!(copy, answer.transcript);
         }
     }
     assert!(ends > 20, "{ends}");
 }
 
 #[tokio::test]
-async fn conversation_continues_from_run_to_run() {
+async fn session_continues_from_run_to_run() {
     let store = MemoryStore::default();
     let model = Arc::new(ScriptedModel::new([
         ScriptedTurn::new(ChatReply::text("Hi, Ada.")),
@@ -185,7 +185,7 @@ async fn conversation_continues_from_run_to_run() {
 }
 
 #[tokio::test]
-async fn new_prompt_abandons_the_unfinished_run() {
+async fn unfinished_run_is_abandoned_by_the_next_prompt() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&log).session(store.clone(), "s");
     let mut run = session.start("Go").await.unwrap();
@@ -193,13 +193,13 @@ async fn new_prompt_abandons_the_unfinished_run() {
     assert!(matches!(run.turn().next(), Step::RunCalls(_)));
     drop(run);
     let answer = session.run("Never mind.").await.unwrap();
-    assert_eq!(told(&answer.transcript)[..2], ["TOOL_CANCELLED", "TOOL_CANCELLED"]);
+    assert_eq!(result_lines(&answer.transcript)[..2], ["TOOL_CANCELLED", "TOOL_CANCELLED"]);
     assert_eq!(answer.transcript[3].text(), "Never mind.");
     assert!(!log.lock().unwrap().contains(&"a".to_owned()));
 }
 
 #[tokio::test]
-async fn concurrent_runs_of_a_session_conflict() {
+async fn second_writer_of_a_session_conflicts() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&log).session(store.clone(), "s");
     let mut run = session.start("Go").await.unwrap();
@@ -208,12 +208,15 @@ async fn concurrent_runs_of_a_session_conflict() {
     assert!(other.is_ok());
     let paid = log.lock().unwrap().len();
     let stopped = run.finish().await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::Session(SessionError::Conflict { .. })), "{stopped}");
+    assert!(
+        matches!(stopped.reason, StopReason::Session(SessionError::Conflict { .. })),
+        "{stopped}"
+    );
     assert_eq!(log.lock().unwrap().len(), paid, "the calls of who came late were not made");
 }
 
 #[tokio::test]
-async fn pending_calls_are_stored() {
+async fn paused_run_is_saved_and_resumed_with_decisions() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let make = |replies: &[ChatReply]| {
         Agent::new(ScriptedModel::new(replies.to_vec()), tools![spend, look])
@@ -223,10 +226,10 @@ async fn pending_calls_are_stored() {
     };
     let both = ChatReply::default().call("look", "{}").call("spend", "{}");
     let stopped = make(&[both]).run("Go").await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::AwaitingApproval(_)));
-    // Another process resumes without decisions: the run pauses again, and no call is repeated.
+    assert!(matches!(stopped.reason, StopReason::AwaitingApproval(_)));
+    // Resumed in another process without decisions: it pauses again, and no call is made twice.
     let session = make(&[ChatReply::text("Done.")]);
-    let Stopped { why: StopReason::AwaitingApproval(mut paused), .. } =
+    let Stopped { reason: StopReason::AwaitingApproval(mut paused), .. } =
         session.resume().await.unwrap().unwrap().finish().await.unwrap_err()
     else {
         panic!()
@@ -235,7 +238,7 @@ async fn pending_calls_are_stored() {
     paused.decide(&call, Approval::Once, "Grace").unwrap();
     let answer = session.resume_with(*paused).await.unwrap().stream().finish().await.unwrap();
     assert_eq!(
-        (answer.text.as_str(), told(&answer.transcript)),
+        (answer.text.as_str(), result_lines(&answer.transcript)),
         ("Done.", vec!["there".to_owned(), "spent".into()])
     );
     assert_eq!(*log.lock().unwrap(), ["look", "spend"]);
@@ -248,19 +251,20 @@ async fn session_continues_after_a_stopped_run() {
     let agent = agent(&log).limits(Limits::default().iterations(2));
     let session = agent.session(store, "s");
     let stopped = session.run("Go").await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::MaxIterations(2)));
+    assert!(matches!(stopped.reason, StopReason::MaxIterations(2)));
     assert_eq!(session.messages().await.unwrap(), stopped.transcript);
     assert!(session.resume().await.unwrap().is_none());
     assert_eq!(session.run("On.").await.unwrap().text, "Done.");
 }
 
-/// An empty reply is dropped. The next prompt is saved, merged with the earlier user message.
+/// An empty reply is not emitted again, and the next prompt is saved in one message with the one
+/// before.
 #[tokio::test]
 async fn session_continues_after_an_empty_reply() {
     let store = MemoryStore::default();
     let model = ScriptedModel::new(["", "Yes?", "Fine."].map(ChatReply::text));
     let session = Agent::new(model, Tools::new()).session(store, "s");
-    assert!(matches!(session.run("One").await.unwrap_err().why, StopReason::EmptyReply));
+    assert!(matches!(session.run("One").await.unwrap_err().reason, StopReason::EmptyReply));
     for said in ["Two", "Three"] {
         let answer = session.run(said).await.unwrap();
         assert_eq!(session.messages().await.unwrap(), answer.transcript);
@@ -271,14 +275,14 @@ async fn session_continues_after_an_empty_reply() {
 }
 
 #[tokio::test]
-async fn late_decision_overwrites_nothing() {
+async fn late_decision_is_refused_and_overwrites_nothing() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let replies = [ChatReply::default().call("spend", "{}"), ChatReply::text("As you like.")];
     let session = Agent::new(ScriptedModel::new(replies), tools![spend])
         .extension(Arc::clone(&log))
         .policy(Policy::new().approver(AskLater))
         .session(store, "s");
-    let Stopped { why: StopReason::AwaitingApproval(mut paused), .. } =
+    let Stopped { reason: StopReason::AwaitingApproval(mut paused), .. } =
         session.run("Go").await.unwrap_err()
     else {
         panic!()
@@ -288,16 +292,16 @@ async fn late_decision_overwrites_nothing() {
     paused.decide(&call, Approval::Once, "Grace").unwrap();
     let late = session.resume_with(*paused).await.unwrap_err();
     assert_eq!(
-        late.why.to_string(),
-        "the session `s` doesn't wait for this: the conversation has gone on without it"
+        late.reason.to_string(),
+        "session `s` does not wait for these decisions: the conversation has continued without the run"
     );
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
     assert!(log.lock().unwrap().is_empty());
 }
 
-/// A paused run of a session can only be resumed in its session, and once.
+/// A paused run of a session is resumed there, once.
 #[tokio::test]
-async fn run_of_a_session_resumes_only_there() {
+async fn run_of_a_session_resumes_only_there_and_once() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let replies = [ChatReply::default().call("spend", "{}"), ChatReply::text("Done.")];
     let agent = Agent::new(ScriptedModel::new(replies), tools![spend])
@@ -307,34 +311,34 @@ async fn run_of_a_session_resumes_only_there() {
     let mut run = session.start("Go").await.unwrap();
     while run.next().await.is_some() {}
     let state = run.state();
-    let StopReason::AwaitingApproval(mut paused) = run.finish().await.unwrap_err().why else {
+    let StopReason::AwaitingApproval(mut paused) = run.finish().await.unwrap_err().reason else {
         panic!()
     };
     paused.decide_each("Grace", |_| Approval::Once);
     assert_eq!(paused.session(), Some("s"));
-    let kept = serde_json::to_string(&paused).unwrap();
-    let paused: Paused = serde_json::from_str(&kept).unwrap();
+    let copy = serde_json::to_string(&paused).unwrap();
+    let paused: Paused = serde_json::from_str(&copy).unwrap();
     let beside =
         [agent.resume(paused.clone()).finish().await, agent.resume(state.clone()).finish().await];
     let values = [paused.clone().into(), state].map(|it: RunState| agent.resume(it));
     for stopped in beside.map(Result::unwrap_err) {
-        assert_eq!(stopped.why.code(), "IN_SESSION");
-        let told = stopped.why.to_string();
+        assert_eq!(stopped.reason.code(), "IN_SESSION");
+        let output = stopped.reason.to_string();
         assert!(
-            told.contains("session `s`") && told.contains("session.resume_with(paused)"),
-            "{told}"
+            output.contains("session `s`") && output.contains("session.resume_with(paused)"),
+            "{output}"
         );
     }
     for run in values {
-        assert_eq!(run.extract::<u8>().await.unwrap_err().why.code(), "IN_SESSION");
+        assert_eq!(run.extract::<u8>().await.unwrap_err().reason.code(), "IN_SESSION");
     }
     assert!(log.lock().unwrap().is_empty());
-    // Another session does not have the run.
+    // Another session refuses it.
     let elsewhere =
         agent.session(store.clone(), "t").resume_with(paused.clone()).await.unwrap_err();
     assert_eq!(
-        elsewhere.why.to_string(),
-        "the session `t` doesn't wait for this: it belongs to the session `s`"
+        elsewhere.reason.to_string(),
+        "session `t` does not wait for these decisions: the run belongs to the session `s`"
     );
 
     assert_eq!(
@@ -342,15 +346,17 @@ async fn run_of_a_session_resumes_only_there() {
         "Done."
     );
     let again = session.resume_with(paused).await.unwrap_err();
-    let told = again.why.to_string();
+    let output = again.reason.to_string();
     assert!(
-        told.starts_with("the session `s` doesn't wait for this: this was decided already"),
-        "{told}"
+        output.starts_with(
+            "session `s` does not wait for these decisions: the run was resumed before"
+        ),
+        "{output}"
     );
     assert_eq!(*log.lock().unwrap(), ["spend"]);
 }
 
-/// Requests the end of the run.
+/// Requests a stop.
 #[tool(effect = "none")]
 async fn enough() -> ToolOutput {
     ToolOutput::text("enough")
@@ -358,7 +364,7 @@ async fn enough() -> ToolOutput {
 }
 
 #[tokio::test]
-async fn stopped_run_has_no_pending_calls() {
+async fn stop_request_leaves_no_pending_call() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let both = ChatReply::default().call("spend", "{}").call("enough", "{}");
     let session = Agent::new(ScriptedModel::new([both]), tools![spend, enough])
@@ -366,14 +372,14 @@ async fn stopped_run_has_no_pending_calls() {
         .policy(Policy::new().approver(AskLater))
         .session(store, "s");
     let stopped = session.run("Go").await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::Requested(_)), "{stopped}");
-    assert_eq!(told(&stopped.transcript), ["TOOL_CANCELLED", "enough"]);
+    assert!(matches!(stopped.reason, StopReason::Requested(_)), "{stopped}");
+    assert_eq!(result_lines(&stopped.transcript), ["TOOL_CANCELLED", "enough"]);
     assert_eq!(session.messages().await.unwrap(), stopped.transcript);
     assert!(session.resume().await.unwrap().is_none());
 }
 
 #[tokio::test]
-async fn edits_between_steps_are_saved() {
+async fn edit_between_steps_is_saved() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&log).session(store, "s");
     let mut run = session.start("Go").await.unwrap();
@@ -384,16 +390,16 @@ async fn edits_between_steps_are_saved() {
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
 }
 
-/// Checks the visible messages of a conversation of several runs.
+/// The messages that a model received of a conversation of several runs.
 #[tokio::test]
-async fn window_shows_the_end_of_a_long_session() {
+async fn window_sends_the_end_of_a_long_session() {
     let store = MemoryStore::default();
     let model = ScriptedModel::new((0..20).map(|turn| {
         let last = ScriptedTurn::new(ChatReply::text(format!("answer {turn} {}", "x".repeat(400))));
         last.expect_last(format!("question {turn}"))
     }));
     let shown = Arc::new(Mutex::new(Vec::new()));
-    let agent = Agent::new(Watched(model, Arc::clone(&shown)), Tools::new())
+    let agent = Agent::new(RecordsRequests(model, Arc::clone(&shown)), Tools::new())
         .system("Be brief.")
         .window(Window::new().max_tokens(600));
     let session = agent.session(store, "s");
@@ -403,15 +409,15 @@ async fn window_shows_the_end_of_a_long_session() {
     assert_eq!(session.messages().await.unwrap().len(), 41, "all of it is kept");
     let shown = shown.lock().unwrap();
     assert!(shown.iter().all(|(count, first)| *count <= 12 && first == "Be brief."), "{shown:?}");
-    // The window moves in steps, so provider caches stay valid in between.
+    // Evicted in steps, so that the provider's cache stays valid in between.
     let grows = shown.windows(2).filter(|pair| pair[1].0 > pair[0].0).count();
     assert!(grows > 10, "{shown:?}");
 }
 
-struct Watched(ScriptedModel, Arc<Mutex<Vec<(usize, String)>>>);
+struct RecordsRequests(ScriptedModel, Arc<Mutex<Vec<(usize, String)>>>);
 
 #[async_trait]
-impl tool_runtime::ChatModel for Watched {
+impl tool_runtime::ChatModel for RecordsRequests {
     async fn reply(
         &self,
         request: tool_runtime::ChatRequest<'_>,
@@ -422,7 +428,7 @@ impl tool_runtime::ChatModel for Watched {
 }
 
 #[tokio::test]
-async fn session_keeps_images() {
+async fn session_accepts_images() {
     let shown = |model: ScriptedModel| Agent::new(model, Tools::new());
     let store = MemoryStore::default();
     let model = ScriptedModel::new(["A cat.", "It is grey."].map(ChatReply::text));
@@ -434,7 +440,7 @@ async fn session_keeps_images() {
     let answer = session.run(Prompt::from("Which colour?")).await.unwrap();
     assert_eq!((&answer.transcript[0], answer.transcript.len()), (&asked, 4));
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
-    // The prompt has several messages.
+    // Several messages are appended.
     let more =
         vec![Message::user("And this?"), Message::assistant("A dog."), Message::user("Yes?")];
     let model = ScriptedModel::new([ChatReply::text("Yes.")]);
@@ -442,7 +448,7 @@ async fn session_keeps_images() {
     assert_eq!(answer.transcript.len(), 8);
 }
 
-/// A number of items.
+/// A number of things.
 #[args]
 #[derive(Debug, PartialEq)]
 struct Count {
@@ -451,7 +457,7 @@ struct Count {
 }
 
 #[tokio::test]
-async fn session_extracts_values() {
+async fn session_extracts_a_value() {
     let store = MemoryStore::default();
     let said = ["They are two.", r#"{"count": "two"}"#, r#"{"count": 2}"#, "Two, as I said."];
     let agent = Agent::new(ScriptedModel::new(said.map(ChatReply::text)), tools![look]);
@@ -465,9 +471,9 @@ async fn session_extracts_values() {
     assert_eq!(session.messages().await.unwrap(), answer.transcript);
 }
 
-/// A message after a saved user message is merged with it in the store.
+/// A text added to a saved user message is saved in one message with it.
 #[tokio::test]
-async fn merged_user_message_is_saved_again() {
+async fn message_added_to_a_saved_prompt_is_saved_with_it() {
     let steering = Steering::new();
     steering.push("Be brief.");
     let model = ScriptedModel::new([ChatReply::text("Yes.")]);
@@ -480,7 +486,7 @@ async fn merged_user_message_is_saved_again() {
 }
 
 #[tokio::test]
-async fn resumed_session_run_is_streamed() {
+async fn session_resumes_as_a_stream() {
     let (log, store) = (Log::default(), MemoryStore::default());
     let session = agent(&log).session(store, "s");
     let mut run = session.start("Go").await.unwrap();

@@ -1,4 +1,4 @@
-//! SQLite session files: reopening, concurrency, damage and the size of a save.
+//! SQLite files of sessions: reopened, shared, damaged, and the cost of a save.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -11,7 +11,7 @@ use tool_runtime::agent::session::{SessionError, SessionStore, SessionWrite, con
 use tool_runtime::store::Sqlite;
 use tool_runtime::{AssistantPart, Message, ToolCall};
 
-/// Creates an empty folder for a test.
+/// Returns an empty folder for this test.
 fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("session").join(test);
     _ = fs::remove_dir_all(&folder);
@@ -19,12 +19,12 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-fn said(texts: &[&str]) -> Vec<Message> {
+fn user_messages(texts: &[&str]) -> Vec<Message> {
     texts.iter().map(|text| Message::user(*text)).collect()
 }
 
 #[tokio::test]
-async fn files_conform_across_handles() {
+async fn sqlite_files_conform() {
     let (folder, count) = (folder("conformance"), AtomicUsize::new(0));
     let open = || {
         let file = folder.join(format!("{}.db", count.fetch_add(1, Ordering::Relaxed)));
@@ -38,18 +38,18 @@ async fn files_conform_across_handles() {
 
 const FILE: &str = "TOOL_TESTS_SESSIONS";
 
-/// Child process: opens the file, which may not exist yet, and increases a counter.
+/// The work of each child process: opens the file, which may not exist yet, and counts up.
 #[tokio::test]
 async fn counting_child() {
     let Ok(file) = env::var(FILE) else { return };
     let store = Sqlite::open(file).await.unwrap();
     for _ in 0..25 {
         loop {
-            let kept = store.load("count").await.unwrap();
+            let copy = store.load("count").await.unwrap();
             let (revision, count) =
-                kept.map_or((0, 0), |it| (it.revision, it.state.parse::<u32>().unwrap()));
+                copy.map_or((0, 0), |it| (it.revision, it.state.parse::<u32>().unwrap()));
             let next = (count + 1).to_string();
-            match store.save("count", SessionWrite::on(revision).state(&next)).await {
+            match store.save("count", SessionWrite::update(revision).state(&next)).await {
                 Ok(_) => break,
                 Err(SessionError::Conflict { .. }) => {}
                 Err(other) => panic!("{other}"),
@@ -59,7 +59,7 @@ async fn counting_child() {
 }
 
 #[tokio::test]
-async fn processes_share_a_file() {
+async fn processes_share_a_file_without_losing_writes() {
     let file = folder("processes").join("sessions.db");
     let spawn = |_| {
         let mut command = Command::new(env::current_exe().unwrap());
@@ -74,12 +74,12 @@ async fn processes_share_a_file() {
 }
 
 #[tokio::test]
-async fn busy_file_is_waited_for() {
+async fn writer_waits_for_a_busy_file() {
     let file = folder("busy").join("sessions.db");
     let store = Sqlite::open(&file).await.unwrap();
     let other = Connection::open(&file).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    let saving = tokio::spawn(async move { store.save("s", SessionWrite::first()).await });
+    let saving = tokio::spawn(async move { store.save("s", SessionWrite::create()).await });
     // Reading does not wait.
     assert_eq!(Sqlite::open(&file).await.unwrap().load("s").await.unwrap(), None);
     assert!(!saving.is_finished());
@@ -88,7 +88,7 @@ async fn busy_file_is_waited_for() {
 }
 
 #[tokio::test]
-async fn damaged_file_is_reported_and_unchanged() {
+async fn damaged_file_is_reported_and_left_unchanged() {
     let file = folder("damaged").join("sessions.db");
     let damages = [
         ("UPDATE messages SET message = '{\"role\": \"user\"' WHERE place = 1", Some(1)),
@@ -96,13 +96,13 @@ async fn damaged_file_is_reported_and_unchanged() {
         ("DELETE FROM messages WHERE place = 0", Some(0)),
         ("DELETE FROM messages WHERE place = 2", Some(2)),
         ("UPDATE sessions SET messages = 2", Some(3)),
-        // The content is not text.
+        // The message is not text.
         ("UPDATE sessions SET state = CAST(x'ff' AS TEXT)", None),
     ];
     for (damage, expected) in damages {
         let store = Sqlite::open(&file).await.unwrap();
         let revision = store
-            .save("s", SessionWrite::first().messages(0, &said(&["a", "b", "c"])))
+            .save("s", SessionWrite::create().messages(0, &user_messages(&["a", "b", "c"])))
             .await
             .unwrap();
         let other = Connection::open(&file).unwrap();
@@ -111,53 +111,57 @@ async fn damaged_file_is_reported_and_unchanged() {
         let all = || other.query_row(all, (), |row| row.get::<_, String>(0)).unwrap();
         let before = all();
         match store.load("s").await.unwrap_err() {
-            SessionError::CorruptRecord { session, place, why } => {
-                assert_eq!((session.as_str(), place), ("s", expected), "{damage}: {why}");
+            SessionError::CorruptRecord { session, message_index, reason } => {
+                assert_eq!(
+                    (session.as_str(), message_index),
+                    ("s", expected),
+                    "{damage}: {reason}"
+                );
             }
             error => panic!("{damage}: {error}"),
         }
-        // Without a successful read, a write is refused.
-        let blind = store.save("s", SessionWrite::first()).await;
-        assert!(matches!(blind, Err(SessionError::Conflict { found, .. }) if found == revision));
+        // It can't be overwritten without reading it.
+        let blind = store.save("s", SessionWrite::create()).await;
+        assert!(matches!(blind, Err(SessionError::Conflict { actual, .. }) if actual == revision));
         assert_eq!(all(), before);
         store.delete("s").await.unwrap();
     }
 }
 
 #[tokio::test]
-async fn unreadable_state_is_not_saved() {
+async fn message_too_deep_to_decode_is_not_saved() {
     let deep = (0..200).fold(json!({}), |inner: Value, _| json!([inner]));
     let call = AssistantPart::Call(ToolCall::new("c", "t", deep));
     let store = Sqlite::in_memory().unwrap();
     let messages = [Message::user("Go"), Message::Assistant { parts: vec![call] }];
-    let error = store.save("s", SessionWrite::first().messages(0, &messages)).await.unwrap_err();
+    let error = store.save("s", SessionWrite::create().messages(0, &messages)).await.unwrap_err();
     assert!(error.to_string().contains("message 1 could not be read again"), "{error}");
     assert_eq!(store.load("s").await.unwrap(), None);
 }
 
-/// Returns the bytes that one more message adds to the write-ahead log.
+/// Returns the bytes that one more message adds to the log of a file with so many messages.
 async fn bytes_of_a_save(file: &Path, messages: usize) -> u64 {
     let store = Sqlite::open(file).await.unwrap();
     let all = vec![Message::user("Something that is neither long nor short."); messages];
-    let revision = store.save("s", SessionWrite::first().messages(0, &all)).await.unwrap();
-    // The last closed connection empties the log.
+    let revision = store.save("s", SessionWrite::create().messages(0, &all)).await.unwrap();
+    // Closing the last connection empties the log.
     drop(store);
     let log = file.with_extension("db-wal");
     assert!(!log.exists());
     let store = Sqlite::open(file).await.unwrap();
-    let write = SessionWrite::on(revision).messages(messages, &all[..1]).state("{}");
+    let write = SessionWrite::update(revision).messages(messages, &all[..1]).state("{}");
     store.save("s", write).await.unwrap();
     fs::metadata(log).unwrap().len()
 }
 
 #[tokio::test]
-async fn save_size_is_independent_of_conversation_length() {
+async fn save_cost_does_not_grow_with_the_conversation() {
     let folder = folder("cost");
     let mut bytes = Vec::new();
     for messages in [1, 10, 100, 1_000, 10_000] {
         bytes.push(bytes_of_a_save(&folder.join(format!("{messages}.db")), messages).await);
     }
     println!("bytes of a save behind 1 to 10,000 messages: {bytes:?}");
-    // A save writes some pages: session, messages, index, and a new page if one is full.
+    // Some pages: of the session, the messages and their index, and one more if a page is full.
     assert!(bytes.iter().all(|bytes| *bytes <= 6 * 4_200), "{bytes:?}");
 }

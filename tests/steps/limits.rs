@@ -1,4 +1,4 @@
-//! Limits of runs: requests, tokens, cost, repeats, time and cancellation.
+//! The limits of a run.
 
 use tool_runtime::Policy;
 use tool_runtime::agent::SubAgent;
@@ -11,7 +11,7 @@ use tool_runtime::dispatch::OnFailure;
 use super::*;
 
 #[tokio::test]
-async fn every_limit_has_its_own_stop_reason() {
+async fn each_limit_has_its_own_outcome() {
     let used = |reply: ChatReply| reply.usage(Usage::new(600, 400));
     let one = || used(echo_call("a"));
     let tokens = Limits::default().tokens(1_500);
@@ -27,7 +27,7 @@ async fn every_limit_has_its_own_stop_reason() {
         let model = Arc::new(script([one(), one(), one(), one(), one(), one(), one()]));
         let agent = Agent::new(Arc::clone(&model), tools![echo]).limits(limits.clone());
         let stopped = agent.run("Go").await.unwrap_err();
-        assert_eq!((stopped.why.code(), 7 - model.remaining()), (code, asked), "{limits:?}");
+        assert_eq!((stopped.reason.code(), 7 - model.remaining()), (code, asked), "{limits:?}");
         assert_eq!(*stopped.usage, Usage::new(600 * asked as u64, 400 * asked as u64));
         assert_complete(&stopped.transcript);
         let last = results(stopped.transcript.last().unwrap()).last().unwrap();
@@ -63,7 +63,7 @@ async fn repeated_call_gets_a_warning_before_the_run_stops() {
         })
         .collect();
     assert_eq!(texts, [false, true, false, false, true, false]);
-    // Without a limit, calls can repeat.
+    // Without a limit.
     let model = script([
         say("a"),
         say("a"),
@@ -77,11 +77,11 @@ async fn repeated_call_gets_a_warning_before_the_run_stops() {
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
-/// Opens a door.
+/// Opens the door.
 #[tool(effect = "read")]
 async fn open(
     door: String,
-    /// The code of the lock.
+    /// The code of its lock.
     #[arg(secret)]
     code: String,
 ) -> String {
@@ -89,51 +89,51 @@ async fn open(
 }
 
 #[tokio::test]
-async fn repeated_call_is_reported_without_secrets() {
+async fn stop_reason_of_a_repeated_call_is_redacted_and_shortened() {
     let again = || ChatReply::default().call("open", r#"{"door": "north", "code": "42"}"#);
     let recorder = Recorder::new(100);
     let agent = Agent::new(script([again(), again(), again()]), tools![open])
         .limits(Limits::default().repeats(2))
         .observer(recorder.clone());
     let stopped = agent.run("Go").await.unwrap_err();
-    let expected = r#"the model made the same call 3 times in a row, and the last was not run: open {"code":"[redacted]","door":"north"}"#;
-    assert_eq!(stopped.why.to_string(), expected);
-    let StopReason::Repeated { call, times } = &stopped.why else { panic!("{stopped}") };
+    let expected = r#"call repeated 3 times in a row, the last one was not run: open {"code":"[redacted]","door":"north"}"#;
+    assert_eq!(stopped.reason.to_string(), expected);
+    let StopReason::Repeated { call, times } = &stopped.reason else { panic!("{stopped}") };
     assert_eq!((call.name.as_str(), *times), ("open", 3));
     let ends = recorder.of_action("run", "finished");
     assert!(matches!(&ends[0].kind,
         EventKind::Run(RunEvent::Finished { error: Some(error), .. }) if error == expected));
-    // Long arguments are truncated.
+    // Long arguments are shortened.
     let again = || echo_call(&"x".repeat(5_000));
     let agent = Agent::new(script([again(), again()]), tools![echo]);
     let stopped = agent.limits(Limits::default().repeats(1)).run("Go").await.unwrap_err();
-    let text = stopped.why.to_string();
+    let text = stopped.reason.to_string();
     assert!(text.len() < 400 && text.ends_with("xxx…"), "{text}");
 }
 
 #[tokio::test]
-async fn usage_is_estimated_if_the_provider_reports_none() {
+async fn unreported_usage_is_estimated() {
     let model = script([echo_call(&"x".repeat(4_000)), ChatReply::text("Done.")]);
     let stopped = Agent::new(model, tools![echo])
         .limits(Limits::default().tokens(900))
         .run("Go")
         .await
         .unwrap_err();
-    assert_eq!(stopped.why.code(), "TOKENS_SPENT");
+    assert_eq!(stopped.reason.code(), "TOKENS_SPENT");
     assert!((1_000..1_100).contains(&stopped.usage.output), "{:?}", stopped.usage);
-    // The definitions of offered tools are sent with each request.
-    let tools = Tools::new().with(wordy(4_000));
+    // The offered tools are sent with each request.
+    let tools = Tools::new().with(sub_agent_of_size(4_000));
     let model = script([ChatReply::text("Done.")]);
     let answer = Agent::new(model, tools).limits(Limits::default().tokens(9_000)).run("Go").await;
     assert!((1_000..1_100).contains(&answer.unwrap().usage.input));
-    // An answer stays an answer, whatever its usage.
+    // An answer counts, whatever it cost.
     let model = script([ChatReply::text("Done.").usage(Usage::new(5_000, 5_000))]);
     let agent = Agent::new(model, tools![echo]).limits(Limits::default().tokens(900));
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 }
 
-/// Returns a tool with a definition of about so many bytes.
-fn wordy(bytes: usize) -> SubAgent {
+/// A tool whose definition has so many bytes.
+fn sub_agent_of_size(bytes: usize) -> SubAgent {
     Agent::new(script([]), Tools::new()).into_tool("wordy", "x".repeat(bytes))
 }
 
@@ -143,7 +143,7 @@ async fn wait() -> &'static str {
     std::future::pending().await
 }
 
-/// Model that never replies.
+/// Never replies.
 struct NeverReplies;
 
 #[async_trait]
@@ -154,16 +154,16 @@ impl ChatModel for NeverReplies {
 }
 
 #[tokio::test(start_paused = true)]
-async fn run_stops_at_its_time_limit() {
+async fn time_limit_stops_a_run() {
     let limit = Duration::from_secs(5);
     let asked =
         Agent::new(NeverReplies, Tools::new()).time_limit(limit).run("Go").await.unwrap_err();
     let model = script([ChatReply::default().call("wait", "{}"), ChatReply::text("Done.")]);
     let called = Agent::new(model, tools![wait]).time_limit(limit).run("Go").await.unwrap_err();
     for stopped in [&asked, &called] {
-        assert!(matches!(stopped.why, StopReason::TimeLimit(of) if of == limit), "{stopped}");
+        assert!(matches!(stopped.reason, StopReason::TimeLimit(of) if of == limit), "{stopped}");
     }
-    // The result names the deadline that ended the call: that of the run or that of the batch.
+    // The result of a call names the deadline that passed: that of the run, or that of its batch.
     let model = script([ChatReply::default().call("wait", "{}"), ChatReply::text("Done.")]);
     let agent = Agent::new(model, tools![wait])
         .time_limit(limit)
@@ -182,7 +182,7 @@ async fn run_stops_at_its_time_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn cancelled_run_is_not_aborted_by_its_calls() {
+async fn cancelled_run_is_not_reported_as_aborted_by_its_calls() {
     let limit = Duration::from_secs(5);
     let policy = Policy::new().on_failure(OnFailure::Abort);
     let agent = || {
@@ -191,33 +191,33 @@ async fn cancelled_run_is_not_aborted_by_its_calls() {
     };
     let late = agent().time_limit(limit).run("Go").await.unwrap_err();
     let stop = CancellationToken::new();
-    let cancelled = agent().stop_on(stop.clone());
+    let cancelled = agent().cancellation(stop.clone());
     let (cancelled, ()) = tokio::join!(cancelled.run("Go"), async {
         tokio::time::sleep(limit).await;
         stop.cancel();
     });
     let halted = agent().policy(policy.clone().batch_deadline(limit)).run("Go").await.unwrap_err();
-    let codes = [late, cancelled.unwrap_err(), halted].map(|stopped| stopped.why.code());
+    let codes = [late, cancelled.unwrap_err(), halted].map(|stopped| stopped.reason.code());
     assert_eq!(codes, ["TIME_LIMIT", "CANCELLED", "HALTED"]);
 }
 
 #[tokio::test]
-async fn usage_of_refused_replies_counts() {
+async fn usage_of_unparsable_replies_counts() {
     let said = || ChatReply::text("Hm.").usage(Usage::new(10, 1));
     let agent = Agent::new(script([said(), said(), said()]), tools![echo]).driver(ReAct::new());
     let stopped = agent.run("Go").await.unwrap_err();
-    assert_eq!((stopped.why.code(), *stopped.usage), ("MISREAD", Usage::new(30, 3)));
+    assert_eq!((stopped.reason.code(), *stopped.usage), ("MISREAD", Usage::new(30, 3)));
     // The second request fails.
     let agent = Agent::new(script([said()]), tools![echo]).driver(ReAct::new());
     let stopped = agent.run("Go").await.unwrap_err();
-    assert_eq!((stopped.why.code(), *stopped.usage), ("MODEL_FAILED", Usage::new(10, 1)));
+    assert_eq!((stopped.reason.code(), *stopped.usage), ("MODEL_FAILED", Usage::new(10, 1)));
 }
 
-/// Model that replies after three seconds.
-struct RepliesLate;
+/// Replies after three seconds.
+struct SlowModel;
 
 #[async_trait]
-impl ChatModel for RepliesLate {
+impl ChatModel for SlowModel {
     async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         tokio::time::sleep(Duration::from_secs(3)).await;
         Ok(ChatReply::text("Hm."))
@@ -225,16 +225,16 @@ impl ChatModel for RepliesLate {
 }
 
 #[tokio::test(start_paused = true)]
-async fn extraction_stops_at_the_time_limit_of_the_run() {
+async fn time_limit_covers_extraction() {
     let limit = Duration::from_secs(5);
     let began = tokio::time::Instant::now();
-    let agent = Agent::new(RepliesLate, tools![echo]).time_limit(limit);
+    let agent = Agent::new(SlowModel, tools![echo]).time_limit(limit);
     let stopped = agent.extract::<Vec<String>>("Go").await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::TimeLimit(of) if of == limit), "{stopped}");
+    assert!(matches!(stopped.reason, StopReason::TimeLimit(of) if of == limit), "{stopped}");
     assert_eq!(began.elapsed(), limit);
 }
 
-/// Store that takes two seconds for each write.
+/// A store that takes two seconds for each write.
 #[derive(Debug, Default)]
 struct Slow(MemoryStore);
 
@@ -264,9 +264,9 @@ async fn answer_in_time_is_returned_after_a_slow_save() {
     let cancels = stop.clone();
     let limit = Duration::from_secs(3);
     let agent = || Agent::new(script([ChatReply::text("Done.")]), Tools::new());
-    // The run times out or is cancelled while the answer is being saved.
+    // The time limit passes, or the run is cancelled, while the answer is being saved.
     let late = agent().time_limit(limit).session(Slow::default(), "s").run("Go").await.unwrap();
-    let agent = agent().stop_on(stop).on_event(move |event| {
+    let agent = agent().cancellation(stop).on_event(move |event| {
         if matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. })) {
             cancels.cancel();
         }
@@ -276,23 +276,24 @@ async fn answer_in_time_is_returned_after_a_slow_save() {
 }
 
 #[tokio::test]
-async fn cancelled_run_leaves_no_call_open() {
+async fn cancelled_run_leaves_no_open_call() {
     let stop = CancellationToken::new();
     let cancels = stop.clone();
-    let agent =
-        Agent::new(script([echo_call("a")]), tools![echo]).stop_on(stop).on_event(move |event| {
+    let agent = Agent::new(script([echo_call("a")]), tools![echo]).cancellation(stop).on_event(
+        move |event| {
             if matches!(event.kind, EventKind::Model(ModelEvent::Replied { .. })) {
                 cancels.cancel();
             }
-        });
+        },
+    );
     let stopped = agent.run("Go").await.unwrap_err();
-    assert!(matches!(stopped.why, StopReason::Cancelled));
+    assert!(matches!(stopped.reason, StopReason::Cancelled));
     assert_eq!(results(&stopped.transcript[2])[0].error.as_deref(), Some("TOOL_CANCELLED"));
 }
 
-/// Retries of a driver count as one iteration and stay within the budget.
+/// Requests that a driver repeats are one iteration, and stay within the budget of the run.
 #[tokio::test]
-async fn driver_retries_stay_within_the_budget() {
+async fn token_limit_applies_to_repeated_requests_of_a_driver() {
     let said = |usage: Option<Usage>| {
         let reply = ChatReply::text("x".repeat(4_000));
         usage.map_or(reply.clone(), |usage| reply.usage(usage))
@@ -305,13 +306,13 @@ async fn driver_retries_stay_within_the_budget() {
         (Limits::default().tokens(900), counted, "TOKENS_SPENT", 1),
         (Limits::default().tokens(1_500), counted, "TOKENS_SPENT", 2),
         (Limits::default().cost(1.5, costs), counted, "MONEY_SPENT", 2),
-        // The estimate is a thousand tokens for the reply, plus the request.
+        // Estimated: a thousand tokens for the reply, and those of the request.
         (Limits::default().tokens(900), None, "TOKENS_SPENT", 1),
     ] {
         let model = Arc::new(script([said(usage), said(usage), said(usage)]));
         let agent = Agent::new(Arc::clone(&model), tools![echo]).driver(ReAct::new());
         let stopped = agent.limits(limits.clone()).run("Go").await.unwrap_err();
-        assert_eq!((stopped.why.code(), 3 - model.remaining()), (code, asked), "{limits:?}");
+        assert_eq!((stopped.reason.code(), 3 - model.remaining()), (code, asked), "{limits:?}");
         match usage {
             Some(_) => assert_eq!(stopped.usage.input, 600 * asked as u64),
             None => assert!(stopped.usage.output >= 1_000),
@@ -320,9 +321,10 @@ async fn driver_retries_stay_within_the_budget() {
     }
 }
 
-/// The window counts the messages that were sent, and is calibrated by the first reply.
+/// The estimate covers the messages that the window sends, and the window is calibrated by the
+/// first reply.
 #[tokio::test]
-async fn estimate_covers_only_the_visible_messages() {
+async fn usage_estimate_covers_only_what_the_window_sends() {
     let long = "word ".repeat(200);
     let earlier = (0..50).flat_map(|_| [Message::user(&long), Message::assistant(&long)]);
     let said: Vec<_> = earlier.chain([Message::user("Go")]).collect();
@@ -343,9 +345,9 @@ async fn estimate_covers_only_the_visible_messages() {
     assert_eq!(run.turn().usage(), Usage::new(1_800, 3));
 }
 
-/// The final answer request is a further request. Without budget, the decided answer is returned.
+/// The answer request is one request more. The decision counts as an answer as well.
 #[tokio::test]
-async fn exhausted_budget_skips_the_answer_request() {
+async fn answer_request_is_skipped_when_the_budget_is_spent() {
     let decided = |usage: Option<Usage>| {
         let reply =
             ChatReply::text(r#"{"thought": "", "type": "final_answer", "answer": "Short."}"#);
@@ -383,9 +385,9 @@ async fn exhausted_budget_skips_the_answer_request() {
     }
 }
 
-/// A cost limit of NaN allows no request and can be serialized.
+/// A limit that is not a number allows nothing, and can be saved.
 #[tokio::test]
-async fn nan_cost_limit_allows_no_request() {
+async fn cost_limit_that_is_not_a_number_is_zero() {
     let (nan, endless) = (f64::NAN, f64::INFINITY);
     let prices = |price| Prices { input: price, cached: price, output: price };
     for (most, price, ends) in [
@@ -411,7 +413,7 @@ async fn nan_cost_limit_allows_no_request() {
             run.next().await;
             let state = serde_json::to_string(&run.state()).unwrap();
             assert_eq!(serde_json::from_str::<RunState>(&state).unwrap(), run.state());
-            let code = run.finish().await.map_err(|stopped| stopped.why.code());
+            let code = run.finish().await.map_err(|stopped| stopped.reason.code());
             assert_eq!(code.err(), ends.then_some("MONEY_SPENT"), "{most} {price}");
         }
     }

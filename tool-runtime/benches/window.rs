@@ -73,13 +73,13 @@ fn saves() {
         let file = folder.join(format!("{length}.db"));
         let micros = runtime.block_on(async {
             let store = Sqlite::open(file).await.unwrap();
-            let write = SessionWrite::first().messages(0, &messages).state("{}");
+            let write = SessionWrite::create().messages(0, &messages).state("{}");
             let mut revision = store.save("s", write).await.unwrap();
             let started = Instant::now();
             for number in 0..SAVES as usize {
                 let new = &messages[length - 2..];
                 let write =
-                    SessionWrite::on(revision).messages(length + 2 * number, new).state("{}");
+                    SessionWrite::update(revision).messages(length + 2 * number, new).state("{}");
                 revision = store.save("s", write).await.unwrap();
             }
             (started.elapsed() / SAVES).as_micros()

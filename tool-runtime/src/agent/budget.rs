@@ -1,6 +1,6 @@
 //! Usage of the attempts at one model request, and the budget left for another attempt.
 
-use super::ending::spent;
+use super::stop_reason::exceeded_limit;
 use super::turn::estimate_usage;
 use super::{Limits, StopReason, Turn};
 use crate::message::Usage;
@@ -46,7 +46,11 @@ impl RequestBudget {
     pub(super) fn check(&self) -> Result<(), StopReason> {
         let mut metered = self.before;
         metered += self.total_usage().into();
-        if self.limits.is_exhausted(&metered) { Err(spent(&self.limits, metered)) } else { Ok(()) }
+        if self.limits.is_exhausted(&metered) {
+            Err(exceeded_limit(&self.limits, metered))
+        } else {
+            Ok(())
+        }
     }
 
     /// Returns the usage that the provider reported for all attempts.

@@ -12,7 +12,8 @@ use crate::drivers::{Driver, Native};
 use crate::models::{ChatModel, ChatOptions};
 use crate::registry::{AllTools, Registry, RegistryError, Selector};
 
-/// Everything that is set on an [`Agent`](super::Agent). A run holds a reference-counted handle to it.
+/// Everything that is set on an [`Agent`](super::Agent). A run holds a reference-counted handle to
+/// it.
 #[derive(Clone)]
 pub(super) struct AgentConfig {
     pub(super) name: Option<String>,
@@ -20,10 +21,10 @@ pub(super) struct AgentConfig {
     pub(super) registry: Result<Registry, RegistryError>,
     /// Holds the policy. Each run derives a dispatcher of its own from it.
     pub(super) dispatcher: Dispatcher,
-    /// Runs the calls instead of `dispatcher`, if set.
-    pub(super) elsewhere: Option<Arc<dyn Dispatch>>,
+    /// Runs the calls instead of the dispatcher, if set.
+    pub(super) remote: Option<Arc<dyn Dispatch>>,
     pub(super) selector: Arc<dyn Selector>,
-    pub(super) stop: Option<CancellationToken>,
+    pub(super) cancellation: Option<CancellationToken>,
     pub(super) system: Option<String>,
     pub(super) options: ChatOptions,
     pub(super) driver: Arc<dyn Driver>,
@@ -46,9 +47,9 @@ impl AgentConfig {
             model,
             registry,
             dispatcher: Dispatcher::new(Registry::new()),
-            elsewhere: None,
+            remote: None,
             selector: Arc::new(AllTools),
-            stop: None,
+            cancellation: None,
             system: None,
             options: ChatOptions::default(),
             driver: Arc::new(Native),
@@ -57,7 +58,7 @@ impl AgentConfig {
             steering: None,
             limits: Limits::default(),
             time_limit: None,
-            extract_attempts: extract::ATTEMPTS,
+            extract_attempts: extract::DEFAULT_ATTEMPTS,
         }
     }
 
@@ -66,7 +67,8 @@ impl AgentConfig {
         prompt.into_turn(self.system.as_deref()).with_limits(self.limits.clone())
     }
 
-    /// Returns whether the agent has tools. Tools that can't be registered count: the run reports why.
+    /// Returns whether the agent has tools. Tools that can't be registered count: the run reports
+    /// why.
     pub(super) fn has_tools(&self) -> bool {
         self.registry.as_ref().map_or(true, |tools| !tools.snapshot().all_definitions().is_empty())
     }

@@ -1,11 +1,18 @@
-//! Answers that are values.
+//! Structured output: answers as values of a Rust type.
+//!
+//! 1. The run proceeds as usual, with tools, until the model answers.
+//! 2. [`OutputSpec`] asks for the answer as JSON that fits the schema of the type.
+//! 3. The reply is repaired, validated and decoded. If that fails, the next request explains what is
+//!    wrong, up to [`Agent::extract_attempts`] times.
+//!
+//! The turn records which phase the run is in, so that a resumed run continues to the value.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
-use super::ask::misread;
-use super::ending::stopped_at;
+use super::answer::stopped_at;
+use super::exchange::parse_failure_event;
 use super::run::Run;
 use super::state::RunState;
 use super::turn::ExtractionPhase;
@@ -18,54 +25,89 @@ use crate::message::{Message, Usage, UserPart};
 use crate::schema::{OrderedJson, Schema, rebase};
 use crate::tool::refused;
 
-/// How often the model is asked for the value, unless set.
-pub(super) const ATTEMPTS: u32 = 3;
+/// The default number of attempts to get a valid value.
+pub(super) const DEFAULT_ATTEMPTS: u32 = 3;
 
-/// A type that a model can be asked for a value of: any that `#[args]` stands on, or that derives serde's
-/// `Deserialize` and schemars' `JsonSchema`; and lists, maps, numbers, texts.
+/// A type whose values can be [extracted](crate::Agent::extract) from a model's answer.
+///
+/// It is implemented for every type with `#[args]`, for every type that derives serde's
+/// `Deserialize` and schemars' `JsonSchema`, and for lists, maps, numbers and strings of these.
+///
+/// ```
+/// use tool_runtime::agent::Extract;
+/// use tool_runtime::args;
+///
+/// /// A person.
+/// #[args]
+/// struct Person {
+///     /// Full name.
+///     name: String,
+/// }
+///
+/// fn accepts<T: Extract>() {}
+/// accepts::<Person>();
+/// accepts::<Vec<Person>>();
+/// accepts::<Option<u8>>();
+/// ```
 #[diagnostic::on_unimplemented(
-    message = "a model can't be asked for a `{Self}`",
+    message = "`{Self}` can't be extracted from a model's answer",
     label = "put `#[args]` on this type, or derive both `serde::Deserialize` and `schemars::JsonSchema`",
-    note = "a type of another crate has to know serde 1 and schemars 1, and none may borrow"
+    note = "a type of another crate has to implement the traits of serde 1 and schemars 1, and must not borrow"
 )]
 pub trait Extract: DeserializeOwned + JsonSchema {}
 
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema> Extract for T {}
 
-/// What [`Agent::extract`](crate::Agent::extract) gives.
+/// The value of an extraction, with the transcript and usage of its run.
+///
+/// ```
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
+/// let model = ScriptedModel::new([ChatReply::text(r#"{"value": 1815,}"#)]);
+/// let agent = Agent::new(model, Tools::new());
+/// let extracted = agent.extract::<u32>("When was Ada born?").await?;
+/// assert_eq!(extracted.value, 1815);
+/// // The trailing comma was repaired.
+/// assert_eq!(extracted.fixes.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Extracted<T> {
     /// The value.
     pub value: T,
-    /// What was repaired in the model's text.
+    /// The repairs of the model's JSON.
     pub fixes: Vec<Fix>,
-    /// The whole conversation.
+    /// The transcript of the conversation, including the request for the value.
     pub transcript: Vec<Message>,
-    /// The tools that the conversation has come to.
-    pub offered: OfferedTools,
-    /// How many tokens that took, as far as its provider counts them.
+    /// The tools that the conversation was offered and has discovered so far.
+    pub offered_tools: OfferedTools,
+    /// The tokens that the run used, as far as the model provider reports them.
     pub usage: Usage,
-    /// What that cost, where [prices](super::Limits::cost) are known.
+    /// The cost of the run, if [prices](super::Limits::cost) are known.
     pub cost: Option<f64>,
 }
 
 impl Agent {
-    /// Runs until the model answers, and has it give the answer as a `T`.
+    /// Runs the agent until the model gives its answer as a `T`.
     ///
-    /// The tools are used first, as in [`run`](Self::run). Then the model is asked for the value: without tools, and
-    /// held to the schema of `T` where its provider can do that, which is told in the
-    /// [dialect](crate::Registry::dialect) of the tools if it can be. What it writes is repaired as arguments are; what is
-    /// wrong with it then is told to the model, which is asked three times in all unless
-    /// [set](Self::extract_attempts). An agent without tools asks for the value at once.
+    /// Tools are used first, as in [`run`](Self::run). Then the model is asked for the value,
+    /// without tools. Where its provider supports structured output, the request carries the schema
+    /// of `T`, in the [dialect](crate::Registry::dialect) of the tools if that can express it. The
+    /// reply is repaired as tool arguments are. If it is still invalid, the next request explains
+    /// what is wrong, up to [`extract_attempts`](Self::extract_attempts) requests in all. An agent
+    /// without tools asks for the value at once.
     ///
     /// # Errors
-    /// As of [`run`](Self::run); and [`StopReason::ExtractionFailed`], where the model gave no such value: with how often it was
-    /// asked, what it gave last, and what is wrong with that.
+    /// Returns the errors of [`run`](Self::run), and [`StopReason::ExtractionFailed`] if no attempt
+    /// gave a valid value: with the number of attempts, the last reply, and what is wrong with it.
     ///
     /// # Panics
-    /// As [`run`](Self::run).
+    /// Panics where [`run`](Self::run) does.
     ///
     /// ```
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools, args};
@@ -79,7 +121,8 @@ impl Agent {
     ///     age: u8,
     /// }
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
     /// let model = ScriptedModel::new([
     ///     ChatReply::text(r#"{"name": "Ada", "age": "thirty-six"}"#),
     ///     ChatReply::text(r#"{"name": "Ada", "age": 36}"#),
@@ -98,15 +141,17 @@ impl Agent {
 }
 
 impl Run {
-    /// Goes on until the model answers, and has it give the answer as a value, as
-    /// [`Agent::extract`](crate::Agent::extract) does: also a run that is [gone on
-    /// with](crate::Agent::resume). All of that is one run.
+    /// Runs to the end and returns the answer as a `T`, as
+    /// [`Agent::extract`](crate::Agent::extract) does.
+    ///
+    /// A [resumed](crate::Agent::resume) run continues to the value as well, whichever phase it was
+    /// in.
     ///
     /// # Errors
-    /// As of [`Agent::extract`](crate::Agent::extract).
+    /// Returns the errors of [`Agent::extract`](crate::Agent::extract).
     ///
     /// # Panics
-    /// As [`Agent::run`](crate::Agent::run).
+    /// Panics where [`Agent::run`](crate::Agent::run) does.
     ///
     /// ```
     /// use tool_runtime::dispatch::{Approval, AskLater};
@@ -118,7 +163,8 @@ impl Run {
     ///     7
     /// }
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
     /// # let model = ScriptedModel::new([
     /// #     ChatReply::default().call("count", "{}"),
     /// #     ChatReply::text("There are 7."),
@@ -126,138 +172,140 @@ impl Run {
     /// # ]);
     /// let agent = Agent::new(model, tools![count]).policy(Policy::new().approver(AskLater));
     /// let stopped = agent.extract::<u32>("How much is there?").await.unwrap_err();
-    /// let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!() };
+    /// let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!() };
     /// paused.decide_each("Grace", |_| Approval::Once);
     /// assert_eq!(agent.resume(*paused).extract::<u32>().await?.value, 7);
     /// # Ok(())
     /// # }
     /// ```
     pub async fn extract<T: Extract>(mut self) -> Result<Extracted<T>, Stopped> {
-        let is_told = self.has_ended();
-        if let Some(why) = self.why_ended() {
-            return Err(stopped_at(why, self.into_state()));
+        let is_end_emitted = self.has_ended();
+        if let Some(reason) = self.take_stop_reason() {
+            return Err(stopped_at(reason, self.into_state()));
         }
-        let given = self.value().await;
-        if !is_told {
-            self.tell_end(given.as_ref().err());
+        let extracted = self.run_to_value().await;
+        if !is_end_emitted {
+            self.emit_finished(extracted.as_ref().err());
         }
-        let (value, fixes) = match given {
-            Ok(given) => given,
-            Err(why) => return Err(stopped_at(why, self.into_state())),
+        let (value, fixes) = match extracted {
+            Ok(extracted) => extracted,
+            Err(reason) => return Err(stopped_at(reason, self.into_state())),
         };
         let turn = self.into_state().turn;
         let (usage, cost) = (turn.usage(), turn.cost());
-        let (transcript, offered) = turn.into_parts();
-        Ok(Extracted { value, fixes, transcript, offered, usage, cost })
+        let (transcript, offered_tools) = turn.into_parts();
+        Ok(Extracted { value, fixes, transcript, offered_tools, usage, cost })
     }
 
-    /// From now on it is asked for this, and may be so often.
-    fn want(&mut self, schema: Schema, times: u32) {
-        // In the dialect in which models are told of the tools, so that their provider holds this one to it; what
-        // can't be said in that is held to here alone.
+    /// Sets the schema of the following replies, and allows so many requests on top of the limit.
+    fn expect_output(&mut self, schema: Schema, attempts: u32) {
+        // In the dialect of the tools, so that the provider enforces it. A schema that the dialect
+        // can't express is validated here only.
         let dialect = self.dispatcher().registry().snapshot().dialect().of_output();
-        self.wanted = Some(schema.for_dialect(dialect).unwrap_or(schema));
+        self.output_schema = Some(schema.for_dialect(dialect).unwrap_or(schema));
         self.state.turn.edit_limits(|limits| {
-            limits.iterations = limits.iterations.saturating_add(times);
+            limits.iterations = limits.iterations.saturating_add(attempts);
         });
     }
 
-    /// More is said to the model, unless the run is over.
-    pub(super) fn say(&mut self, parts: Vec<UserPart>) -> Result<(), StopReason> {
+    /// Adds parts to the prompt of the next request, unless the run is over.
+    pub(super) fn add_to_prompt(&mut self, parts: Vec<UserPart>) -> Result<(), StopReason> {
         match self.turn().next() {
             Step::Done(Outcome::Answered) | Step::RequestModel | Step::RunCalls(_) => {}
-            Step::Done(outcome) => return Err(self.stopped(outcome)),
+            Step::Done(outcome) => return Err(self.stop_reason(outcome)),
         }
-        self.hear();
-        if let Some(keeper) = &mut self.keeper {
-            // The last message may grow.
-            keeper.rewrite_from(self.state.turn.transcript().len().saturating_sub(1));
+        self.collect_added_messages();
+        if let Some(writer) = &mut self.writer {
+            // The parts may be added to the last message.
+            writer.rewrite_from(self.state.turn.transcript().len().saturating_sub(1));
         }
         Ok(self.state.turn.add_user_parts(parts)?)
     }
 
-    /// Goes on to the value, from wherever that was left.
-    async fn value<T: Extract>(&mut self) -> Result<(T, Vec<Fix>), StopReason> {
-        let wanted = Wanted::of::<T>();
-        let mut question = None;
+    /// Runs to the value, from whichever phase the run is in.
+    async fn run_to_value<T: Extract>(&mut self) -> Result<(T, Vec<Fix>), StopReason> {
+        let spec = OutputSpec::of::<T>();
+        let mut request = None;
         if self.turn().has_no_input() && !self.is_steered() {
             return Err(StopReason::NothingAsked);
         }
         if self.turn().extraction_phase() != Some(ExtractionPhase::Active) {
             self.state.turn.set_extraction_phase(Some(ExtractionPhase::Deferred));
-            // Where the model has answered, the value is made of that.
-            let goes_on = match self.turn().next() {
+            // If the model has answered already, the value is made of that answer.
+            let needs_answer = match self.turn().next() {
                 Step::RunCalls(_) => true,
                 next => self.agent.has_tools() && next != Step::Done(Outcome::Answered),
             };
-            if goes_on {
+            if needs_answer {
                 while self.advance().await?.is_some() {}
             }
             self.state.turn.set_extraction_phase(Some(ExtractionPhase::Active));
-            question = Some(wanted.question());
+            request = Some(spec.request());
         }
-        let given = self.asked_for(&wanted, question).await;
-        if matches!(given, Ok(_) | Err(StopReason::ExtractionFailed { .. })) {
-            // Whatever came of it, it is over.
+        let extracted = self.request_value(&spec, request).await;
+        if matches!(extracted, Ok(_) | Err(StopReason::ExtractionFailed { .. })) {
+            // With or without a value, the extraction is over.
             self.state.turn.set_extraction_phase(None);
-            self.keep().await?;
+            self.save().await?;
         }
-        given
+        extracted
     }
 
-    /// Nothing that it gave is such a value.
-    fn unfit(&self, attempts: u32, mut said: String, mut reason: String) -> StopReason {
-        self.dispatcher().hide(&mut said);
+    fn extraction_failed(&self, attempts: u32, mut text: String, mut reason: String) -> StopReason {
+        self.dispatcher().hide(&mut text);
         self.dispatcher().hide(&mut reason);
-        StopReason::ExtractionFailed { attempts, said, reason }
+        StopReason::ExtractionFailed { attempts, text, reason }
     }
 
-    /// Asks for it; without a question, where one was asked and the process ended.
-    async fn asked_for<T: Extract>(
+    /// Requests the value until it is valid. `request` is `None` if the transcript has it already,
+    /// because the run was resumed.
+    async fn request_value<T: Extract>(
         &mut self,
-        wanted: &Wanted,
-        mut question: Option<String>,
+        spec: &OutputSpec,
+        mut request: Option<String>,
     ) -> Result<(T, Vec<Fix>), StopReason> {
         let attempts = self.agent.extract_attempts;
-        self.want(wanted.schema.clone(), attempts);
+        self.expect_output(spec.schema.clone(), attempts);
         let mut attempt = 1;
         loop {
-            if let Some(text) = question.take() {
-                self.say(vec![UserPart::Text { text: text.clone() }])?;
-                // What is said to it later is told with why.
-                let said = || RunEvent::Said { by: Speaker::Loop, source: None, text, images: 0 };
-                self.tell_said_as((attempt == 1).then(said));
+            if let Some(text) = request.take() {
+                self.add_to_prompt(vec![UserPart::Text { text: text.clone() }])?;
+                // Later requests are part of the event that reports what is wrong.
+                let event = || RunEvent::Said { by: Speaker::Loop, source: None, text, images: 0 };
+                self.emit_added_as((attempt == 1).then(event));
             }
             while self.advance().await?.is_some() {}
             let text = self.turn().transcript().last().map(Message::text).unwrap_or_default();
-            let (kind, wrong) = match wanted.read(&text) {
-                Ok(given) => return Ok(given),
-                Err(wrong) => wrong,
+            let (kind, problem) = match spec.decode(&text) {
+                Ok(value) => return Ok(value),
+                Err(invalid) => invalid,
             };
-            let told = format!("{AGAIN} {wrong}\nGive the JSON again, whole, and nothing else.");
-            self.tell(|| misread(kind, text.clone(), told.clone(), attempt));
+            let feedback =
+                format!("{RETRY_PREFIX} {problem}\nGive the JSON again, whole, and nothing else.");
+            self.emit(|| parse_failure_event(kind, text.clone(), feedback.clone(), attempt));
             if attempt >= attempts {
-                return Err(self.unfit(attempt, text, wrong));
+                return Err(self.extraction_failed(attempt, text, problem));
             }
-            (question, attempt) = (Some(told), attempt + 1);
+            (request, attempt) = (Some(feedback), attempt + 1);
         }
     }
 }
 
-/// How the loop asks for a value, and asks again.
-const ASKS: &str = "Give the answer as JSON alone, in the form of this JSON Schema:";
-const AGAIN: &str = "That is not it:";
+/// The first words of the messages that ask for a value, and that ask again.
+const REQUEST_PREFIX: &str = "Give the answer as JSON alone, in the form of this JSON Schema:";
+const RETRY_PREFIX: &str = "That is not it:";
 
 impl RunState {
-    /// What the loop asked and nobody answered goes with the run: whatever is said next doesn't ask for that.
-    pub(super) fn withdraw_question(&mut self) {
-        let is_asked = matches!(self.turn.transcript().last(), Some(Message::User { .. }));
-        if self.turn.extraction_phase() != Some(ExtractionPhase::Active) || !is_asked {
+    /// Removes the request for a value if the model has not replied to it. Else the next prompt
+    /// would ask for it too.
+    pub(super) fn withdraw_output_request(&mut self) {
+        let is_unanswered = matches!(self.turn.transcript().last(), Some(Message::User { .. }));
+        if self.turn.extraction_phase() != Some(ExtractionPhase::Active) || !is_unanswered {
             return;
         }
         self.turn.edit(|messages| {
             let Some(Message::User { parts }) = messages.last_mut() else { return };
-            parts.retain(|part| !is_question(part));
+            parts.retain(|part| !is_output_request(part));
             if parts.is_empty() {
                 messages.pop();
             }
@@ -265,82 +313,86 @@ impl RunState {
     }
 }
 
-fn is_question(part: &UserPart) -> bool {
+fn is_output_request(part: &UserPart) -> bool {
     let UserPart::Text { text } = part else { return false };
-    // Behind what the user said there is a blank line before it.
-    [ASKS, AGAIN].iter().any(|asked| text.trim_start().starts_with(asked))
+    // A blank line separates it from what the user wrote before.
+    let text = text.trim_start();
+    [REQUEST_PREFIX, RETRY_PREFIX].iter().any(|prefix| text.starts_with(prefix))
 }
 
-/// What the model is to give. Providers take objects alone: anything else is a member of one.
-struct Wanted {
+/// The output to request. Providers accept object schemas only: any other schema becomes the member
+/// `value` of an object.
+struct OutputSpec {
     schema: Schema,
-    /// What the member has to be.
+    /// The schema of the member, if the output is wrapped.
     member: Option<Schema>,
 }
 
-impl Wanted {
+impl OutputSpec {
     fn of<T: JsonSchema>() -> Self {
         let schema = Schema::of::<T>();
-        let is_member = schema.as_value().get("type").is_none_or(|kind| kind != "object");
-        if !is_member {
+        let is_wrapped = schema.as_value().get("type").is_none_or(|kind| kind != "object");
+        if !is_wrapped {
             return Self { schema, member: None };
         }
-        let whole = Schema::from(json!({
+        let wrapper = Schema::from(json!({
             "type": "object",
             "properties": { "value": rebase(schema.as_value(), "/properties/value") },
             "required": ["value"],
             "additionalProperties": false,
         }));
-        Self { schema: whole, member: Some(schema) }
+        Self { schema: wrapper, member: Some(schema) }
     }
 
-    fn question(&self) -> String {
+    /// Returns the message that asks for the output.
+    fn request(&self) -> String {
         let schema = OrderedJson(self.schema.as_value());
-        format!("{ASKS} {schema}")
+        format!("{REQUEST_PREFIX} {schema}")
     }
 
-    /// The value, or what is wrong with it.
-    fn read<T: DeserializeOwned>(&self, text: &str) -> Result<(T, Vec<Fix>), Wrong> {
-        let Some(member) = &self.member else { return read(text, &self.schema) };
-        let whole = read(text, &self.schema).map(|(Member { value }, fixes)| (value, fixes));
-        // It may stand there by itself.
-        whole.or_else(|wrong| read(text, member).map_err(|_| wrong))
+    /// Decodes the output, or returns what is wrong with it.
+    fn decode<T: DeserializeOwned>(&self, text: &str) -> Result<(T, Vec<Fix>), Invalid> {
+        let Some(member) = &self.member else { return decode(text, &self.schema) };
+        let wrapped = decode(text, &self.schema).map(|(Wrapper { value }, fixes)| (value, fixes));
+        // A model may give the value without its wrapper.
+        wrapped.or_else(|invalid| decode(text, member).map_err(|_| invalid))
     }
 }
 
-/// What is wrong with a text, and of what kind that is.
-type Wrong = (ReplyParseErrorKind, String);
+/// Why an output is invalid: the kind of failure, and the text for the model.
+type Invalid = (ReplyParseErrorKind, String);
 
-fn read<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fix>), Wrong> {
+/// Repairs, validates and decodes a text.
+fn decode<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fix>), Invalid> {
     let parsed = json::parse_as(text, schema.as_value()).map_err(|error| {
         (ReplyParseErrorKind::Extraction, format!("it can't be read as JSON: {error}"))
     })?;
     if parsed.truncated {
         return Err((ReplyParseErrorKind::Extraction, "it was cut off".to_owned()));
     }
-    let wrong = schema.check(&parsed.value);
-    if !wrong.is_empty() {
-        let lines: Vec<_> = wrong.iter().map(|mismatch| format!("- {mismatch}")).collect();
-        let wrong = format!("this is wrong with it:\n{}", lines.join("\n"));
-        return Err((ReplyParseErrorKind::Validation, wrong));
+    let mismatches = schema.check(&parsed.value);
+    if !mismatches.is_empty() {
+        let lines: Vec<_> = mismatches.iter().map(|mismatch| format!("- {mismatch}")).collect();
+        let problem = format!("this is wrong with it:\n{}", lines.join("\n"));
+        return Err((ReplyParseErrorKind::Validation, problem));
     }
-    // Text, not the value: that has lost digits beyond 64 bits.
-    let taken = guarded(|| {
-        let read = serde_json::from_str::<T>(parsed.json());
-        read.map_err(|error| refused::<T>(schema, &parsed.value, parsed.json(), error))
+    // From the text, not the value, which has lost the digits beyond 64 bits.
+    let decoded = guarded(|| {
+        let decoded = serde_json::from_str::<T>(parsed.json());
+        decoded.map_err(|error| refused::<T>(schema, &parsed.value, parsed.json(), error))
     });
-    match taken {
+    match decoded {
         Ok(Ok(value)) => Ok((value, parsed.fixes)),
         Ok(Err(lines)) => {
-            let wrong = format!("this is wrong with it:\n- {}", lines.join("\n- "));
-            Err((ReplyParseErrorKind::Validation, wrong))
+            let problem = format!("this is wrong with it:\n- {}", lines.join("\n- "));
+            Err((ReplyParseErrorKind::Validation, problem))
         }
-        // Foreign code, and what it panicked with is the operator's.
+        // The panic message is not for the model: it may quote anything.
         Err(Panic(_)) => Err((ReplyParseErrorKind::Validation, "it can't be taken".to_owned())),
     }
 }
 
 #[derive(serde::Deserialize)]
-struct Member<T> {
+struct Wrapper<T> {
     value: T,
 }

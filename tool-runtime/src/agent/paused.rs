@@ -1,3 +1,5 @@
+//! Paused runs: plain data that waits for decisions on pending calls.
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
@@ -5,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Turn;
-use super::choice::full_name;
+use super::selection::full_name;
 use super::window::WindowState;
 use crate::dispatch::Dispatcher;
 use crate::event::{RunId, ToolExecution};
@@ -13,31 +15,38 @@ use crate::message::{CallId, ToolCall};
 use crate::registry::Snapshot;
 use crate::tool::{Approval, Decision, Suspended};
 
-/// A run that waits for somebody to decide on calls: plain data, to keep as long as that takes. Who keeps it keeps what is
-/// secret in the arguments; printed for debugging, it hides that.
+/// A run that is paused until its pending calls are decided on, as plain data.
+///
+/// [`StopReason::AwaitingApproval`](crate::StopReason::AwaitingApproval) holds it. Persist it for
+/// as long as the decisions take, record them with [`decide`](Self::decide), and pass it to
+/// [`Agent::resume`](crate::Agent::resume), in this or in another process. A run of a session is
+/// passed to [`Session::resume_with`](super::session::Session::resume_with).
+///
+/// The serialized form contains the arguments with their secrets. The debug output redacts them.
 ///
 /// ```
 /// use tool_runtime::dispatch::{Approval, AskLater};
 /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
 ///
-/// /// Pays somebody.
+/// /// Pays a person.
 /// #[tool(permission = "ask")]
 /// async fn pay(to: String) -> String {
 ///     format!("{to} is paid")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let model = ScriptedModel::new([
 /// #     ChatReply::default().call("pay", r#"{"to": "Ada"}"#),
 /// #     ChatReply::text("Done."),
 /// # ]);
 /// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
 /// let stopped = agent.run("Pay Ada.").await.unwrap_err();
-/// let StopReason::AwaitingApproval(paused) = stopped.why else { panic!() };
-/// let kept = serde_json::to_string(&paused)?;
+/// let StopReason::AwaitingApproval(paused) = stopped.reason else { panic!() };
+/// let saved = serde_json::to_string(&paused)?;
 ///
-/// // … later, perhaps in another process:
-/// let mut paused: tool_runtime::agent::Paused = serde_json::from_str(&kept)?;
+/// // Later, perhaps in another process.
+/// let mut paused: tool_runtime::agent::Paused = serde_json::from_str(&saved)?;
 /// let call = paused.pending()[0].call.id.clone();
 /// paused.decide(&call, Approval::Once, "Grace")?;
 /// assert_eq!(agent.resume(paused).finish().await?.to_string(), "Done.");
@@ -45,20 +54,21 @@ use crate::tool::{Approval, Decision, Suspended};
 /// # }
 /// ```
 ///
-/// # Runs within runs
-/// An agent that is a [tool](super::SubAgent) of another may wait as well. Then the other one's call of it is among
-/// those that wait, and the run [within](Self::within_mut) it has the calls to decide on; however deep that is. When
-/// the outer run is resumed, so is the inner one.
+/// # Nested runs
+/// If a [sub-agent](super::SubAgent) pauses, so does the run that called it. The pending call of
+/// the outer run then holds the [nested run](Self::nested_run_mut), whose pending calls are to be
+/// decided on, at any depth. Resuming the outer run resumes the nested run.
 ///
 /// ```
 /// # use tool_runtime::dispatch::{Approval, AskLater};
 /// # use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, Tools, tool, tools};
-/// # /// Pays somebody.
+/// # /// Pays a person.
 /// # #[tool(permission = "ask")]
 /// # async fn pay(to: String) -> String {
 /// #     format!("{to} is paid")
 /// # }
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let small_model = ScriptedModel::new([
 /// #     ChatReply::default().call("pay", r#"{"to": "Ada"}"#),
 /// #     ChatReply::text("Ada has her money."),
@@ -71,12 +81,12 @@ use crate::tool::{Approval, Decision, Suspended};
 /// let cashier = cashier.into_tool("cashier", "Sees to money.");
 /// let agent = Agent::new(model, Tools::new().with(cashier));
 /// let stopped = agent.run("See that Ada gets her money.").await.unwrap_err();
-/// let StopReason::AwaitingApproval(mut paused) = stopped.why else { panic!() };
+/// let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!() };
 ///
 /// let call = paused.pending()[0].call.id.clone();
-/// let within = paused.within_mut(&call).ok_or("it waits for nothing within")?;
-/// assert_eq!(within.pending()[0].tool, "pay");
-/// // Each in its turn, or all of them, wherever they lie:
+/// let nested = paused.nested_run_mut(&call).ok_or("the call has no nested run")?;
+/// assert_eq!(nested.pending()[0].tool, "pay");
+/// // Decide on one call at a time, or on all of them at any depth:
 /// paused.decide_each("Grace", |pending| match pending.tool.as_str() {
 ///     "pay" => Approval::Once,
 ///     tool => Approval::Deny(format!("{tool} is not for today")),
@@ -89,48 +99,73 @@ use crate::tool::{Approval, Decision, Suspended};
 pub struct Paused {
     pub(super) run: RunId,
     pub(super) turn: Turn,
-    #[serde(default)]
-    pub(super) began: usize,
+    #[serde(default, rename = "began")]
+    pub(super) prompt_index: usize,
     #[serde(default)]
     pub(super) window: WindowState,
     pub(super) pending: Vec<PendingCall>,
     pub(super) decisions: Vec<Decision>,
-    /// The full names of the tools that may run for the rest of the run, and who said so.
+    /// The full names of the tools that are approved for the rest of the run, with the name of who
+    /// approved them.
     pub(super) approved: BTreeMap<String, String>,
-    /// The tools that ran and may have changed the world.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(super) acted: BTreeSet<String>,
-    /// The session that it belongs to, if any.
+    /// The tools that ran and may have had effects.
+    #[serde(default, rename = "acted", skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) mutating_tools: BTreeSet<String>,
+    /// The session to which the run belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
 }
 
-/// A call that waits for somebody to decide on it, or on what lies [within](Self::within) it. Printed for debugging, it
-/// hides what is secret, as [`shown`](Self::shown) does.
+/// A call that waits for a decision, or for decisions on the calls of its [nested
+/// run](Self::nested_run).
+///
+/// The debug output redacts secrets, as [`redacted_arguments`](Self::redacted_arguments) does.
+///
+/// ```
+/// use tool_runtime::dispatch::AskLater;
+/// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
+///
+/// /// Pays a person.
+/// #[tool(permission = "ask")]
+/// async fn pay(to: String, #[arg(secret)] pin: String) {}
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let model = ScriptedModel::new([
+/// #     ChatReply::default().call("pay", r#"{"to": "Ada", "pin": "1234"}"#),
+/// # ]);
+/// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
+/// let reason = agent.run("Pay Ada.").await.unwrap_err().reason;
+/// let StopReason::AwaitingApproval(paused) = reason else { panic!() };
+/// let pending = &paused.pending()[0];
+/// assert_eq!(pending.arguments["pin"], "1234");
+/// assert_eq!(pending.redacted_arguments()["pin"], "[redacted]");
+/// # }
+/// ```
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct PendingCall {
     /// The call as the model made it.
     pub call: ToolCall,
-    /// Its tool, by its [full name](crate::ToolDefinition::full_name).
+    /// The [full name](crate::ToolDefinition::full_name) of the tool.
     pub tool: String,
-    /// What its tool would be given, to decide by. With what is secret: a person is [`shown`](Self::shown) it without.
+    /// The repaired arguments that the tool would receive, including secrets. Show
+    /// [`redacted_arguments`](Self::redacted_arguments) to a person.
     pub arguments: Value,
-    /// The same as a person may see it, where that is another.
+    /// The arguments with their secrets redacted, if there are any.
+    #[serde(default, rename = "shown", skip_serializing_if = "Option::is_none")]
+    redacted: Option<Value>,
+    /// The state from which the tool resumes, if it has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    shown: Option<Value>,
-    /// What its tool goes on from, where it has begun.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    state: Option<State>,
+    state: Option<ToolState>,
 }
 
-/// What a tool goes on from.
+/// The state from which a suspended tool resumes.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-enum State {
-    /// An agent, from its run.
+enum ToolState {
+    /// The nested run of a sub-agent.
     Run(Box<Paused>),
-    /// Handed back as it is, to a tool that knows what to make of it.
+    /// The value of another tool, returned to it unchanged.
     Other(Value),
 }
 
@@ -139,38 +174,40 @@ impl PendingCall {
         let ran = execution.changed.as_deref().unwrap_or(&execution.call);
         let tool = full_name(&ran.name, tools);
         let arguments = execution.arguments().unwrap_or_default();
-        let mut shown = arguments.clone();
-        dispatcher.hide_in_arguments(&ran.name, &mut shown);
-        let shown = (shown != arguments).then_some(shown);
+        let mut redacted = arguments.clone();
+        dispatcher.hide_in_arguments(&ran.name, &mut redacted);
+        let redacted = (redacted != arguments).then_some(redacted);
         let state = execution.suspended.as_deref().map(|state| {
-            let run = Paused::deserialize(state).map(|paused| State::Run(Box::new(paused)));
-            run.unwrap_or_else(|_| State::Other(state.clone()))
+            let run = Paused::deserialize(state).map(|paused| ToolState::Run(Box::new(paused)));
+            run.unwrap_or_else(|_| ToolState::Other(state.clone()))
         });
-        Self { call: execution.call.clone(), tool, arguments, shown, state }
+        Self { call: execution.call.clone(), tool, arguments, redacted, state }
     }
 
-    /// The arguments as a person may see them: what is marked as secret in them, and what the program
-    /// [named](crate::Policy::secrets), is `[redacted]`, as in events.
-    pub fn shown(&self) -> &Value {
-        self.shown.as_ref().unwrap_or(&self.arguments)
+    /// Returns the arguments with secrets replaced by `[redacted]`, as in events: values of
+    /// arguments that are marked as secret, and the [secrets of the
+    /// policy](crate::Policy::secrets).
+    pub fn redacted_arguments(&self) -> &Value {
+        self.redacted.as_ref().unwrap_or(&self.arguments)
     }
 
-    /// The run that waits within it, where its tool is an agent: on the calls of that one is to be decided.
-    pub fn within(&self) -> Option<&Paused> {
+    /// Returns the paused run of the sub-agent that this call runs, if it does. Decide on the calls
+    /// of that run.
+    pub fn nested_run(&self) -> Option<&Paused> {
         match &self.state {
-            Some(State::Run(paused)) => Some(paused),
+            Some(ToolState::Run(paused)) => Some(paused),
             _ => None,
         }
     }
 
-    /// What its tool goes on from, where it has begun.
-    pub(super) fn suspended(&self) -> Option<Suspended> {
-        // What can't be written its tool can't read, and says so.
+    /// Returns the state to pass to the tool when the call resumes, if it has started.
+    pub(super) fn to_suspended(&self) -> Option<Suspended> {
+        // A tool that gets no readable state reports that itself.
         let state = serde_json::to_value(self.state.as_ref()?).unwrap_or_default();
         Some(Suspended::new(self.call.id.clone(), self.tool.clone(), state))
     }
 
-    fn decided(&self, approval: Approval, by: impl Into<String>) -> Decision {
+    fn decision(&self, approval: Approval, by: impl Into<String>) -> Decision {
         let Self { call, tool, arguments, .. } = self;
         Decision::new(call.id.clone(), tool, arguments.clone(), approval, by)
     }
@@ -181,46 +218,68 @@ impl fmt::Debug for PendingCall {
         f.debug_struct("PendingCall")
             .field("call", &self.call.id)
             .field("tool", &self.tool)
-            .field("arguments", self.shown())
-            .field("within", &self.within())
+            .field("arguments", self.redacted_arguments())
+            .field("nested_run", &self.nested_run())
             .finish_non_exhaustive()
     }
 }
 
-/// Why nothing can be decided on a call.
+/// The error of a decision on a call that does not wait for one.
+///
+/// ```
+/// use tool_runtime::agent::NotPending;
+/// use tool_runtime::dispatch::{Approval, AskLater};
+/// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
+///
+/// /// Pays a person.
+/// #[tool(permission = "ask")]
+/// async fn pay(to: String) {}
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// # let model = ScriptedModel::new([
+/// #     ChatReply::default().call("pay", r#"{"to": "Ada"}"#),
+/// # ]);
+/// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
+/// let reason = agent.run("Pay Ada.").await.unwrap_err().reason;
+/// let StopReason::AwaitingApproval(mut paused) = reason else { panic!() };
+/// let error = paused.decide(&"other".into(), Approval::Once, "Grace").unwrap_err();
+/// assert_eq!(error, NotPending::Unknown("other".into()));
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum NotPending {
-    /// No call has this id.
-    #[error("no call of the id `{0}` waits for a decision")]
+    /// No pending call has this id.
+    #[error("no pending call with the id `{0}`")]
     Unknown(CallId),
-    /// It has begun, and what waits are calls of its own.
+    /// The call has started, and calls of its nested run are pending.
     #[error(
-        "the call of the id `{0}` waits for calls within it: decide on those (`within_mut`, `decide_each`)"
+        "call `{0}` waits for its nested run: decide on the calls of that run, with `nested_run_mut` or `decide_each`"
     )]
-    Within(CallId),
+    HasNestedRun(CallId),
 }
 
 impl Paused {
-    /// The run.
+    /// Returns the id of the run.
     pub fn run(&self) -> RunId {
         self.run
     }
 
-    /// The name of the [session](super::session::Session) that it belongs to, which goes on with it once that is
-    /// [decided](super::session::Session::decided).
+    /// Returns the name of the [session](super::session::Session) to which the run belongs. That
+    /// session [resumes](super::session::Session::resume_with) it.
     pub fn session(&self) -> Option<&str> {
         self.session.as_deref()
     }
 
-    /// The calls that wait.
+    /// Returns the pending calls of this run, but not of its nested runs.
     pub fn pending(&self) -> &[PendingCall] {
         &self.pending
     }
 
-    /// The tools of the calls that are to be decided on, in words: with the agents that these lie within.
+    /// Returns the tools of all calls to decide on, each with the sub-agents in which its call is
+    /// nested.
     pub(super) fn awaited(&self) -> Vec<String> {
-        let each = self.pending.iter().flat_map(|pending| match pending.within() {
+        let each = self.pending.iter().flat_map(|pending| match pending.nested_run() {
             None => vec![pending.tool.clone()],
             Some(run) => {
                 let agent = &pending.tool;
@@ -230,19 +289,47 @@ impl Paused {
         each.collect()
     }
 
-    /// The run that waits within this call, to decide on its calls. Ids tell apart the calls of one run alone.
-    pub fn within_mut(&mut self, call: &CallId) -> Option<&mut Self> {
+    /// Returns the nested run of this pending call, to decide on its calls. Call ids are unique
+    /// within one run only.
+    pub fn nested_run_mut(&mut self, call: &CallId) -> Option<&mut Self> {
         let pending = self.pending.iter_mut().find(|pending| pending.call.id == *call)?;
         match &mut pending.state {
-            Some(State::Run(paused)) => Some(paused),
+            Some(ToolState::Run(paused)) => Some(paused),
             _ => None,
         }
     }
 
-    /// Decides on a call, as `by`. What is decided last counts.
+    /// Records a decision on a pending call, with the name of who decides. The last decision on a
+    /// call counts.
     ///
     /// # Errors
-    /// It doesn't wait for that; but perhaps for calls [within](Self::within_mut) it.
+    /// Returns [`NotPending::Unknown`] if no pending call has this id, and
+    /// [`NotPending::HasNestedRun`] if the calls of its [nested run](Self::nested_run_mut) are
+    /// pending instead.
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::{Approval, AskLater};
+    /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
+    ///
+    /// /// Pays a person.
+    /// #[tool(permission = "ask")]
+    /// async fn pay(to: String) {}
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let model = ScriptedModel::new([
+    /// #     ChatReply::default().call("pay", r#"{"to": "Ada"}"#),
+    /// #     ChatReply::text("I may not."),
+    /// # ]);
+    /// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
+    /// let reason = agent.run("Pay Ada.").await.unwrap_err().reason;
+    /// let StopReason::AwaitingApproval(mut paused) = reason else { panic!() };
+    /// let call = paused.pending()[0].call.id.clone();
+    /// paused.decide(&call, Approval::Deny("not today".into()), "Grace")?;
+    /// assert_eq!(agent.resume(*paused).finish().await?.text, "I may not.");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn decide(
         &mut self,
         call: &CallId,
@@ -252,16 +339,16 @@ impl Paused {
         let pending = self.pending.iter().find(|pending| pending.call.id == *call);
         let pending = pending.ok_or_else(|| NotPending::Unknown(call.clone()))?;
         if pending.state.is_some() {
-            return Err(NotPending::Within(call.clone()));
+            return Err(NotPending::HasNestedRun(call.clone()));
         }
-        let decision = pending.decided(approval, by);
+        let decision = pending.decision(approval, by);
         self.decisions.retain(|decision| decision.call != *call);
         self.decisions.push(decision);
         Ok(())
     }
 
-    /// Decides on each call that waits, as `by`, also on those within others; where that is
-    /// [`Defer`](Approval::Defer), it waits on.
+    /// Records a decision on every pending call, also on those of nested runs, with the name of who
+    /// decides. Calls for which it is [`Defer`](Approval::Defer) stay pending.
     pub fn decide_each(&mut self, by: &str, mut decide: impl FnMut(&PendingCall) -> Approval) {
         self.decide_all(by, &mut decide);
     }
@@ -270,22 +357,23 @@ impl Paused {
         self.decisions.clear();
         for pending in &mut self.pending {
             match &mut pending.state {
-                Some(State::Run(within)) => within.decide_all(by, decide),
-                Some(State::Other(_)) => {}
+                Some(ToolState::Run(nested)) => nested.decide_all(by, decide),
+                Some(ToolState::Other(_)) => {}
                 None => {
                     let approval = decide(pending);
-                    self.decisions.push(pending.decided(approval, by));
+                    self.decisions.push(pending.decision(approval, by));
                 }
             }
         }
     }
 
-    /// The calls that have begun.
+    /// Returns the pending calls that have started.
     pub(super) fn suspended(&self) -> Vec<PendingCall> {
         self.pending.iter().filter(|pending| pending.state.is_some()).cloned().collect()
     }
 
-    /// The tools that may run for the rest of the run, by what was decided meanwhile as well.
+    /// Returns the tools that are approved for the rest of the run, including those of the recorded
+    /// decisions.
     pub(super) fn approved(&self) -> BTreeMap<String, String> {
         let mut approved = self.approved.clone();
         let for_run = self.decisions.iter().filter(|it| it.approval == Approval::ForRun);
@@ -295,7 +383,7 @@ impl Paused {
 }
 
 impl fmt::Debug for Paused {
-    /// Without the conversation, in which arguments are as they came.
+    /// Omits the transcript, whose arguments are not redacted.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let decisions: Vec<_> = self.decisions.iter().map(|it| (&it.call, &it.approval)).collect();
         f.debug_struct("Paused")

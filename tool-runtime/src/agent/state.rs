@@ -1,4 +1,4 @@
-//! A run between two steps.
+//! The state of a run between two steps.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,114 +10,133 @@ use crate::event::RunId;
 use crate::message::{Message, ToolCall, ToolResult};
 use crate::tool::{Decision, ToolErrorKind};
 
-/// A run between two steps, as plain data: what [`Run::state`](super::Run::state) gives, and
-/// [`Agent::resume`](crate::Agent::resume) goes on with, in this process or in another.
+/// The state of a run between two steps, as plain data.
+///
+/// [`Run::state`](super::Run::state) returns it, and [`Agent::resume`](crate::Agent::resume)
+/// continues from it, in this process or in another.
+///
+/// ```
+/// use tool_runtime::agent::RunState;
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+/// let saved = serde_json::to_string(&agent.start("Hello").state())?;
+///
+/// let state: RunState = serde_json::from_str(&saved)?;
+/// assert_eq!(state.turn.transcript().len(), 1);
+/// assert_eq!(agent.resume(state).finish().await?.to_string(), "Hi!");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RunState {
-    /// Which run.
+    /// The id of the run.
     pub run: RunId,
-    /// How far it is.
+    /// The transcript, what comes next, and the usage so far.
     pub turn: Turn,
-    /// Where in the conversation it began.
-    #[serde(default)]
-    pub(super) began: usize,
-    /// What was shown of the conversation.
+    /// The index of the message with which the run began.
+    #[serde(default, rename = "began")]
+    pub(super) prompt_index: usize,
+    /// The part of the transcript that the window has evicted.
     #[serde(default)]
     pub(super) window: WindowState,
-    /// The full names of the tools that may run for the rest of the run, and who said so.
+    /// The full names of the tools that are approved for the rest of the run, with the name of who
+    /// approved them.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) approved: BTreeMap<String, String>,
-    /// The tools that ran and may have changed the world.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub(super) acted: BTreeSet<String>,
-    /// What was decided on calls that wait.
+    /// The tools that ran and may have had effects.
+    #[serde(default, rename = "acted", skip_serializing_if = "BTreeSet::is_empty")]
+    pub(super) mutating_tools: BTreeSet<String>,
+    /// The decisions on pending calls.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) decisions: Vec<Decision>,
-    /// The calls that have begun and wait for what lies within them.
+    /// The calls that have started and wait for their nested run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(super) suspended: Vec<PendingCall>,
-    /// The session that it belongs to, where it was taken out of one.
+    /// The session to which the run belongs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) session: Option<String>,
-    /// Whether those who watch were told of its end: not where its process ended.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub(super) has_stopped: bool,
+    /// Whether the end of the run was emitted. If the process ended first, it was not.
+    #[serde(default, rename = "has_stopped", skip_serializing_if = "std::ops::Not::not")]
+    pub(super) is_end_emitted: bool,
 }
 
 impl RunState {
-    /// A run that has not begun.
+    /// Creates the state of a run that has not started.
     pub(super) fn new(turn: Turn) -> Self {
-        let began = turn.transcript().len().saturating_sub(1);
+        let prompt_index = turn.transcript().len().saturating_sub(1);
         Self {
             run: RunId::random(),
             turn,
-            began,
+            prompt_index,
             window: WindowState::default(),
             approved: BTreeMap::new(),
-            acted: BTreeSet::new(),
+            mutating_tools: BTreeSet::new(),
             decisions: Vec::new(),
             suspended: Vec::new(),
             session: None,
-            has_stopped: false,
+            is_end_emitted: false,
         }
     }
 
-    /// Whether it waits at the very place where this one was paused.
-    pub(super) fn waits_as(&self, paused: &Paused) -> bool {
+    /// Returns whether the run waits exactly where this one was paused.
+    pub(super) fn is_paused_at(&self, paused: &Paused) -> bool {
         self.run == paused.run && self.turn == paused.turn
     }
 
-    /// Whether there are calls in it that wait, or waited.
-    pub(super) fn waits(&self) -> bool {
+    /// Returns whether the state has pending calls or decisions on them.
+    pub(super) fn has_pending_calls(&self) -> bool {
         !self.suspended.is_empty() || !self.decisions.is_empty()
     }
 
-    /// As a run under these limits goes on with it. Whoever kept it may have lost or changed anything: what a
-    /// provider would refuse is mended.
+    /// Returns the state to resume under these limits. A state that was damaged in storage is
+    /// repaired, so that a provider accepts its transcript.
     pub(super) fn resumed(self, limits: &Limits) -> Self {
         Self { turn: self.turn.resume_with_limits(limits), ..self }
     }
 
-    /// Without what was said: a store keeps that apart.
+    /// Returns a copy without the transcript, which a store keeps apart.
     pub(super) fn without_transcript(&self) -> Self {
         Self { turn: self.turn.without_transcript(), session: None, ..self.clone() }
     }
 
-    /// Nobody goes on with it: calls that are open are answered, and no value is asked for. Calls that have begun may
-    /// have had effects.
-    pub(super) fn give_up(&mut self) -> Vec<(ToolCall, ToolResult)> {
-        self.withdraw_question();
+    /// Abandons the run: answers its open calls, and withdraws the request for a value. Calls that
+    /// have started may have had effects, and are answered with that.
+    pub(super) fn abandon(&mut self) -> Vec<(ToolCall, ToolResult)> {
+        self.withdraw_output_request();
         let text = "The run was given up before this call had ended; it may have had effects.";
-        let mut settled = self.turn.fail_calls(ToolErrorKind::Indeterminate, text, |call| {
-            self.suspended.iter().any(|it| it.call.id == call.id)
+        let mut answered = self.turn.fail_calls(ToolErrorKind::Indeterminate, text, |call| {
+            self.suspended.iter().any(|pending| pending.call.id == call.id)
         });
-        settled.extend(self.turn.abandon());
-        settled
+        answered.extend(self.turn.abandon());
+        answered
     }
 
-    /// Whether there is more to be asked or called, or a value that it owes.
+    /// Returns whether a step remains, or a value that the run owes.
     pub(super) fn is_unfinished(&self) -> bool {
-        self.goes_on() || self.owes_value()
+        self.has_next_step() || self.owes_value()
     }
 
-    /// Whether there is more to be asked or called.
-    pub(super) fn goes_on(&self) -> bool {
+    /// Returns whether a request or a call remains.
+    fn has_next_step(&self) -> bool {
         matches!(self.turn.next(), Step::RequestModel | Step::RunCalls(_))
     }
 
-    /// Whether the model has answered, and not given the value that it was to give.
+    /// Returns whether the model has answered, but has not given the value that is to be extracted.
     pub(super) fn owes_value(&self) -> bool {
         self.turn.extraction_phase().is_some() && self.turn.next() == Step::Done(Outcome::Answered)
     }
 
-    /// With what was said, as it was kept apart.
+    /// Returns the state with its transcript, which a store keeps apart.
     pub(super) fn with_transcript(mut self, transcript: Vec<Message>) -> Self {
         self.turn = self.turn.with_transcript(transcript);
         self
     }
 
-    /// What was shown of the conversation before.
+    /// Returns the state with the window of the run before it.
     pub(super) fn with_window(mut self, window: WindowState) -> Self {
         self.window = window;
         self
@@ -127,18 +146,19 @@ impl RunState {
 impl From<Paused> for RunState {
     fn from(paused: Paused) -> Self {
         let (approved, suspended) = (paused.approved(), paused.suspended());
-        let Paused { run, turn, began, window, acted, decisions, session, .. } = paused;
+        let Paused { run, turn, prompt_index, window, mutating_tools, decisions, session, .. } =
+            paused;
         Self {
             run,
             turn,
-            began,
+            prompt_index,
             window,
             approved,
-            acted,
+            mutating_tools,
             decisions,
             suspended,
             session,
-            has_stopped: false,
+            is_end_emitted: false,
         }
     }
 }

@@ -1,4 +1,7 @@
-//! A run that is watched while it goes on.
+//! A run as a stream of text, calls and events.
+//!
+//! The run is a future inside the stream. Polling the stream first returns what is in the channel,
+//! then polls the run, whose observer and delta sink write to the channel.
 
 use std::fmt;
 use std::pin::Pin;
@@ -13,66 +16,97 @@ use crate::event::Event;
 use crate::guard::Boxed;
 use crate::models::Delta;
 
-/// A run while it goes on: what the model says, piece by piece, and all that happens, in the order in which it
-/// does. What [`Agent::stream`](crate::Agent::stream) gives; a `Stream` as well. In the end there is an [`Answer`], or
-/// what [`Run::extract_stream`](super::Run::extract_stream) is asked for.
+/// A run as a stream of its text, calls and events, in the order in which they happen.
 ///
-/// The run goes on as far as this is read; dropped, it stops. Pieces of a reply that turns out to be none,
-/// which [`ModelEvent::ExtractionFailed`](crate::event::ModelEvent) and its like say, are void, as are those
-/// of a request that fails.
+/// [`Agent::stream`](crate::Agent::stream) and [`Run::stream`] return it with an [`Answer`] at its
+/// end, [`Run::extract_stream`] with an [`Extracted`] value. Read it with [`next`](Self::next), or
+/// as a [`Stream`](futures_core::Stream) with the combinators of futures or tokio-stream.
+/// [`finish`](Self::finish) returns how the run ended.
+///
+/// The stream owns its run: it is `'static` and `Send`, so that a web handler can return it. If a
+/// reply can't be parsed, as
+/// [`ModelEvent::ExtractionFailed`](crate::event::ModelEvent::ExtractionFailed) and
+/// [`ModelEvent::ValidationFailed`](crate::event::ModelEvent::ValidationFailed) report, or if its
+/// request fails, discard the text and calls of that reply.
+///
+/// # Cancellation
+/// The stream is lazy: the run advances only while it is polled. Dropping it cancels the run and
+/// all in-flight calls.
 ///
 /// ```
 /// use tool_runtime::agent::StreamItem;
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
 /// # let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// let agent = Agent::new(model, Tools::new());
 /// let mut stream = agent.stream("Hi.");
-/// let mut said = String::new();
-/// while let Some(piece) = stream.next().await {
-///     if let StreamItem::Text(text) = piece {
-///         said.push_str(&text);
+/// let mut text = String::new();
+/// while let Some(item) = stream.next().await {
+///     if let StreamItem::Text(more) = item {
+///         text.push_str(&more);
 ///     }
 /// }
-/// assert_eq!(stream.finish().await?.to_string(), said);
+/// assert_eq!(stream.finish().await?.to_string(), text);
 /// # Ok(())
 /// # }
 /// ```
 pub struct RunStream<A = Answer> {
-    run: Going<A>,
-    pieces: UnboundedReceiver<StreamItem>,
+    run: RunFuture<A>,
+    items: UnboundedReceiver<StreamItem>,
 }
 
-enum Going<A> {
-    On(Boxed<'static, Result<A, Stopped>>),
+enum RunFuture<A> {
+    Running(Boxed<'static, Result<A, Stopped>>),
     Ended(Result<A, Stopped>),
 }
 
-/// A piece of a run.
+/// An item of a [`RunStream`]: a part of a reply, or an event.
+///
+/// ```
+/// use tool_runtime::agent::StreamItem;
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+/// let mut stream = agent.stream("Hello");
+/// let mut shown = Vec::new();
+/// while let Some(item) = stream.next().await {
+///     match item {
+///         StreamItem::Text(text) => shown.push(text),
+///         StreamItem::Event(event) => shown.push(format!("{} {}", event.layer(), event.action())),
+///         _ => {}
+///     }
+/// }
+/// assert_eq!(shown.first().unwrap(), "run started");
+/// assert!(shown.contains(&"Hi!".to_owned()));
+/// assert_eq!(shown.last().unwrap(), "run finished");
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-#[expect(clippy::large_enum_variant, reason = "made to be looked at, one at a time")]
+#[expect(clippy::large_enum_variant, reason = "items are read one at a time")]
 pub enum StreamItem {
-    /// More of a reply's text.
+    /// The next part of the reply's text.
     Text(String),
-    /// More of what the model thinks, as far as people may read it.
+    /// The next part of the model's reasoning, as far as the provider discloses it.
     Reasoning(String),
-    /// A call begins, or more is known of its name than when it began.
+    /// The start of a call; or its full name, if only a part of it was known at the start.
     Call {
-        /// Which of the reply's calls, from 0, as they begin.
-        place: usize,
-        /// The tool's name.
+        /// The index of the call within its reply, from 0.
+        index: usize,
+        /// The name of the tool.
         name: String,
     },
-    /// More of a call's arguments.
+    /// The next part of a call's arguments.
     Arguments {
-        /// Which of the reply's calls.
-        place: usize,
-        /// What comes behind the text so far.
+        /// The index of the call within its reply, from 0.
+        index: usize,
+        /// The text to append to the arguments so far.
         text: String,
     },
-    /// Something happened, such as a call's [end](crate::event::ToolEvent::Finished).
+    /// An event of the run, such as the [end](crate::event::ToolEvent::Finished) of a call.
     Event(Event),
 }
 
@@ -81,22 +115,38 @@ impl From<Delta<'_>> for StreamItem {
         match delta {
             Delta::Text(text) => Self::Text(text.into()),
             Delta::Reasoning(text) => Self::Reasoning(text.into()),
-            Delta::Call { place, name } => Self::Call { place, name: name.into() },
-            Delta::Arguments { place, text } => Self::Arguments { place, text: text.into() },
+            Delta::Call { place: index, name } => Self::Call { index, name: name.into() },
+            Delta::Arguments { place: index, text } => Self::Arguments { index, text: text.into() },
         }
     }
 }
 
 impl Run {
-    /// Goes on to the end, as [`finish`](Self::finish) does, told of piece by piece.
+    /// Streams the run to its end: text, calls and events as they happen.
+    ///
+    /// The stream is lazy: the run advances only while it is polled. Dropping it cancels the run
+    /// and all in-flight calls.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+    /// let mut stream = agent.start("Hello").stream();
+    /// assert!(stream.next().await.is_some());
+    /// assert_eq!(stream.finish().await?.to_string(), "Hi!");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn stream(self) -> RunStream {
-        RunStream::of(self, |run| Box::pin(run.finish()))
+        RunStream::new(self, |run| Box::pin(run.finish()))
     }
 
-    /// Runs to a value, as [`extract`](Self::extract) does, and streams what happens.
+    /// Streams the run to a value, as [`extract`](Self::extract) does.
     ///
     /// Each request to the model begins a new text. The last text is that of the value, and
-    /// [`json::Partial`](crate::json::Partial) reads as much of it as has arrived.
+    /// [`json::Partial`](crate::json::Partial) parses as much of it as has arrived.
     ///
     /// ```
     /// use tool_runtime::agent::StreamItem;
@@ -110,89 +160,91 @@ impl Run {
     ///     things: Vec<String>,
     /// }
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
-    /// // The first is refused, and asked for once more.
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// // The first reply is no JSON, so the model is asked once more.
     /// let replies = ["Tea, milk.", r#"{"things": ["tea", "milk"]}"#].map(ChatReply::text);
     /// let agent = Agent::new(ScriptedModel::new(replies), Tools::new());
     /// let mut stream = agent.start("Tea needs milk.").extract_stream::<Shopping>();
-    /// let mut so_far = json::Partial::new();
-    /// while let Some(piece) = stream.next().await {
-    ///     match piece {
+    /// let mut partial = json::Partial::new();
+    /// while let Some(item) = stream.next().await {
+    ///     match item {
     ///         StreamItem::Event(event) if event.kind == EventKind::Model(ModelEvent::Asked) => {
-    ///             so_far = json::Partial::new();
+    ///             partial = json::Partial::new();
     ///         }
-    ///         StreamItem::Text(more) => so_far.push(&more),
+    ///         StreamItem::Text(more) => partial.push(&more),
     ///         _ => {}
     ///     }
     /// }
-    /// assert_eq!(so_far.value().unwrap().to_value()["things"][1], "milk");
+    /// assert_eq!(partial.value().unwrap().to_value()["things"][1], "milk");
     /// assert_eq!(stream.finish().await?.value.things, ["tea", "milk"]);
     /// # Ok(())
     /// # }
     /// ```
     pub fn extract_stream<T: Extract + Send + 'static>(self) -> RunStream<Extracted<T>> {
-        RunStream::of(self, |run| Box::pin(run.extract()))
+        RunStream::new(self, |run| Box::pin(run.extract()))
     }
 }
 
 impl<A> RunStream<A> {
-    fn of(run: Run, go_on: fn(Run) -> Boxed<'static, Result<A, Stopped>>) -> Self {
-        let (events, pieces) = unbounded_channel();
+    fn new(run: Run, drive: fn(Run) -> Boxed<'static, Result<A, Stopped>>) -> Self {
+        let (events, items) = unbounded_channel();
         let deltas = events.clone();
-        // Whoever reads no more is told no more.
+        // Sending fails only after the stream was dropped, and the run with it.
         let run = run
-            .observer(move |event: &Event| drop(events.send(StreamItem::Event(event.clone()))))
-            .pieces(Box::new(move |delta| drop(deltas.send(delta.into()))));
-        Self { run: Going::On(go_on(run)), pieces }
+            .with_observer(move |event: &Event| drop(events.send(StreamItem::Event(event.clone()))))
+            .with_deltas(Box::new(move |delta| drop(deltas.send(delta.into()))));
+        Self { run: RunFuture::Running(drive(run)), items }
     }
 
-    /// What comes next; none where the run is over.
+    /// Returns the next item; `None` if the run is over and all items were returned.
     ///
     /// # Panics
-    /// As [`Agent::run`](crate::Agent::run).
+    /// Panics where [`Agent::run`](crate::Agent::run) does.
     pub async fn next(&mut self) -> Option<StreamItem> {
         std::future::poll_fn(|cx| self.poll(cx)).await
     }
 
-    /// Goes on to the end, past all that was not read.
+    /// Runs to the end, discards the items that were not read, and returns how the run ended.
     ///
     /// # Errors
-    /// As of [`Agent::run`](crate::Agent::run), or of [`Agent::extract`](crate::Agent::extract).
+    /// Returns the errors of [`Run::finish`], or those of [`Run::extract`] if a value is extracted.
     ///
     /// # Panics
-    /// As [`Agent::run`](crate::Agent::run).
+    /// Panics where [`Agent::run`](crate::Agent::run) does.
     pub async fn finish(mut self) -> Result<A, Stopped> {
         while self.next().await.is_some() {}
         match self.run {
-            Going::Ended(ended) => ended,
-            Going::On(run) => run.await,
+            RunFuture::Ended(ended) => ended,
+            RunFuture::Running(run) => run.await,
         }
     }
 
     fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<StreamItem>> {
         loop {
             let run = match &mut self.run {
-                Going::On(run) => run,
-                Going::Ended(_) => return Poll::Ready(self.pieces.try_recv().ok()),
+                RunFuture::Running(run) => run,
+                RunFuture::Ended(_) => return Poll::Ready(self.items.try_recv().ok()),
             };
-            // Nothing may come of that though there are pieces: a task that was busy for long is to let others go on.
-            if let Poll::Ready(piece) = self.pieces.poll_recv(cx) {
-                return Poll::Ready(piece);
+            // Pending although there are items means that the task has used up its budget and has
+            // to yield.
+            if let Poll::Ready(item) = self.items.poll_recv(cx) {
+                return Poll::Ready(item);
             }
             match run.as_mut().poll(cx) {
-                Poll::Ready(ended) => self.run = Going::Ended(ended),
+                Poll::Ready(ended) => self.run = RunFuture::Ended(ended),
                 Poll::Pending => {
                     return self
-                        .pieces
+                        .items
                         .try_recv()
-                        .map_or(Poll::Pending, |it| Poll::Ready(Some(it)));
+                        .map_or(Poll::Pending, |item| Poll::Ready(Some(item)));
                 }
             }
         }
     }
 }
 
-/// What it ends with is never pinned.
+/// The result of the run is never pinned.
 impl<A> Unpin for RunStream<A> {}
 
 impl<A> Stream for RunStream<A> {
@@ -205,7 +257,7 @@ impl<A> Stream for RunStream<A> {
 
 impl<A> fmt::Debug for RunStream<A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let has_ended = matches!(self.run, Going::Ended(_));
+        let has_ended = matches!(self.run, RunFuture::Ended(_));
         f.debug_struct("RunStream").field("has_ended", &has_ended).finish_non_exhaustive()
     }
 }

@@ -36,7 +36,7 @@ const DEFAULT_MAX_DEPTH: u32 = 3;
 /// - **Errors**: if the nested run ends without an answer, the parent's model receives the reason
 ///   and the names of the tools that ran and may have had effects.
 /// - **Approvals**: if the nested run waits for a [decision](crate::dispatch::AskLater), the parent
-///   run pauses as well. [Resuming](Paused#runs-within-runs) the parent run resumes both. An
+///   run pauses as well. [Resuming](Paused#nested-runs) the parent run resumes both. An
 ///   approval for the rest of the run applies to the nested run only.
 ///
 /// ```
@@ -164,10 +164,10 @@ impl Tool for SubAgent {
                 );
                 return Err(ToolError::new(ToolErrorKind::Denied, text));
             }
-            run = run.observer(observer).within(&parent, ctx.call_id());
+            run = run.with_observer(observer).nested_in(&parent, ctx.call_id());
         }
         let (limits, recorded) = (run.turn().limits().clone(), run.turn().metered());
-        let mut recorder = UsageRecorder { limits, recorded, in_flight: run.spent(), ctx };
+        let mut recorder = UsageRecorder { limits, recorded, in_flight: run.meter(), ctx };
         // Boxed because an agent that is a tool of an agent makes the future recursive.
         Box::pin(async {
             while run.next().await.is_some() {
@@ -177,28 +177,30 @@ impl Tool for SubAgent {
         })
         .await;
         let secrets = run.dispatcher().clone();
-        let acted = std::mem::take(&mut run.state.acted);
+        let mutating_tools = std::mem::take(&mut run.state.mutating_tools);
         match run.finish().await {
             Ok(answer) => {
                 let mut text = answer.text;
                 secrets.hide(&mut text);
                 text.into_tool_output()
             }
-            Err(Stopped { why: StopReason::AwaitingApproval(paused), .. }) => {
+            Err(Stopped { reason: StopReason::AwaitingApproval(paused), .. }) => {
                 let text = "It has not ended: calls of its own await approval.";
                 Err(ToolError::suspended(text, serde_json::to_value(paused)?))
             }
             // The cause, such as the error of a provider, is for operators only.
             Err(stopped) => {
-                let text = match limit_text(&stopped.why) {
+                let text = match limit_text(&stopped.reason) {
                     Some(limit) => {
-                        format!("It came to no answer ({}): {limit}.", stopped.why.code())
+                        format!("It came to no answer ({}): {limit}.", stopped.reason.code())
                     }
-                    None => format!("It came to no answer ({}).", stopped.why.code()),
+                    None => format!("It came to no answer ({}).", stopped.reason.code()),
                 };
                 let mut cause = causes(&stopped);
                 secrets.hide(&mut cause);
-                Err(ToolError::failed(text).and_say(&effects_notice(acted)).with_source(cause))
+                Err(ToolError::failed(text)
+                    .and_say(&effects_notice(mutating_tools))
+                    .with_source(cause))
             }
         }
     }
@@ -248,8 +250,8 @@ fn effects_notice(acted: BTreeSet<String>) -> String {
 ///
 /// Only limits have a text: it quotes nothing from outside. The texts are separate from those of
 /// [`StopReason`], which are for programmers.
-fn limit_text(why: &StopReason) -> Option<String> {
-    let text = match why {
+fn limit_text(reason: &StopReason) -> Option<String> {
+    let text = match reason {
         StopReason::MaxIterations(0) => {
             "the model may not be asked: `max_iterations` is 0".to_owned()
         }
@@ -259,12 +261,12 @@ fn limit_text(why: &StopReason) -> Option<String> {
         StopReason::MaxIterations(times) => format!(
             "the model was asked {times} times, as often as it may be, and has not answered"
         ),
-        StopReason::TokenLimit { usage, most } => {
+        StopReason::TokenLimit { usage, limit } => {
             let tokens = usage.input.saturating_add(usage.output);
-            format!("the run took {tokens} tokens, of {most} that it may")
+            format!("the run took {tokens} tokens, of {limit} that it may")
         }
-        StopReason::CostLimit { cost, most } => {
-            format!("the run cost {}, of {} that it may", money(*cost), money(*most))
+        StopReason::CostLimit { cost, limit } => {
+            format!("the run cost {}, of {} that it may", money(*cost), money(*limit))
         }
         StopReason::TimeLimit(limit) => format!("the run took {limit:?}, as long as it may"),
         StopReason::TruncatedReply(Finish::Length) => {

@@ -84,7 +84,7 @@ pub trait Approver: Send + Sync {
 /// [`Agent::resume`](crate::Agent::resume), in this or another process.
 ///
 /// If the run belongs to a [sub-agent](crate::agent::SubAgent), the run of the calling agent pauses
-/// as well, and the decisions are made on the [nested run](crate::agent::Paused#runs-within-runs).
+/// as well, and the decisions are made on the [nested run](crate::agent::Paused#nested-runs).
 ///
 /// Any other call that a tool makes can't pause, since its tool waits for the result: the tool
 /// receives the error `TOOL_AWAITING_APPROVAL` and may continue without it.

@@ -70,7 +70,7 @@ pub use scripted::{ScriptedFailure, ScriptedModel, ScriptedTurn};
 /// let agent = Agent::new(Local { is_loaded: false }, Tools::new());
 /// let stopped = agent.run("Hello").await.unwrap_err();
 /// assert_eq!(stopped.to_string(), "the run stopped: the model failed: its weights are being loaded");
-/// let StopReason::Model(error) = &stopped.why else { panic!() };
+/// let StopReason::Model(error) = &stopped.reason else { panic!() };
 /// assert!(error.may_pass());
 /// # }
 /// ```

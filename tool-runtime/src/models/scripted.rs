@@ -69,7 +69,7 @@ impl ScriptedTurn {
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
     /// let model = ScriptedModel::new([ScriptedTurn::unavailable("the weights are being loaded")]);
     /// let stopped = Agent::new(model, Tools::new()).run("Hello").await.unwrap_err();
-    /// let StopReason::Model(error) = stopped.why else { panic!("{stopped}") };
+    /// let StopReason::Model(error) = stopped.reason else { panic!("{stopped}") };
     /// assert!(error.may_pass());
     /// assert_eq!(error.to_string(), "the model failed: the weights are being loaded");
     /// # }

@@ -45,7 +45,7 @@ impl Texts {
         let (revision, kept) =
             found.as_ref().map_or((0, 0), |row| (row.revision.cast_unsigned(), row.messages));
         let kept = usize::try_from(kept).unwrap_or_default();
-        let write = SessionWrite::on(self.revision).messages(self.from, &[]);
+        let write = SessionWrite::update(self.revision).messages(self.from, &[]);
         let revision = write.check(&self.session, revision, kept)?;
         self.write(&work, found.as_ref(), kept, revision.cast_signed())
             .and_then(|()| work.commit())
@@ -108,8 +108,8 @@ pub(super) fn load(
     let (state, texts) = read().map_err(|error| failed(session, error))?;
     let unreadable = |place, why| SessionError::CorruptRecord {
         session: session.to_owned(),
-        place: Some(place),
-        why,
+        message_index: Some(place),
+        reason: why,
     };
     let mut messages = Vec::with_capacity(texts.len());
     for (expected, (place, text)) in texts.into_iter().enumerate() {
@@ -168,7 +168,7 @@ fn row(work: &Transaction<'_>, session: &str) -> Result<Option<Row>, SessionErro
 fn text(session: &str, place: usize, message: &Message) -> Result<String, SessionError> {
     let unfit = |error: serde_json::Error| SessionError::InvalidWrite {
         session: session.to_owned(),
-        why: format!("message {place} could not be read again: {error}"),
+        reason: format!("message {place} could not be read again: {error}"),
     };
     let text = serde_json::to_string(message).map_err(unfit)?;
     // What nests deeper than JSON is read would be lost for good.
@@ -190,8 +190,8 @@ fn failed(session: &str, error: rusqlite::Error) -> SessionError {
     match is_damaged {
         true => SessionError::CorruptRecord {
             session: session.to_owned(),
-            place: None,
-            why: error.to_string(),
+            message_index: None,
+            reason: error.to_string(),
         },
         false => SessionError::unavailable(error),
     }

@@ -41,7 +41,7 @@ use crate::agent::session::{SessionError, SessionInfo, SessionRecord, SessionSto
 /// # std::fs::create_dir_all(&folder)?;
 /// # let path = folder.join("sessions.db");
 /// let store = Sqlite::open(&path).await?;
-/// store.save("ada", SessionWrite::first().messages(0, &[Message::user("Hello")])).await?;
+/// store.save("ada", SessionWrite::create().messages(0, &[Message::user("Hello")])).await?;
 /// drop(store);
 ///
 /// // Another day, in another process.

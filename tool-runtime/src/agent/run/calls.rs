@@ -1,11 +1,11 @@
-//! Runs the calls of a reply, and takes what came of them.
+//! Runs the calls of a reply and records their executions.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Run;
 use crate::agent::StopReason;
-use crate::agent::effects::heed;
+use crate::agent::effects::apply_effects;
 use crate::agent::paused::{Paused, PendingCall};
 use crate::dispatch::Batch;
 use crate::event::ToolExecution;
@@ -14,49 +14,53 @@ use crate::registry::Snapshot;
 use crate::tool::full_name::is_named;
 
 impl Run {
-    pub(super) async fn call(
+    /// Runs the calls. Stops the run if a policy says so, and pauses it if calls are pending.
+    pub(super) async fn run_calls(
         &mut self,
         calls: Vec<ToolCall>,
     ) -> Result<Vec<ToolExecution>, StopReason> {
-        let tools = match &self.tools {
+        let tools = match &self.offered {
             Some(tools) => tools.clone(),
             None => self.dispatcher.registry().snapshot(),
         };
         let mut batch = self.batch(calls.clone());
-        batch.gone = self.gone(&calls, &tools);
+        batch.gone = self.removed_tools(&calls, &tools);
         self.state.turn.begin_calls();
-        if let Err(why) = self.keep().await {
-            // They didn't.
+        if let Err(reason) = self.save().await {
+            // No call was started.
             self.state.turn.clear_started();
-            return Err(why);
+            return Err(reason);
         }
         let agent = Arc::clone(&self.agent);
-        let (executions, taken) = match &agent.elsewhere {
-            None if self.keeper.is_some() && calls.len() > 1 => {
-                Box::pin(self.keeping_each(&tools, batch)).await
+        let (executions, recorded) = match &agent.remote {
+            None if self.writer.is_some() && calls.len() > 1 => {
+                Box::pin(self.dispatch_and_save_early(&tools, batch)).await
             }
             None => (self.dispatcher.dispatch_on(&tools, batch).await, HashSet::new()),
-            Some(elsewhere) => {
-                let done = self.elsewhere(elsewhere.as_ref(), &tools, calls, batch).await;
-                (done, HashSet::new())
+            Some(remote) => {
+                let executions =
+                    self.dispatch_remotely(remote.as_ref(), &tools, calls, batch).await;
+                (executions, HashSet::new())
             }
         };
-        let is_new = |execution: &&ToolExecution| !taken.contains(&execution.call.id);
+        let is_new = |execution: &&ToolExecution| !recorded.contains(&execution.call.id);
         let new: Vec<_> = executions.iter().filter(is_new).collect();
-        self.take(&new, &tools)?;
-        // What they took stands in what became of them, but where that was lost.
-        self.state.turn.add_metered(self.spent.take());
+        self.record(&new, &tools)?;
+        // The executions report their usage. What is left was used by calls whose execution was
+        // lost.
+        self.state.turn.add_metered(self.meter.take());
         self.state.decisions.clear();
         self.state.suspended.clear();
         let turn = &mut self.state.turn;
         turn.clear_started();
-        // In their order, however they ended.
-        heed(turn, &executions, &tools);
-        let halted = self.dispatcher.aborted_at(&executions);
-        let halted = halted.and_then(|at| executions.get(at)).cloned();
+        // Applied again in the order of the calls, whatever the order in which they ended.
+        apply_effects(turn, &executions, &tools);
+        let aborting = self.dispatcher.aborted_at(&executions);
+        let aborting = aborting.and_then(|index| executions.get(index)).cloned();
         let mut pending: Vec<_> = executions.iter().filter(|it| it.is_pending()).collect();
         if let Some(request) = turn.stop_request().cloned() {
-            // Nothing waits any more, and what has begun is not to be called unrun.
+            // The run stops, so no call waits for a decision. Suspended calls have run in part and
+            // are not answered as if they had not.
             pending.retain(|execution| execution.suspended.is_some());
             turn.on_partial_results(results(pending.drain(..)))?;
             turn.stop(request);
@@ -65,10 +69,10 @@ impl Run {
             true => None,
             false => Some(self.pause(&pending, &tools).await?),
         };
-        match (halted, paused) {
+        match (aborting, paused) {
             (Some(execution), _) => {
-                // Where the run was stopped, so were its calls, and that is no failure of theirs.
-                self.may_go_on()?;
+                // If the run was cancelled, so were its calls. That is no failure of theirs.
+                self.check_cancelled()?;
                 Err(StopReason::BatchAborted(Box::new(execution)))
             }
             (None, Some(paused)) => Err(StopReason::AwaitingApproval(paused)),
@@ -81,30 +85,31 @@ impl Run {
         let mut batch = Batch::from(calls);
         batch.origin = self.origin();
         batch.conversation = Some(state.turn.shared_transcript());
-        batch.stop = self.agent.stop.clone();
-        batch.deadline = self.until(&self.agent).remaining();
+        batch.stop = self.agent.cancellation.clone();
+        batch.deadline = self.deadline(&self.agent).remaining();
         batch.ends_run = batch.deadline.is_some();
-        batch.spent = Some(self.spent.clone());
-        // Kept until the calls have ended, for whoever has to make them again.
+        batch.spent = Some(self.meter.clone());
+        // Cloned, not moved: until the calls have ended, a resumed run needs them to make the calls
+        // again.
         batch.decisions.clone_from(&state.decisions);
-        batch.resumed = state.suspended.iter().filter_map(PendingCall::suspended).collect();
+        batch.resumed = state.suspended.iter().filter_map(PendingCall::to_suspended).collect();
         batch
     }
 
-    /// What they call a tool by that was offered before, and was taken away.
-    fn gone(&self, calls: &[ToolCall], tools: &Snapshot) -> Vec<String> {
+    /// Returns the called names of tools that were offered before and have been removed since.
+    fn removed_tools(&self, calls: &[ToolCall], tools: &Snapshot) -> Vec<String> {
         let unknown = calls.iter().filter(|call| tools.entry(&call.name).is_none());
-        let is_gone = |call: &&ToolCall| {
+        let is_removed = |call: &&ToolCall| {
             let all = self.dispatcher.registry().snapshot();
-            let offered = self.state.turn.offered_tools().order().iter();
+            let offered = self.state.turn.offered_tools().names().iter();
             let mut of_name = offered.filter(|full| is_named(full, &call.name)).peekable();
-            let is_there = |full: &String| all.entries().any(|it| it.full_name() == full);
-            of_name.peek().is_some() && !of_name.any(is_there)
+            let is_present = |full: &String| all.entries().any(|it| it.full_name() == full);
+            of_name.peek().is_some() && !of_name.any(is_present)
         };
-        unknown.filter(is_gone).map(|call| call.name.clone()).collect()
+        unknown.filter(is_removed).map(|call| call.name.clone()).collect()
     }
 
-    /// Keeps the run as it waits for these.
+    /// Pauses the run for the pending calls, and saves it as paused.
     async fn pause(
         &mut self,
         pending: &[&ToolExecution],
@@ -116,17 +121,18 @@ impl Run {
         let paused = Box::new(Paused {
             run: self.state.run,
             turn: self.state.turn.clone(),
-            began: self.state.began,
+            prompt_index: self.state.prompt_index,
             window: self.state.window.clone(),
             pending,
             decisions: Vec::new(),
             approved: self.dispatcher.approved_tools(self.state.run),
-            acted: self.state.acted.clone(),
+            mutating_tools: self.state.mutating_tools.clone(),
             session: self.session(),
         });
         self.state.suspended = paused.suspended();
-        self.keep().await?;
-        // Whoever doesn't resume the run has a conversation to go on with all the same.
+        self.save().await?;
+        // The transcript of the stopped run answers every call, so that it can be continued without
+        // resuming the run.
         self.state.suspended.clear();
         self.state.turn.on_partial_results(results)?;
         Ok(paused)

@@ -1,38 +1,72 @@
 //! Drives a [`Turn`] with a model and a dispatcher, one step at a time.
+//!
+//! A step runs in this order:
+//!
+//! 1. `steps.rs`: the run checks that it may continue and asks the turn what to do.
+//! 2. `request.rs`: if a reply is due, it is requested from the model; or
+//! 3. `calls.rs`: if calls are open, the dispatcher runs them (`remote.rs`: a
+//!    [`Dispatch`](crate::dispatch::Dispatch) of the program). `early_results.rs` saves results
+//!    while other calls are in flight.
+//! 4. `events.rs` emits what happened to the run as a whole; `abandoned.rs` what happened to a run
+//!    that this one replaces.
+//!
+//! # Invariants
+//! - A run of a session saves its state before it starts a call and after each step. If a write
+//!   fails, the run stops.
+//! - The calls of a step that was dropped are answered before the next step.
+//! - The end of a run is emitted exactly once, also if the run is dropped.
 
-mod asking;
+mod abandoned;
 mod calls;
-mod early;
-mod elsewhere;
-mod given_up;
-mod told;
+mod early_results;
+mod events;
+mod remote;
+mod request;
+mod steps;
 
 use std::fmt;
 use std::sync::Arc;
 
 use tokio::time::Instant;
-use tokio_util::sync::CancellationToken;
 
-pub(super) use given_up::GivenUp;
+pub(super) use abandoned::AbandonedRun;
 
-use super::ask::Pieces;
+use super::answer::stopped_at;
 use super::config::AgentConfig;
-use super::deadline::RunDeadline;
-use super::ending::{stopped, stopped_at};
-use super::keep::Keeper;
+use super::exchange::DeltaSink;
+use super::persist::SessionWriter;
 use super::state::RunState;
-use super::{Answer, Outcome, Step, StopReason, Stopped, Turn, steering};
+use super::{Answer, StopReason, Stopped, Turn};
 use crate::dispatch::Dispatcher;
 use crate::event::{Observer, Origin, RunEvent, RunId, ToolExecution};
-use crate::message::{CallId, Message, ToolCall, ToolResult};
+use crate::message::{CallId, Message};
 use crate::registry::Snapshot;
 use crate::schema::Schema;
 use crate::span::{self, Span};
-use crate::tool::{Spent, ToolDefinition};
+use crate::tool::Spent;
 
-/// A run that is gone through step by step: what [`Agent::start`](crate::Agent::start) returns.
+/// A run of an agent that you drive, step by step or to its end.
 ///
-/// Nothing happens between two steps: whoever holds it may look at the conversation, keep it, or change it.
+/// [`Agent::start`](crate::Agent::start) and [`Agent::resume`](crate::Agent::resume) return it, and
+/// so do [`Session::start`](super::session::Session::start) and
+/// [`Session::resume`](super::session::Session::resume). A run owns all that it needs: it is
+/// `'static` and `Send`. Nothing happens until you call one of these methods:
+///
+/// | method | runs | returns |
+/// |---|---|---|
+/// | [`next`](Self::next) | one step | what was completed |
+/// | [`finish`](Self::finish) | to the end | the [`Answer`] |
+/// | [`stream`](Self::stream) | as far as it is polled | text, calls and events as they happen |
+/// | [`extract`](Self::extract) | to the end | the answer as a value |
+/// | [`extract_stream`](Self::extract_stream) | as far as it is polled | both |
+///
+/// Between two steps you can look at the [turn](Self::turn), [change](Self::turn_mut) it, or save
+/// the [state](Self::state).
+///
+/// # Cancellation
+/// Dropping a run, or a future of it, cancels all in-flight calls. After a future of
+/// [`next`](Self::next) was dropped, the run can still be driven: its in-flight calls are made
+/// again if their tool is idempotent or read-only, and else answered with `TOOL_INDETERMINATE`.
 ///
 /// ```
 /// use tool_runtime::agent::CompletedStep;
@@ -44,15 +78,16 @@ use crate::tool::{Spent, ToolDefinition};
 ///     4
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
 /// # let model = ScriptedModel::new([
 /// #     ChatReply::default().call("roll", "{}"),
 /// #     ChatReply::text("Six!"),
 /// # ]);
 /// let agent = Agent::new(model, tools![roll]);
 /// let mut run = agent.start("Roll the dice.");
-/// while let Some(stepped) = run.next().await {
-///     if let CompletedStep::Called(executions) = stepped {
+/// while let Some(step) = run.next().await {
+///     if let CompletedStep::Called(executions) = step {
 ///         assert_eq!(executions[0].result.text, "4");
 ///         run.turn_mut().edit(|messages| {
 ///             if let Some(Message::Tool { results }) = messages.last_mut() {
@@ -69,39 +104,51 @@ pub struct Run {
     pub(super) agent: Arc<AgentConfig>,
     dispatcher: Dispatcher,
     pub(super) state: RunState,
-    /// Where the run itself is told of from.
+    /// The origin of the run's own events.
     root: Origin,
-    /// The run that this one lies within.
-    outer: Option<RunId>,
-    /// What calls took that have no result yet; where a step is dropped, they never have one.
-    spent: Spent,
-    /// What was offered on a turn is what its calls are looked up in.
-    tools: Option<Snapshot>,
-    /// What came into the conversation that they have yet to be told of.
-    heard: Vec<RunEvent>,
-    /// From when on its time is counted, and those who watch know of it.
+    /// The run in which this one is nested.
+    parent: Option<RunId>,
+    /// The usage of calls without a result. If a step is dropped, they never get one.
+    meter: Spent,
+    /// The tools of the last request, in which its calls are looked up.
+    offered: Option<Snapshot>,
+    /// Events of added messages that are not emitted yet.
+    unemitted: Vec<RunEvent>,
+    /// When the run started, from which its time limit counts. `None` until its first step.
     started: Option<Instant>,
     ended: Option<Result<(), StopReason>>,
-    /// Whether those who watch were told of its end.
-    is_over: bool,
+    is_finish_emitted: bool,
     span: Span,
-    pieces: Option<Pieces<'static>>,
-    pub(super) keeper: Option<Keeper>,
-    /// The run that this one takes the place of.
-    gave_up: Option<GivenUp>,
-    /// What the answer has to be. No tools are offered then.
-    pub(super) wanted: Option<Schema>,
+    deltas: Option<DeltaSink<'static>>,
+    pub(super) writer: Option<SessionWriter>,
+    /// The run that this one replaces.
+    abandoned: Option<AbandonedRun>,
+    /// The schema that the answer has to fit. If it is set, no tools are offered.
+    pub(super) output_schema: Option<Schema>,
 }
 
-/// What a step came to.
+/// A step that a run has completed.
+///
+/// ```
+/// use tool_runtime::agent::CompletedStep;
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+/// let mut run = agent.start("Hello");
+/// assert!(matches!(run.next().await, Some(CompletedStep::Replied)));
+/// assert!(run.next().await.is_none());
+/// # }
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum CompletedStep {
-    /// The model replied; that is the last message now, with the results of calls that may not be run behind it.
+    /// The model replied. The reply is the last message, followed by the results of calls that may
+    /// not run.
     Replied,
-    /// Its calls were run; their results are the last message now.
+    /// The calls of the last reply were run. Their results are the last message.
     Called(Vec<ToolExecution>),
-    /// Something was said to the model meanwhile, by [`Steering`](super::Steering).
+    /// Messages of a [`Steering`](super::Steering) handle were added.
     Steered,
 }
 
@@ -116,294 +163,225 @@ impl Run {
             dispatcher,
             state,
             root,
-            outer: None,
-            spent: Spent::default(),
-            tools: None,
-            heard: Vec::new(),
+            parent: None,
+            meter: Spent::default(),
+            offered: None,
+            unemitted: Vec::new(),
             started: None,
             ended: None,
-            is_over: false,
+            is_finish_emitted: false,
             span,
-            pieces: None,
-            keeper: None,
-            gave_up: None,
-            wanted: None,
+            deltas: None,
+            writer: None,
+            abandoned: None,
+            output_schema: None,
         }
     }
 
-    /// Keeps each step there.
-    pub(super) fn keeper(mut self, keeper: Keeper) -> Self {
-        self.keeper = Some(keeper);
+    /// Saves each step to this session.
+    pub(super) fn with_writer(mut self, writer: SessionWriter) -> Self {
+        self.writer = Some(writer);
         self
     }
 
-    /// Takes the place of that one, of which those who watch are told so once that is kept.
-    pub(super) fn in_place_of(mut self, given_up: Option<GivenUp>) -> Self {
-        self.gave_up = given_up;
+    /// Replaces this run, whose end is emitted once the first step is saved.
+    pub(super) fn replacing(mut self, abandoned: Option<AbandonedRun>) -> Self {
+        self.abandoned = abandoned;
         self
     }
 
-    /// Tells this of pieces of replies as they come.
-    pub(super) fn pieces(mut self, pieces: Pieces<'static>) -> Self {
-        self.pieces = Some(pieces);
+    /// Sends the deltas of replies to this sink.
+    pub(super) fn with_deltas(mut self, deltas: DeltaSink<'static>) -> Self {
+        self.deltas = Some(deltas);
         self
     }
 
-    /// Tells this one as well of what happens.
-    pub(super) fn observer(mut self, observer: impl Observer + 'static) -> Self {
+    /// Adds an observer of this run.
+    pub(super) fn with_observer(mut self, observer: impl Observer + 'static) -> Self {
         self.dispatcher.add_observer(observer);
         self
     }
 
-    /// The run lies within a call of another.
-    pub(super) fn within(mut self, outer: &Origin, call: &CallId) -> Self {
+    /// Nests this run in a call of another.
+    pub(super) fn nested_in(mut self, outer: &Origin, call: &CallId) -> Self {
         self.root = Origin { run: self.state.run, turn: 0, ..outer.within(call) };
-        self.outer = Some(outer.run);
+        self.parent = Some(outer.run);
         self
     }
 
-    /// Which run it is.
+    /// Returns the id of the run, which stays the same when the run is resumed.
     pub fn id(&self) -> RunId {
         self.state.run
     }
 
-    /// How far it is: the conversation, and what it took.
+    /// Returns the turn: the transcript, what comes next, and the usage so far.
     pub fn turn(&self) -> &Turn {
         &self.state.turn
     }
 
-    /// The same, to change before the next step.
+    /// Returns the turn, to change it before the next step.
     pub fn turn_mut(&mut self) -> &mut Turn {
-        self.state.turn.add_metered(self.spent.take());
-        if let Some(keeper) = &mut self.keeper {
-            keeper.rewrite_from(0);
+        self.state.turn.add_metered(self.meter.take());
+        if let Some(writer) = &mut self.writer {
+            writer.rewrite_from(0);
         }
         &mut self.state.turn
     }
 
-    /// The run as plain data, to [go on](crate::Agent::resume) with another day. Of a run that is kept in a session, to
-    /// look at: the session [goes on](super::session::Session::resume) with it.
+    /// Returns the run as plain data, to save it and [resume](crate::Agent::resume) it later.
+    ///
+    /// The state of a run in a session is for inspection only: the session
+    /// [resumes](super::session::Session::resume) such a run.
+    ///
+    /// ```
+    /// use tool_runtime::agent::RunState;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
+    ///
+    /// /// Rolls the dice.
+    /// #[tool(effect = "none")]
+    /// async fn roll() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let model = ScriptedModel::new([
+    /// #     ChatReply::default().call("roll", "{}"),
+    /// #     ChatReply::text("Four."),
+    /// # ]);
+    /// let agent = Agent::new(model, tools![roll]);
+    /// let mut run = agent.start("Roll the dice.");
+    /// run.next().await;
+    /// let saved = serde_json::to_string(&run.state())?;
+    ///
+    /// // Later, perhaps in another process.
+    /// let state: RunState = serde_json::from_str(&saved)?;
+    /// assert_eq!(agent.resume(state).finish().await?.to_string(), "Four.");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn state(&self) -> RunState {
         let (approved, session) = (self.dispatcher.approved_tools(self.state.run), self.session());
         let mut state = RunState { approved, session, ..self.state.clone() };
-        state.turn.add_metered(self.spent.so_far());
+        state.turn.add_metered(self.meter.so_far());
         state
     }
 
-    /// The session that it is kept in.
+    /// Returns the name of the session that saves the run.
     fn session(&self) -> Option<String> {
-        self.keeper.as_ref().map(|keeper| keeper.session().to_owned())
+        self.writer.as_ref().map(|writer| writer.session().to_owned())
     }
 
-    /// What its calls took that have no result yet, for whoever stops it among them.
-    pub(super) fn spent(&self) -> Spent {
-        self.spent.clone()
+    /// Returns the meter of calls without a result, for a caller that may stop the run while they
+    /// are in flight.
+    pub(super) fn meter(&self) -> Spent {
+        self.meter.clone()
     }
 
-    /// What knows the run's secrets.
+    /// Returns the run's dispatcher, which knows the secrets to redact.
     pub(super) fn dispatcher(&self) -> &Dispatcher {
         &self.dispatcher
     }
 
-    /// Takes the next step; none where the run is over. [`finish`](Self::finish) tells how it ended.
+    /// Runs the next step. Returns `None` if the run is over; [`finish`](Self::finish) then returns
+    /// how it ended.
+    ///
+    /// # Cancellation
+    /// Dropping the future cancels the step and its in-flight calls. The run can still be driven.
     ///
     /// # Panics
-    /// As [`Agent::run`](crate::Agent::run).
+    /// Panics where [`Agent::run`](crate::Agent::run) does.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+    /// let mut run = agent.start("Hello");
+    /// let mut steps = 0;
+    /// while run.next().await.is_some() {
+    ///     steps += 1;
+    /// }
+    /// assert_eq!((steps, run.finish().await?.text.as_str()), (1, "Hi!"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn next(&mut self) -> Option<CompletedStep> {
         if self.ended.is_some() {
             return None;
         }
         match self.advance().await {
-            Ok(Some(stepped)) => return Some(stepped),
+            Ok(Some(step)) => return Some(step),
             Ok(None) => {
-                let kept = self.keep_end().await;
-                self.end(kept);
+                let saved = self.save_end().await;
+                self.end(saved);
             }
-            Err(why) => self.end(Err(why)),
+            Err(reason) => self.end(Err(reason)),
         }
         None
     }
 
-    /// Takes the next step; none where the model has answered, which need not be the end.
-    pub(super) async fn advance(&mut self) -> Result<Option<CompletedStep>, StopReason> {
-        let begins = self.started.is_none();
-        if begins {
-            self.started = Some(Instant::now());
-            self.state.has_stopped = false;
-            self.tell_start();
-        }
-        // A step that was dropped took what its calls took.
-        self.state.turn.add_metered(self.spent.take());
-        let span = self.span.clone();
-        let step = async {
-            let started = if begins { self.start() } else { Ok(()) };
-            self.tell_said();
-            started?;
-            // What was said or changed since the last step, too: the next may take long.
-            if begins || self.keeper.as_ref().is_some_and(|it| it.is_behind(&self.state)) {
-                self.keep().await?;
-            }
-            self.tell_given_up();
-            let stepped = self.step().await;
-            // What waits for somebody is kept as it waits, and nothing came of the step that finds the answer there.
-            if !matches!(stepped, Ok(None) | Err(StopReason::AwaitingApproval(_))) {
-                self.state.has_stopped = stepped.is_err();
-                self.keep().await?;
-            }
-            stepped
-        };
-        span::within(span, step, StopReason::error).await
-    }
-
-    /// Goes on to the end.
+    /// Runs to the end and returns the answer.
     ///
     /// # Errors
-    /// As of [`Agent::run`](crate::Agent::run).
+    /// Returns the errors of [`Agent::run`](crate::Agent::run). A resumed run can also stop with
+    /// [`StopReason::InSession`], and a run of a session with [`StopReason::Session`].
     ///
     /// # Panics
-    /// As [`Agent::run`](crate::Agent::run).
+    /// Panics where [`Agent::run`](crate::Agent::run) does.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+    /// let run = agent.start("Hello");
+    /// println!("run {}", run.id());
+    /// assert_eq!(run.finish().await?.to_string(), "Hi!");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn finish(mut self) -> Result<Answer, Stopped> {
         while self.next().await.is_some() {}
-        if let Some(why) = self.why_ended() {
-            return Err(stopped_at(why, self.into_state()));
+        if let Some(reason) = self.take_stop_reason() {
+            return Err(stopped_at(reason, self.into_state()));
         }
         let turn = self.into_state().turn;
         let (usage, cost) = (turn.usage(), turn.cost());
-        let (transcript, offered) = turn.into_parts();
+        let (transcript, offered_tools) = turn.into_parts();
         let text = transcript.last().map(Message::text).unwrap_or_default();
-        Ok(Answer { text, transcript, offered, usage, cost })
+        Ok(Answer { text, transcript, offered_tools, usage, cost })
     }
 
-    /// Whether those who watch were told of its end.
+    /// Returns whether the run has ended, and its end was emitted.
     pub(super) fn has_ended(&self) -> bool {
         self.ended.is_some()
     }
 
-    /// What stopped it, where it was.
-    pub(super) fn why_ended(&mut self) -> Option<StopReason> {
+    /// Takes the reason for which the run stopped, if it did.
+    pub(super) fn take_stop_reason(&mut self) -> Option<StopReason> {
         self.ended.take()?.err()
     }
 
-    /// How far it is, for whoever has no use for the rest.
+    /// Takes the state out of the run, which emits its end if that was not done yet.
     pub(super) fn into_state(mut self) -> RunState {
         std::mem::replace(&mut self.state, RunState::new(Turn::new(Vec::new(), 0)))
     }
 
     fn end(&mut self, ended: Result<(), StopReason>) {
-        self.tell_end(ended.as_ref().err());
+        self.emit_finished(ended.as_ref().err());
         self.ended = Some(ended);
     }
 
-    fn start(&mut self) -> Result<(), StopReason> {
-        if let (Some(session), None) = (&self.state.session, &self.keeper) {
-            return Err(StopReason::InSession(session.clone()));
-        }
-        let turn = &self.state.turn;
-        let is_over = turn.has_no_input() || turn.next() == Step::Done(Outcome::Answered);
-        if is_over && turn.iterations() == 0 && !self.is_steered() {
-            return Err(StopReason::NothingAsked);
-        }
-        if let Err(error) = &self.agent.registry {
-            return Err(error.clone().into());
-        }
-        let tools = self.dispatcher.registry().snapshot();
-        let calls = self.state.turn.transcript().iter().flat_map(Message::calls);
-        self.dispatcher.look_out(&tools, calls);
-        // Where a value is wanted, calls that were left open were made without tools as well.
-        self.tools = Some(self.tools_to_offer());
-        // Calls that a process that ended has begun: nobody was told of their end.
-        let settled = self.settle_interrupted();
-        self.tell_settled(&self.origin(), settled);
-        Ok(())
-    }
-
-    /// Answers calls that had begun when their process ended, or their step was dropped.
-    fn settle_interrupted(&mut self) -> Vec<(ToolCall, ToolResult)> {
-        let Some(tools) = &self.tools else { return Vec::new() };
-        // Of a tool that is gone nobody can tell any more whether it ran.
-        self.state.turn.fail_interrupted(|call| {
-            tools.definition(&call.name).is_some_and(ToolDefinition::may_repeat)
-        })
-    }
-
-    async fn step(&mut self) -> Result<Option<CompletedStep>, StopReason> {
-        // What was answered in time is an answer, however long it took to keep it.
-        let has_answered = self.state.turn.next() == Step::Done(Outcome::Answered);
-        if has_answered && !self.is_steered() {
-            return Ok(None);
-        }
-        self.may_go_on()?;
-        // Those of a step that was dropped were told of as it was.
-        self.settle_interrupted();
-        let next = self.state.turn.next();
-        if matches!(next, Step::RequestModel | Step::Done(Outcome::Answered)) && self.is_steered() {
-            // Another run may have been told of it by now.
-            let said =
-                self.agent.steering.as_ref().map(steering::Steering::drain).unwrap_or_default();
-            if !said.is_empty() {
-                self.say(steering::user_parts(&said))?;
-                self.tell_said_as(said.into_iter().map(RunEvent::from));
-                return Ok(Some(CompletedStep::Steered));
-            }
-        }
-        match next {
-            Step::RequestModel => {
-                self.ask().await?;
-                Ok(Some(CompletedStep::Replied))
-            }
-            Step::RunCalls(calls) => Ok(Some(CompletedStep::Called(self.call(calls).await?))),
-            Step::Done(Outcome::Answered) => Ok(None),
-            Step::Done(outcome) => Err(self.stopped(outcome)),
-        }
-    }
-
-    /// Whether nobody has stopped it, and its time isn't over.
-    pub(super) fn may_go_on(&self) -> Result<(), StopReason> {
-        if self.agent.stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
-            return Err(StopReason::Cancelled);
-        }
-        match self.agent.time_limit.zip(self.started) {
-            Some((limit, started)) if started.elapsed() >= limit => {
-                Err(StopReason::TimeLimit(limit))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    /// Why it ends here. What is secret in a call is not printed with the reason.
-    pub(super) fn stopped(&self, outcome: Outcome) -> StopReason {
-        let mut why = stopped(&self.state.turn, outcome);
-        if let StopReason::Repeated { call, .. } = &mut why {
-            self.dispatcher.hide_in_call(call);
-        }
-        why
-    }
-
-    pub(super) async fn keep(&mut self) -> Result<(), StopReason> {
-        if let Some(keeper) = &mut self.keeper {
+    /// Saves the state, if the run belongs to a session.
+    pub(super) async fn save(&mut self) -> Result<(), StopReason> {
+        if let Some(writer) = &mut self.writer {
             self.state.approved = self.dispatcher.approved_tools(self.state.run);
-            keeper.keep(&self.state).await?;
+            writer.save(&self.state).await?;
         }
         Ok(())
-    }
-
-    /// Whether something waits to be said to a model that may be asked again: an answer stays one, whatever comes
-    /// too late for it.
-    pub(super) fn is_steered(&self) -> bool {
-        self.agent.steering.as_ref().is_some_and(|steering| !steering.is_empty())
-            && self.state.turn.can_request()
-    }
-
-    fn until<'a>(&self, agent: &'a AgentConfig) -> RunDeadline<'a> {
-        let limit = agent.time_limit;
-        let deadline =
-            self.started.zip(limit).and_then(|(started, limit)| started.checked_add(limit));
-        RunDeadline::new(agent.stop.as_ref(), deadline.zip(limit))
-    }
-
-    fn tools_to_offer(&self) -> Snapshot {
-        let is_wanted = self.wanted.is_some();
-        if is_wanted { Snapshot::default() } else { self.dispatcher.registry().snapshot() }
     }
 }
 

@@ -1,70 +1,83 @@
+//! The errors of session stores and sessions.
+
 use std::error::Error;
 
-/// Why a conversation can't be kept, or what is kept can't be read.
+/// An error of loading, saving or resuming a session.
 ///
-/// In no case was anything lost or overwritten.
+/// No stored data was lost or overwritten in any of these cases.
+///
+/// ```
+/// use tool_runtime::agent::session::{SessionError, SessionWrite};
+///
+/// let error = SessionWrite::update(7).check("ada", 8, 0).unwrap_err();
+/// assert!(matches!(error, SessionError::Conflict { expected: 7, actual: 8, .. }));
+/// assert!(!error.is_transient());
+/// assert!(SessionError::unavailable("database is locked").is_transient());
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// Somebody else went on with the session, began it, or deleted it: load it, and go on from there.
+    /// Another writer has changed, created or deleted the session. Load it again and continue from
+    /// there.
     #[error(
-        "the session `{session}` was changed by somebody else: it is at revision {found}, and the \
-         write builds on {expected}; load it again and go on from there"
+        "session `{session}` was changed by another writer: expected revision {expected}, found {actual}; load it \
+         again and continue from there"
     )]
     Conflict {
-        /// Its name.
+        /// The name of the session.
         session: String,
-        /// The revision that the write builds on; 0 for none.
+        /// The revision on which the write builds; 0 if it creates the session.
         expected: u64,
-        /// The revision that it is at; 0 where there is none.
-        found: u64,
+        /// The current revision; 0 if the session does not exist.
+        actual: u64,
     },
-    /// What is kept of the session can't be read; it stays as it is. To mend it is for people.
+    /// The stored record can't be decoded. It was left unchanged, to be repaired by a person.
     #[error(
-        "what is kept of the session `{session}` can't be read{}: {why}; it was left as it is",
-        place.map(|place| format!(" at message {place}")).unwrap_or_default()
+        "record of session `{session}` can't be decoded{}: {reason}; it was left unchanged",
+        message_index.map(|index| format!(" at message {index}")).unwrap_or_default()
     )]
     CorruptRecord {
-        /// Its name.
+        /// The name of the session.
         session: String,
-        /// Which message, counted from 0; none where it is another part.
-        place: Option<usize>,
-        /// What is wrong.
-        why: String,
+        /// The index of the message that is corrupt, from 0; `None` if it is another part of the
+        /// record.
+        message_index: Option<usize>,
+        /// What is wrong with it.
+        reason: String,
     },
-    /// The write can't be kept, whoever tries: a fault of the program.
-    #[error("this can't be kept of the session `{session}`: {why}")]
+    /// The write can't be stored, now or later, which is a mistake in the program.
+    #[error("invalid write to session `{session}`: {reason}")]
     InvalidWrite {
-        /// Its name.
+        /// The name of the session.
         session: String,
-        /// What is wrong.
-        why: String,
+        /// What is wrong with the write.
+        reason: String,
     },
-    /// What was decided on is not what the session waits for: it was decided before, or the conversation went on
-    /// without it. Nothing was run.
-    #[error("the session `{session}` doesn't wait for this: {why}")]
+    /// The session does not wait for these decisions: the paused run was resumed before, or the
+    /// conversation has continued without it. Nothing was run.
+    #[error("session `{session}` does not wait for these decisions: {reason}")]
     StaleDecision {
-        /// Its name.
+        /// The name of the session.
         session: String,
-        /// What became of it.
-        why: String,
+        /// Why it does not.
+        reason: String,
     },
-    /// The store can't do its work for now.
-    #[error("sessions can't be kept or read for now: {source}")]
+    /// The store is busy or can't be reached.
+    #[error("session store unavailable: {source}")]
     Unavailable {
-        /// What stands in its way.
+        /// The cause.
         source: Box<dyn Error + Send + Sync>,
     },
 }
 
 impl SessionError {
-    /// The store can't do its work for now.
+    /// Creates an [`Unavailable`](Self::Unavailable) error with this cause.
     pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         Self::Unavailable { source: source.into() }
     }
 
-    /// Whether the same may go well later, without a change: the store is busy or out of reach.
-    pub fn may_pass(&self) -> bool {
+    /// Returns whether the same operation may succeed later: the store is busy or can't be reached.
+    pub fn is_transient(&self) -> bool {
         matches!(self, Self::Unavailable { .. })
     }
 }

@@ -1,3 +1,5 @@
+//! A session store in memory.
+
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::SystemTime;
@@ -6,37 +8,39 @@ use async_trait::async_trait;
 
 use super::{SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite};
 
-/// Keeps conversations for as long as the process runs. Clones share them.
+/// A session store in memory, which lasts as long as the process. Clones share their sessions.
 ///
 /// ```
 /// use tool_runtime::Message;
 /// use tool_runtime::agent::session::{MemoryStore, SessionStore, SessionWrite};
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let store = MemoryStore::new();
-/// store.clone().save("ada", SessionWrite::first().messages(0, &[Message::user("Hello")])).await?;
+/// let write = SessionWrite::create().messages(0, &[Message::user("Hello")]);
+/// store.clone().save("ada", write).await?;
 /// assert_eq!(store.list().await?[0].session, "ada");
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct MemoryStore {
-    sessions: Arc<Mutex<BTreeMap<String, Kept>>>,
+    sessions: Arc<Mutex<BTreeMap<String, Entry>>>,
 }
 
 #[derive(Debug)]
-struct Kept {
-    stored: SessionRecord,
+struct Entry {
+    record: SessionRecord,
     saved_at: SystemTime,
 }
 
 impl MemoryStore {
-    /// No conversations yet.
+    /// Creates a store without sessions.
     pub fn new() -> Self {
         Self::default()
     }
 
-    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Kept>> {
+    fn sessions(&self) -> MutexGuard<'_, BTreeMap<String, Entry>> {
         self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -44,29 +48,29 @@ impl MemoryStore {
 #[async_trait]
 impl SessionStore for MemoryStore {
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
-        Ok(self.sessions().get(session).map(|kept| kept.stored.clone()))
+        Ok(self.sessions().get(session).map(|entry| entry.record.clone()))
     }
 
     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
         let mut sessions = self.sessions();
-        let found = sessions.get(session).map(|kept| &kept.stored);
-        let (found, kept) = found.map_or((0, 0), |it| (it.revision, it.messages.len()));
-        let revision = write.check(session, found, kept)?;
-        let begun =
-            || Kept { stored: SessionRecord::new(Vec::new(), "", 0), saved_at: SystemTime::now() };
-        let Kept { stored, saved_at } = sessions.entry(session.to_owned()).or_insert_with(begun);
-        stored.messages.truncate(write.from);
-        stored.messages.extend_from_slice(write.messages);
-        write.state.clone_into(&mut stored.state);
-        stored.revision = revision;
+        let found = sessions.get(session).map(|entry| &entry.record);
+        let (found, count) = found.map_or((0, 0), |it| (it.revision, it.messages.len()));
+        let revision = write.check(session, found, count)?;
+        let new =
+            || Entry { record: SessionRecord::new(Vec::new(), "", 0), saved_at: SystemTime::now() };
+        let Entry { record, saved_at } = sessions.entry(session.to_owned()).or_insert_with(new);
+        record.messages.truncate(write.from);
+        record.messages.extend_from_slice(write.messages);
+        write.state.clone_into(&mut record.state);
+        record.revision = revision;
         *saved_at = SystemTime::now();
         Ok(revision)
     }
 
     async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
         let sessions = self.sessions();
-        let listed = sessions.iter().map(|(session, Kept { stored, saved_at })| {
-            SessionInfo::new(session, stored.messages.len(), stored.revision, *saved_at)
+        let listed = sessions.iter().map(|(session, Entry { record, saved_at })| {
+            SessionInfo::new(session, record.messages.len(), record.revision, *saved_at)
         });
         Ok(listed.collect())
     }

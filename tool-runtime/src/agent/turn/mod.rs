@@ -337,7 +337,7 @@ impl Turn {
     ///
     /// The names are [full names](crate::ToolDefinition::full_name).
     pub fn add_discovered_tools(&mut self, names: impl IntoIterator<Item = String>) {
-        self.offered_tools.pull_in(names);
+        self.offered_tools.add_discovered(names);
     }
 
     /// Records the tools that are offered with the next request and returns them in request order.

@@ -68,7 +68,7 @@ async fn tell(store: &Sqlite, to: usize, mut acknowledge: impl FnMut(usize)) {
     for number in begun + 1..=to {
         let (from, messages) = step(number, kept);
         let state = number.to_string();
-        let write = SessionWrite::on(revision).messages(from, &messages).state(&state);
+        let write = SessionWrite::update(revision).messages(from, &messages).state(&state);
         revision = store.save(SESSION, write).await.unwrap();
         kept = from + messages.len();
         acknowledge(number);

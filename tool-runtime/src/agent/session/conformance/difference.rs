@@ -1,22 +1,22 @@
-//! Where two long texts begin to differ.
+//! Describes where two long texts start to differ.
 
-/// So many letters are shown before the first that differs, and so many from there on.
-const BEFORE: usize = 40;
-const BEHIND: usize = 80;
+/// The number of characters to show before the first that differs, and from there on.
+const CONTEXT_BEFORE: usize = 40;
+const CONTEXT_AFTER: usize = 80;
 
-/// What is there and what should be, each around the first letter that is not the same.
-pub(super) fn of(is: &str, should_be: &str) -> String {
-    let place = is.chars().zip(should_be.chars()).take_while(|(a, b)| a == b).count();
-    let (is, should_be) = (around(is, place), around(should_be, place));
-    format!("from letter {place} on it is\n{is}\nand should be\n{should_be}")
+/// Returns the actual and the expected text around the first character that differs.
+pub(super) fn describe(actual: &str, expected: &str) -> String {
+    let index = actual.chars().zip(expected.chars()).take_while(|(a, b)| a == b).count();
+    let (actual, expected) = (excerpt(actual, index), excerpt(expected, index));
+    format!("from character {index} on it is\n{actual}\nand should be\n{expected}")
 }
 
-fn around(text: &str, place: usize) -> String {
-    let from = place.saturating_sub(BEFORE);
-    let shown: String = text.chars().skip(from).take(place - from + BEHIND).collect();
+fn excerpt(text: &str, index: usize) -> String {
+    let from = index.saturating_sub(CONTEXT_BEFORE);
+    let shown: String = text.chars().skip(from).take(index - from + CONTEXT_AFTER).collect();
     let before = if from > 0 { "…" } else { "" };
-    let behind = if text.chars().nth(place + BEHIND).is_some() { "…" } else { "" };
-    format!("{before}{shown}{behind}")
+    let after = if text.chars().nth(index + CONTEXT_AFTER).is_some() { "…" } else { "" };
+    format!("{before}{shown}{after}")
 }
 
 #[cfg(test)]
@@ -24,16 +24,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_around_the_first_difference_is_shown() {
-        assert_eq!(of("Some(ä)", "None"), "from letter 0 on it is\nSome(ä)\nand should be\nNone");
-        assert_eq!(of("abc", "ab"), "from letter 2 on it is\nabc\nand should be\nab");
+    fn description_shows_only_text_around_the_first_difference() {
+        assert_eq!(
+            describe("Some(ä)", "None"),
+            "from character 0 on it is\nSome(ä)\nand should be\nNone"
+        );
+        assert_eq!(describe("abc", "ab"), "from character 2 on it is\nabc\nand should be\nab");
         let (same, rest) = ("ö".repeat(1_000), "z".repeat(1_000));
-        let (is, should_be) = (format!("{same}a{rest}"), format!("{same}b{rest}"));
-        let shown = |c| format!("…{}{c}{}…", "ö".repeat(BEFORE), "z".repeat(BEHIND - 1));
-        let expected =
-            format!("from letter 1000 on it is\n{}\nand should be\n{}", shown('a'), shown('b'));
-        assert_eq!(of(&is, &should_be), expected);
-        // As far as both go.
-        assert!(of(&same, &is).ends_with(&shown('a')));
+        let (actual, expected) = (format!("{same}a{rest}"), format!("{same}b{rest}"));
+        let excerpt =
+            |c| format!("…{}{c}{}…", "ö".repeat(CONTEXT_BEFORE), "z".repeat(CONTEXT_AFTER - 1));
+        let description = format!(
+            "from character 1000 on it is\n{}\nand should be\n{}",
+            excerpt('a'),
+            excerpt('b')
+        );
+        assert_eq!(describe(&actual, &expected), description);
+        // One is a prefix of the other.
+        assert!(describe(&same, &actual).ends_with(&excerpt('a')));
     }
 }

@@ -1,38 +1,41 @@
-//! Two handles of one store.
+//! Checks two handles of one store.
 
 use super::samples::messages;
-use super::{Violation, ensure, refused, same};
+use super::{Violation, ensure, ensure_eq, failed};
 use crate::agent::session::{SessionError, SessionRecord, SessionStore, SessionWrite};
 
-const SAVED: &str = "what one handle has saved, another loads";
+const LOADED: &str = "a handle loads what another handle saved";
+const CONFLICT: &str = "a write on a revision that another handle replaced is a conflict";
+const LISTED: &str = "a handle lists what another handle saved";
+const DELETED: &str = "a handle does not load what another handle deleted";
 
-/// What one does the other sees, though it may have looked before.
-pub(super) async fn are_of_one_store(
-    one: &dyn SessionStore,
-    other: &dyn SessionStore,
+/// Checks that one handle sees what the other saves and deletes, even if it has read the session
+/// before.
+pub(super) async fn check_visibility(
+    writer: &dyn SessionStore,
+    reader: &dyn SessionStore,
 ) -> Result<(), Violation> {
-    let is_seen =
-        async |expected| same(SAVED, &other.load("s").await.map_err(refused(SAVED))?, &expected);
-    is_seen(None).await?;
+    let expect = async |expected| {
+        ensure_eq(LOADED, &reader.load("s").await.map_err(failed(LOADED))?, &expected)
+    };
+    expect(None).await?;
     let all = messages();
-    let write = SessionWrite::first().messages(0, &all).state("1");
-    let first = one.save("s", write).await.map_err(refused(SAVED))?;
-    is_seen(Some(SessionRecord::new(all.clone(), "1", first))).await?;
-    let write = SessionWrite::on(first).messages(1, &[]).state("2");
-    let second = one.save("s", write).await.map_err(refused(SAVED))?;
-    is_seen(Some(SessionRecord::new(all.into_iter().take(1).collect(), "2", second))).await?;
+    let write = SessionWrite::create().messages(0, &all).state("1");
+    let first = writer.save("s", write).await.map_err(failed(LOADED))?;
+    expect(Some(SessionRecord::new(all.clone(), "1", first))).await?;
+    let write = SessionWrite::update(first).messages(1, &[]).state("2");
+    let second = writer.save("s", write).await.map_err(failed(LOADED))?;
+    expect(Some(SessionRecord::new(all.into_iter().take(1).collect(), "2", second))).await?;
 
-    const LATE: &str = "a write of one handle on what another has replaced is a conflict";
-    let late = other.save("s", SessionWrite::on(first)).await;
-    let is_told = matches!(late, Err(SessionError::Conflict { found, .. }) if found == second);
-    ensure(is_told, LATE, || format!("{late:?}"))?;
+    let late = reader.save("s", SessionWrite::update(first)).await;
+    let is_conflict =
+        matches!(late, Err(SessionError::Conflict { actual, .. }) if actual == second);
+    ensure(is_conflict, CONFLICT, || format!("{late:?}"))?;
 
-    const LISTED: &str = "what one handle has saved, another lists";
-    let listed = other.list().await.map_err(refused(LISTED))?;
+    let listed = reader.list().await.map_err(failed(LISTED))?;
     let listed: Vec<_> = listed.iter().map(|it| (it.session.as_str(), it.revision)).collect();
-    same(LISTED, &listed, &vec![("s", second)])?;
+    ensure_eq(LISTED, &listed, &vec![("s", second)])?;
 
-    const GONE: &str = "what one handle has deleted is gone for another";
-    one.delete("s").await.map_err(refused(GONE))?;
-    same(GONE, &other.load("s").await.map_err(refused(GONE))?, &None)
+    writer.delete("s").await.map_err(failed(DELETED))?;
+    ensure_eq(DELETED, &reader.load("s").await.map_err(failed(DELETED))?, &None)
 }

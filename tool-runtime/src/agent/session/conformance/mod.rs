@@ -1,9 +1,18 @@
-//! What every store keeps to: for those who write one.
+//! A conformance suite for session stores: tests an implementation of [`SessionStore`] against its
+//! contract.
+//!
+//! - `samples.rs`: records with messages of every kind, and names that are hard to tell apart, are
+//!   stored unchanged.
+//! - `random_operations.rs`: random saves, loads and deletions have the same result as in a plain
+//!   map.
+//! - `concurrency.rs`: dropped saves are done completely or not at all, and concurrent writes
+//!   conflict.
+//! - `handles.rs`: two handles of one store see each other's writes.
 
-mod at_once;
-mod course;
+mod concurrency;
 mod difference;
 mod handles;
+mod random_operations;
 mod samples;
 
 use std::fmt::Debug;
@@ -11,46 +20,67 @@ use std::sync::Arc;
 
 use super::{SessionError, SessionStore};
 
-/// A store doesn't keep to what a [`SessionStore`] promises.
+/// The first rule of the [`SessionStore`] contract that a store violates.
+///
+/// ```
+/// use tool_runtime::agent::session::{MemoryStore, conformance};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), conformance::Violation> {
+/// conformance::check(|| async { MemoryStore::new() }).await
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the store breaks its word, that {law}: {what}")]
+#[error("session store violates the contract: {rule}: {details}")]
 pub struct Violation {
-    /// What it should keep to.
-    law: &'static str,
-    /// What it did instead.
-    what: String,
+    rule: &'static str,
+    /// What the store did instead.
+    details: String,
 }
 
 impl Violation {
-    fn new(law: &'static str, what: impl Into<String>) -> Self {
-        Self { law, what: what.into() }
+    fn new(rule: &'static str, details: impl Into<String>) -> Self {
+        Self { rule, details: details.into() }
     }
 }
 
-/// Whether `holds`, and what the store did where it doesn't.
-fn ensure(holds: bool, law: &'static str, what: impl FnOnce() -> String) -> Result<(), Violation> {
-    if holds { Ok(()) } else { Err(Violation::new(law, what())) }
+/// Fails with these details unless the rule holds.
+fn ensure(
+    holds: bool,
+    rule: &'static str,
+    details: impl FnOnce() -> String,
+) -> Result<(), Violation> {
+    if holds { Ok(()) } else { Err(Violation::new(rule, details())) }
 }
 
-/// The same for two things that are to be equal.
-fn same<T: PartialEq + Debug>(law: &'static str, is: &T, should_be: &T) -> Result<(), Violation> {
-    ensure(is == should_be, law, || difference::of(&format!("{is:?}"), &format!("{should_be:?}")))
+/// Fails unless both values are equal.
+fn ensure_eq<T: PartialEq + Debug>(
+    rule: &'static str,
+    actual: &T,
+    expected: &T,
+) -> Result<(), Violation> {
+    ensure(actual == expected, rule, || {
+        difference::describe(&format!("{actual:?}"), &format!("{expected:?}"))
+    })
 }
 
-/// A store that refuses what it may not refuse.
-fn refused(law: &'static str) -> impl Fn(SessionError) -> Violation {
-    move |error| Violation::new(law, format!("it was refused: {error}"))
+/// Returns the violation of a store that fails where it has to succeed.
+fn failed(rule: &'static str) -> impl Fn(SessionError) -> Violation {
+    move |error| Violation::new(rule, format!("it failed: {error}"))
 }
 
-/// Puts a store to the test that its writer would want it to pass: that nothing is lost or changed whatever is kept
-/// and under which name, that a write which builds on something else is refused as a whole and changes nothing, that no
-/// revision comes again, that sessions don't touch each other, that a save whose future is dropped is not done by half, that
-/// who writes at once with others is told, that what is loaded is of one save, and that what is listed is what is there.
+/// Checks a session store against the contract of [`SessionStore`].
 ///
-/// `open` gives a store that has no session yet, and is asked for some dozens of them: a new file, a schema of its own. What
-/// it can't test is what becomes of a store whose process is killed. Those who write at once have a thread each, whatever
-/// the runtime, so that a store without a lock is found out on one thread as well. Where a store can be cloned, or opened more than once,
-/// [`check_handles`] tests that as well.
+/// The checks cover that nothing is lost or changed, whatever is saved under whichever name; that a
+/// write on another revision is refused as a whole; that no revision is reused; that sessions are
+/// separate; that a save whose future is dropped is done completely or not at all; that concurrent
+/// writes conflict; that a loaded record is of one save; and that the list is complete.
+///
+/// `open` returns a store without sessions and is called some dozens of times: return a new file or
+/// schema each time. Concurrent writers run on threads of their own, whatever the runtime, so that
+/// a store without a lock is found out on a single-threaded runtime as well. The checks can't cover
+/// a killed process. If a store can be cloned, or opened more than once, run [`check_handles`] as
+/// well.
 ///
 /// ```
 /// use tool_runtime::agent::session::{MemoryStore, conformance};
@@ -61,30 +91,31 @@ fn refused(law: &'static str) -> impl Fn(SessionError) -> Violation {
 /// ```
 ///
 /// # Errors
-/// The first promise that it breaks, and how.
+/// Returns the first violation, with what the store did instead.
 ///
 /// # Panics
-/// Outside a tokio runtime; and where the store does.
+/// Panics outside a tokio runtime, and if the store panics.
 pub async fn check<S, F>(open: impl Fn() -> F) -> Result<(), Violation>
 where
     S: SessionStore + 'static,
     F: Future<Output = S>,
 {
-    samples::are_kept(&open().await).await?;
-    samples::have_names_of_their_own(&open().await).await?;
-    for seed in 0..course::HOW_MANY {
-        course::is_run(&open().await, seed).await?;
+    samples::check_records(&open().await).await?;
+    samples::check_names(&open().await).await?;
+    for seed in 0..random_operations::SEEDS {
+        random_operations::check(&open().await, seed).await?;
     }
-    at_once::is_not_done_by_half(&open().await).await?;
+    concurrency::check_dropped_saves(&open().await).await?;
     let store = Arc::new(open().await);
-    at_once::nothing_comes_between([Arc::clone(&store), store]).await
+    concurrency::check_concurrent_writes([Arc::clone(&store), store]).await
 }
 
-/// Puts two handles of one store to the test, such as a store and its clone, or one file that is opened twice: that each
-/// sees at once what the other saves and deletes, and that who writes at once with the other, on a thread of its own, is
-/// told.
+/// Checks two handles of one session store, such as a store and its clone, or one file that is
+/// opened twice.
 ///
-/// The store has no session yet.
+/// The checks cover that each handle sees at once what the other saves and deletes, and that
+/// concurrent writes by both conflict, also on threads of their own. The store must have no
+/// sessions yet.
 ///
 /// ```
 /// use tool_runtime::agent::session::{MemoryStore, conformance};
@@ -96,16 +127,16 @@ where
 /// ```
 ///
 /// # Errors
-/// The first promise that they break, and how.
+/// Returns the first violation, with what the handles did instead.
 ///
 /// # Panics
-/// Outside a tokio runtime; and where a store does.
-pub async fn check_handles<S>(one: S, other: S) -> Result<(), Violation>
+/// Panics outside a tokio runtime, and if a store panics.
+pub async fn check_handles<S>(first: S, second: S) -> Result<(), Violation>
 where
     S: SessionStore + 'static,
 {
-    for (one, other) in [(&one, &other), (&other, &one)] {
-        handles::are_of_one_store(one, other).await?;
+    for (writer, reader) in [(&first, &second), (&second, &first)] {
+        handles::check_visibility(writer, reader).await?;
     }
-    at_once::nothing_comes_between([one, other].map(Arc::new)).await
+    concurrency::check_concurrent_writes([first, second].map(Arc::new)).await
 }

@@ -1,0 +1,204 @@
+//! Nested runs that are interrupted anywhere and resumed in any way: no call is made twice, and
+//! none without approval.
+
+use std::collections::BTreeSet;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use proptest::collection::vec;
+use proptest::prelude::{ProptestConfig, Strategy, any, proptest};
+use serde_json::Value;
+use tool_runtime::agent::Steering;
+use tool_runtime::agent::session::{
+    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+};
+
+use tool_runtime::{Policy, ToolResult};
+
+use super::*;
+
+/// What was done, with the idempotency keys.
+type Done = Arc<Mutex<Vec<(String, String)>>>;
+
+async fn done(what: &str, ctx: &ToolContext) {
+    tokio::task::yield_now().await;
+    ctx.get::<Done>().unwrap().lock().unwrap().push((what.into(), ctx.idempotency_key()));
+    tokio::task::yield_now().await;
+}
+
+/// Acts at once.
+#[tool]
+async fn act(what: String, ctx: &ToolContext) -> &'static str {
+    done(&what, ctx).await;
+    // Some calls take longer.
+    for _ in 0..what.len() * what.len() % 13 {
+        tokio::task::yield_now().await;
+    }
+    "done"
+}
+
+/// Acts, once that is approved.
+#[tool(permission = "ask")]
+async fn dare(what: String, ctx: &ToolContext) -> &'static str {
+    done(&what, ctx).await;
+    "done"
+}
+
+/// Makes the scripted calls, each with arguments of its own.
+#[derive(Clone)]
+struct ScriptedCalls(Arc<Mutex<(std::vec::IntoIter<Vec<u8>>, u32)>>);
+
+#[async_trait]
+impl ChatModel for ScriptedCalls {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        assert_complete(request.messages);
+        tokio::task::yield_now().await;
+        let (replies, count) = &mut *self.0.lock().unwrap();
+        let reply = ChatReply::text("So.").usage(Usage::new(10, 1));
+        let calls = replies.next().unwrap_or_default().into_iter();
+        Ok(calls.fold(reply, |reply, call| {
+            *count += 1;
+            match call {
+                0 => reply.call("act", json!({ "what": format!("act {count}") })),
+                1 => reply.call("dare", json!({ "what": format!("dare {count}") })),
+                _ => reply.call("helper", json!({ "task": "Go on." })),
+            }
+        }))
+    }
+}
+
+/// Returns the output, or `None` if the future is dropped after so many polls.
+async fn poll_at_most<T>(polls: u8, work: impl Future<Output = T>) -> Option<T> {
+    let mut work = pin!(work);
+    for _ in 0..polls {
+        let now = poll_fn(|cx| Poll::Ready(work.as_mut().poll(cx))).await;
+        if let Poll::Ready(done) = now {
+            return Some(done);
+        }
+        tokio::task::yield_now().await;
+    }
+    None
+}
+
+/// A slow store that records which early results it has acknowledged.
+#[derive(Clone, Debug, Default)]
+struct AcknowledgingStore(MemoryStore, Arc<Mutex<Vec<Value>>>);
+
+#[async_trait]
+impl SessionStore for AcknowledgingStore {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
+        self.0.load(session).await
+    }
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+        tokio::task::yield_now().await;
+        let saved = self.0.save(session, write).await?;
+        let state: Value = serde_json::from_str(write.state).unwrap();
+        if let Some(Value::Array(early)) = state["turn"].get("early") {
+            self.1.lock().unwrap().extend(early.iter().cloned());
+        }
+        tokio::task::yield_now().await;
+        Ok(saved)
+    }
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
+        self.0.list().await
+    }
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.0.delete(session).await
+    }
+}
+
+fn any_replies() -> impl Strategy<Value = Vec<Vec<u8>>> {
+    vec(vec(0..3_u8, 0..4), 0..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(300) })]
+
+    #[test]
+    fn interrupted_nested_runs_repeat_no_call_and_run_none_without_approval(
+        replies in any_replies(),
+        steps in vec((0..4_u8, any::<u8>(), 0..60_u8), 1..10),
+    ) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
+        runtime.block_on(async {
+            let done = Done::default();
+            let says = ScriptedCalls(Arc::new(Mutex::new((replies.into_iter(), 0))));
+            let steering = Steering::new();
+            let inner = Agent::new(says.clone(), tools![act, dare]).extension(Arc::clone(&done)).policy(Policy::new().approver(AskLater));
+            let middle = inner.clone().into_tool("helper", "Helps.");
+            let middle = Agent::new(says.clone(), tools![act, dare].with(middle)).extension(Arc::clone(&done)).policy(Policy::new().approver(AskLater));
+            let agent = Agent::new(says, tools![act, dare].with(middle.into_tool("helper", "Helps.")))
+                .extension(Arc::clone(&done)).policy(Policy::new().approver(AskLater)).steering(&steering);
+            let store = AcknowledgingStore::default();
+            let session = agent.session(store.clone(), "s");
+            let (mut waiting, mut allowed) = (None::<Paused>, BTreeSet::new());
+            for (what, how, polls) in steps {
+                let polls = if polls < 30 { polls * 3 } else { u8::MAX };
+                if how % 5 == 0 {
+                    steering.push("Well?");
+                }
+                let ended = match (what, waiting.take()) {
+                    (0, _) => poll_at_most(polls, session.run("Go")).await,
+                    (1, _) => {
+                        let resumed = async {
+                            match session.resume().await? {
+                                Some(run) => run.finish().await.map(Some),
+                                None => Ok(None),
+                            }
+                        };
+                        poll_at_most(polls, resumed).await.and_then(Result::transpose)
+                    }
+                    (_, Some(mut paused)) => {
+                        let mut bits = how;
+                        paused.decide_each("Grace", |pending| {
+                            bits = bits.rotate_left(3);
+                            match bits % 3 {
+                                0 => Approval::Defer,
+                                1 => Approval::Deny("no".into()),
+                                _ => {
+                                    allowed.insert(pending.arguments["what"].as_str().unwrap().to_owned());
+                                    Approval::Once
+                                }
+                            }
+                        });
+                        let resumed = async { session.resume_with(paused).await?.finish().await };
+                        poll_at_most(polls, resumed).await
+                    }
+                    (_, None) => poll_at_most(polls, session.run("More")).await,
+                };
+                match ended {
+                    None => {}
+                    Some(Ok(answer)) => {
+                        assert_complete(&answer.transcript);
+                        assert_eq!(session.messages().await.unwrap(), answer.transcript);
+                    }
+                    Some(Err(stopped)) => {
+                        assert_complete(&stopped.transcript);
+                        match stopped.reason {
+                            StopReason::AwaitingApproval(paused) => waiting = Some(*paused),
+                            StopReason::MaxIterations(_) | StopReason::Repeated { .. } => {}
+                            StopReason::NothingAsked | StopReason::Session(_) => {}
+                            other => panic!("{other}"),
+                        }
+                    }
+                }
+            }
+            // Acknowledged results stay, however the other calls of the batch end.
+            let messages = session.messages().await.unwrap();
+            let told: Vec<_> = messages.iter().filter(|it| matches!(it, Message::Tool { .. })).flat_map(results).collect();
+            let state = store.load("s").await.unwrap().map(|it| it.state).unwrap_or_default();
+            for early in store.1.lock().unwrap().iter() {
+                let early: ToolResult = serde_json::from_value(early.clone()).unwrap();
+                let is_told = told.iter().any(|told| told.call == early.call && told.text.starts_with(&early.text));
+                assert!(is_told || state.contains(&serde_json::to_string(&early).unwrap()), "{early:?} is lost");
+            }
+            let all = done.lock().unwrap();
+            let keys: BTreeSet<_> = all.iter().map(|(_, key)| key).collect();
+            assert_eq!(keys.len(), all.len(), "{all:?}");
+            for (what, _) in all.iter() {
+                assert!(what.starts_with("act") || allowed.contains(what), "{what}");
+            }
+        });
+    }
+}

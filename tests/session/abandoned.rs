@@ -1,0 +1,166 @@
+//! The events of calls and runs whose process ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+use tool_runtime::agent::session::MemoryStore;
+use tool_runtime::dispatch::{AskLater, Batch, Dispatch};
+use tool_runtime::event::{Event, EventKind, Recorder, RunEvent, RunId};
+use tool_runtime::{
+    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, Policy, ToolExecution,
+    async_trait, tool, tools,
+};
+
+/// Sends a letter, slowly.
+#[tool(effect = "external")]
+async fn send() -> &'static str {
+    sleep(Duration::from_secs(60)).await;
+    "sent"
+}
+
+/// Reads a letter, slowly.
+#[tool(effect = "read")]
+async fn read() -> &'static str {
+    sleep(Duration::from_secs(60)).await;
+    "Dear Ada"
+}
+
+/// Requires approval.
+#[tool(permission = "ask")]
+async fn pay() -> &'static str {
+    "paid"
+}
+
+/// Makes the calls named in the prompt after ten seconds, then answers.
+struct CallsByName;
+
+#[async_trait]
+impl ChatModel for CallsByName {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        sleep(Duration::from_secs(10)).await;
+        let Some(message @ Message::User { .. }) = request.messages.last() else {
+            return Ok(ChatReply::text("Done."));
+        };
+        // A prompt after an unanswered one is appended to it.
+        let message = message.text().lines().last().unwrap_or_default().to_owned();
+        if message.contains("fail") {
+            return Err(ModelError::Setup("no".into()));
+        }
+        let named = ["send", "read", "pay"].into_iter().filter(|name| message.contains(name));
+        let reply = named.fold(ChatReply::default(), |reply, name| reply.call(name, "{}"));
+        Ok(if reply.calls().next().is_none() { ChatReply::text("Done.") } else { reply })
+    }
+}
+
+fn agent() -> (Agent, Recorder) {
+    let recorder = Recorder::new(1_000);
+    let agent =
+        Agent::new(CallsByName, tools![send, read, pay]).policy(Policy::new().approver(AskLater));
+    (agent.observer(recorder.clone()), recorder)
+}
+
+/// Returns a session whose process ended so many seconds after this prompt, and the id of its run.
+async fn ended(message: &str, after: u64) -> (Arc<MemoryStore>, RunId) {
+    let store = Arc::new(MemoryStore::default());
+    let (agent, output) = agent();
+    let session = agent.session(Arc::clone(&store), "ada");
+    let _ = timeout(Duration::from_secs(after), session.run(message)).await;
+    let run = output.events()[0].origin.run;
+    (store, run)
+}
+
+/// Returns the ends of calls and runs that were emitted for this run.
+fn emitted_ends(output: &Recorder, run: RunId) -> Vec<String> {
+    let end = |event: &Event| match (&event.kind, event.finished()) {
+        (EventKind::Run(RunEvent::Finished { code, .. }), _) => Some(format!("run {code:?}")),
+        (_, Some(done)) => Some(format!("{} {:?}", done.call.name, done.result.error)),
+        _ => None,
+    };
+    output.events().iter().filter(|event| event.origin.run == run).filter_map(end).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_answered_on_resume_emits_its_end() {
+    let (store, run) = ended("send, read", 20).await;
+    let (agent, output) = agent();
+    let answer =
+        agent.session(store, "ada").resume().await.unwrap().unwrap().finish().await.unwrap();
+    assert_eq!(answer.to_string(), "Done.");
+    let wanted = [r#"send Some("TOOL_INDETERMINATE")"#, "read None", "run None"];
+    assert_eq!(emitted_ends(&output, run), wanted);
+}
+
+#[tokio::test(start_paused = true)]
+async fn abandoned_run_emits_its_end() {
+    let table: [(&str, u64, &[&str]); 4] = [
+        // During the model request, during a call, and while a call was pending.
+        ("send", 5, &[r#"run Some("GIVEN_UP")"#]),
+        ("send", 20, &[r#"send Some("TOOL_INDETERMINATE")"#, r#"run Some("GIVEN_UP")"#]),
+        ("pay", 20, &[r#"pay Some("TOOL_CANCELLED")"#, r#"run Some("GIVEN_UP")"#]),
+        // The run stopped, and its end was emitted.
+        ("fail", 20, &[]),
+    ];
+    for (message, after, wanted) in table {
+        let (store, run) = ended(message, after).await;
+        let (agent, output) = agent();
+        let session = agent.session(store, "ada");
+        session.run("Hello").await.unwrap();
+        assert_eq!(emitted_ends(&output, run), wanted, "{message} {after}");
+        session.run("Hello again").await.unwrap();
+        assert_eq!(emitted_ends(&output, run), wanted, "{message} {after}: told once");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn call_of_a_dropped_step_emits_one_end() {
+    let (agent, output) = agent();
+    let mut run = agent.start("send");
+    run.next().await;
+    assert!(timeout(Duration::from_secs(5), run.next()).await.is_err());
+    let id = run.id();
+    run.finish().await.unwrap();
+    assert_eq!(emitted_ends(&output, id), [r#"send Some("TOOL_INDETERMINATE")"#, "run None"]);
+}
+
+/// Resumed to its text although it owes a value, which can still be extracted.
+#[tokio::test(start_paused = true)]
+async fn extraction_resumed_to_text_emits_one_end() {
+    let (agent, output) = agent();
+    let session = agent.session(MemoryStore::default(), "ada");
+    let soon = Duration::from_secs(5);
+    assert!(timeout(soon, session.extract::<String>("Well?")).await.is_err());
+    let run = output.events()[0].origin.run;
+    session.resume().await.unwrap().unwrap().finish().await.unwrap();
+    assert!(session.resume().await.unwrap().is_some());
+    session.run("Hello").await.unwrap();
+    assert_eq!(emitted_ends(&output, run), [r#"run Some("DROPPED")"#, "run None"]);
+}
+
+/// Returns slowly.
+struct RemoteDispatch;
+
+#[async_trait]
+impl Dispatch for RemoteDispatch {
+    async fn dispatch(&self, _: Batch) -> Vec<ToolExecution> {
+        sleep(Duration::from_secs(60)).await;
+        Vec::new()
+    }
+}
+
+/// The same for a local call.
+#[tokio::test(start_paused = true)]
+async fn remote_call_emits_one_end() {
+    for drops in [true, false] {
+        let (agent, output) = agent();
+        let agent = agent.dispatch_with(RemoteDispatch);
+        let mut run = agent.start("send");
+        run.next().await;
+        if drops {
+            assert!(timeout(Duration::from_secs(5), run.next()).await.is_err());
+        }
+        let id = run.id();
+        run.finish().await.unwrap();
+        assert_eq!(emitted_ends(&output, id), [r#"send Some("TOOL_INDETERMINATE")"#, "run None"]);
+    }
+}

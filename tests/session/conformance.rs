@@ -1,0 +1,299 @@
+//! The contract of session stores: memory and SQLite conform, and each fault is detected.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime};
+
+use tool_runtime::agent::session::{
+    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite, conformance,
+};
+use tool_runtime::async_trait;
+
+#[tokio::test]
+async fn memory_store_conforms() {
+    conformance::check(|| async { MemoryStore::default() }).await.unwrap();
+    let store = MemoryStore::default();
+    conformance::check_handles(store.clone(), store).await.unwrap();
+}
+
+#[cfg(feature = "sqlite")]
+#[tokio::test]
+async fn sqlite_store_conforms() {
+    let open = || async { tool_runtime::store::Sqlite::in_memory().unwrap() };
+    conformance::check(open).await.unwrap();
+    let store = open().await;
+    conformance::check_handles(store.clone(), store).await.unwrap();
+}
+
+/// The faults that a store can have.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Fault {
+    None,
+    OverwritesOthers,
+    LooksAndThenWrites,
+    HasNoLock,
+    WritesInTwo,
+    ReadsInTwo,
+    BeginsRevisionsAnew,
+    KeepsWhatWasReplaced,
+    WritesHalfOfWhatItRefuses,
+    FillsGaps,
+    TakesCasesForOne,
+    EndsNamesAtZero,
+    CutsLongTexts,
+    ForgetsToDelete,
+    ListsUnsorted,
+    ListsOldCounts,
+    HasNoClock,
+}
+
+/// A store with one fault.
+#[derive(Clone, Debug)]
+struct FaultyStore(Fault, Arc<Records>);
+
+#[derive(Debug, Default)]
+struct Records {
+    sessions: Mutex<BTreeMap<String, SessionRecord>>,
+    /// Held by a writer from its read on.
+    writing: tokio::sync::Mutex<()>,
+}
+
+impl FaultyStore {
+    fn key(&self, session: &str) -> String {
+        match self.0 {
+            Fault::TakesCasesForOne => session.to_lowercase(),
+            Fault::EndsNamesAtZero => session.split('\0').next().unwrap().to_owned(),
+            _ => session.to_owned(),
+        }
+    }
+}
+
+#[async_trait]
+impl SessionStore for FaultyStore {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
+        let mut copy = self.1.sessions.lock().unwrap().get(&self.key(session)).cloned();
+        if let (Fault::ReadsInTwo, Some(copy)) = (self.0, &mut copy) {
+            tokio::task::yield_now().await;
+            let later = self.1.sessions.lock().unwrap().get(&self.key(session)).cloned();
+            copy.messages = later.map(|later| later.messages).unwrap_or_default();
+        }
+        Ok(copy)
+    }
+
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+        let _writing = match self.0 {
+            Fault::LooksAndThenWrites | Fault::HasNoLock => None,
+            _ => Some(self.1.writing.lock().await),
+        };
+        let key = self.key(session);
+        let copy = self.1.sessions.lock().unwrap().get(&key).cloned();
+        let (found, count) = copy.as_ref().map_or((0, 0), |it| (it.revision, it.messages.len()));
+        let mut checked = write;
+        if self.0 == Fault::OverwritesOthers {
+            checked.revision = found;
+        }
+        if self.0 == Fault::FillsGaps {
+            checked.from = checked.from.min(count);
+        }
+        let mut stored = copy.unwrap_or_else(|| SessionRecord::new(vec![], "", 0));
+        let revision = match checked.check(session, found, count) {
+            Ok(revision) => revision,
+            Err(error) => {
+                if self.0 == Fault::WritesHalfOfWhatItRefuses && found != 0 {
+                    stored.state = write.state.to_owned();
+                    self.1.sessions.lock().unwrap().insert(key, stored);
+                }
+                return Err(error);
+            }
+        };
+        if self.0 == Fault::LooksAndThenWrites {
+            tokio::task::yield_now().await;
+        }
+        if self.0 == Fault::HasNoLock {
+            // Yields, as a file would, and keeps its lock.
+            (0..100).for_each(|_| std::thread::yield_now());
+        }
+        stored.revision = match self.0 {
+            Fault::BeginsRevisionsAnew => found + 1,
+            _ => revision,
+        };
+        if self.0 != Fault::KeepsWhatWasReplaced {
+            stored.messages.truncate(write.from);
+        }
+        stored.messages.extend_from_slice(write.messages);
+        if self.0 == Fault::WritesInTwo {
+            self.1.sessions.lock().unwrap().insert(key.clone(), stored.clone());
+            tokio::task::yield_now().await;
+        }
+        stored.state = match self.0 {
+            Fault::CutsLongTexts => write.state.chars().take(65_535).collect(),
+            _ => write.state.to_owned(),
+        };
+        let revision = stored.revision;
+        self.1.sessions.lock().unwrap().insert(key, stored);
+        Ok(revision)
+    }
+
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
+        let sessions = self.1.sessions.lock().unwrap();
+        let saved_at = match self.0 {
+            Fault::HasNoClock => SystemTime::UNIX_EPOCH,
+            _ => SystemTime::now() - Duration::from_millis(1),
+        };
+        let count =
+            |it: &SessionRecord| it.messages.len() + usize::from(self.0 == Fault::ListsOldCounts);
+        let mut listed: Vec<_> = sessions
+            .iter()
+            .map(|(name, it)| SessionInfo::new(name, count(it), it.revision, saved_at))
+            .collect();
+        if self.0 == Fault::ListsUnsorted {
+            listed.reverse();
+        }
+        Ok(listed)
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        if self.0 != Fault::ForgetsToDelete {
+            self.1.sessions.lock().unwrap().remove(&self.key(session));
+        }
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn each_fault_of_a_store_is_detected() {
+    const CONFLICT: &str = "a write on another revision is a conflict that names both revisions";
+    const NAMES: &str = "sessions with different names are separate";
+    for (fault, law) in [
+        (Fault::OverwritesOthers, CONFLICT),
+        (Fault::LooksAndThenWrites, "of concurrent writes on one revision, all but one conflict"),
+        (Fault::HasNoLock, "of concurrent writes on one revision, all but one conflict"),
+        (Fault::WritesInTwo, "a save whose future is dropped is done completely or not at all"),
+        (Fault::ReadsInTwo, "a loaded record is of one save, also during concurrent writes"),
+        (Fault::BeginsRevisionsAnew, "a revision is never 0 and never reused"),
+        (Fault::KeepsWhatWasReplaced, "a loaded record equals the saved one"),
+        (Fault::WritesHalfOfWhatItRefuses, "a loaded record is the one saved last"),
+        (Fault::FillsGaps, "a write that leaves a gap between messages is invalid"),
+        (Fault::TakesCasesForOne, NAMES),
+        (Fault::EndsNamesAtZero, NAMES),
+        (Fault::CutsLongTexts, "a loaded record equals the saved one"),
+        (Fault::ForgetsToDelete, "all sessions are listed, sorted by name"),
+        (Fault::ListsUnsorted, "all sessions are listed, sorted by name"),
+        (Fault::ListsOldCounts, "the list has every session with its revision and message count"),
+        (Fault::HasNoClock, "the list has the time of the last write, to the second at least"),
+    ] {
+        let open = || async { FaultyStore(fault, Arc::default()) };
+        let broken = conformance::check(open).await.expect_err(&format!("{fault:?}"));
+        let output = broken.to_string();
+        assert!(
+            output.starts_with(&format!("session store violates the contract: {law}: ")),
+            "{fault:?}: {output}"
+        );
+        // However long the record is.
+        assert!(output.len() < 600, "{fault:?}: {output}");
+    }
+    conformance::check(|| async { FaultyStore(Fault::None, Arc::default()) }).await.unwrap();
+}
+
+/// A handle that lists and loads what it has cached.
+#[derive(Debug)]
+struct Handle {
+    store: FaultyStore,
+    remembers: bool,
+    seen: Mutex<BTreeMap<String, Option<SessionRecord>>>,
+    lists: bool,
+}
+
+#[async_trait]
+impl SessionStore for Handle {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
+        let copy = self.store.load(session).await?;
+        let mut seen = self.seen.lock().unwrap();
+        let first = seen.entry(session.to_owned()).or_insert_with(|| copy.clone()).clone();
+        Ok(if self.remembers { first } else { copy })
+    }
+
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+        self.store.save(session, write).await
+    }
+
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
+        if self.lists { self.store.list().await } else { Ok(Vec::new()) }
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.store.delete(session).await
+    }
+}
+
+#[tokio::test]
+async fn each_fault_of_two_handles_is_detected() {
+    let handles = |faults: [Fault; 2], remembers, lists| {
+        let copy = Arc::default();
+        faults.map(|fault| Handle {
+            store: FaultyStore(fault, Arc::clone(&copy)),
+            remembers,
+            seen: Mutex::default(),
+            lists,
+        })
+    };
+    let loads = "a handle loads what another handle saved";
+    let late = "a write on a revision that another handle replaced is a conflict";
+    let gone = "a handle does not load what another handle deleted";
+    let none = [Fault::None; 2];
+    for ([one, other], law) in [
+        (handles(none, true, true), loads),
+        (handles(none, false, false), "a handle lists what another handle saved"),
+        (handles([Fault::None, Fault::OverwritesOthers], false, true), late),
+        (handles([Fault::ForgetsToDelete; 2], false, true), gone),
+        (
+            handles([Fault::LooksAndThenWrites; 2], false, true),
+            "of concurrent writes on one revision, all but one conflict",
+        ),
+        (
+            handles([Fault::HasNoLock; 2], false, true),
+            "of concurrent writes on one revision, all but one conflict",
+        ),
+    ] {
+        let output = conformance::check_handles(one, other).await.expect_err(law).to_string();
+        assert!(
+            output.starts_with(&format!("session store violates the contract: {law}: ")),
+            "{output}"
+        );
+    }
+    let apart = [(), ()].map(|()| FaultyStore(Fault::None, Arc::default()));
+    let [one, other] = apart;
+    let output = conformance::check_handles(one, other).await.unwrap_err().to_string();
+    assert!(output.contains(loads), "{output}");
+    let [one, other] = handles(none, false, true);
+    conformance::check_handles(one, other).await.unwrap();
+}
+
+#[test]
+fn errors_name_session_condition_and_values() {
+    let conflict = SessionWrite::update(3).check("ada", 4, 0).unwrap_err();
+    let unfit = SessionWrite::update(4).messages(2, &[]).check("ada", 4, 1).unwrap_err();
+    for (error, text) in [
+        (
+            conflict,
+            "session `ada` was changed by another writer: expected revision 3, found 4; load it again \
+             and continue from there",
+        ),
+        (unfit, "invalid write to session `ada`: it starts at message 2, but the session has 1"),
+        (
+            SessionError::CorruptRecord {
+                session: "ada".into(),
+                message_index: Some(2),
+                reason: "no".into(),
+            },
+            "record of session `ada` can't be decoded at message 2: no; it was left unchanged",
+        ),
+        (
+            SessionError::unavailable("the disk is full"),
+            "session store unavailable: the disk is full",
+        ),
+    ] {
+        assert_eq!(error.to_string(), text);
+        assert_eq!(error.is_transient(), matches!(error, SessionError::Unavailable { .. }));
+    }
+}

@@ -1,0 +1,208 @@
+//! Extraction in sessions survives the end of the process.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::time::{sleep, timeout};
+use tool_runtime::agent::session::{
+    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+};
+use tool_runtime::{
+    Agent, ChatModel, ChatReply, ChatRequest, Message, ModelError, ToolContext, UserPart,
+    async_trait, tool, tools,
+};
+
+/// Returns the time.
+#[tool(effect = "read")]
+async fn now() -> &'static str {
+    "noon"
+}
+
+/// Calls the clock, answers, and returns the value when it is requested; each takes ten seconds.
+struct Slow;
+
+#[async_trait]
+impl ChatModel for Slow {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        sleep(Duration::from_secs(10)).await;
+        Ok(match request.messages.last() {
+            Some(message @ Message::User { .. }) if message.text().contains("JSON") => {
+                ChatReply::text(r#"{"value": 12}"#)
+            }
+            Some(Message::User { .. }) => ChatReply::default().call("now", "{}"),
+            _ => ChatReply::text("It is noon."),
+        })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn extraction_resumes_from_every_phase() {
+    for ended_at in [5, 15, 25] {
+        let session = Agent::new(Slow, tools![now]).session(MemoryStore::default(), "s");
+        let soon = Duration::from_secs(ended_at);
+        assert!(timeout(soon, session.extract::<u32>("What hour is it?")).await.is_err());
+        let run = session.resume().await.unwrap();
+        let run = run.unwrap_or_else(|| panic!("{ended_at}: there is nothing to go on with"));
+        let given = run.extract::<u32>().await.unwrap();
+        assert_eq!(given.value, 12);
+        assert_eq!(session.messages().await.unwrap(), given.transcript);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn message_added_between_steps_is_saved_before_the_next() {
+    let session = Agent::new(Slow, tools![now]).session(MemoryStore::default(), "s");
+    let mut run = session.start("What hour is it?").await.unwrap();
+    run.next().await;
+    run.next().await;
+    run.turn_mut().add_user_parts(vec![UserPart::Text { text: "Be quick.".into() }]).unwrap();
+    assert!(timeout(Duration::from_secs(5), run.next()).await.is_err());
+    let message = session.messages().await.unwrap();
+    assert_eq!(message.last().map(Message::text).as_deref(), Some("Be quick."));
+}
+
+/// A store whose process ends after so many saves.
+#[derive(Debug)]
+struct EndingStore {
+    store: Arc<MemoryStore>,
+    saves: AtomicUsize,
+}
+
+#[async_trait]
+impl SessionStore for EndingStore {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
+        self.store.load(session).await
+    }
+
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+        let left = self
+            .saves
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1));
+        match left {
+            Ok(_) => self.store.save(session, write).await,
+            Err(_) => pending().await,
+        }
+    }
+
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
+        self.store.list().await
+    }
+
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.store.delete(session).await
+    }
+}
+
+/// Returns an invalid value the first time.
+struct Careless;
+
+#[async_trait]
+impl ChatModel for Careless {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        let message = request.messages.last().map(Message::text).unwrap_or_default();
+        let is_over = request.messages.iter().any(|message| message.text().contains("12"));
+        assert!(!is_over, "the value is there");
+        match request.messages.last() {
+            Some(Message::User { .. }) if message.starts_with("That is not it") => {
+                Ok(ChatReply::text(r#"{"value": 12}"#))
+            }
+            Some(Message::User { .. }) if message.contains("JSON") => {
+                Ok(ChatReply::text(r#"{"value": "noon"}"#))
+            }
+            _ => Slow.reply(request).await,
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn extraction_resumes_after_every_save() {
+    let soon = Duration::from_secs(1_000);
+    let mut ends = 0;
+    loop {
+        let store = Arc::new(MemoryStore::default());
+        let session = |saves: usize| {
+            let store = EndingStore { store: Arc::clone(&store), saves: saves.into() };
+            Agent::new(Careless, tools![now]).session(store, "s")
+        };
+        ends += 1;
+        let first = session(ends);
+        let is_over = timeout(soon, first.extract::<u32>("What hour is it?")).await.is_ok();
+        let again = session(usize::MAX);
+        let run = again.resume().await.unwrap();
+        if is_over {
+            assert!(run.is_none(), "it is over, and goes on");
+            break;
+        }
+        let run = run.unwrap_or_else(|| panic!("{ends}: there is nothing to go on with"));
+        let given = run.extract::<u32>().await.unwrap();
+        assert_eq!(given.value, 12);
+        let asked =
+            given.transcript.iter().filter(|message| message.text().contains("JSON")).count();
+        assert_eq!(asked, 2, "{ends}: {:#?}", given.transcript);
+        assert_eq!(again.messages().await.unwrap(), given.transcript);
+        assert!(again.resume().await.unwrap().is_none());
+    }
+    assert!(ends > 7, "{ends} saves");
+}
+
+/// Rings the bell.
+#[tool(effect = "external")]
+async fn ring(ctx: &ToolContext) {
+    ctx.get::<Arc<AtomicUsize>>().unwrap().fetch_add(1, Ordering::Relaxed);
+}
+
+/// Calls a tool when the value is requested.
+struct CallsForValue;
+
+#[async_trait]
+impl ChatModel for CallsForValue {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        Ok(match request.messages.last() {
+            Some(message @ Message::User { .. }) if message.text().contains("JSON") => {
+                ChatReply::default().call("ring", "{}")
+            }
+            Some(Message::User { .. }) => ChatReply::text("It is noon."),
+            _ => ChatReply::text(r#"{"value": 12}"#),
+        })
+    }
+}
+
+/// The request had no tools, and neither has that of the resuming process.
+#[tokio::test(start_paused = true)]
+async fn calls_in_the_value_phase_are_not_run_after_resuming() {
+    let soon = Duration::from_secs(1_000);
+    for saves in 1.. {
+        let (store, rung) = (Arc::new(MemoryStore::default()), Arc::new(AtomicUsize::new(0)));
+        let session = |saves: usize| {
+            let store = EndingStore { store: Arc::clone(&store), saves: saves.into() };
+            Agent::new(CallsForValue, tools![ring]).extension(Arc::clone(&rung)).session(store, "s")
+        };
+        let first = session(saves);
+        if timeout(soon, first.extract::<u32>("What hour is it?")).await.is_ok() {
+            assert!(saves > 6, "{saves}");
+            break;
+        }
+        let again = session(usize::MAX);
+        let run = again.resume().await.unwrap().unwrap();
+        assert_eq!(run.extract::<u32>().await.unwrap().value, 12);
+        assert_eq!(rung.load(Ordering::Relaxed), 0, "{saves}");
+    }
+}
+
+/// The next prompt is not answered as a value.
+#[tokio::test(start_paused = true)]
+async fn abandoned_extraction_leaves_no_request_for_a_value() {
+    let asks = |message: &[Message]| message.iter().any(|message| message.text().contains("JSON"));
+    for (tools, ended_at) in [(tools![now], 25), (tools![], 5)] {
+        let session = Agent::new(Slow, tools).session(MemoryStore::default(), "s");
+        let soon = Duration::from_secs(ended_at);
+        assert!(timeout(soon, session.extract::<u32>("What hour is it?")).await.is_err());
+        assert!(asks(&session.messages().await.unwrap()), "it may be gone on with");
+        let answer = session.run("Hello").await.unwrap();
+        assert!(!asks(&answer.transcript), "{:?}", answer.transcript);
+        assert!(answer.transcript[0].text().starts_with("What hour is it?"));
+        assert_eq!(session.messages().await.unwrap(), answer.transcript);
+    }
+}

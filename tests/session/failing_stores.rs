@@ -1,0 +1,80 @@
+//! Stores that fail: the run stops, and its transcript is complete and true.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tool_runtime::agent::session::{
+    MemoryStore, SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite,
+};
+use tool_runtime::{Message, StopReason, async_trait};
+
+use super::runs::{Log, agent};
+
+#[tokio::test]
+async fn panicking_store_stops_the_run_and_keeps_the_transcript() {
+    #[derive(Clone, Debug)]
+    struct Broken;
+    #[async_trait]
+    impl SessionStore for Broken {
+        async fn load(&self, _: &str) -> Result<Option<SessionRecord>, SessionError> {
+            Ok(Some(SessionRecord::new(vec![], "no state", 1)))
+        }
+        async fn save(&self, _: &str, _: SessionWrite<'_>) -> Result<u64, SessionError> {
+            panic!("no disk")
+        }
+        async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
+            Ok(vec![])
+        }
+        async fn delete(&self, _: &str) -> Result<(), SessionError> {
+            Ok(())
+        }
+    }
+    let stopped = agent(&Log::default()).session(Broken, "s").run("Go").await.unwrap_err();
+    assert!(
+        matches!(stopped.reason, StopReason::Session(SessionError::CorruptRecord { .. })),
+        "{stopped}"
+    );
+}
+
+/// A store that accepts so many saves.
+#[derive(Clone, Debug)]
+struct Full(MemoryStore, Arc<AtomicUsize>);
+
+#[async_trait]
+impl SessionStore for Full {
+    async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
+        self.0.load(session).await
+    }
+    async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
+        let left =
+            self.1.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |left| left.checked_sub(1));
+        left.map_err(|_| SessionError::unavailable("the disk is full"))?;
+        self.0.save(session, write).await
+    }
+    async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
+        self.0.list().await
+    }
+    async fn delete(&self, session: &str) -> Result<(), SessionError> {
+        self.0.delete(session).await
+    }
+}
+
+/// If the start of calls can't be saved, they are not run, and their results say so.
+#[tokio::test]
+async fn calls_are_not_run_if_their_start_cannot_be_saved() {
+    for saves in 0..7 {
+        let log = Log::default();
+        let store = Full(MemoryStore::default(), Arc::new(saves.into()));
+        let stopped = agent(&log).session(store, "s").run("Go").await.unwrap_err();
+        assert!(matches!(stopped.reason, StopReason::Session(_)), "{stopped}");
+        let output = stopped.transcript.iter().flat_map(|message| match message {
+            Message::Tool { results } => results.as_slice(),
+            _ => &[],
+        });
+        let codes: Vec<_> = output.filter_map(|result| result.error.as_deref()).collect();
+        assert!(!codes.contains(&"TOOL_INDETERMINATE"), "{saves}: {codes:?}");
+        let ran = log.lock().unwrap().len();
+        let calls = stopped.transcript.iter().flat_map(Message::calls).count();
+        assert_eq!(ran + codes.len(), calls, "{saves}");
+    }
+}

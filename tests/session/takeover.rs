@@ -1,0 +1,71 @@
+//! Resuming takes a run over, also from a process that still drives it.
+
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use tokio::sync::Notify;
+use tool_runtime::agent::session::{MemoryStore, SessionError};
+use tool_runtime::{
+    Agent, ChatReply, ScriptedModel, ScriptedTurn, StopReason, ToolContext, tool, tools,
+};
+
+/// Counts the calls of each tool; the first ones are slow.
+#[derive(Clone, Default)]
+struct CallCounts(Arc<[AtomicU32; 2]>, Arc<Notify>, Arc<Mutex<Vec<String>>>);
+
+impl CallCounts {
+    async fn one(&self, which: usize, ctx: &ToolContext) {
+        self.2.lock().unwrap().push(ctx.idempotency_key());
+        if self.0[which].fetch_add(1, Ordering::SeqCst) == 0 {
+            self.1.notified().await;
+        }
+    }
+
+    fn times(&self) -> [u32; 2] {
+        [0, 1].map(|which| self.0[which].load(Ordering::SeqCst))
+    }
+}
+
+/// Pays Ada.
+#[tool(effect = "external")]
+async fn pay(ctx: &ToolContext) -> &'static str {
+    ctx.get::<CallCounts>().unwrap().one(0, ctx).await;
+    "paid"
+}
+
+/// Requests a receipt.
+#[tool(effect = "external", idempotent)]
+async fn receipt(ctx: &ToolContext) -> &'static str {
+    ctx.get::<CallCounts>().unwrap().one(1, ctx).await;
+    "there"
+}
+
+#[tokio::test]
+async fn run_that_was_taken_over_stops_before_its_next_call() {
+    let (called, store) = (CallCounts::default(), MemoryStore::default());
+    let agent = |replies: Vec<ScriptedTurn>| {
+        Agent::new(ScriptedModel::new(replies), tools![pay, receipt]).extension(called.clone())
+    };
+    let calls = || ChatReply::default().call("pay", "{}").call("receipt", "{}");
+    let first = agent(vec![calls().into(), ChatReply::text("Here goes.").into()]);
+    let first = first.session(store.clone(), "ada");
+    let run = tokio::spawn(async move { first.run("Pay Ada.").await });
+    while called.times() != [1, 1] {
+        tokio::task::yield_now().await;
+    }
+
+    // Another process, which assumes that the first is dead.
+    let second = agent(vec![ScriptedTurn::new(ChatReply::text("Nobody knows."))]);
+    let second = second.session(store.clone(), "ada");
+    let answer = second.resume().await.unwrap().unwrap().finish().await.unwrap();
+    assert_eq!(called.times(), [1, 2], "what may not be made twice is not");
+    assert_eq!(answer.text, "Nobody knows.");
+
+    called.1.notify_waiters();
+    let stopped = run.await.unwrap().unwrap_err();
+    let StopReason::Session(error) = &stopped.reason else { panic!("{stopped}") };
+    assert!(matches!(error, SessionError::Conflict { .. }), "{error}");
+    assert_eq!(second.messages().await.unwrap(), answer.transcript, "nothing of it is kept");
+    let keys = called.2.lock().unwrap();
+    assert_eq!(keys[1], keys[2], "a service takes the second call for the first");
+}

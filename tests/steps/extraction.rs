@@ -1,0 +1,329 @@
+//! Extraction of values.
+
+use tool_runtime::Policy;
+
+use super::*;
+
+/// A city and its temperature.
+#[args]
+#[derive(Debug, PartialEq)]
+struct Warmth {
+    /// City name.
+    city: String,
+    /// Degrees Celsius.
+    #[schemars(range(min = -90, max = 60))]
+    degrees: i32,
+}
+
+#[tokio::test]
+async fn answer_is_extracted_as_a_value() {
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(echo_call("4 degrees")).expect_tools(["echo"]),
+        ScriptedTurn::new(ChatReply::text("It is 4 degrees.")),
+        ScriptedTurn::new(ChatReply::text("4 degrees in Oslo"))
+            .expect_no_tools()
+            .expect_last("JSON Schema"),
+        ScriptedTurn::new(ChatReply::text(r#"{"city": "Oslo", "degrees": 400}"#))
+            .expect_last("can't be read"),
+        ScriptedTurn::new(ChatReply::text("```json\n{city: 'Oslo', degrees: \"4\"}\n```"))
+            .expect_last("`degrees`: expected"),
+    ]);
+    let found = Agent::new(model, tools![echo]).extract::<Warmth>("How warm is it?").await.unwrap();
+    assert_eq!(found.value, Warmth { city: "Oslo".into(), degrees: 4 });
+    assert!(!found.fixes.is_empty());
+    assert_complete(&found.transcript);
+
+    let bad = || ChatReply::text("warm");
+    let stopped = Agent::new(script([bad(), bad(), bad()]), Tools::new())
+        .extract::<Warmth>("?")
+        .await
+        .unwrap_err();
+    assert_eq!(stopped.reason.code(), "UNFIT");
+    let told = stopped.reason.to_string();
+    assert!(told.contains("can't be read as JSON") && !told.contains("Give the JSON"), "{told}");
+    // The error names the problem of the last attempt, and the number of attempts.
+    let cold = || ChatReply::text(r#"{"city": "hunter22", "degrees": -100}"#);
+    let agent = Agent::new(script([bad(), cold()]), Tools::new())
+        .policy(Policy::new().secrets(["hunter22"]));
+    let stopped = agent.extract_attempts(2).extract::<Warmth>("?").await.unwrap_err();
+    let expected = r#"the run stopped: extraction failed (attempt 2 of 2): this is wrong with it:
+- `degrees`: expected an integer from -90 to 60, got -100; the last reply was: {"city": "[redacted]", "degrees": -100}"#;
+    assert_eq!(stopped.to_string(), expected);
+    let StopReason::ExtractionFailed { attempts, text: message, reason } = stopped.reason else {
+        panic!()
+    };
+    assert_eq!((attempts, message.as_str()), (2, r#"{"city": "[redacted]", "degrees": -100}"#));
+    assert_eq!(
+        reason,
+        "this is wrong with it:\n- `degrees`: expected an integer from -90 to 60, got -100"
+    );
+    // A long reply is shortened.
+    let agent = Agent::new(script([ChatReply::text("é".repeat(5_000))]), Tools::new());
+    let stopped = agent.extract_attempts(1).extract::<Warmth>("?").await.unwrap_err();
+    assert!(stopped.to_string().len() < 800, "{stopped}");
+
+    // A value that is no object is wrapped in one.
+    let model = script([ChatReply::text(r#"{"value": [{"city": "Oslo", "degrees": 4}]}"#)]);
+    let list = Agent::new(model, Tools::new()).extract::<Vec<Warmth>>("?").await.unwrap().value;
+    assert_eq!(list.len(), 1);
+    let model = script([ChatReply::text(r#"{"value": 12345678901234567890123}"#)]);
+    assert_eq!(
+        Agent::new(model, Tools::new()).extract::<i128>("?").await.unwrap().value,
+        12_345_678_901_234_567_890_123
+    );
+}
+
+/// A person.
+#[args]
+#[derive(Debug, PartialEq)]
+struct Person {
+    /// Full name.
+    name: String,
+    /// Age in years.
+    age: u8,
+}
+
+#[tokio::test]
+async fn value_without_a_react_decision_is_accepted() {
+    let model = script([ChatReply::text(r#"{"name": "Ada", "age": 36}"#)]);
+    let agent = Agent::new(model, Tools::new()).driver(ReAct::new());
+    let ada = agent.extract::<Person>("Ada is 36.").await.unwrap();
+    assert_eq!(ada.value, Person { name: "Ada".into(), age: 36 });
+    assert_eq!(ada.transcript.len(), 2);
+}
+
+/// Replies once, and asserts that the request has a schema and no forced call.
+struct RequiresSchema;
+
+#[async_trait]
+impl ChatModel for RequiresSchema {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        let options = request.options;
+        assert_eq!((&options.tool_choice, request.tools.len()), (&ToolChoice::Auto, 0));
+        assert!(options.output.is_some() && options.temperature == Some(0.5));
+        Ok(ChatReply::text(r#"{"name": "Ada", "age": 36}"#))
+    }
+}
+
+#[tokio::test]
+async fn answering_model_gets_the_schema() {
+    let options = ChatOptions::default().temperature(0.5).tool_choice(ToolChoice::Required);
+    let model = script([ChatReply::text(
+        r#"{"thought": "", "type": "final_answer", "answer": {"name": "?", "age": 0}}"#,
+    )]);
+    let driver = ReAct::new().answer_by(RequiresSchema).answer_with(options);
+    let agent = Agent::new(model, Tools::new()).driver(driver);
+    assert_eq!(agent.extract::<Person>("Ada is 36.").await.unwrap().value.age, 36);
+}
+
+/// A meeting of two people.
+#[args]
+#[derive(Debug, PartialEq)]
+struct Meeting {
+    day: chrono::NaiveDate,
+    place: Option<String>,
+}
+
+#[tokio::test]
+async fn error_of_the_type_names_the_path() {
+    let model = ScriptedModel::new([
+        ScriptedTurn::new(ChatReply::text("Soon.")),
+        ScriptedTurn::new(ChatReply::text(r#"{"day": "tomorrow"}"#)),
+        ScriptedTurn::new(ChatReply::text(r#"{"day": "2026-12-24"}"#)).expect_last(
+            "- `day`: expected a string in date format, such as \"2026-12-24\", got \"tomorrow\": ",
+        ),
+    ]);
+    let found = Agent::new(model, tools![echo]).extract::<Meeting>("When?").await.unwrap();
+    assert_eq!(found.value.day.to_string(), "2026-12-24");
+}
+
+/// Returns a value, and records the schema of the request.
+#[derive(Clone, Default)]
+struct Dialects(Arc<Mutex<Vec<Option<Dialect>>>>);
+
+#[async_trait]
+impl ChatModel for Dialects {
+    async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
+        self.0.lock().unwrap().push(request.options.output.as_ref().map(Schema::dialect));
+        Ok(ChatReply::text(r#"{"day": "2026-12-24", "place": null}"#))
+    }
+}
+
+#[tokio::test]
+async fn value_is_requested_in_the_dialect_of_the_tools() {
+    for (of_tools, of_value) in [
+        (Dialect::OpenAiStrict, Dialect::OpenAiStrict),
+        (Dialect::GeminiOpenApi, Dialect::GeminiOpenApi),
+        // The provider accepts any schema.
+        (Dialect::Ollama, Dialect::Plain),
+    ] {
+        let model = Dialects::default();
+        let agent = Agent::new(model.clone(), tools![echo].dialect(of_tools).unwrap());
+        let found = agent.extract::<Meeting>("When?").await.unwrap();
+        assert_eq!(found.value.place, None);
+        assert_eq!(*model.0.lock().unwrap(), [None, Some(of_value)]);
+    }
+    // The dialect can't express a map.
+    let model = Dialects::default();
+    let strict = tools![echo].dialect(Dialect::OpenAiStrict).unwrap();
+    let agent = Agent::new(model.clone(), strict);
+    let _ = agent.extract::<BTreeMap<String, u8>>("How many?").await;
+    assert_eq!(model.0.lock().unwrap()[..2], [None, Some(Dialect::Plain)]);
+}
+
+/// Returns the events of the run as a whole, and the turns of the model requests.
+type RunEvents = Arc<Mutex<(Vec<String>, Vec<u32>)>>;
+
+/// An agent and the events of its runs.
+fn with_run_events(agent: Agent) -> (Agent, RunEvents) {
+    let told = RunEvents::default();
+    let copy = Arc::clone(&told);
+    let agent = agent.on_event(move |event| {
+        let (of_run, turns) = &mut *copy.lock().unwrap();
+        match &event.kind {
+            EventKind::Run(RunEvent::Started { .. }) => of_run.push("started".into()),
+            EventKind::Run(RunEvent::Finished { error, .. }) => {
+                of_run.push(format!("finished {}", error.clone().unwrap_or_default()));
+            }
+            EventKind::Model(ModelEvent::Asked) => turns.push(event.origin.turn),
+            _ => {}
+        }
+    });
+    (agent, told)
+}
+
+#[tokio::test]
+async fn extraction_is_one_run() {
+    let bad = || ChatReply::text("Ada");
+    let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
+    let called = || [echo_call("Ada is 36."), ChatReply::text("She is 36.")];
+    for (tools, replies, turns, unfit) in [
+        (tools![echo], [called().to_vec(), vec![bad(), good()]].concat(), 4, None),
+        (tools![echo], [called().to_vec(), vec![bad(), bad(), bad()]].concat(), 5, Some("UNFIT")),
+        (Tools::new(), vec![bad(), good()], 2, None),
+        (Tools::new(), vec![bad()], 2, Some("MODEL_FAILED")),
+    ] {
+        let (agent, told) = with_run_events(Agent::new(ScriptedModel::new(replies), tools));
+        let ended = agent.extract::<Person>("How old is Ada?").await;
+        let (of_run, asked) = told.lock().unwrap().clone();
+        assert_eq!(asked, (1..=turns).collect::<Vec<_>>());
+        assert_eq!(ended.as_ref().err().map(|stopped| stopped.reason.code()), unfit);
+        let error = ended.err().map(|stopped| stopped.reason.to_string()).unwrap_or_default();
+        assert_eq!(of_run, ["started".to_owned(), format!("finished {error}")]);
+    }
+}
+
+/// Calls without offered tools are refused and not run.
+#[tokio::test]
+async fn calls_in_the_value_phase_are_not_run() {
+    let model = script([
+        ChatReply::text("She is 36."),
+        echo_call("Ada is 36."),
+        ChatReply::text(r#"{"name": "Ada", "age": 36}"#),
+    ]);
+    let ada = Agent::new(model, tools![echo]).extract::<Person>("How old is Ada?").await.unwrap();
+    assert_complete(&ada.transcript);
+    assert_eq!(results(&ada.transcript[4])[0].error.as_deref(), Some("TOOL_NOT_FOUND"));
+}
+
+#[tokio::test]
+async fn value_is_requested_only_if_there_is_a_message_to_answer() {
+    let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
+    // A budget of zero.
+    let (agent, told) = with_run_events(Agent::new(script([good()]), Tools::new()));
+    let stopped = agent.limits(Limits::default().tokens(0)).extract::<Person>("Ada is 36.").await;
+    assert_eq!(stopped.unwrap_err().reason.code(), "TOKENS_SPENT");
+    assert!(told.lock().unwrap().0.is_empty());
+    // A conversation that ends with a reply of the model.
+    for tools in [Tools::new(), tools![echo]] {
+        let had = vec![Message::user("How old is Ada?"), Message::assistant("She is 36.")];
+        let ada = Agent::new(script([good()]), tools).extract::<Person>(had).await.unwrap();
+        assert_eq!(ada.value.age, 36);
+    }
+    // Open calls that cannot be run.
+    let open = Message::Assistant { parts: echo_call("hi").parts };
+    let model = script([ChatReply::text("She is 36."), good()]);
+    let asked = vec![Message::user("How old is Ada?"), open];
+    let ada = Agent::new(model, Tools::new()).extract::<Person>(asked).await.unwrap();
+    assert_complete(&ada.transcript);
+}
+
+/// Providers accept object schemas only, so the value is requested as a member of an object. A
+/// model may omit the object.
+#[tokio::test]
+async fn non_object_value_is_accepted_without_its_wrapper() {
+    let message = |text: &str| Agent::new(script([ChatReply::text(text)]), Tools::new());
+    assert_eq!(message("[1, 2]").extract::<Vec<u8>>("?").await.unwrap().value, [1, 2]);
+    assert_eq!(message(r#"{"value": [1]}"#).extract::<Vec<u8>>("?").await.unwrap().value, [1]);
+    assert!(message("true").extract::<bool>("?").await.unwrap().value);
+    let wrong = ["[400]", "[400]", r#"{"value": [400]}"#].map(ChatReply::text);
+    let stopped = Agent::new(script(wrong), Tools::new()).extract::<Vec<u8>>("?").await;
+    assert_eq!(stopped.unwrap_err().reason.code(), "UNFIT");
+}
+
+#[tokio::test]
+async fn conversation_without_messages_stops_with_nothing_asked() {
+    let agent = Agent::new(script([ChatReply::text("Yes?")]), Tools::new());
+    let orders = vec![Message::system("Be brief."), Message::system("Be kind.")];
+    for prompt in [vec![], orders[..1].to_vec(), orders] {
+        let (system, asked) = (agent.clone().system("Be brief."), prompt.clone());
+        let asked_again = prompt.clone();
+        for ended in [agent.run(prompt).await, system.run(asked).await] {
+            assert_eq!(ended.unwrap_err().reason.code(), "NOTHING_ASKED");
+        }
+        // The wrapper has no value.
+        let given = agent.extract::<String>(asked_again).await;
+        assert_eq!(given.unwrap_err().reason.code(), "NOTHING_ASKED");
+    }
+}
+
+#[tokio::test]
+async fn extract_attempts_limits_the_requests() {
+    let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
+    for (times, needed, fits) in
+        [(0, 1, true), (0, 2, false), (1, 2, false), (3, 3, true), (5, 5, true), (5, 6, false)]
+    {
+        let bad = (1..needed).map(|_| ChatReply::text("Ada"));
+        let model = ScriptedModel::new(bad.chain([good()]));
+        let agent = Agent::new(model, Tools::new()).extract_attempts(times);
+        let ended = agent.extract::<Person>("Ada is 36.").await;
+        assert_eq!(
+            ended.err().map(|stopped| stopped.reason.code()),
+            (!fits).then_some("UNFIT"),
+            "{times}: {needed}"
+        );
+    }
+}
+
+/// A run that has ended can be continued to a value; its end was emitted already.
+#[tokio::test]
+async fn end_of_an_extraction_is_emitted_once() {
+    let good = || ChatReply::text(r#"{"name": "Ada", "age": 36}"#);
+    for replies in
+        [vec![ChatReply::text("She is 36."), good()], vec![ChatReply::text("She is 36.")]]
+    {
+        let (agent, told) =
+            with_run_events(Agent::new(ScriptedModel::new(replies.clone()), tools![echo]));
+        let mut run = agent.start("How old is Ada?");
+        while run.next().await.is_some() {}
+        assert_eq!(run.extract::<Person>().await.is_ok(), replies.len() == 2);
+        assert_eq!(told.lock().unwrap().0, ["started", "finished "]);
+    }
+}
+
+/// The transcript of a stopped extraction does not ask for a value.
+#[tokio::test]
+async fn stopped_extraction_leaves_no_request_for_a_value() {
+    let bad = ChatReply::text("Ada");
+    for (replies, tools, left) in [
+        (vec![], Tools::new(), 1),
+        (vec![ChatReply::text("She is 36.")], tools![echo], 2),
+        // Answered requests stay.
+        (vec![ChatReply::text("She is 36."), bad], tools![echo], 4),
+    ] {
+        let agent = Agent::new(ScriptedModel::new(replies), tools);
+        let stopped = agent.extract::<Person>("How old is Ada?").await.unwrap_err();
+        assert_eq!((stopped.reason.code(), stopped.transcript.len()), ("MODEL_FAILED", left));
+        assert_eq!(stopped.transcript[0], Message::user("How old is Ada?"));
+    }
+}

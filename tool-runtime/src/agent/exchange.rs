@@ -1,0 +1,234 @@
+//! One exchange with the model: sends a request under a driver until a reply can be parsed.
+//!
+//! 1. The [hooks](ModelHook) see, and may change, the prepared request.
+//! 2. The driver encodes the tools; the model replies or streams.
+//! 3. The driver parses the reply. If it can't, the model is asked again with the parse error, up
+//!    to the driver's number of attempts.
+//! 4. A driver may ask once more for the answer in the model's own words.
+//! 5. The hooks see the reply, in reverse order.
+//!
+//! Every reply counts towards the budget, also one that can't be parsed.
+
+use std::borrow::Cow;
+use std::ops::ControlFlow;
+
+use super::StopReason;
+use super::budget::RequestBudget;
+use super::config::AgentConfig;
+use super::hook::ModelHook;
+use crate::drivers::{
+    AnswerRequest, DeltaTracker, PreparedRequest, ReplyParseErrorKind, StreamDecoder,
+};
+use crate::event::ModelEvent;
+use crate::guard::{Boxed, Guarded, Panic, guarded};
+use crate::message::AssistantPart;
+use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Deltas};
+
+/// Receives the deltas of a reply as they arrive.
+pub(super) type DeltaSink<'a> = Box<dyn for<'d> FnMut(Delta<'d>) + Send + 'a>;
+
+/// A request to the model, with all that is needed to get a reply to it.
+pub(super) struct Exchange<'q, 'p> {
+    pub(super) agent: &'q AgentConfig,
+    pub(super) request: PreparedRequest<'q>,
+    pub(super) deltas: Option<&'q mut DeltaSink<'p>>,
+    /// Emits an event for each reply that can't be parsed.
+    pub(super) emit: &'q (dyn Fn(ModelEvent) + Send + Sync),
+    /// Counts the usage of every reply, also if none can be parsed in the end.
+    pub(super) budget: &'q mut RequestBudget,
+}
+
+impl Exchange<'_, '_> {
+    /// Returns the reply, with the usage of this and of all earlier replies of the exchange.
+    pub(super) async fn reply(self) -> Result<ChatReply, StopReason> {
+        let Self { agent, mut request, mut deltas, emit, budget } = self;
+        for hook in &agent.hooks {
+            let flow = run_before_hook(hook.as_ref(), &mut request).await;
+            stop_if_requested(flow)?;
+        }
+        let request = request.request();
+        let driver = agent.driver.as_ref();
+        let mut sent = guard_driver(|| driver.prepare(request))?;
+        let attempts = guard_driver(|| driver.parse_attempts())?;
+        let mut attempt = 1;
+        let (mut reply, mut tracker) = loop {
+            let mut tracker = DeltaTracker::default();
+            let raw = match &mut deltas {
+                None => request_reply(agent.model.as_ref(), sent.request()).await?,
+                Some(deltas) => {
+                    let decoder = guard_driver(|| driver.stream_decoder(request))?;
+                    let mut sink = decoding_sink(decoder, &mut tracker, &mut **deltas);
+                    stream_reply(agent.model.as_ref(), sent.request(), &mut *sink).await?
+                }
+            };
+            budget.record(sent.request(), &raw);
+            let mut error = match guard_driver(|| driver.parse(raw, request))? {
+                Ok(reply) => break (reply, tracker),
+                Err(error) => error,
+            };
+            emit(parse_failure_event(
+                error.kind,
+                error.reply.words(),
+                error.feedback.clone(),
+                attempt,
+            ));
+            if attempt >= attempts {
+                match error.fallback.take() {
+                    Some(reply) => break (*reply, tracker),
+                    None => return Err(StopReason::UnparsableReply(Box::new(error))),
+                }
+            }
+            budget.check()?;
+            sent.push_feedback(&error);
+            attempt += 1;
+        };
+        if let Some(last) = guard_driver(|| driver.answer_request(&reply, request))?
+            && !reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_)))
+            // If the budget is spent, the answer that the model has decided on is good enough.
+            && budget.check().is_ok()
+        {
+            let answer = request_answer(agent, &last, &mut tracker, &mut deltas).await?;
+            budget.record(last.request.request(), &answer);
+            reply = with_answer_text(reply, answer);
+        }
+        if let Some(deltas) = &mut deltas {
+            tracker.emit_rest(&reply, &mut **deltas);
+        }
+        reply.usage = budget.reported_usage();
+        for hook in agent.hooks.iter().rev() {
+            let flow = run_after_hook(hook.as_ref(), &mut reply).await;
+            stop_if_requested(flow)?;
+        }
+        // A hook may have replaced the reply. The usage of the replaced one still counts.
+        reply.usage = reply.usage.or_else(|| budget.reported_usage());
+        Ok(reply)
+    }
+}
+
+/// Returns a sink that passes deltas through the driver's decoder, if it has one, and tracks what
+/// is forwarded.
+fn decoding_sink<'h>(
+    mut decoder: Option<Box<dyn StreamDecoder + 'h>>,
+    tracker: &'h mut DeltaTracker,
+    deltas: &'h mut Deltas<'_>,
+) -> DeltaSink<'h> {
+    Box::new(move |delta| {
+        if let Some(decoder) = &mut decoder {
+            decoder.decode(delta, &mut |delta| tracker.forward(delta, deltas));
+        }
+    })
+}
+
+/// Asks for the answer in the model's own words, of the driver's model or the agent's.
+async fn request_answer(
+    agent: &AgentConfig,
+    last: &AnswerRequest<'_>,
+    tracker: &mut DeltaTracker,
+    deltas: &mut Option<&mut DeltaSink<'_>>,
+) -> Result<ChatReply, StopReason> {
+    let AnswerRequest { request, model } = last;
+    let model = model.as_ref().unwrap_or(&agent.model);
+    match deltas {
+        None => request_reply(model.as_ref(), request.request()).await,
+        Some(deltas) => {
+            let mut forward: DeltaSink<'_> =
+                Box::new(|delta| tracker.forward(delta, &mut ***deltas));
+            stream_reply(model.as_ref(), request.request(), &mut *forward).await
+        }
+    }
+}
+
+/// Combines the reasoning of the first reply with the text of the answer, unless the answer is
+/// empty. Calls in the answer are dropped: no tools were offered with that request.
+fn with_answer_text(decided: ChatReply, answer: ChatReply) -> ChatReply {
+    if answer.words().trim().is_empty() {
+        return decided;
+    }
+    let reasoning = decided.parts.into_iter();
+    let reasoning = reasoning.filter(|part| matches!(part, AssistantPart::Reasoning(_)));
+    let text = answer.parts.into_iter();
+    let text = text.filter(|part| !matches!(part, AssistantPart::Call(_)));
+    ChatReply { parts: reasoning.chain(text).collect(), ..answer }
+}
+
+/// Returns the event of a reply that is not what was requested.
+pub(super) fn parse_failure_event(
+    kind: ReplyParseErrorKind,
+    text: String,
+    reason: String,
+    attempt: u32,
+) -> ModelEvent {
+    match kind {
+        ReplyParseErrorKind::Extraction => ModelEvent::ExtractionFailed { text, reason, attempt },
+        ReplyParseErrorKind::Validation => ModelEvent::ValidationFailed { text, reason, attempt },
+    }
+}
+
+fn stop_if_requested(flow: ControlFlow<String>) -> Result<(), StopReason> {
+    match flow {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(reason) => {
+            Err(StopReason::Requested(super::StopRequest::new(None, reason)))
+        }
+    }
+}
+
+/// Runs driver code, which is foreign, under the panic guard.
+fn guard_driver<T>(run: impl FnOnce() -> T) -> Result<T, StopReason> {
+    guarded(run).map_err(|Panic(message)| StopReason::ModelPanicked(message))
+}
+
+fn model_panicked<T>(Panic(message): Panic) -> Result<T, StopReason> {
+    Err(StopReason::ModelPanicked(message))
+}
+
+/// Requests a whole reply. Boxed because the compiler fails to prove that the run is `Send` if it
+/// sees the concrete future.
+fn request_reply<'a>(
+    model: &'a dyn ChatModel,
+    request: ChatRequest<'a>,
+) -> Boxed<'a, Result<ChatReply, StopReason>> {
+    Box::pin(Guarded::new(
+        move || {
+            let reply = model.reply(request);
+            Box::pin(async { Ok(reply.await?) })
+        },
+        model_panicked,
+    ))
+}
+
+/// Requests a reply and passes its deltas to the sink. Boxed as [`request_reply`] is.
+fn stream_reply<'a>(
+    model: &'a dyn ChatModel,
+    request: ChatRequest<'a>,
+    deltas: &'a mut Deltas<'_>,
+) -> Boxed<'a, Result<ChatReply, StopReason>> {
+    Box::pin(Guarded::new(
+        move || {
+            let reply = model.stream(request, deltas);
+            Box::pin(async { Ok(reply.await?) })
+        },
+        model_panicked,
+    ))
+}
+
+async fn run_before_hook(
+    hook: &dyn ModelHook,
+    request: &mut PreparedRequest<'_>,
+) -> ControlFlow<String> {
+    let panicked = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
+    Guarded::new(|| hook.before_request(request), panicked).await
+}
+
+async fn run_after_hook(hook: &dyn ModelHook, reply: &mut ChatReply) -> ControlFlow<String> {
+    let panicked = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
+    Guarded::new(|| hook.after_reply(reply), panicked).await
+}
+
+/// Prepares the request of this turn with these options.
+pub(super) fn prepare_request<'q>(
+    request: ChatRequest<'q>,
+    options: Cow<'q, ChatOptions>,
+) -> PreparedRequest<'q> {
+    PreparedRequest { options, ..PreparedRequest::from(request) }
+}

@@ -1,0 +1,71 @@
+//! Emits the end of what no process saw end: interrupted calls, and a run that its session
+//! abandoned.
+
+use std::time::Duration;
+
+use super::Run;
+use crate::agent::StopReason;
+use crate::agent::state::RunState;
+use crate::event::{Origin, RunEvent, ToolEvent};
+use crate::message::{ToolCall, ToolResult, Usage};
+
+/// An unfinished run of a session that another prompt has replaced.
+pub(in crate::agent) struct AbandonedRun {
+    origin: Origin,
+    answered_calls: Vec<(ToolCall, ToolResult)>,
+    usage: Usage,
+    cost: Option<f64>,
+}
+
+impl AbandonedRun {
+    /// Abandons the run and answers its open calls. Returns `None` if the end of the run was
+    /// emitted before.
+    pub(in crate::agent) fn take_from(state: &mut RunState) -> Option<Self> {
+        let is_open = state.is_unfinished() && !state.is_end_emitted;
+        let answered_calls = state.abandon();
+        let turn = &state.turn;
+        is_open.then(|| Self {
+            origin: Origin::new(state.run, turn.iterations()),
+            answered_calls,
+            usage: turn.usage(),
+            cost: turn.cost(),
+        })
+    }
+}
+
+impl Run {
+    /// Saves that the run ended with an answer in words. If it owes a value, it does not count as
+    /// abandoned for that.
+    pub(super) async fn save_end(&mut self) -> Result<(), StopReason> {
+        if !self.state.owes_value() {
+            return Ok(());
+        }
+        self.state.is_end_emitted = true;
+        self.save().await
+    }
+
+    /// Emits start and end of the run that this one replaces, if any.
+    pub(super) fn emit_abandoned(&mut self) {
+        let Some(abandoned) = self.abandoned.take() else { return };
+        let AbandonedRun { origin, answered_calls, usage, cost } = abandoned;
+        let agent = self.agent.name.clone();
+        let session = self.session();
+        self.dispatcher.tell(&origin, || RunEvent::Started { within: None, agent, session });
+        self.emit_answered(&origin, answered_calls);
+        self.dispatcher.tell(&origin, || RunEvent::Finished {
+            code: Some("GIVEN_UP".to_owned()),
+            error: Some("another prompt replaced the run before it ended".to_owned()),
+            usage,
+            cost,
+            took: Duration::ZERO,
+        });
+    }
+
+    /// Emits the end of calls that were answered without being run.
+    pub(super) fn emit_answered(&self, origin: &Origin, calls: Vec<(ToolCall, ToolResult)>) {
+        for (call, result) in calls {
+            let execution = || self.dispatcher.unrun(call, result);
+            self.dispatcher.tell(origin, || ToolEvent::Finished(execution()));
+        }
+    }
+}

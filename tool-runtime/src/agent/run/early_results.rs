@@ -1,0 +1,112 @@
+//! Saves the result of a call while other calls of the same reply are in flight.
+//!
+//! If the process ends then, only calls without a result are in doubt. The last result is saved
+//! with the step, and so are results that the store refused before.
+
+use std::collections::HashSet;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
+
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::Run;
+use super::calls::results;
+use crate::agent::InvalidTransition;
+use crate::agent::effects::{apply_effects, metered_usage, mutating_tools};
+use crate::agent::paused::PendingCall;
+use crate::dispatch::Batch;
+use crate::event::ToolExecution;
+use crate::message::CallId;
+use crate::registry::Snapshot;
+
+impl Run {
+    /// Runs the batch. Returns the executions, in the order of the calls, and the calls whose
+    /// result was recorded early.
+    pub(super) async fn dispatch_and_save_early(
+        &mut self,
+        tools: &Snapshot,
+        mut batch: Batch,
+    ) -> (Vec<ToolExecution>, HashSet<CallId>) {
+        let (sender, finished) = unbounded_channel();
+        batch.came = Some(sender);
+        let mut dispatching = pin!(self.dispatcher.dispatch_on(tools, batch));
+        let mut recording = pin!(self.record_early(tools, finished));
+        let (mut executions, mut recorded) = (None, None);
+        // A write in progress when the last call ends is awaited: if it were dropped, it would be
+        // unknown whether it was done.
+        poll_fn(|cx| {
+            if executions.is_none()
+                && let Poll::Ready(done) = dispatching.as_mut().poll(cx)
+            {
+                executions = Some(done);
+            }
+            if recorded.is_none()
+                && let Poll::Ready(calls) = recording.as_mut().poll(cx)
+            {
+                recorded = Some(calls);
+            }
+            match (&mut executions, &mut recorded) {
+                (Some(executions), Some(recorded)) => {
+                    Poll::Ready((std::mem::take(executions), std::mem::take(recorded)))
+                }
+                _ => Poll::Pending,
+            }
+        })
+        .await
+    }
+
+    /// Records and saves executions as they finish, until all calls have ended or the store refuses
+    /// a write. Executions that finish during a write go with the next.
+    async fn record_early(
+        &mut self,
+        tools: &Snapshot,
+        mut finished: UnboundedReceiver<ToolExecution>,
+    ) -> HashSet<CallId> {
+        let mut recorded = HashSet::new();
+        while let Some(first) = finished.recv().await {
+            let mut ready = vec![first];
+            while let Ok(more) = finished.try_recv() {
+                ready.push(more);
+            }
+            // After the last call the step is over, and saves them all.
+            if finished.is_closed() {
+                break;
+            }
+            let ready: Vec<_> = ready.iter().collect();
+            if self.record(&ready, tools).is_err() {
+                break;
+            }
+            recorded.extend(ready.iter().map(|execution| execution.call.id.clone()));
+            if self.save().await.is_err() {
+                break;
+            }
+        }
+        recorded
+    }
+
+    /// Records executions in the state: results, usage, effects and calls that are pending.
+    pub(super) fn record(
+        &mut self,
+        executions: &[&ToolExecution],
+        tools: &Snapshot,
+    ) -> Result<(), InvalidTransition> {
+        let (pending, done): (Vec<_>, Vec<_>) =
+            executions.iter().copied().partition(|execution| execution.is_pending());
+        let turn = &mut self.state.turn;
+        turn.on_partial_results(results(done))?;
+        let usage = metered_usage(executions.iter().copied());
+        self.meter.settle(usage);
+        turn.add_metered(usage);
+        self.state.mutating_tools.extend(mutating_tools(executions.iter().copied(), tools));
+        apply_effects(turn, executions.iter().copied(), tools);
+        for execution in pending {
+            turn.mark_not_started(&execution.call.id);
+            self.state.suspended.retain(|pending| pending.call.id != execution.call.id);
+            if execution.suspended.is_some() {
+                self.state.suspended.push(PendingCall::of(execution, tools, &self.dispatcher));
+            }
+        }
+        Ok(())
+    }
+}

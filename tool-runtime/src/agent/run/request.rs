@@ -1,0 +1,129 @@
+//! Requests a reply from the model and records it in the turn.
+
+use std::borrow::Cow;
+use std::iter;
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use super::Run;
+use crate::agent::StopReason;
+use crate::agent::budget::RequestBudget;
+use crate::agent::exchange::{Exchange, prepare_request};
+use crate::agent::selection::{request_options, select_tools};
+use crate::agent::state::RunState;
+use crate::event::{ModelEvent, Origin, ToolEvent, micros};
+use crate::guard::{let_go, text};
+use crate::message::{Message, Usage};
+use crate::models::ChatRequest;
+use crate::span;
+use crate::tool::Spent;
+
+impl Run {
+    /// Selects the tools, fits the window, requests a reply and takes it into the transcript.
+    pub(super) async fn request_reply(&mut self) -> Result<(), StopReason> {
+        let tools = self.callable_tools();
+        self.dispatcher.look_out(&tools, iter::empty());
+        let config = Arc::clone(&self.agent);
+        let agent = config.as_ref();
+        let deadline = self.deadline(agent);
+        let dispatcher = &self.dispatcher;
+        let offered =
+            deadline.wait(select_tools(agent, &mut self.state.turn, dispatcher, &tools)).await?;
+
+        let RunState { turn, window: window_state, prompt_index, .. } = &mut self.state;
+        let origin = Origin { turn: turn.iterations() + 1, ..self.root.clone() };
+        dispatcher.tell(&origin, || ModelEvent::Asked);
+        let started = Instant::now();
+        let options = request_options(agent, turn, self.output_schema.as_ref());
+        let emit = |event: ModelEvent| dispatcher.tell(&origin, || event);
+        let messages = match &agent.window {
+            None => Cow::Borrowed(turn.transcript()),
+            Some(window) => {
+                let fitted = deadline
+                    .wait(window.fit(turn.transcript(), *prompt_index, window_state))
+                    .await?;
+                if let Some(failed) = fitted.summary_error {
+                    emit(ModelEvent::SummaryFailed { reason: text(&failed) });
+                    let_go(failed);
+                }
+                fitted.messages
+            }
+        };
+        let request = ChatRequest::new(&messages).tools(&offered);
+        let estimated = agent.window.as_ref().map(|window| window.estimate(&request));
+        let request = prepare_request(request, options);
+        let deltas = self.deltas.as_mut();
+        let mut metered = MeteredBudget {
+            budget: RequestBudget::new(turn),
+            meter: &self.meter,
+            is_recorded: false,
+        };
+        let exchange =
+            Exchange { agent, request, deltas, emit: &emit, budget: &mut metered.budget };
+        let reply = async { deadline.wait(Box::pin(exchange.reply())).await? };
+        let reply = match span::within(span::chat(), reply, StopReason::error_type).await {
+            Ok(reply) => reply,
+            Err(reason) => {
+                drop((messages, metered));
+                self.state.turn.add_metered(self.meter.take());
+                return Err(reason);
+            }
+        };
+        let took = micros::in_full(started.elapsed());
+        // This run may hold the last handle to tools that were removed meanwhile, whose destructors
+        // are foreign code.
+        let_go(self.offered.replace(tools));
+
+        if let (Some(estimated), Some(usage)) = (estimated, metered.budget.first_usage()) {
+            window_state.calibrate(estimated, usage.input);
+        }
+        drop(messages);
+        let turn = &mut self.state.turn;
+        let (before, usage) = (turn.transcript().len(), reply.usage);
+        let mut total = metered.into_estimate();
+        total += usage.unwrap_or_default();
+        turn.on_reply_with_usage(reply, total)?;
+        // Emitted from the transcript: there, calls have the ids under which they run.
+        let mut added = turn.transcript().iter().skip(before);
+        let Some(reply) = added.next() else { return Ok(()) };
+        dispatcher.tell(&origin, || {
+            let calls = reply.calls().cloned().collect();
+            let (text, reasoning) = (reply.text(), reply.reasoning());
+            ModelEvent::Replied { text, reasoning, calls, usage, took }
+        });
+        // The turn answers calls that may not run. These already have their result.
+        if let Some(Message::Tool { results }) = added.next() {
+            for (call, result) in reply.calls().zip(results) {
+                let execution = || dispatcher.unrun(call.clone(), result.clone());
+                dispatcher.tell(&origin, || ToolEvent::Finished(execution()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The budget of one exchange. Unless a reply reports its usage, dropping it adds the usage to the
+/// run's meter: replies that can't be parsed, or whose exchange is cancelled, count as well.
+struct MeteredBudget<'r> {
+    budget: RequestBudget,
+    meter: &'r Spent,
+    is_recorded: bool,
+}
+
+impl MeteredBudget<'_> {
+    /// Marks the usage as recorded by the reply. Returns the estimate for requests whose usage is
+    /// unknown.
+    fn into_estimate(mut self) -> Usage {
+        self.is_recorded = true;
+        self.budget.estimated_usage()
+    }
+}
+
+impl Drop for MeteredBudget<'_> {
+    fn drop(&mut self) {
+        if !self.is_recorded {
+            self.meter.add(self.budget.total_usage());
+        }
+    }
+}

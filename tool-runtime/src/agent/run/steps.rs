@@ -1,0 +1,161 @@
+//! The steps of a run: checks that it may continue, and does what the turn asks for.
+
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use super::{CompletedStep, Run};
+use crate::agent::config::AgentConfig;
+use crate::agent::deadline::RunDeadline;
+use crate::agent::stop_reason::stop_reason;
+use crate::agent::{Outcome, Step, StopReason, steering};
+use crate::event::RunEvent;
+use crate::message::{Message, ToolCall, ToolResult};
+use crate::registry::Snapshot;
+use crate::span;
+use crate::tool::ToolDefinition;
+
+impl Run {
+    /// Runs the next step. Returns `None` if the model has answered, which need not be the end of
+    /// the run.
+    pub(in crate::agent) async fn advance(&mut self) -> Result<Option<CompletedStep>, StopReason> {
+        let is_first = self.started.is_none();
+        if is_first {
+            self.started = Some(Instant::now());
+            self.state.is_end_emitted = false;
+            self.emit_started();
+        }
+        // The usage of the calls of a step that was dropped.
+        self.state.turn.add_metered(self.meter.take());
+        let span = self.span.clone();
+        let step = async {
+            let started = if is_first { self.start() } else { Ok(()) };
+            self.emit_added_messages();
+            started?;
+            // Save what was added or changed since the last step as well: the next step may take
+            // long.
+            if is_first || self.writer.as_ref().is_some_and(|it| it.is_behind(&self.state)) {
+                self.save().await?;
+            }
+            self.emit_abandoned();
+            let step = self.step().await;
+            // A paused run was saved as it paused. A run that finds its answer has nothing new to
+            // save.
+            if !matches!(step, Ok(None) | Err(StopReason::AwaitingApproval(_))) {
+                self.state.is_end_emitted = step.is_err();
+                self.save().await?;
+            }
+            step
+        };
+        span::within(span, step, StopReason::error_type).await
+    }
+
+    /// Checks that the run can start, and answers calls that were interrupted before it was
+    /// resumed.
+    fn start(&mut self) -> Result<(), StopReason> {
+        if let (Some(session), None) = (&self.state.session, &self.writer) {
+            return Err(StopReason::InSession(session.clone()));
+        }
+        let turn = &self.state.turn;
+        let is_over = turn.has_no_input() || turn.next() == Step::Done(Outcome::Answered);
+        if is_over && turn.iterations() == 0 && !self.is_steered() {
+            return Err(StopReason::NothingAsked);
+        }
+        if let Err(error) = &self.agent.registry {
+            return Err(error.clone().into());
+        }
+        let tools = self.dispatcher.registry().snapshot();
+        let calls = self.state.turn.transcript().iter().flat_map(Message::calls);
+        self.dispatcher.look_out(&tools, calls);
+        // If a value is extracted, no tools were offered for open calls either.
+        self.offered = Some(self.callable_tools());
+        // The end of calls that another process started was not emitted.
+        let answered = self.answer_interrupted();
+        self.emit_answered(&self.origin(), answered);
+        Ok(())
+    }
+
+    /// Answers calls that were in flight when their process ended or their step was dropped, unless
+    /// they can be made again.
+    fn answer_interrupted(&mut self) -> Vec<(ToolCall, ToolResult)> {
+        let Some(tools) = &self.offered else { return Vec::new() };
+        // If the tool was removed since, it is unknown whether the call may be repeated.
+        self.state.turn.fail_interrupted(|call| {
+            tools.definition(&call.name).is_some_and(ToolDefinition::may_repeat)
+        })
+    }
+
+    async fn step(&mut self) -> Result<Option<CompletedStep>, StopReason> {
+        // An answer that arrived in time counts, however long it took to save it.
+        let has_answered = self.state.turn.next() == Step::Done(Outcome::Answered);
+        if has_answered && !self.is_steered() {
+            return Ok(None);
+        }
+        self.check_cancelled()?;
+        // The end of calls of a dropped step was emitted when it was dropped.
+        self.answer_interrupted();
+        let next = self.state.turn.next();
+        if matches!(next, Step::RequestModel | Step::Done(Outcome::Answered)) && self.is_steered() {
+            // Another run of the agent may have taken the messages by now.
+            let messages =
+                self.agent.steering.as_ref().map(steering::Steering::drain).unwrap_or_default();
+            if !messages.is_empty() {
+                self.add_to_prompt(steering::user_parts(&messages))?;
+                self.emit_added_as(messages.into_iter().map(RunEvent::from));
+                return Ok(Some(CompletedStep::Steered));
+            }
+        }
+        match next {
+            Step::RequestModel => {
+                self.request_reply().await?;
+                Ok(Some(CompletedStep::Replied))
+            }
+            Step::RunCalls(calls) => Ok(Some(CompletedStep::Called(self.run_calls(calls).await?))),
+            Step::Done(Outcome::Answered) => Ok(None),
+            Step::Done(outcome) => Err(self.stop_reason(outcome)),
+        }
+    }
+
+    /// Fails if the run was cancelled or its time limit has passed.
+    pub(super) fn check_cancelled(&self) -> Result<(), StopReason> {
+        if self.agent.cancellation.as_ref().is_some_and(CancellationToken::is_cancelled) {
+            return Err(StopReason::Cancelled);
+        }
+        match self.agent.time_limit.zip(self.started) {
+            Some((limit, started)) if started.elapsed() >= limit => {
+                Err(StopReason::TimeLimit(limit))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Returns why the run stops with this outcome, with the secrets redacted.
+    pub(in crate::agent) fn stop_reason(&self, outcome: Outcome) -> StopReason {
+        let mut reason = stop_reason(&self.state.turn, outcome);
+        if let StopReason::Repeated { call, .. } = &mut reason {
+            self.dispatcher.hide_in_call(call);
+        }
+        reason
+    }
+
+    /// Returns whether messages of the steering handle are due, and the model may be asked once
+    /// more. If it may not, an answer stays the answer.
+    pub(in crate::agent) fn is_steered(&self) -> bool {
+        self.agent.steering.as_ref().is_some_and(|steering| !steering.is_empty())
+            && self.state.turn.can_request()
+    }
+
+    pub(super) fn deadline<'a>(&self, agent: &'a AgentConfig) -> RunDeadline<'a> {
+        let limit = agent.time_limit;
+        let deadline =
+            self.started.zip(limit).and_then(|(started, limit)| started.checked_add(limit));
+        RunDeadline::new(agent.cancellation.as_ref(), deadline.zip(limit))
+    }
+
+    /// Returns the tools that the model may call now: none if a value is extracted.
+    pub(super) fn callable_tools(&self) -> Snapshot {
+        match self.output_schema {
+            Some(_) => Snapshot::default(),
+            None => self.dispatcher.registry().snapshot(),
+        }
+    }
+}

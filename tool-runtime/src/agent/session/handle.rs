@@ -1,0 +1,392 @@
+//! A session of an agent: starts and resumes runs that save each of their steps.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{SessionError, SessionRecord, SessionStore};
+use crate::agent::answer::stopped_at;
+use crate::agent::persist::{SessionWriter, load};
+use crate::agent::run::{AbandonedRun, Run};
+use crate::agent::state::RunState;
+use crate::agent::{
+    Agent, Answer, Extract, Extracted, Paused, Prompt, RunStream, StopReason, Stopped, Turn,
+};
+use crate::message::Message;
+
+/// A named, persisted conversation of an agent.
+///
+/// [`Agent::session`](crate::Agent::session) returns it. Each run continues the conversation of the
+/// runs before it. Each step of a run is saved before the next one starts: the model's reply before
+/// its calls are run, that the calls start, and each result as it arrives. So the process may end
+/// at any moment.
+///
+/// An unfinished run is continued with [`resume`](Self::resume), or abandoned by the next prompt. A
+/// call that was in flight when the process ended is made again if its tool is idempotent or
+/// read-only. Any other call is answered with `TOOL_INDETERMINATE`, because it may or may not have
+/// run; an event reports that as the end of the call. The end of an abandoned run is emitted with
+/// its own id and the code `GIVEN_UP`.
+///
+/// Each prompt starts a run of its own, to which the full [limits](crate::agent::Limits) of the
+/// agent apply. A resumed run has what is left of them.
+///
+/// ```
+/// use tool_runtime::agent::session::MemoryStore;
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
+/// # let model = ScriptedModel::new([ChatReply::text("Hi, Ada."), ChatReply::text("Ada.")]);
+/// let agent = Agent::new(model, Tools::new());
+/// let store = MemoryStore::new();
+/// agent.session(store.clone(), "ada").run("I am Ada.").await?;
+///
+/// // Later, with the same store.
+/// let answer = agent.session(store, "ada").run("Who am I?").await?;
+/// assert_eq!(answer.to_string(), "Ada.");
+/// assert_eq!(answer.transcript.len(), 4);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone)]
+pub struct Session {
+    agent: Agent,
+    store: Arc<dyn SessionStore>,
+    name: String,
+}
+
+impl Agent {
+    /// Returns the session of this name in a store. The session is created by its first run.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// session.run("Hello").await?;
+    /// assert_eq!(session.messages().await?.len(), 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn session(&self, store: impl SessionStore + 'static, name: impl Into<String>) -> Session {
+        Session { agent: self.clone(), store: Arc::new(store), name: name.into() }
+    }
+}
+
+impl Session {
+    /// Returns the name of the session.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Loads the messages of the conversation so far. Empty if the session does not exist.
+    ///
+    /// # Errors
+    /// Returns [`SessionError::Unavailable`] if the store can't be reached, and
+    /// [`SessionError::CorruptRecord`] if the record can't be decoded.
+    pub async fn messages(&self) -> Result<Vec<Message>, SessionError> {
+        let record = load(self.store.as_ref(), &self.name).await?;
+        Ok(record.map(|record| record.messages).unwrap_or_default())
+    }
+
+    /// Runs the agent on this prompt until the model answers.
+    ///
+    /// The prompt is a text, or a [`Prompt`] whose messages are appended to the conversation so
+    /// far. Each prompt is a run of its own, to which the agent's limits apply anew. An unfinished
+    /// run is abandoned: its open calls are answered and not run.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Agent::run`](crate::Agent::run), and [`StopReason::Session`] if the
+    /// conversation can't be loaded or saved, or if another writer has changed the session
+    /// meanwhile.
+    ///
+    /// # Panics
+    /// Panics where [`Agent::run`](crate::Agent::run) does.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # let model = ScriptedModel::new([ChatReply::text("Hi, Ada."), ChatReply::text("Ada.")]);
+    /// let session = Agent::new(model, Tools::new()).session(MemoryStore::new(), "ada");
+    /// session.run("I am Ada.").await?;
+    /// assert_eq!(session.run("Who am I?").await?.text, "Ada.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn run(&self, prompt: impl Into<Prompt>) -> Result<Answer, Stopped> {
+        self.start(prompt).await?.finish().await
+    }
+
+    /// Starts a run and streams its text, calls and events as they happen.
+    ///
+    /// The stream owns the run: it is `'static` and `Send`. Dropping it cancels the run and all
+    /// in-flight calls. What was saved by then can be [resumed](Self::resume).
+    ///
+    /// # Errors
+    /// Returns [`StopReason::Session`] if the conversation can't be loaded.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+    /// let mut stream = agent.session(MemoryStore::new(), "ada").stream("Hello").await?;
+    /// while let Some(item) = stream.next().await {
+    ///     println!("{item:?}");
+    /// }
+    /// assert_eq!(stream.finish().await?.to_string(), "Hi!");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn stream(&self, prompt: impl Into<Prompt>) -> Result<RunStream, Stopped> {
+        self.start(prompt).await.map(Run::stream)
+    }
+
+    /// Runs the agent on this prompt until the model gives its answer as a `T`, as
+    /// [`Agent::extract`](crate::Agent::extract) does.
+    ///
+    /// If the process ends first, continue to the value with [`resume`](Self::resume) and
+    /// [`Run::extract`]; if the run pauses for an approval, with [`resume_with`](Self::resume_with)
+    /// and [`Run::extract`].
+    ///
+    /// # Errors
+    /// Returns the errors of [`run`](Self::run), and [`StopReason::ExtractionFailed`] if no attempt
+    /// gave a valid value.
+    ///
+    /// # Panics
+    /// Panics where [`Agent::run`](crate::Agent::run) does.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # let model = ScriptedModel::new([ChatReply::text(r#"{"value": 1815}"#)]);
+    /// let session = Agent::new(model, Tools::new()).session(MemoryStore::new(), "ada");
+    /// assert_eq!(session.extract::<u32>("When was Ada born?").await?.value, 1815);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn extract<T: Extract>(
+        &self,
+        prompt: impl Into<Prompt>,
+    ) -> Result<Extracted<T>, Stopped> {
+        self.start(prompt).await?.extract().await
+    }
+
+    /// Starts a run that you drive, as [`Agent::start`](crate::Agent::start) does. Each of its
+    /// steps is saved.
+    ///
+    /// # Errors
+    /// Returns [`StopReason::Session`] if the conversation can't be loaded.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let agent = Agent::new(ScriptedModel::new([ChatReply::text("Hi!")]), Tools::new());
+    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// let mut run = session.start("Hello").await?;
+    /// while run.next().await.is_some() {
+    ///     println!("{} messages are saved", session.messages().await?.len());
+    /// }
+    /// assert_eq!(run.finish().await?.to_string(), "Hi!");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn start(&self, prompt: impl Into<Prompt>) -> Result<Run, Stopped> {
+        let (state, writer, abandoned) = self.continued(prompt.into()).await?;
+        Ok(self.begin(state, writer).replacing(abandoned))
+    }
+
+    /// Resumes the unfinished run of the session, under the agent's limits, as
+    /// [`Agent::resume`](crate::Agent::resume) does. Returns `None` if there is none.
+    ///
+    /// There is none if the model has answered: its answer is the last of the
+    /// [messages](Self::messages), even if the process ended before it was returned. A run that
+    /// [extracts](Self::extract) a value is unfinished until it has the value, and [`Run::extract`]
+    /// continues to it. If calls await approval, the run pauses for them again; pass the decisions
+    /// to [`resume_with`](Self::resume_with).
+    ///
+    /// # Concurrent runs
+    /// Resuming takes the run over, also from a process that is still at work on it. The session
+    /// belongs to the run that writes next. The next write of the other run builds on a revision
+    /// that is no longer current: it is refused, and that run stops with
+    /// [`Conflict`](SessionError::Conflict) before it makes another call or request. Its in-flight
+    /// work completes and is not saved: a model request may be paid for in vain, and a tool may run
+    /// while the same call is made again here, if it is idempotent or read-only.
+    ///
+    /// To prevent that, resume a session only after the other process has ended, or under a lock of
+    /// your own on the session's name, held for as long as a run lasts.
+    ///
+    /// # Errors
+    /// Returns [`StopReason::Session`] if the conversation can't be loaded.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
+    ///
+    /// /// Rolls the dice.
+    /// #[tool(effect = "none")]
+    /// async fn roll() -> u8 {
+    ///     4
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # let model = ScriptedModel::new([
+    /// #     ChatReply::default().call("roll", "{}"),
+    /// #     ChatReply::text("Four."),
+    /// # ]);
+    /// let session = Agent::new(model, tools![roll]).session(MemoryStore::new(), "ada");
+    /// let mut run = session.start("Roll the dice.").await?;
+    /// run.next().await;
+    /// drop(run);
+    ///
+    /// // Later, perhaps in another process.
+    /// if let Some(run) = session.resume().await? {
+    ///     assert_eq!(run.finish().await?.to_string(), "Four.");
+    /// }
+    /// assert!(session.resume().await?.is_none());
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn resume(&self) -> Result<Option<Run>, Stopped> {
+        let Some((state, writer)) = self.load().await? else { return Ok(None) };
+        let (state, writer) = self.resumed(state, writer);
+        Ok(state.is_unfinished().then(|| self.begin(state, writer)))
+    }
+
+    /// Resumes a paused run with the decisions on its pending calls.
+    ///
+    /// A paused run can be resumed once. [`Agent::resume`](crate::Agent::resume) refuses it,
+    /// because it would resume the run outside of the session.
+    ///
+    /// # Errors
+    /// Returns [`StopReason::Session`] if the conversation can't be loaded, and with
+    /// [`StaleDecision`](SessionError::StaleDecision) if the run was resumed before, belongs to
+    /// another session, or the conversation has continued without it.
+    ///
+    /// ```
+    /// use tool_runtime::agent::session::MemoryStore;
+    /// use tool_runtime::dispatch::{Approval, AskLater};
+    /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, StopReason, tool, tools};
+    ///
+    /// /// Pays a person.
+    /// #[tool(permission = "ask")]
+    /// async fn pay(to: String) {}
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # let model = ScriptedModel::new([
+    /// #     ChatReply::default().call("pay", r#"{"to": "Ada"}"#),
+    /// #     ChatReply::text("Done."),
+    /// # ]);
+    /// let agent = Agent::new(model, tools![pay]).policy(Policy::new().approver(AskLater));
+    /// let session = agent.session(MemoryStore::new(), "ada");
+    /// let stopped = session.run("Pay Ada.").await.unwrap_err();
+    /// let StopReason::AwaitingApproval(mut paused) = stopped.reason else { panic!() };
+    ///
+    /// paused.decide_each("Grace", |_| Approval::Once);
+    /// let answer = session.resume_with(*paused).await?.finish().await?;
+    /// assert_eq!(answer.to_string(), "Done.");
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub async fn resume_with(&self, paused: Paused) -> Result<Run, Stopped> {
+        let writer = match self.load().await? {
+            Some((state, writer)) if state.is_paused_at(&paused) => writer,
+            loaded => return Err(self.stale_decision(loaded.map(|(state, _)| state), paused)),
+        };
+        let (state, writer) = self.resumed(paused.into(), writer);
+        Ok(self.begin(state, writer))
+    }
+
+    fn begin(&self, state: RunState, writer: SessionWriter) -> Run {
+        Run::new(Arc::clone(&self.agent.config), state).with_writer(writer)
+    }
+
+    /// Returns why the session does not wait for these decisions.
+    fn stale_decision(&self, stored: Option<RunState>, paused: Paused) -> Stopped {
+        let reason = match (&paused.session, stored) {
+            (Some(other), _) if *other != self.name => {
+                format!("the run belongs to the session `{other}`")
+            }
+            (_, Some(stored)) if stored.run == paused.run => {
+                "the run was resumed before; `resume` continues what is left of it".into()
+            }
+            _ => "the conversation has continued without the run".to_owned(),
+        };
+        let error = SessionError::StaleDecision { session: self.name.clone(), reason };
+        stopped_at(StopReason::Session(error), paused.into())
+    }
+
+    /// Returns the state of a run that continues the conversation with this prompt, and the run
+    /// that it replaces.
+    async fn continued(
+        &self,
+        prompt: Prompt,
+    ) -> Result<(RunState, SessionWriter, Option<AbandonedRun>), Stopped> {
+        let Some((state, writer)) = self.load().await? else {
+            return Ok((RunState::new(self.agent.config.turn(prompt)), self.writer(0, 0), None));
+        };
+        let stored = state.turn.shared_transcript();
+        let (mut state, mut writer) = self.resumed(state, writer);
+        let abandoned = AbandonedRun::take_from(&mut state);
+        let RunState { turn, window, .. } = state;
+        let (before, offered) = turn.into_parts();
+        let turn = prompt.append_to(before, offered).into_turn(None);
+        let turn = turn.with_limits(self.agent.config.limits.clone());
+        writer.rewrite_from(turn.common_prefix_len(&stored));
+        Ok((RunState::new(turn).with_window(window), writer, abandoned))
+    }
+
+    /// Returns the state to resume. Messages that were repaired are saved with the next write.
+    fn resumed(&self, state: RunState, mut writer: SessionWriter) -> (RunState, SessionWriter) {
+        let stored = state.turn.shared_transcript();
+        let state = state.resumed(&self.agent.config.limits);
+        writer.rewrite_from(state.turn.common_prefix_len(&stored));
+        (state, writer)
+    }
+
+    /// Loads the last state, with the writer that continues from it.
+    async fn load(&self) -> Result<Option<(RunState, SessionWriter)>, Stopped> {
+        let record = load(self.store.as_ref(), &self.name).await;
+        let decoded = record.and_then(|record| record.map(|it| self.decode(it)).transpose());
+        decoded.map_err(|error| {
+            stopped_at(StopReason::Session(error), RunState::new(Turn::new(Vec::new(), 0)))
+        })
+    }
+
+    fn decode(&self, record: SessionRecord) -> Result<(RunState, SessionWriter), SessionError> {
+        let SessionRecord { messages, state, revision } = record;
+        let corrupt = |error: serde_json::Error| SessionError::CorruptRecord {
+            session: self.name.clone(),
+            message_index: None,
+            reason: error.to_string(),
+        };
+        let saved = messages.len();
+        let state: RunState = serde_json::from_str(&state).map_err(corrupt)?;
+        Ok((state.with_transcript(messages), self.writer(revision, saved)))
+    }
+
+    fn writer(&self, revision: u64, saved: usize) -> SessionWriter {
+        SessionWriter::new(Arc::clone(&self.store), self.name.clone(), revision, saved)
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Session").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,262 @@
+//! The reasons for which a run stops without an answer.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use super::paused::Paused;
+use super::session::SessionError;
+use super::turn::{InvalidTransition, StopRequest};
+use super::{Limits, Outcome, Turn};
+use crate::drivers::ReplyParseError;
+use crate::event::ToolExecution;
+use crate::event::money::money;
+use crate::message::{ToolCall, Usage};
+use crate::models::{Finish, ModelError};
+use crate::registry::RegistryError;
+use crate::tool::Bill;
+
+/// The reason for which a run stopped without an answer.
+///
+/// ```
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, StopReason, tool, tools};
+///
+/// /// Rolls the dice.
+/// #[tool(effect = "none")]
+/// async fn roll() -> u8 {
+///     4
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let model = ScriptedModel::new([ChatReply::default().call("roll", "{}")]);
+/// let agent = Agent::new(model, tools![roll]).max_iterations(1);
+/// let reason = agent.run("Roll the dice.").await.unwrap_err().reason;
+/// assert!(matches!(reason, StopReason::MaxIterations(1)));
+/// assert_eq!(reason.code(), "MAX_ITERATIONS");
+/// assert_eq!(reason.to_string(), "iteration limit exceeded: no answer after 1 model request");
+/// # }
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum StopReason {
+    /// The model requested more calls after its last iteration. They were not run.
+    #[error("{}", iterations_error(*.0))]
+    MaxIterations(u32),
+    /// The conversation has no message for the model to answer: it is empty, has system messages
+    /// only, or ends with a reply of the model. Add a message, for example with
+    /// [`Answer::then`](super::Answer::then).
+    #[error("no message to answer: add a user message to the conversation")]
+    NothingAsked,
+    /// The text of the model's reply was truncated, for [`Length`](Finish::Length) or
+    /// [`Filtered`](Finish::Filtered). It is the last message of the transcript.
+    #[error("reply truncated: {}", match .0 {
+        Finish::Length => "the model ran out of output tokens",
+        _ => "the provider withheld the rest",
+    })]
+    TruncatedReply(Finish),
+    /// The model replied with neither text nor calls.
+    #[error("reply is empty: neither text nor calls")]
+    EmptyReply,
+    /// The model request failed.
+    #[error(transparent)]
+    Model(#[from] ModelError),
+    /// The model's client or the driver panicked with this message.
+    #[error("model client panicked: {0}")]
+    ModelPanicked(String),
+    /// The tools could not be registered. No request was sent to the model.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// Calls, or calls of their nested runs, await approval.
+    ///
+    /// Decide on them and pass the paused run to [`Agent::resume`](crate::Agent::resume). The
+    /// transcript answers the calls as pending, so that it can be continued without resuming as
+    /// well.
+    #[error("{}", approval_error(&.0.awaited()))]
+    AwaitingApproval(Box<Paused>),
+    /// A call failed or was blocked, and the policy stops the run for that. See
+    /// [`Policy::on_failure`](crate::Policy::on_failure) and
+    /// [`Policy::on_block`](crate::Policy::on_block).
+    #[error("batch aborted by the call of `{}`: {}", .0.call.name, .0.result.text)]
+    BatchAborted(Box<ToolExecution>),
+    /// The agent's cancellation token was cancelled.
+    #[error("cancelled")]
+    Cancelled,
+    /// The run has reached its token limit: see [`Limits::tokens`](super::Limits::tokens).
+    #[error(
+        "token limit exceeded: used {} of {limit}",
+        usage.input.saturating_add(usage.output)
+    )]
+    TokenLimit {
+        /// The tokens that the run used.
+        usage: Usage,
+        /// The limit, in tokens.
+        limit: u64,
+    },
+    /// The run has reached its cost limit: see [`Limits::cost`](super::Limits::cost).
+    #[error("cost limit exceeded: spent {} of {}", money(*cost), money(*limit))]
+    CostLimit {
+        /// The cost of the run.
+        cost: f64,
+        /// The limit, in the currency of the prices.
+        limit: f64,
+    },
+    /// The run has reached its time limit: see [`Agent::time_limit`](crate::Agent::time_limit).
+    #[error("time limit exceeded: {0:?}")]
+    TimeLimit(Duration),
+    /// The model repeated the same call too often: see [`Limits::repeats`](super::Limits::repeats).
+    #[error(
+        "call repeated {times} times in a row, the last one was not run: {}",
+        shortened_call(call)
+    )]
+    Repeated {
+        /// The last of the calls, with its [secrets](crate::Policy::secrets) redacted.
+        call: Box<ToolCall>,
+        /// The number of times in a row that the call was made.
+        times: u32,
+    },
+    /// A stop was requested: by a tool, with
+    /// [`EffectRecord::StopRequested`](crate::EffectRecord::StopRequested), or by the program, with
+    /// a [hook](super::ModelHook) or [`Turn::stop`](super::Turn::stop).
+    #[error("stop requested by {}: {}", requester(.0), .0.reason)]
+    Requested(StopRequest),
+    /// The driver could parse none of the model's replies, in as many attempts as it allows.
+    #[error(transparent)]
+    UnparsableReply(Box<ReplyParseError>),
+    /// The model gave no valid value to [extract](crate::Agent::extract), in as many attempts as
+    /// the agent allows.
+    #[error(
+        "extraction failed (attempt {attempts} of {attempts}): {reason}; the last reply was: {}",
+        shortened(text)
+    )]
+    ExtractionFailed {
+        /// The number of attempts since the run was started or resumed.
+        attempts: u32,
+        /// The text of the last reply, with its [secrets](crate::Policy::secrets) redacted.
+        text: String,
+        /// What is wrong with that text.
+        reason: String,
+    },
+    /// The run could not be loaded from or saved to its [session](super::session).
+    #[error(transparent)]
+    Session(#[from] SessionError),
+    /// The run belongs to the [session](super::session) of this name and was resumed outside of it,
+    /// which is a mistake in the program: the session would not record the steps, and its next
+    /// resume would repeat them.
+    #[error(
+        "run belongs to the session `{0}`: resume it there, with `session.resume_with(paused)` if it is paused, and \
+         else with `session.resume()`"
+    )]
+    InSession(String),
+    /// A step was taken out of turn, which is a bug in the loop itself.
+    #[error(transparent)]
+    OutOfTurn(#[from] InvalidTransition),
+}
+
+impl StopReason {
+    /// Returns the stable code of the reason, such as `MAX_ITERATIONS`.
+    ///
+    /// Spans carry it as `error.type`, and [`RunEvent::Finished`](crate::event::RunEvent::Finished)
+    /// as its code.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::MaxIterations(_) => "MAX_ITERATIONS",
+            Self::NothingAsked => "NOTHING_ASKED",
+            Self::TruncatedReply(_) => "CUT",
+            Self::EmptyReply => "SILENT",
+            Self::Model(_) => "MODEL_FAILED",
+            Self::ModelPanicked(_) => "MODEL_PANICKED",
+            Self::Registry(_) => "REGISTRY",
+            Self::AwaitingApproval(_) => "AWAITING_APPROVAL",
+            Self::BatchAborted(_) => "HALTED",
+            Self::Cancelled => "CANCELLED",
+            Self::TokenLimit { .. } => "TOKENS_SPENT",
+            Self::CostLimit { .. } => "MONEY_SPENT",
+            Self::TimeLimit(_) => "TIME_LIMIT",
+            Self::Repeated { .. } => "REPEATED",
+            Self::Requested(_) => "REQUESTED",
+            Self::UnparsableReply(_) => "MISREAD",
+            Self::ExtractionFailed { .. } => "UNFIT",
+            Self::Session(_) => "SESSION",
+            Self::InSession(_) => "IN_SESSION",
+            Self::OutOfTurn(_) => "OUT_OF_TURN",
+        }
+    }
+
+    /// Returns the code if the reason is an error, which awaiting approval is not.
+    pub(super) fn error_type(&self) -> Option<&'static str> {
+        (!matches!(self, Self::AwaitingApproval(_))).then(|| self.code())
+    }
+}
+
+/// Returns why a run with this outcome stops.
+pub(super) fn stop_reason(turn: &Turn, outcome: Outcome) -> StopReason {
+    let limits = turn.limits();
+    match outcome {
+        Outcome::TruncatedReply(finish) => StopReason::TruncatedReply(finish),
+        Outcome::MaxIterations => StopReason::MaxIterations(turn.iterations()),
+        Outcome::BudgetExhausted => exceeded_limit(limits, turn.metered()),
+        Outcome::RepeatedCall => turn
+            .repeated_call()
+            .map(|(call, times)| StopReason::Repeated { call: Box::new(call.clone()), times })
+            .unwrap_or(StopReason::EmptyReply),
+        Outcome::StopRequested => {
+            let none = || StopRequest::new(None, "");
+            StopReason::Requested(turn.stop_request().cloned().unwrap_or_else(none))
+        }
+        Outcome::Answered | Outcome::EmptyReply => StopReason::EmptyReply,
+    }
+}
+
+/// Returns which of the two limits is reached: the cost limit, or else the token limit.
+pub(super) fn exceeded_limit(limits: &Limits, used: Bill) -> StopReason {
+    match limits.cost.map(|(limit, _)| limit).zip(limits.cost_of(&used)) {
+        Some((limit, cost)) if cost >= limit => StopReason::CostLimit { cost, limit },
+        _ => {
+            let limit = limits.tokens.unwrap_or_default();
+            StopReason::TokenLimit { usage: used.usage, limit }
+        }
+    }
+}
+
+/// The number of characters of a model's text that errors quote.
+const MAX_QUOTED_CHARS: usize = 200;
+
+fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(MAX_QUOTED_CHARS).and_then(|(end, _)| text.get(..end)) {
+        Some(start) => format!("{start}…").into(),
+        None => text.into(),
+    }
+}
+
+fn shortened_call(call: &ToolCall) -> String {
+    format!("{} {}", call.name, shortened(&call.arguments.to_text()))
+}
+
+fn requester(request: &StopRequest) -> Cow<'_, str> {
+    match &request.tool {
+        Some(tool) => format!("the tool `{tool}`").into(),
+        None => "the program".into(),
+    }
+}
+
+fn approval_error(calls: &[String]) -> String {
+    // A name is listed once, however many of its calls wait.
+    let mut names: Vec<&str> = Vec::new();
+    for name in calls {
+        if !names.contains(&name.as_str()) {
+            names.push(name);
+        }
+    }
+    let names = names.join(", ");
+    match calls.len() {
+        1 => format!("a call waits for approval: {names}"),
+        count => format!("{count} calls wait for approval: {names}"),
+    }
+}
+
+fn iterations_error(times: u32) -> String {
+    match times {
+        0 => "iteration limit exceeded: `max_iterations` is 0".into(),
+        1 => "iteration limit exceeded: no answer after 1 model request".into(),
+        _ => format!("iteration limit exceeded: no answer after {times} model requests"),
+    }
+}

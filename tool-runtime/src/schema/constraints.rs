@@ -8,7 +8,7 @@ use super::check::is_supported;
 use super::pointer::resolve;
 
 /// Keywords whose value is one schema.
-const ONE: [&str; 11] = [
+const SCHEMA_KEYWORDS: [&str; 11] = [
     "additionalItems",
     "additionalProperties",
     "contains",
@@ -22,12 +22,12 @@ const ONE: [&str; 11] = [
     "unevaluatedProperties",
 ];
 /// Keywords whose value is a list of schemas (`items` was one before 2020-12).
-const LIST: [&str; 5] = ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
+const SCHEMA_LIST_KEYWORDS: [&str; 5] = ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
 /// Keywords whose value maps names to schemas.
-const NAMED: [&str; 5] =
+const SCHEMA_MAP_KEYWORDS: [&str; 5] =
     ["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"];
 /// Rules that no derived decoder enforces, whatever their value.
-const RULES: [&str; 12] = [
+const UNENFORCED_KEYWORDS: [&str; 12] = [
     "contains",
     "dependencies",
     "dependentRequired",
@@ -55,10 +55,11 @@ pub(super) fn is_constrained(schema: &Value) -> bool {
 /// enum lists its choices in a definition, at the root or in a branch, and its tag as the only
 /// value of a member of a branch. Any other list was written by hand, and no decoder enforces it.
 fn lists_values(rules: &Map<String, Value>, is_branch: bool) -> bool {
-    let members = NAMED.iter().filter(|key| !key.starts_with('$') && **key != "definitions");
+    let members =
+        SCHEMA_MAP_KEYWORDS.iter().filter(|key| !key.starts_with('$') && **key != "definitions");
     let members = members.filter_map(|&key| rules.get(key)?.as_object()).flat_map(Map::values);
     let items = rules.get("prefixItems").and_then(Value::as_array).into_iter().flatten();
-    let parts = ONE.iter().filter_map(|&key| rules.get(key));
+    let parts = SCHEMA_KEYWORDS.iter().filter_map(|&key| rules.get(key));
     members
         .chain(items)
         .chain(parts)
@@ -105,34 +106,36 @@ pub(super) fn any<'s>(
     schema: &'s Value,
     is: impl Fn(&'s Map<String, Value>, bool) -> bool,
 ) -> bool {
-    let mut waiting = vec![(schema, false)];
+    let mut pending = vec![(schema, false)];
     // Targets that the walk doesn't reach by itself; each is followed once.
     let mut followed: Vec<&str> = Vec::new();
-    while let Some((next, is_branch)) = waiting.pop() {
+    while let Some((next, is_branch)) = pending.pop() {
         let Value::Object(rules) = next else { continue };
         if is(rules, is_branch) {
             return true;
         }
-        waiting.extend(ONE.iter().filter_map(|&key| rules.get(key)).map(|part| (part, false)));
-        for key in LIST {
+        pending.extend(
+            SCHEMA_KEYWORDS.iter().filter_map(|&key| rules.get(key)).map(|part| (part, false)),
+        );
+        for key in SCHEMA_LIST_KEYWORDS {
             let parts = rules.get(key).and_then(Value::as_array).into_iter().flatten();
-            waiting.extend(parts.map(|part| (part, key == "anyOf" || key == "oneOf")));
+            pending.extend(parts.map(|part| (part, key == "anyOf" || key == "oneOf")));
         }
-        let named = NAMED.iter().filter_map(|&key| rules.get(key)?.as_object());
-        waiting.extend(named.flat_map(Map::values).map(|part| (part, false)));
+        let named = SCHEMA_MAP_KEYWORDS.iter().filter_map(|&key| rules.get(key)?.as_object());
+        pending.extend(named.flat_map(Map::values).map(|part| (part, false)));
         if let Some(Value::String(reference)) = rules.get("$ref")
-            && !is_walked(reference)
+            && !is_reachable(reference)
             && !followed.contains(&reference.as_str())
         {
             followed.push(reference);
-            waiting.extend(resolve(schema, reference).map(|part| (part, false)));
+            pending.extend(resolve(schema, reference).map(|part| (part, false)));
         }
     }
     false
 }
 
 /// Returns true if the walk reaches the target from the root in any case.
-fn is_walked(reference: &str) -> bool {
+fn is_reachable(reference: &str) -> bool {
     let definition =
         reference.strip_prefix("#/$defs/").or_else(|| reference.strip_prefix("#/definitions/"));
     reference == "#" || definition.is_some_and(|name| !name.contains('/'))
@@ -140,7 +143,7 @@ fn is_walked(reference: &str) -> bool {
 
 fn constrains(rules: &Map<String, Value>) -> bool {
     let above_zero = |key| rules.get(key).is_some_and(|min| min.as_u64() != Some(0));
-    RULES.iter().any(|&key| rules.contains_key(key))
+    UNENFORCED_KEYWORDS.iter().any(|&key| rules.contains_key(key))
         || above_zero("minLength")
         || above_zero("minProperties")
         || rules.get("uniqueItems") == Some(&Value::Bool(true))

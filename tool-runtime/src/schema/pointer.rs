@@ -27,7 +27,7 @@ pub(crate) fn rebase(schema: &Value, place: &str) -> Value {
             },
             // Values, not schemas.
             ("const" | "enum" | "default" | "examples", _) => value.clone(),
-            (keyword, Value::Object(named)) if NAMED.contains(&keyword) => {
+            (keyword, Value::Object(named)) if SCHEMA_MAP_KEYWORDS.contains(&keyword) => {
                 let moved =
                     named.iter().map(|(name, schema)| (name.clone(), rebase(schema, place)));
                 Value::Object(moved.collect())
@@ -41,7 +41,7 @@ pub(crate) fn rebase(schema: &Value, place: &str) -> Value {
 }
 
 /// Keywords whose members are schemas under arbitrary names.
-const NAMED: [&str; 5] =
+const SCHEMA_MAP_KEYWORDS: [&str; 5] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas"];
 
 /// Returns `None` if an escape is truncated, isn't hexadecimal or doesn't decode to UTF-8.

@@ -70,22 +70,22 @@ impl<'s> SecretWalk<'s, '_> {
     }
 
     /// Returns these schemas, the targets of their references, and all their branches.
-    fn with_branches(&self, mut waiting: Vec<&'s Value>) -> Vec<&'s Rules> {
+    fn with_branches(&self, mut pending: Vec<&'s Value>) -> Vec<&'s Rules> {
         let mut found = Vec::new();
-        while let Some(next) = waiting.pop() {
+        while let Some(next) = pending.pop() {
             let Value::Object(rules) = next else { continue };
             if found.len() >= MAX_SCHEMAS {
                 break;
             }
             found.push(rules);
             let reference = rules.get("$ref").and_then(Value::as_str);
-            waiting.extend(reference.and_then(|reference| resolve(self.root, reference)));
+            pending.extend(reference.and_then(|reference| resolve(self.root, reference)));
             for key in ["allOf", "anyOf", "oneOf"] {
-                waiting.extend(rules.get(key).and_then(Value::as_array).into_iter().flatten());
+                pending.extend(rules.get(key).and_then(Value::as_array).into_iter().flatten());
             }
-            waiting.extend(["if", "then", "else"].iter().filter_map(|&key| rules.get(key)));
+            pending.extend(["if", "then", "else"].iter().filter_map(|&key| rules.get(key)));
             let dependent = rules.get("dependentSchemas").and_then(Value::as_object);
-            waiting.extend(dependent.into_iter().flat_map(Map::values));
+            pending.extend(dependent.into_iter().flat_map(Map::values));
         }
         found
     }

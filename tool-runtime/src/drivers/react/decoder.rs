@@ -11,7 +11,7 @@ use crate::models::{ChatRequest, Delta, Deltas};
 pub(super) struct DecisionDecoder<'o> {
     /// Separates reasoning from the decision.
     stream: TextStream<'o>,
-    offered: ToolLookup<'o>,
+    tools: ToolLookup<'o>,
     /// The reply without reasoning.
     text: String,
     /// The end of the part of `text` that was decoded.
@@ -54,7 +54,7 @@ impl<'o> DecisionDecoder<'o> {
         let streams_answer = !has_answer_request && request.options.output.is_none();
         Self {
             stream: TextStream::new(Formats::reasoning_only(), ToolLookup::new(&[])),
-            offered: ToolLookup::new(request.tools),
+            tools: ToolLookup::new(request.tools),
             text: String::new(),
             decoded: 0,
             position: Position::Outside,
@@ -69,31 +69,32 @@ impl<'o> DecisionDecoder<'o> {
 
     fn decode_text(&mut self, emit: &mut Deltas<'_>) {
         let text = std::mem::take(&mut self.text);
-        let mut from = self.decoded;
+        let mut start = self.decoded;
         for (at, c) in text.get(self.decoded..).unwrap_or_default().char_indices() {
             let at = self.decoded + at;
             let was_value = matches!(self.position, Position::Value(_));
-            self.step(c);
+            self.advance(c);
             let is_value = matches!(self.position, Position::Value(_));
             if was_value && !is_value {
                 // A bracket or comma after a value is not part of it, but its own closing bracket
                 // is.
-                let ends = c == '"' || matches!(c, '}' | ']') && self.position == Position::Between;
-                let end = if ends { at + c.len_utf8() } else { at };
-                self.decode_value(text.get(from..end).unwrap_or_default(), emit);
+                let is_closing =
+                    c == '"' || matches!(c, '}' | ']') && self.position == Position::Between;
+                let end = if is_closing { at + c.len_utf8() } else { at };
+                self.decode_value(text.get(start..end).unwrap_or_default(), emit);
                 self.end_value(emit);
             } else if is_value && !was_value {
-                from = at + c.len_utf8();
+                start = at + c.len_utf8();
             }
         }
         self.decoded = text.len();
         if matches!(self.position, Position::Value(_)) {
-            self.decode_value(text.get(from..).unwrap_or_default(), emit);
+            self.decode_value(text.get(start..).unwrap_or_default(), emit);
         }
         self.text = text;
     }
 
-    fn step(&mut self, c: char) {
+    fn advance(&mut self, c: char) {
         self.position = match self.position {
             Position::Outside if c == '{' => Position::Between,
             Position::Between if c == '"' => {
@@ -107,8 +108,8 @@ impl<'o> DecisionDecoder<'o> {
                 Position::Key
             }
             Position::Colon if c == ':' => Position::Value(Value::default()),
-            Position::Value(value) => value.step(c),
-            place => place,
+            Position::Value(value) => value.next_position(c),
+            position => position,
         };
     }
 
@@ -140,7 +141,7 @@ impl<'o> DecisionDecoder<'o> {
     fn end_value(&mut self, emit: &mut Deltas<'_>) {
         if self.key == "tool" {
             self.tool = self
-                .offered
+                .tools
                 .find(self.other_value.trim().trim_matches('"'))
                 .map(|tool| tool.name.as_str());
             if let Some(name) = self.tool {
@@ -161,7 +162,7 @@ fn open_list() -> Partial {
 }
 
 impl Value {
-    fn step(mut self, c: char) -> Position {
+    fn next_position(mut self, c: char) -> Position {
         if self.is_text {
             match c {
                 _ if self.is_escaped => self.is_escaped = false,

@@ -165,7 +165,7 @@ impl Encoder<'_, '_> {
         let all: Vec<_> = first.iter().chain(rest).collect();
         let items = match all.split_first() {
             None => return Err(at.unsupported("the list has no items")),
-            Some((one, others)) if others.iter().all(|other| other == one) => Node::clone(one),
+            Some((head, tail)) if tail.iter().all(|item| item == head) => Node::clone(head),
             Some(_) => choice_of_items(first, rest),
         };
         encoded.insert("items".into(), self.encode(&items, &at.items())?.into());
@@ -198,19 +198,19 @@ impl Encoder<'_, '_> {
             }
         }
         let is_empty = members.is_empty() && !at.is_root();
-        match (&object.others, maps) {
+        match (&object.additional, maps) {
             (AdditionalMembers::Some(_), MapSupport::Unsupported) => {
                 let reason = "maps are not supported: name the members, or use a list of objects \
                               with the name as a member";
                 return Err(at.unsupported(reason));
             }
             (AdditionalMembers::Some(node), MapSupport::Keyword) => {
-                let others = self.encode(node, &at.member("*"))?;
-                encoded.insert("additionalProperties".into(), others.into());
+                let additional = self.encode(node, &at.member("*"))?;
+                encoded.insert("additionalProperties".into(), additional.into());
             }
             (AdditionalMembers::Some(node), MapSupport::Description) => {
-                let others = self.encode(node, &at.member("*"))?;
-                description_rules.insert("additionalProperties".into(), others.into());
+                let additional = self.encode(node, &at.member("*"))?;
+                description_rules.insert("additionalProperties".into(), additional.into());
             }
             (AdditionalMembers::Unspecified, _) if is_empty && is_closed => {
                 return Err(at.unsupported("the object names no members"));
@@ -218,14 +218,15 @@ impl Encoder<'_, '_> {
             (_, MapSupport::Unsupported) if is_empty && !is_closed => {
                 return Err(at.unsupported("the object has no members, but needs at least one"));
             }
-            (others, _)
-                if is_closed || *objects == Objects::Open && *others == AdditionalMembers::None =>
+            (additional, _)
+                if is_closed
+                    || *objects == Objects::Open && *additional == AdditionalMembers::None =>
             {
                 encoded.insert("additionalProperties".into(), false.into());
             }
             _ => {}
         }
-        if is_closed || !members.is_empty() || object.others == AdditionalMembers::None {
+        if is_closed || !members.is_empty() || object.additional == AdditionalMembers::None {
             encoded.insert("properties".into(), members.into());
         }
         if !required.is_empty() || is_complete {
@@ -256,11 +257,11 @@ impl Encoder<'_, '_> {
         if choice.is_exclusive && choice.may_overlap() {
             description_rules.insert("oneOf".into(), "exactly one has to fit".into());
         }
-        let (null, others): (Vec<_>, Vec<_>) =
+        let (null, other_branches): (Vec<_>, Vec<_>) =
             choice.branches.iter().partition(|node| node.is_null());
         let null = null.first();
         if let (Some(_), [Node { shape: Shape::Scalar(scalar), annotations }]) =
-            (null, others.as_slice())
+            (null, other_branches.as_slice())
             && self.capabilities.null == NullForm::Type
             && scalar.values.is_none()
             && annotations.is_empty()
@@ -270,7 +271,7 @@ impl Encoder<'_, '_> {
             return Ok(encoded);
         }
         let by_keyword = null.is_some() && self.capabilities.null == NullForm::Keyword;
-        let branches = if by_keyword { others } else { choice.branches.iter().collect() };
+        let branches = if by_keyword { other_branches } else { choice.branches.iter().collect() };
         let mut encoded = match branches.as_slice() {
             [] => with_type(Kind::Null.name()),
             [one] => self.encode(one, at)?,

@@ -25,7 +25,7 @@ type Rules = Map<String, Value>;
 pub(super) fn check_openai(document: &Value) -> Result<(), Unsupported> {
     let (mut members, mut characters, mut values, mut is_long_list) = (0, 0, 0, false);
     each(document, &mut |rules| {
-        let named = ["properties", "$defs"].map(|key| object(rules, key));
+        let named = ["properties", "$defs"].map(|key| members_of(rules, key));
         members += named[0].clone().count();
         characters += named.into_iter().flatten().map(|(name, _)| count(name)).sum::<usize>();
         let listed = rules.get("enum").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
@@ -62,7 +62,7 @@ pub(super) fn check_anthropic<'d>(
     for document in documents {
         each(document, &mut |rules| {
             let required = rules.get("required").and_then(Value::as_array).map_or(0, Vec::len);
-            optional += object(rules, "properties").count().saturating_sub(required);
+            optional += members_of(rules, "properties").count().saturating_sub(required);
             let is_union =
                 rules.contains_key("anyOf") || rules.get("type").is_some_and(Value::is_array);
             unions += usize::from(is_union);
@@ -100,15 +100,15 @@ pub(super) fn check_request<'d>(
 /// Returns a definition that leads back to itself through required members only.
 pub(super) fn find_endless(definitions: &Rules) -> Option<&str> {
     definitions.keys().map(String::as_str).find(|name| {
-        let (mut seen, mut waiting) = (BTreeSet::new(), vec![*name]);
-        while let Some(next) = waiting.pop() {
+        let (mut seen, mut pending) = (BTreeSet::new(), vec![*name]);
+        while let Some(next) = pending.pop() {
             let Some(schema) = definitions.get(next) else { continue };
             let mut found = Vec::new();
             collect_required(schema, &mut found);
             if found.contains(name) {
                 return true;
             }
-            waiting.extend(found.into_iter().filter(|found| seen.insert(*found)));
+            pending.extend(found.into_iter().filter(|found| seen.insert(*found)));
         }
         false
     })
@@ -117,11 +117,11 @@ pub(super) fn find_endless(definitions: &Rules) -> Option<&str> {
 /// Collects the definitions that a schema refers to, except through optional members.
 fn collect_required<'d>(schema: &'d Value, found: &mut Vec<&'d str>) {
     let Value::Object(rules) = schema else { return };
-    found.extend(referred(rules));
+    found.extend(reference_target(rules));
     let required = rules.get("required").and_then(Value::as_array);
     let is_required =
         |name: &str| required.is_some_and(|names| names.iter().any(|known| known == name));
-    for (name, member) in object(rules, "properties") {
+    for (name, member) in members_of(rules, "properties") {
         if is_required(name) {
             collect_required(member, found);
         }
@@ -148,14 +148,14 @@ struct Depths<'d> {
 impl<'d> Depths<'d> {
     fn of(&mut self, schema: &'d Value) -> usize {
         let Value::Object(rules) = schema else { return 0 };
-        let members = object(rules, "properties").map(|(_, member)| member);
+        let members = members_of(rules, "properties").map(|(_, member)| member);
         let inner: Vec<_> = members.chain(parts(rules)).collect();
         let inner = inner.into_iter().map(|part| self.of(part)).max().unwrap_or(0);
-        let target = referred(rules).map_or(0, |name| self.of_definition(name));
+        let target = reference_target(rules).map_or(0, |name| self.definition_depth(name));
         inner.max(target) + usize::from(rules.contains_key("properties"))
     }
 
-    fn of_definition(&mut self, name: &'d str) -> usize {
+    fn definition_depth(&mut self, name: &'d str) -> usize {
         if let Some(depth) = self.known.get(name) {
             return *depth;
         }
@@ -172,13 +172,13 @@ impl<'d> Depths<'d> {
 
 /// Calls `look` with every schema of a converted document.
 fn each<'d>(document: &'d Value, look: &mut impl FnMut(&'d Rules)) {
-    let mut waiting = vec![document];
-    while let Some(schema) = waiting.pop() {
+    let mut pending = vec![document];
+    while let Some(schema) = pending.pop() {
         let Value::Object(rules) = schema else { continue };
         look(rules);
-        waiting.extend(parts(rules));
+        pending.extend(parts(rules));
         for key in ["properties", "$defs"] {
-            waiting.extend(object(rules, key).map(|(_, schema)| schema));
+            pending.extend(members_of(rules, key).map(|(_, schema)| schema));
         }
     }
 }
@@ -191,11 +191,11 @@ fn parts(rules: &Rules) -> impl Iterator<Item = &Value> {
     several.chain(single)
 }
 
-fn referred(rules: &Rules) -> Option<&str> {
+fn reference_target(rules: &Rules) -> Option<&str> {
     rules.get("$ref")?.as_str()?.strip_prefix("#/$defs/")
 }
 
-fn object<'d>(
+fn members_of<'d>(
     rules: &'d Rules,
     key: &str,
 ) -> impl Iterator<Item = (&'d String, &'d Value)> + Clone {

@@ -87,7 +87,7 @@ impl SchemaParser<'_> {
                     (node, is_required, position)
                 }
                 None => (
-                    self.intersect_additional(member, &left.others, at)?,
+                    self.intersect_additional(member, &left.additional, at)?,
                     member.is_required,
                     member.position,
                 ),
@@ -102,7 +102,7 @@ impl SchemaParser<'_> {
         }
         for (name, member) in &left.members {
             if !right.members.contains_key(name) {
-                match self.intersect_additional(member, &right.others, at)? {
+                match self.intersect_additional(member, &right.additional, at)? {
                     Some(node) => {
                         let Member { is_required, position, .. } = *member;
                         members.insert(name.clone(), Member { node, is_required, position });
@@ -112,11 +112,10 @@ impl SchemaParser<'_> {
                 }
             }
         }
-        let others = match (left.others, right.others) {
+        let additional = match (left.additional, right.additional) {
             (AdditionalMembers::None, _) | (_, AdditionalMembers::None) => AdditionalMembers::None,
-            (AdditionalMembers::Unspecified, others) | (others, AdditionalMembers::Unspecified) => {
-                others
-            }
+            (AdditionalMembers::Unspecified, additional)
+            | (additional, AdditionalMembers::Unspecified) => additional,
             (AdditionalMembers::Some(left), AdditionalMembers::Some(right)) => {
                 let intersection = self.intersect(*left, *right, at)?;
                 intersection
@@ -124,17 +123,17 @@ impl SchemaParser<'_> {
             }
         };
         let rules = intersect_rules(left.rules, right.rules, at)?;
-        Ok(Some(Object { members, others, rules }))
+        Ok(Some(Object { members, additional, rules }))
     }
 
     /// Intersects a member with the additional members of another object, which doesn't name it.
     fn intersect_additional(
         &self,
         member: &Member,
-        others: &AdditionalMembers,
+        additional: &AdditionalMembers,
         at: &Location,
     ) -> Result<Option<Node>, Unsupported> {
-        match others {
+        match additional {
             AdditionalMembers::Unspecified => Ok(Some(member.node.clone())),
             AdditionalMembers::None => Ok(None),
             AdditionalMembers::Some(node) => {

@@ -59,7 +59,7 @@ pub(super) enum Kind {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Object {
     pub(super) members: BTreeMap<String, Member>,
-    pub(super) others: AdditionalMembers,
+    pub(super) additional: AdditionalMembers,
     pub(super) rules: Map<String, Value>,
 }
 
@@ -185,12 +185,13 @@ fn are_disjoint(one: &Node, other: &Node) -> bool {
         (Shape::Object(one), Shape::Object(other)) => {
             let has_own = |one: &Object, other: &Object| {
                 one.members.iter().any(|(name, member)| {
-                    let others = other.members.get(name);
+                    let other_member = other.members.get(name);
                     member.is_required
-                        && match others {
-                            None => other.others == AdditionalMembers::None,
-                            Some(others) => {
-                                others.is_required && are_disjoint(&member.node, &others.node)
+                        && match other_member {
+                            None => other.additional == AdditionalMembers::None,
+                            Some(other_member) => {
+                                other_member.is_required
+                                    && are_disjoint(&member.node, &other_member.node)
                             }
                         }
                 })

@@ -15,11 +15,11 @@ use crate::schema::pointer::resolve;
 /// The number of schemas that are parsed: inlined references could multiply.
 const MAX_SCHEMAS: usize = 100_000;
 
-const OF_NUMBERS: [&str; 5] =
+const NUMBER_KEYWORDS: [&str; 5] =
     ["exclusiveMaximum", "exclusiveMinimum", "maximum", "minimum", "multipleOf"];
-const OF_TEXTS: [&str; 6] =
+const STRING_KEYWORDS: [&str; 6] =
     ["contentEncoding", "contentMediaType", "format", "maxLength", "minLength", "pattern"];
-const OF_LISTS: [&str; 7] = [
+const ARRAY_KEYWORDS: [&str; 7] = [
     "contains",
     "maxContains",
     "maxItems",
@@ -28,7 +28,7 @@ const OF_LISTS: [&str; 7] = [
     "unevaluatedItems",
     "uniqueItems",
 ];
-const OF_OBJECTS: [&str; 7] = [
+const OBJECT_KEYWORDS: [&str; 7] = [
     "dependencies",
     "dependentRequired",
     "dependentSchemas",
@@ -38,7 +38,7 @@ const OF_OBJECTS: [&str; 7] = [
     "propertyNames",
 ];
 /// Keywords for values of any type, and annotations.
-const OF_ALL: [&str; 7] = ["default", "else", "examples", "if", "not", "then", "title"];
+const COMMON_KEYWORDS: [&str; 7] = ["default", "else", "examples", "if", "not", "then", "title"];
 
 pub(super) struct SchemaParser<'d> {
     document: &'d Value,
@@ -82,9 +82,9 @@ impl<'d> SchemaParser<'d> {
             node = intersection
                 .ok_or_else(|| at.unsupported("no value satisfies all schemas of this location"))?;
         }
-        if let Some(others) = rules.get("unevaluatedProperties") {
-            let others = self.parse_additional(others, at)?;
-            node = self.with_others(node, &others, at)?;
+        if let Some(additional) = rules.get("unevaluatedProperties") {
+            let additional = self.parse_additional(additional, at)?;
+            node = self.with_additional(node, &additional, at)?;
         }
         Ok(node)
     }
@@ -110,21 +110,21 @@ impl<'d> SchemaParser<'d> {
         rules: &Map<String, Value>,
         at: &Location,
     ) -> Result<Vec<Node>, Unsupported> {
-        let mut parse_applicators = Vec::new();
+        let mut parts = Vec::new();
         if let Some(Value::String(reference)) = rules.get("$ref") {
-            parse_applicators.push(Shape::Reference(reference.clone()).into());
+            parts.push(Shape::Reference(reference.clone()).into());
         }
-        for part in listed(rules, "allOf") {
-            parse_applicators.push(self.parse(part, at)?);
+        for part in list_at(rules, "allOf") {
+            parts.push(self.parse(part, at)?);
         }
         for (keyword, is_exclusive) in [("anyOf", false), ("oneOf", true)] {
             if rules.contains_key(keyword) {
-                let branches = listed(rules, keyword).iter().map(|branch| self.parse(branch, at));
+                let branches = list_at(rules, keyword).iter().map(|branch| self.parse(branch, at));
                 let branches = branches.collect::<Result<_, _>>()?;
-                parse_applicators.push(Shape::Choice(Choice { branches, is_exclusive }).into());
+                parts.push(Shape::Choice(Choice { branches, is_exclusive }).into());
             }
         }
-        Ok(parse_applicators)
+        Ok(parts)
     }
 
     /// Parses the keywords of types.
@@ -165,20 +165,20 @@ impl<'d> SchemaParser<'d> {
         Ok(match name {
             "null" => scalar(Kind::Null, &[]),
             "boolean" => scalar(Kind::Boolean, &[]),
-            "integer" => scalar(Kind::Integer, &OF_NUMBERS),
-            "number" => scalar(Kind::Number, &OF_NUMBERS),
-            "string" => scalar(Kind::Text, &OF_TEXTS),
-            "array" => self.list(rules, at)?,
-            "object" => Shape::Object(self.object(rules, at)?),
+            "integer" => scalar(Kind::Integer, &NUMBER_KEYWORDS),
+            "number" => scalar(Kind::Number, &NUMBER_KEYWORDS),
+            "string" => scalar(Kind::Text, &STRING_KEYWORDS),
+            "array" => self.parse_list(rules, at)?,
+            "object" => Shape::Object(self.parse_object(rules, at)?),
             _ => return Err(at.unsupported(format!("unknown type `{name}`"))),
         })
     }
 
-    fn list(&self, rules: &Map<String, Value>, at: &Location) -> Result<Shape, Unsupported> {
+    fn parse_list(&self, rules: &Map<String, Value>, at: &Location) -> Result<Shape, Unsupported> {
         // Before 2020-12 a list of schemas was spelled `items`.
         let key =
             if rules.get("items").is_some_and(Value::is_array) { "items" } else { "prefixItems" };
-        let first = listed(rules, key).iter().zip(0..);
+        let first = list_at(rules, key).iter().zip(0..);
         let first = first.map(|(item, index)| self.parse(item, &at.item(index)));
         let first = first.collect::<Result<Vec<_>, _>>()?;
         let rest = match rules.get("items") {
@@ -186,36 +186,41 @@ impl<'d> SchemaParser<'d> {
             Some(items) if !items.is_array() => Some(Box::new(self.parse(items, &at.items())?)),
             _ => first.is_empty().then(|| Box::new(Shape::Any.into())),
         };
-        Ok(Shape::List { first, rest, rules: pick(rules, &OF_LISTS) })
+        Ok(Shape::List { first, rest, rules: pick(rules, &ARRAY_KEYWORDS) })
     }
 
-    fn object(&self, rules: &Map<String, Value>, at: &Location) -> Result<Object, Unsupported> {
+    fn parse_object(
+        &self,
+        rules: &Map<String, Value>,
+        at: &Location,
+    ) -> Result<Object, Unsupported> {
         let mut members = BTreeMap::new();
-        for (name, schema) in named(rules, "properties") {
+        for (name, schema) in object_at(rules, "properties") {
             let node = self.parse(schema, &at.member(name))?;
             members.insert(name.clone(), Member { node, is_required: false, position: usize::MAX });
         }
-        for (position, name) in listed(rules, "required").iter().enumerate() {
+        for (position, name) in list_at(rules, "required").iter().enumerate() {
             let Some(name) = name.as_str() else { continue };
             let any = || Member { node: Shape::Any.into(), is_required: true, position };
             let member = members.entry(name.to_owned()).or_insert_with(any);
             member.is_required = true;
             member.position = member.position.min(position);
         }
-        let patterns = named(rules, "patternProperties").map(|(_, schema)| self.parse(schema, at));
+        let patterns =
+            object_at(rules, "patternProperties").map(|(_, schema)| self.parse(schema, at));
         let mut patterns = patterns.collect::<Result<Vec<_>, _>>()?;
-        let others = match rules.get("additionalProperties") {
-            Some(others) => self.parse_additional(others, at)?,
+        let additional = match rules.get("additionalProperties") {
+            Some(additional) => self.parse_additional(additional, at)?,
             None if patterns.is_empty() => AdditionalMembers::Unspecified,
             None => AdditionalMembers::None,
         };
-        let others = match (patterns.len(), others) {
-            (0, others) => others,
+        let additional = match (patterns.len(), additional) {
+            (0, additional) => additional,
             (1, AdditionalMembers::None | AdditionalMembers::Unspecified) => {
                 AdditionalMembers::Some(Box::new(patterns.remove(0)))
             }
-            (_, others) => {
-                patterns.extend(match others {
+            (_, additional) => {
+                patterns.extend(match additional {
                     AdditionalMembers::Some(node) => Some(*node),
                     _ => None,
                 });
@@ -223,7 +228,7 @@ impl<'d> SchemaParser<'d> {
                 AdditionalMembers::Some(Box::new(Shape::Choice(branches).into()))
             }
         };
-        Ok(Object { members, others, rules: pick(rules, &OF_OBJECTS) })
+        Ok(Object { members, additional, rules: pick(rules, &OBJECT_KEYWORDS) })
     }
 
     fn parse_additional(
@@ -238,20 +243,20 @@ impl<'d> SchemaParser<'d> {
     }
 
     /// Sets the additional members of all objects in a shape that don't mention any.
-    fn with_others(
+    fn with_additional(
         &self,
         node: Node,
-        others: &AdditionalMembers,
+        additional: &AdditionalMembers,
         at: &Location,
     ) -> Result<Node, Unsupported> {
         let Node { shape, annotations } = self.follow(node, at)?;
         let shape = match shape {
-            Shape::Object(object) if object.others == AdditionalMembers::Unspecified => {
-                Shape::Object(Object { others: others.clone(), ..object })
+            Shape::Object(object) if object.additional == AdditionalMembers::Unspecified => {
+                Shape::Object(Object { additional: additional.clone(), ..object })
             }
             Shape::Choice(choice) => {
                 let branches = choice.branches.into_iter();
-                let branches = branches.map(|node| self.with_others(node, others, at));
+                let branches = branches.map(|node| self.with_additional(node, additional, at));
                 Shape::Choice(Choice { branches: branches.collect::<Result<_, _>>()?, ..choice })
             }
             shape => shape,
@@ -264,9 +269,11 @@ impl Annotations {
     /// Parses annotations. Without a type, the rules of all types become annotations.
     fn of(rules: &Map<String, Value>, is_any: bool) -> Self {
         let description = rules.get("description").and_then(Value::as_str).map(str::to_owned);
-        let mut more = pick(rules, &OF_ALL);
+        let mut more = pick(rules, &COMMON_KEYWORDS);
         if is_any {
-            for keywords in [&OF_NUMBERS[..], &OF_TEXTS, &OF_LISTS, &OF_OBJECTS] {
+            for keywords in
+                [&NUMBER_KEYWORDS[..], &STRING_KEYWORDS, &ARRAY_KEYWORDS, &OBJECT_KEYWORDS]
+            {
                 more.append(&mut pick(rules, keywords));
             }
         }
@@ -340,11 +347,11 @@ fn pick(rules: &Map<String, Value>, keywords: &[&str]) -> Map<String, Value> {
     restrictions.map(|(keyword, value)| (keyword.clone(), value.clone())).collect()
 }
 
-fn listed<'v>(rules: &'v Map<String, Value>, keyword: &str) -> &'v [Value] {
+fn list_at<'v>(rules: &'v Map<String, Value>, keyword: &str) -> &'v [Value] {
     rules.get(keyword).and_then(Value::as_array).map_or(&[], Vec::as_slice)
 }
 
-fn named<'v>(
+fn object_at<'v>(
     rules: &'v Map<String, Value>,
     keyword: &str,
 ) -> impl Iterator<Item = (&'v String, &'v Value)> {

@@ -13,6 +13,7 @@ use super::inline::inline_definitions;
 
 /// Generates the schemas of one tool, which share their `$defs`.
 #[derive(Debug)]
+#[doc(hidden)]
 pub struct Generator(SchemaGenerator);
 
 impl Generator {

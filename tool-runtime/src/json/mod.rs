@@ -18,7 +18,8 @@
 //!
 //! # Invariants
 //!
-//! - Valid JSON is returned as serde_json parses it, without fixes. Only a schema changes it further.
+//! - Valid JSON is returned as serde_json parses it, without fixes. Only a schema changes it
+//!   further.
 //! - Every key, string and number of the result is spelled in the text. Nothing is filled in.
 //! - A value that may be a part of something larger is refused:
 //!   `"city": "Oslo", "limits": {"days": 3}` is not an object.

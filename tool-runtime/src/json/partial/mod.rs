@@ -95,9 +95,9 @@ impl Partial {
 
     /// Returns the value so far, or `None` until an object or array begins.
     ///
-    /// The value contains everything that does not depend on the text to come. A member appears as
-    /// soon as its value has begun. Numbers and strings appear as they grow; an escape or a literal
-    /// such as `true` appears only once it is complete.
+    /// The value contains everything that can be read without knowing the text to come. A member
+    /// appears as soon as its value has begun. Numbers and strings appear as they grow; an escape
+    /// or a literal such as `true` appears only once it is complete.
     ///
     /// ```
     /// use tool_runtime::json::Partial;

@@ -80,11 +80,10 @@ impl<'s> SchemaKeys<'s> {
 
     /// Returns the only literal that `word` may be the beginning of; `None` if there are several,
     /// or if a string is allowed. The inner `None` is null.
-    pub(super) fn sole_literal(subschemas: &Subschemas<'s>, keyword: &str) -> Option<Option<bool>> {
+    pub(super) fn sole_literal(subschemas: &Subschemas<'s>, word: &str) -> Option<Option<bool>> {
         let mut found = Vec::new();
         for (literal, value) in super::unquoted::LITERALS {
-            if literal.starts_with(keyword) && !found.contains(&value) && allows(subschemas, value)
-            {
+            if literal.starts_with(word) && !found.contains(&value) && allows(subschemas, value) {
                 found.push(value);
             }
         }

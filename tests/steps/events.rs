@@ -220,7 +220,12 @@ async fn dropped_run_emits_its_end() {
     let recorder = Recorder::new(100);
     let agent = Agent::new(Slow, Tools::new()).observer(recorder.clone());
     let dropped = |usage| {
-        (Some("DROPPED".to_owned()), Some("nobody goes on with it".to_owned()), usage, None)
+        (
+            Some("DROPPED".to_owned()),
+            Some("the run was dropped before it ended".to_owned()),
+            usage,
+            None,
+        )
     };
     assert!(tokio::time::timeout(soon, agent.run("Go")).await.is_err());
     assert_eq!(run_ends(&recorder), [dropped(Usage::default())]);

@@ -2,8 +2,8 @@
 //!
 //! 1. The run proceeds as usual, with tools, until the model answers.
 //! 2. [`OutputSpec`] asks for the answer as JSON that fits the schema of the type.
-//! 3. The reply is repaired, validated and decoded. If that fails, the next request explains what is
-//!    wrong, up to [`Agent::extract_attempts`] times.
+//! 3. The reply is repaired, validated and decoded. If that fails, the next request explains what
+//!    is wrong, up to [`Agent::extract_attempts`] times.
 //!
 //! The turn records which phase the run is in, so that a resumed run continues to the value.
 

@@ -27,9 +27,11 @@ use crate::tool::ToolDefinition;
 /// # Ok(())
 /// # }
 /// ```
-// Boxed because errors carry it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OfferedTools(Box<ToolNames>);
+pub struct OfferedTools(
+    // Boxed because errors carry it.
+    Box<ToolNames>,
+);
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

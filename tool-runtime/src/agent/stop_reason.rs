@@ -132,7 +132,7 @@ pub enum StopReason {
         attempts: u32,
         /// The text of the last reply, with its [secrets](crate::Policy::secrets) redacted.
         text: String,
-        /// What is wrong with that text.
+        /// The problem with that text.
         reason: String,
     },
     /// The run could not be loaded from or saved to its [session](super::session).

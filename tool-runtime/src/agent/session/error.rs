@@ -42,7 +42,7 @@ pub enum SessionError {
         /// The index of the message that is corrupt, from 0; `None` if it is another part of the
         /// record.
         message_index: Option<usize>,
-        /// What is wrong with it.
+        /// The reason for which it can't be decoded.
         reason: String,
     },
     /// The write can't be stored, now or later, which is a mistake in the program.
@@ -50,7 +50,7 @@ pub enum SessionError {
     InvalidWrite {
         /// The name of the session.
         session: String,
-        /// What is wrong with the write.
+        /// The reason for which the write is invalid.
         reason: String,
     },
     /// The session does not wait for these decisions: the paused run was resumed before, or the

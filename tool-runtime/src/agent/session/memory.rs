@@ -17,7 +17,8 @@ use super::{SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let store = MemoryStore::new();
-/// let write = SessionWrite::create().messages(0, &[Message::user("Hello")]);
+/// let messages = [Message::user("Hello")];
+/// let write = SessionWrite::create().messages(0, &messages);
 /// store.clone().save("ada", write).await?;
 /// assert_eq!(store.list().await?[0].session, "ada");
 /// # Ok(())

@@ -211,7 +211,7 @@ impl<'a> SessionWrite<'a> {
         self
     }
 
-    /// Replaces the state.
+    /// Replaces the state of the session.
     #[must_use]
     pub fn state(mut self, state: &'a str) -> Self {
         self.state = state;

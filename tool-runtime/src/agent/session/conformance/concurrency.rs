@@ -76,9 +76,9 @@ pub(super) async fn check_dropped_saves(store: &dyn SessionStore) -> Result<(), 
 /// How concurrent writers run.
 #[derive(Clone, Copy, PartialEq)]
 enum Scheduling {
-    /// As tasks of the runtime: on a single thread, they interleave where a store awaits.
+    /// Tasks of the runtime: on a single thread, they interleave where a store awaits.
     Tasks,
-    /// On threads of their own, whatever the runtime: they interleave anywhere.
+    /// Threads of their own, whatever the runtime: they interleave anywhere.
     Threads,
 }
 

@@ -34,7 +34,7 @@ use super::{SessionError, SessionStore};
 #[error("session store violates the contract: {rule}: {details}")]
 pub struct Violation {
     rule: &'static str,
-    /// What the store did instead.
+    /// The behavior of the store.
     details: String,
 }
 

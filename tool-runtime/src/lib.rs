@@ -79,7 +79,7 @@ mod span;
 pub mod store;
 #[cfg(feature = "terminal")]
 pub mod terminal;
-// Not public: `use tool_runtime::tool` would import it beside the attribute.
+// Private, because `use tool_runtime::tool` would import the module beside the attribute.
 mod tool;
 
 /// Compiles the code of the README.
@@ -114,32 +114,35 @@ pub use tool::{
 #[cfg(feature = "process")]
 pub use tool::{Command, CommandOutput};
 
-/// Turns the names of tools into [`Tools`].
+/// Collects functions under `#[tool]` and toolboxes into a list of [`Tools`].
 ///
-/// Each entry is the path of a function under [`#[tool]`](macro@tool), or `..` and a value whose
-/// `impl` is: all its tools.
+/// An entry is the path of a function under [`#[tool]`](macro@tool), or `..` and a value whose
+/// `impl` block is under `#[tool]`, which adds all its tools. For other implementations of
+/// [`Tool`], add [`Tools::with`].
 ///
 /// ```
 /// use tool_runtime::{tool, tools};
 ///
 /// mod geo {
-///     /// Finds a place.
+///     /// Returns the coordinates of a place.
 ///     #[tool_runtime::tool(effect = "read")]
-///     pub async fn search(
-///         /// Its name.
-///         name: String,
-///     ) -> String {
+///     pub async fn search(name: String) -> String {
 ///         format!("{name} is at 59.91, 10.75")
 ///     }
 /// }
 ///
-/// /// Tells the time.
-/// #[tool(effect = "read")]
-/// async fn now() -> &'static str {
-///     "noon"
+/// struct Clock;
+///
+/// #[tool]
+/// impl Clock {
+///     /// Returns the current time.
+///     #[tool(effect = "read")]
+///     async fn now(&self) -> &'static str {
+///         "noon"
+///     }
 /// }
 ///
-/// let tools = tools![now, geo::search];
+/// let tools = tools![geo::search, ..Clock];
 /// assert_eq!(tools.into_iter().count(), 2);
 /// ```
 #[macro_export]
@@ -147,7 +150,7 @@ macro_rules! tools {
     ($($($tool:ident)::+ ($($argument:tt)*)),+ $(,)?) => {
         ::core::compile_error!("name the functions without parentheses: `tools![search]`")
     };
-    // Names alone need no recursion, however many there are.
+    // Without toolboxes there is no recursion, so the number of entries is unlimited.
     ($($tool:ty),* $(,)?) => {
         $crate::Tools::new()$(
             .with_function(<$tool as $crate::__private::NamesFunction>::function())

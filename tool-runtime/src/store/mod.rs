@@ -1,11 +1,13 @@
-//! Conversations in an SQLite file.
+//! Session store in an SQLite file.
 //!
-//! Nothing here knows what a conversation is about: messages are JSON texts in their order, and the
-//! loop's own part is a text that nobody reads here.
+//! The store does not interpret conversations: messages are JSON texts in their order, and the
+//! state of the run is an opaque text. The file has two tables (`schema.rs`). Opening it runs the
+//! missing migrations (`open.rs`, `schema.rs`), and every operation is one transaction
+//! (`session_table.rs`).
 
-mod kept;
 mod open;
 mod schema;
+mod session_table;
 #[cfg(test)]
 mod tests;
 
@@ -20,23 +22,26 @@ pub use open::OpenError;
 
 use crate::agent::session::{SessionError, SessionInfo, SessionRecord, SessionStore, SessionWrite};
 
-/// Keeps conversations in an SQLite file of their own. Clones share its connection.
+/// Session store in an SQLite file. Clones share one connection.
 ///
-/// What is acknowledged is on the disk: neither a kill nor a power cut undoes it, as far as the disk
-/// keeps its word. A [`save`](SessionStore::save) is one transaction, so that a kill at any moment
-/// leaves all of it or nothing. Several processes may use one file; they wait for each other, five
-/// seconds at most, and who builds on a revision that is gone by then is told of the
-/// [conflict](SessionError::Conflict). The file may not lie on a network file system.
+/// **Durability.** A [`save`](SessionStore::save) that has returned is on the disk: neither a kill
+/// nor a power failure undoes it, as far as the disk keeps its guarantees. Each save is one
+/// transaction, so a kill at any moment leaves all of it or nothing.
 ///
-/// It works on tokio's blocking pool, one statement at a time. A save whose future is dropped goes on
-/// to its end.
+/// **Concurrency.** Several processes may use one file. They wait for each other for at most five
+/// seconds. A writer whose revision is no longer current gets a [conflict](SessionError::Conflict).
+/// The file must not be on a network file system.
+///
+/// **Cancellation.** The store runs on tokio's blocking pool, one operation at a time. If the
+/// future of a save is dropped, the save still completes.
 ///
 /// ```
 /// use tool_runtime::Message;
 /// use tool_runtime::agent::session::{SessionStore, SessionWrite};
 /// use tool_runtime::store::Sqlite;
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = std::env::temp_dir().join(format!("sessions-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// # let path = folder.join("sessions.db");
@@ -44,52 +49,74 @@ use crate::agent::session::{SessionError, SessionInfo, SessionRecord, SessionSto
 /// store.save("ada", SessionWrite::create().messages(0, &[Message::user("Hello")])).await?;
 /// drop(store);
 ///
-/// // Another day, in another process.
-/// let kept = Sqlite::open(&path).await?.load("ada").await?.expect("it was saved");
-/// assert_eq!(kept.messages, [Message::user("Hello")]);
+/// // Later, in another process.
+/// let saved = Sqlite::open(&path).await?.load("ada").await?.expect("it was saved");
+/// assert_eq!(saved.messages, [Message::user("Hello")]);
 /// # std::fs::remove_dir_all(folder)?;
 /// # Ok(())
 /// # }
 /// ```
 #[derive(Clone, Debug)]
 pub struct Sqlite {
-    // One is enough: SQLite writes one at a time whoever asks, and to read a session takes no long time.
+    // One connection is enough: SQLite allows one writer at a time, and reading a session is quick.
     connection: Arc<Mutex<Connection>>,
 }
 
 impl Sqlite {
-    /// Opens the file, or begins it where there is none; its folder has to be there. One that an older
-    /// version of this crate has written is brought up to date.
+    /// Opens a file of sessions and creates it if it does not exist; its folder has to exist. A
+    /// file of an older version of this crate is migrated.
     ///
     /// # Errors
-    /// It can't be opened, is of a newer version, or is another program's. It was not changed then.
+    /// - [`OpenError::UnsupportedVersion`] if a newer version of this crate has written the file.
+    /// - [`OpenError::NotASessionFile`] if the file belongs to another program or is not a
+    ///   database.
+    /// - [`OpenError::Unavailable`] if the file cannot be opened, for example because its folder is
+    ///   missing.
+    ///
+    /// The file is unchanged after each of these errors.
     pub async fn open(path: impl AsRef<Path>) -> Result<Self, OpenError> {
         let path = path.as_ref().to_owned();
         let opened = spawn_blocking(move || open::file(&path)).await;
-        Ok(Self::of(opened.map_err(OpenError::unavailable)??))
+        Ok(Self::new(opened.map_err(OpenError::unavailable)??))
     }
 
-    /// Keeps conversations for as long as the process runs: for tests of what is to run on a file.
+    /// Creates a store in memory, which ends with the process; for tests of programs that use a
+    /// file.
+    ///
+    /// ```
+    /// use tool_runtime::Message;
+    /// use tool_runtime::agent::session::{SessionStore, SessionWrite};
+    /// use tool_runtime::store::Sqlite;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let store = Sqlite::in_memory()?;
+    /// store.save("ada", SessionWrite::create().messages(0, &[Message::user("Hello")])).await?;
+    /// assert_eq!(store.list().await?.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
-    /// There is no room for it.
+    /// [`OpenError::Unavailable`] if there is not enough memory.
     pub fn in_memory() -> Result<Self, OpenError> {
-        open::in_memory().map(Self::of)
+        open::in_memory().map(Self::new)
     }
 
-    fn of(connection: Connection) -> Self {
+    fn new(connection: Connection) -> Self {
         Self { connection: Arc::new(Mutex::new(connection)) }
     }
 
-    /// Works where it holds up nobody.
-    async fn work<T: Send + 'static>(
+    /// Runs an operation on the blocking pool.
+    async fn with_connection<T: Send + 'static>(
         &self,
-        work: impl FnOnce(&mut Connection) -> Result<T, SessionError> + Send + 'static,
+        operation: impl FnOnce(&mut Connection) -> Result<T, SessionError> + Send + 'static,
     ) -> Result<T, SessionError> {
         let connection = Arc::clone(&self.connection);
-        // A transaction that a panic cut off was rolled back as it unwound.
-        let work = move || work(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
-        spawn_blocking(work).await.map_err(SessionError::unavailable)?
+        // A transaction that a panic interrupts is rolled back while the stack unwinds.
+        let operation =
+            move || operation(&mut connection.lock().unwrap_or_else(PoisonError::into_inner));
+        spawn_blocking(operation).await.map_err(SessionError::unavailable)?
     }
 }
 
@@ -97,20 +124,20 @@ impl Sqlite {
 impl SessionStore for Sqlite {
     async fn load(&self, session: &str) -> Result<Option<SessionRecord>, SessionError> {
         let session = session.to_owned();
-        self.work(move |connection| kept::load(connection, &session)).await
+        self.with_connection(move |connection| session_table::load(connection, &session)).await
     }
 
     async fn save(&self, session: &str, write: SessionWrite<'_>) -> Result<u64, SessionError> {
-        let write = kept::Texts::of(session, &write)?;
-        self.work(move |connection| write.save(connection)).await
+        let write = session_table::EncodedWrite::new(session, &write)?;
+        self.with_connection(move |connection| write.save(connection)).await
     }
 
     async fn list(&self) -> Result<Vec<SessionInfo>, SessionError> {
-        self.work(kept::list).await
+        self.with_connection(session_table::list).await
     }
 
     async fn delete(&self, session: &str) -> Result<(), SessionError> {
         let session = session.to_owned();
-        self.work(move |connection| kept::delete(connection, &session)).await
+        self.with_connection(move |connection| session_table::delete(connection, &session)).await
     }
 }

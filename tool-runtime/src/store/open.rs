@@ -1,3 +1,5 @@
+//! Opening of files of sessions.
+
 use std::error::Error;
 use std::path::Path;
 use std::thread::sleep;
@@ -5,33 +7,43 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
-use super::schema::bring_up_to_date;
+use super::schema::migrate;
 
-/// How long one who writes waits for another.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// Time that a writer waits for another one.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Why a file of conversations can't be opened. It was not changed.
+/// Reason why a file of sessions cannot be opened. The file is unchanged.
+///
+/// ```
+/// use tool_runtime::store::{OpenError, Sqlite};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let error = Sqlite::open("/no/such/folder/sessions.db").await.unwrap_err();
+/// assert!(matches!(error, OpenError::Unavailable { .. }));
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A newer version of this crate has written it.
+    /// A newer version of this crate has written the file.
     #[error(
-        "the file of sessions is of version {version}, and this program knows up to {known}: use a \
-         newer version of the program, or another file"
+        "unsupported session file version: {version}, at most {supported}; use a newer version of \
+         the program, or another file"
     )]
-    Newer {
-        /// The version that it is of.
+    UnsupportedVersion {
+        /// Version of the file.
         version: usize,
-        /// The newest that is known here.
-        known: usize,
+        /// Highest version that this crate supports.
+        supported: usize,
     },
-    /// It is another program's, or no database.
-    #[error("the file is no file of sessions: give them a file of their own")]
-    Foreign,
-    /// It can't be opened for now: it may be locked, or its folder may be missing.
-    #[error("the file of sessions can't be opened: {source}")]
+    /// The file belongs to another program, or is not a database.
+    #[error("not a session file: use a separate file for sessions")]
+    NotASessionFile,
+    /// The file cannot be opened now: it may be locked, or its folder may be missing.
+    #[error("cannot open the session file: {source}")]
     Unavailable {
-        /// What stands in its way.
+        /// Error of SQLite or of the operating system.
         source: Box<dyn Error + Send + Sync>,
     },
 }
@@ -45,47 +57,47 @@ impl OpenError {
 impl From<rusqlite::Error> for OpenError {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(ErrorCode::NotADatabase) => Self::Foreign,
+            Some(ErrorCode::NotADatabase) => Self::NotASessionFile,
             _ => Self::unavailable(error),
         }
     }
 }
 
 pub(super) fn file(path: &Path) -> Result<Connection, OpenError> {
-    // Without the flag for URIs: a path is a path, whatever signs are in it. One connection is used by
-    // one thread at a time, so it needs no lock of its own.
+    // Without the flag for URIs, so that a path with special characters is only a path. Without a
+    // mutex, because one thread at a time uses the connection.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_CREATE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut connection = Connection::open_with_flags(path, flags)?;
     #[cfg(test)]
-    super::tests::kills::stop_where_told(&mut connection);
-    connection.busy_timeout(PATIENCE)?;
-    // Before anything is changed: it may be another's.
-    bring_up_to_date(&mut connection)?;
-    use_log(&connection)?;
-    // With a log, less than FULL would sync it only now and then: a power cut might undo what was
-    // acknowledged.
+    super::tests::kills::stop_at_statement(&mut connection);
+    connection.busy_timeout(BUSY_TIMEOUT)?;
+    // Before any change, because the file may belong to another program.
+    migrate(&mut connection)?;
+    enable_wal(&connection)?;
+    // With a write-ahead log, a level below FULL syncs only now and then: a power failure could
+    // undo an acknowledged save.
     connection.pragma_update(None, "synchronous", "FULL")?;
     Ok(connection)
 }
 
 pub(super) fn in_memory() -> Result<Connection, OpenError> {
     let mut connection = Connection::open_in_memory()?;
-    bring_up_to_date(&mut connection)?;
+    migrate(&mut connection)?;
     Ok(connection)
 }
 
-/// Has changes written to a log beside the file (WAL): one sync for each, and who reads holds up nobody.
+/// Enables the write-ahead log (WAL): one sync for each change, and readers do not block writers.
 ///
-/// To begin it takes the file for oneself, and SQLite doesn't wait for that whatever its timeout.
-fn use_log(connection: &Connection) -> Result<(), OpenError> {
-    let begun = Instant::now();
+/// Enabling it needs exclusive access, for which SQLite does not wait, whatever its timeout.
+fn enable_wal(connection: &Connection) -> Result<(), OpenError> {
+    let start = Instant::now();
     loop {
         match connection.pragma_update(None, "journal_mode", "WAL") {
             Err(error)
                 if error.sqlite_error_code() == Some(ErrorCode::DatabaseBusy)
-                    && begun.elapsed() < PATIENCE =>
+                    && start.elapsed() < BUSY_TIMEOUT =>
             {
                 sleep(Duration::from_millis(5));
             }

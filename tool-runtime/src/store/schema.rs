@@ -1,15 +1,15 @@
-//! What the file is made of, and how one of an earlier version comes to be of this.
+//! Tables of the file, and the migration of older versions.
 
 use rusqlite::{Connection, Transaction, TransactionBehavior};
 
 use super::OpenError;
 
-/// Tells a file of ours from any other: "tool" in ASCII.
-const APPLICATION: i32 = 0x746f_6f6c;
+/// Application id of session files: "tool" in ASCII.
+const APPLICATION_ID: i32 = 0x746f_6f6c;
 
-/// What brings a file from each version to the next; `user_version` counts those that were done. What
-/// stands here stays as it is: files in the world were made by it.
-const STEPS: [&str; 1] = ["
+/// Migrations from each version to the next; `user_version` counts the ones that were run. Never
+/// change an existing one: files in use were created by it.
+const MIGRATIONS: [&str; 1] = ["
     CREATE TABLE sessions (
         id INTEGER PRIMARY KEY,
         name TEXT NOT NULL UNIQUE,
@@ -28,51 +28,51 @@ const STEPS: [&str; 1] = ["
     ) STRICT;
 "];
 
-/// Brings the file to the newest version; all of it or nothing.
-pub(super) fn bring_up_to_date(connection: &mut Connection) -> Result<(), OpenError> {
-    apply(connection, &STEPS)
+/// Migrates the file to the newest version in one transaction.
+pub(super) fn migrate(connection: &mut Connection) -> Result<(), OpenError> {
+    apply(connection, &MIGRATIONS)
 }
 
-pub(super) fn apply(connection: &mut Connection, steps: &[&str]) -> Result<(), OpenError> {
-    if version(connection)? == steps.len() {
-        return is_ours(connection);
+pub(super) fn apply(connection: &mut Connection, migrations: &[&str]) -> Result<(), OpenError> {
+    if version(connection)? == migrations.len() {
+        return check_application(connection);
     }
-    // Another process may be at it as well: whoever comes second finds it done.
-    let work = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-    let version = version(&work)?;
+    // Another process may migrate the file too; the second one finds it done.
+    let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    let version = version(&transaction)?;
     if version == 0 {
-        is_empty(&work)?;
-        work.pragma_update(None, "application_id", APPLICATION)?;
+        check_empty(&transaction)?;
+        transaction.pragma_update(None, "application_id", APPLICATION_ID)?;
     } else {
-        is_ours(&work)?;
+        check_application(&transaction)?;
     }
-    let Some(missing) = steps.get(version..) else {
-        return Err(OpenError::Newer { version, known: steps.len() });
+    let Some(missing) = migrations.get(version..) else {
+        return Err(OpenError::UnsupportedVersion { version, supported: migrations.len() });
     };
-    for step in missing {
-        work.execute_batch(step)?;
+    for migration in missing {
+        transaction.execute_batch(migration)?;
     }
-    finish(work, steps.len())
+    finish(transaction, migrations.len())
 }
 
-fn finish(work: Transaction<'_>, version: usize) -> Result<(), OpenError> {
-    // Part of the transaction, for it stands in the file's first page.
-    work.pragma_update(None, "user_version", i64::try_from(version).unwrap_or(i64::MAX))?;
-    Ok(work.commit()?)
+fn finish(transaction: Transaction<'_>, version: usize) -> Result<(), OpenError> {
+    // The version is in the first page of the file, so it is part of the transaction.
+    transaction.pragma_update(None, "user_version", i64::try_from(version).unwrap_or(i64::MAX))?;
+    Ok(transaction.commit()?)
 }
 
 fn version(connection: &Connection) -> Result<usize, OpenError> {
     let version: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
-    usize::try_from(version).map_err(|_| OpenError::Foreign)
+    usize::try_from(version).map_err(|_| OpenError::NotASessionFile)
 }
 
-fn is_ours(connection: &Connection) -> Result<(), OpenError> {
-    let whose: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
-    if whose == APPLICATION { Ok(()) } else { Err(OpenError::Foreign) }
+fn check_application(connection: &Connection) -> Result<(), OpenError> {
+    let id: i32 = connection.pragma_query_value(None, "application_id", |row| row.get(0))?;
+    if id == APPLICATION_ID { Ok(()) } else { Err(OpenError::NotASessionFile) }
 }
 
-fn is_empty(connection: &Connection) -> Result<(), OpenError> {
+fn check_empty(connection: &Connection) -> Result<(), OpenError> {
     let count = "SELECT count(*) FROM sqlite_schema";
     let count: i64 = connection.query_row(count, (), |row| row.get(0))?;
-    if count == 0 { Ok(()) } else { Err(OpenError::Foreign) }
+    if count == 0 { Ok(()) } else { Err(OpenError::NotASessionFile) }
 }

@@ -2,7 +2,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs, process};
 
-/// An empty folder that goes with this.
+/// Temporary folder that is deleted on drop.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {

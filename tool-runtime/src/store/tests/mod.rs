@@ -1,5 +1,5 @@
-//! What can only be tried from within: files of other versions, and processes that are killed
-//! between any two statements.
+//! Tests that need internals: files of other versions, and processes that are killed between two
+//! statements.
 
 mod folder;
 pub(super) mod kills;

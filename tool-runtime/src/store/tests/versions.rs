@@ -6,41 +6,41 @@ use super::folder::Folder;
 use crate::store::schema::apply;
 use crate::store::{OpenError, Sqlite};
 
-const STEPS: [&str; 3] = [
+const MIGRATIONS: [&str; 3] = [
     "CREATE TABLE a (x)",
     "ALTER TABLE a ADD COLUMN y; UPDATE a SET y = x * 2",
     "CREATE TABLE b (z); INSERT INTO b SELECT y FROM a",
 ];
 
 #[test]
-fn a_file_of_any_version_comes_to_be_of_the_newest() {
-    for age in 0..=STEPS.len() {
+fn any_version_migrates_to_the_newest() {
+    for age in 0..=MIGRATIONS.len() {
         let mut connection = Connection::open_in_memory().unwrap();
         if age > 0 {
-            apply(&mut connection, &STEPS[..age]).unwrap();
+            apply(&mut connection, &MIGRATIONS[..age]).unwrap();
             connection.execute("INSERT INTO a (x) VALUES (21)", ()).unwrap();
         }
         for _ in 0..2 {
-            apply(&mut connection, &STEPS).unwrap();
+            apply(&mut connection, &MIGRATIONS).unwrap();
         }
-        let kept: Option<i64> =
+        let highest: Option<i64> =
             connection.query_row("SELECT max(y) FROM a", (), |row| row.get(0)).unwrap();
-        assert_eq!(kept, (age == 1).then_some(42), "from version {age}");
+        assert_eq!(highest, (age == 1).then_some(42), "from version {age}");
     }
 }
 
 #[test]
-fn a_step_that_fails_changes_nothing() {
+fn failing_migration_changes_nothing() {
     let mut connection = Connection::open_in_memory().unwrap();
-    apply(&mut connection, &STEPS[..1]).unwrap();
-    let failing = [STEPS[0], "ALTER TABLE a ADD COLUMN y; SELECT no FROM such"];
+    apply(&mut connection, &MIGRATIONS[..1]).unwrap();
+    let failing = [MIGRATIONS[0], "ALTER TABLE a ADD COLUMN y; SELECT no FROM such"];
     let error = apply(&mut connection, &failing).unwrap_err();
     assert!(matches!(error, OpenError::Unavailable { .. }), "{error}");
-    apply(&mut connection, &STEPS).unwrap();
+    apply(&mut connection, &MIGRATIONS).unwrap();
 }
 
 #[tokio::test]
-async fn a_newer_file_is_left_alone() {
+async fn newer_file_is_unchanged() {
     let folder = Folder::new();
     drop(Sqlite::open(folder.file()).await.unwrap());
     let newer = Connection::open(folder.file()).unwrap();
@@ -48,13 +48,13 @@ async fn a_newer_file_is_left_alone() {
     drop(newer);
     let before = fs::read(folder.file()).unwrap();
     let error = Sqlite::open(folder.file()).await.unwrap_err();
-    assert!(matches!(error, OpenError::Newer { version: 7, known: 1 }), "{error}");
-    assert!(error.to_string().contains("version 7"), "{error}");
+    assert!(matches!(error, OpenError::UnsupportedVersion { version: 7, supported: 1 }), "{error}");
+    assert!(error.to_string().contains("version: 7"), "{error}");
     assert_eq!(fs::read(folder.file()).unwrap(), before);
 }
 
 #[tokio::test]
-async fn the_file_of_another_program_is_left_alone() {
+async fn file_of_another_program_is_unchanged() {
     let tables = |connection: &Connection| {
         connection.execute_batch("CREATE TABLE sessions (mine)").unwrap();
     };
@@ -66,19 +66,19 @@ async fn the_file_of_another_program_is_left_alone() {
         make(&Connection::open(folder.file()).unwrap());
         let before = fs::read(folder.file()).unwrap();
         let error = Sqlite::open(folder.file()).await.unwrap_err();
-        assert!(matches!(error, OpenError::Foreign), "{error}");
+        assert!(matches!(error, OpenError::NotASessionFile), "{error}");
         assert_eq!(fs::read(folder.file()).unwrap(), before);
     }
     let folder = Folder::new();
     let text = "no database, but long enough that it could be taken for one\n".repeat(100);
     fs::write(folder.file(), &text).unwrap();
     let error = Sqlite::open(folder.file()).await.unwrap_err();
-    assert!(matches!(error, OpenError::Foreign), "{error}");
+    assert!(matches!(error, OpenError::NotASessionFile), "{error}");
     assert_eq!(fs::read_to_string(folder.file()).unwrap(), text);
 }
 
 #[tokio::test]
-async fn a_folder_that_is_not_there_is_named() {
+async fn missing_folder_is_reported() {
     let error = Sqlite::open("/no/such/folder/sessions.db").await.unwrap_err();
     assert!(matches!(error, OpenError::Unavailable { .. }), "{error}");
     assert!(error.to_string().contains("/no/such/folder"), "{error}");

@@ -233,7 +233,7 @@ async fn run_data_never_becomes_markup() {
         recorder
     }
 
-    let empty = RunReport::of(&[]).to_html();
+    let empty = RunReport::from_events(&[]).to_html();
     let frame = |html: &str| html.replace(between(html, DATA, "</script>"), "");
     for text in HOSTILE {
         let call = json!({ "text": text }).to_string();
@@ -255,19 +255,19 @@ async fn run_data_never_becomes_markup() {
         let data = data(&html);
         assert!(data["rows"].to_string().contains(&json!(text).to_string()), "{text:?}");
         let run = &data["rows"][0];
-        for title in ["Orders", "What it was asked"] {
+        for title in ["System prompt", "Prompt"] {
             let mut parts = run["details"].as_array().unwrap().iter();
             assert!(parts.any(|part| part["title"] == title && part["text"] == text), "{title}");
         }
         let notes = run["notes"].to_string();
         let source = json!(format!("from {text}: {text}")).to_string();
-        assert!(notes.contains(&source) && notes.contains("said by steering"), "{notes}");
+        assert!(notes.contains(&source) && notes.contains("steering message"), "{notes}");
     }
 }
 
 #[test]
 fn content_security_policy_allows_only_own_style_and_script() {
-    let html = RunReport::of(&[]).to_html();
+    let html = RunReport::from_events(&[]).to_html();
     let policy = between(&html, "Content-Security-Policy\" content=\"", "\"");
     let mut rules: Vec<_> = policy.split("; ").collect();
     let hash = |block: &str| format!("'sha256-{}'", BASE64_STANDARD.encode(Sha256::digest(block)));
@@ -304,7 +304,7 @@ fn single_event_is_rendered() {
         event["turn"] = json!(0);
         event["at"] = json!(10);
         let parsed: tool_runtime::Event = serde_json::from_value(event.clone()).unwrap();
-        let rendered = data(&RunReport::of([&parsed]).to_html());
+        let rendered = data(&RunReport::from_events([&parsed]).to_html());
         assert!(!rendered["rows"].as_array().unwrap().is_empty(), "{event}");
     }
 }

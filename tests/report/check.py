@@ -109,7 +109,7 @@ def check_run(page, path, pictures):
     for word, expected in [("is:failed", 2), ("is:retried", 1), ("is:repaired", 1), ("is:model", 3), ("zzz", 0)]:
         page.open(path, f"#q={word}")
         holds(page.value(FOUND) == expected, f"{page.value(FOUND)} rows match {word}")
-    holds("No row fits" in page.value("document.body.innerText"), "no message for an empty result")
+    holds("No matching rows" in page.value("document.body.innerText"), "no message for an empty result")
 
     # Navigation with the keyboard: select a call, open its details, collapse and expand.
     page.open(path)
@@ -192,7 +192,7 @@ def check_hostile_texts(page, path, pictures):
 def check_killed_run(page, path, pictures):
     page.open(path)
     header = page.value("document.getElementById('top').innerText")
-    for text in ["1 answered", "1 without an end", "Cost\nunknown", "2 lines of the log could not be read", "far apart"]:
+    for text in ["1 answered", "1 unfinished", "Cost\nunknown", "2 lines of the log could not be read", "far apart"]:
         holds(text in header, f"the header does not show {text!r}: {header}")
     holds(page.value("document.querySelectorAll('#run option').length") == 3, "the runs cannot be selected")
     page.value("(() => { const run = document.getElementById('run'); run.value = run.options[2].value; run.onchange(); })()")
@@ -207,7 +207,7 @@ def check_pending_run(page, path, pictures):
     page.sized(1400, 900)
     page.open(path)
     header = page.value("document.getElementById('top').innerText")
-    for text in ["1 answered", "1 waiting for a decision", "0.0093"]:
+    for text in ["1 answered", "1 awaiting approval", "0.0093"]:
         holds(text in header, f"the header does not show {text!r}: {header}")
     holds("stopped" not in header, f"a pending run counts as stopped: {header}")
     holds(page.value("document.querySelectorAll('.row.failed').length") == 0, "rows are marked as failed")
@@ -215,7 +215,7 @@ def check_pending_run(page, path, pictures):
     holds(len(options) == 3 and "✓" in options[1] and "…" in options[2], f"a resumed run is listed more than once: {options}")
     page.value("(() => { const run = document.getElementById('run'); run.value = run.options[1].value; run.onchange(); })()")
     status = page.value("[...document.querySelectorAll('.row .status')].map((status) => status.textContent)")
-    holds(status == ["… waited for a decision", "✓", "… waited for a decision", "✓", "✓", "✓"], f"the parts of the resumed run are not complete: {status}")
+    holds(status == ["… awaited approval", "✓", "… awaited approval", "✓", "✓", "✓"], f"the parts of the resumed run are not complete: {status}")
     page.value("(() => { const run = document.getElementById('run'); run.value = ''; run.onchange(); })()")
     page.open(path, "#q=tell%20her")
     holds(page.value(FOUND) == 1, "the steering message is not found")
@@ -224,7 +224,7 @@ def check_pending_run(page, path, pictures):
     page.open(path)
     page.value(OPEN_ALL)
     body = page.value("document.body.innerText")
-    for text in ["Pay Ada what Grace says.", "What it was asked", "What it waits for", "said by steering"]:
+    for text in ["Pay Ada what Grace says.", "Prompt", "Waiting for", "steering message"]:
         holds(text in body, f"the details do not show {text!r}")
     page.open(path, "#row=0")
     page.picture(pictures / "waiting.png")

@@ -1,10 +1,10 @@
-//! What a row opens to: each thing under its name, nothing that isn't there.
+//! Details of a row, which the page shows when the row is opened.
 
 use serde::Serialize;
 use serde_json::Value;
 
 use super::micros;
-use super::row::{Detail, Fact, Form, Note, Row, State, on_one_line};
+use super::row::{Detail, Fact, Form, Note, Row, State, one_line};
 use crate::event::money::money;
 use crate::event::{
     EffectRecord, Event, EventKind, ModelEvent, Origin, RunId, Speaker, ToolEvent, ToolExecution,
@@ -12,23 +12,23 @@ use crate::event::{
 use crate::json::Fix;
 use crate::message::{Arguments, Image, ToolCall, Usage};
 
-/// As far as it is known when the call comes.
+/// Adds what is known when a call starts.
 pub(super) fn of_call(row: &mut Row, call: &ToolCall) {
     row.details.push(Detail::Facts { facts: vec![("Call", Fact::Text(call.id.to_string()))] });
     arguments(row, "Arguments", &call.arguments);
 }
 
-/// All that is known of a call that has its result.
+/// Adds everything that is known when a call has its result.
 pub(super) fn of_execution(row: &mut Row, execution: &ToolExecution) {
     row.details.clear();
-    facts(row, execution);
+    call_facts(row, execution);
     let call = &execution.call;
-    let as_read = match &execution.decoded {
-        // They were written as they were read.
+    let as_decoded = match &execution.decoded {
+        // The model wrote them in this form.
         Some(decoded) if *decoded == *call.arguments.to_text() => None,
         decoded => decoded.as_deref(),
     };
-    if as_read.is_some() || execution.changed.is_some() {
+    if as_decoded.is_some() || execution.changed.is_some() {
         arguments(row, "Arguments, as the model wrote them", &call.arguments);
     } else {
         arguments(row, "Arguments", &call.arguments);
@@ -41,31 +41,31 @@ pub(super) fn of_execution(row: &mut Row, execution: &ToolExecution) {
         };
         row.text("The call, as an interceptor changed it", call, Form::Json);
     }
-    if let Some(decoded) = as_read {
+    if let Some(decoded) = as_decoded {
         row.text("Arguments, as the tool read them", decoded, Form::Json);
     }
     repairs(row, execution);
     result(row, execution);
     if let Some(cause) = &execution.cause {
-        row.text("What lies behind it", cause, Form::Error);
+        row.text("Cause", cause, Form::Error);
     }
     if !execution.effects.is_empty() {
         let cells = execution.effects.iter().map(effect).collect();
-        row.details.push(Detail::Table { title: "Effects", head: vec!["Kind", "What"], cells });
+        row.details.push(Detail::Table { title: "Effects", head: vec!["Kind", "Details"], cells });
     }
 }
 
-fn facts(row: &mut Row, execution: &ToolExecution) {
+fn call_facts(row: &mut Row, execution: &ToolExecution) {
     let text = |text: &str| Fact::Text(text.into());
     let facts = [
         Some(("Call", text(execution.call.id.as_str()))),
-        Some(("Came", Fact::At { at: row.start })),
-        Some(("Took", Fact::Took { took: micros(execution.took) })),
+        Some(("Started", Fact::At { at: row.start })),
+        Some(("Duration", Fact::Duration { took: micros(execution.took) })),
         Some(("Attempts", Fact::Count(u64::from(execution.attempts)))),
-        execution.blocked_by.map(|gate| ("Held back by", text(&word(&gate)))),
+        execution.blocked_by.map(|gate| ("Blocked by", text(&serialized_name(&gate)))),
         execution.decided_by.as_deref().map(|by| ("Decided by", text(by))),
-        execution.remembered.then(|| ("Result", text("remembered from an earlier call"))),
-        execution.left_running.then(|| ("Left running", text("work that could not be stopped"))),
+        execution.remembered.then(|| ("Result", text("reused from an earlier call"))),
+        execution.left_running.then(|| ("Still running", text("work that could not be stopped"))),
     ];
     row.details.push(Detail::Facts { facts: facts.into_iter().flatten().collect() });
 }
@@ -86,15 +86,15 @@ fn repairs(row: &mut Row, execution: &ToolExecution) {
 }
 
 fn repair(fix: &Fix, written: &str) -> Vec<String> {
-    let text = written.get(fix.span.clone()).map(on_one_line).unwrap_or_default();
+    let text = written.get(fix.span.clone()).map(one_line).unwrap_or_default();
     let bytes = format!("{}–{}", fix.span.start, fix.span.end);
-    vec![fix.to_string(), word(&fix.level()), word(&fix.risk()), bytes, text]
+    vec![fix.to_string(), serialized_name(&fix.level()), serialized_name(&fix.risk()), bytes, text]
 }
 
-/// The name that a plain variant has in JSON.
-pub(super) fn word(value: &impl Serialize) -> String {
+/// Returns the serialized name of a unit variant.
+pub(super) fn serialized_name(value: &impl Serialize) -> String {
     match serde_json::to_value(value) {
-        Ok(Value::String(word)) => word,
+        Ok(Value::String(name)) => name,
         _ => String::new(),
     }
 }
@@ -107,14 +107,14 @@ fn result(row: &mut Row, execution: &ToolExecution) {
     };
     row.text(title, result.text.as_str(), form);
     if let Some(full) = &execution.full_text {
-        row.text("All of the result: the model is told less", full.as_str(), Form::Json);
+        row.text("Full result (the model receives less)", full.as_str(), Form::Json);
     }
     if !result.images.is_empty() {
         let cells = result.images.iter().map(|image| {
             let Image { media_type, base64 } = image;
             vec![media_type.clone(), format!("{} bytes", base64.len() / 4 * 3)]
         });
-        let head = vec!["Kind", "About"];
+        let head = vec!["Type", "Size"];
         row.details.push(Detail::Table { title: "Images", head, cells: cells.collect() });
     }
 }
@@ -136,17 +136,17 @@ fn effect(effect: &EffectRecord) -> Vec<String> {
     vec![kind.into(), what]
 }
 
-/// What the model said.
+/// Adds the reply of a model.
 pub(super) fn of_reply(row: &mut Row, text: &str, reasoning: Option<&str>, calls: &[ToolCall]) {
-    let wanted: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
-    row.summary = match (text.is_empty(), wanted.is_empty()) {
-        (false, _) => on_one_line(text),
-        (true, false) => on_one_line(&format!("→ {}", wanted.join(", "))),
+    let names: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
+    row.summary = match (text.is_empty(), names.is_empty()) {
+        (false, _) => one_line(text),
+        (true, false) => one_line(&format!("→ {}", names.join(", "))),
         (true, true) => String::new(),
     };
     let mut facts = vec![
-        ("Asked", Fact::At { at: row.start }),
-        ("Took", Fact::Took { took: row.end.saturating_sub(row.start) }),
+        ("Requested", Fact::At { at: row.start }),
+        ("Duration", Fact::Duration { took: row.end.saturating_sub(row.start) }),
     ];
     facts.extend(row.usage.into_iter().flat_map(tokens));
     row.details.push(Detail::Facts { facts });
@@ -167,64 +167,65 @@ pub(super) fn of_reply(row: &mut Row, text: &str, reasoning: Option<&str>, calls
 
 fn tokens(usage: Usage) -> impl Iterator<Item = (&'static str, Fact)> {
     let Usage { input, cached, output, reasoning } = usage;
-    let told = [
+    let counts = [
         (true, "Tokens in", input),
         (cached > 0, "of these cached", cached),
         (true, "Tokens out", output),
         (reasoning > 0, "of these reasoning", reasoning),
     ];
-    let told = told.into_iter().filter(|(is_told, ..)| *is_told);
-    told.map(|(_, name, count)| (name, Fact::Count(count)))
+    let counts = counts.into_iter().filter(|(is_present, ..)| *is_present);
+    counts.map(|(_, name, count)| (name, Fact::Count(count)))
 }
 
-/// As far as it is known when a run begins.
+/// Adds what is known when a run starts.
 pub(super) fn of_start(row: &mut Row, origin: &Origin) {
     let id = (origin.run != RunId::default()).then(|| ("Run", Fact::Text(origin.run.to_string())));
-    let facts = id.into_iter().chain([("Began", Fact::At { at: row.start })]).collect();
+    let facts = id.into_iter().chain([("Started", Fact::At { at: row.start })]).collect();
     row.details.push(Detail::Facts { facts });
 }
 
-/// A run that goes on: from which part of it, and what it was asked then.
-pub(super) fn of_more(row: &mut Row, began: u64, asked: String) {
+/// Adds where a run was resumed, and its prompt.
+pub(super) fn of_resumed_run(row: &mut Row, start: u64, prompt: String) {
     if let Some(Detail::Facts { facts }) = row.details.first_mut() {
-        facts.push(("Goes on from", Fact::At { at: began }));
+        facts.push(("Resumes", Fact::At { at: start }));
     }
-    row.summary.clone_from(&asked);
-    row.asked = asked;
+    row.summary.clone_from(&prompt);
+    row.prompt = prompt;
 }
 
-/// What a run came to, or a question that nobody answered.
+/// Adds the end of a run, or of a model request without a reply.
 pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
-    let took = ("Took", Fact::Took { took: row.end.saturating_sub(row.start) });
+    let duration = ("Duration", Fact::Duration { took: row.end.saturating_sub(row.start) });
     let tokens = row.usage.into_iter().flat_map(tokens);
-    let cost = row.cost.map(money).or_else(|| row.has_spent.then(|| "unknown".into()));
+    let cost = row.cost.map(money).or_else(|| row.has_model_requests.then(|| "unknown".into()));
     let cost = cost.map(|cost| ("Cost", Fact::Text(cost)));
-    let more = [took].into_iter().chain(tokens).chain(cost);
+    let more = [duration].into_iter().chain(tokens).chain(cost);
     match row.details.first_mut() {
         Some(Detail::Facts { facts }) => facts.extend(more),
         _ => row.details.push(Detail::Facts { facts: more.collect() }),
     }
     let Some(error) = error else { return };
     match row.state {
-        State::Waiting => row.text("What it waits for", error, Form::Plain),
+        State::Waiting => row.text("Waiting for", error, Form::Plain),
         _ => {
-            row.summary = [row.asked.clone(), on_one_line(error)]
+            row.summary = [row.prompt.clone(), one_line(error)]
                 .into_iter()
                 .filter(|text| !text.is_empty())
                 .collect::<Vec<_>>()
                 .join(" — ");
-            row.text("What stopped it", error, Form::Error);
+            row.text("Error", error, Form::Error);
         }
     }
 }
 
-/// Which conversation a run belongs to.
+/// Adds the session of a run.
 pub(super) fn of_session(row: &mut Row, session: &str) {
     row.details.push(Detail::Facts { facts: vec![("Session", Fact::Text(session.into()))] });
 }
 
-/// What was said to the model: what it was asked stands with the run, what came later with its time.
-pub(super) fn of_said(
+/// Adds a message to the model: the first prompt as a detail of the run, a later message as a note
+/// with its time.
+pub(super) fn of_message(
     row: &mut Row,
     (at, is_early): (u64, bool),
     (by, source): (Speaker, Option<&str>),
@@ -233,51 +234,51 @@ pub(super) fn of_said(
 ) {
     let images = match images {
         0 => String::new(),
-        1 => "\n[a picture]".into(),
-        count => format!("\n[{count} pictures]"),
+        1 => "\n[1 image]".into(),
+        count => format!("\n[{count} images]"),
     };
     let text = format!("{text}{images}");
     let (name, text) = match (by, source) {
-        (Speaker::System, _) if is_early => return row.text("Orders", text, Form::Folded),
+        (Speaker::System, _) if is_early => return row.text("System prompt", text, Form::Folded),
         (Speaker::User, _) if is_early => {
-            row.asked = on_one_line(&text);
-            row.summary.clone_from(&row.asked);
-            return row.text("What it was asked", text, Form::Plain);
+            row.prompt = one_line(&text);
+            row.summary.clone_from(&row.prompt);
+            return row.text("Prompt", text, Form::Plain);
         }
         (Speaker::Elsewhere, source) => {
-            ("said elsewhere", format!("from {}: {text}", source.unwrap_or_default()))
+            ("untrusted message", format!("from {}: {text}", source.unwrap_or_default()))
         }
-        (Speaker::System, _) => ("orders", text),
-        (Speaker::User, _) => ("said by the user", text),
-        (Speaker::Steering, _) => ("said by steering", text),
-        (Speaker::Loop, _) => ("asked for the value", text),
+        (Speaker::System, _) => ("system message", text),
+        (Speaker::User, _) => ("user message", text),
+        (Speaker::Steering, _) => ("steering message", text),
+        (Speaker::Loop, _) => ("value requested", text),
     };
     row.note(Note::new(at, name, text));
 }
 
-/// What this tells, in words where there are some for it.
+/// Returns the text of a note about an event.
 pub(super) fn of_note(event: &Event) -> String {
     match &event.kind {
         EventKind::Tool(ToolEvent::Retried { attempt, error, text, pause, .. }) => {
             let pause = pause.as_secs_f64();
             let text = if text.is_empty() { String::new() } else { format!(": {text}") };
-            format!("attempt {attempt} failed with {error}; the next comes in {pause:.3} s{text}")
+            format!("attempt {attempt} failed with {error}; next attempt in {pause:.3} s{text}")
         }
         EventKind::Model(
             ModelEvent::ExtractionFailed { text, reason, attempt }
             | ModelEvent::ValidationFailed { text, reason, attempt },
-        ) => format!("attempt {attempt}: {reason}\n\nIt said: {text}"),
+        ) => format!("attempt {attempt}: {reason}\n\nReply: {text}"),
         EventKind::Tool(ToolEvent::Progress { progress, .. }) => {
             let total = progress.total.map(|total| format!(" of {total}")).unwrap_or_default();
             let message = progress.message.as_ref().map(|text| format!(": {text}"));
             format!("{}{total}{}", progress.done, message.unwrap_or_default())
         }
-        _ => told(event),
+        _ => other_members(event),
     }
 }
 
-/// What an event tells beside where, when and what it is.
-fn told(event: &Event) -> String {
+/// Returns the members of an event that have no place of their own.
+fn other_members(event: &Event) -> String {
     let Ok(Value::Object(members)) = serde_json::to_value(&event.kind) else {
         return String::new();
     };

@@ -1,17 +1,22 @@
-//! A run to look at: one HTML file, drawn from its events.
+//! HTML report of runs, built from their events.
 //!
-//! [`RunReport`] joins events to rows, one for each run, question to a model and call of a tool, puts them
-//! one below the other on a common axis of time, and writes them down with the page that draws them. All
-//! that is decided is decided here; the page's script puts it on the screen.
+//! [`RunReport`] converts events into one self-contained HTML file:
 //!
-//! Nothing but the events is read: a report can be made in another program, from a log, of a run that
-//! goes on or was killed. What has no end is shown without one, and an event of a kind that isn't known
-//! is a row with its name.
+//! 1. `trace` joins events to rows, one for each run, model request and tool call (`details` fills
+//!    in what a row shows when it is opened).
+//! 2. `layout` orders the rows, aligns them to a common time axis and assigns lanes.
+//! 3. `totals` sums up the rows.
+//! 4. `page` writes the data and the page that renders it. Every decision is made in Rust; the
+//!    script of the page only renders.
+//!
+//! A report reads nothing but events, so it can be created in another program, from a log, and of a
+//! run that is still in progress or was killed. A row without an end is shown as unfinished. An
+//! event of an unknown kind becomes a row with its name.
 
 mod details;
 mod layout;
-mod line;
 mod page;
+mod partial_line;
 mod row;
 mod totals;
 mod trace;
@@ -28,16 +33,19 @@ use row::Row;
 use totals::Totals;
 use trace::Trace;
 
-/// What happened in one run or many, to be read in a browser: a waterfall of model and tool calls that
-/// shows what ran at once, and for each its arguments, repairs, attempts and result or error; and of each run
-/// what it was asked, what was said to it meanwhile, what it took and how it ended. One that waited for somebody and
-/// went on is one; and where a call waits for one within it, they wait once. What nobody has counted costs something
-/// unknown.
+/// HTML report of one or more runs: a waterfall of model requests and tool calls.
 ///
-/// The file is whole in itself and asks no network for anything. It can be searched, by words and by
-/// `is:failed`, `is:retried`, `is:repaired` and their like; it is light or dark as the reader's system is; and
-/// nothing that a model or a tool says is markup in it. It shows what events tell: secrets are taken out of
-/// these before, and all else that was said is in it, so it is for those who may read the log.
+/// The report shows which calls ran concurrently. Each call has its arguments, repairs, attempts,
+/// and result or error. Each run has its prompt, later messages, tokens, cost and stop reason. A
+/// run that was paused and resumed is one run, and a call that waits for an approval within a
+/// nested run is counted once. If the tokens of a run were not counted, its cost is unknown.
+///
+/// The file is self-contained and loads nothing from the network. It can be searched by text and by
+/// filters such as `is:failed`, `is:retried` and `is:repaired`. It follows the light or dark theme
+/// of the reader's system. Text of models and tools is never interpreted as markup.
+///
+/// The report contains everything that the events contain. Secrets are redacted from events before,
+/// but treat the file like the log.
 ///
 /// ```
 /// use tool_runtime::event::Recorder;
@@ -50,7 +58,8 @@ use trace::Trace;
 ///     format!("4 degrees in {city}")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let model = ScriptedModel::new([
 /// #     ChatReply::default().call("temperature", r#"{"city": "Oslo"}"#),
 /// #     ChatReply::text("It is cold."),
@@ -67,39 +76,42 @@ use trace::Trace;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct RunReport(Drawing);
+pub struct RunReport(ReportData);
 
-/// All that the page is told.
+/// Data of the page.
 #[derive(Clone, Serialize)]
-struct Drawing {
+struct ReportData {
     totals: Totals,
-    /// How long the axis is, in microseconds.
+    /// Length of the time axis, in microseconds.
     length: u64,
-    is_apart: bool,
+    #[serde(rename = "is_apart")]
+    has_separate_starts: bool,
     lanes: usize,
     rows: Vec<Row>,
 }
 
 impl RunReport {
-    /// Of these events, in the order in which they were told; of one run or of many.
+    /// Creates a report of events, in the order in which they were emitted, of one or more runs.
     ///
     /// ```
     /// use tool_runtime::event::{Recorder, RunId};
     /// use tool_runtime::report::RunReport;
     ///
     /// # let (recorder, run) = (Recorder::new(10), RunId::random());
-    /// let of_one_run = RunReport::of(&recorder.of_run(run));
+    /// let of_one_run = RunReport::from_events(&recorder.of_run(run));
     /// assert!(of_one_run.to_html().starts_with("<!DOCTYPE html>"));
     /// ```
-    pub fn of<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+    pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
         let mut trace = Trace::default();
-        events.into_iter().for_each(|event| trace.take(event));
-        Self::drawn(trace, 0)
+        events.into_iter().for_each(|event| trace.add(event));
+        Self::from_trace(trace, 0)
     }
 
-    /// Of a log that [`JsonLines`](crate::event::JsonLines) wrote. Lines that are no events, such as half a
-    /// line at the end of a program that was killed, are counted and left out; an event that the next program wrote
-    /// behind such a half is told.
+    /// Creates a report of a log that [`JsonLines`](crate::event::JsonLines) wrote.
+    ///
+    /// Lines that are not events, such as a partial line of a program that was killed, are counted
+    /// and skipped. If the next program appended its first event to such a partial line, the event
+    /// is recovered.
     ///
     /// ```
     /// use tool_runtime::report::RunReport;
@@ -111,50 +123,73 @@ impl RunReport {
     /// ```
     ///
     /// # Errors
-    /// What the reader says when it can't be read.
+    /// Returns the error of the reader.
     pub fn from_json_lines(mut lines: impl BufRead) -> io::Result<Self> {
         let (mut trace, mut unreadable, mut line) = (Trace::default(), 0, Vec::new());
         while lines.read_until(b'\n', &mut line)? > 0 {
             match serde_json::from_slice(&line) {
-                Ok(event) => trace.take(&event),
+                Ok(event) => trace.add(&event),
                 Err(_) if line.iter().all(u8::is_ascii_whitespace) => {}
                 Err(_) => {
                     unreadable += 1;
-                    line::event_behind(&line).iter().for_each(|event| trace.take(event));
+                    partial_line::trailing_event(&line).iter().for_each(|event| trace.add(event));
                 }
             }
             line.clear();
         }
-        Ok(Self::drawn(trace, unreadable))
+        Ok(Self::from_trace(trace, unreadable))
     }
 
-    fn drawn(trace: Trace, unreadable: u64) -> Self {
+    fn from_trace(trace: Trace, unreadable: u64) -> Self {
         let (events, lost) = (trace.events, trace.lost);
-        let mut rows = layout::in_order(trace.into_rows());
+        let mut rows = layout::order_rows(trace.into_rows());
         let totals = Totals { events, lost, unreadable, ..Totals::of(&rows) };
-        let axis = layout::on_an_axis(&mut rows);
-        let lanes = layout::in_lanes(&mut rows);
-        Self(Drawing { totals, length: axis.length, is_apart: axis.is_apart, lanes, rows })
+        let axis = layout::align_to_axis(&mut rows);
+        let lanes = layout::assign_lanes(&mut rows);
+        Self(ReportData {
+            totals,
+            length: axis.length,
+            has_separate_starts: axis.has_separate_starts,
+            lanes,
+            rows,
+        })
     }
 
-    /// The report as the text of an HTML file.
+    /// Returns the report as the text of an HTML file.
+    ///
+    /// ```
+    /// use tool_runtime::report::RunReport;
+    ///
+    /// let html = RunReport::from_events(&[]).to_html();
+    /// assert!(html.contains("<title>Run report</title>"));
+    /// ```
     pub fn to_html(&self) -> String {
         page::page(&self.0)
     }
 
-    /// Writes the report to this file, in place of what is there.
+    /// Writes the report to a file and replaces its previous content.
+    ///
+    /// ```
+    /// use tool_runtime::report::RunReport;
+    ///
+    /// let path = std::env::temp_dir().join(format!("report-{}.html", std::process::id()));
+    /// RunReport::from_events(&[]).write_to(&path)?;
+    /// assert!(std::fs::read_to_string(&path)?.starts_with("<!DOCTYPE html>"));
+    /// # std::fs::remove_file(path)?;
+    /// # Ok::<(), std::io::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// The file can't be written.
+    /// Returns an error if the file cannot be written.
     pub fn write_to(&self, path: impl AsRef<Path>) -> io::Result<()> {
         fs::write(path, self.to_html())
     }
 }
 
-/// Of all that it keeps.
+/// Creates a report of all events that the recorder still has.
 impl From<&Recorder> for RunReport {
     fn from(recorder: &Recorder) -> Self {
-        let mut report = Self::of(&recorder.events());
+        let mut report = Self::from_events(&recorder.events());
         let lost = &mut report.0.totals.lost;
         *lost = lost.saturating_add(recorder.forgotten());
         report

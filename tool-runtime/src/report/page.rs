@@ -1,16 +1,16 @@
-//! A drawing as one HTML file that needs nothing else, and lets nothing else in.
+//! HTML page of a report: one self-contained file.
 //!
-//! What the page shows comes from models, tools and whoever they talked to. So it is no markup
-//! anywhere in the file: it is JSON in a block of data, in which no letter has a meaning to HTML, and the
-//! script puts it on the page as text. Should anything get past that, the page's policy lets it neither
-//! run nor load: only the two blocks whose hashes are named in it count.
+//! The data comes from models, tools and other sources, so no part of it is markup in the file. It
+//! is JSON in a data block, in which no character has a meaning to HTML, and the script inserts it
+//! as text. As a second defence, the content security policy of the page allows nothing to run or
+//! load except the two blocks whose hashes it names.
 
 use serde::Serialize;
 
 const STYLE: &str = include_str!("page/style.css");
 const BODY: &str = include_str!("page/body.html");
 const SCRIPT: &str = concat!(
-    "\"use strict\";\n// Whatever is said in the data goes onto the page as text: no markup is made of it.\n{\n",
+    "\"use strict\";\n// The data is inserted into the page as text, never as markup.\n{\n",
     include_str!("page/words.js"),
     include_str!("page/details.js"),
     include_str!("page/rows.js"),
@@ -22,18 +22,19 @@ const SCRIPT: &str = concat!(
     "}\n",
 );
 
-/// SHA-256 of the style and of the script, as browsers compute them; a test knows when they are old.
+/// SHA-256 of the style and of the script, as browsers compute it; a test fails if they are
+/// outdated.
 const STYLE_HASH: &str = "wJza2TtNVdrbW+xfu3Cco8Gj3hnbDnUCq0EdTs7hszw=";
-const SCRIPT_HASH: &str = "yF8oFYRdZ6wuN7Sao5p7MN5rLJ7KBbdotoTsmWI0sF8=";
+const SCRIPT_HASH: &str = "evueCFSfFLqjpuKNTTni3bP618/9IRfJ1ThcZg3CXes=";
 
-/// The page that draws this.
+/// Returns the page with this data.
 pub(super) fn page(data: &impl Serialize) -> String {
     let data = serde_json::to_string(data).unwrap_or_else(|_| "null".into());
     let policy = format!(
         "default-src 'none'; base-uri 'none'; form-action 'none'; \
          style-src 'sha256-{STYLE_HASH}'; script-src 'sha256-{SCRIPT_HASH}'"
     );
-    let data = in_a_script(&data);
+    let data = escape_for_script(&data);
     [
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n",
         "<meta http-equiv=\"Content-Security-Policy\" content=\"",
@@ -52,9 +53,9 @@ pub(super) fn page(data: &impl Serialize) -> String {
     .concat()
 }
 
-/// JSON in which no letter means anything to HTML or to JavaScript. They all stand in strings, where an
-/// escape says the same.
-fn in_a_script(json: &str) -> String {
+/// Escapes JSON so that no character has a meaning to HTML or JavaScript. All of these characters
+/// are in strings, where an escape has the same meaning.
+fn escape_for_script(json: &str) -> String {
     let mut escaped = String::with_capacity(json.len() + json.len() / 8);
     for c in json.chars() {
         match c {
@@ -72,24 +73,27 @@ fn in_a_script(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::report::details::word;
+    use crate::report::details::serialized_name;
     use crate::report::row::{Kind, Mark, State};
 
-    /// Nobody would guess them.
+    /// The page lists the filters, because readers could not guess them.
     #[test]
-    fn the_page_lists_what_a_row_may_be() {
-        let kinds = [Kind::Run, Kind::Model, Kind::Tool, Kind::Event].map(|it| word(&it));
+    fn page_lists_all_filters() {
+        let kinds =
+            [Kind::Run, Kind::Model, Kind::Tool, Kind::Event].map(|it| serialized_name(&it));
         let states = [State::Done, State::Failed, State::Blocked, State::Waiting, State::Open];
         let marks = [Mark::Retried, Mark::Repaired, Mark::Remembered, Mark::Refused];
-        let words = kinds.into_iter().chain(states.map(|it| word(&it)));
-        let expected: Vec<_> =
-            words.chain(marks.map(|it| word(&it))).map(|word| format!("is:{word}")).collect();
+        let words = kinds.into_iter().chain(states.map(|it| serialized_name(&it)));
+        let expected: Vec<_> = words
+            .chain(marks.map(|it| serialized_name(&it)))
+            .map(|word| format!("is:{word}"))
+            .collect();
         let listed = BODY.split(['<', '>', ' ', '\n']).filter(|word| word.starts_with("is:"));
         assert_eq!(listed.collect::<Vec<_>>(), expected);
     }
 
     #[test]
-    fn no_letter_of_the_data_means_anything_to_html() {
+    fn data_is_escaped_for_html() {
         for text in [
             "</script><script>alert(1)</script>",
             "<!-- <script> --> ]]> <![CDATA[",
@@ -97,7 +101,7 @@ mod tests {
             "\u{2028}\u{2029}\u{0}\u{7f}\u{feff}\u{202e}\u{10ffff}",
             "\\u003c/script\\u003e \\ud800",
         ] {
-            let escaped = in_a_script(&serde_json::to_string(text).unwrap());
+            let escaped = escape_for_script(&serde_json::to_string(text).unwrap());
             assert!(!escaped.contains(['<', '>', '&', '\u{2028}', '\u{2029}', '\0']), "{escaped}");
             assert_eq!(serde_json::from_str::<String>(&escaped).unwrap(), text);
         }

@@ -1,58 +1,60 @@
-//! What a report shows of one thing that happened, in words and numbers: the page only draws it.
+//! Rows of a report, as texts and numbers that the page only renders.
 
 use serde::Serialize;
 
 use crate::message::Usage;
 
-/// One line of the waterfall.
+/// Row of the waterfall.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Row {
     pub kind: Kind,
     pub name: String,
-    /// What it was about, on one line.
+    /// Summary on one line.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub summary: String,
-    /// What a run was asked, on one line; its summary, with what stopped it behind that.
+    /// Prompt of a run on one line. The summary of the run is the prompt, followed by the error, if
+    /// there is one.
     #[serde(skip)]
-    pub asked: String,
-    /// The row that it hangs below, which comes before it.
+    pub prompt: String,
+    /// Parent row, which comes before this one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<usize>,
     pub turn: u32,
-    /// In microseconds.
+    /// Start, in microseconds.
     pub start: u64,
-    /// Where it has no end, when it was last heard of.
+    /// End, in microseconds; of an unfinished row the time of the last event.
     pub end: u64,
     pub state: State,
-    /// Why it is not as it should be: a code, or what held it back.
+    /// Error code, or the reason why the call was blocked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
-    /// What that cost, where it is known.
+    /// Cost, if it is known.
     #[serde(skip)]
     pub cost: Option<f64>,
-    /// Whether it has asked a model, which costs something.
+    /// Whether the run has made a model request, which costs something.
     #[serde(skip)]
-    pub has_spent: bool,
-    /// The row of the same run as it went on before.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub before: Option<usize>,
-    /// Whether there is a later row of the same run, or of the call that waited here: it counts there.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub goes_on: bool,
-    /// What else can be said of it, for the search.
+    pub has_model_requests: bool,
+    /// Earlier row of the same run, before it was resumed.
+    #[serde(rename = "before", skip_serializing_if = "Option::is_none")]
+    pub previous: Option<usize>,
+    /// Whether a later row continues the run, or the call that waited here; the later row is
+    /// counted.
+    #[serde(rename = "goes_on", skip_serializing_if = "std::ops::Not::not")]
+    pub is_continued: bool,
+    /// Further properties, for the search.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub marks: Vec<Mark>,
-    /// What happened to it between its start and its end.
+    /// Events between start and end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
-    /// How many notes were left out before the last.
+    /// Number of notes that were dropped before the last one.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_notes: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub details: Vec<Detail>,
-    /// Where it is drawn in the overview, if it is.
+    /// Lane in the overview, if the row has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub lane: Option<usize>,
 }
@@ -68,7 +70,7 @@ pub(super) enum Kind {
     Run,
     Model,
     Tool,
-    /// It has no length.
+    /// Event without duration.
     #[default]
     Event,
 }
@@ -80,9 +82,9 @@ pub(super) enum State {
     Done,
     Failed,
     Blocked,
-    /// Somebody has yet to decide on it, or had.
+    /// Waits, or waited, for a decision.
     Waiting,
-    /// No end of it is known.
+    /// Has no known end.
     Open,
 }
 
@@ -92,13 +94,13 @@ pub(super) enum Mark {
     Retried,
     Repaired,
     Remembered,
-    /// What it said is not what was asked for.
+    /// The reply did not pass extraction or validation.
     Refused,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Note {
-    /// In microseconds.
+    /// Time, in microseconds.
     pub at: u64,
     pub name: String,
     pub text: String,
@@ -110,7 +112,7 @@ impl Note {
     }
 }
 
-/// A part of what a row opens to.
+/// Part of the details of a row.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(super) enum Detail {
@@ -123,14 +125,14 @@ pub(super) enum Detail {
 #[serde(rename_all = "snake_case")]
 pub(super) enum Form {
     Plain,
-    /// May be indented.
+    /// JSON text, which the page may indent.
     Json,
     Error,
-    /// Shown to whoever opens it.
+    /// Text that is collapsed at first.
     Folded,
 }
 
-/// A value that stands beside its name.
+/// Named value.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(super) enum Fact {
@@ -141,23 +143,23 @@ pub(super) enum Fact {
         at: u64,
     },
     /// Microseconds.
-    Took {
+    Duration {
         took: u64,
     },
 }
 
-/// So many letters of a summary are kept.
-const LETTERS: usize = 160;
+/// Highest number of characters of a summary.
+const MAX_SUMMARY: usize = 160;
 
-/// A text on one line, and not more of it than a line holds.
-pub(super) fn on_one_line(text: &str) -> String {
+/// Returns a text on one line, truncated to the length of a summary.
+pub(super) fn one_line(text: &str) -> String {
     let mut line = String::new();
     for word in text.split_ascii_whitespace() {
         if !line.is_empty() {
             line.push(' ');
         }
         line.push_str(word);
-        if let Some((end, _)) = line.char_indices().nth(LETTERS) {
+        if let Some((end, _)) = line.char_indices().nth(MAX_SUMMARY) {
             line.truncate(end);
             line.push('…');
             break;
@@ -167,11 +169,11 @@ pub(super) fn on_one_line(text: &str) -> String {
 }
 
 impl Row {
-    /// So many notes are kept, the first ones and the last.
-    const NOTES: usize = 100;
+    /// Highest number of notes; the first ones and the last one are kept.
+    const MAX_NOTES: usize = 100;
 
     pub(super) fn note(&mut self, note: Note) {
-        if self.notes.len() >= Self::NOTES {
+        if self.notes.len() >= Self::MAX_NOTES {
             self.notes.pop();
             self.more_notes += 1;
         }
@@ -188,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_is_one_short_line() {
+    fn summary_is_one_short_line() {
         for (text, expected) in [
             ("", String::new()),
             ("  a\n\tb  ", "a b".to_owned()),
@@ -196,12 +198,12 @@ mod tests {
             (&"ä".repeat(161), "ä".repeat(160) + "…"),
             (&"ä b ".repeat(1_000), "ä b ".repeat(40) + "…"),
         ] {
-            assert_eq!(on_one_line(text), expected);
+            assert_eq!(one_line(text), expected);
         }
     }
 
     #[test]
-    fn of_many_notes_the_first_and_the_last_are_kept() {
+    fn first_and_last_notes_are_kept() {
         let mut row = Row::default();
         for at in 0..250 {
             row.note(Note::new(at, "progress", ""));

@@ -1,4 +1,4 @@
-//! The head of a report: what all of it came to.
+//! Totals at the top of a report.
 
 use std::collections::HashSet;
 
@@ -11,17 +11,17 @@ use crate::message::Usage;
 /// Counts of rows, and sums over them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub(super) struct Totals {
-    /// Outermost runs, each as it ended last: all, those that ended well, those that were stopped, those that wait for
-    /// somebody, those without an end.
+    /// Outermost runs, by how each ended last: all of them, those with an answer, stopped ones,
+    /// those that wait for a decision, and unfinished ones.
     pub runs: usize,
     pub answered: usize,
     pub stopped: usize,
     pub paused: usize,
     pub open: usize,
-    /// Questions to models, and calls of tools.
+    /// Model requests and tool calls.
     pub model: usize,
     pub tool: usize,
-    /// Of the calls of tools.
+    /// Tool calls by state.
     pub failed: usize,
     pub blocked: usize,
     pub waiting: usize,
@@ -29,10 +29,10 @@ pub(super) struct Totals {
     pub repaired: usize,
     pub at_once: usize,
     pub usage: Usage,
-    /// Where tokens were counted at all.
+    /// Whether any tokens were counted.
     pub is_counted: bool,
-    /// What the runs cost together: at least, where that of one is unknown, or one within it has no end, or where
-    /// replies took more tokens than stand in the runs' bills.
+    /// Cost of all runs. It is a lower bound if the cost of a run is unknown, if a nested run is
+    /// unfinished, or if the replies used more tokens than the runs report.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<String>,
     pub events: u64,
@@ -42,20 +42,20 @@ pub(super) struct Totals {
 
 impl Totals {
     pub(super) fn of(rows: &[Row]) -> Self {
-        let (mut totals, mut costs, mut billed) = (Self::default(), Vec::new(), Usage::default());
-        let around = around_what_waits(rows);
+        let (mut totals, mut costs, mut reported) = (Self::default(), Vec::new(), Usage::default());
+        let ancestors = waiting_ancestors(rows);
         for (place, row) in rows.iter().enumerate() {
             match row.kind {
-                // Whoever is around it was never told what it took.
+                // The outer run does not know the cost of an unfinished nested run.
                 Kind::Run if row.parent.is_some() && row.state == State::Open => {
-                    costs.extend(row.has_spent.then_some(None));
+                    costs.extend(row.has_model_requests.then_some(None));
                 }
-                // It counts as it went on.
-                Kind::Run | Kind::Tool if row.goes_on => {}
+                // The row that continues it is counted.
+                Kind::Run | Kind::Tool if row.is_continued => {}
                 Kind::Run if row.parent.is_none() => {
                     totals.add_run(row.state);
-                    billed += row.usage.unwrap_or_default();
-                    if row.has_spent || row.cost.is_some() {
+                    reported += row.usage.unwrap_or_default();
+                    if row.has_model_requests || row.cost.is_some() {
                         costs.push(row.cost);
                     }
                 }
@@ -69,17 +69,18 @@ impl Totals {
                     totals.failed += usize::from(row.state == State::Failed);
                     totals.blocked += usize::from(row.state == State::Blocked);
                     totals.waiting +=
-                        usize::from(row.state == State::Waiting && !around.contains(&place));
+                        usize::from(row.state == State::Waiting && !ancestors.contains(&place));
                     totals.retried += usize::from(row.marks.contains(&Mark::Retried));
                     totals.repaired += usize::from(row.marks.contains(&Mark::Repaired));
                 }
                 Kind::Run | Kind::Event => {}
             }
         }
-        // A process died between a reply and the bill that it was to stand in.
-        let is_short = billed.input < totals.usage.input || billed.output < totals.usage.output;
-        costs.extend(is_short.then_some(None));
-        totals.at_once = super::layout::at_once(rows);
+        // The process ended between a reply and the end of its run.
+        let is_incomplete =
+            reported.input < totals.usage.input || reported.output < totals.usage.output;
+        costs.extend(is_incomplete.then_some(None));
+        totals.at_once = super::layout::max_concurrency(rows);
         totals.cost = cost(&costs);
         totals
     }
@@ -95,20 +96,20 @@ impl Totals {
     }
 }
 
-/// Rows that wait for nothing but what waits within them.
-fn around_what_waits(rows: &[Row]) -> HashSet<usize> {
-    let mut around = HashSet::new();
+/// Returns the rows that wait only because a row within them waits.
+fn waiting_ancestors(rows: &[Row]) -> HashSet<usize> {
+    let mut ancestors = HashSet::new();
     for row in rows {
-        let waits = row.kind == Kind::Tool && row.state == State::Waiting && !row.goes_on;
+        let waits = row.kind == Kind::Tool && row.state == State::Waiting && !row.is_continued;
         let mut above = row.parent.filter(|_| waits);
-        while let Some(place) = above.filter(|place| around.insert(*place)) {
+        while let Some(place) = above.filter(|place| ancestors.insert(*place)) {
             above = rows.get(place).and_then(|row| row.parent);
         }
     }
-    around
+    ancestors
 }
 
-/// The sum of what is known, and whether that is all.
+/// Returns the sum of the known costs, marked as a lower bound if some are unknown.
 fn cost(costs: &[Option<f64>]) -> Option<String> {
     let (known, all) = (costs.iter().flatten().count(), costs.len());
     let sum = || money(costs.iter().flatten().sum());

@@ -1,13 +1,13 @@
-// What a row opens to.
+// Details of a row.
 
-// Fills the element with a text, or with its beginning; and with that, a button that shows all of it.
+// Fills an element with a text. Of a long text only the start is shown, with a button for the rest.
 const fill = (element, text, letters, lines) => {
   const whole = text.replaceAll("\r\n", "\n");
   let cut = whole.slice(0, letters).split("\n").slice(0, lines).join("\n");
   if (/[\ud800-\udbff]$/.test(cut) && cut.length < whole.length) cut = cut.slice(0, -1);
   element.append(...shown(cut));
   if (cut.length === whole.length) return [];
-  const more = make("button", "more", `Show all ${count(whole.length)} letters`);
+  const more = make("button", "more", `Show all ${count(whole.length)} characters`);
   element.append(" …");
   more.onclick = () => { element.replaceChildren(...shown(whole)); more.remove(); };
   return [more];
@@ -49,7 +49,7 @@ const detailOf = (row) => {
   if (row.notes) {
     const cells = row.notes.map((note) => ["+" + time(note.at - row.start), note.name, note.text]);
     if (row.more_notes) cells.splice(-1, 0, ["", "…", `${count(row.more_notes)} more`]);
-    parts.push(make("h2", "", "On the way"), tableOf(["When", "What", "Told"], cells));
+    parts.push(make("h2", "", "Events"), tableOf(["Time", "Event", "Details"], cells));
   }
   const detail = make("div", "detail", ...parts);
   detail.setAttribute("role", "row");

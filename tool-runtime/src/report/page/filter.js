@@ -1,4 +1,4 @@
-// Which rows are there: those that fit what is looked for, in the time that is looked at.
+// Filter of the rows: by search words and by the visible time range.
 
 const view = { from: 0, to: 1, root: undefined };
 
@@ -6,7 +6,7 @@ const haystack = (row) => row.haystack ??=
   JSON.stringify([row.name, row.code, row.summary, status(row), row.notes, row.details])
     .replaceAll("\\n", " ").replaceAll('\\"', '"').replaceAll("\\\\", "\\").toLowerCase();
 
-const fits = (row, words) => words.every((word) => word.startsWith("is:")
+const matches = (row, words) => words.every((word) => word.startsWith("is:")
   ? [row.kind, row.state, ...(row.marks ?? [])].includes(word.slice(3))
   : haystack(row).includes(word));
 
@@ -16,7 +16,7 @@ const filter = () => {
   let found = 0;
   for (const row of rows) {
     const isThere = (view.root === undefined || row.root === view.root) && row.end >= from && row.start <= to;
-    row.isFound = isThere && fits(row, words);
+    row.isFound = isThere && matches(row, words);
     row.isAround = false;
     found += row.isFound;
   }
@@ -31,20 +31,20 @@ const filter = () => {
   find("count").textContent = found === rows.length ? `${count(found)} rows` : `${count(found)} of ${count(rows.length)} rows`;
   const nothing = find("nothing");
   nothing.hidden = found > 0;
-  nothing.textContent = rows.length ? "No row fits." : "Nothing happened.";
+  nothing.textContent = rows.length ? "No matching rows." : "No events.";
   for (const button of document.querySelectorAll("#totals button")) {
     button.setAttribute("aria-pressed", words.includes(button.dataset.word));
   }
   if (!isListed(current)) focus(listed[0], false);
 };
 
-// What is looked for, and the row that was opened last, stand in the address.
+// The search and the last opened row are part of the address.
 const remember = (row) => {
   const parts = new URLSearchParams();
   if (search.value) parts.set("q", search.value);
   if (row) parts.set("row", row.place);
   const hash = parts.toString();
-  try { history.replaceState(null, "", hash ? "#" + hash : location.pathname + location.search); } catch { /* not here */ }
+  try { history.replaceState(null, "", hash ? "#" + hash : location.pathname + location.search); } catch { /* unavailable */ }
 };
 
 const recall = () => {

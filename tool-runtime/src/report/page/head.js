@@ -1,9 +1,9 @@
-// What all of it came to.
+// Totals and the choice of a run.
 
 const heading = () => {
   const outcome = [
     [totals.answered, "✓", "answered"], [totals.stopped, "✗", "stopped"],
-    [totals.paused, "…", "waiting for a decision"], [totals.open, "◌", "without an end"],
+    [totals.paused, "…", "awaiting approval"], [totals.open, "◌", "unfinished"],
   ].filter(([number]) => number);
   const words = outcome.map(([number, sign, word]) => `${sign} ${totals.runs > 1 ? count(number) + " " : ""}${word}`);
   const only = totals.runs === 1 && rows.findLast((row) => row.kind === "run" && row.parent === undefined);
@@ -28,9 +28,9 @@ const heading = () => {
   if (totals.runs > 1) total("Runs", count(totals.runs), "is:run");
   total("Model replies", count(totals.model), "is:model");
   total("Tool calls", count(totals.tool), "is:tool");
-  if (totals.at_once > 1) total("At once, at most", count(totals.at_once));
+  if (totals.at_once > 1) total("Max. concurrent", count(totals.at_once));
   total("Failed", count(totals.failed), "is:failed", totals.failed ? "bad" : "");
-  if (totals.blocked) total("Held back", count(totals.blocked), "is:blocked", "held");
+  if (totals.blocked) total("Blocked", count(totals.blocked), "is:blocked", "held");
   if (totals.waiting) total("Waiting", count(totals.waiting), "is:waiting", "held");
   if (totals.retried) total("Retried", count(totals.retried), "is:retried");
   if (totals.repaired) total("Repaired", count(totals.repaired), "is:repaired");
@@ -40,14 +40,14 @@ const heading = () => {
   }
   if (totals.cost) total("Cost", totals.cost);
   const warnings = [
-    totals.lost && `${count(totals.lost)} events were lost on their way here.`,
+    totals.lost && `${count(totals.lost)} events were lost before they reached this report.`,
     totals.unreadable && `${count(totals.unreadable)} lines of the log could not be read.`,
-    data.is_apart && "The runs lie far apart: each, and each part of one that waited, is shown from its own start.",
+    data.is_apart && "The runs are far apart in time: each run, and each part of a resumed run, starts at 0.",
   ].filter(Boolean);
   find("warning").textContent = warnings.join(" ");
   find("warning").hidden = !warnings.length;
 
-  // Each as often as it went on; how it ended last is how it ended.
+  // A run has one option, with its last state, however often it was resumed.
   const runs = Map.groupBy(rows.filter((row) => row.parent === undefined), (row) => row.root);
   if (runs.size > 1) {
     const choice = find("run");

@@ -1,4 +1,4 @@
-// What the reader's hands do; and the start.
+// Mouse and keyboard, and the start of the page.
 
 const THEMES = ["auto", "light", "dark"];
 const dress = (theme) => {
@@ -12,7 +12,7 @@ const theme = () => document.documentElement.dataset.theme ?? "auto";
 find("theme").onclick = () => {
   const next = THEMES[(THEMES.indexOf(theme()) + 1) % THEMES.length];
   dress(next);
-  try { localStorage.setItem("theme", next); } catch { /* not here */ }
+  try { localStorage.setItem("theme", next); } catch { /* unavailable */ }
 };
 find("whole").onclick = () => zoom(0, 1);
 search.oninput = () => { filter(); remember(); };
@@ -53,7 +53,7 @@ rows.forEach(join);
 table.classList.toggle("uncounted", !totals.is_counted);
 heading();
 let stored;
-try { stored = localStorage.getItem("theme"); } catch { /* not here */ }
+try { stored = localStorage.getItem("theme"); } catch { /* unavailable */ }
 dress(THEMES.includes(stored) ? stored : "auto");
 scale();
 recall();

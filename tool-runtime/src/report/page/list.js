@@ -1,4 +1,4 @@
-// The rows that are there, put onto the page as far as the reader goes: of ten thousand, few are looked at.
+// List of the rows. Rows are rendered as far as the reader scrolls, because there may be many thousands.
 
 const AT_ONCE = 300;
 const list = find("rows");
@@ -14,7 +14,7 @@ const drawTo = (count) => {
   }));
 };
 
-// What was on the page before is there again as far down, and what had the focus has it.
+// Renders as many rows as before, and keeps the focus.
 const put = (rows) => {
   const focused = document.activeElement, before = drawn;
   listed = rows;
@@ -35,7 +35,7 @@ const shownAt = (row) => {
 const end = new IntersectionObserver(([{ isIntersecting }]) => {
   if (!isIntersecting || drawn >= listed.length) return;
   drawTo(drawn + AT_ONCE);
-  // Seen anew, in case it is still near.
+  // Observed again, in case it is still visible.
   end.unobserve(find("end"));
   end.observe(find("end"));
 }, { rootMargin: "1500px" });

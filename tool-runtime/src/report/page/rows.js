@@ -1,11 +1,11 @@
-// Each row as a line of the waterfall.
+// Rendering of a row in the waterfall.
 
 const STATUS = {
   done: (row) => row.marks?.includes("refused") ? "↻" : "✓",
   failed: (row) => "✗ " + (row.code ?? "failed"),
-  blocked: (row) => "⊘ " + (row.code ?? "held back"),
-  waiting: (row) => row.goes_on ? "… waited for a decision" : "… waits for a decision",
-  open: (row) => row.goes_on ? "◌ went on later" : "◌ no end",
+  blocked: (row) => "⊘ " + (row.code ?? "blocked"),
+  waiting: (row) => row.goes_on ? "… awaited approval" : "… awaiting approval",
+  open: (row) => row.goes_on ? "◌ resumed later" : "◌ unfinished",
 };
 const status = (row) => {
   if (row.kind === "event") return "";
@@ -28,7 +28,7 @@ const cell = (name, ...children) => {
 const join = (row, place) => {
   row.place = place;
   row.depth = row.parent === undefined ? 0 : rows[row.parent].depth + 1;
-  // A run that went on later is one with what it was before.
+  // A resumed run is one with its earlier part.
   const above = row.parent ?? (row.before < place ? row.before : undefined);
   row.root = above === undefined ? place : rows[above].root;
   if (row.parent !== undefined) rows[row.parent].hasBelow = true;
@@ -81,7 +81,7 @@ const fold = (row, isFolded = !row.isFolded) => {
   filter();
 };
 
-// The one row that the tabulator key leads to; arrows lead on.
+// The row that the Tab key focuses; arrow keys move on from it.
 let current;
 const focus = (row, isMoved = true) => {
   if (!isListed(row)) return;

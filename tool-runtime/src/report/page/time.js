@@ -1,4 +1,4 @@
-// The axis, the overview of all of it, and which part of the time is looked at.
+// The time axis, the overview, and the visible time range.
 
 const axis = find("axis");
 const scale = () => {
@@ -10,7 +10,7 @@ const scale = () => {
   axis.replaceChildren();
   for (let tick = first; tick < view.to * length && axis.childElementCount < 100; tick += step) {
     const share = (tick / length - view.from) / part;
-    // The last has no room for its words.
+    // The last tick has no room for its label.
     if ((1 - share) * width < 50) break;
     const label = make("span", "", tick ? time(Math.round(tick)).replace(/\.0+ /, " ") : "0");
     label.style.left = share * 100 + "%";

@@ -1,4 +1,4 @@
-// What is told, in words and numbers that people read.
+// Data of the page, and the formatting of texts and numbers.
 
 const find = (id) => document.getElementById(id);
 const data = JSON.parse(find("data").textContent);
@@ -31,7 +31,7 @@ const make = (tag, name, ...children) => {
   return element;
 };
 
-// Letters that can't be seen, or that change how others are read, are shown by their numbers.
+// Invisible characters, and those that change the display of others, are shown as code points.
 const ODD = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e007f}]|[\ud800-\udfff]/gu;
 const shown = (text) => {
   const nodes = [];
@@ -45,7 +45,7 @@ const shown = (text) => {
   return nodes;
 };
 
-// Valid JSON that is long on many lines, its numbers and keys as they are; any other text as it is.
+// Indents long valid JSON without changing its tokens. Any other text stays unchanged.
 const indented = (text) => {
   if (text.length < 80 || !/^\s*[{[]/.test(text)) return text;
   try { JSON.parse(text); } catch { return text; }

@@ -1,47 +1,48 @@
-//! Events become rows: what began is joined with what ended it, and hangs below what it was made by.
+//! Conversion of events into rows: a row joins the event that starts something with the one that
+//! ends it, and belongs to the call or run that made it.
 
 use std::collections::HashMap;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::row::{Form, Kind, Mark, Note, Row, State, on_one_line};
+use super::row::{Form, Kind, Mark, Note, Row, State, one_line};
 use super::{details, micros};
 use crate::event::{
     Event, EventKind, LogEvent, ModelEvent, Origin, RunEvent, RunId, ToolEvent, ToolExecution,
 };
 use crate::message::{CallId, ToolCall};
 
-/// All that was told, as rows in the order in which they began to be told of.
+/// Rows in the order of their first events.
 #[derive(Debug, Default)]
 pub(super) struct Trace {
     pub rows: Vec<Row>,
     pub events: u64,
     pub lost: u64,
-    scopes: HashMap<Scope, Open>,
-    /// The last row of each run.
+    scopes: HashMap<Scope, OpenRows>,
+    /// Last row of each run.
     runs: HashMap<Scope, usize>,
-    /// The last call of an id within a scope.
+    /// Last call of an id within a scope.
     calls: HashMap<(Scope, CallId), usize>,
-    /// The last call of an id at a depth of a run, and of an id at all: whoever is called by it comes
-    /// from another scope.
+    /// Last call of an id at a depth of a run, and of an id anywhere: nested calls come from
+    /// another scope.
     callers: HashMap<(RunId, u32, CallId), usize>,
     all_callers: HashMap<CallId, usize>,
-    /// Of each row, the outermost row around it; and when one was last heard of.
+    /// Outermost row of each row, and the time of the last event in each outermost row.
     roots: Vec<usize>,
-    heard: HashMap<usize, u64>,
+    last_events: HashMap<usize, u64>,
 }
 
-/// Where events belong together: in a run, or in what a call of it makes.
+/// Group of events: a run, or the calls that one of its calls makes.
 type Scope = (RunId, u32, Option<CallId>);
 
-/// The code of a run that waits for somebody to decide.
-const WAITS: &str = "AWAITING_APPROVAL";
+/// Code of a run that waits for a decision.
+const AWAITING_APPROVAL: &str = "AWAITING_APPROVAL";
 
-/// What has no end yet.
+/// Unfinished rows of a scope.
 #[derive(Debug, Default)]
-struct Open {
+struct OpenRows {
     run: Option<usize>,
     model: Option<usize>,
-    /// The model's last reply, which may turn out not to be what was asked for.
+    /// Last reply of the model, which may still fail extraction or validation.
     replied: Option<usize>,
 }
 
@@ -54,7 +55,7 @@ fn since_1970(at: SystemTime) -> u64 {
 }
 
 impl Trace {
-    pub(super) fn take(&mut self, event: &Event) {
+    pub(super) fn add(&mut self, event: &Event) {
         self.events += 1;
         let (origin, at) = (&event.origin, since_1970(event.at));
         match &event.kind {
@@ -66,8 +67,8 @@ impl Trace {
             }
             EventKind::Run(RunEvent::Said { by, source, text, images }) => {
                 let place = self.run(origin, at);
-                if let Some(row) = self.hear(place, at) {
-                    details::of_said(
+                if let Some(row) = self.touch(place, at) {
+                    details::of_message(
                         row,
                         (at, origin.turn == 0),
                         (*by, source.as_deref()),
@@ -110,7 +111,7 @@ impl Trace {
         let unnamed = if parent.is_some() { "agent" } else { "run" };
         let name = agent.unwrap_or(unnamed);
         let place = self.begin_run(origin, parent, name, at);
-        self.scopes.insert(scope(origin), Open { run: Some(place), ..Open::default() });
+        self.scopes.insert(scope(origin), OpenRows { run: Some(place), ..OpenRows::default() });
         place
     }
 
@@ -121,17 +122,17 @@ impl Trace {
         if let Some(row) = self.end(place, at) {
             (row.state, row.code) = match (code.as_deref(), error) {
                 (None, None) => (State::Done, None),
-                (Some(WAITS), _) => (State::Waiting, code.clone()),
-                // A log of before there were codes.
+                (Some(AWAITING_APPROVAL), _) => (State::Waiting, code.clone()),
+                // A log of an older version, without codes.
                 (None, Some(_)) => (State::Failed, Some("stopped".into())),
                 (Some(_), _) => (State::Failed, code.clone()),
             };
             row.usage = (!usage.is_none()).then_some(*usage);
-            // Where nobody has counted, what was spent is not nothing.
-            row.cost = cost.filter(|_| row.usage.is_some() || !row.has_spent);
+            // Without a token count, the cost is unknown, not zero.
+            row.cost = cost.filter(|_| row.usage.is_some() || !row.has_model_requests);
             details::of_end(row, error.as_deref());
         }
-        // Nobody answers a run that is over.
+        // A run that has ended receives no reply.
         if let Some(row) = open.model.and_then(|place| self.end(place, at)) {
             (row.state, row.code) = (State::Failed, Some("no reply".into()));
             details::of_end(row, error.as_deref());
@@ -139,11 +140,11 @@ impl Trace {
     }
 
     fn model_asked(&mut self, origin: &Origin, at: u64) -> usize {
-        // A question that comes before the answer to the last one takes its place.
-        self.model_given_up(origin, at);
+        // A new request replaces one without a reply.
+        self.model_unanswered(origin, at);
         let parent = self.run(origin, at);
         if let Some(run) = self.rows.get_mut(parent) {
-            run.has_spent = true;
+            run.has_model_requests = true;
         }
         let row = Row { kind: Kind::Model, name: "model".into(), start: at, ..Row::default() };
         let place = self.begin(origin, Some(parent), row);
@@ -151,7 +152,7 @@ impl Trace {
         place
     }
 
-    fn model_given_up(&mut self, origin: &Origin, at: u64) {
+    fn model_unanswered(&mut self, origin: &Origin, at: u64) {
         let open = self.scopes.get_mut(&scope(origin)).and_then(|open| open.model.take());
         if let Some(row) = open.and_then(|place| self.end(place, at)) {
             (row.state, row.code) = (State::Failed, Some("no reply".into()));
@@ -171,12 +172,12 @@ impl Trace {
         let parent = self.scope_row(origin, at);
         let mut row =
             Row { kind: Kind::Tool, name: call.name.clone(), start: at, ..Row::default() };
-        row.summary = on_one_line(&call.arguments.to_text());
+        row.summary = one_line(&call.arguments.to_text());
         details::of_call(&mut row, call);
         let place = self.begin(origin, Some(parent), row);
         let before = self.calls.insert((scope(origin), call.id.clone()), place);
         if let Some(row) = before.and_then(|place| self.rows.get_mut(place)) {
-            row.goes_on |= matches!(row.state, State::Waiting | State::Open);
+            row.is_continued |= matches!(row.state, State::Waiting | State::Open);
         }
         self.callers.insert((origin.run, origin.depth, call.id.clone()), place);
         self.all_callers.insert(call.id.clone(), place);
@@ -190,20 +191,20 @@ impl Trace {
             .get(&key)
             .copied()
             .filter(|place| self.rows.get(*place).is_some_and(|row| row.state == State::Open));
-        let stretch = self.scope_row(origin, at);
+        let run_row = self.scope_row(origin, at);
         let place = open.unwrap_or_else(|| {
             let started = at.saturating_sub(micros(execution.took));
             self.tool_started(origin, started, &execution.call)
         });
-        // Nobody saw one end that began before the run was gone on with.
-        let was_seen = self.rows.get(place).is_none_or(|row| row.parent == Some(stretch));
-        let last_heard = self.roots.get(place).and_then(|root| self.heard.get(root)).copied();
-        let ended = last_heard.filter(|_| !was_seen).unwrap_or(at);
+        // The end of a call that started before the run was resumed was not observed.
+        let was_observed = self.rows.get(place).is_none_or(|row| row.parent == Some(run_row));
+        let last_event = self.roots.get(place).and_then(|root| self.last_events.get(root)).copied();
+        let ended = last_event.filter(|_| !was_observed).unwrap_or(at);
         let Some(row) = self.end(place, ended) else { return };
         let failure = execution.result.error.clone();
         (row.state, row.code) = match execution.blocked_by {
             _ if execution.is_pending() => (State::Waiting, failure),
-            Some(gate) => (State::Blocked, Some(details::word(&gate))),
+            Some(gate) => (State::Blocked, Some(details::serialized_name(&gate))),
             None if execution.is_success() => (State::Done, None),
             None => (State::Failed, failure),
         };
@@ -213,12 +214,13 @@ impl Trace {
             (execution.remembered, Mark::Remembered),
         ]
         .into_iter()
-        .filter_map(|(is_so, mark)| is_so.then_some(mark))
+        .filter_map(|(is_set, mark)| is_set.then_some(mark))
         .collect();
         details::of_execution(row, execution);
     }
 
-    /// What neither begins nor ends anything is said of what it happened to; or is a row of its own.
+    /// Adds an event that neither starts nor ends anything, as a note of its row or as a row of its
+    /// own.
     fn note(&mut self, event: &Event, at: u64) {
         let origin = &event.origin;
         if let EventKind::Log(LogEvent::Lost { count }) = event.kind {
@@ -238,7 +240,7 @@ impl Trace {
                 ModelEvent::ExtractionFailed { .. } | ModelEvent::ValidationFailed { .. }
             )
         );
-        if let Some(row) = place.and_then(|place| self.hear(place, at)) {
+        if let Some(row) = place.and_then(|place| self.touch(place, at)) {
             if is_refusal && !row.marks.contains(&Mark::Refused) {
                 row.marks.push(Mark::Refused);
             }
@@ -247,15 +249,15 @@ impl Trace {
         }
         let parent = self.scope_row(origin, at);
         let name = format!("{} {}", event.layer(), event.action());
-        let mut row = Row { name, start: at, summary: on_one_line(&text), ..Row::default() };
-        row.text("Told", text, Form::Plain);
+        let mut row = Row { name, start: at, summary: one_line(&text), ..Row::default() };
+        row.text("Data", text, Form::Plain);
         let place = self.begin(origin, Some(parent), row);
         if let Some(row) = self.end(place, at) {
             row.state = State::Done;
         }
     }
 
-    /// The run that this happened in, begun where that wasn't told of.
+    /// Returns the row of the run, and starts it if its start was not recorded.
     fn run(&mut self, origin: &Origin, at: u64) -> usize {
         if let Some(place) = self.scopes.get(&scope(origin)).and_then(|open| open.run) {
             return place;
@@ -265,25 +267,25 @@ impl Trace {
         let name = match (is_run, parent) {
             (_, Some(_)) => "agent",
             (true, None) => "run",
-            (false, None) => "outside of runs",
+            (false, None) => "outside runs",
         };
         let place = self.begin_run(origin, parent, name, at);
         self.scopes.entry(scope(origin)).or_default().run = Some(place);
         place
     }
 
-    /// What calls of this scope hang below: its run; or the call that made them, where no run was begun
-    /// within that.
+    /// Returns the parent of the calls of a scope: its run, or the call that made them if no run
+    /// was started within it.
     fn scope_row(&mut self, origin: &Origin, at: u64) -> usize {
         let run = self.scopes.get(&scope(origin)).and_then(|open| open.run);
         match run.or_else(|| self.caller(origin)) {
             Some(place) => place,
-            // Its caller isn't known: better below its run than nowhere.
+            // If the caller is unknown, the row belongs to the run.
             None => self.run(&Origin::new(origin.run, origin.turn), at),
         }
     }
 
-    /// The call whose tool did this.
+    /// Returns the call whose tool emitted the event.
     fn caller(&self, origin: &Origin) -> Option<usize> {
         let call = origin.parent.as_ref()?;
         let within = (origin.run, origin.depth.saturating_sub(1), call.clone());
@@ -294,17 +296,19 @@ impl Trace {
         let mut row = Row { kind: Kind::Run, name: name.into(), start: at, ..Row::default() };
         details::of_start(&mut row, origin);
         let place = self.begin(origin, parent, row);
-        // A run that goes on is the same run.
+        // A resumed run is the same run.
         if origin.run != RunId::default()
             && let Some(before) = self.runs.insert(scope(origin), place)
         {
-            let was = self.rows.get_mut(before).map(|row| {
-                row.goes_on = true;
-                (row.start, row.asked.clone(), row.has_spent)
+            let earlier = self.rows.get_mut(before).map(|row| {
+                row.is_continued = true;
+                (row.start, row.prompt.clone(), row.has_model_requests)
             });
-            if let (Some(row), Some((began, asked, has_spent))) = (self.rows.get_mut(place), was) {
-                (row.before, row.has_spent) = (Some(before), has_spent);
-                details::of_more(row, began, asked);
+            if let (Some(row), Some((start, prompt, has_model_requests))) =
+                (self.rows.get_mut(place), earlier)
+            {
+                (row.previous, row.has_model_requests) = (Some(before), has_model_requests);
+                details::of_resumed_run(row, start, prompt);
             }
         }
         place
@@ -317,29 +321,29 @@ impl Trace {
         self.roots.push(root);
         let start = row.start;
         self.rows.push(row);
-        self.hear(place, start);
+        self.touch(place, start);
         place
     }
 
-    fn hear(&mut self, place: usize, at: u64) -> Option<&mut Row> {
-        let heard = self.heard.entry(*self.roots.get(place)?).or_default();
-        *heard = at.max(*heard);
+    fn touch(&mut self, place: usize, at: u64) -> Option<&mut Row> {
+        let last_events = self.last_events.entry(*self.roots.get(place)?).or_default();
+        *last_events = at.max(*last_events);
         self.rows.get_mut(place)
     }
 
     fn end(&mut self, place: usize, at: u64) -> Option<&mut Row> {
-        let row = self.hear(place, at)?;
-        // A clock that was set back makes nothing end before it began.
+        let row = self.touch(place, at)?;
+        // If the clock was set back, a row still does not end before it started.
         row.end = at.max(row.start);
         row.state = State::Done;
         Some(row)
     }
 
-    /// The rows; those without an end reach to when the outermost row around them was last heard of.
+    /// Returns the rows. Unfinished ones end at the last event of their outermost row.
     pub(super) fn into_rows(mut self) -> Vec<Row> {
         for (row, root) in self.rows.iter_mut().zip(&self.roots) {
             if row.state == State::Open {
-                row.end = row.start.max(self.heard.get(root).copied().unwrap_or_default());
+                row.end = row.start.max(self.last_events.get(root).copied().unwrap_or_default());
             }
         }
         self.rows

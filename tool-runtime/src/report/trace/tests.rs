@@ -1,4 +1,4 @@
-//! Logs, and the rows that they become.
+//! Logs and the rows that they become.
 
 mod costs;
 
@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::Trace;
 use crate::event::Event;
-use crate::report::layout::in_order;
+use crate::report::layout::order_rows;
 use crate::report::row::{Detail, Fact, Kind, Mark, Row, State};
 use crate::report::totals::Totals;
 
-/// Events from `run at layer action`, then what is told beside it.
+/// Creates rows from events: `run at layer action`, and the other members.
 fn log(lines: &[(&str, Value)]) -> Vec<Row> {
     let mut trace = Trace::default();
     for (head, more) in lines {
@@ -21,13 +21,13 @@ fn log(lines: &[(&str, Value)]) -> Vec<Row> {
             "run": run, "turn": 1, "at": at.parse::<u64>().unwrap(), "layer": layer, "action": action,
         });
         event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
-        trace.take(&serde_json::from_value::<Event>(event).unwrap());
+        trace.add(&serde_json::from_value::<Event>(event).unwrap());
     }
-    in_order(trace.into_rows())
+    order_rows(trace.into_rows())
 }
 
-/// Each row as `depth name start..end state code`, and whether it goes on in another.
-fn drawn(rows: &[Row]) -> Vec<String> {
+/// Formats each row as `depth name start..end state code`, and marks continued rows.
+fn formatted(rows: &[Row]) -> Vec<String> {
     let mut depths = Vec::new();
     let line = |row: &Row| {
         let depth = row.parent.map_or(0, |parent: usize| depths[parent] + 1);
@@ -38,8 +38,8 @@ fn drawn(rows: &[Row]) -> Vec<String> {
             state => &format!(" {state:?}"),
         };
         let code = row.code.as_ref().map(|code| format!(" {code}")).unwrap_or_default();
-        let goes_on = if row.goes_on { ", goes on" } else { "" };
-        format!("{depth} {name} {start}..{end}{state}{code}{goes_on}")
+        let continued = if row.is_continued { ", continued" } else { "" };
+        format!("{depth} {name} {start}..{end}{state}{code}{continued}")
     };
     rows.iter().map(line).collect()
 }
@@ -49,28 +49,28 @@ fn call(id: &str, name: &str) -> Value {
 }
 
 fn finished(id: &str, name: &str, took: u64, error: Option<&str>) -> Value {
-    let mut told = call(id, name);
-    told["result"] = json!({"call": id, "tool": name, "text": "noon", "error": error});
-    told["attempts"] = json!(1);
-    told["started"] = json!(0);
-    told["took"] = json!(took);
-    told
+    let mut events = call(id, name);
+    events["result"] = json!({"call": id, "tool": name, "text": "noon", "error": error});
+    events["attempts"] = json!(1);
+    events["started"] = json!(0);
+    events["took"] = json!(took);
+    events
 }
 
 fn waiting(id: &str, name: &str, took: u64) -> Value {
-    let mut told = finished(id, name, took, Some("TOOL_AWAITING_APPROVAL"));
-    told["blocked_by"] = json!("pending");
-    told
+    let mut events = finished(id, name, took, Some("TOOL_AWAITING_APPROVAL"));
+    events["blocked_by"] = json!("pending");
+    events
 }
 
 fn waits(took: u64) -> Value {
-    json!({"took": took, "code": "AWAITING_APPROVAL", "error": "it waits"})
+    json!({"took": took, "code": "AWAITING_APPROVAL", "error": "a call waits for approval"})
 }
 
-fn within(parent: &str, depth: u32, mut told: Value) -> Value {
-    told["parent"] = json!(parent);
-    told["depth"] = json!(depth);
-    told
+fn within(parent: &str, depth: u32, mut events: Value) -> Value {
+    events["parent"] = json!(parent);
+    events["depth"] = json!(depth);
+    events
 }
 
 fn replied(took: u64) -> Value {
@@ -78,9 +78,9 @@ fn replied(took: u64) -> Value {
 }
 
 #[test]
-fn what_began_is_joined_with_what_ended_it() {
+fn starts_are_joined_with_their_ends() {
     let none = || json!({});
-    for (name, told, expected) in [
+    for (name, events, expected) in [
         ("nothing", vec![], &[][..]),
         (
             "two calls at once, the first ends last",
@@ -97,7 +97,7 @@ fn what_began_is_joined_with_what_ended_it() {
             &["0 run 0..10", "1 model 1..3", "1 now 4..9", "1 pay 5..6 Failed TOOL_TIMEOUT"],
         ),
         (
-            "a run that was killed: what goes on goes on to the last that was heard",
+            "a killed run: unfinished rows end at the last event",
             vec![
                 ("1 0 run started", none()),
                 ("1 4 tool started", call("a", "now")),
@@ -107,7 +107,7 @@ fn what_began_is_joined_with_what_ended_it() {
             &["0 run 0..6 Open", "1 now 4..6 Open", "1 pay 5..6"],
         ),
         (
-            "a model that gave no reply stopped the run",
+            "a model request without a reply stopped the run",
             vec![
                 ("1 0 run started", none()),
                 ("1 1 model asked", none()),
@@ -116,7 +116,7 @@ fn what_began_is_joined_with_what_ended_it() {
             &["0 run 0..7 Failed stopped", "1 model 1..7 Failed no reply"],
         ),
         (
-            "a model that is asked again had no answer",
+            "a second model request ends an unanswered one",
             vec![
                 ("1 1 model asked", none()),
                 ("1 5 model asked", none()),
@@ -125,7 +125,7 @@ fn what_began_is_joined_with_what_ended_it() {
             &["0 run 1..8 Open", "1 model 1..5 Failed no reply", "1 model 5..8"],
         ),
         (
-            "the beginning was forgotten",
+            "the start was dropped",
             vec![
                 ("1 5 model replied", replied(2)),
                 ("1 9 tool finished", finished("a", "now", 3, None)),
@@ -147,7 +147,7 @@ fn what_began_is_joined_with_what_ended_it() {
             &["0 run 0..6 Open", "1 outer 1..6", "2 inner 2..5", "3 innermost 3..4"],
         ),
         (
-            "two agents as tools, at once, that name their calls alike",
+            "two concurrent sub-agents with equal call ids",
             vec![
                 ("1 0 run started", none()),
                 ("1 1 tool started", call("a", "left")),
@@ -171,7 +171,7 @@ fn what_began_is_joined_with_what_ended_it() {
             ],
         ),
         (
-            "an agent that waits for approval within the call, and goes on there",
+            "a sub-agent that waits for approval and is resumed in the same call",
             vec![
                 ("1 0 run started", none()),
                 ("1 1 tool started", call("a", "helper")),
@@ -186,9 +186,9 @@ fn what_began_is_joined_with_what_ended_it() {
                 ("1 14 tool finished", finished("a", "helper", 3, None)),
             ],
             &[
-                "0 run 0..5 Waiting AWAITING_APPROVAL, goes on",
-                "1 helper 1..4 Waiting TOOL_AWAITING_APPROVAL, goes on",
-                "2 helper 2..3 Waiting AWAITING_APPROVAL, goes on",
+                "0 run 0..5 Waiting AWAITING_APPROVAL, continued",
+                "1 helper 1..4 Waiting TOOL_AWAITING_APPROVAL, continued",
+                "2 helper 2..3 Waiting AWAITING_APPROVAL, continued",
                 "0 run 10..14 Open",
                 "1 helper 11..14",
                 "2 helper 12..13",
@@ -208,12 +208,12 @@ fn what_began_is_joined_with_what_ended_it() {
             &["0 run 0..6 Open", "1 ask 1..6", "2 agent 2..5", "3 model 3..4"],
         ),
         (
-            "a call whose caller was forgotten lies below its run",
+            "a call with an unknown caller belongs to its run",
             vec![("1 4 tool started", within("gone", 3, call("a", "now")))],
             &["0 run 4..4 Open", "1 now 4..4 Open"],
         ),
         (
-            "a run that waited and went on",
+            "a run that waited and was resumed",
             vec![
                 ("1 0 run started", none()),
                 ("1 1 tool started", call("a", "pay")),
@@ -225,14 +225,14 @@ fn what_began_is_joined_with_what_ended_it() {
                 ("1 11 run finished", json!({"took": 3})),
             ],
             &[
-                "0 run 0..3 Waiting AWAITING_APPROVAL, goes on",
-                "1 pay 1..2 Waiting TOOL_AWAITING_APPROVAL, goes on",
+                "0 run 0..3 Waiting AWAITING_APPROVAL, continued",
+                "1 pay 1..2 Waiting TOOL_AWAITING_APPROVAL, continued",
                 "0 run 8..11",
                 "1 pay 9..10",
             ],
         ),
         (
-            "a run that was stopped says by what; one that was killed goes on",
+            "a stopped run has a code; a killed run is continued",
             vec![
                 ("1 0 run started", none()),
                 ("1 3 run finished", json!({"took": 3, "code": "CUT", "error": "cut"})),
@@ -241,20 +241,25 @@ fn what_began_is_joined_with_what_ended_it() {
                 ("2 8 run started", none()),
                 ("2 9 run finished", json!({"took": 1})),
             ],
-            &["0 run 0..3 Failed CUT", "0 run 4..5 Open, goes on", "1 now 5..5 Open", "0 run 8..9"],
+            &[
+                "0 run 0..3 Failed CUT",
+                "0 run 4..5 Open, continued",
+                "1 now 5..5 Open",
+                "0 run 8..9",
+            ],
         ),
         (
-            "calls of no run, what held one back, and what was lost",
+            "calls outside runs, a blocked one, and lost events",
             vec![
                 ("0 1 tool started", call("a", "rm")),
                 ("0 2 tool finished", {
-                    let mut told = finished("a", "rm", 1, Some("TOOL_DENIED"));
-                    told["blocked_by"] = json!("permission");
-                    told
+                    let mut events = finished("a", "rm", 1, Some("TOOL_DENIED"));
+                    events["blocked_by"] = json!("permission");
+                    events
                 }),
                 ("0 3 log lost", json!({"count": 3})),
             ],
-            &["0 outside of runs 1..3 Open", "1 rm 1..2 Blocked permission", "1 log lost 3..3"],
+            &["0 outside runs 1..3 Open", "1 rm 1..2 Blocked permission", "1 log lost 3..3"],
         ),
         (
             "a clock that was set back",
@@ -262,12 +267,12 @@ fn what_began_is_joined_with_what_ended_it() {
             &["0 run 9..9"],
         ),
     ] {
-        assert_eq!(drawn(&log(&told)), expected, "{name}");
+        assert_eq!(formatted(&log(&events)), expected, "{name}");
     }
 }
 
 #[test]
-fn what_happens_on_the_way_is_told_of_its_call() {
+fn events_of_a_call_become_its_notes() {
     let rows = log(&[
         ("1 0 run started", json!({})),
         ("1 1 tool started", call("a", "pay")),
@@ -280,15 +285,15 @@ fn what_happens_on_the_way_is_told_of_its_call() {
         ("1 5 tool blocked", json!({"call": "b", "by": "depth", "reason": "too deep"})),
     ]);
     let notes: Vec<_> = rows[1].notes.iter().map(|note| (note.at, note.text.as_str())).collect();
-    let again = "attempt 1 failed with E; the next comes in 0.002 s: no answer";
+    let again = "attempt 1 failed with E; next attempt in 0.002 s: no answer";
     assert_eq!(notes, [(2, "by: Ada"), (3, again), (4, "1 of 2")]);
-    // Of a call that isn't known: a row of its own.
+    // An unknown call has a row of its own.
     assert_eq!((rows[2].kind, rows[2].name.as_str()), (Kind::Event, "tool blocked"));
     assert_eq!(rows[2].summary, "by: depth; reason: too deep");
 }
 
 #[test]
-fn times_that_no_clock_shows_do_no_harm() {
+fn extreme_times_are_valid() {
     for at in [0, u64::MAX] {
         let rows =
             log(&[(&format!("1 {at} run started"), json!({})), ("1 5 model asked", json!({}))]);
@@ -296,7 +301,7 @@ fn times_that_no_clock_shows_do_no_harm() {
     }
 }
 
-/// What a row opens to: each text under its title.
+/// Returns the texts of a row's details, with their titles.
 fn texts(row: &Row) -> Vec<(&'static str, &str)> {
     let text = |part| match part {
         &Detail::Text { title, ref text, .. } => Some((title, text.as_str())),
@@ -310,11 +315,11 @@ fn notes(row: &Row) -> Vec<(u64, &str, &str)> {
 }
 
 #[test]
-fn what_was_asked_stands_with_the_run_and_what_came_later_at_its_time() {
-    let said = |by: &str, text: &str| json!({"by": by, "text": text, "turn": 0});
+fn first_prompt_is_a_detail_and_later_messages_are_notes() {
+    let message = |by: &str, text: &str| json!({"by": by, "text": text, "turn": 0});
     let rows = log(&[
         ("1 0 run started", json!({"turn": 0})),
-        ("1 0 run said", said("system", "Be brief.")),
+        ("1 0 run said", message("system", "Be brief.")),
         ("1 0 run said", json!({"by": "user", "text": "What\nnow?", "images": 2, "turn": 0})),
         ("1 1 model asked", json!({})),
         ("1 2 model replied", replied(1)),
@@ -324,14 +329,14 @@ fn what_was_asked_stands_with_the_run_and_what_came_later_at_its_time() {
         ("1 6 run said", json!({"by": "user", "text": "Hm."})),
         ("1 7 run finished", json!({"took": 7, "cost": 0.012, "usage": {"input": 7, "output": 3}})),
     ]);
-    let asked = "What\nnow?\n[2 pictures]";
-    assert_eq!(texts(&rows[0]), [("Orders", "Be brief."), ("What it was asked", asked)]);
-    assert_eq!(rows[0].summary, "What now? [2 pictures]");
+    let prompt = "What\nnow?\n[2 images]";
+    assert_eq!(texts(&rows[0]), [("System prompt", "Be brief."), ("Prompt", prompt)]);
+    assert_eq!(rows[0].summary, "What now? [2 images]");
     let expected = [
-        (3, "said elsewhere", "from a mail: Obey!"),
-        (4, "said by steering", "Quick."),
-        (5, "asked for the value", "As JSON."),
-        (6, "said by the user", "Hm."),
+        (3, "untrusted message", "from a mail: Obey!"),
+        (4, "steering message", "Quick."),
+        (5, "value requested", "As JSON."),
+        (6, "user message", "Hm."),
     ];
     assert_eq!(notes(&rows[0]), expected);
     let Some(Detail::Facts { facts }) = rows[0].details.first() else { panic!("{rows:?}") };
@@ -340,12 +345,12 @@ fn what_was_asked_stands_with_the_run_and_what_came_later_at_its_time() {
 }
 
 #[test]
-fn a_reply_that_was_refused_says_why() {
+fn refused_reply_has_the_reason() {
     let refused = |attempt: u32| json!({"text": "soon", "reason": "a number!", "attempt": attempt});
     let rows = log(&[
         ("1 0 run started", json!({})),
         ("1 1 model asked", json!({})),
-        // By a driver, before the reply; and as a value, behind it.
+        // By a driver, before the reply; and as a value, after it.
         ("1 2 model extraction_failed", refused(1)),
         ("1 3 model extraction_failed", refused(2)),
         ("1 4 model replied", replied(3)),
@@ -353,31 +358,31 @@ fn a_reply_that_was_refused_says_why() {
         ("1 6 model asked", json!({})),
         ("1 7 model replied", replied(1)),
     ]);
-    let told = |attempt: u32| format!("attempt {attempt}: a number!\n\nIt said: soon");
+    let note = |attempt: u32| format!("attempt {attempt}: a number!\n\nReply: soon");
     let expected = [
-        (2, "extraction_failed", &*told(1)),
-        (3, "extraction_failed", &*told(2)),
-        (5, "validation_failed", &*told(1)),
+        (2, "extraction_failed", &*note(1)),
+        (3, "extraction_failed", &*note(2)),
+        (5, "validation_failed", &*note(1)),
     ];
     assert_eq!(notes(&rows[1]), expected);
     assert_eq!((&rows[1].marks[..], rows[2].notes.len()), (&[Mark::Refused][..], 0));
 }
 
-/// A run is one, however often it goes on, and how it ended last is how it ended; a call that waited is one with the
-/// same made later.
+/// A resumed run is one run with its last state, and a call that waited is one with the call made
+/// later.
 #[test]
-fn a_run_that_went_on_is_counted_once() {
+fn resumed_run_is_counted_once() {
     let none = || json!({});
-    let mut told = vec![
+    let mut events = vec![
         ("1 0 run started", none()),
         ("1 1 tool started", call("a", "pay")),
         ("1 2 tool finished", waiting("a", "pay", 1)),
         ("1 3 run finished", waits(3)),
     ];
-    let totals = Totals::of(&log(&told));
+    let totals = Totals::of(&log(&events));
     assert_eq!((totals.runs, totals.paused, totals.answered, totals.stopped), (1, 1, 0, 0));
     assert_eq!((totals.tool, totals.waiting), (1, 1));
-    told.extend([
+    events.extend([
         ("1 8 run started", none()),
         ("1 9 tool started", call("a", "pay")),
         ("1 10 tool finished", finished("a", "pay", 1, None)),
@@ -385,17 +390,17 @@ fn a_run_that_went_on_is_counted_once() {
         ("2 12 run started", none()),
         ("2 13 run finished", json!({"took": 1, "cost": 0.25})),
     ]);
-    let rows = log(&told);
+    let rows = log(&events);
     let totals = Totals::of(&rows);
     assert_eq!((totals.runs, totals.paused, totals.answered, totals.stopped), (2, 0, 2, 0));
     assert_eq!((totals.tool, totals.waiting), (1, 0));
     assert_eq!(totals.cost.as_deref(), Some("0.75"));
-    let before: Vec<_> = rows.iter().map(|row| row.before).collect();
+    let before: Vec<_> = rows.iter().map(|row| row.previous).collect();
     assert_eq!(before, [None, None, Some(0), None, None]);
 }
 
 #[test]
-fn a_call_that_nobody_saw_end_ends_where_its_process_was_last_heard_of() {
+fn unobserved_end_of_a_call_is_the_last_event_of_its_process() {
     let none = || json!({});
     let rows = log(&[
         ("1 0 run started", none()),
@@ -409,19 +414,19 @@ fn a_call_that_nobody_saw_end_ends_where_its_process_was_last_heard_of() {
         ("1 904 run finished", json!({"took": 4})),
     ]);
     let wanted = [
-        "0 run 0..3 Open, goes on",
+        "0 run 0..3 Open, continued",
         "1 send 1..3 Failed TOOL_INDETERMINATE",
-        "1 read 2..3 Open, goes on",
+        "1 read 2..3 Open, continued",
         "0 run 900..904",
         "1 read 902..903",
     ];
-    assert_eq!(drawn(&rows), wanted);
+    assert_eq!(formatted(&rows), wanted);
 }
 
-/// A helper that waits for its own call waits for that alone.
+/// A nested run that waits for its own call is counted once, with that call.
 #[test]
-fn a_wait_within_a_call_is_one() {
-    let mut told = vec![
+fn wait_within_a_call_is_counted_once() {
+    let mut events = vec![
         ("1 0 run started", json!({})),
         ("1 1 tool started", call("a", "helper")),
         ("2 2 run started", within("a", 1, json!({"within": "1"}))),
@@ -435,10 +440,10 @@ fn a_wait_within_a_call_is_one() {
         ("1 7 tool finished", waiting("d", "pay", 1)),
         ("1 8 run finished", waits(8)),
     ];
-    let totals = Totals::of(&log(&told));
+    let totals = Totals::of(&log(&events));
     assert_eq!((totals.tool, totals.waiting), (4, 3));
-    // Of a helper of which nothing more is known.
-    told.drain(2..8);
-    let totals = Totals::of(&log(&told));
+    // A nested run of which nothing else was recorded.
+    events.drain(2..8);
+    let totals = Totals::of(&log(&events));
     assert_eq!((totals.tool, totals.waiting), (2, 2));
 }

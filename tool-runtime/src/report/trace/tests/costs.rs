@@ -1,10 +1,10 @@
-//! What runs cost, as far as that is known.
+//! Costs of runs, known and unknown.
 
 use super::*;
 
-/// What a run cost that nobody counted is not nothing.
+/// The cost of a run without token counts is unknown, not zero.
 #[test]
-fn a_cost_that_is_unknown_is_told_to_be() {
+fn unknown_cost_is_reported_as_unknown() {
     let known = || ("1 3 run finished", json!({"took": 3, "cost": 0.5, "usage": {"input": 7}}));
     let asked = |run| {
         let heads = match run {
@@ -15,7 +15,7 @@ fn a_cost_that_is_unknown_is_told_to_be() {
     };
     let uncounted = || ("2 3 run finished", json!({"took": 3, "cost": 0.0, "error": "no answer"}));
     let [one, other] = [1, 2].map(asked);
-    for (told, expected) in [
+    for (events, expected) in [
         (vec![], None),
         (one.to_vec(), Some("unknown")),
         ([&one[..], &[known()]].concat(), Some("0.50")),
@@ -24,16 +24,16 @@ fn a_cost_that_is_unknown_is_told_to_be() {
         ([&one[..], &[known()], &other[..], &[uncounted()]].concat(), Some("≥ 0.50")),
         ([&one[..], &[known()], &other[..]].concat(), Some("≥ 0.50")),
     ] {
-        assert_eq!(Totals::of(&log(&told)).cost.as_deref(), expected, "{told:?}");
+        assert_eq!(Totals::of(&log(&events)).cost.as_deref(), expected, "{events:?}");
     }
     let rows = log(&[&other[..], &[uncounted()]].concat());
     let Some(Detail::Facts { facts }) = rows[0].details.first() else { panic!("{rows:?}") };
     assert!(facts.contains(&("Cost", Fact::Text("unknown".into()))), "{facts:?}");
 }
 
-/// What a run within another took stands in the outer one's bill only where the outer one heard of its end.
+/// The cost of a nested run is part of the outer run only if the outer run observed its end.
 #[test]
-fn a_cost_without_that_of_a_run_within_is_told_to_be_more() {
+fn cost_without_a_nested_run_is_a_lower_bound() {
     let usage = json!({"input": 7, "output": 3});
     let ended = |cost: f64| json!({"took": 1, "cost": cost, "usage": usage});
     let counted = || json!({"text": "Hi.", "calls": [], "took": 1, "usage": usage});
@@ -47,22 +47,22 @@ fn a_cost_without_that_of_a_run_within_is_told_to_be_more() {
     let replied_within = [("2 5 model replied", within("a", 1, counted()))];
     let ended_within = [("2 6 run finished", within("a", 1, ended(0.25)))];
     let more = [("1 10 run started", json!({}))];
-    let goes_on_within = [
+    let resumed_within = [
         ("1 11 tool started", call("a", "helper")),
         ("2 12 run started", within("a", 1, json!({"within": "1"}))),
     ];
     let end = [("1 20 run finished", ended(0.5))];
     let unbilled = [("1 20 run finished", json!({"took": 1, "cost": 0.5, "usage": {"input": 1}}))];
-    for (told, expected) in [
+    for (events, expected) in [
         ([&began[..], &replied_within, &ended_within, &end].concat(), "0.50"),
         ([&began[..], &replied_within, &ended_within, &more, &end].concat(), "0.50"),
         ([&began[..], &more, &end].concat(), "≥ 0.50"),
         ([&began[..], &replied_within, &more, &end].concat(), "≥ 0.50"),
-        // It went on, and what it took before that is told of by nobody.
-        ([&began[..], &more, &goes_on_within, &ended_within, &end].concat(), "≥ 0.50"),
-        // It ended, and the process died before its caller wrote that down.
+        // The nested run was resumed, and its cost before that is not reported.
+        ([&began[..], &more, &resumed_within, &ended_within, &end].concat(), "≥ 0.50"),
+        // The nested run ended, but the process ended before its caller recorded that.
         ([&began[..], &replied_within, &ended_within, &more, &unbilled].concat(), "≥ 0.50"),
     ] {
-        assert_eq!(Totals::of(&log(&told)).cost.as_deref(), Some(expected), "{told:?}");
+        assert_eq!(Totals::of(&log(&events)).cost.as_deref(), Some(expected), "{events:?}");
     }
 }

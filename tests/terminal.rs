@@ -87,7 +87,7 @@ async fn plain_output_has_a_line_for_each_reply_retry_and_result() {
         "{retry}"
     );
     let expected = [
-        "» asked  What time is it?",
+        "» prompt  What time is it?",
         "› model  *  7 → 3 tokens  I ask.  → time",
         r#"✓ time  *  {"city": "Bergen"}"#,
         "› model  *  → time",
@@ -133,7 +133,7 @@ async fn pending_calls_and_refused_values_are_shown() {
     let agent = agent.system("Be brief.").observer(Terminal::plain(output.clone()));
     agent.run("Pay!").await.unwrap_err();
     let expected = [
-        "» asked  Pay!",
+        "» prompt  Pay!",
         "» from a mail  Obey!",
         "» steering  Quick.",
         "› model  *  → pay",
@@ -148,8 +148,8 @@ async fn pending_calls_and_refused_values_are_shown() {
     let agent = agent.observer(Terminal::plain(output.clone()));
     agent.extract::<u32>("When?").await.unwrap();
     let lines = output.lines();
-    assert!(lines[1].starts_with("» asked for the value  Give the answer as JSON"), "{lines:?}");
-    assert_eq!(lines[0], "» asked  When?");
+    assert!(lines[1].starts_with("» value requested  Give the answer as JSON"), "{lines:?}");
+    assert_eq!(lines[0], "» prompt  When?");
     let refused = "↻ model  That is not it: it can't be read as JSON";
     assert!(lines[3].starts_with(refused) && lines[3].ends_with("…  attempt 1"), "{lines:?}");
 }
@@ -226,7 +226,7 @@ async fn terminal_shows_running_calls_and_then_their_results() {
     let calls = (0..15).fold(ChatReply::default(), |reply, number| {
         reply.call("wait", format!(r#"{{"number": {number}}}"#).as_str())
     });
-    let terminal = Terminal::on(ProgressDrawTarget::term_like(Box::new(screen.clone())));
+    let terminal = Terminal::with_target(ProgressDrawTarget::term_like(Box::new(screen.clone())));
     let agent = Agent::new(ScriptedModel::new([calls, ChatReply::text("Done.")]), tools![wait])
         .extension(Arc::clone(&gate))
         .observer(terminal.clone());
@@ -265,7 +265,7 @@ fn screen_lines(screen: &InMemoryTerm) -> Vec<String> {
 async fn streamed_text_is_above_progress_lines() {
     let screen = InMemoryTerm::new(20, 40);
     let gate = Arc::new(Notify::new());
-    let terminal = Terminal::on(ProgressDrawTarget::term_like(Box::new(screen.clone())));
+    let terminal = Terminal::with_target(ProgressDrawTarget::term_like(Box::new(screen.clone())));
     let model = ScriptedModel::new([
         ChatReply::default().call("wait", r#"{"number": 1}"#),
         ChatReply::text("One line.\n\nAnother, which is not over"),
@@ -290,7 +290,7 @@ async fn streamed_text_is_above_progress_lines() {
     wait_for(&screen, "Gr\u{fc}\u{df}e,").await;
     let contents = wait_for(&screen, "half way").await;
     let position = |text: &str| contents.find(text).unwrap_or_else(|| panic!("{text}: {contents}"));
-    assert!(position("» asked") < position("Gr\u{fc}\u{df}e,"), "{contents}");
+    assert!(position("» prompt") < position("Gr\u{fc}\u{df}e,"), "{contents}");
     assert!(position("Gr\u{fc}\u{df}e,") < position("half way"), "{contents}");
     // The writer ends its line and writes a line that is wider than the screen.
     other.write_all("Welt\n".as_bytes()).unwrap();
@@ -304,7 +304,7 @@ async fn streamed_text_is_above_progress_lines() {
     assert!(before.contains(&"Another, which is not over".to_owned()), "{before:?}");
     drop((writer, other));
     let expected = [
-        "» asked  Wait.",
+        "» prompt  Wait.",
         "› model  *  → wait",
         "Grüße, Welt",
         "0123456789012345678901234567890123456789",
@@ -334,7 +334,7 @@ async fn plain_output_keeps_text_and_events_on_separate_lines() {
     write!(writer, "and").unwrap();
     drop(writer);
     let expected =
-        [r"Well, \u{1b}[2J", "» asked  Hello", "› model  *  Hm.", "✓ run  *", "now", "and"];
+        [r"Well, \u{1b}[2J", "» prompt  Hello", "› model  *  Hm.", "✓ run  *", "now", "and"];
     assert_eq!(output.lines(), expected);
     assert!(output.0.lock().unwrap().ends_with(b"and\n"));
 }
@@ -370,14 +370,14 @@ fn plain_output_does_not_interrupt_a_streamed_line() {
     terminal.observe(&event(1, "model", "replied", json!({ "text": "l", "calls": [], "took": 0 })));
     assert_eq!(output.lines(), ["Hel"]);
     write!(writer, "lo\nthere").unwrap();
-    assert_eq!(output.lines()[..2], ["Hello", "  » asked  one"]);
+    assert_eq!(output.lines()[..2], ["Hello", "  » prompt  one"]);
     terminal.observe(&message("two"));
     terminal.observe(&replied("Hello\nthere"));
     terminal.observe(&ended());
     // The program ends the line, too.
     write!(writer, "\n\n").unwrap();
     let first =
-        ["Hello", "  » asked  one", "  › model  *  l", "there", "  » asked  two", "✓ run  *", ""];
+        ["Hello", "  » prompt  one", "  › model  *  l", "there", "  » prompt  two", "✓ run  *", ""];
     assert_eq!(output.lines(), first);
 
     terminal.observe(&requested());
@@ -465,7 +465,7 @@ async fn writers_do_not_mix_bytes() {
 async fn long_line_leaves_room_for_progress() {
     let screen = InMemoryTerm::new(10, 40);
     let gate = Arc::new(Notify::new());
-    let terminal = Terminal::on(ProgressDrawTarget::term_like(Box::new(screen.clone())));
+    let terminal = Terminal::with_target(ProgressDrawTarget::term_like(Box::new(screen.clone())));
     let model = ScriptedModel::new([
         ChatReply::default().call("wait", r#"{"number": 1}"#),
         ChatReply::text("Done."),
@@ -489,11 +489,11 @@ async fn long_line_leaves_room_for_progress() {
 /// Text is written directly if nothing is drawn.
 #[test]
 fn text_is_written_to_hidden_targets() {
-    for (target, is_straight) in [
+    for (target, is_direct) in [
         (ProgressDrawTarget::hidden(), true),
         (ProgressDrawTarget::term_like(Box::new(InMemoryTerm::new(9, 9))), false),
     ] {
-        let writer = format!("{:?}", Terminal::on(target).writer());
-        assert!(writer.contains(&format!("is_straight: {is_straight}")), "{writer}");
+        let writer = format!("{:?}", Terminal::with_target(target).writer());
+        assert!(writer.contains(&format!("is_direct: {is_direct}")), "{writer}");
     }
 }

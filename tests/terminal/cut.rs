@@ -6,7 +6,7 @@ use super::*;
 #[test]
 fn interrupted_reply_ends_its_line() {
     let screen = InMemoryTerm::new(20, 40);
-    let terminal = Terminal::on(ProgressDrawTarget::term_like(Box::new(screen.clone())));
+    let terminal = Terminal::with_target(ProgressDrawTarget::term_like(Box::new(screen.clone())));
     let mut writer = terminal.writer();
     let ended = |code: &str| json!({ "took": 0, "code": code, "error": code });
     for code in ["MODEL", "TIME_LIMIT", "DROPPED"] {

@@ -1,4 +1,4 @@
-//! What goes on, drawn at the bottom of a terminal; and above it what stays.
+//! Progress bars of running activities at the bottom of a terminal, and permanent lines above them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::mem::take;
@@ -6,47 +6,47 @@ use std::time::Instant;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// How much that goes on is seen at once; what began first comes first.
-const MOST: usize = 12;
+/// Highest number of visible bars; the oldest activities come first.
+const MAX_BARS: usize = 12;
 
-/// So many letters are shown of a line that has no end yet: what is higher than the terminal would not be drawn at all,
-/// nor what goes on below it.
-const LETTERS: usize = 240;
+/// Highest number of characters shown of an unfinished line. Lines that exceed the height of the
+/// terminal would not be drawn at all, nor the bars below them.
+const MAX_LINE: usize = 240;
 
-/// What is drawn of what goes on.
+/// Progress bars of all running activities.
 pub(super) struct Bars {
     pub(super) all: MultiProgress,
-    shown: HashMap<u64, ProgressBar>,
-    /// There is no room for these yet; and how many they are, drawn last.
+    visible: HashMap<u64, ProgressBar>,
+    /// Activities without a visible bar, and the bar with their number, which is the last one.
     waiting: BTreeMap<u64, (String, Instant)>,
     more: Option<ProgressBar>,
-    /// What the program says, as far as that is no whole line; and where it is drawn, which is first.
+    /// Unfinished line of the program's output, and its bar, which is the first one.
     line: String,
-    words: Option<ProgressBar>,
+    line_bar: Option<ProgressBar>,
 }
 
 impl Bars {
-    pub(super) fn on(target: ProgressDrawTarget) -> Self {
+    pub(super) fn new(target: ProgressDrawTarget) -> Self {
         Self {
             all: MultiProgress::with_draw_target(target),
-            shown: HashMap::new(),
+            visible: HashMap::new(),
             waiting: BTreeMap::new(),
             more: None,
             line: String::new(),
-            words: None,
+            line_bar: None,
         }
     }
 
     pub(super) fn show(&mut self, number: u64, text: String) {
-        if let Some(bar) = self.shown.get(&number) {
+        if let Some(bar) = self.visible.get(&number) {
             bar.set_message(text);
         } else if let Some((waiting, _)) = self.waiting.get_mut(&number) {
             *waiting = text;
-        } else if self.shown.len() < MOST {
+        } else if self.visible.len() < MAX_BARS {
             self.add(number, text, Instant::now());
         } else {
             self.waiting.insert(number, (text, Instant::now()));
-            self.count();
+            self.update_count();
         }
     }
 
@@ -61,23 +61,23 @@ impl Bars {
             bar.set_style(style);
         }
         bar.set_message(text);
-        self.shown.insert(number, bar);
+        self.visible.insert(number, bar);
     }
 
     pub(super) fn remove(&mut self, number: u64) {
         self.waiting.remove(&number);
-        if let Some(bar) = self.shown.remove(&number) {
+        if let Some(bar) = self.visible.remove(&number) {
             bar.finish_and_clear();
             self.all.remove(&bar);
             if let Some((number, (text, since))) = self.waiting.pop_first() {
                 self.add(number, text, since);
             }
         }
-        self.count();
+        self.update_count();
     }
 
-    /// Says how many there is no room for.
-    fn count(&mut self) {
+    /// Shows the number of activities without a visible bar.
+    fn update_count(&mut self) {
         let count = self.waiting.len();
         if count == 0 {
             if let Some(more) = self.more.take() {
@@ -96,52 +96,53 @@ impl Bars {
         more.set_message(format!("and {count} more"));
     }
 
-    /// Puts lines that stay above what goes on.
-    pub(super) fn say(&self, lines: &str) {
-        // A terminal that is gone is no reason to stop.
+    /// Prints permanent lines above the bars.
+    pub(super) fn print(&self, lines: &str) {
+        // A closed terminal must not stop the program.
         let _ = self.all.println(lines);
     }
 
-    /// The program says this: whole lines stay, and the beginning of one is drawn below them; of a long one its end.
-    pub(super) fn words(&mut self, text: &str) {
-        if let Some((whole, begun)) = text.rsplit_once('\n') {
+    /// Prints output of the program: whole lines are permanent, and an unfinished line is drawn
+    /// below them, a long one by its end.
+    pub(super) fn write(&mut self, text: &str) {
+        if let Some((whole, unfinished)) = text.rsplit_once('\n') {
             let before = take(&mut self.line);
-            self.draw_words();
-            // A line by itself, for one that is empty is a line all the same.
-            format!("{before}{whole}").split('\n').for_each(|line| self.say(line));
-            self.line.push_str(begun);
+            self.draw_line();
+            // Line by line, because an empty line has to be printed too.
+            format!("{before}{whole}").split('\n').for_each(|line| self.print(line));
+            self.line.push_str(unfinished);
         } else {
             self.line.push_str(text);
         }
-        self.draw_words();
+        self.draw_line();
     }
 
-    fn draw_words(&mut self) {
+    fn draw_line(&mut self) {
         if self.line.is_empty() {
-            if let Some(bar) = self.words.take() {
+            if let Some(bar) = self.line_bar.take() {
                 bar.finish_and_clear();
                 self.all.remove(&bar);
             }
             return;
         }
-        // However long it is by now, its end alone is looked at.
-        let mut before = self.line.char_indices().rev().skip(LETTERS - 1).map(|(place, _)| place);
-        let shown = match (before.next(), before.next()) {
+        // Only the end of a long line is visible.
+        let mut before = self.line.char_indices().rev().skip(MAX_LINE - 1).map(|(place, _)| place);
+        let visible = match (before.next(), before.next()) {
             (Some(place), Some(_)) => format!("…{}", self.line.get(place..).unwrap_or_default()),
             _ => self.line.clone(),
         };
-        let words = self.words.get_or_insert_with(|| {
+        let bar = self.line_bar.get_or_insert_with(|| {
             let bar = self.all.insert(0, ProgressBar::new_spinner());
             if let Ok(style) = ProgressStyle::with_template("{msg}") {
                 bar.set_style(style);
             }
             bar
         });
-        words.set_message(shown);
+        bar.set_message(visible);
     }
 
-    /// Draws anew what changes by itself.
+    /// Redraws the elapsed times.
     pub(super) fn tick(&self) {
-        self.shown.values().chain(&self.words).for_each(ProgressBar::tick);
+        self.visible.values().chain(&self.line_bar).for_each(ProgressBar::tick);
     }
 }

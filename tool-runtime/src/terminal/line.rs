@@ -1,32 +1,32 @@
-//! What is said of one thing that happened, on one line of a terminal.
+//! One line of a terminal for one event.
 //!
-//! Names, arguments and errors are other people's. A letter in them that a terminal would obey, or that
-//! would change how others are read, is shown by its number.
+//! Names, arguments and errors come from models and tools. A character in them that a terminal
+//! would interpret, or that would change the display of others, is shown as its code point.
 
 use std::fmt::{self, Write};
 use std::time::Duration;
 
-/// So many letters of a text are shown.
-const LETTERS: usize = 72;
-/// So many of why a run has ended: an address and all that may stand before the reason.
-const LETTERS_OF_END: usize = 400;
+/// Highest number of characters of a text.
+const MAX_TEXT: usize = 72;
+/// Highest number of characters of the error of a run, which may contain a URL before the reason.
+const MAX_ERROR: usize = 400;
 
-/// What a line is about, at a glance.
+/// Kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     Done,
     Failed,
-    Held,
-    /// For somebody to decide.
-    Waits,
-    Again,
-    Said,
-    /// To the model.
-    Told,
+    Blocked,
+    /// Waits for a decision.
+    Pending,
+    Retry,
+    Reply,
+    /// Message to the model.
+    Message,
     Other,
 }
 
-/// One line: how deep it lies, its sign, and a text that is safe to print.
+/// Line with its nesting depth, its sign and a text that is safe to print.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Line {
     pub depth: u32,
@@ -35,37 +35,37 @@ pub(super) struct Line {
 }
 
 impl Sign {
-    fn letter(self) -> char {
+    fn symbol(self) -> char {
         match self {
             Self::Done => '✓',
             Self::Failed => '✗',
-            Self::Held => '⊘',
-            Self::Waits => '…',
-            Self::Again => '↻',
-            Self::Said => '›',
-            Self::Told => '»',
+            Self::Blocked => '⊘',
+            Self::Pending => '…',
+            Self::Retry => '↻',
+            Self::Reply => '›',
+            Self::Message => '»',
             Self::Other => '·',
         }
     }
 
-    /// The number of its colour, as terminals count them.
+    /// Returns the number of the colour in ANSI escape sequences.
     fn colour(self) -> u8 {
         match self {
             Self::Done => 32,
             Self::Failed => 31,
-            Self::Held | Self::Waits | Self::Again => 33,
-            Self::Said | Self::Told => 36,
+            Self::Blocked | Self::Pending | Self::Retry => 33,
+            Self::Reply | Self::Message => 36,
             Self::Other => 90,
         }
     }
 }
 
 impl Line {
-    /// The line with its sign in colour.
+    /// Returns the line with its sign in colour.
     pub(super) fn in_colour(&self) -> String {
         let Self { sign, text, .. } = self;
-        let (colour, letter) = (sign.colour(), sign.letter());
-        format!("{}\u{1b}[{colour}m{letter}\u{1b}[0m {text}", self.indent())
+        let (colour, symbol) = (sign.colour(), sign.symbol());
+        format!("{}\u{1b}[{colour}m{symbol}\u{1b}[0m {text}", self.indent())
     }
 
     fn indent(&self) -> String {
@@ -73,61 +73,61 @@ impl Line {
     }
 }
 
-/// What lies deeper stands further to the right, as far as that goes.
+/// Returns the indentation of a nesting depth, which is limited.
 pub(super) fn indent(depth: u32) -> String {
     "  ".repeat(depth.min(8) as usize)
 }
 
 impl fmt::Display for Line {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{} {}", self.indent(), self.sign.letter(), self.text)
+        write!(f, "{}{} {}", self.indent(), self.sign.symbol(), self.text)
     }
 }
 
-/// Other people's text: on one line, no longer than one, and nothing in it that a terminal obeys.
-pub(super) fn shown(text: &str) -> String {
-    beginning(text, LETTERS)
+/// Returns untrusted text on one truncated line, without control characters.
+pub(super) fn excerpt(text: &str) -> String {
+    sanitize(text, MAX_TEXT)
 }
 
-/// The same of why a run has ended, which is worth more than one line.
-pub(super) fn reason(text: &str) -> String {
-    beginning(text, LETTERS_OF_END)
+/// Returns the error of a run like [`excerpt`], but longer.
+pub(super) fn error_excerpt(text: &str) -> String {
+    sanitize(text, MAX_ERROR)
 }
 
-fn beginning(text: &str, letters: usize) -> String {
-    let mut shown = String::new();
+fn sanitize(text: &str, characters: usize) -> String {
+    let mut line = String::new();
     for (count, c) in text.trim().chars().enumerate() {
-        if count == letters {
-            shown.push('…');
+        if count == characters {
+            line.push('…');
             break;
         }
         match c {
-            '\n' | '\t' => shown.push(' '),
-            c if is_odd(c) => shown.extend(c.escape_unicode()),
-            c => shown.push(c),
+            '\n' | '\t' => line.push(' '),
+            c if is_unsafe(c) => line.extend(c.escape_unicode()),
+            c => line.push(c),
         }
     }
-    shown
+    line
 }
 
-/// Other people's text, as long as it is, on as many lines: nothing in it but their ends is obeyed.
-pub(super) fn plain(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut letters = text.chars().peekable();
-    while let Some(c) = letters.next() {
+/// Returns untrusted text with all its lines, but without other control characters.
+pub(super) fn sanitize_lines(text: &str) -> String {
+    let mut lines = String::with_capacity(text.len());
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
         match c {
-            '\n' => plain.push('\n'),
-            '\r' if letters.peek() == Some(&'\n') => {}
-            '\t' => plain.push_str("    "),
-            c if is_odd(c) => plain.extend(c.escape_unicode()),
-            c => plain.push(c),
+            '\n' => lines.push('\n'),
+            '\r' if characters.peek() == Some(&'\n') => {}
+            '\t' => lines.push_str("    "),
+            c if is_unsafe(c) => lines.extend(c.escape_unicode()),
+            c => lines.push(c),
         }
     }
-    plain
+    lines
 }
 
-/// Whether it can't be seen, or does something to what is around it.
-fn is_odd(c: char) -> bool {
+/// Returns whether a character is invisible or changes the display of others.
+fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(
             c,
@@ -137,17 +137,17 @@ fn is_odd(c: char) -> bool {
         )
 }
 
-/// Texts that are there, beside each other.
-pub(super) fn beside(texts: impl IntoIterator<Item = String>) -> String {
+/// Joins the texts that are not empty.
+pub(super) fn join_columns(texts: impl IntoIterator<Item = String>) -> String {
     let texts: Vec<_> = texts.into_iter().filter(|text| !text.is_empty()).collect();
     texts.join("  ")
 }
 
-/// A duration in three digits or so.
+/// Formats a duration with about three digits.
 pub(super) fn time(span: Duration) -> String {
     let (seconds, micros) = (span.as_secs(), span.as_micros());
     let mut text = String::new();
-    // Writing to a string can't fail.
+    // Writing to a string cannot fail.
     let _ = match (seconds, micros) {
         (0, ..1_000) => write!(text, "{micros} µs"),
         (0, ..10_000) => write!(text, "{:.1} ms", span.as_secs_f64() * 1e3),
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nothing_that_a_terminal_obeys_gets_through() {
+    fn control_characters_are_escaped() {
         for (text, expected) in [
             ("plain ä 語 🙂", "plain ä 語 🙂"),
             ("\u{1b}[2J\u{1b}]0;title\u{7}", r"\u{1b}[2J\u{1b}]0;title\u{7}"),
@@ -174,13 +174,13 @@ mod tests {
             (" two\n\tlines\n", "two  lines"),
             ("a\u{2028}\u{200b}\u{feff}\u{e0041}", r"a\u{2028}\u{200b}\u{feff}\u{e0041}"),
         ] {
-            assert_eq!(shown(text), expected);
+            assert_eq!(excerpt(text), expected);
         }
         let all: String = ('\0'..=char::MAX).collect();
         for c in all.chars() {
-            assert!(!shown(&format!("a{c}b")).contains(|c: char| c.is_control()), "{c:?}");
+            assert!(!excerpt(&format!("a{c}b")).contains(|c: char| c.is_control()), "{c:?}");
         }
-        assert_eq!(shown(&"ä".repeat(1_000)), "ä".repeat(LETTERS) + "…");
+        assert_eq!(excerpt(&"ä".repeat(1_000)), "ä".repeat(MAX_TEXT) + "…");
     }
 
     #[test]

@@ -1,21 +1,23 @@
-//! What happens, on a terminal, as it happens.
+//! Terminal output of running agents.
 //!
-//! `screen` decides what an event changes and `replies` where a model's words end, and neither knows a terminal; `drawn`
-//! does it, by indicatif or line by line. Drawing takes a moment in the task that an event is told in: where that is too long, put the
-//! [`Terminal`] into a [`Background`](crate::event::Background).
+//! `screen` decides what an event changes and `replies` finds the end of a model's text in the
+//! program's output; neither knows a terminal. `display` renders the changes, with the bars of
+//! `bars` or as the lines of `line`, and `writer` is the program's own output. Rendering takes a
+//! moment in the task that emits the event. If that is too long, put the [`Terminal`] into a
+//! [`Background`](crate::event::Background) observer.
 //!
-//! What goes on is drawn at the bottom of the screen and drawn over again and again. A program that prints there
-//! itself, and above all one that prints words as they come, without the end of a line, has them wiped away. So it
-//! writes into the [`Writer`] that [`Terminal::writer`] gives, which puts them above what goes on: whole lines stay
-//! there, and the line that has no end yet is drawn with the rest. Where nothing can be drawn, the two take turns, line by
-//! line.
+//! Running activities are drawn at the bottom of the screen and redrawn many times a second. A
+//! program that prints there itself, above all one that prints text without a line ending, would
+//! have it overwritten. The [`Writer`] of [`Terminal::writer`] prints above the running activities:
+//! whole lines are permanent, and an unfinished line is redrawn with the rest. On plain output, the
+//! two alternate line by line.
 
 mod bars;
-mod drawn;
+mod display;
 mod line;
 mod replies;
 mod screen;
-mod words;
+mod writer;
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -24,26 +26,28 @@ use std::{env, fmt, thread};
 
 use crate::event::{Event, Observer};
 use bars::Bars;
-use drawn::{Drawn, On};
+use display::{Display, Output};
 
 pub use indicatif::ProgressDrawTarget;
-pub use words::Writer;
+pub use writer::Writer;
 
-/// How often the time of what goes on is drawn anew.
+/// Interval at which elapsed times are redrawn.
 const TICK: Duration = Duration::from_millis(100);
 
-/// Shows a person what happens: what goes on, for how long and how far it is, and one line for each reply
-/// of the model, each further attempt and each result.
+/// Observer that shows running agents on a terminal: running activities with their elapsed time and
+/// progress, and one line for each reply, retry and result.
 ///
-/// It draws on the terminal that is the program's standard error, and writes plain lines, one for each thing
-/// that is over, where that is none or `NO_COLOR` is set. What the program prints itself meanwhile belongs into
-/// its [`writer`](Self::writer), or into [`suspend`](Self::suspend): else the two wipe each other. Nothing that a model or a tool says can move the cursor or change a colour.
+/// Draws on standard error. If standard error is not a terminal, or if `NO_COLOR` is set, writes
+/// plain lines instead. Print the program's own output with a [`writer`](Self::writer) or within
+/// [`suspend`](Self::suspend); otherwise the two overwrite each other. Text of models and tools can
+/// neither move the cursor nor change a colour.
 ///
 /// ```
 /// use tool_runtime::terminal::Terminal;
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
 /// # let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// let terminal = Terminal::new();
 /// let agent = Agent::new(model, Tools::new()).observer(terminal.clone());
@@ -55,44 +59,45 @@ const TICK: Duration = Duration::from_millis(100);
 #[derive(Clone)]
 pub struct Terminal(Arc<Shared>);
 
-type Shared = Mutex<Drawn>;
+type Shared = Mutex<Display>;
 
 impl Terminal {
-    /// On standard error.
+    /// Creates a display on standard error.
     pub fn new() -> Self {
         let no_colour = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        let is_apart = !(io::stderr().is_terminal() && io::stdout().is_terminal());
+        let has_own_output = !(io::stderr().is_terminal() && io::stdout().is_terminal());
         let target = ProgressDrawTarget::stderr();
-        // Nothing can be drawn over on what is no terminal, or a dumb one.
+        // Neither a file nor a dumb terminal can redraw lines.
         if no_colour || target.is_hidden() {
-            Self::drawn(On::Plain(Box::new(io::stderr())), is_apart)
+            Self::with_output(Output::Plain(Box::new(io::stderr())), has_own_output)
         } else {
-            Self::ticking(Bars::on(target), is_apart)
+            Self::ticking(Bars::new(target), has_own_output)
         }
     }
 
-    /// On another terminal; nowhere, where that is [hidden](ProgressDrawTarget::is_hidden).
+    /// Creates a display on another terminal. A [hidden](ProgressDrawTarget::is_hidden) target
+    /// shows nothing.
     ///
     /// ```
     /// use tool_runtime::terminal::{ProgressDrawTarget, Terminal};
     ///
-    /// let terminal = Terminal::on(ProgressDrawTarget::stdout());
+    /// let terminal = Terminal::with_target(ProgressDrawTarget::stdout());
     /// ```
-    pub fn on(target: ProgressDrawTarget) -> Self {
-        // What is drawn nowhere stands above nothing.
-        let is_apart = target.is_hidden();
-        Self::ticking(Bars::on(target), is_apart)
+    pub fn with_target(target: ProgressDrawTarget) -> Self {
+        // With a hidden target, the program's output goes directly to standard output.
+        let has_own_output = target.is_hidden();
+        Self::ticking(Bars::new(target), has_own_output)
     }
 
-    fn ticking(bars: Bars, is_apart: bool) -> Self {
-        let terminal = Self::drawn(On::Bars(bars), is_apart);
+    fn ticking(bars: Bars, has_own_output: bool) -> Self {
+        let terminal = Self::with_output(Output::Bars(bars), has_own_output);
         let shared = Arc::downgrade(&terminal.0);
-        // Where there can be no more threads, times stand still until something happens.
+        // If no thread can be started, times are redrawn only with the next event.
         let _ = thread::Builder::new().name("terminal".into()).spawn(move || tick(&shared));
         terminal
     }
 
-    /// Plain lines, into a file or wherever else.
+    /// Creates a display of plain lines, for a file or another writer.
     ///
     /// ```
     /// use tool_runtime::terminal::Terminal;
@@ -100,24 +105,30 @@ impl Terminal {
     /// let terminal = Terminal::plain(std::io::stdout());
     /// ```
     pub fn plain(writer: impl Write + Send + 'static) -> Self {
-        Self::drawn(On::Plain(Box::new(writer)), false)
+        Self::with_output(Output::Plain(Box::new(writer)), false)
     }
 
-    fn drawn(on: On, is_apart: bool) -> Self {
-        let aside = is_apart.then(|| Box::new(io::stdout()) as Box<dyn Write + Send>);
-        Self(Arc::new(Mutex::new(Drawn::new(on, aside))))
+    fn with_output(output: Output, has_own_output: bool) -> Self {
+        let aside = has_own_output.then(|| Box::new(io::stdout()) as Box<dyn Write + Send>);
+        Self(Arc::new(Mutex::new(Display::new(output, aside))))
     }
 
-    /// For what the program says itself, such as words of a reply as they come. It is the program's standard output,
-    /// but above what goes on where both are on one terminal; and beside what is shown, where that was
-    /// put [elsewhere](Self::on). On a terminal, nothing in it is obeyed but the ends of lines.
+    /// Returns a writer for the program's own output, such as the text of a reply while it is
+    /// streamed.
     ///
-    /// The line that it is in ends where the model's reply does, and when it is dropped; the program's own end of that line
-    /// is then the same. On plain output, what happens while a model's words stand on a line is told behind that line. A
-    /// reply that was written here is not shown again, unless that goes into a file and the terminal is looked at: its line
-    /// tells the calls in it, and there is none without any.
+    /// The writer prints to standard output or, if the display was created with
+    /// [`with_target`](Self::with_target) or [`plain`](Self::plain), to the target of the display.
+    /// If the output and the display are on the same terminal, the output appears above the running
+    /// activities. On a terminal, all control characters except line endings are escaped.
     ///
-    /// Not to be written to within [`suspend`](Self::suspend).
+    /// The end of a model's reply ends the current line, and so does dropping the writer; the
+    /// program's own line ending after a reply is then skipped. On plain output, events that occur
+    /// while the text of a model is within a line are printed after that line. A reply that was
+    /// printed here is not shown again; its line shows only its calls, and is omitted if there are
+    /// none. The exception is a writer whose output goes to a file while the display is on a
+    /// terminal.
+    ///
+    /// Do not write to it within [`suspend`](Self::suspend).
     ///
     /// ```
     /// use std::io::Write;
@@ -125,16 +136,17 @@ impl Terminal {
     /// use tool_runtime::terminal::Terminal;
     /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
     /// # let model = ScriptedModel::new([ChatReply::text("Hello!")]);
     /// let terminal = Terminal::new();
     /// let agent = Agent::new(model, Tools::new()).observer(terminal.clone());
-    /// let mut said = terminal.writer();
+    /// let mut output = terminal.writer();
     /// let mut stream = agent.stream("Hello");
     /// while let Some(piece) = stream.next().await {
     ///     if let StreamItem::Text(text) = piece {
-    ///         write!(said, "{text}")?;
-    ///         said.flush()?;
+    ///         write!(output, "{text}")?;
+    ///         output.flush()?;
     ///     }
     /// }
     /// # Ok(())
@@ -144,12 +156,14 @@ impl Terminal {
         Writer::new(Arc::clone(&self.0))
     }
 
-    /// Has the screen to oneself for as long as this takes, for instance to print. Whoever has something to
-    /// tell meanwhile waits, so that nothing that tells of events itself belongs here.
+    /// Runs a closure that may use the screen itself, for instance to print or to read a line.
     ///
-    /// So a person is asked, for instance whether a call may run. What a model wants is shown by a
-    /// [`writer`](Self::writer), for nothing in that is obeyed, and without what is secret in it. The question and the
-    /// choice stand on one line, so that nobody who doesn't see the one is given the other:
+    /// Events that are emitted meanwhile wait, so the closure must not emit events itself.
+    ///
+    /// An approver can ask a person like this. Print the arguments with a [`writer`](Self::writer),
+    /// so that control characters in them are escaped, and without the secrets in them. Print the
+    /// question and the choice on one line, so that both are
+    /// visible together:
     ///
     /// ```
     /// use std::io::{self, BufRead, Write, stdin};
@@ -159,19 +173,20 @@ impl Terminal {
     /// use tool_runtime::terminal::Terminal;
     /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, async_trait, tool, tools};
     ///
-    /// /// Whoever sits at the terminal.
+    /// /// Asks the person at the terminal.
     /// struct Person(Terminal);
     ///
     /// #[async_trait]
     /// impl Approver for Person {
     ///     async fn approve(&self, request: &ApprovalRequest) -> Approval {
-    ///         let question = format!("May it {} {}?", request.call.name, request.redacted_arguments());
+    ///         let arguments = request.redacted_arguments();
+    ///         let question = format!("Allow {} {arguments}?", request.call.name);
     ///         let terminal = self.0.clone();
-    ///         // Reading holds its thread up.
+    ///         // Reading blocks its thread.
     ///         match spawn_blocking(move || ask(&terminal, &question)).await {
     ///             Ok(Ok(answer)) if answer.trim() == "y" => Approval::Once,
     ///             Ok(Ok(_)) => Approval::Deny("the user said no".into()),
-    ///             _ => Approval::Deny("nobody could be asked".into()),
+    ///             _ => Approval::Deny("no person could be asked".into()),
     ///         }
     ///     }
     /// }
@@ -180,7 +195,7 @@ impl Terminal {
     ///     # struct Stdin;
     ///     # impl Stdin { fn lock(&self) -> &'static [u8] { b"y\n" } }
     ///     # let stdin = || Stdin;
-    ///     // Held until the answer is there: calls of one reply are asked about at once.
+    ///     // Locked until the answer arrives: calls of one reply are asked about concurrently.
     ///     let (stdin, mut answer) = (stdin(), String::new());
     ///     let mut answers = stdin.lock();
     ///     writeln!(terminal.writer(), "{question} [y/n]")?;
@@ -191,21 +206,23 @@ impl Terminal {
     /// /// Deletes a file.
     /// #[tool(effect = "write", permission = "ask")]
     /// async fn delete(path: String) -> String {
-    ///     format!("{path} is gone")
+    ///     format!("deleted {path}")
     /// }
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::Stopped> {
     /// # let call = ChatReply::default().call("delete", r#"{"path": "draft.txt"}"#);
     /// # let model = ScriptedModel::new([call, ChatReply::text("It is gone.")]);
     /// let terminal = Terminal::new();
     /// let agent = Agent::new(model, tools![delete]).observer(terminal.clone());
     /// let answer = agent.policy(Policy::new().approver(Person(terminal))).run("Tidy up.").await?;
-    /// # assert!(answer.transcript.iter().any(|it| format!("{it:?}").contains("draft.txt is gone")));
+    /// # let transcript = format!("{:?}", answer.transcript);
+    /// # assert!(transcript.contains("deleted draft.txt"));
     /// # Ok(())
     /// # }
     /// ```
     pub fn suspend<T>(&self, work: impl FnOnce() -> T) -> T {
-        let bars = locked(&self.0).make_room();
+        let bars = locked(&self.0).prepare_suspend();
         match bars {
             None => work(),
             Some(bars) => bars.suspend(work),
@@ -213,18 +230,18 @@ impl Terminal {
     }
 }
 
-/// Draws times anew, until nobody holds the terminal any more.
+/// Redraws times until the terminal is dropped.
 fn tick(shared: &Weak<Shared>) {
     loop {
         thread::sleep(TICK);
         let Some(shared) = shared.upgrade() else { return };
-        if let On::Bars(bars) = &locked(&shared).on {
+        if let Output::Bars(bars) = &locked(&shared).output {
             bars.tick();
         }
     }
 }
 
-fn locked(shared: &Shared) -> MutexGuard<'_, Drawn> {
+fn locked(shared: &Shared) -> MutexGuard<'_, Display> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -242,7 +259,7 @@ impl Default for Terminal {
 
 impl fmt::Debug for Terminal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let is_plain = matches!(&locked(&self.0).on, On::Plain(_));
+        let is_plain = matches!(&locked(&self.0).output, Output::Plain(_));
         f.debug_struct("Terminal").field("is_plain", &is_plain).finish_non_exhaustive()
     }
 }

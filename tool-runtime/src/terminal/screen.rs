@@ -1,9 +1,9 @@
-//! What an event changes on the screen: decided here, done by whoever draws.
+//! Changes of the screen for an event; the display renders them.
 
 use std::collections::HashMap;
 use std::time::Duration;
 
-use super::line::{Line, Sign, beside, indent, reason, shown, time};
+use super::line::{Line, Sign, error_excerpt, excerpt, indent, join_columns, time};
 use crate::event::money::money;
 use crate::event::{
     Event, EventKind, ModelEvent, Origin, Progress, RunEvent, RunId, Speaker, ToolEvent,
@@ -11,109 +11,111 @@ use crate::event::{
 };
 use crate::message::{CallId, ToolCall, Usage};
 
-/// The code of a run that waits for somebody to decide.
-const WAITS: &str = "AWAITING_APPROVAL";
+/// Code of a run that waits for a decision.
+const AWAITING_APPROVAL: &str = "AWAITING_APPROVAL";
 
-/// A change of the screen.
+/// Change of the screen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
-    /// This goes on, and this is to be seen of it from now on.
-    Shown(u64, String),
-    /// It goes on no longer.
-    Gone(u64),
-    /// A line that stays.
-    Said(Line),
+    /// Shows an activity, or replaces its text.
+    Show(u64, String),
+    /// Removes an activity.
+    Remove(u64),
+    /// Prints a permanent line.
+    Print(Line),
 }
 
-/// What goes on.
+/// Running activities.
 #[derive(Debug, Default)]
 pub(super) struct Screen {
-    running: HashMap<Place, Running>,
-    /// What the agents of runs are called.
-    names: HashMap<Place, String>,
-    begun: u64,
+    running: HashMap<ActivityKey, Activity>,
+    /// Names of the agents of runs.
+    names: HashMap<ActivityKey, String>,
+    started: u64,
 }
 
-/// Where something goes on: in which run, below which call; a call, or the model where none.
-type Place = (RunId, u32, Option<CallId>, Option<CallId>);
+/// Identifies an activity by its run, its parent call, and its call, which is `None` for the model.
+type ActivityKey = (RunId, u32, Option<CallId>, Option<CallId>);
 
 #[derive(Debug)]
-struct Running {
+struct Activity {
     number: u64,
     name: String,
     about: String,
 }
 
-fn place(origin: &Origin, call: Option<&CallId>) -> Place {
+fn key(origin: &Origin, call: Option<&CallId>) -> ActivityKey {
     (origin.run, origin.depth, origin.parent.clone(), call.cloned())
 }
 
 impl Screen {
-    /// What an event changes, where what a model says in it may be shown elsewhere.
-    pub(super) fn take(&mut self, event: &Event, is_shown: bool) -> Vec<Change> {
+    /// Returns the changes for an event. `shows_text` is true if the program's output contains the
+    /// model's text.
+    pub(super) fn observe(&mut self, event: &Event, shows_text: bool) -> Vec<Change> {
         let origin = &event.origin;
-        let line = |sign, text| Change::Said(Line { depth: origin.depth, sign, text });
+        let line = |sign, text| Change::Print(Line { depth: origin.depth, sign, text });
         match &event.kind {
             EventKind::Run(RunEvent::Started { agent, .. }) => {
-                let name = agent.as_deref().map(shown);
-                self.names.extend(name.map(|name| (place(origin, None), name)));
+                let name = agent.as_deref().map(excerpt);
+                self.names.extend(name.map(|name| (key(origin, None), name)));
                 Vec::new()
             }
-            // Standing orders are the program's own, and long.
+            // System messages come from the program itself and are long.
             EventKind::Run(RunEvent::Said { by: Speaker::System, .. }) => Vec::new(),
             EventKind::Run(RunEvent::Said { by, source, text, .. }) => {
                 let by = match (by, source) {
-                    (Speaker::Loop, _) => "asked for the value".into(),
+                    (Speaker::Loop, _) => "value requested".into(),
                     (Speaker::Steering, _) => "steering".into(),
-                    (_, Some(source)) => format!("from {}", shown(source)),
-                    (_, None) => "asked".into(),
+                    (_, Some(source)) => format!("from {}", excerpt(source)),
+                    (_, None) => "prompt".into(),
                 };
-                vec![line(Sign::Told, beside([by, shown(text)]))]
+                vec![line(Sign::Message, join_columns([by, excerpt(text)]))]
             }
             EventKind::Run(event @ RunEvent::Finished { .. }) => {
-                let gone = self.running.remove(&place(origin, None));
-                let gone = gone.map(|running| Change::Gone(running.number));
+                let removed = self.running.remove(&key(origin, None));
+                let removed = removed.map(|running| Change::Remove(running.number));
                 let unnamed = if origin.parent.is_some() { "agent" } else { "run" };
-                let name = self.names.remove(&place(origin, None));
-                let (sign, text) = ended(name.unwrap_or_else(|| unnamed.into()), event);
-                gone.into_iter().chain([line(sign, text)]).collect()
+                let name = self.names.remove(&key(origin, None));
+                let (sign, text) = run_end(name.unwrap_or_else(|| unnamed.into()), event);
+                removed.into_iter().chain([line(sign, text)]).collect()
             }
             EventKind::Model(ModelEvent::Asked) => vec![self.begin(origin, None, "model", "")],
             EventKind::Model(ModelEvent::Replied { text, calls, usage, took, .. }) => {
-                let text = if is_shown { "" } else { text };
-                let said = (!is_shown || !calls.is_empty())
-                    .then(|| line(Sign::Said, reply(text, calls, *usage, *took)));
-                self.end(origin, None, said)
+                let text = if shows_text { "" } else { text };
+                let reply_line = (!shows_text || !calls.is_empty())
+                    .then(|| line(Sign::Reply, reply_text(text, calls, *usage, *took)));
+                self.end(origin, None, reply_line)
             }
             EventKind::Tool(ToolEvent::Started { call }) => {
-                let about = shown(&call.arguments.to_text());
-                vec![self.begin(origin, Some(&call.id), &shown(&call.name), &about)]
+                let about = excerpt(&call.arguments.to_text());
+                vec![self.begin(origin, Some(&call.id), &excerpt(&call.name), &about)]
             }
             EventKind::Tool(ToolEvent::Progress { call, progress }) => {
-                self.show(origin, Some(call), &far(progress)).into_iter().collect()
+                self.show(origin, Some(call), &progress_text(progress)).into_iter().collect()
             }
             EventKind::Model(
                 ModelEvent::ExtractionFailed { reason, attempt, .. }
                 | ModelEvent::ValidationFailed { reason, attempt, .. },
             ) => {
                 let attempt = format!("attempt {attempt}");
-                vec![line(Sign::Again, beside(["model".into(), shown(reason), attempt]))]
+                vec![line(Sign::Retry, join_columns(["model".into(), excerpt(reason), attempt]))]
             }
             EventKind::Model(ModelEvent::SummaryFailed { reason }) => {
-                vec![line(Sign::Failed, beside(["summary".into(), shown(reason)]))]
+                vec![line(Sign::Failed, join_columns(["summary".into(), excerpt(reason)]))]
             }
             EventKind::Tool(ToolEvent::Retried { call, attempt, error, text, pause }) => {
-                let name = self.running.get(&place(origin, Some(call)));
-                let name = name.map_or_else(|| shown(call.as_str()), |call| call.name.clone());
-                let (error, pause) = (shown(error), time(*pause));
+                let name = self.running.get(&key(origin, Some(call)));
+                let name = name.map_or_else(|| excerpt(call.as_str()), |call| call.name.clone());
+                let (error, pause) = (excerpt(error), time(*pause));
                 let failed = format!("attempt {attempt} failed with {error}, next in {pause}");
-                vec![line(Sign::Again, beside([name, failed, shown(text)]))]
+                vec![line(Sign::Retry, join_columns([name, failed, excerpt(text)]))]
             }
             EventKind::Tool(ToolEvent::Finished(execution)) => {
-                let (sign, text) = result(execution);
+                let (sign, text) = execution_result(execution);
                 self.end(origin, Some(&execution.call.id), Some(line(sign, text)))
             }
-            // Also what isn't known here: it is seen where it happens, or else it is a line.
+            // Includes unknown events: they update the activity that they belong to, or else become
+            // a line.
             _ => match self.show(origin, event.call(), event.action()) {
                 Some(change) => vec![change],
                 None => {
@@ -125,72 +127,75 @@ impl Screen {
     }
 
     fn begin(&mut self, origin: &Origin, call: Option<&CallId>, name: &str, about: &str) -> Change {
-        // The same once more goes on in its place.
-        let running = self.running.entry(place(origin, call)).or_insert_with(|| {
-            self.begun += 1;
-            Running { number: self.begun, name: String::new(), about: String::new() }
+        // A repeated start replaces the activity.
+        let running = self.running.entry(key(origin, call)).or_insert_with(|| {
+            self.started += 1;
+            Activity { number: self.started, name: String::new(), about: String::new() }
         });
         (running.name, running.about) = (name.into(), about.into());
-        Change::Shown(running.number, beside([indent(origin.depth) + name, about.into()]))
+        Change::Show(running.number, join_columns([indent(origin.depth) + name, about.into()]))
     }
 
     fn show(&self, origin: &Origin, call: Option<&CallId>, now: &str) -> Option<Change> {
-        let Running { number, name, about } = self.running.get(&place(origin, call))?;
+        let Activity { number, name, about } = self.running.get(&key(origin, call))?;
         let texts = [indent(origin.depth) + name, now.into(), about.clone()];
-        Some(Change::Shown(*number, beside(texts)))
+        Some(Change::Show(*number, join_columns(texts)))
     }
 
-    fn end(&mut self, origin: &Origin, call: Option<&CallId>, said: Option<Change>) -> Vec<Change> {
-        let gone = self.running.remove(&place(origin, call));
-        gone.map(|running| Change::Gone(running.number)).into_iter().chain(said).collect()
+    fn end(&mut self, origin: &Origin, call: Option<&CallId>, line: Option<Change>) -> Vec<Change> {
+        let removed = self.running.remove(&key(origin, call));
+        removed.map(|running| Change::Remove(running.number)).into_iter().chain(line).collect()
     }
 }
 
-fn ended(name: String, event: &RunEvent) -> (Sign, String) {
+fn run_end(name: String, event: &RunEvent) -> (Sign, String) {
     let RunEvent::Finished { code, error, usage, cost, took } = event else {
         return (Sign::Other, name);
     };
     let sign = match (code.as_deref(), error) {
-        (Some(WAITS), _) => Sign::Waits,
+        (Some(AWAITING_APPROVAL), _) => Sign::Pending,
         (None, None) => Sign::Done,
         _ => Sign::Failed,
     };
     let tokens = if usage.is_none() { String::new() } else { tokens(*usage) };
-    // What nobody has counted has not cost nothing.
+    // Without a token count, the cost is unknown, not zero.
     let cost = cost.filter(|_| !usage.is_none());
     let cost = cost.map(|cost| format!("cost {}", money(cost))).unwrap_or_default();
-    let error = error.as_deref().map(reason).unwrap_or_default();
-    (sign, beside([name, time(*took), tokens, cost, error]))
+    let error = error.as_deref().map(error_excerpt).unwrap_or_default();
+    (sign, join_columns([name, time(*took), tokens, cost, error]))
 }
 
 fn tokens(usage: Usage) -> String {
     format!("{} → {} tokens", usage.input, usage.output)
 }
 
-fn reply(text: &str, calls: &[ToolCall], usage: Option<Usage>, took: Duration) -> String {
+fn reply_text(text: &str, calls: &[ToolCall], usage: Option<Usage>, took: Duration) -> String {
     let names: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
-    let calls =
-        if names.is_empty() { String::new() } else { format!("→ {}", shown(&names.join(", "))) };
+    let calls = if names.is_empty() {
+        String::new()
+    } else {
+        format!("→ {}", excerpt(&names.join(", ")))
+    };
     let tokens = usage.map(tokens).unwrap_or_default();
-    beside(["model".into(), time(took), tokens, shown(text), calls])
+    join_columns(["model".into(), time(took), tokens, excerpt(text), calls])
 }
 
-fn result(execution: &ToolExecution) -> (Sign, String) {
+fn execution_result(execution: &ToolExecution) -> (Sign, String) {
     let sign = match execution {
         _ if execution.is_success() => Sign::Done,
-        _ if execution.is_pending() => Sign::Waits,
-        _ if execution.is_blocked() => Sign::Held,
+        _ if execution.is_pending() => Sign::Pending,
+        _ if execution.is_blocked() => Sign::Blocked,
         _ => Sign::Failed,
     };
-    let code = execution.result.error.as_deref().map(shown).unwrap_or_default();
-    let name = shown(&execution.call.name);
-    let about = shown(&execution.call.arguments.to_text());
-    (sign, beside([name, time(execution.took), code, about]))
+    let code = execution.result.error.as_deref().map(excerpt).unwrap_or_default();
+    let name = excerpt(&execution.call.name);
+    let about = excerpt(&execution.call.arguments.to_text());
+    (sign, join_columns([name, time(execution.took), code, about]))
 }
 
-fn far(progress: &Progress) -> String {
+fn progress_text(progress: &Progress) -> String {
     let Progress { done, total, message } = progress;
     let total = total.map(|total| format!(" of {total}")).unwrap_or_default();
-    let message = message.as_deref().map(|text| format!(": {}", shown(text)));
+    let message = message.as_deref().map(|text| format!(": {}", excerpt(text)));
     format!("{done}{total}{}", message.unwrap_or_default())
 }

@@ -1,4 +1,4 @@
-//! Anthropic's Messages over a transport of our own: what is sent and what is read.
+//! Requests and replies of Anthropic's Messages, over a transport of the tests.
 
 #[path = "support/canned.rs"]
 mod canned;
@@ -22,10 +22,10 @@ use tool_runtime::{
 };
 
 fn client(canned: &Canned) -> Anthropic {
-    Anthropic::new("https://models.invalid/v1", "claude").transport(canned.clone()).retries(0)
+    Anthropic::new("https://models.invalid/v1", "claude").transport(canned.clone()).max_retries(0)
 }
 
-/// What is sent of a request.
+/// Returns the body that is sent for a request.
 async fn sent(request: ChatRequest<'_>) -> Value {
     let canned = Canned::new([Reply::text(200, r#"{"content": []}"#)]);
     client(&canned).reply(request).await.unwrap();
@@ -39,7 +39,7 @@ async fn read(status: u16, body: &Value) -> Result<ChatReply, ModelError> {
 }
 
 #[tokio::test]
-async fn where_it_goes_and_by_which_key() {
+async fn requests_have_the_path_key_and_version() {
     let canned = Canned::new([Reply::text(200, r#"{"content": []}"#)]);
     let client = client(&canned).key("sk-secret\n");
     client.reply(ChatRequest::new(&[Message::user("Hello")])).await.unwrap();
@@ -50,9 +50,9 @@ async fn where_it_goes_and_by_which_key() {
     assert!(!format!("{client:?} {request:?}").contains("sk-secret"));
 }
 
-/// It would refuse it, or hold the model to half of it.
+/// The provider would refuse it, or enforce only half of it.
 #[tokio::test]
-async fn a_schema_in_the_strict_dialect_of_another_is_not_sent() {
+async fn schema_in_another_strict_dialect_is_refused() {
     let schema = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
     for (dialect, is_sent) in [
         (Dialect::Plain, true),
@@ -68,7 +68,7 @@ async fn a_schema_in_the_strict_dialect_of_another_is_not_sent() {
             true => assert!(asked.is_ok(), "{asked:?}"),
             false => {
                 let error = asked.unwrap_err().to_string();
-                let expected = "of OpenAI (strict): this provider's is Anthropic (strict)";
+                let expected = "OpenAI (strict), but this provider expects Anthropic (strict)";
                 assert!(error.contains(expected), "{error}");
                 assert!(canned.requests().is_empty());
             }
@@ -77,7 +77,7 @@ async fn a_schema_in_the_strict_dialect_of_another_is_not_sent() {
 }
 
 #[tokio::test]
-async fn a_whole_turn() {
+async fn conversation_with_calls_and_results() {
     let thinking = json!({ "type": "thinking", "thinking": "Hm.", "signature": "s=" });
     let thought = |provider: &str| {
         AssistantPart::Reasoning(Reasoning::new(provider, "Hm.", thinking.clone()))
@@ -152,9 +152,9 @@ async fn a_whole_turn() {
     assert_eq!(body, expected);
 }
 
-/// A user begins and has the last word; nothing ends in a thought.
+/// A user message begins and ends the conversation; no model message ends with a thought.
 #[tokio::test]
-async fn who_speaks_first_and_last() {
+async fn user_messages_come_first_and_last() {
     let kept = |sealed: Value| AssistantPart::Reasoning(Reasoning::new("anthropic", "", sealed));
     let says = |text: &str| AssistantPart::Text { text: text.into() };
     let model = |parts: &[AssistantPart]| Message::Assistant { parts: parts.to_vec() };
@@ -185,7 +185,7 @@ async fn who_speaks_first_and_last() {
             vec![Message::user("A"), model(&[kept(signed.clone()), says("B")]), Message::user("C")],
             json!([user("A"), said(json!([signed, text("B")])), user("C")]),
         ),
-        // Paused in a tool of its own.
+        // Paused in a tool of the provider.
         (
             vec![Message::user("A"), model(&[AssistantPart::Reasoning(acting)])],
             json!([user("A"), said(json!([search]))]),
@@ -196,7 +196,7 @@ async fn who_speaks_first_and_last() {
 }
 
 #[tokio::test]
-async fn how_it_is_to_answer() {
+async fn options_set_their_members() {
     let tool = ToolDefinition::new("now", "Time.", json!({ "type": "object" }));
     let set = ChatOptions::default;
     let schema = json!({ "type": "object" });
@@ -234,7 +234,7 @@ async fn how_it_is_to_answer() {
 }
 
 #[tokio::test]
-async fn what_it_says() {
+async fn replies_are_decoded() {
     let thinking = json!({ "type": "thinking", "thinking": "Hm.", "signature": "s=" });
     let sealed = json!({ "type": "redacted_thinking", "data": "xx" });
     let searched =
@@ -283,7 +283,7 @@ async fn what_it_says() {
 }
 
 #[tokio::test]
-async fn what_it_refuses() {
+async fn errors_are_decoded() {
     for (status, kind, expected) in [
         (401, "authentication_error", RefusalKind::Auth),
         (403, "permission_error", RefusalKind::Auth),
@@ -303,8 +303,8 @@ async fn what_it_refuses() {
     for (body, reason) in [
         (json!("no"), "invalid type"),
         (json!({}), "missing field `content`"),
-        (json!({ "content": [{}] }), "a block of it has no type"),
-        (json!({ "content": [{ "type": "tool_use" }] }), "a tool without a name"),
+        (json!({ "content": [{}] }), "a content block has no type"),
+        (json!({ "content": [{ "type": "tool_use" }] }), "a call has no name"),
     ] {
         let error = read(200, &body).await.unwrap_err();
         assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");

@@ -39,12 +39,14 @@ type Client = fn(Canned) -> Box<dyn ChatModel>;
 
 /// The providers with fixtures, and their clients.
 const PROVIDERS: [(&str, Client); 6] = [
-    ("anthropic", |canned| Box::new(Anthropic::new(BASE, "m").retries(0).transport(canned))),
-    ("gemini", |canned| Box::new(Gemini::new(BASE, "m").retries(0).transport(canned))),
-    ("mistral", |canned| Box::new(Mistral::new(BASE, "m").retries(0).transport(canned))),
-    ("ollama", |canned| Box::new(Ollama::new(BASE, "m").retries(0).transport(canned))),
-    ("openai", |canned| Box::new(OpenAi::new(BASE, "m").retries(0).transport(canned))),
-    ("responses", |canned| Box::new(OpenAiResponses::new(BASE, "m").retries(0).transport(canned))),
+    ("anthropic", |canned| Box::new(Anthropic::new(BASE, "m").max_retries(0).transport(canned))),
+    ("gemini", |canned| Box::new(Gemini::new(BASE, "m").max_retries(0).transport(canned))),
+    ("mistral", |canned| Box::new(Mistral::new(BASE, "m").max_retries(0).transport(canned))),
+    ("ollama", |canned| Box::new(Ollama::new(BASE, "m").max_retries(0).transport(canned))),
+    ("openai", |canned| Box::new(OpenAi::new(BASE, "m").max_retries(0).transport(canned))),
+    ("responses", |canned| {
+        Box::new(OpenAiResponses::new(BASE, "m").max_retries(0).transport(canned))
+    }),
 ];
 
 /// One case: a folder of fixtures.

@@ -1,4 +1,4 @@
-//! Gemini's `generateContent` over a transport of our own: what is sent and what is read.
+//! Requests and replies of Gemini's `generateContent`, over a transport of the tests.
 
 #[path = "support/canned.rs"]
 mod canned;
@@ -19,15 +19,15 @@ use tool_runtime::{
     ModelError, ToolCall, ToolChoice, ToolDefinition, ToolResult, UserPart,
 };
 
-/// One of the third generation, and one before it.
+/// A model of the third generation, and an older one.
 const NEW: &str = "gemini-3.5-flash";
 const OLD: &str = "gemini-2.5-flash";
 
 fn client(model: &str, canned: &Canned) -> Gemini {
-    Gemini::new("https://models.invalid/v1beta", model).transport(canned.clone()).retries(0)
+    Gemini::new("https://models.invalid/v1beta", model).transport(canned.clone()).max_retries(0)
 }
 
-/// What this model is sent of a request.
+/// Returns the body that is sent to this model for a request.
 async fn sent(model: &str, request: ChatRequest<'_>) -> Result<Value, ModelError> {
     let canned = Canned::new([Reply::text(200, r#"{"candidates": [{}]}"#)]);
     client(model, &canned).reply(request).await?;
@@ -40,7 +40,7 @@ async fn read(body: &Value) -> Result<ChatReply, ModelError> {
 }
 
 #[tokio::test]
-async fn where_it_goes_and_by_which_key() {
+async fn requests_have_the_path_and_key() {
     let canned = Canned::new([
         Reply::text(200, r#"{"candidates": [{}]}"#),
         Reply::text(200, "data: {\"candidates\": [{\"finishReason\": \"STOP\"}]}\n\n"),
@@ -61,7 +61,7 @@ fn text(text: &str) -> Value {
 }
 
 #[tokio::test]
-async fn a_whole_turn() {
+async fn conversation_with_calls_and_results() {
     let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
     let first = ToolCall::new("a.1", "weather/get", r#"{ "city": "Oslo" }"#);
     let second = ToolCall::new("b", "weather/get", json!({ "city": "Rome" }));
@@ -138,7 +138,7 @@ async fn a_whole_turn() {
 }
 
 #[tokio::test]
-async fn how_it_is_to_answer() {
+async fn options_set_their_members() {
     let tool = ToolDefinition::new("now/utc", "Time.", json!({ "type": "object" }));
     let set = ChatOptions::default;
     let calling = |config: Value| json!({ "toolConfig": { "functionCallingConfig": config } });
@@ -195,13 +195,13 @@ async fn how_it_is_to_answer() {
 }
 
 #[tokio::test]
-async fn what_it_cant_be_told_is_an_error() {
+async fn unsupported_options_are_errors() {
     let tool = ToolDefinition::new("now", "Time.", json!({ "type": "object" }));
     let six =
         ["a", "b", "c", "d", "e", "f"].into_iter().fold(ChatOptions::default(), ChatOptions::stop);
     for (options, tools, named) in [
         (ChatOptions::default().parallel_calls(false), &[&tool][..], Some("`parallel_calls`")),
-        // Without tools there is nothing to be said of calls.
+        // Without tools, options of calls do not matter.
         (ChatOptions::default().parallel_calls(false), &[], None),
         (six, &[], Some("5 texts of `stop`")),
     ] {
@@ -218,7 +218,7 @@ async fn what_it_cant_be_told_is_an_error() {
 }
 
 #[tokio::test]
-async fn why_it_ended() {
+async fn finish_reasons_are_decoded() {
     let said = json!({ "parts": [{ "text": "Hi" }] });
     let called = json!({ "parts": [{ "functionCall": { "name": "now" } }] });
     for (content, reason, finish) in [
@@ -238,7 +238,7 @@ async fn why_it_ended() {
 }
 
 #[tokio::test]
-async fn what_is_no_reply_is_told() {
+async fn bodies_without_a_reply_are_errors() {
     let part = |part: Value| json!({ "candidates": [{ "content": { "parts": [part] } }] });
     let ended = |reason: &str| {
         let said = json!({ "parts": [{ "text": "I will look it up." }] });
@@ -247,22 +247,22 @@ async fn what_is_no_reply_is_told() {
     };
     for (body, reason) in [
         (json!("no"), "invalid type"),
-        (json!({}), "it holds no candidate"),
-        (json!({ "candidates": [] }), "it holds no candidate"),
-        (json!({ "promptFeedback": {} }), "it holds no candidate"),
-        (part(json!({ "functionCall": { "args": {} } })), "a function without a name"),
-        (part(json!({ "functionCall": "now" })), "a strange call"),
+        (json!({}), "no candidate"),
+        (json!({ "candidates": [] }), "no candidate"),
+        (json!({ "promptFeedback": {} }), "no candidate"),
+        (part(json!({ "functionCall": { "args": {} } })), "a call has no name"),
+        (part(json!({ "functionCall": "now" })), "malformed call"),
         (
             part(json!({ "functionCall": { "name": "now", "willContinue": true } })),
             "the arguments of `now` come in pieces",
         ),
-        // What stands before a call that failed is no answer.
-        (ended("MALFORMED_FUNCTION_CALL"), "it ended by MALFORMED_FUNCTION_CALL"),
+        // Text before a failed call is not an answer.
+        (ended("MALFORMED_FUNCTION_CALL"), "finish reason MALFORMED_FUNCTION_CALL"),
         (ended("MALFORMED_FUNCTION_CALL"), "print(now("),
         (ended("UNEXPECTED_TOOL_CALL"), "UNEXPECTED_TOOL_CALL"),
         (ended("MISSING_THOUGHT_SIGNATURE"), "MISSING_THOUGHT_SIGNATURE"),
         (ended("MALFORMED_RESPONSE"), "MALFORMED_RESPONSE"),
-        (json!({ "error": { "message": "odd" } }), "it reports an error, odd"),
+        (json!({ "error": { "message": "odd" } }), "the provider reported an error: odd"),
     ] {
         let error = read(&body).await.unwrap_err();
         assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");

@@ -1,4 +1,4 @@
-//! Mistral's chat completions over a transport of our own: what is sent and what is read.
+//! Requests and replies of Mistral's chat completions, over a transport of the tests.
 
 #[path = "support/canned.rs"]
 mod canned;
@@ -20,22 +20,22 @@ use tool_runtime::{
 const DONE: &str = r#"{"choices": [{"message": {"role": "assistant", "content": ""}}]}"#;
 
 fn client(canned: &Canned) -> Mistral {
-    Mistral::new("https://models.invalid/v1", "medium").transport(canned.clone()).retries(0)
+    Mistral::new("https://models.invalid/v1", "medium").transport(canned.clone()).max_retries(0)
 }
 
-/// What is sent of a request.
+/// Returns the body that is sent for a request.
 async fn sent(request: ChatRequest<'_>) -> Value {
     let canned = Canned::new([Reply::text(200, DONE)]);
     client(&canned).reply(request).await.unwrap();
     serde_json::from_str(&canned.requests()[0].body).unwrap()
 }
 
-async fn said(messages: &[Message]) -> Value {
+async fn sent_messages(messages: &[Message]) -> Value {
     sent(ChatRequest::new(messages)).await["messages"].take()
 }
 
 #[tokio::test]
-async fn where_it_goes_and_by_which_key() {
+async fn requests_have_the_path_and_key() {
     let canned = Canned::new([Reply::text(200, DONE)]);
     let client = client(&canned).key("secret\n");
     client.reply(ChatRequest::new(&[Message::user("Hello")])).await.unwrap();
@@ -49,7 +49,7 @@ fn text(text: &str) -> AssistantPart {
 }
 
 #[tokio::test]
-async fn a_whole_turn() {
+async fn conversation_with_calls_and_results() {
     let thinking = json!({ "type": "thinking", "signature": "s=", "thinking":
         [{ "type": "text", "text": "Hm." }] });
     let thought = |provider: &str| {
@@ -114,9 +114,9 @@ async fn a_whole_turn() {
     assert_eq!(body, expected);
 }
 
-/// Who may speak after whom.
+/// Order of the roles.
 #[tokio::test]
-async fn what_stands_between() {
+async fn required_messages_are_inserted() {
     let call = ToolCall::new("FI5qQGzDE", "draw", "{}");
     let called = || Message::Assistant { parts: vec![AssistantPart::Call(call.clone())] };
     let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
@@ -136,13 +136,13 @@ async fn what_stands_between() {
         |text: &str| json!({ "role": "user", "content": [{ "type": "text", "text": text }, url] });
     let look = UserPart::Text { text: "Look:".into() };
     for (messages, expected) in [
-        // Nobody has spoken.
+        // An empty conversation.
         (vec![], json!([earlier()])),
-        // What the model is to go on from.
+        // A prefix that the model continues.
         (vec![Message::user("A"), Message::assistant("It")], json!([user("A"), prefix])),
         (vec![Message::assistant("It")], json!([earlier(), prefix])),
         (vec![called(), told()], json!([earlier(), calls, result])),
-        // A user speaks after the model did.
+        // A user message after a model message.
         (
             vec![Message::user("A"), called(), told(), Message::user("B")],
             json!([user("A"), calls, result, assistant("OK."), user("B")]),
@@ -155,7 +155,7 @@ async fn what_stands_between() {
             vec![Message::User { parts: vec![look, UserPart::Image(image)] }],
             json!([shown("Look:")]),
         ),
-        // What a tool shows, the user does.
+        // Images of results become a user message.
         (
             vec![Message::user("A"), called(), Message::Tool { results: vec![drawn] }],
             json!([
@@ -168,12 +168,12 @@ async fn what_stands_between() {
         ),
         (vec![Message::system(" "), Message::user("A")], json!([user("A")])),
     ] {
-        assert_eq!(said(&messages).await, expected, "{messages:?}");
+        assert_eq!(sent_messages(&messages).await, expected, "{messages:?}");
     }
 }
 
 #[tokio::test]
-async fn how_it_is_to_answer() {
+async fn options_set_their_members() {
     let tool = ToolDefinition::new("now", "Time.", json!({ "type": "object" }));
     let set = ChatOptions::default;
     let schema = json!({ "type": "object" });
@@ -208,12 +208,12 @@ async fn how_it_is_to_answer() {
 }
 
 #[tokio::test]
-async fn what_is_no_reply_is_told() {
+async fn bodies_without_a_reply_are_errors() {
     for (body, reason) in [
         (json!({}), "missing field `choices`"),
-        (json!({ "choices": [] }), "it holds no choice"),
+        (json!({ "choices": [] }), "no choice"),
         (json!({ "choices": [{ "message": { "content": 1 } }] }), "did not match any variant"),
-        (json!({ "choices": [{ "message": { "tool_calls": [{}] } }] }), "without a name"),
+        (json!({ "choices": [{ "message": { "tool_calls": [{}] } }] }), "a call has no name"),
         (json!({ "object": "error", "message": "No.", "type": "odd" }), "an error, No."),
         (json!({ "error": "No." }), "an error, No."),
     ] {

@@ -1,4 +1,4 @@
-//! Ollama's own API over a transport of our own: what is sent and what is read.
+//! Requests and replies of Ollama's own API, over a transport of the tests.
 
 #[path = "support/canned.rs"]
 mod canned;
@@ -20,10 +20,10 @@ use tool_runtime::{
 const DONE: &str = r#"{"message": {"role": "assistant", "content": ""}, "done": true}"#;
 
 fn client(canned: &Canned) -> Ollama {
-    Ollama::new("http://models.invalid:11434", "qwen3").transport(canned.clone()).retries(0)
+    Ollama::new("http://models.invalid:11434", "qwen3").transport(canned.clone()).max_retries(0)
 }
 
-/// What is sent of a request.
+/// Returns the body that is sent for a request.
 async fn sent(request: ChatRequest<'_>) -> Result<Value, ModelError> {
     let canned = Canned::new([Reply::text(200, DONE)]);
     client(&canned).reply(request).await?;
@@ -31,7 +31,7 @@ async fn sent(request: ChatRequest<'_>) -> Result<Value, ModelError> {
 }
 
 #[tokio::test]
-async fn where_it_goes_and_by_which_key() {
+async fn requests_have_the_path_and_key() {
     for (key, header) in [("", None), ("secret\n", Some("Bearer secret"))] {
         let canned = Canned::new([Reply::text(200, DONE)]);
         let client = client(&canned).key(key);
@@ -43,7 +43,7 @@ async fn where_it_goes_and_by_which_key() {
 }
 
 #[tokio::test]
-async fn a_whole_turn() {
+async fn conversation_with_calls_and_results() {
     let thought = |provider: &str| {
         AssistantPart::Reasoning(Reasoning::new(provider, "Hm.", json!({ "thinking": "Hm." })))
     };
@@ -109,7 +109,7 @@ async fn a_whole_turn() {
         ],
         "tools": [{ "type": "function", "function": {
             "name": name, "description": "Weather.",
-            // Its server refuses a property that is no object.
+            // The server refuses a property that is not an object.
             "parameters": { "type": "object", "properties": {
                 "any": {}, "none": { "not": {} },
                 "deep": { "anyOf": [{}, { "properties": { "x": {} } }] },
@@ -120,7 +120,7 @@ async fn a_whole_turn() {
 }
 
 #[tokio::test]
-async fn how_it_is_to_answer() {
+async fn options_set_their_members() {
     let tool = ToolDefinition::new("now", "Time.", json!({ "type": "object" }));
     let tools = [&tool];
     let listed = json!([{ "type": "function", "function":
@@ -134,7 +134,7 @@ async fn how_it_is_to_answer() {
     for (options, expected) in [
         (set(), json!({ "tools": listed })),
         (set().parallel_calls(true), json!({ "tools": listed })),
-        // A model that is told of no tool calls none.
+        // Without tools the model calls none.
         (set().tool_choice(ToolChoice::None), json!({})),
         (set().tool_choice(ToolChoice::None).parallel_calls(false), json!({})),
         (set().output(schema.clone()), json!({ "tools": listed, "format": schema })),
@@ -169,14 +169,14 @@ async fn how_it_is_to_answer() {
         let told = error.to_string();
         assert!(told.contains("Ollama") && told.contains(named), "{told}");
     }
-    // Without tools there is nothing to choose.
+    // Without tools, options of calls do not matter.
     let options = set().tool_choice(ToolChoice::None).parallel_calls(false);
     sent(ChatRequest::new(&[]).options(&options)).await.unwrap();
 }
 
-/// Bodies that Ollama itself never sends, but what copies it does.
+/// Bodies that compatible servers send, but never Ollama itself.
 #[tokio::test]
-async fn what_others_send() {
+async fn replies_of_compatible_servers() {
     let read = |body: Value| async move {
         let canned = Canned::new([Reply::text(200, &body.to_string())]);
         client(&canned).reply(ChatRequest::new(&[])).await
@@ -200,8 +200,8 @@ async fn what_others_send() {
         assert_eq!(read(body).await.unwrap(), expected);
     }
     for (body, reason) in [
-        (json!({}), "it ended before the reply did"),
-        (json!({ "message": {}, "done": false }), "it ended before the reply did"),
+        (json!({}), "the stream ended before the reply was complete"),
+        (json!({ "message": {}, "done": false }), "the stream ended before the reply was complete"),
         (json!("no"), "invalid type"),
         (called(json!({})), "missing field `name`"),
         (json!({ "error": { "odd": 1 } }), "an error"),

@@ -1,4 +1,4 @@
-//! The chat-completions client against a server of our own: what it sends and what it reads.
+//! Requests and replies of OpenAI's chat completions, over a server of the tests.
 
 #[path = "support/canned.rs"]
 mod canned;
@@ -48,7 +48,7 @@ async fn forecast(
 }
 
 #[tokio::test]
-async fn a_request_and_its_answer() {
+async fn request_has_path_key_messages_and_tools() {
     let server = Server::start([Reply::message(json!({ "content": "Yes." }))]).await;
     let model = OpenAi::new(server.base_url(), "qwen").key(format!("{KEY}\n"));
     let agent = Agent::new(model, tools![forecast]).system("Be brief.");
@@ -80,7 +80,7 @@ async fn a_request_and_its_answer() {
 }
 
 #[tokio::test]
-async fn no_key_and_no_tools_leave_no_trace() {
+async fn missing_key_and_tools_are_omitted() {
     let server = Server::start([Reply::message(json!({ "content": "Hi" }))]).await;
     let model = OpenAi::new(format!("{}/", server.base_url()), "m").key("");
 
@@ -92,7 +92,7 @@ async fn no_key_and_no_tools_leave_no_trace() {
     assert_eq!(request.body.get("tools"), None);
 }
 
-/// Runs two turns: these calls, then an answer. Gives what was asked the second time.
+/// Runs two turns, these calls and then an answer, and returns the messages of the second request.
 async fn second_request(calls: Value) -> Vec<Value> {
     let server = Server::start([
         Reply::message(json!({ "content": null, "tool_calls": calls })),
@@ -111,18 +111,18 @@ fn call(id: &str, arguments: &str) -> Value {
 }
 
 #[tokio::test]
-async fn calls_come_back_byte_for_byte_with_their_results() {
+async fn calls_are_sent_back_byte_for_byte_with_their_results() {
     let calls = json!([
         call("call_x", r#"{ "city" :  "Troms\u00f8" }"#),
         call("", r#"{"city":"Oslo"}"#),
         call("call_x", r#"{"town":"Oslo"}"#),
     ]);
-    let [said, first, second, third] = second_request(calls).await.try_into().unwrap();
+    let [assistant, first, second, third] = second_request(calls).await.try_into().unwrap();
 
-    // The empty id and the one given twice are replaced, in the calls and in the results.
+    // Empty and duplicate ids are replaced, in the calls and in the results.
     let mut ids = Vec::new();
     for (call, result) in
-        said["tool_calls"].as_array().unwrap().iter().zip([&first, &second, &third])
+        assistant["tool_calls"].as_array().unwrap().iter().zip([&first, &second, &third])
     {
         assert_eq!(result["role"], "tool");
         assert_eq!(result["tool_call_id"], call["id"]);
@@ -131,18 +131,18 @@ async fn calls_come_back_byte_for_byte_with_their_results() {
     assert_eq!(ids[0], "call_x");
     assert!(!ids[1].is_empty() && ids[1] != ids[2] && ids[2] != ids[0], "{ids:?}");
 
-    assert_eq!(said["role"], "assistant");
-    assert_eq!(said["content"], Value::Null);
-    let arguments = &said["tool_calls"][0]["function"]["arguments"];
+    assert_eq!(assistant["role"], "assistant");
+    assert_eq!(assistant["content"], Value::Null);
+    let arguments = &assistant["tool_calls"][0]["function"]["arguments"];
     assert_eq!(arguments, r#"{ "city" :  "Troms\u00f8" }"#);
     assert_eq!(first["content"], "rain in Tromsø");
     assert_eq!(second["content"], "rain in Oslo");
     assert!(third["content"].as_str().unwrap().contains("`forecast` was not called"), "{third}");
 }
 
-/// OpenAI refuses a conversation with a call of what can't be a name, now and on every turn after.
+/// OpenAI refuses a conversation with an invalid tool name, in this turn and in every later one.
 #[tokio::test]
-async fn a_name_that_is_none_goes_back_as_one() {
+async fn invalid_names_are_replaced() {
     let called =
         |name: &str| json!({ "id": name, "function": { "name": name, "arguments": "{}" } });
     let messages =
@@ -154,9 +154,9 @@ async fn a_name_that_is_none_goes_back_as_one() {
     assert!(messages[1]["content"].as_str().unwrap().contains(r"`bad name\n`"));
 }
 
-/// What was cut off passes for no answer, and can be gone on with.
+/// A truncated reply is not an answer, and the conversation can continue.
 #[tokio::test]
-async fn an_answer_that_is_cut_off_is_told_of() {
+async fn truncated_reply_stops_the_run() {
     for (reason, finish) in [("length", Finish::Length), ("content_filter", Finish::Filtered)] {
         let choice = json!({ "message": { "content": "It wi" }, "finish_reason": reason });
         let body = json!({ "choices": [choice] }).to_string();
@@ -171,9 +171,9 @@ async fn an_answer_that_is_cut_off_is_told_of() {
     }
 }
 
-/// A server that reads the arguments in the conversation refuses those that are no JSON object.
+/// A server that parses the arguments in a conversation refuses those that are not a JSON object.
 #[tokio::test]
-async fn damaged_arguments_go_back_as_json() {
+async fn damaged_arguments_are_sent_back_as_json() {
     let calls = json!([
         call("a", "```json\n{\"city\": \"Oslo\"}\n```"),
         call("b", r#"{"city": "Os"#),
@@ -189,9 +189,9 @@ async fn damaged_arguments_go_back_as_json() {
     assert_eq!(messages[3]["content"], "rain in Rome");
 }
 
-/// What an observer is told of a call has the id that the call runs under.
+/// Events of a call have the id of the call in the conversation.
 #[tokio::test]
-async fn events_bear_the_ids_of_the_conversation() {
+async fn events_have_the_ids_of_the_conversation() {
     let server = Server::start([
         Reply::message(json!({ "tool_calls": [call("", r#"{"city":"Oslo"}"#)] })),
         Reply::message(json!({ "content": "Take one." })),
@@ -216,10 +216,10 @@ async fn events_bear_the_ids_of_the_conversation() {
 }
 
 #[tokio::test]
-async fn options_headers_and_more_members_go_along() {
+async fn options_headers_and_extra_members_are_sent() {
     let official = OpenAi::new("https://api.openai.com/v1", "m");
     let other = OpenAi::new("http://models.invalid/v1", "m");
-    for (model, most) in [(official, "max_completion_tokens"), (other, "max_tokens")] {
+    for (model, limit) in [(official, "max_completion_tokens"), (other, "max_tokens")] {
         let canned = Canned::new([canned::Reply::text(200, r#"{"choices": [{"message": {}}]}"#)]);
         let model = model.transport(canned.clone()).header("x-team", "blue");
         let options = ChatOptions::default().max_tokens(9).temperature(1.0).extra("seed", 7);
@@ -228,10 +228,10 @@ async fn options_headers_and_more_members_go_along() {
         let [request] = canned.requests().try_into().unwrap();
         assert_eq!(request.headers.get("X-Team"), Some("blue"));
         let body: Value = serde_json::from_str(&request.body).unwrap();
-        let begun = json!({ "role": "user", "content": "[The conversation goes on.]" });
+        let opening = json!({ "role": "user", "content": "[The conversation goes on.]" });
         let mut expected =
-            json!({ "model": "m", "messages": [begun], "temperature": 0.0, "seed": 7 });
-        expected[most] = 9.into();
+            json!({ "model": "m", "messages": [opening], "temperature": 0.0, "seed": 7 });
+        expected[limit] = 9.into();
         assert_eq!(body, expected);
         assert!(!format!("{model:?} {request:?}").contains("blue"));
     }

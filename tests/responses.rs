@@ -1,4 +1,4 @@
-//! OpenAI's Responses over a transport of our own: what is sent and what is read.
+//! Requests and replies of OpenAI's Responses, over a transport of the tests.
 
 #[path = "support/canned.rs"]
 mod canned;
@@ -24,10 +24,12 @@ use tool_runtime::providers::OpenAiResponses;
 use tool_runtime::{ChatModel, ChatRequest};
 
 fn client(canned: &Canned) -> OpenAiResponses {
-    OpenAiResponses::new("https://models.invalid/v1", "gpt-5").transport(canned.clone()).retries(0)
+    OpenAiResponses::new("https://models.invalid/v1", "gpt-5")
+        .transport(canned.clone())
+        .max_retries(0)
 }
 
-/// What is sent of a request.
+/// Returns the body that is sent for a request.
 async fn sent(request: ChatRequest<'_>) -> Value {
     let canned = Canned::new([Reply::text(200, r#"{"output": []}"#)]);
     client(&canned).reply(request).await.unwrap();

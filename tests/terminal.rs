@@ -111,7 +111,7 @@ async fn end_of_a_run_shows_the_agent_name() {
     let agent = Agent::new(model, Tools::new().with(clock)).name("chief\u{7}");
     agent.observer(Terminal::plain(output.clone())).run("What now?").await.unwrap();
     let ends = output.lines();
-    let is_end = |line: &&String| !line.contains("model") && !line.contains("asked");
+    let is_end = |line: &&String| !line.contains("model") && !line.contains("prompt");
     let ends: Vec<_> = ends.iter().filter(is_end).collect();
     assert_eq!(ends, ["  ✓ clock  *", r#"✓ clock  *  {"task": "Tell."}"#, r"✓ chief\u{7}  *"]);
 }

@@ -1,13 +1,15 @@
-//! Every provider's client over real connections, when all goes well and when servers, lines and
-//! proxies don't do what they should. What only one provider can get wrong is tested with that one.
+//! Clients of all providers over real connections, with and without faults of servers, connections
+//! and proxies. Tests of single providers are in the tests of that provider.
 
+#[path = "transport/checks.rs"]
+mod checks;
 #[path = "transport/faults.rs"]
 mod faults;
 #[path = "transport/limits.rs"]
 mod limits;
 #[path = "transport/once.rs"]
 mod once;
-#[expect(dead_code, reason = "other tests ask for more")]
+#[expect(dead_code, reason = "other tests use the rest")]
 #[path = "support/server.rs"]
 mod server;
 
@@ -22,14 +24,14 @@ use tokio::net::TcpListener;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tool_runtime::providers::{
-    Anthropic, Gemini, HttpReply, HttpRequest, Mistral, Ollama, OpenAi, OpenAiResponses, Transport,
-    TransportError, Web,
+    Anthropic, Gemini, HttpRequest, HttpResponse, Mistral, Ollama, OpenAi, OpenAiResponses,
+    ReqwestTransport, Transport, TransportError,
 };
 use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError, async_trait};
 
 const KEY: &str = "sk-very-secret";
 
-/// How a client is set up, beside its key and a header of its own.
+/// Setup of a client, beside its key and a header.
 struct Setup<'s> {
     base: &'s str,
     timeout: Duration,
@@ -45,19 +47,19 @@ impl<'s> Setup<'s> {
     }
 }
 
-/// One transport for several clients.
+/// Transport that several clients share.
 #[derive(Clone)]
 struct Shared(Arc<dyn Transport>);
 
 #[async_trait]
 impl Transport for Shared {
-    async fn send(&self, request: &HttpRequest) -> Result<HttpReply, TransportError> {
+    async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         self.0.send(request).await
     }
 }
 
 struct Provider {
-    /// Of its fixtures as well.
+    /// Name of the provider and of its folder of fixtures.
     name: &'static str,
     model: fn(Setup<'_>) -> Box<dyn ChatModel>,
 }
@@ -68,7 +70,7 @@ macro_rules! providers {
             name: $name,
             model: |setup| {
                 let model = $client::new(setup.base, "m").key(KEY).header("x-team", "blue");
-                let mut model = model.retries(0).timeout(setup.timeout);
+                let mut model = model.max_retries(0).timeout(setup.timeout);
                 if let Some(limit) = setup.connect {
                     model = model.connect_timeout(limit);
                 }
@@ -99,7 +101,7 @@ impl Provider {
         fs::read_to_string(folder.join("text").join(name)).expect("a fixture")
     }
 
-    /// A reply of this provider as it should be, and the header that goes with it.
+    /// Returns a valid reply of this provider and its content type.
     fn good(&self, is_streamed: bool) -> (&'static str, String) {
         match (is_streamed, self.name) {
             (false, _) => ("content-type: application/json", self.file("reply.json")),
@@ -108,18 +110,18 @@ impl Provider {
         }
     }
 
-    /// What is made of this reply. Of an error, nothing is ever shown that is secret.
-    async fn hears(&self, is_streamed: bool, reply: Reply) -> Result<ChatReply, ModelError> {
+    /// Returns the result for this reply. Checks that an error contains no secret.
+    async fn result_of(&self, is_streamed: bool, reply: Reply) -> Result<ChatReply, ModelError> {
         let server = Server::start([reply]).await;
-        self.asks(is_streamed, Setup::new(&server.base_url())).await
+        self.send(is_streamed, Setup::new(&server.base_url())).await
     }
 
-    async fn asks(&self, is_streamed: bool, setup: Setup<'_>) -> Result<ChatReply, ModelError> {
+    async fn send(&self, is_streamed: bool, setup: Setup<'_>) -> Result<ChatReply, ModelError> {
         let messages = [Message::user("Hello")];
-        self.asks_for(is_streamed, setup, ChatRequest::new(&messages)).await
+        self.send_request(is_streamed, setup, ChatRequest::new(&messages)).await
     }
 
-    async fn asks_for(
+    async fn send_request(
         &self,
         is_streamed: bool,
         setup: Setup<'_>,
@@ -137,17 +139,17 @@ impl Provider {
     }
 }
 
-/// Each provider, for a whole reply and for a stream.
+/// Returns each provider twice: for a whole reply and for a stream.
 fn both() -> impl Iterator<Item = (&'static Provider, bool)> {
     const { &PROVIDERS }.iter().flat_map(|provider| [(provider, false), (provider, true)])
 }
 
 #[tokio::test]
-async fn a_reply_comes_over_the_line_and_own_headers_go() {
+async fn replies_arrive_and_headers_are_sent() {
     for (provider, is_streamed) in both() {
         let (header, body) = provider.good(is_streamed);
         let server = Server::start([Reply::with_header(200, header, &body)]).await;
-        let reply = provider.asks(is_streamed, Setup::new(&server.base_url())).await;
+        let reply = provider.send(is_streamed, Setup::new(&server.base_url())).await;
         let expected: ChatReply = serde_json::from_str(&provider.file("expected.json")).unwrap();
         assert_eq!(reply.unwrap(), expected, "{}", provider.name);
         let [request] = server.requests().try_into().unwrap();
@@ -159,9 +161,9 @@ async fn a_reply_comes_over_the_line_and_own_headers_go() {
     }
 }
 
-/// What a program's own client is set up with goes for all that is sent by it.
+/// A custom reqwest client keeps its settings.
 #[tokio::test]
-async fn a_proxy_of_the_programs_own() {
+async fn custom_proxy_is_used() {
     for (provider, is_streamed) in both() {
         let (header, body) = provider.good(is_streamed);
         let proxy = Server::start([Reply::with_header(200, header, &body)]).await;
@@ -169,10 +171,10 @@ async fn a_proxy_of_the_programs_own() {
         let through = reqwest::Proxy::http(address.trim_end_matches("/v1")).unwrap();
         let client = reqwest::Client::builder().proxy(through).tls_certs_only([]);
         let setup = Setup {
-            transport: Some(Shared(Arc::new(Web::with(client)))),
+            transport: Some(Shared(Arc::new(ReqwestTransport::from_builder(client)))),
             ..Setup::new("http://models.invalid/v1")
         };
-        provider.asks(is_streamed, setup).await.unwrap();
+        provider.send(is_streamed, setup).await.unwrap();
         let [request] = proxy.requests().try_into().unwrap();
         let start = "POST http://models.invalid/v1/";
         assert!(request.line.starts_with(start), "{}: {}", provider.name, request.line);
@@ -180,9 +182,9 @@ async fn a_proxy_of_the_programs_own() {
     }
 }
 
-/// The connection is closed, and no task goes on.
+/// The connection is closed, and no task keeps running.
 #[tokio::test]
-async fn a_stream_that_is_dropped_leaves_nothing_behind() {
+async fn dropped_stream_closes_connection_and_tasks() {
     for provider in &PROVIDERS {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let base = format!("http://{}/v1", listener.local_addr().unwrap());
@@ -194,18 +196,18 @@ async fn a_stream_that_is_dropped_leaves_nothing_behind() {
             let mut bytes = [0; 1_024];
             assert!(line.read(&mut bytes).await.unwrap() > 0);
             line.write_all(reply.as_bytes()).await.unwrap();
-            // Until the client hangs up.
+            // Until the client closes the connection.
             while line.read(&mut bytes).await.is_ok_and(|count| count > 0) {}
         });
         let model = (provider.model)(Setup::new(&base));
-        let told = Notify::new();
+        let emitted = Notify::new();
         let messages = [Message::user("Hello")];
-        let mut deltas = |_: Delta<'_>| told.notify_one();
+        let mut deltas = |_: Delta<'_>| emitted.notify_one();
         tokio::select! {
             reply = model.stream(ChatRequest::new(&messages), &mut deltas) => {
                 panic!("{}: {reply:?}", provider.name)
             }
-            () = told.notified() => {}
+            () = emitted.notified() => {}
         }
         server.await.unwrap();
         drop(model);

@@ -1,4 +1,4 @@
-//! Any conversation becomes a request that the API takes; a million of them by `.ci/million`
+//! Any conversation becomes a request that the API accepts. `.ci/million` tests a million of them.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use tool_runtime::{ChatRequest, Reasoning};
 use crate::histories::{config, histories};
 use crate::sent;
 
-/// The rules of "How to implement tool use" and of the reference's errors, read off a request.
+/// The rules of "How to implement tool use" and of the reference's errors, checked on a request.
 fn broken_rule(body: &Value) -> Option<String> {
     let messages = body["messages"].as_array()?;
     let blocks = |message: &Value| message["content"].as_array().cloned().unwrap_or_default();
@@ -79,7 +79,7 @@ fn broken_rule(body: &Value) -> Option<String> {
     None
 }
 
-/// Its own, and what another provider's model thought.
+/// Reasoning of this provider and of another one.
 const THOUGHTS: &[fn() -> Reasoning] = &[
     || Reasoning::new("anthropic", "", json!({ "type": "redacted_thinking", "data": "xx" })),
     || {
@@ -102,7 +102,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_conversation_is_taken(messages in histories(THOUGHTS)) {
+    fn any_conversation_is_accepted(messages in histories(THOUGHTS)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let body = runtime.block_on(sent(ChatRequest::new(&messages)));
         prop_assert_eq!(broken_rule(&body), None, "{}", body);

@@ -1,4 +1,4 @@
-//! Streams, cut wherever they may be: in the end they say what a whole message says.
+//! Streams that arrive in any chunks give the same reply as a whole message.
 
 use serde_json::{Value, json};
 use tool_runtime::{ChatModel, ChatRequest, Message, ModelError};
@@ -7,7 +7,7 @@ use crate::canned::{Canned, Reply};
 use crate::client;
 use crate::streamed::{cuts, streamed};
 
-/// A message, and how its texts are cut: in two, if they have more than one character.
+/// Events of a message, whose texts of more than one character come in two pieces.
 fn events(content: &[Value], reason: &str) -> Vec<Value> {
     let mut events = vec![
         json!({ "type": "message_start", "message": { "role": "assistant", "content": [],
@@ -76,7 +76,7 @@ fn contents() -> Vec<Vec<Value>> {
 }
 
 #[tokio::test]
-async fn wherever_it_is_cut_it_is_the_same() {
+async fn replies_do_not_depend_on_chunk_boundaries() {
     for content in contents() {
         let usage = json!({ "input_tokens": 7, "cache_read_input_tokens": 2, "output_tokens": 9 });
         let body = json!({ "content": content, "stop_reason": "tool_use", "usage": usage });
@@ -95,9 +95,9 @@ async fn wherever_it_is_cut_it_is_the_same() {
     }
 }
 
-/// Blocks are told from each other by their index, whatever the order of their pieces.
+/// Blocks are identified by their index, in any order of their pieces.
 #[tokio::test]
-async fn calls_that_come_in_turns_stay_apart() {
+async fn interleaved_calls_stay_separate() {
     let start = |index: u64| {
         let block =
             json!({ "type": "tool_use", "id": index.to_string(), "name": "add", "input": {} });
@@ -119,14 +119,14 @@ async fn calls_that_come_in_turns_stay_apart() {
     let canned = Canned::new([Reply::text(200, &stream(&list))]);
     let (reply, told) = streamed(&client(&canned)).await;
     let said = Message::Assistant { parts: reply.unwrap().parts };
-    // Byte for byte, also what is damaged.
+    // Byte for byte, damaged arguments included.
     let arguments: Vec<_> = said.calls().map(|call| call.arguments.to_text()).collect();
     assert_eq!(arguments, ["{\"a\": 1, }", "{\"b\": 2}"]);
     assert_eq!(told.calls[1][1], "{\"b\": 2}");
 }
 
 #[tokio::test]
-async fn a_stream_that_is_cut_off_is_no_reply() {
+async fn truncated_stream_is_an_error() {
     for content in contents() {
         let mut events = events(&content, "end_turn");
         events.truncate(events.len() - 2);
@@ -142,7 +142,7 @@ async fn a_stream_that_is_cut_off_is_no_reply() {
 }
 
 #[tokio::test]
-async fn an_error_in_the_midst_is_named() {
+async fn error_in_the_middle_of_a_stream_is_reported() {
     let start = stream(&events(&contents()[1], "end_turn")[..4]);
     for (event, expected) in [
         (r#"{"type": "error", "error": {"type": "overloaded_error"}}"#, "status 200"),

@@ -1,4 +1,4 @@
-//! Any conversation becomes a request that the API takes; a million of them by `.ci/million`
+//! Any conversation becomes a request that the API accepts. `.ci/million` tests a million of them.
 
 use std::collections::HashSet;
 
@@ -9,7 +9,7 @@ use tool_runtime::{ChatRequest, Reasoning};
 use crate::histories::{config, histories};
 use crate::{NEW, OLD, sent};
 
-/// What a part can hold; exactly one of it.
+/// Members of a part, of which it has exactly one.
 const DATA: [&str; 5] =
     ["text", "inlineData", "functionCall", "functionResponse", "executableCode"];
 
@@ -19,7 +19,7 @@ fn is_name(name: &str) -> bool {
     begins && name.len() <= 64 && name.chars().all(goes_on)
 }
 
-/// The id and the name of each part of this kind.
+/// Returns the id and the name of each part of this kind.
 fn named<'v>(content: Option<&'v Value>, kind: &str) -> Vec<[&'v str; 2]> {
     let parts = content.and_then(|content| content["parts"].as_array());
     let of_kind = parts.into_iter().flatten().filter_map(|part| part.get(kind));
@@ -54,8 +54,8 @@ fn broken_part(part: &Value, role: &str, is_new: bool) -> Option<String> {
     (shows && !is_new).then(|| "it shows a picture to one that sees none".into())
 }
 
-/// The rules of "Function calling" and "Thought signatures" and of the errors that the API is known to
-/// answer with, read off a request.
+/// Checks a request against the rules of "Function calling" and "Thought signatures", and against
+/// the known errors of the API.
 fn broken_rule(body: &Value, is_new: bool) -> Option<String> {
     let contents = body["contents"].as_array()?;
     let mut used = HashSet::new();
@@ -95,7 +95,7 @@ fn broken_rule(body: &Value, is_new: bool) -> Option<String> {
     (before != "user").then(|| "the model speaks last".into())
 }
 
-/// What it thought and signed, what it ran, and what another provider's model thought.
+/// Thoughts and signatures of Gemini, code that it ran, and reasoning of another provider.
 const THOUGHTS: &[fn() -> Reasoning] = &[
     || Reasoning::new("gemini", "", json!({ "thoughtSignature": "c2ln" })),
     || Reasoning::new("gemini", "Hm", json!({ "text": "Hm", "thought": true })),
@@ -108,7 +108,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_conversation_is_taken(messages in histories(THOUGHTS), is_new: bool) {
+    fn any_conversation_is_accepted(messages in histories(THOUGHTS), is_new: bool) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let model = if is_new { NEW } else { OLD };
         let body = runtime.block_on(sent(model, ChatRequest::new(&messages))).unwrap();

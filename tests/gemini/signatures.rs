@@ -1,4 +1,4 @@
-//! What the model thought and what it signed goes back on the very part that it came on.
+//! Thoughts and signatures are sent back on the part that they came on.
 
 use serde_json::{Value, json};
 use tool_runtime::{AssistantPart, ChatRequest, Message, Reasoning, ToolCall};
@@ -6,7 +6,7 @@ use tool_runtime::{AssistantPart, ChatRequest, Message, Reasoning, ToolCall};
 use crate::streams::fixtures;
 use crate::{NEW, OLD, read, sent};
 
-/// The parts that this model is sent of what a model said.
+/// Returns the parts that are sent to this model for a model message.
 async fn parts(model: &str, said: Vec<AssistantPart>) -> Vec<Value> {
     let messages = [Message::user("Hello"), Message::Assistant { parts: said }];
     let body = sent(model, ChatRequest::new(&messages)).await.unwrap();
@@ -14,7 +14,7 @@ async fn parts(model: &str, said: Vec<AssistantPart>) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn what_it_said_goes_back_as_it_came() {
+async fn replies_are_sent_back_unchanged() {
     let mut tried = 0;
     for (case, reply) in fixtures("reply.json") {
         let reply: Value = serde_json::from_str(&reply).unwrap();
@@ -30,7 +30,7 @@ async fn what_it_said_goes_back_as_it_came() {
                 call.as_object_mut().unwrap().entry("args").or_insert_with(|| json!({}));
             }
         }
-        // Ids are minted where there were none.
+        // Calls without an id get one.
         for (part, came) in back.iter_mut().zip(&came) {
             let had_none = came.get("functionCall").is_some_and(|call| call.get("id").is_none());
             if had_none {
@@ -44,7 +44,7 @@ async fn what_it_said_goes_back_as_it_came() {
 }
 
 #[tokio::test]
-async fn calls_that_nobody_signed() {
+async fn unsigned_calls_get_a_placeholder() {
     let kept = |provider: &str, sealed: Value| {
         AssistantPart::Reasoning(Reasoning::new(provider, "", sealed))
     };
@@ -53,7 +53,8 @@ async fn calls_that_nobody_signed() {
     let said = |text: &str| AssistantPart::Text { text: text.into() };
     let placeholder = "skip_thought_signature_validator";
     for (model, came, signatures) in [
-        // Another provider's, to a model that wants them signed: the first of each step.
+        // Calls of another provider, for a model that requires a signature on the first of each
+        // step.
         (NEW, vec![call("a"), call("b")], vec![Some(placeholder), None]),
         (
             NEW,
@@ -63,11 +64,11 @@ async fn calls_that_nobody_signed() {
         ("models/gemini-flash-latest", vec![call("a")], vec![Some(placeholder)]),
         ("tunedModels/mine", vec![call("a")], vec![None]),
         (OLD, vec![call("a"), call("b")], vec![None, None]),
-        // A text's signature is none of the call behind it.
+        // The signature of a text does not belong to the call after it.
         (NEW, vec![signed("s"), said("x"), call("a")], vec![Some("s"), Some(placeholder)]),
         (NEW, vec![said("x"), signed("s"), call("a"), call("b")], vec![None, Some("s"), None]),
         (OLD, vec![signed("s"), call("a"), signed("t"), call("b")], vec![Some("s"), Some("t")]),
-        // The part that it came on is gone.
+        // The part of the signature is missing.
         (OLD, vec![call("a"), signed("s")], vec![None]),
         (NEW, vec![said("x"), kept("gemini", json!("odd"))], vec![None]),
     ] {

@@ -1,4 +1,4 @@
-//! A stream is no reply until the model said why it stopped; `tests/fixtures.rs` plays all the rest.
+//! A stream without a finish reason is not a reply; `tests/fixtures.rs` tests the rest.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use tool_runtime::{ChatModel, ChatRequest, ModelError};
 use crate::canned::{Canned, Reply};
 use crate::{NEW, client};
 
-/// The files of this name, by their cases.
+/// Files of this name, with the names of their cases.
 pub fn fixtures(name: &str) -> Vec<(String, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gemini");
     let cases = fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path());
@@ -27,7 +27,7 @@ fn fixture(case: &str, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_cut_off_is_no_reply() {
+async fn truncated_stream_is_an_error() {
     for case in ["text", "thoughts", "parallel_calls", "safety"] {
         let text = fixture(case, "stream.sse");
         let end = text.find("finishReason").unwrap();

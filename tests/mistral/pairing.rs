@@ -1,4 +1,4 @@
-//! Any conversation becomes a request that the API takes; a million of them by `.ci/million`
+//! Any conversation becomes a request that the API accepts. `.ci/million` tests a million of them.
 
 use std::collections::HashSet;
 
@@ -9,13 +9,13 @@ use tool_runtime::{ChatRequest, Reasoning};
 use crate::histories::{config, histories};
 use crate::sent;
 
-/// Who may speak after whom, by what the API answers.
+/// Order of the roles, according to the errors of the API.
 fn may_follow(last: &str, next: &str) -> bool {
     match last {
-        // Nobody has spoken.
+        // The start of a conversation.
         "" => ["system", "user"].contains(&next),
         "system" => ["system", "user"].contains(&next),
-        // The API would take more.
+        // The API would accept more.
         "user" => next == "assistant",
         "assistant" => ["user", "assistant", "tool"].contains(&next),
         "tool" => ["tool", "assistant"].contains(&next),
@@ -53,8 +53,8 @@ fn is_call(call: &Value) -> bool {
         && serde_json::from_str::<Map<String, Value>>(arguments).is_ok()
 }
 
-/// The rules of the validators in `mistral-common` (those of tokenizers 3 to 13), with the older order of
-/// roles, to which the API holds.
+/// Checks a request against the rules of the validators in `mistral-common` (those of tokenizers 3
+/// to 13), with the older order of roles, which the API enforces.
 fn broken_rule(body: &Value) -> Option<String> {
     let messages = body["messages"].as_array()?;
     if messages.iter().all(|message| message["role"] == "system") {
@@ -107,7 +107,7 @@ fn broken_rule(body: &Value) -> Option<String> {
     (!open.is_empty()).then(|| format!("{open:?} are not answered"))
 }
 
-/// Its own, and what another provider's model thought.
+/// Reasoning of this provider and of another one.
 const THOUGHTS: &[fn() -> Reasoning] = &[
     || {
         let thinking = json!([{ "type": "text", "text": "Hm" }]);
@@ -120,7 +120,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_conversation_is_taken(messages in histories(THOUGHTS)) {
+    fn any_conversation_is_accepted(messages in histories(THOUGHTS)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let body = runtime.block_on(sent(ChatRequest::new(&messages)));
         prop_assert_eq!(broken_rule(&body), None, "{}", body);

@@ -1,4 +1,4 @@
-//! What only this provider's streams do. That they say what whole replies say is for `fixtures.rs`.
+//! Streams of this provider only; `tests/fixtures.rs` compares streams with whole replies.
 
 use serde_json::json;
 use tool_runtime::{ChatModel, ChatRequest, ModelError};
@@ -7,7 +7,7 @@ use crate::canned::{Canned, Reply};
 use crate::client;
 
 #[tokio::test]
-async fn a_stream_that_is_cut_off_is_no_reply() {
+async fn truncated_stream_is_an_error() {
     let text = include_str!("../fixtures/mistral/signed_thinking_and_call/stream.sse");
     let end = text.find(r#""finish_reason":"tool_calls""#).unwrap();
     for at in (0..end).filter(|at| text.is_char_boundary(*at)) {
@@ -19,9 +19,9 @@ async fn a_stream_that_is_cut_off_is_no_reply() {
     }
 }
 
-/// However they are cut, thoughts next to each other are one.
+/// Adjacent thoughts become one, in any chunks.
 #[tokio::test]
-async fn thoughts_next_to_each_other() {
+async fn adjacent_thoughts_are_joined() {
     let thought =
         |text: &str| json!({ "type": "thinking", "thinking": [{ "type": "text", "text": text }] });
     let choice = |member: &str, chunks: &[serde_json::Value]| {

@@ -1,4 +1,5 @@
-//! Any conversation becomes a request that the server takes; a million of them by `.ci/million`
+//! Any conversation becomes a request that the server accepts. `.ci/million` tests a million of
+//! them.
 
 use std::collections::HashSet;
 
@@ -9,8 +10,8 @@ use tool_runtime::{ChatRequest, Reasoning};
 use crate::histories::{config, histories};
 use crate::sent;
 
-/// Which types of values the server's `Message` is read from.
-fn unreadable(message: &Value) -> Option<&'static str> {
+/// Returns the first member that the server's `Message` cannot be decoded from.
+fn undecodable(message: &Value) -> Option<&'static str> {
     let known =
         ["role", "content", "thinking", "images", "tool_calls", "tool_name", "tool_call_id"];
     let members = message.as_object()?;
@@ -46,14 +47,14 @@ fn unreadable(message: &Value) -> Option<&'static str> {
     None
 }
 
-/// The rules of `api/types.go`, and of the models' templates: a result answers the calls before it, in
-/// their order and under their names.
+/// Checks a request against the rules of `api/types.go` and of the models' templates: results
+/// follow their calls, in the same order and with the same names.
 fn broken_rule(body: &Value) -> Option<String> {
     let messages = body["messages"].as_array()?;
     let mut open: Vec<[Value; 2]> = Vec::new();
     let mut used = HashSet::new();
     for (place, message) in messages.iter().enumerate() {
-        if let Some(why) = unreadable(message) {
+        if let Some(why) = undecodable(message) {
             return Some(format!("{place} {why}"));
         }
         let role = message["role"].as_str().unwrap();
@@ -90,7 +91,7 @@ fn broken_rule(body: &Value) -> Option<String> {
     (!open.is_empty()).then(|| format!("{open:?} are not answered"))
 }
 
-/// Its own, and what another provider's model thought.
+/// Reasoning of this provider and of another one.
 const THOUGHTS: &[fn() -> Reasoning] = &[
     || Reasoning::new("ollama", "Hm", json!({ "thinking": "Hm" })),
     || Reasoning::new("chat-completions", "Hm", json!({ "reasoning_content": "Hm" })),
@@ -100,7 +101,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_conversation_is_taken(messages in histories(THOUGHTS)) {
+    fn any_conversation_is_accepted(messages in histories(THOUGHTS)) {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let body = runtime.block_on(sent(ChatRequest::new(&messages))).unwrap();
         prop_assert_eq!(broken_rule(&body), None, "{}", body);

@@ -1,4 +1,4 @@
-//! What only this provider's streams do. That they say what whole replies say is for `fixtures.rs`.
+//! Streams of this provider only; `tests/fixtures.rs` compares streams with whole replies.
 
 use tool_runtime::{ChatModel, ChatRequest, ModelError};
 
@@ -6,9 +6,9 @@ use crate::canned::{Canned, Reply};
 use crate::client;
 
 #[tokio::test]
-async fn a_stream_that_is_cut_off_is_no_reply() {
+async fn truncated_stream_is_an_error() {
     let text = include_str!("../fixtures/ollama/thinking_and_call/stream.jsonl");
-    // Behind the last line's brace it is whole.
+    // After the brace of the last line, the stream is complete.
     for at in (0..text.len() - 1).filter(|at| text.is_char_boundary(*at)) {
         let canned = Canned::new([Reply::text(200, &text[..at])]);
         let streamed = client(&canned).stream(ChatRequest::new(&[]), &mut |_| {}).await;

@@ -1,4 +1,4 @@
-//! Recordings of a server on this machine, played again without it.
+//! Recordings of a server on this machine, replayed without it.
 
 use std::fs;
 use std::future::pending;
@@ -8,7 +8,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 use tool_runtime::providers::{
-    Cassette, HttpBody, HttpReply, HttpRequest, OpenAi, Pieces, Transport, TransportError, Web,
+    BodyStream, Cassette, HttpBody, HttpRequest, HttpResponse, OpenAi, ReqwestTransport, Transport,
+    TransportError,
 };
 use tool_runtime::{ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError, async_trait};
 
@@ -17,7 +18,7 @@ use crate::canned::{self, Canned};
 use crate::server::{Reply, Server};
 use crate::streamed::streamed;
 
-/// A folder of one test's own.
+/// Folder of one test.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -38,14 +39,14 @@ impl Folder {
 }
 
 fn client(base: &str, cassette: &Cassette) -> OpenAi {
-    OpenAi::new(base, "m").key(KEY).retries(0).transport(cassette.clone())
+    OpenAi::new(base, "m").key(KEY).max_retries(0).transport(cassette.clone())
 }
 
 async fn ask(model: &OpenAi, text: &str) -> Result<ChatReply, ModelError> {
     model.reply(ChatRequest::new(&[Message::user(text)])).await
 }
 
-fn said(text: &str) -> Reply {
+fn message(text: &str) -> Reply {
     Reply::message(json!({ "content": text }))
 }
 
@@ -60,40 +61,40 @@ fn chunks(texts: &[&str]) -> Reply {
 }
 
 #[tokio::test]
-async fn what_was_recorded_is_played_in_any_order() {
+async fn recordings_are_replayed_in_any_order() {
     let folder = Folder::new("any_order");
-    let server = Server::start([said("one"), said("two"), chunks(&["th", "ree"])]).await;
+    let server = Server::start([message("one"), message("two"), chunks(&["th", "ree"])]).await;
     let base = server.base_url();
-    let recorder = Cassette::record(folder.file(), Web::new());
+    let recorder = Cassette::record(folder.file(), ReqwestTransport::new());
     let model = client(&base, &recorder);
     for text in ["one", "two"] {
         assert_eq!(ask(&model, text).await.unwrap(), ChatReply::text(text));
     }
     assert_eq!(streamed(&model).await.0.unwrap(), ChatReply::text("three"));
-    assert_eq!(recorder.unplayed(), 0);
+    assert_eq!(recorder.unplayed_count(), 0);
     drop(server);
 
     let player = Cassette::replay(folder.file()).unwrap();
     let model = client(&base, &player);
-    assert_eq!(player.unplayed(), 3);
+    assert_eq!(player.unplayed_count(), 3);
     let (reply, told) = streamed(&model).await;
     assert_eq!((reply.unwrap(), told.text), (ChatReply::text("three"), "three".into()));
     for text in ["two", "one"] {
         assert_eq!(ask(&model, text).await.unwrap(), ChatReply::text(text));
     }
-    assert_eq!(player.unplayed(), 0);
+    assert_eq!(player.unplayed_count(), 0);
 }
 
 #[tokio::test]
-async fn no_secret_gets_into_a_file() {
+async fn secrets_are_not_recorded() {
     let folder = Folder::new("secrets");
     let arguments = json!({ "name": "\"Ann\\Bo\"" });
     let echo = format!("your key is {KEY}, \"Ann\\Bo\" lives here, {arguments}");
     let server = Server::start([chunks(&[&echo])]).await;
     let base = server.base_url().replace("http://", "http://user:pass-word@");
     let base = format!("{base}?token=abcdefgh");
-    let cassette = |cassette: Cassette| cassette.scrub("\"Ann\\Bo\"").scrub("").scrub("Ann");
-    let recorder = cassette(Cassette::record(folder.file(), Web::new()));
+    let cassette = |cassette: Cassette| cassette.redact("\"Ann\\Bo\"").redact("").redact("Ann");
+    let recorder = cassette(Cassette::record(folder.file(), ReqwestTransport::new()));
     let model =
         client(&base, &recorder).header("x-project", "project-zebra").header("x-debug", "1");
     let messages = [Message::user("I am \"Ann\\Bo\" of project-zebra, number 1")];
@@ -115,9 +116,9 @@ async fn no_secret_gets_into_a_file() {
     assert_eq!(played, ChatReply::text(expected));
 }
 
-/// Services quote what they don't know; and some take a short key, or one in the address.
+/// Services quote unknown keys, and some accept a short key, or one in the URL.
 #[tokio::test]
-async fn no_key_gets_into_a_file_however_it_is_sent() {
+async fn keys_in_headers_and_urls_are_not_recorded() {
     for (nth, (name, value, address, secrets)) in [
         ("Authorization", "Bearer k-1z", "", &["k-1z"][..]),
         ("x-api-key", "k-1z", "", &["k-1z"]),
@@ -156,19 +157,19 @@ async fn no_key_gets_into_a_file_however_it_is_sent() {
     }
 }
 
-/// These bytes, and then nothing for ever.
+/// Sends these bytes, and then nothing.
 #[derive(Clone)]
 struct Stuck(Option<Vec<u8>>);
 
 #[async_trait]
 impl Transport for Stuck {
-    async fn send(&self, _: &HttpRequest) -> Result<HttpReply, TransportError> {
-        Ok(HttpReply::new(200, HttpBody::new(self.clone())))
+    async fn send(&self, _: &HttpRequest) -> Result<HttpResponse, TransportError> {
+        Ok(HttpResponse::new(200, HttpBody::new(self.clone())))
     }
 }
 
 #[async_trait]
-impl Pieces for Stuck {
+impl BodyStream for Stuck {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
         match self.0.take() {
             Some(piece) => Ok(Some(piece)),
@@ -177,8 +178,8 @@ impl Pieces for Stuck {
     }
 }
 
-/// Leaves when the first words were told.
-async fn leave(model: &OpenAi) {
+/// Drops the stream after its first delta.
+async fn drop_stream(model: &OpenAi) {
     let told = Notify::new();
     let mut deltas = |_: Delta<'_>| told.notify_one();
     let messages = [Message::user("Hello")];
@@ -189,7 +190,7 @@ async fn leave(model: &OpenAi) {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_left_is_recorded_as_far_as_it_was_read() {
+async fn dropped_stream_is_recorded_as_far_as_it_was_read() {
     let first = "data: {\"choices\": [{\"index\": 0, \"delta\": {\"content\": \"Hi\"}}]}\n\n";
     for (nth, behind) in
         ["data: ", "data: \"é", "data: \"sk-very-sec", "data: \"\u{0}é"].iter().enumerate()
@@ -201,14 +202,14 @@ async fn a_stream_that_is_left_is_recorded_as_far_as_it_was_read() {
         }
         let recorder = Cassette::record(folder.file(), Stuck(Some(bytes)));
         let model = client("https://models.invalid/v1", &recorder);
-        leave(&model).await;
-        // Nothing is held against the next.
-        leave(&model).await;
+        drop_stream(&model).await;
+        // The next request is not affected.
+        drop_stream(&model).await;
 
         let written = folder.text();
         assert!(written.contains("the reader left") && !written.contains("sk-very"), "{written}");
         let player = Cassette::replay(folder.file()).unwrap();
-        assert_eq!(player.unplayed(), 2);
+        assert_eq!(player.unplayed_count(), 2);
         let (reply, told) = streamed(&client("https://models.invalid/v1", &player)).await;
         let error = reply.unwrap_err();
         assert!(matches!(error, ModelError::Unreachable { .. }), "{error:?}");
@@ -218,7 +219,7 @@ async fn a_stream_that_is_left_is_recorded_as_far_as_it_was_read() {
 }
 
 #[tokio::test]
-async fn what_is_no_text_is_recorded_up_to_there() {
+async fn invalid_utf8_is_recorded_up_to_the_first_error() {
     let folder = Folder::new("bytes");
     let bytes = vec![b"{\"a\": \"".to_vec(), vec![0xff, b'"', b'}']];
     let canned = Canned::new([canned::Reply::new(200, bytes), canned::Reply::text(200, "{}")]);
@@ -231,12 +232,12 @@ async fn what_is_no_text_is_recorded_up_to_there() {
 
     let player = Cassette::replay(folder.file()).unwrap();
     let error = ask(&client("https://models.invalid/v1", &player), "one").await.unwrap_err();
-    assert!(error.to_string().contains("what came then is not UTF-8"), "{error}");
+    assert!(error.to_string().contains("the rest is not UTF-8"), "{error}");
 }
 
-/// Of a long refusal the start is read; it is played as the same.
+/// Only the start of a long error response is read, and it is replayed as the same error.
 #[tokio::test]
-async fn a_long_refusal_is_recorded_as_far_as_it_was_read() {
+async fn long_error_response_is_recorded_as_far_as_it_was_read() {
     let folder = Folder::new("long");
     let pieces = vec!["é\n".repeat(1_000).into_bytes(); 100];
     let canned = Canned::new([canned::Reply::new(400, pieces)]);
@@ -254,13 +255,13 @@ async fn a_long_refusal_is_recorded_as_far_as_it_was_read() {
 }
 
 #[tokio::test]
-async fn refusals_and_broken_lines_are_recorded() {
+async fn error_responses_and_broken_connections_are_recorded() {
     let folder = Folder::new("refusals");
     let refusal = Reply::with_header(429, "retry-after: 7\r\nx-request-id: req_1", "slow down");
     let cut = "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"choices\": [";
     let server = Server::start([refusal, Reply::Bytes(cut.into())]).await;
     let base = server.base_url();
-    let recorder = Cassette::record(folder.file(), Web::new());
+    let recorder = Cassette::record(folder.file(), ReqwestTransport::new());
     let player = || Cassette::replay(folder.file()).unwrap();
     for cassette in [&|| recorder.clone() as Cassette, &player as &dyn Fn() -> Cassette] {
         let model = client(&base, &cassette());
@@ -275,11 +276,13 @@ async fn refusals_and_broken_lines_are_recorded() {
 }
 
 #[tokio::test]
-async fn what_nobody_recorded_is_named() {
+async fn request_without_a_recording_is_an_error() {
     let folder = Folder::new("misses");
-    let server = Server::start([said("Hi")]).await;
+    let server = Server::start([message("Hi")]).await;
     let base = server.base_url();
-    ask(&client(&base, &Cassette::record(folder.file(), Web::new())), "Hello").await.unwrap();
+    ask(&client(&base, &Cassette::record(folder.file(), ReqwestTransport::new())), "Hello")
+        .await
+        .unwrap();
 
     let player = Cassette::replay(folder.file()).unwrap();
     let model = client(&base, &player);
@@ -303,28 +306,28 @@ async fn what_nobody_recorded_is_named() {
     let request = ChatRequest::new(&messages).options(&options);
     let error = model.reply(request).await.unwrap_err().to_string();
     assert!(error.contains("has nothing at `/seed` where this request has 7"), "{error}");
-    assert_eq!(player.unplayed(), 1);
+    assert_eq!(player.unplayed_count(), 1);
     assert_eq!(ask(&model, "Hello").await.unwrap(), ChatReply::text("Hi"));
     let error = ask(&model, "Hello").await.unwrap_err().to_string();
-    assert!(error.contains("all 1 exchanges on it were played"), "{error}");
+    assert!(error.contains("all 1 exchanges were replayed"), "{error}");
 }
 
 #[tokio::test]
-async fn files_that_can_not_be_used_are_named() {
+async fn unusable_files_are_reported() {
     let folder = Folder::new("files");
     let error = Cassette::replay(folder.file()).unwrap_err().to_string();
-    assert!(error.contains("tape.json") && error.contains("has it been recorded?"), "{error}");
+    assert!(error.contains("tape.json") && error.contains("record it first"), "{error}");
     for text in ["", "{}", "[1]", r#"[{"url": "u"}]"#] {
         fs::write(folder.file(), text).unwrap();
         let error = Cassette::replay(folder.file()).unwrap_err().to_string();
-        assert!(error.contains("it is no recording"), "{error}");
+        assert!(error.contains("not a recording"), "{error}");
     }
-    let server = Server::start([said("Hi")]).await;
+    let server = Server::start([message("Hi")]).await;
     let nowhere = folder.file().join("a/file/is/no/folder.json");
-    let recorder = Cassette::record(nowhere, Web::new());
+    let recorder = Cassette::record(nowhere, ReqwestTransport::new());
     let error = ask(&client(&server.base_url(), &recorder), "Hello").await.unwrap_err();
     assert!(
-        matches!(&error, ModelError::Setup(text) if text.contains("can't be written")),
+        matches!(&error, ModelError::Setup(text) if text.contains("cannot be written")),
         "{error}"
     );
 }

@@ -1,4 +1,4 @@
-//! The chat-completions client when the server refuses, breaks off, is silent or isn't there.
+//! Faults of servers: error responses, broken connections, silence, and no server at all.
 
 use std::error::Error;
 use std::time::Duration;
@@ -13,10 +13,10 @@ use crate::KEY;
 use crate::server::{Reply, Server};
 use crate::streamed::streamed;
 
-/// What a client with a key makes of this reply, which it wants as a whole or as a stream.
+/// Returns the result of a client with a key for this reply, whole or streamed.
 async fn ask_for(is_streamed: bool, reply: Reply) -> Result<ChatReply, ModelError> {
     let server = Server::start([reply]).await;
-    let model = OpenAi::new(server.base_url(), "m").key(KEY).retries(0);
+    let model = OpenAi::new(server.base_url(), "m").key(KEY).max_retries(0);
     let answer = match is_streamed {
         true => streamed(&model).await.0,
         false => model.reply(ChatRequest::new(&[Message::user("Hello")])).await,
@@ -32,7 +32,7 @@ async fn ask(reply: Reply) -> Result<ChatReply, ModelError> {
 }
 
 #[tokio::test]
-async fn a_refusal_names_status_and_body() {
+async fn error_response_names_status_and_body() {
     for status in [400, 401, 404, 429, 500, 503] {
         for is_streamed in [false, true] {
             let reply = Reply::new(status, "because of this");
@@ -46,15 +46,15 @@ async fn a_refusal_names_status_and_body() {
 }
 
 #[tokio::test]
-async fn a_key_that_the_server_quotes_is_not_repeated() {
+async fn quoted_key_is_redacted() {
     let body = format!("{{\"error\": \"no such key: {KEY}\"}}");
     let error = ask(Reply::new(401, &body)).await.unwrap_err();
     assert!(error.to_string().ends_with(r#"{"error": "no such key: …"}"#), "{error}");
 }
 
-/// Wherever a server repeats it, and whatever else is wrong.
+/// Secrets are redacted wherever a server repeats them.
 #[tokio::test]
-async fn no_error_repeats_what_may_be_a_secret() {
+async fn errors_contain_no_secrets() {
     const SECRETS: [&str; 5] = [KEY, "hdr-secret-1", "query-secret", "user-name", "pass-word"];
     let echo = SECRETS.join(" ");
     let id = format!("x-request-id: {echo}");
@@ -73,7 +73,7 @@ async fn no_error_repeats_what_may_be_a_secret() {
             let model = OpenAi::new(format!("{base}?key=query-secret"), "m")
                 .key(KEY)
                 .header("x-project", "Bearer hdr-secret-1")
-                .retries(0);
+                .max_retries(0);
             let error = match is_streamed {
                 true => streamed(&model).await.0.unwrap_err(),
                 false => model.reply(ChatRequest::new(&[])).await.unwrap_err(),
@@ -92,9 +92,9 @@ async fn no_error_repeats_what_may_be_a_secret() {
     assert!(!shown.contains("query-secret"), "{shown}");
 }
 
-/// Not every server ends the connection with the stream.
+/// Not every server closes the connection at the end of the stream.
 #[tokio::test]
-async fn what_is_whole_is_not_waited_for() {
+async fn complete_stream_does_not_wait_for_the_connection() {
     let chunk = json!({ "choices": [{ "delta": { "content": "Hi" }, "finish_reason": "stop" }] });
     let text = format!("data: {chunk}\n\ndata: [DONE]\n\n");
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 100000\r\n\r\n";
@@ -103,9 +103,9 @@ async fn what_is_whole_is_not_waited_for() {
     assert_eq!(reply.unwrap(), ChatReply::text("Hi"));
 }
 
-/// The status says it, though the body never ends.
+/// The status is enough if the body never ends.
 #[tokio::test]
-async fn a_refusal_is_told_though_its_words_do_not_end() {
+async fn error_response_with_an_endless_body_is_reported() {
     let head = "HTTP/1.1 429 -\r\nretry-after: 9\r\ncontent-length: 100000\r\n\r\nslow down";
     let server = Server::start([Reply::Open(head.into())]).await;
     let model = OpenAi::new(server.base_url(), "m").timeout(Duration::from_millis(400));
@@ -116,26 +116,26 @@ async fn a_refusal_is_told_though_its_words_do_not_end() {
 }
 
 #[tokio::test]
-async fn the_first_byte_has_a_limit_of_its_own() {
+async fn first_byte_has_its_own_limit() {
     let limit = Duration::from_millis(50);
     let head = "HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n";
     for reply in [Reply::Never, Reply::Open(head.into())] {
         let server = Server::start([reply]).await;
-        let model = OpenAi::new(server.base_url(), "m").first_byte_timeout(limit).retries(0);
+        let model = OpenAi::new(server.base_url(), "m").first_byte_timeout(limit).max_retries(0);
         let error = streamed(&model).await.0.unwrap_err();
         assert!(matches!(error, ModelError::Timeout { limit: named, .. } if named == limit));
     }
 }
 
 #[tokio::test]
-async fn a_huge_refusal_is_cut() {
+async fn huge_error_body_is_truncated() {
     let error = ask(Reply::new(500, &"é".repeat(1 << 20))).await.unwrap_err();
     let shown = error.to_string();
     assert!(shown.len() < 5_000 && shown.ends_with("é …"), "{}", shown.len());
 }
 
 #[tokio::test]
-async fn a_redirect_is_not_followed() {
+async fn redirects_are_not_followed() {
     for status in [301, 302, 303, 307, 308] {
         let target = Server::start([Reply::message(json!({ "content": "Hi" }))]).await;
         let header = format!("location: {}", target.base_url());
@@ -150,15 +150,15 @@ async fn a_redirect_is_not_followed() {
 }
 
 #[tokio::test]
-async fn what_is_no_completion_is_named() {
+async fn bodies_without_a_completion_are_errors() {
     let whole = json!({ "choices": [{ "message": { "content": "Hello" } }] }).to_string();
     for (body, reason) in [
         ("<!DOCTYPE html><h1>Sign in</h1>", "Sign in"),
-        ("", "it is empty"),
-        (" \n", "it is empty"),
+        ("", "empty body"),
+        (" \n", "empty body"),
         (&whole[..whole.len() - 9], "EOF while parsing"),
         ("{}", "missing field `choices`"),
-        (r#"{"error": {"message": "overloaded"}}"#, "it reports an error, overloaded"),
+        (r#"{"error": {"message": "overloaded"}}"#, "the provider reported an error: overloaded"),
     ] {
         let error = ask(Reply::new(200, body)).await.unwrap_err();
         assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");
@@ -166,10 +166,10 @@ async fn what_is_no_completion_is_named() {
     }
 }
 
-/// A body of spaces is one long line, one of comments has no message, and
-/// one of messages says nothing.
+/// A body of spaces is one long line, one of comments has no message, and one of messages has no
+/// content.
 #[tokio::test]
-async fn a_body_without_an_end_is_given_up() {
+async fn endless_body_is_an_error() {
     let comment = format!(": {}\n", "wait".repeat(1_000));
     let chunk = format!("data: {{\"choices\": [], \"pad\": \"{}\"}}\n\n", "x".repeat(4_000));
     for filler in [" ", &comment, &chunk] {
@@ -184,7 +184,7 @@ async fn a_body_without_an_end_is_given_up() {
 }
 
 #[tokio::test]
-async fn what_is_no_stream_is_named() {
+async fn bodies_without_a_stream_are_errors() {
     let whole = json!({ "choices": [{ "message": { "content": "Hello" } }] }).to_string();
     let json = "content-type: application/json; charset=utf-8";
     let events = "content-type: text/event-stream";
@@ -194,7 +194,7 @@ async fn what_is_no_stream_is_named() {
         (events, ": wait\n\n", "ended before"),
         (events, &whole, "ended before"),
         (json, "{", "EOF"),
-        (json, r#"{"error": {"message": "no room"}}"#, "it reports an error, no room"),
+        (json, r#"{"error": {"message": "no room"}}"#, "the provider reported an error: no room"),
         (events, "data: {\"choices\": [{\"delta\": {\"content\": 5}}]}\n\n", "data did not match"),
         (events, "data: \"half\n\n", "EOF"),
     ] {
@@ -202,13 +202,13 @@ async fn what_is_no_stream_is_named() {
         assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");
         assert!(error.to_string().contains(reason), "{body}: {error}");
     }
-    // A server that knows no streams.
+    // A server without streams.
     let reply = ask_for(true, Reply::with_header(200, json, &whole)).await;
     assert_eq!(reply.unwrap(), ChatReply::text("Hello"));
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks_is_unreachable() {
+async fn broken_connection_is_unreachable() {
     let cut = "HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n{\"choices\": [";
     let chunked = "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\ndata:";
     for bytes in ["", "HTTP/1.1 200 O", cut, chunked, "this is no HTTP\r\n\r\n"] {
@@ -221,19 +221,22 @@ async fn a_connection_that_breaks_is_unreachable() {
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_before_its_reply_may_go_well_next_time() {
+async fn stream_that_ends_early_is_transient() {
     let events = "content-type: text/event-stream";
-    let said = "data: {\"choices\": [{\"delta\": {\"content\": \"Take a\"}}]}\n\n";
-    let error = ask_for(true, Reply::with_header(200, events, said)).await.unwrap_err();
+    let message = "data: {\"choices\": [{\"delta\": {\"content\": \"Take a\"}}]}\n\n";
+    let error = ask_for(true, Reply::with_header(200, events, message)).await.unwrap_err();
     assert!(matches!(error, ModelError::Unreachable { .. }), "{error:?}");
-    assert!(error.may_pass() && error.to_string().ends_with("it ended before the reply did"));
+    assert!(
+        error.may_pass()
+            && error.to_string().ends_with("the stream ended before the reply was complete")
+    );
 }
 
 #[tokio::test]
-async fn a_silent_server_is_left_after_the_limit() {
+async fn silent_server_times_out() {
     let limit = Duration::from_millis(50);
     for is_streamed in [false, true] {
-        // Says nothing, or goes on for ever without saying anything.
+        // Sends nothing, or only comments for ever.
         for reply in [Reply::Never, Reply::Slow(": wait\n")] {
             let server = Server::start([reply]).await;
             let model = OpenAi::new(server.base_url(), "m").timeout(limit);
@@ -248,9 +251,9 @@ async fn a_silent_server_is_left_after_the_limit() {
 }
 
 #[tokio::test]
-async fn a_run_without_a_server_says_so_in_one_line() {
+async fn run_without_a_server_stops_with_one_line() {
     let base = Server::unreachable().await;
-    let stopped = Agent::new(OpenAi::new(&base, "m").retries(0), Tools::new())
+    let stopped = Agent::new(OpenAi::new(&base, "m").max_retries(0), Tools::new())
         .run("Hello")
         .await
         .unwrap_err();
@@ -261,7 +264,7 @@ async fn a_run_without_a_server_says_so_in_one_line() {
     let start =
         format!("the run stopped: the model could not be reached at {base}/chat/completions: ");
     assert!(shown.starts_with(&start) && shown.len() > start.len(), "{shown}");
-    // The operating system's own words, which are also at the bottom of the sources.
+    // The error of the operating system, which is also the last source.
     let mut bottom: &dyn Error = &stopped;
     while let Some(source) = bottom.source() {
         bottom = source;
@@ -270,7 +273,7 @@ async fn a_run_without_a_server_says_so_in_one_line() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_sent_is_a_matter_of_setup() {
+async fn invalid_urls_and_keys_are_setup_errors() {
     let server = Server::start([]).await;
     for (base, key) in [
         ("localhost:8080/v1".to_owned(), KEY),

@@ -1,8 +1,10 @@
-//! Whole runs of a small model that was trained for code (Qwen2.5-Coder-0.5B behind llama.cpp), ten questions by each
-//! driver, recorded once and played ever since. `cargo test … --test openai local -- --nocapture` prints the table.
+//! Whole runs of a small model that was trained for code (Qwen2.5-Coder-0.5B behind llama.cpp): ten
+//! questions with each driver, recorded once and replayed since. `cargo test … --test openai local
+//! -- --nocapture` prints the table.
 //!
-//! To record anew: `RECORD_FROM=…` as in `recorded.rs`; the native runs from a server whose chat template spells
-//! calls (port 8091), the others from one whose template leaves them in the text (port 8092).
+//! To record again, set `RECORD_FROM=…` as in `recorded.rs`. The native runs need a server whose
+//! chat template encodes calls (port 8091), the others one whose template leaves them in the text
+//! (port 8092).
 
 use std::env;
 use std::path::Path;
@@ -13,7 +15,7 @@ use std::time::Duration;
 use tool_runtime::agent::Limits;
 use tool_runtime::drivers::{Driver, Native, ReAct, Text};
 use tool_runtime::event::{EventKind, ModelEvent};
-use tool_runtime::providers::{Cassette, OpenAi, Web};
+use tool_runtime::providers::{Cassette, OpenAi, ReqwestTransport};
 use tool_runtime::{Agent, ChatOptions, Message, tool, tools};
 
 /// Adds two whole numbers.
@@ -63,7 +65,7 @@ async fn add_reminder(
     format!("Reminder in {minutes} minutes: {text}")
 }
 
-/// A question, and what an answer to it needs.
+/// Questions, and the tool that each one needs.
 const QUESTIONS: [(&str, &str); 10] = [
     ("What is 1234 times 5678?", "multiply"),
     ("Add 999999 and 27.", "add"),
@@ -77,20 +79,20 @@ const QUESTIONS: [(&str, &str); 10] = [
     ("Add a reminder: buy milk, in 60 minutes.", "add_reminder"),
 ];
 
-/// What came of the runs under a driver.
+/// Results of the runs with a driver.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Table {
-    /// Runs in which the tool that the question needs did its work.
+    /// Runs in which the required tool succeeded.
     right_tool: usize,
     /// Runs that ended with an answer.
     answered: usize,
     calls: usize,
-    /// Calls whose tool did its work.
+    /// Calls that succeeded.
     succeeded: usize,
     /// Calls whose arguments were repaired.
     repaired: usize,
-    /// Replies that could not be read.
-    misread: usize,
+    /// Replies that could not be parsed.
+    unparsable: usize,
 }
 
 async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> Table {
@@ -98,15 +100,15 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
         Path::new(env!("CARGO_MANIFEST_DIR")).join("cassettes").join(format!("local_{name}.json"));
     let base = format!("http://127.0.0.1:{port}/v1");
     let cassette = match env::var("RECORD_FROM") {
-        Ok(_) => Cassette::record(path, Web::new()),
+        Ok(_) => Cassette::record(path, ReqwestTransport::new()),
         Err(_) => Cassette::replay(path).unwrap(),
     };
     let model = OpenAi::new(base, "qwen2.5-coder-0.5b-instruct")
         .timeout(Duration::from_secs(600))
         .transport(cassette.clone());
-    let misread = Arc::new(AtomicUsize::new(0));
+    let unparsable = Arc::new(AtomicUsize::new(0));
     let done = Arc::<Mutex<Vec<(String, bool, bool)>>>::default();
-    let (misreads, finished) = (Arc::clone(&misread), Arc::clone(&done));
+    let (failures, finished) = (Arc::clone(&unparsable), Arc::clone(&done));
     let agent = Agent::new(
         model,
         tools![add, multiply, get_weather, find_address, count_letters, add_reminder],
@@ -127,7 +129,7 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
             ModelEvent::ExtractionFailed { .. } | ModelEvent::ValidationFailed { .. },
         ) = event.kind
         {
-            misreads.fetch_add(1, Ordering::SeqCst);
+            failures.fetch_add(1, Ordering::SeqCst);
         }
     });
     let mut table = Table::default();
@@ -161,8 +163,8 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
             }
         );
     }
-    table.misread = misread.load(Ordering::SeqCst);
-    assert_eq!(cassette.unplayed(), 0);
+    table.unparsable = unparsable.load(Ordering::SeqCst);
+    assert_eq!(cassette.unplayed_count(), 0);
     println!("{name}: {table:?}");
     table
 }
@@ -171,25 +173,26 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
 async fn local_native() {
     let table = runs("native", 8091, Native).await;
     let expected =
-        Table { right_tool: 3, answered: 7, calls: 11, succeeded: 8, repaired: 0, misread: 0 };
+        Table { right_tool: 3, answered: 7, calls: 11, succeeded: 8, repaired: 0, unparsable: 0 };
     assert_eq!(table, expected);
 }
 
-/// The same server, whose template misses most calls that the model writes: the fallback finds them.
+/// The same server, whose template misses most calls that the model writes: the fallback finds
+/// them.
 #[tokio::test]
 async fn local_fallback() {
     let table = runs("fallback", 8091, Text::new()).await;
     let expected =
-        Table { right_tool: 9, answered: 0, calls: 32, succeeded: 22, repaired: 0, misread: 0 };
+        Table { right_tool: 9, answered: 0, calls: 32, succeeded: 22, repaired: 0, unparsable: 0 };
     assert_eq!(table, expected);
 }
 
 #[tokio::test]
 async fn local_text() {
     let table = runs("text", 8092, Text::new()).await;
-    // Under its own template this model goes on calling as long as it is offered tools.
+    // With its own template this model keeps calling as long as tools are offered.
     let expected =
-        Table { right_tool: 9, answered: 0, calls: 90, succeeded: 66, repaired: 4, misread: 0 };
+        Table { right_tool: 9, answered: 0, calls: 90, succeeded: 66, repaired: 4, unparsable: 0 };
     assert_eq!(table, expected);
 }
 
@@ -197,6 +200,6 @@ async fn local_text() {
 async fn local_react() {
     let table = runs("react", 8092, ReAct::new()).await;
     let expected =
-        Table { right_tool: 8, answered: 10, calls: 10, succeeded: 10, repaired: 0, misread: 0 };
+        Table { right_tool: 8, answered: 10, calls: 10, succeeded: 10, repaired: 0, unparsable: 0 };
     assert_eq!(table, expected);
 }

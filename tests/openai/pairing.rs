@@ -1,8 +1,8 @@
-//! Any conversation becomes a request that the API takes; a million of them by `.ci/million`
+//! Any conversation becomes a request that the API accepts. `.ci/million` tests a million of them.
 //!
-//! Two judges: the rules of the API reference ("messages", "tool messages must be a response to a
-//! preceding message with `tool_calls`"), and the types of the crate async-openai, which are made from
-//! OpenAI's own description of its API.
+//! There are two oracles: the rules of the API reference ("messages", "tool messages must be a
+//! response to a preceding message with `tool_calls`"), and the types of the crate async-openai,
+//! which are generated from OpenAI's own description of its API.
 
 use std::collections::HashSet;
 
@@ -19,11 +19,11 @@ use crate::canned::{Canned, Reply};
 use crate::histories::{config, histories};
 use crate::oracle::{lost, options};
 
-/// The rules of order, read off a request.
+/// Checks the order of the messages in a request.
 fn broken_rule(body: &Value) -> Option<String> {
     let messages = body["messages"].as_array()?;
     if messages.iter().all(|message| message["role"] == "system") {
-        return Some("nobody speaks".into());
+        return Some("only system messages".into());
     }
     let mut used = HashSet::new();
     let mut open: Vec<&str> = Vec::new();
@@ -32,11 +32,11 @@ fn broken_rule(body: &Value) -> Option<String> {
         if role == "tool" {
             let id = message["tool_call_id"].as_str()?;
             let Some(asked) = open.iter().position(|known| *known == id) else {
-                return Some(format!("{place} answers {id:?}, which nothing before it asked"));
+                return Some(format!("{place} answers {id:?}, which no call before it has"));
             };
             open.remove(asked);
             if !message["content"].is_string() {
-                return Some(format!("the result at {place} is no text"));
+                return Some(format!("the result at {place} is not a text"));
             }
             continue;
         }
@@ -44,7 +44,7 @@ fn broken_rule(body: &Value) -> Option<String> {
             return Some(format!("{id:?} is not answered before {place}"));
         }
         if message["tool_calls"].as_array().is_some_and(|calls| calls.len() > 128) {
-            return Some(format!("{place} calls too often"));
+            return Some(format!("{place} has too many calls"));
         }
         for call in message["tool_calls"].as_array().into_iter().flatten() {
             let id = call["id"].as_str()?;
@@ -52,29 +52,29 @@ fn broken_rule(body: &Value) -> Option<String> {
                 return Some(format!("the id {id:?} is empty, too long or comes twice"));
             }
             let name = call["function"]["name"].as_str()?;
-            let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-            if name.is_empty() || name.len() > 64 || !name.bytes().all(is_sign) {
-                return Some(format!("{name:?} is no name"));
+            let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+            if name.is_empty() || name.len() > 64 || !name.bytes().all(is_allowed) {
+                return Some(format!("{name:?} is not a valid name"));
             }
             let arguments = call["function"]["arguments"].as_str()?;
-            if !serde_json::from_str::<Value>(arguments).is_ok_and(|read| read.is_object()) {
-                return Some(format!("the arguments {arguments:?} are no object"));
+            if !serde_json::from_str::<Value>(arguments).is_ok_and(|value| value.is_object()) {
+                return Some(format!("the arguments {arguments:?} are not an object"));
             }
             open.push(id);
         }
         if role == "user" && place > 0 && messages[place - 1]["role"] == "user" {
-            return Some(format!("the user speaks twice in a row at {place}"));
+            return Some(format!("two user messages in a row at {place}"));
         }
-        let says_nothing = message["content"].is_null() && message["tool_calls"].is_null();
-        if role == "assistant" && says_nothing {
-            return Some(format!("{place} says nothing"));
+        let is_empty = message["content"].is_null() && message["tool_calls"].is_null();
+        if role == "assistant" && is_empty {
+            return Some(format!("{place} is empty"));
         }
     }
     open.first().map(|id| format!("{id:?} is not answered"))
 }
 
-/// Another provider's. Its own has members that OpenAI's description doesn't know: only servers that
-/// sent them get them back.
+/// Reasoning of another provider. Reasoning of this one has members that OpenAI's description
+/// lacks: only servers that sent them get them back.
 const THOUGHTS: &[fn() -> Reasoning] =
     &[|| Reasoning::new("anthropic", "Hm", json!({ "type": "thinking", "thinking": "Hm" }))];
 
@@ -93,7 +93,7 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_conversation_is_taken(messages in histories(THOUGHTS), options in options()) {
+    fn any_conversation_is_accepted(messages in histories(THOUGHTS), options in options()) {
         let body = sent(&messages, &options);
         prop_assert_eq!(broken_rule(&body), None, "{}", body);
         let read: CreateChatCompletionRequest = serde_json::from_value(body.clone()).unwrap();
@@ -101,9 +101,9 @@ proptest! {
     }
 }
 
-/// The user shows what results show; what he says behind that is one message with it.
+/// Images of results and the next user message are one message.
 #[test]
-fn what_results_show_and_what_is_said_next_are_one_message() {
+fn result_images_join_the_next_user_message() {
     let image = || Image { media_type: "image/png".into(), base64: "AAAA".into() };
     let call = ToolCall::new("a", "weather.get", "{}");
     let mut seen = ToolResult::success(&call, "a map");
@@ -115,18 +115,18 @@ fn what_results_show_and_what_is_said_next_are_one_message() {
         Message::user("And?"),
     ];
     let body = sent(&messages, &ChatOptions::default());
-    let said = body["messages"].as_array().unwrap();
-    let roles: Vec<_> = said.iter().map(|it| it["role"].as_str().unwrap()).collect();
+    let sent_messages = body["messages"].as_array().unwrap();
+    let roles: Vec<_> = sent_messages.iter().map(|it| it["role"].as_str().unwrap()).collect();
     assert_eq!(roles, ["user", "assistant", "tool", "user"]);
     let kinds: Vec<_> =
-        said[3]["content"].as_array().unwrap().iter().map(|it| &it["type"]).collect();
+        sent_messages[3]["content"].as_array().unwrap().iter().map(|it| &it["type"]).collect();
     assert_eq!(kinds, ["text", "image_url", "text"]);
-    assert_eq!(said[3]["content"][2]["text"], "And?");
+    assert_eq!(sent_messages[3]["content"][2]["text"], "And?");
 }
 
-/// Many chat templates of servers that speak this API refuse two messages of the user's in a row.
+/// Many chat templates of compatible servers refuse two user messages in a row.
 #[test]
-fn the_user_speaks_once_at_a_time() {
+fn adjacent_user_messages_are_joined() {
     let messages = [
         Message::user("[Summary] It was cold."),
         Message::user("And now?"),
@@ -134,7 +134,7 @@ fn the_user_speaks_once_at_a_time() {
         Message::user("Where?"),
     ];
     let body = sent(&messages, &ChatOptions::default());
-    let said: Vec<_> =
+    let sent_messages: Vec<_> =
         body["messages"].as_array().unwrap().iter().map(|it| &it["content"]).collect();
-    assert_eq!(said, ["[Summary] It was cold.\n\nAnd now?", "Warm.", "Where?"]);
+    assert_eq!(sent_messages, ["[Summary] It was cold.\n\nAnd now?", "Warm.", "Where?"]);
 }

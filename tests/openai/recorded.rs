@@ -1,16 +1,17 @@
-//! What a real model said (Qwen2.5-Coder-0.5B behind llama.cpp), recorded once and played ever since.
+//! Replies of a real model (Qwen2.5-Coder-0.5B behind llama.cpp), recorded once and replayed since.
 //!
-//! To record anew: `RECORD_FROM=http://127.0.0.1:8080/v1 cargo test -p tool-tests --features openai --test openai recorded`,
-//! from a server whose name for the model (llama.cpp's `--alias`) holds no path: replies repeat it.
+//! To record again: `RECORD_FROM=http://127.0.0.1:8091/v1 cargo test -p tool-tests --features
+//! openai --test openai recorded`, with a server whose name for the model (llama.cpp's `--alias`)
+//! contains no path, because replies repeat it.
 
 use std::env;
 use std::path::Path;
 
-use tool_runtime::providers::{Cassette, OpenAi, Web};
+use tool_runtime::providers::{Cassette, OpenAi, ReqwestTransport};
 use tool_runtime::registry::IntoRegistry;
 use tool_runtime::{ChatModel, ChatRequest, Delta, Dispatcher, Message, tool, tools};
 
-/// The address stands in the recording.
+/// Base URL, which is part of the recording.
 const BASE: &str = "http://127.0.0.1:8091/v1";
 
 /// Multiplies two numbers.
@@ -28,8 +29,8 @@ fn cassette(name: &str) -> Cassette {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("cassettes").join(name);
     match env::var("RECORD_FROM") {
         Ok(from) => {
-            assert_eq!(from, BASE, "the address stands in the recording");
-            Cassette::record(path, Web::new())
+            assert_eq!(from, BASE, "the base URL is part of the recording");
+            Cassette::record(path, ReqwestTransport::new())
         }
         Err(_) => Cassette::replay(path).unwrap(),
     }
@@ -39,9 +40,9 @@ fn model(cassette: &Cassette) -> OpenAi {
     OpenAi::new(BASE, "qwen2.5-coder-0.5b-instruct").transport(cassette.clone())
 }
 
-/// The tool is called, and what it says is what the model goes on from.
+/// The model calls the tool and continues from its result.
 #[tokio::test]
-async fn a_question_that_takes_a_tool() {
+async fn question_is_answered_with_a_tool() {
     let cassette = cassette("multiply.json");
     let model = model(&cassette);
     let registry = tools![multiply].into_registry().unwrap();
@@ -56,15 +57,15 @@ async fn a_question_that_takes_a_tool() {
     assert_eq!(results.iter().map(|result| result.text.as_str()).collect::<Vec<_>>(), ["7006652"]);
     messages.push(Message::Tool { results });
     messages.push(Message::user("So, in one sentence: what is 1234 times 5678?"));
-    // Offered the tool once more, this model would call it once more.
+    // With the tool, this model would call it again.
     let answer = model.reply(ChatRequest::new(&messages)).await.unwrap();
     let said = Message::Assistant { parts: answer.parts }.text();
     assert!(said.replace(',', "").contains("7006652"), "{said}");
-    assert_eq!(cassette.unplayed(), 0);
+    assert_eq!(cassette.unplayed_count(), 0);
 }
 
 #[tokio::test]
-async fn a_call_in_a_stream() {
+async fn call_is_streamed_in_pieces() {
     let cassette = cassette("multiply_streamed.json");
     let snapshot = tools![multiply].into_registry().unwrap().snapshot();
     let tools = snapshot.definitions();

@@ -1,4 +1,4 @@
-//! When a request is sent again, and when it is not.
+//! Retries of requests.
 
 use std::time::Duration;
 
@@ -26,28 +26,28 @@ async fn ask(model: &OpenAi) -> Result<ChatReply, ModelError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn busy_ones_are_asked_again_when_they_want() {
+async fn retries_respect_retry_after() {
     let canned = Canned::new([busy(429, "7"), busy(503, "1"), Reply::text(200, SAID)]);
-    let began = Instant::now();
+    let start = Instant::now();
     assert_eq!(ask(&model(&canned)).await.unwrap(), ChatReply::text("Hi"));
-    assert_eq!(began.elapsed(), Duration::from_secs(8));
+    assert_eq!(start.elapsed(), Duration::from_secs(8));
     let requests = canned.requests();
     assert_eq!(requests.len(), 3);
     assert!(requests.iter().all(|request| *request == requests[0]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn not_for_ever_and_not_for_nothing() {
+async fn retries_are_limited_to_transient_errors() {
     for (replies, retries, asked) in [
         (vec![busy(429, "0"), busy(429, "0"), busy(429, "0"), busy(429, "0")], 2, 3),
         (vec![busy(429, "0"), busy(429, "0")], 0, 1),
-        // Longer than anybody waits.
+        // Longer than the longest pause.
         (vec![busy(429, "3600"), busy(429, "0")], 2, 1),
         (vec![busy(400, "0"), busy(429, "0")], 2, 1),
         (vec![busy(401, "0"), busy(429, "0")], 2, 1),
     ] {
         let canned = Canned::new(replies);
-        let error = ask(&model(&canned).retries(retries)).await.unwrap_err();
+        let error = ask(&model(&canned).max_retries(retries)).await.unwrap_err();
         let ModelError::Refused(refusal) = &error else { panic!("{error:?}") };
         assert_eq!(refusal.request_id.as_deref(), Some("r1"));
         assert!(error.to_string().ends_with("busy (request r1)"), "{error}");
@@ -60,19 +60,19 @@ async fn not_for_ever_and_not_for_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_whole_has_one_limit() {
+async fn timeout_includes_all_attempts() {
     let canned = Canned::new((0..9).map(|_| busy(503, "20")));
-    let model = model(&canned).retries(8).timeout(Duration::from_secs(50));
-    let began = Instant::now();
+    let model = model(&canned).max_retries(8).timeout(Duration::from_secs(50));
+    let start = Instant::now();
     let error = ask(&model).await.unwrap_err();
-    // A third pause would end behind the limit: why it was refused says more.
+    // A third pause would exceed the limit, and the last error says more than a timeout.
     assert!(matches!(error, ModelError::Refused(_)), "{error:?}");
-    assert_eq!(began.elapsed(), Duration::from_secs(40));
+    assert_eq!(start.elapsed(), Duration::from_secs(40));
     assert_eq!(canned.requests().len(), 3);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_broken_body_is_asked_for_again_but_not_one_that_was_told_of() {
+async fn broken_body_is_retried_unless_it_was_streamed() {
     let broken = || {
         let mut reply =
             Reply::text(200, "data: {\"choices\": [{\"delta\": {\"content\": \"H\"}}]}\n\n");

@@ -1,4 +1,4 @@
-//! Streams, cut wherever they may be: in the end they say what a whole reply says.
+//! Streams that arrive in any chunks give the same reply as a whole message.
 
 use serde_json::{Value, json};
 use tool_runtime::providers::OpenAi;
@@ -8,7 +8,7 @@ use crate::canned::{Canned, Reply};
 use crate::streamed::{cuts, streamed};
 
 fn model(reply: Reply) -> OpenAi {
-    OpenAi::new("http://models.invalid/v1", "m").transport(Canned::new([reply])).retries(0)
+    OpenAi::new("http://models.invalid/v1", "m").transport(Canned::new([reply])).max_retries(0)
 }
 
 async fn whole(message: &Value, finish: &str, usage: &Value) -> ChatReply {
@@ -17,7 +17,7 @@ async fn whole(message: &Value, finish: &str, usage: &Value) -> ChatReply {
     model(Reply::text(200, &body)).reply(ChatRequest::new(&[])).await.unwrap()
 }
 
-/// One stream and the message that it comes to.
+/// A stream and the message that it adds up to.
 struct Case {
     deltas: Vec<Value>,
     finish: &'static str,
@@ -78,7 +78,7 @@ fn cases() -> Vec<Case> {
             finish: "content_filter",
             message: json!({ "content": null, "refusal": "I won't." }),
         },
-        // As OpenAI sends them, two calls at once, piece by piece in turn.
+        // OpenAI's form: the pieces of two calls alternate.
         Case {
             deltas: vec![
                 calls(&[call(Some(0), Some("a"), Some("add"), "")]),
@@ -93,7 +93,7 @@ fn cases() -> Vec<Case> {
         },
         // Whole calls without an index.
         Case { deltas: vec![both.clone()], finish: "tool_calls", message: both.clone() },
-        // One index for all.
+        // One index for all calls.
         Case {
             deltas: vec![
                 calls(&[call(Some(0), Some("a"), Some("add"), "{\"a\": \"é🙂\\n\"}")]),
@@ -102,7 +102,7 @@ fn cases() -> Vec<Case> {
             finish: "tool_calls",
             message: both.clone(),
         },
-        // The id and the name again and again.
+        // The id and the name with every piece.
         Case {
             deltas: vec![
                 calls(&[call(Some(0), Some("a"), Some("add"), "{\"a\":")]),
@@ -134,7 +134,7 @@ fn cases() -> Vec<Case> {
             finish: "tool_calls",
             message: calls(&[call(None, Some("a"), Some("get_weather!"), "{ }")]),
         },
-        // A name as far as it is there, and all of it again and again.
+        // A growing name, and then the whole name with every piece.
         Case {
             deltas: vec![
                 calls(&[call(Some(0), Some("a"), Some("get_"), "")]),
@@ -145,13 +145,13 @@ fn cases() -> Vec<Case> {
             finish: "tool_calls",
             message: calls(&[call(None, Some("a"), Some("get_weather"), "{ }")]),
         },
-        // What Gemini wants back on its calls.
+        // Extra data that Gemini needs back on its calls.
         Case {
             deltas: vec![calls(&[signed("{ }")])],
             finish: "tool_calls",
             message: calls(&[signed("{ }")]),
         },
-        // A call as there was one before there were tools.
+        // The single call of the older form.
         Case {
             deltas: vec![
                 json!({ "function_call": { "name": "add", "arguments": "" } }),
@@ -160,7 +160,7 @@ fn cases() -> Vec<Case> {
             finish: "function_call",
             message: json!({ "function_call": { "name": "add", "arguments": "{ }" } }),
         },
-        // As OpenRouter tells of thoughts.
+        // OpenRouter's form of reasoning.
         Case {
             deltas: vec![
                 detail(json!({ "type": "reasoning.text", "index": 0, "text": "H" })),
@@ -198,7 +198,7 @@ fn stream(deltas: &[Value], finish: Option<&str>, usage: &Value, end: &str) -> V
 }
 
 #[tokio::test]
-async fn wherever_it_is_cut_it_is_the_same() {
+async fn replies_do_not_depend_on_chunk_boundaries() {
     let usage = json!({ "prompt_tokens": 7, "completion_tokens": 3 });
     for Case { deltas, finish, message } in cases() {
         let expected = whole(&message, finish, &usage).await;
@@ -221,7 +221,7 @@ async fn wherever_it_is_cut_it_is_the_same() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_cut_off_is_no_reply() {
+async fn truncated_stream_is_an_error() {
     let usage = Value::Null;
     for Case { deltas, .. } in cases() {
         let bytes = stream(&deltas, None, &usage, "\n");
@@ -241,10 +241,13 @@ async fn a_stream_that_is_cut_off_is_no_reply() {
 }
 
 #[tokio::test]
-async fn an_error_in_the_midst_is_named() {
+async fn error_in_the_middle_of_a_stream_is_reported() {
     let start = "data: {\"choices\": [{\"delta\": {\"content\": \"Hel\"}}]}\n\n";
     for (event, expected) in [
-        (r#"{"error": {"message": "no memory left"}}"#, "it reports an error, no memory left"),
+        (
+            r#"{"error": {"message": "no memory left"}}"#,
+            "the provider reported an error: no memory left",
+        ),
         (r#"{"error": {"type": "overloaded_error"}}"#, "status 200"),
         ("{\"choices\": [", "EOF"),
         ("<html>", "expected value"),
@@ -261,7 +264,7 @@ async fn an_error_in_the_midst_is_named() {
 }
 
 #[tokio::test]
-async fn what_comes_out_of_order_is_put_in_order() {
+async fn calls_and_choices_are_put_in_order() {
     let choices = |kind: &str| {
         let choice = |index: u64, said: &Value| json!({ "index": index, kind: said, "finish_reason": "tool_calls" });
         let calls = json!({ "tool_calls": [
@@ -283,7 +286,7 @@ async fn what_comes_out_of_order_is_put_in_order() {
 }
 
 #[tokio::test]
-async fn the_error_of_a_choice_is_one() {
+async fn error_of_a_choice_is_reported() {
     for member in ["message", "delta"] {
         let choice = json!({ "index": 0, member: {}, "error": { "message": "no memory left" } });
         let body = json!({ "choices": [choice] }).to_string();

@@ -1,7 +1,7 @@
-//! Any conversation becomes a request that the API takes; a million of them by `.ci/million`
+//! Any conversation becomes a request that the API accepts. `.ci/million` tests a million of them.
 //!
-//! Two judges: the rules that the API and its guides tell, and the types of the crate async-openai, which
-//! are made from OpenAI's own description of its API.
+//! There are two oracles: the rules of the API and its guides, and the types of the crate
+//! async-openai, which are generated from OpenAI's own description of its API.
 
 use std::collections::HashSet;
 
@@ -14,8 +14,8 @@ use crate::histories::{config, histories};
 use crate::oracle::{lost, options};
 use crate::sent;
 
-/// The rules of the reference's input items, of the guides "Function calling" and "Reasoning models", and
-/// of the errors that the API is known for, read off a request.
+/// Checks a request against the rules of the reference's input items, of the guides "Function
+/// calling" and "Reasoning models", and against the known errors of the API.
 fn broken_rule(body: &Value) -> Option<String> {
     let items = body["input"].as_array()?;
     if items.iter().all(|item| item["role"] == "system") {
@@ -98,7 +98,8 @@ fn broken_rule(body: &Value) -> Option<String> {
     None
 }
 
-/// A message that the provider said has an id, a status and parts; another has a role and words.
+/// Checks a message: one of the provider has an id, a status and parts; another has a role and a
+/// text.
 fn broken_message(item: &Value) -> Option<String> {
     let role = item["role"].as_str().unwrap_or_default();
     if !["system", "user", "assistant"].contains(&role) {
@@ -140,8 +141,8 @@ fn rest(kind: &str, id: &str) -> Reasoning {
     kept(json!({ "type": kind, "id": id, "status": "completed" }))
 }
 
-/// Its own, sealed, open and lost; what is left of what they led to; what its own tools did; what only
-/// a program could answer; and what another provider's model thought.
+/// Reasoning of this provider: encrypted, open and without content; remainders of items; items of
+/// its own tools; calls that only a program could answer; and reasoning of another provider.
 const THOUGHTS: &[fn() -> Reasoning] = &[
     || thought("rs_1", Some("gAAA")),
     || thought("rs_2", None),
@@ -159,14 +160,14 @@ const THOUGHTS: &[fn() -> Reasoning] = &[
     || Reasoning::new("chat-completions", "Hm", json!({ "reasoning_content": "Hm" })),
 ];
 
-/// The same, in which texts and calls stand behind thoughts that led to them, or to something else.
+/// Inserts reasoning before texts and calls, with their remainder or with that of another item.
 fn thought_through(mut messages: Vec<Message>, ways: &[u8]) -> Vec<Message> {
     let mut ways = ways.iter().cycle();
     for (place, message) in messages.iter_mut().enumerate() {
         let Message::Assistant { parts } = message else { continue };
         let behind = |(number, part): (usize, AssistantPart)| {
             let way = ways.next().copied().unwrap_or(0);
-            // Ids that are new, and those that come again.
+            // New ids and repeated ones.
             let number = if way % 2 == 0 { 100 * place + number } else { 7 };
             let kind = match &part {
                 AssistantPart::Text { .. } => "message",
@@ -190,13 +191,13 @@ proptest! {
     #![proptest_config(config())]
 
     #[test]
-    fn any_conversation_is_taken(
+    fn any_conversation_is_accepted(
         messages in histories(THOUGHTS),
         ways in prop::collection::vec(any::<u8>(), 1..8),
         mut options in options(),
     ) {
         let messages = thought_through(messages, &ways);
-        // It has no word for these.
+        // The API has no stop sequences.
         options.stop.clear();
         options.extra.clear();
         let tool = ToolDefinition::new("weather.get", "Weather.", json!({ "type": "object" }));

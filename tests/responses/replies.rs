@@ -1,4 +1,4 @@
-//! What is read: the files of `fixtures/responses` are played by `fixtures.rs`; here is what is no reply.
+//! Bodies and streams without a reply; `tests/fixtures.rs` tests the files of `fixtures/responses`.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::canned::{Canned, Reply};
 use crate::client;
 use crate::streamed::streamed;
 
-/// The cases with this file, by name.
+/// Files of this name, with the names of their cases.
 pub fn cases(file: &str) -> Vec<(String, String)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/responses");
     let cases = std::fs::read_dir(folder).unwrap().filter_map(|case| {
@@ -31,11 +31,11 @@ async fn read(status: u16, body: &str) -> Result<ChatReply, ModelError> {
 async fn what_is_no_reply_is_named() {
     for (body, reason) in [
         (json!("no"), "invalid type"),
-        (json!({}), "it has no output"),
+        (json!({}), "no output"),
         (json!({ "output": [{}] }), "no type"),
-        (json!({ "output": [{ "type": "function_call" }] }), "without a name"),
+        (json!({ "output": [{ "type": "function_call" }] }), "a call has no name"),
         (json!({ "output": [], "status": "queued" }), "queued"),
-        (json!({ "output": [], "status": "failed" }), "nothing says why"),
+        (json!({ "output": [], "status": "failed" }), "response failed without an error"),
         (json!({ "error": { "message": "odd" } }), "an error, odd"),
     ] {
         let error = read(200, &body.to_string()).await.unwrap_err();
@@ -44,7 +44,7 @@ async fn what_is_no_reply_is_named() {
     }
     for (event, reason) in [
         (r#"{"error": {"code": 500, "message": "odd"}}"#, "status 200"),
-        (r#"{"type": "response.failed", "response": {}}"#, "nothing says why"),
+        (r#"{"type": "response.failed", "response": {}}"#, "response failed without an error"),
         (r#"{"type": "response.completed"}"#, "invalid type"),
         (r#"{"type": "response.output_te"#, "EOF"),
     ] {
@@ -58,12 +58,12 @@ async fn what_is_no_reply_is_named() {
     ] {
         let error = read(200, body).await.unwrap_err();
         let is_limited = |refusal: &Refusal| refusal.kind == RefusalKind::RateLimited;
-        assert!(matches!(&error, ModelError::Refused(told) if is_limited(told)), "{error:?}");
+        assert!(matches!(&error, ModelError::Refused(refusal) if is_limited(refusal)), "{error:?}");
     }
 }
 
 #[tokio::test]
-async fn items_stand_at_the_places_that_they_are_told_of() {
+async fn items_are_ordered_by_their_index() {
     let item = |index: u64, id: &str| {
         let item = json!({ "type": "function_call", "call_id": id, "name": id, "arguments": "{}" });
         let done =

@@ -1,4 +1,4 @@
-//! What is sent: where to, by which key, and in which words.
+//! Requests: their path, their key and their body.
 
 use serde_json::json;
 use tool_runtime::providers::OpenAiResponses;
@@ -132,7 +132,7 @@ async fn how_it_is_to_answer() {
         }
         assert_eq!(body, expected, "{options:?}");
     }
-    // A choice among no tools is refused; and the program has the last word.
+    // The API refuses a choice among no tools; extra options of the program take precedence.
     let options = set().tool_choice(ToolChoice::None).parallel_calls(true).extra("store", true);
     let body = sent(ChatRequest::new(&[]).options(&options)).await;
     let include = json!(["reasoning.encrypted_content"]);
@@ -152,7 +152,7 @@ async fn what_it_has_no_word_for_is_an_error() {
     assert!(canned.requests().is_empty());
 }
 
-/// Models that don't reason refuse a request for what they thought.
+/// Models that do not reason refuse a request for encrypted reasoning.
 #[tokio::test]
 async fn only_who_reasons_is_asked_for_it() {
     for (model, is_asked) in [

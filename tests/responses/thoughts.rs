@@ -43,7 +43,7 @@ async fn items(parts: Vec<AssistantPart>, options: &ChatOptions) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn with_what_it_led_to_or_not_at_all() {
+async fn reasoning_is_sent_with_its_item_or_dropped() {
     let bare = |text: &str| json!({ "type": "message", "role": "assistant", "content": text });
     let hi = json!({ "type": "message", "id": "msg_1", "status": "completed", "role": "assistant",
         "content": [{ "type": "output_text", "text": "Hi", "annotations": [] }] });
@@ -64,7 +64,7 @@ async fn with_what_it_led_to_or_not_at_all() {
     commented["phase"] = "commentary".into();
     let foreign = AssistantPart::Reasoning(Reasoning::new("openai", "", thought("rs_9")));
     for (parts, expected) in [
-        // As they came.
+        // Items that are sent back unchanged.
         (
             vec![kept(thought("rs_1")), kept(message_rest()), said("Hi")],
             vec![thought("rs_1"), hi.clone()],
@@ -87,7 +87,7 @@ async fn with_what_it_led_to_or_not_at_all() {
             vec![kept(shell.clone()), kept(output.clone()), said("Hi")],
             vec![shell.clone(), output, bare("Hi")],
         ),
-        // What they led to is gone, or it isn't that.
+        // The item that the reasoning led to is missing or another one.
         (vec![kept(thought("rs_1")), kept(message_rest()), called()], vec![call.clone()]),
         (vec![said("Hi"), kept(thought("rs_1"))], vec![bare("Hi")]),
         (vec![said("Hi"), kept(thought("rs_1")), kept(message_rest())], vec![bare("Hi")]),
@@ -101,16 +101,16 @@ async fn with_what_it_led_to_or_not_at_all() {
             ],
             vec![thought("rs_2"), fc.clone()],
         ),
-        // They are gone themselves.
+        // The reasoning itself is missing.
         (vec![kept(message_rest()), said("Hi")], vec![bare("Hi")]),
         (vec![kept(call_rest()), called()], vec![call.clone()]),
-        // No one could read them.
+        // Reasoning without content.
         (vec![kept(unsealed.clone()), kept(message_rest()), said("Hi")], vec![bare("Hi")]),
         (vec![kept(custom), said("Hi")], vec![bare("Hi")]),
         (vec![kept(json!("odd")), said("Hi")], vec![bare("Hi")]),
-        // They are another's.
+        // Reasoning of another provider.
         (vec![foreign, said("Hi")], vec![bare("Hi")]),
-        // They are there already.
+        // Repeated reasoning.
         (
             vec![kept(thought("rs_1")), said("Hi"), kept(thought("rs_1")), said("Ho")],
             vec![thought("rs_1"), bare("Hi"), bare("Ho")],
@@ -118,20 +118,20 @@ async fn with_what_it_led_to_or_not_at_all() {
     ] {
         assert_eq!(items(parts.clone(), &ChatOptions::default()).await, expected, "{parts:?}");
     }
-    // Who stores them finds them by their ids.
+    // A provider that stores reasoning finds it by its id.
     let options = ChatOptions::default().extra("store", true);
     let parts = vec![kept(unsealed.clone()), kept(message_rest()), said("Hi")];
     assert_eq!(items(parts, &options).await, [unsealed, hi]);
 }
 
-/// OpenAI's own seals are opened by OpenAI alone, and it refuses those of others.
+/// Only OpenAI can decrypt its own reasoning, and it refuses that of others.
 #[tokio::test]
-async fn to_whom_they_are_from() {
+async fn reasoning_returns_only_to_its_origin() {
     let output = json!([thought("rs_1"), { "type": "message", "id": "msg_1", "role": "assistant",
         "status": "completed", "content": [{ "type": "output_text", "text": "Hi" }] }]);
     let body = json!({ "output": output }).to_string();
     let at = |base: &str, canned: &Canned| {
-        OpenAiResponses::new(base, "gpt-5").transport(canned.clone()).retries(0)
+        OpenAiResponses::new(base, "gpt-5").transport(canned.clone()).max_retries(0)
     };
     let (official, other) = ("https://api.openai.com/v1", "http://127.0.0.1:8080/v1");
     for (from, to) in [(official, official), (other, other), (official, other), (other, official)] {
@@ -147,15 +147,15 @@ async fn to_whom_they_are_from() {
     }
 }
 
-/// What comes back is what came: the same items in the same order, and of each what it said.
+/// The same items in the same order, with the same content.
 #[tokio::test]
-async fn a_reply_goes_back_as_it_came() {
+async fn replies_are_sent_back_unchanged() {
     for (case, body) in crate::replies::cases("reply.json") {
         let canned = Canned::new([Reply::text(200, &body)]);
         let parts = client(&canned).reply(ChatRequest::new(&[])).await.unwrap().parts;
         let output: Value = serde_json::from_str(&body).unwrap();
         let output = output["output"].as_array().unwrap();
-        // What says nothing in words doesn't go back at all.
+        // Replies without content are not sent back.
         if ["empty", "empty_message", "length_in_reasoning", "image_generation"]
             .contains(&case.as_str())
         {

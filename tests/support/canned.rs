@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tool_runtime::async_trait;
 use tool_runtime::providers::{
-    Headers, HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError,
+    BodyStream, Headers, HttpBody, HttpRequest, HttpResponse, Transport, TransportError,
 };
 
 /// Plays one reply per request and records the requests. Clones share both.
@@ -46,13 +46,13 @@ impl Canned {
 
 #[async_trait]
 impl Transport for Canned {
-    async fn send(&self, request: &HttpRequest) -> Result<HttpReply, TransportError> {
+    async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         self.requests.lock().unwrap().push(request.clone());
         let next = self.replies.lock().unwrap().pop_front();
         let Reply { status, headers, pieces, breaks } =
             next.ok_or_else(|| TransportError::Setup("no prepared reply is left".into()))?;
         let body = HttpBody::new(CannedBody { pieces: pieces.into(), breaks });
-        let mut reply = HttpReply::new(status, body);
+        let mut reply = HttpResponse::new(status, body);
         reply.headers = headers;
         Ok(reply)
     }
@@ -64,10 +64,12 @@ struct CannedBody {
 }
 
 #[async_trait]
-impl Pieces for CannedBody {
+impl BodyStream for CannedBody {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
         match self.pieces.pop_front() {
-            None if self.breaks => Err(TransportError::Broken("the connection was reset".into())),
+            None if self.breaks => {
+                Err(TransportError::Connection("the connection was reset".into()))
+            }
             next => Ok(next),
         }
     }

@@ -1,4 +1,4 @@
-//! Servers that answer what they should not.
+//! Faults of servers, for all providers.
 
 use std::error::Error;
 
@@ -8,13 +8,13 @@ use crate::server::{Reply, Server};
 use crate::{KEY, both};
 
 #[tokio::test]
-async fn a_redirect_is_not_followed() {
+async fn redirects_are_not_followed() {
     for status in [301, 302, 303, 307, 308] {
         let target = Server::start([Reply::new(200, "{}")]).await;
         let header = format!("location: {}", target.base_url());
         for (provider, is_streamed) in both() {
             let reply = Reply::with_header(status, &header, "moved");
-            let error = provider.hears(is_streamed, reply).await.unwrap_err();
+            let error = provider.result_of(is_streamed, reply).await.unwrap_err();
             assert!(matches!(&error, ModelError::Refused(refusal) if refusal.status == status));
             let expected = format!("it redirects to {} moved", target.base_url());
             assert!(error.to_string().ends_with(&expected), "{}: {error}", provider.name);
@@ -23,9 +23,9 @@ async fn a_redirect_is_not_followed() {
     }
 }
 
-/// That it is not shown is asserted for every error.
+/// `Provider::send_request` checks every error for secrets.
 #[tokio::test]
-async fn a_key_that_the_server_quotes_is_not_repeated() {
+async fn quoted_key_is_redacted() {
     let json = "content-type: application/json";
     for (provider, is_streamed) in both() {
         for (status, body) in [
@@ -36,14 +36,14 @@ async fn a_key_that_the_server_quotes_is_not_repeated() {
             (200, format!(r#"{{"error": {{"message": "no such key: {KEY}"}}}}"#)),
         ] {
             let reply = Reply::with_header(status, json, &body);
-            let error = provider.hears(is_streamed, reply).await.unwrap_err();
+            let error = provider.result_of(is_streamed, reply).await.unwrap_err();
             assert!(error.to_string().contains("key: …"), "{}: {error}", provider.name);
         }
     }
 }
 
 #[tokio::test]
-async fn a_line_that_breaks_is_unreachable() {
+async fn broken_connection_is_unreachable() {
     for (provider, is_streamed) in both() {
         let (header, good) = provider.good(is_streamed);
         let half = &good[..good.len() / 3];
@@ -56,7 +56,7 @@ async fn a_line_that_breaks_is_unreachable() {
             format!("{head}transfer-encoding: chunked\r\n\r\nffff\r\n{half}"),
         ] {
             let reply = Reply::Bytes(bytes.clone().into());
-            let error = provider.hears(is_streamed, reply).await.unwrap_err();
+            let error = provider.result_of(is_streamed, reply).await.unwrap_err();
             let is_it = matches!(error, ModelError::Unreachable { .. });
             assert!(is_it, "{}, {bytes:?}: {error:?}", provider.name);
             assert!(error.source().is_some());
@@ -65,7 +65,7 @@ async fn a_line_that_breaks_is_unreachable() {
 }
 
 #[tokio::test]
-async fn what_is_no_reply_is_named() {
+async fn bodies_without_a_reply_are_errors() {
     let page = "<!DOCTYPE html><h1>Sign in</h1>";
     for (provider, is_streamed) in both() {
         let (header, good) = provider.good(is_streamed);
@@ -86,10 +86,10 @@ async fn what_is_no_reply_is_named() {
             (header, &word, "expected"),
         ] {
             let reply = Reply::with_header(200, header, body);
-            let answer = provider.hears(is_streamed, reply).await;
+            let answer = provider.result_of(is_streamed, reply).await;
             let Err(error) = answer else { panic!("{}, {body:?}: {answer:?}", provider.name) };
             let is_it = match error {
-                // It had begun well.
+                // The stream started well.
                 ModelError::Unreachable { .. } => is_streamed && body == half,
                 ModelError::Malformed { .. } => true,
                 _ => false,
@@ -101,25 +101,25 @@ async fn what_is_no_reply_is_named() {
 }
 
 #[tokio::test]
-async fn half_a_character_is_no_text() {
+async fn half_a_character_is_an_error() {
     for (provider, is_streamed) in both() {
         let (header, _) = provider.good(is_streamed);
         let body = b"data: {\"a\": \"\xc3\"}\n\n";
         let body = if header.contains("event") { &body[..] } else { &body[6..] };
         let reply = Reply::with_header(200, header, body);
-        let error = provider.hears(is_streamed, reply).await.unwrap_err();
+        let error = provider.result_of(is_streamed, reply).await.unwrap_err();
         let ModelError::Malformed { reason, .. } = &error else {
             panic!("{}: {error:?}", provider.name)
         };
-        assert_eq!(reason, "it is not UTF-8", "{}", provider.name);
+        assert_eq!(reason, "not UTF-8", "{}", provider.name);
     }
 }
 
 #[tokio::test]
-async fn a_body_without_an_end_is_given_up() {
+async fn endless_body_is_an_error() {
     for (provider, is_streamed) in both() {
         let reply = Reply::Endless(" ".repeat(1 << 16));
-        let error = provider.hears(is_streamed, reply).await.unwrap_err();
+        let error = provider.result_of(is_streamed, reply).await.unwrap_err();
         let ModelError::Malformed { reason, body, .. } = &error else {
             panic!("{}: {error:?}", provider.name)
         };

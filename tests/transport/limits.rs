@@ -1,4 +1,4 @@
-//! What takes too long is left, and the error names the limit that was reached.
+//! Time limits, which the error names.
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 use tool_runtime::providers::{
-    HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError, Web,
+    BodyStream, HttpBody, HttpRequest, HttpResponse, ReqwestTransport, Transport, TransportError,
 };
 use tool_runtime::{ChatReply, ModelError, async_trait};
 
@@ -15,7 +15,7 @@ use crate::{Setup, Shared, both};
 
 const SHORT: Duration = Duration::from_millis(50);
 
-fn assert_late(answer: Result<ChatReply, ModelError>, expected: Duration, of: &str) {
+fn assert_timeout(answer: Result<ChatReply, ModelError>, expected: Duration, of: &str) {
     let error = answer.unwrap_err();
     let ModelError::Timeout { limit, .. } = &error else { panic!("{of}: {error:?}") };
     assert_eq!(*limit, expected, "{of}");
@@ -23,51 +23,51 @@ fn assert_late(answer: Result<ChatReply, ModelError>, expected: Duration, of: &s
 }
 
 #[tokio::test]
-async fn a_silent_server_is_left() {
+async fn silent_server_times_out() {
     for (provider, is_streamed) in both() {
-        // Says nothing, or goes on for ever without saying anything.
+        // Sends nothing, or only white space for ever.
         for reply in [Reply::Never, Reply::Slow("\n")] {
             let server = Server::start([reply]).await;
             let base = server.base_url();
             let setup = Setup { timeout: SHORT, ..Setup::new(&base) };
-            assert_late(provider.asks(is_streamed, setup).await, SHORT, provider.name);
+            assert_timeout(provider.send(is_streamed, setup).await, SHORT, provider.name);
         }
         let server = Server::start([Reply::Never]).await;
         let base = server.base_url();
         let setup = Setup { first_byte: Some(SHORT), ..Setup::new(&base) };
-        assert_late(provider.asks(is_streamed, setup).await, SHORT, provider.name);
+        assert_timeout(provider.send(is_streamed, setup).await, SHORT, provider.name);
     }
 }
 
-/// A connection is there when TLS is agreed on: nobody does here.
+/// Establishing a connection includes the TLS handshake, which this server never answers.
 #[tokio::test]
-async fn a_connection_that_never_stands_is_left() {
+async fn unestablished_connection_times_out() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let base = format!("https://{}/v1", listener.local_addr().unwrap());
     for (provider, is_streamed) in both() {
         let setup = Setup { connect: Some(SHORT), ..Setup::new(&base) };
-        assert_late(provider.asks(is_streamed, setup).await, SHORT, provider.name);
+        assert_timeout(provider.send(is_streamed, setup).await, SHORT, provider.name);
     }
 }
 
-/// Answers and goes on when it likes to, by the tests' clock.
+/// Transport that delays its head and its body, by the paused clock.
 #[derive(Clone)]
-struct Lazy {
+struct Delayed {
     head: Duration,
     body: Duration,
     text: String,
 }
 
 #[async_trait]
-impl Transport for Lazy {
-    async fn send(&self, _: &HttpRequest) -> Result<HttpReply, TransportError> {
+impl Transport for Delayed {
+    async fn send(&self, _: &HttpRequest) -> Result<HttpResponse, TransportError> {
         sleep(self.head).await;
-        Ok(HttpReply::new(200, HttpBody::new(self.clone())))
+        Ok(HttpResponse::new(200, HttpBody::new(self.clone())))
     }
 }
 
 #[async_trait]
-impl Pieces for Lazy {
+impl BodyStream for Delayed {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
         sleep(self.body).await;
         let text = std::mem::take(&mut self.text);
@@ -76,60 +76,62 @@ impl Pieces for Lazy {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_first_byte_has_a_limit_of_its_own() {
+async fn first_byte_has_its_own_limit() {
     let seconds = Duration::from_secs;
     for (provider, is_streamed) in both() {
         for (head, body, reached) in
             [(1, 0, None), (0, 1, None), (3, 0, Some(2)), (1, 2, Some(2)), (0, 40, Some(2))]
         {
             let (_, text) = provider.good(is_streamed);
-            let lazy = Lazy { head: seconds(head), body: seconds(body), text };
+            let delayed = Delayed { head: seconds(head), body: seconds(body), text };
             let setup = Setup {
                 first_byte: Some(seconds(2)),
-                transport: Some(Shared(Arc::new(lazy))),
+                transport: Some(Shared(Arc::new(delayed))),
                 ..Setup::new("http://models.invalid/v1")
             };
-            let answer = provider.asks(is_streamed, setup).await;
+            let answer = provider.send(is_streamed, setup).await;
             match reached {
-                Some(limit) => assert_late(answer, seconds(limit), provider.name),
+                Some(limit) => assert_timeout(answer, seconds(limit), provider.name),
                 None => assert!(answer.is_ok(), "{}: {answer:?}", provider.name),
             }
         }
     }
 }
 
-/// Has a limit for connections, and says so.
+/// Transport whose connections time out.
 struct Unconnected;
 
 #[async_trait]
 impl Transport for Unconnected {
-    async fn send(&self, _: &HttpRequest) -> Result<HttpReply, TransportError> {
-        Err(TransportError::Late { limit: SHORT })
+    async fn send(&self, _: &HttpRequest) -> Result<HttpResponse, TransportError> {
+        Err(TransportError::Timeout { limit: SHORT })
     }
 }
 
 #[tokio::test]
-async fn a_limit_of_the_transports_own_is_named() {
+async fn limit_of_the_transport_is_reported() {
     for (provider, is_streamed) in both() {
         let setup = Setup {
             transport: Some(Shared(Arc::new(Unconnected))),
             ..Setup::new("http://models.invalid/v1")
         };
-        assert_late(provider.asks(is_streamed, setup).await, SHORT, provider.name);
+        assert_timeout(provider.send(is_streamed, setup).await, SHORT, provider.name);
     }
 }
 
-/// A client that the program made keeps its limits to itself: what is named is how long was waited.
+/// The limits of a custom client are unknown, so the error reports the elapsed time.
 #[tokio::test]
-async fn a_limit_of_the_programs_client_is_one() {
+async fn limit_of_a_custom_client_is_a_timeout() {
     for (provider, is_streamed) in both() {
         for reply in [Reply::Never, Reply::Slow("\n")] {
             let server = Server::start([reply]).await;
             let base = server.base_url();
             let client = reqwest::Client::builder().timeout(SHORT).tls_certs_only([]).no_proxy();
-            let setup =
-                Setup { transport: Some(Shared(Arc::new(Web::with(client)))), ..Setup::new(&base) };
-            let error = provider.asks(is_streamed, setup).await.unwrap_err();
+            let setup = Setup {
+                transport: Some(Shared(Arc::new(ReqwestTransport::from_builder(client)))),
+                ..Setup::new(&base)
+            };
+            let error = provider.send(is_streamed, setup).await.unwrap_err();
             let ModelError::Timeout { limit, .. } = &error else { panic!("{error:?}") };
             assert!(*limit >= SHORT, "{}: {error}", provider.name);
             assert!(*limit < Duration::from_secs(60), "{}: {error}", provider.name);

@@ -1,9 +1,9 @@
-//! What is said once, and what isn't said at all.
+//! Credentials, which are sent once, and requests that are not sent at all.
 
 use std::sync::Arc;
 
 use serde_json::json;
-use tool_runtime::providers::{HttpReply, HttpRequest, OpenAi, Transport, TransportError};
+use tool_runtime::providers::{HttpRequest, HttpResponse, OpenAi, Transport, TransportError};
 use tool_runtime::{
     ChatModel, ChatOptions, ChatRequest, Message, ModelError, ToolChoice, ToolDefinition,
     async_trait,
@@ -12,25 +12,25 @@ use tool_runtime::{
 use crate::server::{Reply, Server};
 use crate::{KEY, Setup, Shared, both};
 
-/// What the address of these tests says in front of its host, as a header: `me:p@ss-word`.
+/// The header for the user and the password in the URL of these tests, `me:p@ss-word`.
 const BASIC: &str = "Basic bWU6cEBzcy13b3Jk";
 
 fn with_user(base: &str) -> String {
     base.replace("http://", "http://me:p%40ss-word@")
 }
 
-/// A header that a program sets wins over a key, and a key over what stands in the address.
+/// A header of the program takes precedence over a key, and a key over the credentials in the URL.
 #[tokio::test]
-async fn who_asks_is_said_once() {
+async fn credentials_are_sent_once() {
     for (provider, is_streamed) in both() {
         let (header, body) = provider.good(is_streamed);
         let server = Server::start([Reply::with_header(200, header, &body)]).await;
         let base = with_user(&server.base_url());
-        provider.asks(is_streamed, Setup::new(&base)).await.unwrap();
+        provider.send(is_streamed, Setup::new(&base)).await.unwrap();
         let [request] = server.requests().try_into().unwrap();
         let all: Vec<_> =
             request.headers.iter().filter(|(name, _)| name == "authorization").collect();
-        // These two have a header of their own for a key.
+        // These two send the key in a header of their own.
         let expected = match provider.name {
             "anthropic" | "gemini" => BASIC.to_owned(),
             _ => format!("Bearer {KEY}"),
@@ -52,15 +52,15 @@ async fn who_asks_is_said_once() {
     }
 }
 
-/// However it is quoted.
+/// In every form in which a server quotes them.
 #[tokio::test]
-async fn who_asks_is_in_no_error() {
+async fn credentials_are_redacted_in_errors() {
     let quoted = format!("I don't know p%40ss-word, p@ss-word or {BASIC}");
     for (provider, is_streamed) in both() {
         for status in [401, 200] {
             let server = Server::start([Reply::new(status, &quoted)]).await;
             let base = with_user(&server.base_url());
-            let error = provider.asks(is_streamed, Setup::new(&base)).await.unwrap_err();
+            let error = provider.send(is_streamed, Setup::new(&base)).await.unwrap_err();
             let shown = format!("{error} {error:?}");
             for secret in ["ss-word", "bWU6cEBzcy13b3Jk", "me:"] {
                 assert!(!shown.contains(secret), "{}: {shown}", provider.name);
@@ -69,19 +69,19 @@ async fn who_asks_is_in_no_error() {
     }
 }
 
-/// Nobody can be reached by it.
-struct Unasked;
+/// Transport without a connection.
+struct Disconnected;
 
 #[async_trait]
-impl Transport for Unasked {
-    async fn send(&self, _: &HttpRequest) -> Result<HttpReply, TransportError> {
-        Err(TransportError::Broken("somebody asked".into()))
+impl Transport for Disconnected {
+    async fn send(&self, _: &HttpRequest) -> Result<HttpResponse, TransportError> {
+        Err(TransportError::Connection("disconnected".into()))
     }
 }
 
-/// None is asked to have a tool called that it isn't told of.
+/// A required tool has to be offered.
 #[tokio::test]
-async fn what_has_to_be_called_is_offered() {
+async fn required_tool_has_to_be_offered() {
     let tool = |name: &str| ToolDefinition::new(name, "Does.", json!({ "type": "object" }));
     let (now, date) = (tool("now"), tool("date.of"));
     let many: Vec<_> = (0..25).map(|number| tool(&format!("t{number}"))).collect();
@@ -89,11 +89,15 @@ async fn what_has_to_be_called_is_offered() {
     let named = |name: &str| ToolChoice::Tool(name.to_owned());
     for (choice, tools, expected) in [
         (ToolChoice::Required, &[][..], Some("`ToolChoice::Required`), but no tool is offered")),
-        (named("now"), &[], Some("`now` has to be called (`ToolChoice::Tool`), but no tool is")),
-        (named("time"), &[&now, &date], Some("`time` has to be called")),
-        (named("time"), &[&now, &date], Some("but what is offered is `now`, `date.of`")),
-        // By the name that it has here, not by the one that it is sent under.
-        (named("date_of"), &[&now, &date], Some("`date_of` has to be called")),
+        (
+            named("now"),
+            &[],
+            Some("a call of `now` is required (`ToolChoice::Tool`), but no tool is"),
+        ),
+        (named("time"), &[&now, &date], Some("a call of `time` is required")),
+        (named("time"), &[&now, &date], Some("but the offered tools are `now`, `date.of`")),
+        // The program's name counts, not the one that is sent.
+        (named("date_of"), &[&now, &date], Some("a call of `date_of` is required")),
         (named("now"), &many, Some("`t18`, `t19` and 5 more")),
         (ToolChoice::Auto, &[], None),
         (ToolChoice::None, &[], None),
@@ -103,21 +107,21 @@ async fn what_has_to_be_called_is_offered() {
         let options = ChatOptions::default().tool_choice(choice.clone());
         for (provider, is_streamed) in both() {
             let setup = Setup {
-                transport: Some(Shared(Arc::new(Unasked))),
+                transport: Some(Shared(Arc::new(Disconnected))),
                 ..Setup::new("http://models.invalid/v1")
             };
             let messages = [Message::user("Hello")];
             let request = ChatRequest::new(&messages).tools(tools).options(&options);
-            let error = provider.asks_for(is_streamed, setup, request).await.unwrap_err();
-            let told = error.to_string();
+            let error = provider.send_request(is_streamed, setup, request).await.unwrap_err();
+            let text = error.to_string();
             match (&error, expected) {
                 (ModelError::Setup(_), Some(expected)) => {
-                    assert!(told.contains(expected), "{told}")
+                    assert!(text.contains(expected), "{text}")
                 }
                 (ModelError::Unreachable { .. }, None) => {}
-                // It has no word for these.
+                // The API cannot express these.
                 (ModelError::Setup(_), None) if provider.name == "ollama" => {
-                    assert!(told.contains("Ollama can't be told"), "{told}");
+                    assert!(text.contains("unsupported by Ollama"), "{text}");
                 }
                 _ => panic!("{}: {choice:?}: {error:?}", provider.name),
             }

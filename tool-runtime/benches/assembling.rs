@@ -19,7 +19,7 @@ use rounds::Rounds;
 use serde_json::json;
 use tool_runtime::json::{Partial, parse};
 use tool_runtime::providers::{
-    HttpBody, HttpReply, HttpRequest, OpenAi, Pieces, Transport, TransportError,
+    BodyStream, HttpBody, HttpRequest, HttpResponse, OpenAi, Transport, TransportError,
 };
 use tool_runtime::{ChatModel, ChatRequest, async_trait};
 
@@ -125,8 +125,8 @@ struct FixedResponse(Arc<str>);
 
 #[async_trait]
 impl Transport for FixedResponse {
-    async fn send(&self, _: &HttpRequest) -> Result<HttpReply, TransportError> {
-        Ok(HttpReply::new(200, HttpBody::new(ChunkedBody { text: Arc::clone(&self.0), at: 0 })))
+    async fn send(&self, _: &HttpRequest) -> Result<HttpResponse, TransportError> {
+        Ok(HttpResponse::new(200, HttpBody::new(ChunkedBody { text: Arc::clone(&self.0), at: 0 })))
     }
 }
 
@@ -137,7 +137,7 @@ struct ChunkedBody {
 }
 
 #[async_trait]
-impl Pieces for ChunkedBody {
+impl BodyStream for ChunkedBody {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
         let rest = &self.text.as_bytes()[self.at..];
         let piece = &rest[..rest.len().min(16_384)];

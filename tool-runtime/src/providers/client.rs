@@ -1,3 +1,5 @@
+//! Client of a model API, generic over the codec.
+
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
@@ -6,68 +8,95 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::check::check;
+use super::check::check_request;
 use super::codec::Codec;
 use super::endpoint::Endpoint;
-use super::exchange::{Exchange, failed, late};
+use super::exchange::{Exchange, timeout_error, transport_error};
 use super::retry::pause_before_next;
 use super::secrets::Secrets;
-use super::transport::{CONNECT, Headers, HttpReply, HttpRequest, Transport, Web};
+use super::transport::{
+    CONNECT_TIMEOUT, Headers, HttpRequest, HttpResponse, ReqwestTransport, Transport,
+};
 use crate::models::history::sent;
 use crate::models::{ChatModel, ChatReply, ChatRequest, Deltas, ModelError, WireNames};
 use crate::schema::OrderedJson;
 
-/// A model behind a provider's HTTP API. What is said of it here goes for all providers.
+/// Client for a model behind an HTTP API; the type parameter is the codec of the API.
 ///
-/// Requests that are refused because too many came or the provider is overloaded, and those that
-/// never arrived, are sent again, twice unless set, when the provider wants them again or after a pause
-/// that grows; but never once a stream has begun.
+/// [`OpenAi`](super::OpenAi), [`Anthropic`](super::Anthropic) and the other providers are aliases
+/// of this type, so these methods apply to all of them.
+///
+/// The client retries requests that failed without an effect: the provider refused them because of
+/// a rate limit or an overload, or the connection broke. By default it retries twice. The pause
+/// grows with each attempt and respects the delay that the provider asks for. Once a stream has
+/// started, nothing is retried.
+///
+/// ```no_run
+/// use std::time::Duration;
+/// use tool_runtime::{ChatModel, ChatRequest, Message, providers::OpenAi};
+///
+/// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+/// let model = OpenAi::new("https://api.openai.com/v1", "gpt-5-mini")
+///     .key(std::env::var("OPENAI_API_KEY")?)
+///     .timeout(Duration::from_secs(60))
+///     .max_retries(4);
+/// model.check()?;
+/// let reply = model.reply(ChatRequest::new(&[Message::user("Hello!")])).await?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Client<C> {
     codec: C,
     model: String,
     endpoint: Endpoint,
-    transport: Carrier,
+    transport: ClientTransport,
     key: Option<String>,
     headers: Headers,
-    limit: Duration,
-    first_byte: Option<Duration>,
-    retries: u32,
+    timeout: Duration,
+    first_byte_timeout: Option<Duration>,
+    max_retries: u32,
 }
 
 #[derive(Clone)]
-enum Carrier {
-    /// Made when it is first needed, for to read the machine's certificates takes a while.
-    Web {
-        made: Arc<OnceLock<Web>>,
-        connect: Duration,
+enum ClientTransport {
+    /// Created when it is first needed, because loading the certificates of the machine takes a
+    /// while.
+    Default {
+        transport: Arc<OnceLock<ReqwestTransport>>,
+        connect_timeout: Duration,
     },
-    Own(Arc<dyn Transport>),
+    Custom(Arc<dyn Transport>),
 }
 
 impl<C: Codec> Client<C> {
-    /// The model of this name at `base_url`, which is asked in these words.
+    /// Creates a client for a model at `base_url` with a codec of your own.
+    ///
+    /// The [`codec`](super::codec) module has a complete example.
     pub fn with_codec(base_url: &str, model: impl Into<String>, codec: C) -> Self {
         let endpoint = Endpoint::new(base_url);
         Self {
             codec,
             model: model.into(),
-            transport: Carrier::Web { made: Arc::default(), connect: CONNECT },
+            transport: ClientTransport::Default {
+                transport: Arc::default(),
+                connect_timeout: CONNECT_TIMEOUT,
+            },
             endpoint,
             key: None,
             headers: Headers::default(),
-            limit: Duration::from_secs(120),
-            first_byte: None,
-            retries: 2,
+            timeout: Duration::from_secs(120),
+            first_byte_timeout: None,
+            max_retries: 2,
         }
     }
 
-    /// Sends this key with each request. It is never printed. Where it goes in the header `Authorization`, it
-    /// takes the place of a user and a password in the address, and a [`header`](Self::header) of that name
-    /// the place of either.
+    /// Sets the key that is sent with each request. White space around it is removed: a key from a
+    /// file or a variable often ends with a newline, which no header can carry. The key is never
+    /// printed.
     ///
-    /// A key read from a file or a variable often ends in a newline, which no header can carry: white
-    /// space around it is left out.
+    /// If the key is sent in the header `Authorization`, it replaces a user and a password in the
+    /// URL. A [`header`](Self::header) of that name replaces both. Default: no key.
     #[must_use]
     pub fn key(mut self, key: impl AsRef<str>) -> Self {
         let key = key.as_ref().trim();
@@ -75,96 +104,96 @@ impl<C: Codec> Client<C> {
         self
     }
 
-    /// Sends this header with each request. Its value is never printed.
+    /// Sets a header that is sent with each request. The value is never printed.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.set(name, value);
         self
     }
 
-    /// How long a reply may take from the first attempt to its last byte; two minutes unless set.
+    /// Sets the time limit for a reply, from the first attempt to the last byte. Default: two
+    /// minutes.
     #[must_use]
     pub fn timeout(mut self, limit: Duration) -> Self {
-        self.limit = limit;
+        self.timeout = limit;
         self
     }
 
-    /// How long a connection may take; ten seconds unless set. A [`transport`](Self::transport) of the
-    /// program's own has its own limit.
+    /// Sets the time limit for establishing a connection. A [`transport`](Self::transport) of your
+    /// own has its own limit. Default: ten seconds.
     #[must_use]
     pub fn connect_timeout(mut self, limit: Duration) -> Self {
-        if let Carrier::Web { made, connect } = &mut self.transport {
-            (*made, *connect) = (Arc::default(), limit);
+        if let ClientTransport::Default { transport, connect_timeout } = &mut self.transport {
+            (*transport, *connect_timeout) = (Arc::default(), limit);
         }
         self
     }
 
-    /// How long each attempt may take until the provider begins to answer; unless set, as long as the
-    /// whole reply. A model that is not streamed begins when it is done.
+    /// Sets the time limit of each attempt until the provider starts to answer. A reply that is not
+    /// streamed starts when it is complete. Default: the limit of the whole reply.
     #[must_use]
     pub fn first_byte_timeout(mut self, limit: Duration) -> Self {
-        self.first_byte = Some(limit);
+        self.first_byte_timeout = Some(limit);
         self
     }
 
-    /// How often a request is sent again; 0 for never.
+    /// Sets how often a request is retried; 0 disables retries. Default: 2.
     #[must_use]
-    pub fn retries(mut self, most: u32) -> Self {
-        self.retries = most;
+    pub fn max_retries(mut self, max_retries: u32) -> Self {
+        self.max_retries = max_retries;
         self
     }
 
-    /// Sends requests by this instead of over the network as it is: by a
-    /// [`Web`] with proxies or certificates of the program's own, a recording, a queue.
+    /// Sets the transport that sends the requests: a [`ReqwestTransport`] with your own proxies or
+    /// certificates, a [`Cassette`](super::Cassette), or an implementation of your own.
     #[must_use]
     pub fn transport(mut self, transport: impl Transport + 'static) -> Self {
-        self.transport = Carrier::Own(Arc::new(transport));
+        self.transport = ClientTransport::Custom(Arc::new(transport));
         self
     }
 
-    /// Itself, if there is anything at all that could be asked.
-    ///
-    /// # Errors
-    /// As those of [`check`](Self::check).
-    pub fn checked(self) -> Result<Self, ModelError> {
+    /// Returns the client if [`check`](ChatModel::check) succeeds.
+    pub(super) fn checked(self) -> Result<Self, ModelError> {
         self.check()?;
         Ok(self)
     }
 
-    /// Whether there is anything at all that could be asked.
-    ///
-    /// # Errors
-    /// [`ModelError::Setup`]: no request could be sent from here.
-    pub fn check(&self) -> Result<(), ModelError> {
-        self.endpoint.check()?;
-        match &self.transport {
-            Carrier::Web { made, connect } => {
-                let checked = self.web(made, *connect).check();
-                checked.map(|_| ()).map_err(|error| failed(&self.shown_url(false), error))
-            }
-            Carrier::Own(_) => Ok(()),
+    /// Checks that there is a key if the server requires one.
+    fn check_key(&self) -> Result<(), ModelError> {
+        let Some(host) = self.endpoint.host_among(C::KEYED_HOSTS) else { return Ok(()) };
+        let (header, _) = C::key_header("");
+        let has_key = self.key.is_some()
+            || self.headers.get(header).is_some()
+            || self.endpoint.may_have_credentials();
+        if has_key {
+            return Ok(());
         }
+        Err(ModelError::Setup(format!("missing API key for {host}: set it with `key`")))
     }
 
-    fn web<'w>(&self, made: &'w OnceLock<Web>, connect: Duration) -> &'w Web {
-        made.get_or_init(|| Web::to(&self.endpoint, connect))
+    fn network<'t>(
+        &self,
+        transport: &'t OnceLock<ReqwestTransport>,
+        connect_timeout: Duration,
+    ) -> &'t ReqwestTransport {
+        transport.get_or_init(|| ReqwestTransport::for_endpoint(&self.endpoint, connect_timeout))
     }
 
-    /// What is sent for this request.
+    /// Validates and encodes a request.
     fn exchange(
         &self,
         request: ChatRequest<'_>,
         is_streamed: bool,
     ) -> Result<Exchange<'_, C>, ModelError> {
-        check::<C>(&request)?;
+        check_request::<C>(&request)?;
         let names = request.tools.iter().map(|tool| tool.name.as_str());
-        let names = WireNames::new(names, C::NAMES);
+        let names = WireNames::new(names, C::NAME_RULES);
         let messages = sent(request.messages);
         let request = ChatRequest { messages: &messages, ..request };
         let url = self.endpoint.below(&C::path(&self.model, is_streamed), C::query(is_streamed))?;
         let mut body = self.codec.encode(&self.model, request, &names, is_streamed)?;
         if let Some(members) = body.as_object_mut() {
-            add(members, request.options.extra.clone(), C::NESTED);
+            add(members, request.options.extra.clone(), C::NESTED_OPTIONS);
         }
         let mut sent = HttpRequest::new(url, OrderedJson(&body).to_string());
         if let Some(key) = &self.key {
@@ -180,57 +209,60 @@ impl<C: Codec> Client<C> {
             names,
             secrets: Secrets::new(self.key.as_deref(), values, &sent.url),
             sent,
-            url: self.shown_url(is_streamed),
-            limit: self.limit,
+            url: self.display_url(is_streamed),
+            limit: self.timeout,
         })
     }
 
-    /// Does it as often as it may be tried, within the limit.
-    async fn tried<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, ModelError>
+    /// Runs attempts until one succeeds, or until the retries or the time are used up.
+    async fn with_retries<T, F>(&self, attempt: impl Fn() -> F) -> Result<T, ModelError>
     where
         F: Future<Output = Result<T, ModelError>>,
     {
-        let (began, mut attempts) = (Instant::now(), 1);
+        let (start, mut attempts) = (Instant::now(), 1);
         loop {
             let error = match attempt().await {
                 Ok(done) => return Ok(done),
                 Err(error) => error,
             };
-            let most = self.retries.saturating_add(1);
-            let pause = pause_before_next(&error, attempts, most, fastrand::f64());
-            // To wait for the end of the limit would only hide why.
-            let left = self.limit.saturating_sub(began.elapsed());
+            let max_attempts = self.max_retries.saturating_add(1);
+            let pause = pause_before_next(&error, attempts, max_attempts, fastrand::f64());
+            // Waiting for the end of the limit would only hide the reason.
+            let left = self.timeout.saturating_sub(start.elapsed());
             let Some(pause) = pause.filter(|pause| *pause < left) else { return Err(error) };
             sleep(pause).await;
             attempts += 1;
         }
     }
 
-    /// Sends it and waits for a status of success and the first of what comes.
-    async fn open(&self, exchange: &Exchange<'_, C>) -> Result<HttpReply, ModelError> {
+    /// Sends the request and waits for a success status and the first chunk of the body.
+    async fn open(&self, exchange: &Exchange<'_, C>) -> Result<HttpResponse, ModelError> {
         let sent = match &self.transport {
-            Carrier::Web { made, connect } => self.web(made, *connect).send(&exchange.sent),
-            Carrier::Own(own) => own.send(&exchange.sent),
-        };
-        let limit = self.first_byte.unwrap_or(self.limit);
-        let begun = async {
-            let mut reply = sent.await?;
-            if (200..=299).contains(&reply.status) {
-                reply.body = reply.body.begun().await?;
+            ClientTransport::Default { transport, connect_timeout } => {
+                self.network(transport, *connect_timeout).send(&exchange.sent)
             }
-            Ok(reply)
+            ClientTransport::Custom(transport) => transport.send(&exchange.sent),
         };
-        let reply = timeout(limit, begun).await.map_err(|_| late(&exchange.url, limit))?;
-        let reply = reply.map_err(|error| failed(&exchange.url, error))?;
-        match reply.status {
-            200..=299 => Ok(reply),
-            _ => Err(Box::new(exchange.refused(reply).await).into()),
+        let limit = self.first_byte_timeout.unwrap_or(self.timeout);
+        let started = async {
+            let mut response = sent.await?;
+            if (200..=299).contains(&response.status) {
+                response.body = response.body.with_first_chunk().await?;
+            }
+            Ok(response)
+        };
+        let response =
+            timeout(limit, started).await.map_err(|_| timeout_error(&exchange.url, limit))?;
+        let response = response.map_err(|error| transport_error(&exchange.url, error))?;
+        match response.status {
+            200..=299 => Ok(response),
+            _ => Err(Box::new(exchange.read_error(response).await).into()),
         }
     }
 
-    /// Without what may be a secret.
-    fn shown_url(&self, is_streamed: bool) -> String {
-        self.endpoint.shown(&C::path(&self.model, is_streamed))
+    /// Returns the URL of a request without anything that may be secret.
+    fn display_url(&self, is_streamed: bool) -> String {
+        self.endpoint.display_url(&C::path(&self.model, is_streamed))
     }
 }
 
@@ -239,9 +271,12 @@ impl<C: Codec> Client<C> {
 impl<C: Codec> ChatModel for Client<C> {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
         let exchange = self.exchange(request, false)?;
-        let asked = self.tried(|| async { exchange.whole(self.open(&exchange).await?).await });
-        let whole = timeout(self.limit, asked).await;
-        whole.map_err(|_| late(&exchange.url, self.limit))??.read(&exchange)
+        let body = self.with_retries(|| async {
+            let response = self.open(&exchange).await?;
+            exchange.read_body(response).await
+        });
+        let body = timeout(self.timeout, body).await;
+        body.map_err(|_| timeout_error(&exchange.url, self.timeout))??.decode(&exchange)
     }
 
     async fn stream(
@@ -251,17 +286,39 @@ impl<C: Codec> ChatModel for Client<C> {
     ) -> Result<ChatReply, ModelError> {
         let exchange = self.exchange(request, true)?;
         let streamed = async {
-            let reply = self.tried(|| self.open(&exchange)).await?;
-            exchange.streamed(reply, deltas).await
+            let response = self.with_retries(|| self.open(&exchange)).await?;
+            exchange.read_stream(response, deltas).await
         };
-        timeout(self.limit, streamed).await.map_err(|_| late(&exchange.url, self.limit))?
+        timeout(self.timeout, streamed)
+            .await
+            .map_err(|_| timeout_error(&exchange.url, self.timeout))?
+    }
+
+    /// Checks the setup without a request.
+    ///
+    /// # Errors
+    /// [`ModelError::Setup`] if the base URL is malformed, if the provider requires a key and none
+    /// is set, or if this machine cannot send requests. The key is not checked with a
+    /// [`transport`](Client::transport) of your own, which may add it.
+    fn check(&self) -> Result<(), ModelError> {
+        self.endpoint.check()?;
+        match &self.transport {
+            ClientTransport::Default { transport, connect_timeout } => {
+                self.check_key()?;
+                let checked = self.network(transport, *connect_timeout).check();
+                checked
+                    .map(|_| ())
+                    .map_err(|error| transport_error(&self.display_url(false), error))
+            }
+            ClientTransport::Custom(_) => Ok(()),
+        }
     }
 }
 
 impl<C: Codec> fmt::Debug for Client<C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Client")
-            .field("url", &self.shown_url(false))
+            .field("url", &self.display_url(false))
             .field("model", &self.model)
             .field("codec", &self.codec)
             .field("headers", &self.headers)
@@ -269,7 +326,8 @@ impl<C: Codec> fmt::Debug for Client<C> {
     }
 }
 
-/// Members take the place of those of their name; those within a nested one do.
+/// Adds extra options to a body. An option replaces the member of its name; one that a codec names
+/// as nested is merged into it.
 fn add(members: &mut Map<String, Value>, extra: Map<String, Value>, nested: &[&str]) {
     for (name, value) in extra {
         match (members.get_mut(&name), value) {

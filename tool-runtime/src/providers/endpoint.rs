@@ -1,4 +1,4 @@
-//! The address of a model: read once, shown without secrets.
+//! Address of a model: parsed once, displayed without secrets.
 
 use std::borrow::Cow;
 
@@ -6,21 +6,22 @@ use reqwest::Url;
 
 use crate::models::ModelError;
 
-/// Where an API is; or, when the program's address is none, what it wrote.
+/// URL of an API, or the text of the program if it is not a URL.
 #[derive(Clone)]
 pub(super) struct Endpoint(Result<Url, String>);
 
 impl Endpoint {
-    /// The API at `base`.
+    /// Parses a base URL.
     pub(super) fn new(base: &str) -> Self {
         let base = base.trim();
-        Self(web_address(base).ok_or_else(|| base.to_owned()))
+        Self(http_url(base).ok_or_else(|| base.to_owned()))
     }
 
-    /// Where below it a request goes; the base may end in a slash or in this path already.
+    /// Returns the URL of a request below the base URL. The base may end with a slash, or already
+    /// with this path.
     ///
     /// # Errors
-    /// [`ModelError::Setup`] says what an address looks like.
+    /// [`ModelError::Setup`] if the base URL is malformed.
     pub(super) fn below(
         &self,
         path: &[&str],
@@ -33,20 +34,22 @@ impl Endpoint {
         Ok(url.into())
     }
 
+    /// Returns the parsed base URL.
+    ///
     /// # Errors
-    /// [`ModelError::Setup`] says what an address looks like.
+    /// [`ModelError::Setup`] if the base URL is malformed.
     pub(super) fn check(&self) -> Result<&Url, ModelError> {
         self.0.as_ref().map_err(|written| {
             let written = without_secrets(written);
             ModelError::Setup(format!(
-                "`{written}` is not the address of a model: write it like http://127.0.0.1:8080/v1"
+                "malformed base URL: `{written}`; write it like http://127.0.0.1:8080/v1"
             ))
         })
     }
 
-    /// The same as [`below`](Self::below), to be read: without a name, a password and a query, any of
-    /// which may be a secret.
-    pub(super) fn shown(&self, path: &[&str]) -> String {
+    /// Returns the URL of a request for display: without user, password and query, which may be
+    /// secret.
+    pub(super) fn display_url(&self, path: &[&str]) -> String {
         match &self.0 {
             Ok(url) => {
                 let url = below(url.clone(), path);
@@ -56,12 +59,28 @@ impl Endpoint {
         }
     }
 
-    /// Whether it is asked without TLS.
+    /// Returns the host if it is one of `hosts` or a subdomain of one.
+    pub(super) fn host_among(&self, hosts: &[&str]) -> Option<&str> {
+        let host = self.0.as_ref().ok()?.host_str()?;
+        let is_below = |known: &&str| {
+            host.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+        };
+        hosts.iter().any(|known| is_below(known)).then_some(host)
+    }
+
+    /// Returns whether the URL itself may carry credentials: a user, a password or a query.
+    pub(super) fn may_have_credentials(&self) -> bool {
+        self.0.as_ref().is_ok_and(|url| {
+            !url.username().is_empty() || url.password().is_some() || url.query().is_some()
+        })
+    }
+
+    /// Returns whether the URL has no TLS.
     pub(super) fn is_plain(&self) -> bool {
         self.0.as_ref().is_ok_and(|url| url.scheme() == "http")
     }
 
-    /// Whether it is on this very machine, where no proxy leads.
+    /// Returns whether the server is on this machine, where no proxy is used.
     pub(super) fn is_local(&self) -> bool {
         let host = self.0.as_ref().ok().and_then(Url::host_str).unwrap_or_default();
         let ip = host.trim_matches(['[', ']']).parse::<std::net::IpAddr>();
@@ -69,7 +88,7 @@ impl Endpoint {
     }
 }
 
-/// What is no address may be one with a typing error, and hold a password all the same.
+/// Removes secrets from a malformed URL: a typing error may be near a password.
 fn without_secrets(written: &str) -> String {
     let written = written.split(['?', '#']).next().unwrap_or_default();
     let (scheme, rest) = written.split_once("//").unwrap_or(("", written));
@@ -80,23 +99,24 @@ fn without_secrets(written: &str) -> String {
     }
 }
 
-/// An address without a user and a password.
+/// Returns a URL without user and password.
 pub(super) fn without_user(url: &str) -> Cow<'_, str> {
     let Ok(mut address) = Url::parse(url) else { return Cow::Borrowed(url) };
     let has_user = !address.username().is_empty() || address.password().is_some();
-    let is_gone =
+    let is_removed =
         has_user && address.set_username("").is_ok() && address.set_password(None).is_ok();
-    if is_gone { Cow::Owned(address.into()) } else { Cow::Borrowed(url) }
+    if is_removed { Cow::Owned(address.into()) } else { Cow::Borrowed(url) }
 }
 
-/// `localhost:8080` is an address as well, of the scheme `localhost`: that is a forgotten `http://`.
-fn web_address(text: &str) -> Option<Url> {
+/// Parses an HTTP URL. `localhost:8080` is a URL too, with the scheme `localhost`, but it means a
+/// forgotten `http://`.
+fn http_url(text: &str) -> Option<Url> {
     let url = Url::parse(text).ok()?;
     (matches!(url.scheme(), "http" | "https") && url.has_host()).then_some(url)
 }
 
-/// A query, which some services want, stays behind the path. A method, `:name`, stands without a slash
-/// behind what it is of.
+/// Appends a path. A query, which some services need, stays after the path. A method, `:name`, is
+/// appended without a slash.
 fn below(mut base: Url, path: &[&str]) -> Url {
     let mut whole: Vec<String> = Vec::new();
     for &segment in path {
@@ -119,7 +139,7 @@ mod tests {
     use super::Endpoint;
 
     #[test]
-    fn however_the_base_is_written() {
+    fn request_urls_are_below_the_base() {
         for (base, full) in [
             ("http://h:1/v1", "http://h:1/v1/chat/completions"),
             ("http://h:1/v1/", "http://h:1/v1/chat/completions"),
@@ -136,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_and_strange_names() {
+    fn methods_and_special_characters_in_paths() {
         for (path, full) in [
             (&["models", "m", ":generate"][..], "https://h/v1/models/m:generate?alt=sse"),
             (&["models", "a b?c", ":generate"], "https://h/v1/models/a%20b%3Fc:generate?alt=sse"),
@@ -147,21 +167,34 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_shown() {
+    fn malformed_urls_are_reported() {
         for base in ["", "localhost:8080/v1", "127.0.0.1:8080", "h/v1", "file:///v1", "http://"] {
             let error = Endpoint::new(base).below(&["chat"], &[]).unwrap_err().to_string();
-            assert!(error.starts_with(&format!("`{base}` is not the address")), "{error}");
+            assert!(error.starts_with(&format!("malformed base URL: `{base}`;")), "{error}");
         }
     }
 
     #[test]
-    fn secrets_in_the_address_are_not_shown() {
+    fn display_url_contains_no_secrets() {
         let endpoint = Endpoint::new("https://me:secret@h/v1?key=secret");
-        assert_eq!(endpoint.shown(&["chat"]), "https://h/v1/chat");
+        assert_eq!(endpoint.display_url(&["chat"]), "https://h/v1/chat");
     }
 
     #[test]
-    fn this_machine() {
+    fn subdomains_belong_to_a_host() {
+        for (base, expected) in [
+            ("https://api.openai.com/v1", Some("api.openai.com")),
+            ("https://EU.api.openai.com", Some("eu.api.openai.com")),
+            ("https://notapi.openai.com/v1", None),
+            ("https://models.invalid/api.openai.com", None),
+            ("api.openai.com", None),
+        ] {
+            assert_eq!(Endpoint::new(base).host_among(&["api.openai.com"]), expected, "{base}");
+        }
+    }
+
+    #[test]
+    fn loopback_hosts_are_local() {
         for (base, local) in [
             ("http://localhost:1/v1", true),
             ("http://127.0.0.1:1/v1", true),

@@ -1,58 +1,58 @@
-//! Bytes as they arrive → the messages of a stream, wherever the bytes are cut.
+//! Bytes of a stream → its messages, wherever the bytes are split.
 //!
-//! Two ways to frame messages are in use: server-sent events (the HTML standard, section
-//! "Server-sent events") and lines of JSON.
+//! Providers frame messages in two ways: server-sent events (HTML standard, section "Server-sent
+//! events") and lines of JSON.
 
 use std::mem;
 
 use super::codec::Framing;
 
-/// What is not there as a whole yet.
+/// Buffer for the message that is not complete yet.
 #[derive(Debug)]
 pub(super) struct Frames {
     framing: Framing,
     line: Vec<u8>,
     data: Vec<u8>,
-    /// A line feed now would belong to the line's end that came before.
-    after_return: bool,
+    /// Whether a line feed would belong to the line ending before it.
+    after_carriage_return: bool,
     is_first: bool,
-    most: usize,
+    max_bytes: usize,
 }
 
-/// A message that is longer than what is kept of one.
+/// Error of a message that exceeds the size limit.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct TooLong;
 
 impl Frames {
-    /// Nothing has come; a message has `most` bytes at most.
-    pub(super) fn new(framing: Framing, most: usize) -> Self {
+    /// Creates an empty buffer for messages of at most `max_bytes` bytes.
+    pub(super) fn new(framing: Framing, max_bytes: usize) -> Self {
         Self {
             framing,
             line: Vec::new(),
             data: Vec::new(),
-            after_return: false,
+            after_carriage_return: false,
             is_first: true,
-            most,
+            max_bytes,
         }
     }
 
-    /// Takes what came, and gives back the messages that it ends.
-    pub(super) fn feed(&mut self, mut bytes: &[u8]) -> Result<Vec<Vec<u8>>, TooLong> {
+    /// Adds bytes and returns the messages that they complete.
+    pub(super) fn push(&mut self, mut bytes: &[u8]) -> Result<Vec<Vec<u8>>, TooLong> {
         let mut whole = Vec::new();
         while let Some(&first) = bytes.first() {
-            if mem::take(&mut self.after_return) && first == b'\n' {
+            if mem::take(&mut self.after_carriage_return) && first == b'\n' {
                 bytes = bytes.get(1..).unwrap_or_default();
                 continue;
             }
             let end = memchr::memchr2(b'\n', b'\r', bytes);
             let (line, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
-            if self.line.len() + self.data.len() + line.len() > self.most {
+            if self.line.len() + self.data.len() + line.len() > self.max_bytes {
                 return Err(TooLong);
             }
             self.line.extend_from_slice(line);
             bytes = rest;
             if let Some((&sign, behind)) = rest.split_first() {
-                self.after_return = sign == b'\r';
+                self.after_carriage_return = sign == b'\r';
                 bytes = behind;
                 whole.extend(self.end_line());
             }
@@ -60,8 +60,8 @@ impl Frames {
         Ok(whole)
     }
 
-    /// No more comes: what stands there unended is a message as well.
-    pub(super) fn end(mut self) -> Option<Vec<u8>> {
+    /// Returns the last message, which may lack its line ending.
+    pub(super) fn finish(mut self) -> Option<Vec<u8>> {
         let last = self.end_line();
         last.or_else(|| self.end_event())
     }
@@ -81,15 +81,16 @@ impl Frames {
         }
     }
 
-    /// To the standard, data that are there and empty are an event. To providers they keep the line open:
-    /// none of their messages is empty.
+    /// Ends an event. The standard dispatches events with empty data, but providers use them to
+    /// keep the connection open: none of their messages is empty.
     fn end_event(&mut self) -> Option<Vec<u8>> {
         let mut data = mem::take(&mut self.data);
         data.pop();
         (!data.trim_ascii().is_empty()).then_some(data)
     }
 
-    /// `data`, `data:x` and `data: x`; all other fields and comments say nothing that matters here.
+    /// Adds the field `data`, as `data`, `data:x` or `data: x`. Other fields and comments are
+    /// ignored.
     fn take_field(&mut self, line: &[u8]) {
         let Some(rest) = line.strip_prefix(b"data") else { return };
         let value = match rest.split_first() {
@@ -110,13 +111,13 @@ mod tests {
     fn whole(framing: Framing, pieces: &[&[u8]]) -> Vec<String> {
         let mut frames = Frames::new(framing, 1_000);
         let mut found: Vec<_> =
-            pieces.iter().flat_map(|piece| frames.feed(piece).unwrap()).collect();
-        found.extend(frames.end());
+            pieces.iter().flat_map(|piece| frames.push(piece).unwrap()).collect();
+        found.extend(frames.finish());
         found.into_iter().map(|frame| String::from_utf8(frame).unwrap()).collect()
     }
 
     #[test]
-    fn wherever_the_bytes_are_cut() {
+    fn messages_do_not_depend_on_chunk_boundaries() {
         for (framing, text, expected) in [
             (Framing::Events, "data: a\n\ndata: b\n\n", &["a", "b"][..]),
             (Framing::Events, "data: a\r\n\r\ndata: b\r\n\r\n", &["a", "b"]),
@@ -146,12 +147,12 @@ mod tests {
     }
 
     #[test]
-    fn no_message_grows_without_end() {
+    fn message_size_is_limited() {
         for (framing, piece) in
             [(Framing::Lines, &b"x"[..]), (Framing::Events, b"data: x\n"), (Framing::Events, b"d")]
         {
             let mut frames = Frames::new(framing, 100);
-            let ended = (0..200).find_map(|_| frames.feed(piece).err());
+            let ended = (0..200).find_map(|_| frames.push(piece).err());
             assert_eq!(ended, Some(TooLong), "{framing:?} {piece:?}");
         }
     }

@@ -1,7 +1,23 @@
-//! Clients for models behind an HTTP API, each behind the feature of its name.
+//! Clients for models behind HTTP APIs, one feature for each provider.
 //!
-//! A provider is a codec, pure functions between our turn and its JSON. What all share is the
-//! [`Client`] that drives it, and the thin [`Transport`] below.
+//! | client | API | feature |
+//! |---|---|---|
+//! | `Anthropic` | Anthropic's Messages | `anthropic` |
+//! | `Gemini` | Gemini's `generateContent` | `gemini` |
+//! | `Mistral` | Mistral's chat completions | `mistral` |
+//! | `Ollama` | Ollama's `/api/chat` | `ollama` |
+//! | `OpenAi` | OpenAI's chat completions and compatible servers | `openai` |
+//! | `OpenAiResponses` | OpenAI's Responses and compatible servers | `openai` |
+//! | `Cassette` | recorded replies, for tests | `cassette` |
+//!
+//! Every client is a [`Client`] with a [`Codec`](codec::Codec): pure functions between a turn and
+//! the JSON of the provider. The client validates the request (`check.rs`), sends it by a
+//! [`Transport`] (`transport/`), retries it (`retry.rs`), splits a streamed reply into messages
+//! (`frames.rs`), lets the codec decode them (`exchange.rs`), and converts error responses
+//! (`error_response.rs`). Keys and other secrets of a request are removed from every error
+//! (`secrets.rs`).
+//!
+//! The [`codec`] module documents how to write a client for another API.
 
 #[cfg(feature = "anthropic")]
 mod anthropic;
@@ -13,6 +29,7 @@ mod check;
 mod client;
 pub mod codec;
 mod endpoint;
+mod error_response;
 mod exchange;
 mod frames;
 #[cfg(feature = "gemini")]
@@ -23,11 +40,21 @@ mod mistral;
 mod ollama;
 #[cfg(feature = "openai")]
 mod openai;
-mod refusal;
 #[cfg(feature = "openai")]
 mod responses;
 mod retry;
 mod secrets;
+#[cfg_attr(
+    not(all(
+        feature = "anthropic",
+        feature = "gemini",
+        feature = "mistral",
+        feature = "ollama",
+        feature = "openai"
+    )),
+    allow(dead_code, unused_imports, reason = "each codec uses a part of it")
+)]
+mod shared;
 mod transport;
 
 #[cfg(feature = "anthropic")]
@@ -46,5 +73,6 @@ pub use openai::{ChatCompletions, OpenAi};
 #[cfg(feature = "openai")]
 pub use responses::{OpenAiResponses, Responses};
 pub use transport::{
-    Headers, HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError, Web,
+    BodyStream, Headers, HttpBody, HttpRequest, HttpResponse, ReqwestTransport, Transport,
+    TransportError,
 };

@@ -1,4 +1,4 @@
-//! Whether a request is sent again, and when.
+//! Retry policy of requests.
 
 use std::time::Duration;
 
@@ -7,30 +7,31 @@ use crate::models::ModelError;
 const FIRST: Duration = Duration::from_millis(500);
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// How long to wait before the next attempt; none where there is to be no other.
+/// Returns the pause before the next attempt, or `None` if there is none.
 ///
-/// `attempts` were made of `most`, and the last one failed so. The pause doubles each time; of it,
-/// `chance`, from 0 to 1, takes away up to a half. Whoever said when to come back is not asked before;
-/// where that is longer than any pause, not at all.
+/// `attempts` of `max_attempts` were made, and the last one failed with `error`. The pause doubles
+/// with each attempt; `jitter`, from 0 to 1, shortens it by up to a half. If the provider asked for
+/// a delay, the pause is at least that long; if that exceeds the longest pause, there is no other
+/// attempt.
 pub(super) fn pause_before_next(
     error: &ModelError,
     attempts: u32,
-    most: u32,
-    chance: f64,
+    max_attempts: u32,
+    jitter: f64,
 ) -> Option<Duration> {
-    let asked = match error {
-        // It was given its time.
+    let requested = match error {
+        // The request used its whole time limit.
         ModelError::Timeout { .. } => return None,
         ModelError::Refused(refusal) => refusal.retry_after,
         _ => None,
     };
-    if !error.may_pass() || attempts >= most {
+    if !error.may_pass() || attempts >= max_attempts {
         return None;
     }
     let whole = FIRST.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(LONGEST);
-    let pause = whole.mul_f64(1.0 - chance.clamp(0.0, 1.0) / 2.0);
-    let asked = asked.unwrap_or_default();
-    (asked <= LONGEST).then(|| pause.max(asked))
+    let pause = whole.mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 2.0);
+    let requested = requested.unwrap_or_default();
+    (requested <= LONGEST).then(|| pause.max(requested))
 }
 
 #[cfg(test)]
@@ -47,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_pass_is_tried_again() {
+    fn only_transient_errors_are_retried() {
         for (kind, again) in [
             (RefusalKind::RateLimited, true),
             (RefusalKind::Overloaded, true),
@@ -63,14 +64,14 @@ mod tests {
         }
         let lost = ModelError::Unreachable { url: "u".into(), source: "gone".into() };
         assert!(pause_before_next(&lost, 1, 3, 0.0).is_some());
-        let late = ModelError::Timeout { url: "u".into(), limit: Duration::ZERO };
-        assert_eq!(pause_before_next(&late, 1, 3, 0.0), None);
+        let timed_out = ModelError::Timeout { url: "u".into(), limit: Duration::ZERO };
+        assert_eq!(pause_before_next(&timed_out, 1, 3, 0.0), None);
     }
 
     #[test]
-    fn pauses_grow_and_wait_as_long_as_they_are_told() {
+    fn pauses_grow_and_respect_retry_after() {
         let busy = |wait| refused(RefusalKind::RateLimited, wait);
-        for (attempts, wait, chance, pause) in [
+        for (attempts, wait, jitter, pause) in [
             (1, None, 0.0, Some(500)),
             (1, None, 1.0, Some(250)),
             (2, None, 0.0, Some(1_000)),
@@ -80,7 +81,7 @@ mod tests {
             (1, Some(7_000), 0.0, Some(7_000)),
             (1, Some(30_001), 0.0, None),
         ] {
-            let next = pause_before_next(&busy(wait), attempts, 10, chance);
+            let next = pause_before_next(&busy(wait), attempts, 10, jitter);
             assert_eq!(next, pause.map(Duration::from_millis), "{attempts} {wait:?}");
         }
     }

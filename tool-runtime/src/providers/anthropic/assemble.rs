@@ -1,16 +1,17 @@
-//! The events of a streamed message → our reply.
+//! Events of a streamed message → [`ChatReply`].
 //!
-//! The shapes are those of Anthropic's documentation, "Streaming messages".
+//! The shapes follow Anthropic's documentation, "Streaming messages".
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::decode::{failure, part, put_together};
+use super::decode::{assemble_reply, failure, part};
 use crate::message::{Arguments, AssistantPart};
 use crate::models::{ChatReply, Delta, Deltas, WireNames};
-use crate::providers::codec::{Assemble, Counts, Source, Unreadable};
+use crate::providers::codec::{Assemble, DecodeError, RawJson};
+use crate::providers::shared::Counts;
 
 #[derive(Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
@@ -32,7 +33,7 @@ enum Event {
         usage: Counts,
     },
     MessageStop,
-    /// Pings, ends of blocks, and what is yet to be thought of.
+    /// Pings, ends of blocks and events that are not known yet.
     #[serde(other)]
     Other,
 }
@@ -48,7 +49,7 @@ struct Ending {
     stop_reason: Option<String>,
 }
 
-/// What was said so far.
+/// Reply that is being assembled.
 pub(super) struct Assembler {
     names: WireNames,
     blocks: BTreeMap<u64, Block>,
@@ -59,13 +60,13 @@ pub(super) struct Assembler {
 }
 
 struct Block {
-    said: Map<String, Value>,
-    /// The arguments with which it began: of most calls there are none yet.
-    first: Option<Arguments>,
-    /// The text of a call's arguments.
+    members: Map<String, Value>,
+    /// Arguments that came with the start of the call; most calls start without any.
+    initial_input: Option<Arguments>,
+    /// Text of the call's arguments.
     input: String,
-    /// Which call it is, if it is one.
-    place: Option<usize>,
+    /// Index of the call among the calls of the reply, if the block is a call.
+    call_index: Option<usize>,
 }
 
 impl Assembler {
@@ -80,56 +81,57 @@ impl Assembler {
         }
     }
 
-    fn begin(
+    fn start(
         &mut self,
         index: u64,
-        said: Map<String, Value>,
-        written: Option<Source<'_>>,
+        members: Map<String, Value>,
+        raw: Option<RawJson<'_>>,
         deltas: &mut Deltas<'_>,
     ) {
-        let (mut place, mut first) = (None, None);
-        let text = |name: &str| said.get(name).and_then(Value::as_str);
+        let (mut call_index, mut initial_input) = (None, None);
+        let text = |name: &str| members.get(name).and_then(Value::as_str);
         match text("type") {
             Some("tool_use") => {
                 deltas(Delta::Call {
                     place: self.calls,
                     name: self.names.own(text("name").unwrap_or_default()),
                 });
-                place = Some(self.calls);
+                call_index = Some(self.calls);
                 self.calls += 1;
-                let input = written.and_then(|block| block.member("input"));
-                first = input.and_then(Source::arguments);
+                let input = raw.and_then(|block| block.member("input"));
+                initial_input = input.and_then(RawJson::arguments);
             }
-            Some("text") => tell(text("text"), |text| deltas(Delta::Text(text))),
-            _ => tell(text("thinking"), |text| deltas(Delta::Reasoning(text))),
+            Some("text") => emit(text("text"), |text| deltas(Delta::Text(text))),
+            _ => emit(text("thinking"), |text| deltas(Delta::Reasoning(text))),
         }
-        self.blocks.insert(index, Block { said, first, input: String::new(), place });
+        self.blocks
+            .insert(index, Block { members, initial_input, input: String::new(), call_index });
     }
 
-    fn go_on(
+    fn extend(
         &mut self,
         index: u64,
         delta: &Map<String, Value>,
         deltas: &mut Deltas<'_>,
-    ) -> Result<(), Unreadable> {
+    ) -> Result<(), DecodeError> {
         let Some(block) = self.blocks.get_mut(&index) else {
-            return Err(Unreadable::malformed("a block goes on that never began"));
+            return Err(DecodeError::malformed("a delta refers to a block that never started"));
         };
         let text = |name: &str| delta.get(name).and_then(Value::as_str).unwrap_or_default();
         match text("type") {
             "text_delta" => {
-                tell(Some(text("text")), |text| deltas(Delta::Text(text)));
-                append(&mut block.said, "text", text("text"));
+                emit(Some(text("text")), |text| deltas(Delta::Text(text)));
+                append(&mut block.members, "text", text("text"));
             }
             "thinking_delta" => {
-                tell(Some(text("thinking")), |text| deltas(Delta::Reasoning(text)));
-                append(&mut block.said, "thinking", text("thinking"));
+                emit(Some(text("thinking")), |text| deltas(Delta::Reasoning(text)));
+                append(&mut block.members, "thinking", text("thinking"));
             }
-            "signature_delta" => append(&mut block.said, "signature", text("signature")),
+            "signature_delta" => append(&mut block.members, "signature", text("signature")),
             "input_json_delta" => {
                 let more = text("partial_json");
-                if let Some(place) = block.place {
-                    tell(Some(more), |text| deltas(Delta::Arguments { place, text }));
+                if let Some(place) = block.call_index {
+                    emit(Some(more), |text| deltas(Delta::Arguments { place, text }));
                 }
                 block.input.push_str(more);
             }
@@ -139,40 +141,40 @@ impl Assembler {
     }
 }
 
-fn tell(text: Option<&str>, tell: impl FnOnce(&str)) {
+fn emit(text: Option<&str>, delta: impl FnOnce(&str)) {
     if let Some(text) = text.filter(|text| !text.is_empty()) {
-        tell(text);
+        delta(text);
     }
 }
 
-fn append(said: &mut Map<String, Value>, name: &str, more: &str) {
-    match said.get_mut(name) {
+fn append(members: &mut Map<String, Value>, name: &str, more: &str) {
+    match members.get_mut(name) {
         Some(Value::String(text)) => text.push_str(more),
-        _ => _ = said.insert(name.into(), more.into()),
+        _ => _ = members.insert(name.into(), more.into()),
     }
 }
 
-/// The arguments of a call stay as the model wrote them; those of a provider's own tool are the object
-/// that they spell.
-fn whole(block: Block, names: &WireNames) -> Result<Option<AssistantPart>, Unreadable> {
-    let Block { mut said, first, input, place } = block;
+/// Converts a block into a part of the reply. The arguments of a call stay as the model wrote them;
+/// the input of a provider's own tool becomes the object that it spells.
+fn finished_part(block: Block, names: &WireNames) -> Result<Option<AssistantPart>, DecodeError> {
+    let Block { mut members, initial_input, input, call_index } = block;
     let is_empty = input.trim().is_empty();
-    if place.is_none()
+    if call_index.is_none()
         && !is_empty
         && let Ok(value) = serde_json::from_str::<Value>(&input)
     {
-        said.insert("input".into(), value);
+        members.insert("input".into(), value);
     }
-    part(said.into(), || if is_empty { first } else { Some(input.into()) }, names)
+    part(members.into(), || if is_empty { initial_input } else { Some(input.into()) }, names)
 }
 
 impl Assemble for Assembler {
-    fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable> {
+    fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
         let event = match serde_json::from_str(message) {
             Ok(Event::Other) if failure(message).is_some() => None,
             Ok(event) => Some(event),
             Err(error) if failure(message).is_none() => {
-                return Err(Unreadable::malformed(error.to_string()));
+                return Err(DecodeError::malformed(error.to_string()));
             }
             Err(_) => None,
         };
@@ -182,13 +184,13 @@ impl Assemble for Assembler {
         match event {
             Event::MessageStart { message } => self.usage = message.usage,
             Event::ContentBlockStart { index, content_block } => {
-                let written = Source::new(message).member("content_block");
-                self.begin(index, content_block, written, deltas);
+                let raw = RawJson::new(message).member("content_block");
+                self.start(index, content_block, raw, deltas);
             }
-            Event::ContentBlockDelta { index, delta } => self.go_on(index, &delta, deltas)?,
+            Event::ContentBlockDelta { index, delta } => self.extend(index, &delta, deltas)?,
             Event::MessageDelta { delta, usage } => {
                 self.stop_reason = delta.stop_reason.or_else(|| self.stop_reason.take());
-                self.usage.hear(usage);
+                self.usage.merge(usage);
             }
             Event::MessageStop => self.is_done = true,
             Event::Other => {}
@@ -200,13 +202,13 @@ impl Assemble for Assembler {
         self.is_done
     }
 
-    fn finish(self) -> Result<ChatReply, Unreadable> {
+    fn finish(self) -> Result<ChatReply, DecodeError> {
         if !self.is_done && self.stop_reason.is_none() {
-            return Err(Unreadable::Ended);
+            return Err(DecodeError::Incomplete);
         }
         let names = &self.names;
-        let parts = self.blocks.into_values().map(|block| whole(block, names));
+        let parts = self.blocks.into_values().map(|block| finished_part(block, names));
         let parts = parts.collect::<Result<_, _>>()?;
-        Ok(put_together(parts, self.stop_reason.as_deref(), self.usage))
+        Ok(assemble_reply(parts, self.stop_reason.as_deref(), self.usage))
     }
 }

@@ -1,17 +1,18 @@
-//! The body of a Messages reply → our reply.
+//! Body of a Messages reply → [`ChatReply`].
 
 use serde::Deserialize;
 use serde_json::Value;
 
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::{Counts, Source, Unreadable};
+use crate::providers::codec::{DecodeError, RawJson};
+use crate::providers::shared::Counts;
 
-/// Whose reasoning it is.
+/// Provider name of the reasoning that this codec seals.
 pub(super) const REASONING_OF: &str = "anthropic";
 
 #[derive(Deserialize)]
-struct Said {
+struct Body {
     content: Vec<Value>,
     stop_reason: Option<String>,
     #[serde(default)]
@@ -23,43 +24,44 @@ struct Failure {
     error: Value,
 }
 
-/// Input tokens are those that were neither read from the cache nor written to it.
-fn counted(told: &Counts) -> Usage {
-    let at = |pointer| told.at(pointer).unwrap_or(0);
-    let cached = at("/cache_read_input_tokens");
-    let input = [cached, at("/input_tokens"), at("/cache_creation_input_tokens")];
+/// Converts the counts. `input_tokens` excludes the tokens that were read from the cache or written
+/// to it.
+fn counted(counts: &Counts) -> Usage {
+    let get = |pointer| counts.get(pointer).unwrap_or(0);
+    let cached = get("/cache_read_input_tokens");
+    let input = [cached, get("/input_tokens"), get("/cache_creation_input_tokens")];
     let input = input.into_iter().fold(0, u64::saturating_add);
-    let mut usage = Usage::new(input, at("/output_tokens"));
+    let mut usage = Usage::new(input, get("/output_tokens"));
     usage.cached = cached;
-    usage.reasoning = at("/output_tokens_details/thinking_tokens");
+    usage.reasoning = get("/output_tokens_details/thinking_tokens");
     usage
 }
 
-/// What the model called, under the names of the tools.
-pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
-    let said: Said = match serde_json::from_str(body) {
-        Ok(said) => said,
-        Err(_) if body.trim().is_empty() => return Err(Unreadable::malformed("it is empty")),
+/// Decodes a body. Calls get the names of the program's tools.
+pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
+    let reply: Body = match serde_json::from_str(body) {
+        Ok(reply) => reply,
+        Err(_) if body.trim().is_empty() => return Err(DecodeError::malformed("empty body")),
         Err(error) => {
-            return Err(failure(body).unwrap_or_else(|| Unreadable::malformed(error.to_string())));
+            return Err(failure(body).unwrap_or_else(|| DecodeError::malformed(error.to_string())));
         }
     };
-    let written = Source::new(body).member("content");
-    let written = written.into_iter().flat_map(Source::items);
-    let parts = said.content.into_iter().zip(written).map(|(block, written)| {
-        part(block, || written.member("input").and_then(Source::arguments), names)
+    let raw = RawJson::new(body).member("content");
+    let raw = raw.into_iter().flat_map(RawJson::items);
+    let parts = reply.content.into_iter().zip(raw).map(|(block, raw)| {
+        part(block, || raw.member("input").and_then(RawJson::arguments), names)
     });
     let parts = parts.collect::<Result<_, _>>()?;
-    Ok(put_together(parts, said.stop_reason.as_deref(), said.usage))
+    Ok(assemble_reply(parts, reply.stop_reason.as_deref(), reply.usage))
 }
 
-/// The error that a body reports, if it does.
-pub(super) fn failure(body: &str) -> Option<Unreadable> {
+/// Returns the error that a body reports, if it reports one.
+pub(super) fn failure(body: &str) -> Option<DecodeError> {
     let Failure { error } = serde_json::from_str(body).ok()?;
-    Some(Unreadable::Failed(error))
+    Some(DecodeError::Reported(error))
 }
 
-pub(super) fn put_together(
+pub(super) fn assemble_reply(
     parts: Vec<Option<AssistantPart>>,
     stop_reason: Option<&str>,
     usage: Counts,
@@ -76,15 +78,16 @@ pub(super) fn put_together(
     reply
 }
 
-/// A block is a part; none where it says nothing.
+/// Converts a content block into a part; returns `None` for an empty text.
 ///
-/// What is neither text nor a call is the provider's own: thinking, sealed or not, and what its own
-/// tools did. It goes back as it came. `arguments` are those of a call, as they are written.
+/// A block that is neither text nor a call belongs to the provider: thinking, sealed or not, and
+/// what its own tools did. It is sent back unchanged. `arguments` returns the raw arguments of a
+/// call.
 pub(super) fn part(
     block: Value,
     arguments: impl FnOnce() -> Option<Arguments>,
     names: &WireNames,
-) -> Result<Option<AssistantPart>, Unreadable> {
+) -> Result<Option<AssistantPart>, DecodeError> {
     let text = |name: &str| block.get(name).and_then(Value::as_str).map(ToOwned::to_owned);
     let kind = text("type");
     Ok(match kind.as_deref() {
@@ -94,18 +97,17 @@ pub(super) fn part(
         }
         Some("tool_use") => {
             let name = text("name");
-            let name =
-                name.ok_or_else(|| Unreadable::malformed("it calls a tool without a name"))?;
+            let name = name.ok_or_else(|| DecodeError::malformed("a call has no name"))?;
             let arguments = arguments().unwrap_or_else(|| Arguments::from(""));
             let call = ToolCall::new(text("id").unwrap_or_default(), names.own(&name), arguments);
             Some(AssistantPart::Call(call))
         }
         Some(kind) => {
-            let thought = text("thinking").unwrap_or_default();
-            let acts = !["thinking", "redacted_thinking"].contains(&kind);
-            let sealed = Reasoning::new(REASONING_OF, thought, block);
-            Some(AssistantPart::Reasoning(if acts { sealed.acting() } else { sealed }))
+            let thinking = text("thinking").unwrap_or_default();
+            let is_tool_use = !["thinking", "redacted_thinking"].contains(&kind);
+            let sealed = Reasoning::new(REASONING_OF, thinking, block);
+            Some(AssistantPart::Reasoning(if is_tool_use { sealed.acting() } else { sealed }))
         }
-        None => return Err(Unreadable::malformed("a block of it has no type")),
+        None => return Err(DecodeError::malformed("a content block has no type")),
     })
 }

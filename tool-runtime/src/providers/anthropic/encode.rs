@@ -1,20 +1,23 @@
-//! Our turn → the body of a Messages request.
+//! Turn → body of a Messages request.
 //!
-//! The shapes are those of Anthropic's API reference, "Create a message", and of its SDKs; the rules of
-//! order those of "How to implement tool use": the results of a turn stand in the next user message,
-//! before anything else.
-//! A user has the last word, and a model's message ends in no thought.
+//! The shapes follow Anthropic's API reference, "Create a message", and its SDKs. The order follows
+//! "How to implement tool use":
+//!
+//! - The results of a turn come first in the next user message.
+//! - The conversation ends with a user message.
+//! - No model message ends with a thinking block.
 
 use serde_json::{Value, json};
 
 use super::decode::REASONING_OF;
 use crate::message::{AssistantPart, Image, Message, ToolResult, UserPart};
 use crate::models::{ChatOptions, ChatRequest, ToolChoice, WireNames};
-use crate::providers::codec::{EARLIER, GO_ON, IdRules, WireIds, object, set};
+use crate::providers::codec::{IdRules, WireIds, arguments_object};
+use crate::providers::shared::{CONTINUATION, OPENING, set};
 use crate::tool::ToolDefinition;
 
-/// The API wants a limit; this is one that all models since Claude 3.5 take.
-const MOST_TOKENS: u32 = 8_192;
+/// Default of `max_tokens`, which the API requires; all models since Claude 3.5 accept it.
+const DEFAULT_MAX_TOKENS: u32 = 8_192;
 
 pub(super) fn request(
     model: &str,
@@ -25,7 +28,7 @@ pub(super) fn request(
     let ChatRequest { messages, tools, options, .. } = request;
     let mut body = json!({
         "model": model,
-        "max_tokens": options.max_tokens.unwrap_or(MOST_TOKENS),
+        "max_tokens": options.max_tokens.unwrap_or(DEFAULT_MAX_TOKENS),
         "messages": conversation(messages, names),
     });
     let system: Vec<_> = messages.iter().filter_map(system).collect();
@@ -66,8 +69,8 @@ fn tool_choice(options: &ChatOptions, names: &WireNames) -> Option<Value> {
         ToolChoice::None => return Some(json!({ "type": "none" })),
         ToolChoice::Tool(name) => json!({ "type": "tool", "name": names.wire(name) }),
     };
-    if let Some(may) = options.parallel_calls {
-        set(&mut choice, "disable_parallel_tool_use", !may);
+    if let Some(is_parallel) = options.parallel_calls {
+        set(&mut choice, "disable_parallel_tool_use", !is_parallel);
     }
     Some(choice)
 }
@@ -92,11 +95,11 @@ fn system(message: &Message) -> Option<&str> {
     }
 }
 
-/// Neighbours of one role are one message, so that results come first and roles take turns; the first
-/// is always the user's.
+/// Joins neighbouring messages of one role, so that results come first and roles alternate. The
+/// first message is always the user's.
 fn conversation(messages: &[Message], names: &WireNames) -> Value {
-    let ids = WireIds::new(messages, IdRules::Word);
-    let mut said: Vec<(&str, Vec<Value>)> = Vec::new();
+    let ids = WireIds::new(messages, IdRules::Token);
+    let mut sent: Vec<(&str, Vec<Value>)> = Vec::new();
     for message in messages {
         let (role, blocks) = match message {
             Message::System { .. } => continue,
@@ -104,40 +107,41 @@ fn conversation(messages: &[Message], names: &WireNames) -> Value {
             Message::Assistant { parts } => {
                 let blocks = parts.iter().filter_map(|part| assistant(part, names, &ids));
                 let mut blocks: Vec<_> = blocks.collect();
-                while blocks.pop_if(|last| is_thought(last)).is_some() {}
+                while blocks.pop_if(|last| is_thinking(last)).is_some() {}
                 ("assistant", blocks)
             }
             Message::Tool { results } => {
-                ("user", results.iter().map(|told| result(told, &ids)).collect())
+                ("user", results.iter().map(|result| tool_result(result, &ids)).collect())
             }
         };
-        match said.last_mut() {
+        match sent.last_mut() {
             _ if blocks.is_empty() => {}
             Some((last, known)) if *last == role => known.extend(blocks),
-            _ => said.push((role, blocks)),
+            _ => sent.push((role, blocks)),
         }
     }
-    if said.first().is_none_or(|(role, _)| *role == "assistant") {
-        said.insert(0, ("user", vec![text(EARLIER)]));
+    if sent.first().is_none_or(|(role, _)| *role == "assistant") {
+        sent.insert(0, ("user", vec![text(OPENING)]));
     }
-    // A turn that paused in the provider's own tools is gone on with as it is.
-    if let Some(("assistant", blocks)) = said.last()
+    // A turn that paused in the provider's own tools ends with another block and is continued as it
+    // is.
+    if let Some(("assistant", blocks)) = sent.last()
         && blocks.last().is_some_and(|last| kind(last) == "text")
     {
-        said.push(("user", vec![text(GO_ON)]));
+        sent.push(("user", vec![text(CONTINUATION)]));
     }
-    said.into_iter().map(|(role, blocks)| json!({ "role": role, "content": blocks })).collect()
+    sent.into_iter().map(|(role, blocks)| json!({ "role": role, "content": blocks })).collect()
 }
 
 fn kind(block: &Value) -> &str {
     block.get("type").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn is_thought(block: &Value) -> bool {
+fn is_thinking(block: &Value) -> bool {
     ["thinking", "redacted_thinking"].contains(&kind(block))
 }
 
-/// A thought that was cut off was never signed, and is refused.
+/// Returns whether a thinking block has no signature: it was truncated, and the API refuses it.
 fn is_unsigned(block: &Value) -> bool {
     let signature = block.get("signature").and_then(Value::as_str);
     kind(block) == "thinking" && signature.is_none_or(str::is_empty)
@@ -152,44 +156,46 @@ fn image(Image { media_type, base64 }: &Image) -> Value {
     json!({ "type": "image", "source": source })
 }
 
-/// Texts of nothing but white space are refused.
+/// Encodes a part of a user message. The API refuses texts that contain only white space.
 fn user(part: &UserPart) -> Option<Value> {
     match part {
-        UserPart::Text { text: said } => (!said.trim().is_empty()).then(|| text(said)),
-        UserPart::Image(shown) => Some(image(shown)),
+        UserPart::Text { text: content } => (!content.trim().is_empty()).then(|| text(content)),
+        UserPart::Image(content) => Some(image(content)),
     }
 }
 
 fn assistant(part: &AssistantPart, names: &WireNames, ids: &WireIds<'_>) -> Option<Value> {
     match part {
-        AssistantPart::Text { text: said } => (!said.trim().is_empty()).then(|| text(said)),
+        AssistantPart::Text { text: content } => {
+            (!content.trim().is_empty()).then(|| text(content))
+        }
         AssistantPart::Call(call) => Some(json!({
             "type": "tool_use",
             "id": ids.wire(&call.id),
             "name": names.wire(&call.name),
-            "input": object(&call.arguments),
+            "input": arguments_object(&call.arguments),
         })),
-        AssistantPart::Reasoning(thought) => {
-            let is_sent = thought.provider == REASONING_OF && !is_unsigned(&thought.sealed);
-            is_sent.then(|| thought.sealed.clone())
+        AssistantPart::Reasoning(reasoning) => {
+            let is_sent = reasoning.provider == REASONING_OF && !is_unsigned(&reasoning.sealed);
+            is_sent.then(|| reasoning.sealed.clone())
         }
     }
 }
 
-fn result(told: &ToolResult, ids: &WireIds<'_>) -> Value {
-    let content: Value = match told.images.as_slice() {
-        [] => told.text.as_str().into(),
+fn tool_result(result: &ToolResult, ids: &WireIds<'_>) -> Value {
+    let content: Value = match result.images.as_slice() {
+        [] => result.text.as_str().into(),
         images => {
-            let said = (!told.text.trim().is_empty()).then(|| text(&told.text));
-            said.into_iter().chain(images.iter().map(image)).collect()
+            let text = (!result.text.trim().is_empty()).then(|| text(&result.text));
+            text.into_iter().chain(images.iter().map(image)).collect()
         }
     };
     let mut block = json!({
         "type": "tool_result",
-        "tool_use_id": ids.wire(&told.call),
+        "tool_use_id": ids.wire(&result.call),
         "content": content,
     });
-    if !told.is_success() {
+    if !result.is_success() {
         set(&mut block, "is_error", true);
     }
     block

@@ -1,4 +1,4 @@
-//! Anthropic's Messages, and every server that speaks them.
+//! Anthropic's Messages API, and every server that implements it.
 
 mod assemble;
 mod decode;
@@ -7,16 +7,17 @@ mod encode;
 use serde_json::Value;
 
 use super::client::Client;
-use super::codec::{Assemble, Codec, Environment, Framing, Unreadable};
+use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::shared::Environment;
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 use crate::schema::Dialect;
 
 const OFFICIAL: &str = "https://api.anthropic.com/v1";
 
-/// The version of the API that this is written for.
+/// Version of the API that this codec implements.
 const VERSION: &str = "2023-06-01";
 
-/// A model behind Anthropic's Messages API: Anthropic's own, or that of a server that copies it.
+/// Client for Anthropic's Messages API, at Anthropic or at a compatible server.
 ///
 /// ```no_run
 /// use tool_runtime::{Agent, Tools, providers::Anthropic};
@@ -29,15 +30,24 @@ const VERSION: &str = "2023-06-01";
 /// ```
 pub type Anthropic = Client<AnthropicMessages>;
 
-/// How Anthropic's Messages are spelled.
+/// Codec of Anthropic's Messages API; [`Anthropic`] is the client that uses it.
+///
+/// ```
+/// use tool_runtime::providers::{Client, AnthropicMessages, Anthropic};
+///
+/// let model: Client<AnthropicMessages> =
+///     Anthropic::new("https://api.anthropic.com/v1", "claude-sonnet-4-5");
+/// assert!(format!("{model:?}").contains("api.anthropic.com"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct AnthropicMessages;
 
 impl Codec for AnthropicMessages {
-    const NAMES: NameRules = NameRules::ANTHROPIC;
-    const STRICT: Option<Dialect> = Some(Dialect::AnthropicStrict);
+    const NAME_RULES: NameRules = NameRules::ANTHROPIC;
+    const STRICT_DIALECT: Option<Dialect> = Some(Dialect::AnthropicStrict);
     const FRAMING: Framing = Framing::Events;
+    const KEYED_HOSTS: &'static [&'static str] = &["api.anthropic.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {
         vec!["messages"]
@@ -61,7 +71,7 @@ impl Codec for AnthropicMessages {
         Ok(encode::request(model, request, names, is_streamed))
     }
 
-    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
         decode::reply(body, names)
     }
 
@@ -71,20 +81,25 @@ impl Codec for AnthropicMessages {
 }
 
 impl Client<AnthropicMessages> {
-    /// The model of this name behind `base_url`, such as `https://api.anthropic.com/v1`; without a key.
+    /// Creates a client for a model at `base_url`, without a key.
     ///
-    /// The address is used as it is: most servers want the `/v1`.
+    /// The base URL is used as it is. Most servers need the `/v1`, as in
+    /// `https://api.anthropic.com/v1`.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         Self::with_codec(base_url.as_ref(), model, AnthropicMessages)
             .header("anthropic-version", VERSION)
     }
 
-    /// The model that the environment names: `ANTHROPIC_MODEL` at `ANTHROPIC_BASE_URL` (Anthropic's own
-    /// unless set; `/v1` is added where it is left out) with the key `ANTHROPIC_API_KEY`, which only
-    /// Anthropic's own needs.
+    /// Creates a client from the environment.
+    ///
+    /// | variable | meaning | default |
+    /// |---|---|---|
+    /// | `ANTHROPIC_MODEL` | name of the model | required |
+    /// | `ANTHROPIC_BASE_URL` | base URL; `/v1` is added if it is missing | Anthropic's API |
+    /// | `ANTHROPIC_API_KEY` | key | required if no base URL is set |
     ///
     /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
+    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read("ANTHROPIC")?;
         let base = found.base_url.map_or_else(
@@ -108,7 +123,7 @@ mod tests {
     use crate::tool::ToolDefinition;
 
     #[test]
-    fn no_more_strict_tools_than_it_takes() {
+    fn too_many_strict_tools_are_an_error() {
         let tool = || {
             let tool = ToolDefinition::new("now", "Tells the time.", json!({ "type": "object" }));
             tool.bent(Dialect::AnthropicStrict).unwrap()

@@ -1,6 +1,6 @@
-//! Exchanges with a real provider, kept in a file and played again in tests.
+//! Recording of exchanges with a real provider, and their replay in tests.
 
-mod scrub;
+mod redaction;
 mod tape;
 
 use std::path::{Path, PathBuf};
@@ -8,28 +8,33 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 
-use self::scrub::Scrub;
-use self::tape::{Asked, Exchange, Heard, Tape};
-use super::transport::{HttpBody, HttpReply, HttpRequest, Pieces, Transport, TransportError};
+use self::redaction::Redaction;
+use self::tape::{RecordedExchange, RecordedRequest, RecordedResponse, Tape};
+use super::transport::{
+    BodyStream, HttpBody, HttpRequest, HttpResponse, Transport, TransportError,
+};
 
-/// Records what a provider answers, or plays it again without a network.
+/// Transport that records the replies of a provider to a file, or replays them without a network.
 ///
-/// A recording holds no header of a request, and neither those nor a password or a key in the address
-/// where they stand in a body: so no key gets into a file. What else has to stay out is named by [`scrub`](Self::scrub). Of a reply's headers, those
-/// are kept that tell its kind, its id and when to come again.
+/// A recording contains no header of a request, and no password or key of the URL. Where their
+/// values occur in a body, they are replaced. Name other secrets with [`redact`](Self::redact). Of
+/// the headers of a reply, those are kept that carry its type, its id and the time to wait before a
+/// retry.
 ///
-/// A request is answered by the first recording that was not played yet and asked the same of the same
-/// address; the order of members doesn't matter. One that nobody recorded is an error of its own,
-/// [`ModelError::Unrecorded`](crate::ModelError::Unrecorded), which says what differs. Clones share one tape.
+/// In replay, a request is answered by the first recording that was not replayed yet and has the
+/// same URL and the same JSON; the order of members does not matter. A request without a recording
+/// fails with [`ModelError::Unrecorded`](crate::ModelError::Unrecorded), which names the first
+/// difference. Clones share one recording.
 ///
-/// A body is kept as far as it was read. Where the connection broke, the reader left or the rest is no
-/// text, which could hide a key, the connection breaks when it is played.
+/// A body is recorded as far as it was read. If the connection broke, the reader stopped, or the
+/// rest is not UTF-8 (which could hide a key), the replayed connection breaks at the same place.
 ///
 /// ```
 /// use tool_runtime::providers::{Cassette, OpenAi};
 /// use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message};
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let folder = std::env::temp_dir().join(format!("cassette-{}", std::process::id()));
 /// # std::fs::create_dir_all(&folder)?;
 /// # let file = folder.join("hello.json");
@@ -37,16 +42,16 @@ use super::transport::{HttpBody, HttpReply, HttpRequest, Pieces, Transport, Tran
 /// #   "request": {"model": "m", "messages": [{"role": "user", "content": "Hello"}]},
 /// #   "status": 200, "headers": {},
 /// #   "reply": "{\"choices\": [{\"message\": {\"content\": \"Hi!\"}}]}"}]"#)?;
-/// // Recorded once by `Cassette::record(&file, Web::new())`.
+/// // Recorded once by `Cassette::record(&file, ReqwestTransport::new())`.
 /// let cassette = Cassette::replay(&file)?;
 /// let model = OpenAi::new("https://models.invalid/v1", "m").transport(cassette.clone());
 ///
-/// let said = model.reply(ChatRequest::new(&[Message::user("Hello")])).await?;
-/// assert_eq!(said, ChatReply::text("Hi!"));
-/// assert_eq!(cassette.unplayed(), 0);
+/// let reply = model.reply(ChatRequest::new(&[Message::user("Hello")])).await?;
+/// assert_eq!(reply, ChatReply::text("Hi!"));
+/// assert_eq!(cassette.unplayed_count(), 0);
 ///
-/// let miss = model.reply(ChatRequest::new(&[Message::user("Good-bye")])).await.unwrap_err();
-/// assert!(miss.to_string().contains("all 1 exchanges on it were played"), "{miss}");
+/// let error = model.reply(ChatRequest::new(&[Message::user("Good-bye")])).await.unwrap_err();
+/// assert!(error.to_string().contains("all 1 exchanges were replayed"), "{error}");
 /// # std::fs::remove_dir_all(&folder)?;
 /// # Ok(())
 /// # }
@@ -55,43 +60,43 @@ use super::transport::{HttpBody, HttpReply, HttpRequest, Pieces, Transport, Tran
 pub struct Cassette {
     path: PathBuf,
     tape: Arc<Mutex<Tape>>,
-    scrub: Scrub,
-    /// Who is asked when this records.
+    redaction: Redaction,
+    /// Transport that sends the requests; `None` in replay.
     source: Option<Arc<dyn Transport>>,
 }
 
 impl Cassette {
-    /// Sends requests by `source`, and writes each exchange to this file when it is over. What the file
-    /// held before is replaced at the first.
+    /// Creates a cassette that sends requests by `source` and records each exchange when it ends.
+    /// The first recording replaces the previous content of the file.
     pub fn record(path: impl Into<PathBuf>, source: impl Transport + 'static) -> Self {
         Self {
             path: path.into(),
             tape: Arc::default(),
-            scrub: Scrub::default(),
+            redaction: Redaction::default(),
             source: Some(Arc::new(source)),
         }
     }
 
-    /// Plays the exchanges in this file.
+    /// Creates a cassette that replays the exchanges of a file.
     ///
     /// # Errors
-    /// [`TransportError::Setup`]: there is no such file, or it holds something else.
+    /// [`TransportError::Setup`] if the file cannot be read or is not a recording.
     pub fn replay(path: impl Into<PathBuf>) -> Result<Self, TransportError> {
         let path = path.into();
-        let tape = Tape::read(&path).map_err(|why| unusable(&path, &why))?;
+        let tape = Tape::read(&path).map_err(|reason| setup_error(&path, &reason))?;
         let tape = Arc::new(Mutex::new(tape));
-        Ok(Self { path, tape, scrub: Scrub::default(), source: None })
+        Ok(Self { path, tape, redaction: Redaction::default(), source: None })
     }
 
-    /// Keeps this text out of recordings, wherever it stands. To play one, say the same.
+    /// Replaces a text wherever it occurs in recordings. Replay needs the same setting.
     #[must_use]
-    pub fn scrub(mut self, secret: impl Into<String>) -> Self {
-        self.scrub.hide(secret);
+    pub fn redact(mut self, secret: impl Into<String>) -> Self {
+        self.redaction.add(secret);
         self
     }
 
-    /// How many recordings nobody has asked for yet.
-    pub fn unplayed(&self) -> usize {
+    /// Returns the number of recordings that were not replayed yet.
+    pub fn unplayed_count(&self) -> usize {
         self.tape().unplayed().count()
     }
 
@@ -99,54 +104,57 @@ impl Cassette {
         self.tape.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    async fn sent(
+    async fn record_exchange(
         &self,
         source: &dyn Transport,
         request: &HttpRequest,
-    ) -> Result<HttpReply, TransportError> {
-        if let Some(why) = self.tape().unwritten.take() {
-            return Err(unusable(&self.path, &why));
+    ) -> Result<HttpResponse, TransportError> {
+        if let Some(reason) = self.tape().write_error.take() {
+            return Err(setup_error(&self.path, &reason));
         }
-        let scrub = self.scrub.with_request(request);
-        let asked = Asked::new(request, &scrub);
-        let reply = source.send(request).await?;
-        let heard = Heard::new(reply.status, &reply.headers, &scrub);
+        let redaction = self.redaction.with_request(request);
+        let recorded = RecordedRequest::new(request, &redaction);
+        let response = source.send(request).await?;
+        let answer = RecordedResponse::new(response.status, &response.headers, &redaction);
         let recording = Recording {
-            from: reply.body,
+            source: response.body,
             bytes: Vec::new(),
-            exchange: Some(Exchange { asked, heard }),
-            scrub,
+            exchange: Some(RecordedExchange { request: recorded, response: answer }),
+            redaction,
             cassette: self.clone(),
         };
-        let mut passed = HttpReply::new(reply.status, HttpBody::new(recording));
-        passed.headers = reply.headers;
+        let mut passed = HttpResponse::new(response.status, HttpBody::new(recording));
+        passed.headers = response.headers;
         Ok(passed)
     }
 
-    fn played(&self, request: &HttpRequest) -> Result<HttpReply, TransportError> {
-        let asked = Asked::new(request, &self.scrub.with_request(request));
-        let heard = self.tape().play(&asked);
-        let heard = heard.map_err(|miss| TransportError::Unrecorded(told(&self.path, &miss)))?;
-        // In pieces, as streams come.
-        let lines = heard.reply.split_inclusive('\n').map(|line| line.as_bytes().to_vec());
-        let mut pieces: Vec<_> = lines.collect();
-        pieces.extend(heard.reply.is_empty().then(Vec::new));
-        let body = match heard.broke {
-            Some(why) => HttpBody::new(Breaking { pieces: pieces.into_iter(), why: Some(why) }),
-            None => HttpBody::from(pieces),
+    fn play(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
+        let request = RecordedRequest::new(request, &self.redaction.with_request(request));
+        let played = self.tape().play(&request);
+        let played =
+            played.map_err(|reason| TransportError::Unrecorded(named(&self.path, &reason)))?;
+        // In chunks, as streams arrive.
+        let lines = played.reply.split_inclusive('\n').map(|line| line.as_bytes().to_vec());
+        let mut chunks: Vec<_> = lines.collect();
+        chunks.extend(played.reply.is_empty().then(Vec::new));
+        let body = match played.connection_error {
+            Some(error) => {
+                HttpBody::new(BrokenBody { chunks: chunks.into_iter(), error: Some(error) })
+            }
+            None => HttpBody::from(chunks),
         };
-        let mut reply = HttpReply::new(heard.status, body);
-        reply.headers = heard.headers.into_iter().collect();
-        Ok(reply)
+        let mut response = HttpResponse::new(played.status, body);
+        response.headers = played.headers.into_iter().collect();
+        Ok(response)
     }
 }
 
 #[async_trait]
 impl Transport for Cassette {
-    async fn send(&self, request: &HttpRequest) -> Result<HttpReply, TransportError> {
+    async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
         match &self.source {
-            Some(source) => self.sent(&**source, request).await,
-            None => self.played(request),
+            Some(source) => self.record_exchange(&**source, request).await,
+            None => self.play(request),
         }
     }
 }
@@ -160,37 +168,38 @@ impl std::fmt::Debug for Cassette {
     }
 }
 
-fn unusable(path: &Path, why: &str) -> TransportError {
-    TransportError::Setup(told(path, why))
+fn setup_error(path: &Path, reason: &str) -> TransportError {
+    TransportError::Setup(named(path, reason))
 }
 
-fn told(path: &Path, what: &str) -> String {
-    format!("the cassette {}: {what}", path.display())
+fn named(path: &Path, problem: &str) -> String {
+    format!("cassette {}: {problem}", path.display())
 }
 
-/// A body on its way through. It is written when it ends, breaks, or nobody wants more of it.
+/// Body that is recorded while it passes through. The recording is written when the body ends,
+/// breaks or is dropped.
 struct Recording {
-    from: HttpBody,
+    source: HttpBody,
     bytes: Vec<u8>,
-    exchange: Option<Exchange>,
-    scrub: Scrub,
+    exchange: Option<RecordedExchange>,
+    redaction: Redaction,
     cassette: Cassette,
 }
 
 impl Recording {
-    fn write(&mut self, broke: Option<&str>) -> Result<(), String> {
+    fn write(&mut self, error: Option<&str>) -> Result<(), String> {
         let Some(mut exchange) = self.exchange.take() else { return Ok(()) };
         let bytes = std::mem::take(&mut self.bytes);
         let (text, rest) = match bytes.utf8_chunks().next() {
             Some(chunk) => (chunk.valid(), bytes.len() - chunk.valid().len()),
             None => ("", 0),
         };
-        let broke = broke.or_else(|| (rest > 0).then_some("what came then is not UTF-8"));
-        exchange.heard.reply = match broke {
-            Some(_) => self.scrub.clean_start(text),
-            None => self.scrub.clean(text),
+        let error = error.or_else(|| (rest > 0).then_some("the rest is not UTF-8"));
+        exchange.response.reply = match error {
+            Some(_) => self.redaction.apply_to_start(text),
+            None => self.redaction.apply(text),
         };
-        exchange.heard.broke = broke.map(|why| self.scrub.clean(why));
+        exchange.response.connection_error = error.map(|error| self.redaction.apply(error));
         let mut tape = self.cassette.tape();
         tape.add(exchange);
         tape.write(&self.cassette.path)
@@ -198,43 +207,46 @@ impl Recording {
 }
 
 #[async_trait]
-impl Pieces for Recording {
+impl BodyStream for Recording {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
-        let next = self.from.next().await;
+        let next = self.source.next().await;
         let written = match &next {
-            Ok(Some(piece)) => {
-                self.bytes.extend_from_slice(piece);
+            Ok(Some(chunk)) => {
+                self.bytes.extend_from_slice(chunk);
                 Ok(())
             }
             Ok(None) => self.write(None),
             Err(error) => self.write(Some(&error.to_string())),
         };
-        written.map_err(|why| unusable(&self.cassette.path, &why))?;
+        written.map_err(|reason| setup_error(&self.cassette.path, &reason))?;
         next
     }
 }
 
 impl Drop for Recording {
     fn drop(&mut self) {
-        if let Err(why) = self.write(Some("the reader left")) {
-            // Told by the next request, for here nobody listens.
-            self.cassette.tape().unwritten = Some(why);
+        if let Err(reason) = self.write(Some("the reader left")) {
+            // `drop` cannot return the error, so the next request reports it.
+            self.cassette.tape().write_error = Some(reason);
         }
     }
 }
 
-/// A body that broke when it was recorded.
-struct Breaking {
-    pieces: std::vec::IntoIter<Vec<u8>>,
-    why: Option<String>,
+/// Body that broke when it was recorded.
+struct BrokenBody {
+    chunks: std::vec::IntoIter<Vec<u8>>,
+    error: Option<String>,
 }
 
 #[async_trait]
-impl Pieces for Breaking {
+impl BodyStream for BrokenBody {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
-        match self.pieces.next() {
-            Some(piece) => Ok(Some(piece)),
-            None => self.why.take().map_or(Ok(None), |why| Err(TransportError::Broken(why.into()))),
+        match self.chunks.next() {
+            Some(chunk) => Ok(Some(chunk)),
+            None => self
+                .error
+                .take()
+                .map_or(Ok(None), |error| Err(TransportError::Connection(error.into()))),
         }
     }
 }

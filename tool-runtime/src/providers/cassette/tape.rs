@@ -1,4 +1,4 @@
-//! What is in the file: a list of exchanges, as a person may read and change it.
+//! Content of the file: a list of exchanges, which people may read and edit.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,11 +7,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::scrub::Scrub;
+use super::redaction::Redaction;
 use crate::providers::transport::{Headers, HttpRequest};
 
-/// Headers of a reply that a client may go by.
-const KEPT: [&str; 8] = [
+/// Headers of a response that a client may use.
+const KEPT_HEADERS: [&str; 8] = [
     "content-type",
     "date",
     "location",
@@ -23,129 +23,130 @@ const KEPT: [&str; 8] = [
 ];
 
 #[derive(Clone, Deserialize, Serialize)]
-pub(super) struct Exchange {
+pub(super) struct RecordedExchange {
     #[serde(flatten)]
-    pub(super) asked: Asked,
+    pub(super) request: RecordedRequest,
     #[serde(flatten)]
-    pub(super) heard: Heard,
+    pub(super) response: RecordedResponse,
 }
 
 #[derive(Clone, Deserialize, PartialEq, Serialize)]
-pub(super) struct Asked {
-    /// Without what stands before the host and behind the path.
+pub(super) struct RecordedRequest {
+    /// Without user, password and query.
     url: String,
     request: Value,
 }
 
 #[derive(Clone, Deserialize, Serialize)]
-pub(super) struct Heard {
+pub(super) struct RecordedResponse {
     pub(super) status: u16,
     pub(super) headers: BTreeMap<String, String>,
     #[serde(default)]
     pub(super) reply: String,
-    /// Why nothing follows though that was not all, if so.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) broke: Option<String>,
+    /// Error that broke the connection, if it broke.
+    #[serde(default, rename = "broke", skip_serializing_if = "Option::is_none")]
+    pub(super) connection_error: Option<String>,
 }
 
-impl Asked {
-    pub(super) fn new(request: &HttpRequest, scrub: &Scrub) -> Self {
-        let body = scrub.clean(&request.body);
+impl RecordedRequest {
+    pub(super) fn new(request: &HttpRequest, redaction: &Redaction) -> Self {
+        let body = redaction.apply(&request.body);
         let request_json = serde_json::from_str(&body).unwrap_or(Value::String(body));
-        Self { url: scrub.clean(&plain(&request.url)), request: request_json }
+        Self { url: redaction.apply(&without_secrets(&request.url)), request: request_json }
     }
 }
 
-impl Heard {
-    pub(super) fn new(status: u16, headers: &Headers, scrub: &Scrub) -> Self {
-        let kept = KEPT.iter().filter_map(|&name| {
+impl RecordedResponse {
+    pub(super) fn new(status: u16, headers: &Headers, redaction: &Redaction) -> Self {
+        let kept = KEPT_HEADERS.iter().filter_map(|&name| {
             let value = headers.get(name)?;
-            Some((name.to_owned(), scrub.clean(value)))
+            Some((name.to_owned(), redaction.apply(value)))
         });
-        Self { status, headers: kept.collect(), reply: String::new(), broke: None }
+        Self { status, headers: kept.collect(), reply: String::new(), connection_error: None }
     }
 }
 
-/// The recordings, and which of them were played.
+/// Recordings, and whether each was replayed.
 #[derive(Default)]
 pub(super) struct Tape {
-    exchanges: Vec<(Exchange, bool)>,
-    /// Why the last could not be written, if nobody was told.
-    pub(super) unwritten: Option<String>,
+    exchanges: Vec<(RecordedExchange, bool)>,
+    /// Error of the last write, if it was not reported yet.
+    pub(super) write_error: Option<String>,
 }
 
 impl Tape {
     pub(super) fn read(path: &Path) -> Result<Self, String> {
-        let text =
-            fs::read_to_string(path).map_err(|error| format!("{error}; has it been recorded?"))?;
-        let exchanges: Vec<Exchange> =
-            serde_json::from_str(&text).map_err(|error| format!("it is no recording: {error}"))?;
+        let text = fs::read_to_string(path).map_err(|error| format!("{error}; record it first"))?;
+        let exchanges: Vec<RecordedExchange> =
+            serde_json::from_str(&text).map_err(|error| format!("not a recording: {error}"))?;
         Ok(Self {
-            exchanges: exchanges.into_iter().map(|one| (one, false)).collect(),
-            unwritten: None,
+            exchanges: exchanges.into_iter().map(|exchange| (exchange, false)).collect(),
+            write_error: None,
         })
     }
 
-    /// By way of a second file, so that there is a whole one at any time.
+    /// Writes a second file and renames it, so that a complete file exists at any time.
     pub(super) fn write(&self, path: &Path) -> Result<(), String> {
-        let exchanges: Vec<_> = self.exchanges.iter().map(|(one, _)| one).collect();
+        let exchanges: Vec<_> = self.exchanges.iter().map(|(exchange, _)| exchange).collect();
         let text = serde_json::to_string_pretty(&exchanges).map_err(|error| error.to_string())?;
-        let half = path.with_extension("json.part");
+        let partial = path.with_extension("json.part");
         let folder = path.parent().map_or(Ok(()), fs::create_dir_all);
         let written = folder
-            .and_then(|()| fs::write(&half, text + "\n"))
-            .and_then(|()| fs::rename(&half, path));
-        written.map_err(|error| format!("it can't be written: {error}"))
+            .and_then(|()| fs::write(&partial, text + "\n"))
+            .and_then(|()| fs::rename(&partial, path));
+        written.map_err(|error| format!("cannot be written: {error}"))
     }
 
-    pub(super) fn add(&mut self, exchange: Exchange) {
+    pub(super) fn add(&mut self, exchange: RecordedExchange) {
         self.exchanges.push((exchange, true));
     }
 
-    pub(super) fn unplayed(&self) -> impl Iterator<Item = &Exchange> {
-        self.exchanges.iter().filter(|(_, was_played)| !was_played).map(|(one, _)| one)
+    pub(super) fn unplayed(&self) -> impl Iterator<Item = &RecordedExchange> {
+        self.exchanges.iter().filter(|(_, was_played)| !was_played).map(|(exchange, _)| exchange)
     }
 
-    /// What was heard when the same was asked; or what to do about it that nobody asked this.
-    pub(super) fn play(&mut self, asked: &Asked) -> Result<Heard, String> {
+    /// Returns the recorded response to the same request, or an error that tells how the request
+    /// differs.
+    pub(super) fn play(&mut self, sent: &RecordedRequest) -> Result<RecordedResponse, String> {
         let mut fresh = self.exchanges.iter_mut().filter(|(_, was_played)| !was_played);
-        if let Some((one, was_played)) = fresh.find(|(one, _)| one.asked == *asked) {
+        if let Some((exchange, was_played)) = fresh.find(|(exchange, _)| exchange.request == *sent)
+        {
             *was_played = true;
-            return Ok(one.heard.clone());
+            return Ok(exchange.response.clone());
         }
-        let Asked { url, request } = asked;
-        let nothing = format!("nothing on it answers this request to {url}");
+        let RecordedRequest { url, request } = sent;
+        let missing = format!("no recording answers this request to {url}");
         let Some(next) = self.unplayed().next() else {
-            let request = shown(Some(request));
+            let request = excerpt(Some(request));
             return Err(format!(
-                "{nothing}: all {} exchanges on it were played; the request is {request}",
+                "{missing}: all {} exchanges were replayed; the request is {request}",
                 self.exchanges.len()
             ));
         };
-        let differs = match next.asked.url == *url {
-            false => format!("goes to {}", next.asked.url),
+        let differs = match next.request.url == *url {
+            false => format!("goes to {}", next.request.url),
             true => {
-                let (place, recorded, asked) = difference(&next.asked.request, request);
+                let (pointer, recorded, sent) = difference(&next.request.request, request);
                 format!(
-                    "has {} at `{place}` where this request has {}",
-                    shown(recorded),
-                    shown(asked)
+                    "has {} at `{pointer}` where this request has {}",
+                    excerpt(recorded),
+                    excerpt(sent)
                 )
             }
         };
-        Err(format!("{nothing}: the next one on it {differs}; if that is meant, record it again"))
+        Err(format!("{missing}: the next one {differs}; if that is intended, record it again"))
     }
 }
 
-/// The first place where two requests differ, as a JSON pointer, and what is there.
+/// Returns the first difference between two requests: its JSON pointer and both values.
 fn difference<'v>(
     recorded: &'v Value,
-    asked: &'v Value,
+    sent: &'v Value,
 ) -> (String, Option<&'v Value>, Option<&'v Value>) {
-    let mut place = String::new();
-    let (mut recorded, mut asked) = (recorded, asked);
+    let mut pointer = String::new();
+    let (mut recorded, mut sent) = (recorded, sent);
     loop {
-        let inner = match (recorded, asked) {
+        let inner = match (recorded, sent) {
             (Value::Object(one), Value::Object(other)) => {
                 one.keys().chain(other.keys()).find(|&name| one.get(name) != other.get(name)).map(
                     |name| {
@@ -159,18 +160,18 @@ fn difference<'v>(
             _ => None,
         };
         let Some((step, one, other)) = inner else {
-            return (place, Some(recorded), Some(asked));
+            return (pointer, Some(recorded), Some(sent));
         };
-        place.push('/');
-        place.push_str(&step);
+        pointer.push('/');
+        pointer.push_str(&step);
         match (one, other) {
-            (Some(one), Some(other)) => (recorded, asked) = (one, other),
-            _ => return (place, one, other),
+            (Some(one), Some(other)) => (recorded, sent) = (one, other),
+            _ => return (pointer, one, other),
         }
     }
 }
 
-fn shown(value: Option<&Value>) -> String {
+fn excerpt(value: Option<&Value>) -> String {
     let Some(value) = value else { return "nothing".into() };
     let text = value.to_string();
     match text.char_indices().nth(200) {
@@ -179,8 +180,8 @@ fn shown(value: Option<&Value>) -> String {
     }
 }
 
-/// An address without a user, a password and a query, any of which may be a secret.
-fn plain(url: &str) -> String {
+/// Returns a URL without user, password and query, any of which may be secret.
+fn without_secrets(url: &str) -> String {
     let url = url.split(['?', '#']).next().unwrap_or_default();
     match url.split_once("://") {
         Some((scheme, rest)) => {

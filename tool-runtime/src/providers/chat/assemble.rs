@@ -1,17 +1,18 @@
-//! The pieces of a streamed chat completion → our reply.
+//! Chunks of a streamed chat completion → [`ChatReply`].
 //!
-//! The shapes are those of OpenAI's API reference, "The chat completion chunk object". Those who copy
-//! them leave out the index of a call, send a call whole, or give all calls the same index.
+//! The shapes follow OpenAI's API reference, "The chat completion chunk object". Compatible servers
+//! leave out the index of a call, send a call whole, or give all calls the same index.
 
 use std::iter::once_with;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Speech;
-use super::reply::{Call, Function, keep_written, put_together};
+use super::ContentBuilder;
+use super::reply::{WireCall, WireFunction, assemble_reply, restore_raw_arguments};
 use crate::models::{ChatReply, Delta, Deltas, WireNames};
-use crate::providers::codec::{Assemble, Counts, Source, Unreadable};
+use crate::providers::codec::{Assemble, DecodeError, RawJson};
+use crate::providers::shared::Counts;
 
 #[derive(Deserialize)]
 struct Chunk<S> {
@@ -31,21 +32,21 @@ struct Choice<S> {
     error: Option<Value>,
 }
 
-/// What was said so far.
+/// Reply that is being assembled.
 pub(in crate::providers) struct Assembler<S> {
     names: WireNames,
-    speech: S,
-    calls: Vec<Call>,
+    content: S,
+    calls: Vec<WireCall>,
     finish: Option<String>,
     usage: Counts,
     is_done: bool,
 }
 
-impl<S: Speech> Assembler<S> {
+impl<S: ContentBuilder> Assembler<S> {
     pub(in crate::providers) fn new(names: WireNames) -> Self {
         Self {
             names,
-            speech: S::default(),
+            content: S::default(),
             calls: Vec::new(),
             finish: None,
             usage: Counts::default(),
@@ -53,27 +54,27 @@ impl<S: Speech> Assembler<S> {
         }
     }
 
-    fn hear_call(&mut self, more: Call, deltas: &mut Deltas<'_>) {
-        let place = self.place_of(&more);
+    fn push_call(&mut self, more: WireCall, deltas: &mut Deltas<'_>) {
+        let place = self.index_of(&more);
         if place == self.calls.len() {
-            let Call { index, ref id, .. } = more;
-            let (function, id) = (Some(Function::default()), id.clone());
-            self.calls.push(Call { index, id, function, extra_content: None });
+            let WireCall { index, ref id, .. } = more;
+            let (function, id) = (Some(WireFunction::default()), id.clone());
+            self.calls.push(WireCall { index, id, function, extra_content: None });
         }
         let Some(call) = self.calls.get_mut(place) else { return };
         call.extra_content = more.extra_content.or_else(|| call.extra_content.take());
-        let kept = call.function.get_or_insert_default();
-        let Function { name, arguments } = more.function.unwrap_or_default();
-        let is_begun = matches!(&kept.arguments, Some(begun) if begun != "");
-        let known = kept.name.as_deref();
-        if let Some(more) = name.filter(|name| !name.is_empty() && !is_begun) {
+        let function = call.function.get_or_insert_default();
+        let WireFunction { name, arguments } = more.function.unwrap_or_default();
+        let has_arguments = matches!(&function.arguments, Some(started) if started != "");
+        let known = function.name.as_deref();
+        if let Some(more) = name.filter(|name| !name.is_empty() && !has_arguments) {
             let name = joined(known.unwrap_or_default(), more, &self.names);
             if known != Some(&name) {
                 deltas(Delta::Call { place, name: self.names.own(&name) });
-                kept.name = Some(name);
+                function.name = Some(name);
             }
         }
-        match (&mut kept.arguments, arguments) {
+        match (&mut function.arguments, arguments) {
             (_, None | Some(Value::Null)) => {}
             (Some(Value::String(text)), Some(Value::String(more))) => {
                 deltas(Delta::Arguments { place, text: &more });
@@ -87,14 +88,14 @@ impl<S: Speech> Assembler<S> {
         }
     }
 
-    /// Which call this is more of; the place behind the last for one that begins.
-    fn place_of(&self, more: &Call) -> usize {
+    /// Returns the index of the call that a piece belongs to; a new call gets the next free index.
+    fn index_of(&self, more: &WireCall) -> usize {
         let id = more.id.as_deref().filter(|id| !id.is_empty());
         let name = more.function.as_ref().and_then(|function| function.name.as_deref());
         let has_name = name.is_some_and(|name| !name.is_empty());
         let begins = id.is_some() || has_name;
-        let is_of = |call: &&Call| match (more.index, id) {
-            // One index for all: then they have ids of their own.
+        let is_of = |call: &&WireCall| match (more.index, id) {
+            // Some servers send one index for all calls, which then have ids of their own.
             (Some(index), Some(id)) => {
                 call.index == Some(index) && call.id.as_deref().is_none_or(|known| known == id)
             }
@@ -102,51 +103,55 @@ impl<S: Speech> Assembler<S> {
             (None, Some(id)) => call.id.as_deref() == Some(id),
             (None, None) => !begins,
         };
-        // Some servers make an id for each piece: what bears no name is no other call.
-        let goes_on = |call: &Call| !has_name && more.index.is_some() && call.index == more.index;
+        // Some servers create an id for each piece, so a piece without a name never starts another
+        // call.
+        let continues =
+            |call: &WireCall| !has_name && more.index.is_some() && call.index == more.index;
         let place = self.calls.iter().rposition(|call| is_of(&call));
-        let place = place.or_else(|| self.calls.iter().rposition(goes_on));
+        let place = place.or_else(|| self.calls.iter().rposition(continues));
         place.unwrap_or(self.calls.len())
     }
 }
 
-/// A name of which more has come. OpenAI sends it whole, others in pieces, and some say again with each
-/// piece what there is by then, or all of it: what begins with all that was there is the whole, unless only
-/// the two together are, or begin, the name of a tool.
+/// Joins the pieces of a tool name. OpenAI sends the name whole, others send it in pieces, and some
+/// repeat with each piece what they sent before, or all of it. A piece that begins with everything
+/// sent before is the whole name, unless only the concatenation is, or begins, the name of a tool.
 fn joined(known: &str, more: String, names: &WireNames) -> String {
     let together = format!("{known}{more}");
     let is_whole = more.starts_with(known) && (names.is_sent(&more) || !names.is_begun(&together));
     if is_whole { more } else { together }
 }
 
-impl<S: Speech> Assemble for Assembler<S> {
-    fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable> {
+impl<S: ContentBuilder> Assemble for Assembler<S> {
+    fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
         if message.trim() == "[DONE]" {
             self.is_done = true;
             return Ok(());
         }
-        let chunk = serde_json::from_str::<Chunk<S::Said>>(message);
-        // What says something is looked at once: most of a stream is such.
-        let says_nothing =
+        let chunk = serde_json::from_str::<Chunk<S::Message>>(message);
+        // Most messages carry content, so these are checked only once.
+        let has_no_content =
             chunk.as_ref().map_or(true, |chunk| chunk.choices.is_empty() || chunk.error.is_some());
-        if says_nothing && let Some(failure) = S::failure(message) {
-            return Err(failure);
+        if has_no_content && let Some(error) = S::reported_error(message) {
+            return Err(error);
         }
-        let chunk = chunk.map_err(|error| Unreadable::malformed(error.to_string()))?;
-        self.usage.hear(chunk.usage);
-        // Looked for once, and only where it is needed.
-        let written = once_with(|| Source::new(message).member("choices")).flatten();
-        let mut written = written.flat_map(Source::items).enumerate();
+        let chunk = chunk.map_err(|error| DecodeError::malformed(error.to_string()))?;
+        self.usage.merge(chunk.usage);
+        // Lazy: the raw text is searched once, and only if a call needs it.
+        let raw_choices = once_with(|| RawJson::new(message).member("choices")).flatten();
+        let mut raw_choices = raw_choices.flat_map(RawJson::items).enumerate();
         let choices = chunk.choices.into_iter().enumerate();
         for (place, choice) in choices.filter(|(_, choice)| choice.index == 0) {
             if let Some(error) = choice.error {
-                return Err(Unreadable::Failed(error));
+                return Err(DecodeError::Reported(error));
             }
-            let mut more = self.speech.hear(choice.delta.unwrap_or_default(), deltas);
-            keep_written(&mut more, || {
-                written.find(|(at, _)| *at == place).and_then(|(_, choice)| choice.member("delta"))
+            let mut calls = self.content.push(choice.delta.unwrap_or_default(), deltas);
+            restore_raw_arguments(&mut calls, || {
+                raw_choices
+                    .find(|(at, _)| *at == place)
+                    .and_then(|(_, choice)| choice.member("delta"))
             });
-            more.into_iter().for_each(|more| self.hear_call(more, deltas));
+            calls.into_iter().for_each(|more| self.push_call(more, deltas));
             self.finish = choice.finish_reason.or_else(|| self.finish.take());
         }
         Ok(())
@@ -156,11 +161,11 @@ impl<S: Speech> Assemble for Assembler<S> {
         self.is_done
     }
 
-    fn finish(self) -> Result<ChatReply, Unreadable> {
+    fn finish(self) -> Result<ChatReply, DecodeError> {
         if self.finish.is_none() && !self.is_done {
-            return Err(Unreadable::Ended);
+            return Err(DecodeError::Incomplete);
         }
-        put_together(self.speech, self.calls, self.finish.as_deref(), self.usage, &self.names)
+        assemble_reply(self.content, self.calls, self.finish.as_deref(), self.usage, &self.names)
     }
 }
 
@@ -170,7 +175,7 @@ mod tests {
     use crate::models::{NameRules, WireNames};
 
     #[test]
-    fn a_name_may_come_in_pieces_or_again() {
+    fn name_pieces_are_joined_whole_or_repeated() {
         for (offered, pieces, expected) in [
             (&["get_weather"][..], &["get_weather"][..], "get_weather"),
             (&["get_weather"], &["get_weather", "get_weather"], "get_weather"),
@@ -183,18 +188,18 @@ mod tests {
             (&["dada"], &["da", "da"], "dada"),
             (&["da", "dada"], &["da", "da"], "da"),
             (&["tartar_tar"], &["tar", "tar", "_tar"], "tartar_tar"),
-            // Of none that is offered.
+            // Names that no tool has.
             (&[], &["made_", "up"], "made_up"),
             (&[], &["made_", "made_up"], "made_up"),
             (&["get_weather"], &["up", "up"], "up"),
-            // By its name on the wire.
+            // Names as they are sent.
             (&["a.b"], &["a_", "a_b"], "a_b"),
         ] {
             let names = WireNames::new(offered.iter().copied(), NameRules::OPENAI);
-            let said = pieces
+            let name = pieces
                 .iter()
                 .fold(String::new(), |known, more| joined(&known, (*more).to_owned(), &names));
-            assert_eq!(said, expected, "{offered:?}: {pieces:?}");
+            assert_eq!(name, expected, "{offered:?}: {pieces:?}");
         }
     }
 }

@@ -1,6 +1,5 @@
-//! What OpenAI's chat completions and Mistral's have in common: how the model is to answer, its calls,
-//! what it took, and the stream of choices. They differ in how words and thoughts are spelled: that is a
-//! [`Speech`].
+//! Shared parts of OpenAI's and Mistral's chat completions: options, calls, usage and the stream of
+//! choices. The two APIs differ in the content of a message, which is a [`ContentBuilder`].
 
 mod assemble;
 mod reply;
@@ -10,36 +9,37 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 pub(super) use assemble::Assembler;
-pub(super) use reply::{Call, reply, reported};
-pub(super) use request::{add, call, content, set_options, shown};
+pub(super) use reply::{WireCall, reply, reported_error};
+pub(super) use request::{encode_call, encode_content, image_message, push_message, set_options};
 
-use super::codec::Unreadable;
+use super::codec::DecodeError;
 use crate::message::{AssistantPart, Reasoning};
 use crate::models::Deltas;
 
-/// What a model says beside its calls, as it is put together.
-pub(super) trait Speech: Default + Send {
-    /// What is said at once: a message, or what a piece of a stream adds to one.
-    type Said: Default + DeserializeOwned;
+/// Builds the content of a reply beside its calls.
+pub(super) trait ContentBuilder: Default + Send {
+    /// Content of a message, or of one chunk of a stream.
+    type Message: Default + DeserializeOwned;
 
-    /// Takes what is said and tells of it; gives back the calls in it, or the pieces of calls.
-    fn hear(&mut self, said: Self::Said, deltas: &mut Deltas<'_>) -> Vec<Call>;
+    /// Adds content, emits it, and returns the calls in it, or the pieces of calls.
+    fn push(&mut self, message: Self::Message, deltas: &mut Deltas<'_>) -> Vec<WireCall>;
 
-    /// All that was said, in order.
+    /// Returns the content in order.
     fn into_parts(self) -> Vec<AssistantPart>;
 
-    /// Whether the model said why it won't answer.
+    /// Returns whether the model refused to answer.
     fn is_refused(&self) -> bool {
         false
     }
 
-    /// What came along with a call, to be kept before it; passed over unless servers are known for it.
-    fn seal(_extra: Value) -> Option<Reasoning> {
+    /// Seals extra data of a call as reasoning that precedes the call. Default: `None`, the data is
+    /// dropped.
+    fn seal_extra(_extra: Value) -> Option<Reasoning> {
         None
     }
 
-    /// The error that a body reports, if it does.
-    fn failure(body: &str) -> Option<Unreadable> {
-        reported(body)
+    /// Returns the error that a body reports, if it reports one.
+    fn reported_error(body: &str) -> Option<DecodeError> {
+        reported_error(body)
     }
 }

@@ -1,15 +1,16 @@
-//! The body of a completion → our reply.
+//! Body of a chat completion → [`ChatReply`].
 //!
-//! Read leniently where servers differ: calls without an id, arguments that are an object instead of its
-//! text, an error under a status of success. What is unknown is passed over.
+//! Decoding is lenient where servers differ: calls without an id, arguments that are an object
+//! instead of its text, and an error with a success status. Unknown members are ignored.
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::Speech;
+use super::ContentBuilder;
 use crate::message::{Arguments, AssistantPart, ToolCall, Usage};
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::{Counts, Source, Unreadable};
+use crate::providers::codec::{DecodeError, RawJson};
+use crate::providers::shared::Counts;
 
 #[derive(Deserialize)]
 struct Completion<S> {
@@ -27,103 +28,105 @@ struct Choice<S> {
     error: Option<Value>,
 }
 
-/// Gateways send this under status 200, when the model behind them failed after they had begun.
+/// Error with status 200, which gateways send if the model behind them failed after the reply
+/// started.
 #[derive(Deserialize)]
 struct Failure {
     error: Value,
 }
 
-/// A call, or a piece of one.
+/// Call, or one piece of a call.
 #[derive(Deserialize)]
-pub(in crate::providers) struct Call {
-    /// Which call of a stream this is a piece of.
+pub(in crate::providers) struct WireCall {
+    /// Index of the call in a stream.
     pub(super) index: Option<u64>,
     pub(super) id: Option<String>,
-    pub(super) function: Option<Function>,
-    /// What a server wants back on this very call, such as the signature of Gemini's thoughts.
+    pub(super) function: Option<WireFunction>,
+    /// Data that a server needs back on this call, such as the signature of Gemini's thoughts.
     pub(super) extra_content: Option<Value>,
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct Function {
+pub(super) struct WireFunction {
     pub(super) name: Option<String>,
     pub(super) arguments: Option<Value>,
 }
 
-/// What the model said and called, under the names of the tools.
-pub(in crate::providers) fn reply<S: Speech>(
+/// Decodes a body. Calls get the names of the program's tools.
+pub(in crate::providers) fn reply<S: ContentBuilder>(
     body: &str,
     names: &WireNames,
-) -> Result<ChatReply, Unreadable> {
-    let completion: Completion<S::Said> = match serde_json::from_str(body) {
+) -> Result<ChatReply, DecodeError> {
+    let completion: Completion<S::Message> = match serde_json::from_str(body) {
         Ok(completion) => completion,
-        Err(_) if body.trim().is_empty() => return Err(Unreadable::malformed("it is empty")),
+        Err(_) if body.trim().is_empty() => return Err(DecodeError::malformed("empty body")),
         Err(error) => {
-            let malformed = || Unreadable::malformed(error.to_string());
-            return Err(S::failure(body).unwrap_or_else(malformed));
+            let malformed = || DecodeError::malformed(error.to_string());
+            return Err(S::reported_error(body).unwrap_or_else(malformed));
         }
     };
     let first = completion.choices.into_iter().enumerate().min_by_key(|(_, choice)| choice.index);
     let Some((place, Choice { message, finish_reason, error, .. })) = first else {
-        return Err(Unreadable::malformed("it holds no choice"));
+        return Err(DecodeError::malformed("no choice"));
     };
     if let Some(error) = error {
-        return Err(Unreadable::Failed(error));
+        return Err(DecodeError::Reported(error));
     }
-    let message = message.ok_or_else(|| Unreadable::malformed("missing field `message`"))?;
-    let mut speech = S::default();
-    let mut calls = speech.hear(message, &mut |_| {});
-    keep_written(&mut calls, || {
-        let choices = Source::new(body).member("choices");
+    let message = message.ok_or_else(|| DecodeError::malformed("missing field `message`"))?;
+    let mut content = S::default();
+    let mut calls = content.push(message, &mut |_| {});
+    restore_raw_arguments(&mut calls, || {
+        let choices = RawJson::new(body).member("choices");
         choices.and_then(|choices| choices.items().nth(place)?.member("message"))
     });
-    put_together(speech, calls, finish_reason.as_deref(), completion.usage, names)
+    assemble_reply(content, calls, finish_reason.as_deref(), completion.usage, names)
 }
 
-/// Arguments that are an object instead of its text become the text that it is written in, in the message
-/// that `said` finds.
-pub(super) fn keep_written<'t>(calls: &mut [Call], said: impl FnOnce() -> Option<Source<'t>>) {
-    let is_object = |call: &Call| {
+/// Replaces arguments that are an object by its raw text, which `message` locates.
+pub(super) fn restore_raw_arguments<'t>(
+    calls: &mut [WireCall],
+    message: impl FnOnce() -> Option<RawJson<'t>>,
+) {
+    let is_object = |call: &WireCall| {
         call.function.as_ref().is_some_and(|it| matches!(it.arguments, Some(Value::Object(_))))
     };
     if !calls.iter().any(is_object) {
         return;
     }
-    let written = said().and_then(|said| said.member("tool_calls"));
-    for (call, written) in calls.iter_mut().zip(written.into_iter().flat_map(Source::items)) {
-        let written = written.member("function").and_then(|it| it.member("arguments"));
-        if let (Some(function), Some(written)) =
-            (&mut call.function, written.and_then(Source::arguments))
+    let raw = message().and_then(|message| message.member("tool_calls"));
+    for (call, raw) in calls.iter_mut().zip(raw.into_iter().flat_map(RawJson::items)) {
+        let raw = raw.member("function").and_then(|it| it.member("arguments"));
+        if let (Some(function), Some(raw)) = (&mut call.function, raw.and_then(RawJson::arguments))
         {
-            function.arguments = Some(written.to_text().into());
+            function.arguments = Some(raw.to_text().into());
         }
     }
 }
 
-/// The error in a body that names it so.
-pub(in crate::providers) fn reported(body: &str) -> Option<Unreadable> {
+/// Returns the `error` member of a body, if there is one.
+pub(in crate::providers) fn reported_error(body: &str) -> Option<DecodeError> {
     let Failure { error } = serde_json::from_str(body).ok()?;
-    (!error.is_null()).then_some(Unreadable::Failed(error))
+    (!error.is_null()).then_some(DecodeError::Reported(error))
 }
 
-/// All that was said, as one reply.
-pub(super) fn put_together<S: Speech>(
-    speech: S,
-    mut calls: Vec<Call>,
+/// Assembles the content and the calls of a reply.
+pub(super) fn assemble_reply<S: ContentBuilder>(
+    content: S,
+    mut calls: Vec<WireCall>,
     finish: Option<&str>,
     usage: Counts,
     names: &WireNames,
-) -> Result<ChatReply, Unreadable> {
+) -> Result<ChatReply, DecodeError> {
     if calls.iter().all(|call| call.index.is_some()) {
         calls.sort_by_key(|call| call.index);
     }
-    let is_refused = speech.is_refused();
-    let mut parts = speech.into_parts();
+    let is_refused = content.is_refused();
+    let mut parts = content.into_parts();
     for call in calls {
-        let extra = call.extra_content.and_then(S::seal);
+        let extra = call.extra_content.and_then(S::seal_extra);
         parts.extend(extra.map(AssistantPart::Reasoning));
-        let Function { name: Some(name), arguments } = call.function.unwrap_or_default() else {
-            return Err(Unreadable::malformed("it calls a function without a name"));
+        let WireFunction { name: Some(name), arguments } = call.function.unwrap_or_default() else {
+            return Err(DecodeError::malformed("a call has no name"));
         };
         let arguments = arguments.map_or_else(|| Arguments::from(""), Into::into);
         let call = ToolCall::new(call.id.unwrap_or_default(), names.own(&name), arguments);
@@ -142,10 +145,10 @@ pub(super) fn put_together<S: Speech>(
     Ok(reply)
 }
 
-fn counted(told: &Counts) -> Usage {
-    let at = |pointer| told.at(pointer).unwrap_or(0);
-    let mut usage = Usage::new(at("/prompt_tokens"), at("/completion_tokens"));
-    usage.cached = at("/prompt_tokens_details/cached_tokens");
-    usage.reasoning = at("/completion_tokens_details/reasoning_tokens");
+fn counted(counts: &Counts) -> Usage {
+    let get = |pointer| counts.get(pointer).unwrap_or(0);
+    let mut usage = Usage::new(get("/prompt_tokens"), get("/completion_tokens"));
+    usage.cached = get("/prompt_tokens_details/cached_tokens");
+    usage.reasoning = get("/completion_tokens_details/reasoning_tokens");
     usage
 }

@@ -1,14 +1,15 @@
-//! How the model is to answer, and what both sides of a conversation hold.
+//! Parts of a request that both APIs encode alike.
 
 use serde_json::{Value, json};
 
 use crate::message::{Image, ToolCall, ToolResult, UserPart};
 use crate::models::{ChatRequest, ToolChoice, WireNames};
-use crate::providers::codec::{WireIds, set, written_object};
+use crate::providers::codec::{WireIds, arguments_text};
+use crate::providers::shared::set;
 use crate::tool::ToolDefinition;
 
-/// Sets the tools and all that options say but the most tokens, which have several names. `required` is
-/// the word for a tool that has to be called.
+/// Sets the tools and all options except `max_tokens`, whose name differs. `required` is the API's
+/// value of `tool_choice` that forces a call.
 pub(in crate::providers) fn set_options(
     body: &mut Value,
     request: ChatRequest<'_>,
@@ -29,8 +30,8 @@ pub(in crate::providers) fn set_options(
                 set(body, "tool_choice", json!({ "type": "function", "function": function }));
             }
         }
-        if let Some(may) = options.parallel_calls {
-            set(body, "parallel_tool_calls", may);
+        if let Some(is_parallel) = options.parallel_calls {
+            set(body, "parallel_tool_calls", is_parallel);
         }
     }
     if let Some(schema) = &options.output {
@@ -49,8 +50,8 @@ pub(in crate::providers) fn set_options(
     }
 }
 
-/// Text alone is sent as text: not every server knows parts.
-pub(in crate::providers) fn content(parts: &[UserPart]) -> Value {
+/// Encodes user content. Text alone is sent as a string, because not every server supports parts.
+pub(in crate::providers) fn encode_content(parts: &[UserPart]) -> Value {
     let text = |part: &UserPart| match part {
         UserPart::Text { text } => Some(text.clone()),
         UserPart::Image(_) => None,
@@ -68,39 +69,43 @@ pub(in crate::providers) fn content(parts: &[UserPart]) -> Value {
     parts.iter().map(part).collect()
 }
 
-/// A conversation in which a model called what can't be a name is refused.
-pub(in crate::providers) fn call(call: &ToolCall, id: &str, names: &WireNames) -> Value {
+/// Encodes a call. The name is replaced if it is not valid, because the API would refuse the
+/// conversation.
+pub(in crate::providers) fn encode_call(call: &ToolCall, id: &str, names: &WireNames) -> Value {
     json!({
         "id": id,
         "type": "function",
-        "function": { "name": names.wire(&call.name), "arguments": written_object(&call.arguments) },
+        "function": { "name": names.wire(&call.name), "arguments": arguments_text(&call.arguments) },
     })
 }
 
-/// The pictures of results: where a result is text alone, the user shows them behind it.
-pub(in crate::providers) fn shown(results: &[ToolResult], ids: &WireIds<'_>) -> Option<Value> {
-    let of_result = |told: &ToolResult| {
-        let text = format!("What call {} shows:", ids.wire(&told.call));
-        let pictures = told.images.iter().cloned().map(UserPart::Image).collect::<Vec<_>>();
-        [UserPart::Text { text }].into_iter().chain(pictures)
+/// Returns a user message with the images of results, for APIs whose results are text only.
+pub(in crate::providers) fn image_message(
+    results: &[ToolResult],
+    ids: &WireIds<'_>,
+) -> Option<Value> {
+    let of_result = |result: &ToolResult| {
+        let text = format!("What call {} shows:", ids.wire(&result.call));
+        let images = result.images.iter().cloned().map(UserPart::Image).collect::<Vec<_>>();
+        [UserPart::Text { text }].into_iter().chain(images)
     };
-    let with_pictures = results.iter().filter(|told| !told.images.is_empty());
-    let parts: Vec<_> = with_pictures.flat_map(of_result).collect();
-    (!parts.is_empty()).then(|| json!({ "role": "user", "content": content(&parts) }))
+    let results = results.iter().filter(|result| !result.images.is_empty());
+    let parts: Vec<_> = results.flat_map(of_result).collect();
+    (!parts.is_empty()).then(|| json!({ "role": "user", "content": encode_content(&parts) }))
 }
 
-/// Adds a message. Many chat templates refuse two of the user's in a row, such as what results show and what is said
-/// behind it: they are one.
-pub(in crate::providers) fn add(said: &mut Vec<Value>, mut next: Value) {
-    let of_user = |message: &Value| message.get("role").is_some_and(|role| role == "user");
-    let taken =
+/// Adds a message. A user message is merged into a user message before it, such as the one with
+/// images: many chat templates refuse two in a row.
+pub(in crate::providers) fn push_message(messages: &mut Vec<Value>, mut next: Value) {
+    let is_user = |message: &Value| message.get("role").is_some_and(|role| role == "user");
+    let take_content =
         |message: &mut Value| message.get_mut("content").map(Value::take).unwrap_or_default();
-    match said.last_mut() {
-        Some(last) if of_user(last) && of_user(&next) => {
-            let content = joined([taken(last), taken(&mut next)]);
+    match messages.last_mut() {
+        Some(last) if is_user(last) && is_user(&next) => {
+            let content = joined([take_content(last), take_content(&mut next)]);
             set(last, "content", content);
         }
-        _ => said.push(next),
+        _ => messages.push(next),
     }
 }
 

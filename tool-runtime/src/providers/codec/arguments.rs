@@ -1,4 +1,4 @@
-//! The arguments of a call as an object, for providers and servers that read them again.
+//! Call arguments as a JSON object, for providers and servers that parse them again.
 
 use std::borrow::Cow;
 
@@ -7,9 +7,9 @@ use serde_json::{Map, Value, json};
 use crate::json;
 use crate::message::Arguments;
 
-/// The JSON of the object that the tool was given; where it was given none, of one that holds what the
-/// model wrote, so that it still sees that.
-pub fn object_text(arguments: &Arguments) -> String {
+/// Returns the JSON text of the object that the tool received. If the tool received none, returns
+/// an object that contains the text of the model, so that the model still sees what it wrote.
+fn repaired_object(arguments: &Arguments) -> String {
     let text = arguments.to_text();
     let repaired = json::parse_as(&text, &json!({ "type": "object" })).ok();
     match repaired.filter(|parsed| parsed.value.is_object()) {
@@ -18,21 +18,43 @@ pub fn object_text(arguments: &Arguments) -> String {
     }
 }
 
-/// An object as text: the model's own, byte for byte, unless it is damaged.
+/// Returns call arguments as the JSON text of an object.
 ///
-/// llama.cpp and vLLM read these texts again and refuse the whole conversation, now and on every
-/// turn after, when one of them isn't the JSON of an object.
-pub fn written_object(arguments: &Arguments) -> Cow<'_, str> {
+/// The text is the one that the model wrote, byte for byte, if it is a JSON object. Otherwise it is
+/// the repaired object, or, if the text cannot be repaired, `{"unreadable": "<the text>"}`.
+///
+/// Send arguments back in this form: llama.cpp and vLLM parse the arguments of every call in a
+/// conversation. If the arguments of one call are not a JSON object, they refuse this request and
+/// every later one.
+///
+/// ```
+/// use tool_runtime::message::Arguments;
+/// use tool_runtime::providers::codec::arguments_text;
+///
+/// assert_eq!(arguments_text(&Arguments::from(r#"{ "n": 1.0 }"#)), r#"{ "n": 1.0 }"#);
+/// assert_eq!(arguments_text(&Arguments::from("{n: 1,}")), r#"{"n":1}"#);
+/// ```
+pub fn arguments_text(arguments: &Arguments) -> Cow<'_, str> {
     let text = arguments.to_text();
     if serde_json::from_str::<Map<String, Value>>(&text).is_ok() {
         return text;
     }
-    Cow::Owned(object_text(arguments))
+    Cow::Owned(repaired_object(arguments))
 }
 
-/// The same as a value, for providers that want the object itself. What 64 bits don't hold of a number goes
-/// back as the nearest that they do: the tool had all of its digits.
-pub fn object(arguments: &Arguments) -> Value {
+/// Returns call arguments as a JSON object, for providers that take a value instead of a text.
+///
+/// Repairs damaged arguments like [`arguments_text`]. A number that does not fit into 64 bits
+/// becomes the nearest one that does; the tool received all of its digits.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_runtime::message::Arguments;
+/// use tool_runtime::providers::codec::arguments_object;
+///
+/// assert_eq!(arguments_object(&Arguments::from("{n: 1,}")), json!({ "n": 1 }));
+/// ```
+pub fn arguments_object(arguments: &Arguments) -> Value {
     if let Arguments::Value(value) = arguments
         && value.is_object()
     {
@@ -40,16 +62,16 @@ pub fn object(arguments: &Arguments) -> Value {
     }
     let text = arguments.to_text();
     let members = serde_json::from_str::<Map<String, Value>>(&text)
-        .or_else(|_| serde_json::from_str(&object_text(arguments)));
+        .or_else(|_| serde_json::from_str(&repaired_object(arguments)));
     members.unwrap_or_default().into()
 }
 
 #[cfg(test)]
 mod tests {
-    use super::written_object;
+    use super::arguments_text;
 
     #[test]
-    fn arguments_go_back_as_an_object() {
+    fn arguments_are_sent_as_an_object() {
         for (written, sent) in [
             (r#"{ "b": 1.0, "a": 1e2 }"#, r#"{ "b": 1.0, "a": 1e2 }"#),
             ("", "{}"),
@@ -61,7 +83,7 @@ mod tests {
             ("{\"a\": 1 | 2}", r#"{"unreadable":"{\"a\": 1 | 2}"}"#),
             ("[1]", r#"{"unreadable":"[1]"}"#),
         ] {
-            assert_eq!(written_object(&written.into()), sent, "{written}");
+            assert_eq!(arguments_text(&written.into()), sent, "{written}");
         }
     }
 }

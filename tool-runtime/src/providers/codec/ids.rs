@@ -1,68 +1,93 @@
-//! Ids of calls, as providers want them.
+//! Replacement of call ids that a provider does not accept.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::message::{CallId, Message};
 
-/// The ids under which the calls of a conversation are sent: their own where the provider takes them,
-/// and others where it doesn't. Which ones is told by the id alone, but for the rare two that would
-/// get the same; so a conversation that grows is sent as before.
+/// Call ids of a conversation in the form that a provider accepts.
+///
+/// An id that fits the [`IdRules`] is sent unchanged. Any other id is replaced by one that is
+/// derived from the id alone, except in the rare case that two ids would get the same replacement.
+/// A conversation that grows therefore keeps its ids.
+///
+/// ```
+/// use tool_runtime::message::{AssistantPart, CallId, Message, ToolCall};
+/// use tool_runtime::providers::codec::{IdRules, WireIds};
+///
+/// let call = |id| AssistantPart::Call(ToolCall::new(id, "add", "{}"));
+/// let messages = [Message::Assistant { parts: vec![call("toolu_1"), call("f.add:0")] }];
+/// let ids = WireIds::new(&messages, IdRules::Token);
+/// assert_eq!(ids.wire(&CallId::from("toolu_1")), "toolu_1");
+/// assert!(ids.wire(&CallId::from("f.add:0")).starts_with("call_"));
+/// ```
 #[derive(Clone, Debug)]
 pub struct WireIds<'m>(HashMap<&'m str, String>);
 
-/// What a provider takes for an id.
+/// Rules of a provider for call ids.
+///
+/// ```
+/// use tool_runtime::message::{AssistantPart, CallId, Message, ToolCall};
+/// use tool_runtime::providers::codec::{IdRules, WireIds};
+///
+/// let call = AssistantPart::Call(ToolCall::new("call_1", "add", "{}"));
+/// let messages = [Message::Assistant { parts: vec![call] }];
+/// let ids = WireIds::new(&messages, IdRules::Alphanumeric9);
+/// assert_eq!(ids.wire(&CallId::from("call_1")).len(), 9);
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum IdRules {
-    /// Letters, digits, `_` and `-`: Anthropic.
-    Word,
-    /// Nine letters or digits: Mistral.
-    Nine,
-    /// The same, 64 at most: OpenAI's Responses.
-    Short,
-    /// Anything, of 40 characters at most: OpenAI's chat completions.
-    Forty,
+    /// One or more ASCII letters, digits, `_` and `-` (Anthropic).
+    Token,
+    /// Exactly nine ASCII letters and digits (Mistral).
+    Alphanumeric9,
+    /// Like [`Token`](Self::Token), with at most 64 characters (OpenAI's Responses).
+    Token64,
+    /// Any characters, at least one and at most 40 (OpenAI's chat completions).
+    Any40,
 }
 
 impl IdRules {
-    fn fit(self, id: &str) -> bool {
+    fn accepts(self, id: &str) -> bool {
         match self {
-            Self::Short => id.len() <= 64 && Self::Word.fit(id),
-            Self::Word => {
-                let is_sign = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-                !id.is_empty() && id.bytes().all(is_sign)
+            Self::Token64 => id.len() <= 64 && Self::Token.accepts(id),
+            Self::Token => {
+                let is_allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
+                !id.is_empty() && id.bytes().all(is_allowed)
             }
-            Self::Forty => !id.is_empty() && id.chars().count() <= 40,
-            Self::Nine => id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric()),
+            Self::Any40 => !id.is_empty() && id.chars().count() <= 40,
+            Self::Alphanumeric9 => {
+                id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            }
         }
     }
 
     fn mint(self, number: u64) -> String {
         match self {
-            Self::Word | Self::Short | Self::Forty => format!("call_{number:016x}"),
-            Self::Nine => {
+            Self::Token | Self::Token64 | Self::Any40 => format!("call_{number:016x}"),
+            Self::Alphanumeric9 => {
                 let places = std::iter::successors(Some(number), |rest| Some(rest / 62)).take(9);
-                let sign = |rest: u64| match (rest % 62) as u8 {
-                    digit @ 0..10 => b'0' + digit,
+                let digit = |rest: u64| match (rest % 62) as u8 {
+                    numeral @ 0..10 => b'0' + numeral,
                     upper @ 10..36 => b'A' + upper - 10,
                     lower => b'a' + lower - 36,
                 };
-                places.map(|rest| char::from(sign(rest))).collect()
+                places.map(|rest| char::from(digit(rest))).collect()
             }
         }
     }
 }
 
 impl<'m> WireIds<'m> {
-    /// The ids of the calls of this conversation, sent to a provider with these rules.
+    /// Creates the ids of all calls in a conversation, for a provider with these rules.
     pub fn new(messages: &'m [Message], rules: IdRules) -> Self {
         let ids = messages.iter().flat_map(Message::calls).map(|call| call.id.as_str());
-        let (fitting, others): (Vec<_>, Vec<_>) = ids.partition(|id| rules.fit(id));
+        let (fitting, others): (Vec<_>, Vec<_>) = ids.partition(|id| rules.accepts(id));
         let mut taken: HashSet<String> = fitting.into_iter().map(ToOwned::to_owned).collect();
-        let mut sent = HashMap::new();
+        let mut replaced = HashMap::new();
         for id in others {
-            sent.entry(id).or_insert_with(|| {
+            replaced.entry(id).or_insert_with(|| {
                 let mut number = hash(id);
                 let mut minted = rules.mint(number);
                 while !taken.insert(minted.clone()) {
@@ -72,16 +97,16 @@ impl<'m> WireIds<'m> {
                 minted
             });
         }
-        Self(sent)
+        Self(replaced)
     }
 
-    /// Under which id this call is sent.
+    /// Returns the id under which a call is sent.
     pub fn wire<'i>(&'i self, id: &'i CallId) -> Cow<'i, str> {
         self.0.get(id.as_str()).map_or(id.as_str(), String::as_str).into()
     }
 }
 
-/// FNV-1a, of 64 bits: the same on every machine and in every version.
+/// Hashes a text with 64-bit FNV-1a, which is the same on every machine and in every version.
 fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
@@ -101,9 +126,11 @@ mod tests {
     }
 
     #[test]
-    fn ids_fit_and_stay_apart() {
+    fn ids_fit_the_rules_and_stay_distinct() {
         let ids = ["a", "toolu_01-B", "abcDEF129", "f.add:0", "f.add:1", "é", " ", "a b"];
-        for (rules, fitting) in [(IdRules::Word, "toolu_01-B"), (IdRules::Nine, "abcDEF129")] {
+        for (rules, fitting) in
+            [(IdRules::Token, "toolu_01-B"), (IdRules::Alphanumeric9, "abcDEF129")]
+        {
             let clash = rules.mint(super::hash("é"));
             let messages = [message(&ids), message(&[&clash])];
             let wire = WireIds::new(&messages, rules);
@@ -113,9 +140,9 @@ mod tests {
                 .map(|id| wire.wire(&CallId::from(*id)).into_owned())
                 .collect();
             assert_eq!(sent.len(), ids.len() + 1);
-            assert!(sent.iter().all(|id| rules.fit(id)), "{sent:?}");
+            assert!(sent.iter().all(|id| rules.accepts(id)), "{sent:?}");
             assert_eq!(wire.wire(&fitting.into()), fitting);
-            // The same in a longer conversation.
+            // Ids are the same in a longer conversation.
             let longer = [message(&ids[2..5]), message(&["x"])];
             let again = WireIds::new(&longer, rules);
             for id in &ids[2..5] {
@@ -125,34 +152,35 @@ mod tests {
     }
 
     #[test]
-    fn only_ids_that_are_too_long_are_replaced() {
+    fn only_too_long_ids_are_replaced() {
         let [fits, too_long] = [40, 41].map(|length| "é".repeat(length));
         for (rules, id, stays) in [
-            (IdRules::Forty, fits.as_str(), true),
-            (IdRules::Forty, "f.add:0 ", true),
-            (IdRules::Forty, &too_long, false),
-            (IdRules::Short, &"a".repeat(64), true),
-            (IdRules::Short, &"a".repeat(65), false),
+            (IdRules::Any40, fits.as_str(), true),
+            (IdRules::Any40, "f.add:0 ", true),
+            (IdRules::Any40, &too_long, false),
+            (IdRules::Token64, &"a".repeat(64), true),
+            (IdRules::Token64, &"a".repeat(65), false),
         ] {
             let messages = [message(&[id])];
             let wire = WireIds::new(&messages, rules);
             let id = CallId::from(id);
             assert_eq!(wire.wire(&id) == id.as_str(), stays, "{id}");
-            assert!(rules.fit(&wire.wire(&id)), "{id}");
+            assert!(rules.accepts(&wire.wire(&id)), "{id}");
         }
     }
 
     #[test]
-    fn nine_signs_tell_ids_apart() {
-        let minted: HashSet<_> =
-            (0..100_000).map(|n| IdRules::Nine.mint(super::hash(&format!("call_{n}")))).collect();
+    fn alphanumeric_ids_stay_distinct() {
+        let minted: HashSet<_> = (0..100_000)
+            .map(|n| IdRules::Alphanumeric9.mint(super::hash(&format!("call_{n}"))))
+            .collect();
         assert_eq!(minted.len(), 100_000);
         for (number, id) in [(0, "000000000"), (61, "z00000000"), (u64::MAX, "FYHA61aHg")] {
-            assert_eq!(IdRules::Nine.mint(number), id);
-            assert!(IdRules::Nine.fit(id));
+            assert_eq!(IdRules::Alphanumeric9.mint(number), id);
+            assert!(IdRules::Alphanumeric9.accepts(id));
         }
         for id in ["", "abcDEF12", "abcDEF1234", "abc-EF123", "abcdefgé"] {
-            assert!(!IdRules::Nine.fit(id), "{id}");
+            assert!(!IdRules::Alphanumeric9.accepts(id), "{id}");
         }
     }
 }

@@ -1,55 +1,194 @@
-//! What providers differ in: how they spell a conversation, and how their replies are read. Here is
-//! all that a [`Client`](super::Client) for one more of them is made of.
+//! Codecs of model APIs: the conversion between a turn and the JSON of one provider.
+//!
+//! [`Client`](super::Client) drives a [`Codec`]; everything that does I/O is in the client and in
+//! its [`Transport`](super::Transport):
+//!
+//! 1. [`Codec::encode`] converts a [`ChatRequest`] into the JSON body of a request.
+//! 2. The client adds the address ([`Codec::path`], [`Codec::query`]) and the key
+//!    ([`Codec::key_header`]), sends the request and retries it when that is safe.
+//! 3. A whole reply goes through [`Codec::decode`]. A streamed reply is split into messages as
+//!    [`Codec::FRAMING`] says, and [`Assemble::push`] receives each of them.
+//! 4. The client turns a [`DecodeError`] into a [`ModelError`] that names the request and no
+//!    secret.
+//!
+//! The other items of this module help a codec with what is easy to get wrong: [`RawJson`] keeps
+//! arguments as the model wrote them, [`arguments_text`] and [`arguments_object`] send arguments
+//! back so that no provider refuses them, and [`WireIds`] replaces call ids that a provider does
+//! not accept.
+//!
+//! # Examples
+//! A codec for an API that takes `{"prompt": …}` and answers `{"text": …}`, or, when it streams,
+//! with lines such as `{"delta": …}` that end with `{"done": true}`:
+//!
+//! ```
+//! use serde_json::{Value, json};
+//! use tool_runtime::models::{Delta, Deltas, ModelError, NameRules, WireNames};
+//! use tool_runtime::providers::Client;
+//! use tool_runtime::providers::codec::{Assemble, Codec, DecodeError, Framing};
+//! use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message};
+//!
+//! #[derive(Clone, Debug)]
+//! struct Prompts;
+//!
+//! impl Codec for Prompts {
+//!     const NAME_RULES: NameRules = NameRules::OPENAI;
+//!     const FRAMING: Framing = Framing::Lines;
+//!
+//!     fn path(_model: &str, _is_streamed: bool) -> Vec<&str> {
+//!         vec!["generate"]
+//!     }
+//!
+//!     fn key_header(key: &str) -> (&'static str, String) {
+//!         ("authorization", format!("Bearer {key}"))
+//!     }
+//!
+//!     fn encode(
+//!         &self,
+//!         model: &str,
+//!         request: ChatRequest<'_>,
+//!         _names: &WireNames,
+//!         is_streamed: bool,
+//!     ) -> Result<Value, ModelError> {
+//!         let texts: Vec<_> = request.messages.iter().map(Message::text).collect();
+//!         Ok(json!({ "model": model, "prompt": texts.join("\n"), "stream": is_streamed }))
+//!     }
+//!
+//!     fn decode(&self, body: &str, _names: &WireNames) -> Result<ChatReply, DecodeError> {
+//!         let body = object(body)?;
+//!         let text = body["text"].as_str();
+//!         Ok(ChatReply::text(text.ok_or_else(|| DecodeError::malformed("missing `text`"))?))
+//!     }
+//!
+//!     fn assembler(&self, _names: WireNames) -> impl Assemble {
+//!         Assembler::default()
+//!     }
+//! }
+//!
+//! fn object(json: &str) -> Result<Value, DecodeError> {
+//!     serde_json::from_str(json).map_err(|error| DecodeError::malformed(error.to_string()))
+//! }
+//!
+//! #[derive(Default)]
+//! struct Assembler {
+//!     text: String,
+//!     is_done: bool,
+//! }
+//!
+//! impl Assemble for Assembler {
+//!     fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
+//!         let message = object(message)?;
+//!         if let Some(text) = message["delta"].as_str() {
+//!             deltas(Delta::Text(text));
+//!             self.text.push_str(text);
+//!         }
+//!         self.is_done |= message["done"] == true;
+//!         Ok(())
+//!     }
+//!
+//!     fn is_done(&self) -> bool {
+//!         self.is_done
+//!     }
+//!
+//!     fn finish(self) -> Result<ChatReply, DecodeError> {
+//!         if self.is_done { Ok(ChatReply::text(self.text)) } else { Err(DecodeError::Incomplete) }
+//!     }
+//! }
+//! # use tool_runtime::async_trait;
+//! # use tool_runtime::providers::{HttpBody, HttpRequest, HttpResponse, Transport, TransportError};
+//! # struct Canned;
+//! # #[async_trait]
+//! # impl Transport for Canned {
+//! #     async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
+//! #         assert_eq!(request.url, "http://models.invalid/v1/generate");
+//! #         let body = match request.body.contains("\"stream\":true") {
+//! #             true => "{\"delta\": \"Hel\"}\n{\"delta\": \"lo!\"}\n{\"done\": true}\n",
+//! #             false => r#"{"text": "Hello!"}"#,
+//! #         };
+//! #         Ok(HttpResponse::new(200, HttpBody::from(body)))
+//! #     }
+//! # }
+//!
+//! # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), ModelError> {
+//! let model = Client::with_codec("http://models.invalid/v1", "m", Prompts);
+//! # let model = model.transport(Canned);
+//! let messages = [Message::user("Hi")];
+//! assert_eq!(model.reply(ChatRequest::new(&messages)).await?, ChatReply::text("Hello!"));
+//! let streamed = model.stream(ChatRequest::new(&messages), &mut |_| {}).await?;
+//! assert_eq!(streamed, ChatReply::text("Hello!"));
+//! # Ok(())
+//! # }
+//! ```
 
 mod arguments;
-mod counts;
-mod environment;
 mod ids;
-mod source;
+mod raw_json;
 
 use std::fmt;
 
 use serde_json::Value;
 
-pub use arguments::{object, object_text, written_object};
-pub use counts::{Counts, count};
-pub use environment::Environment;
+pub use arguments::{arguments_object, arguments_text};
 pub use ids::{IdRules, WireIds};
-pub use source::Source;
+pub use raw_json::RawJson;
 
 use crate::models::{ChatReply, ChatRequest, Deltas, ModelError, NameRules, WireNames};
 use crate::schema::Dialect;
 
-/// A provider's way to spell things. Pure: no network, no clock, no chance.
+/// Converts turns into the requests of one model API, and its replies into [`ChatReply`].
+///
+/// A codec is pure: it uses no network, no clock and no randomness. The
+/// [module documentation](self) has the example of a complete codec. The codecs of the providers implement
+/// the same trait:
+///
+/// ```
+/// # #[cfg(feature = "anthropic")]
+/// # {
+/// use tool_runtime::providers::AnthropicMessages;
+/// use tool_runtime::providers::codec::Codec;
+///
+/// assert_eq!(AnthropicMessages::path("claude-sonnet-4-5", false), ["messages"]);
+/// # }
+/// ```
 pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
-    /// What it asks of the names of tools.
-    const NAMES: NameRules;
-    /// How the messages of its streams are told from each other.
+    /// Rules of the API for the names of tools.
+    const NAME_RULES: NameRules;
+
+    /// Framing of the messages in a streamed reply.
     const FRAMING: Framing;
 
-    /// Members of a request that hold members of their own which a program may add to: what comes
-    /// [extra](crate::models::ChatOptions::extra()) for one of them joins those that are there.
-    const NESTED: &'static [&'static str] = &[];
+    /// Members of a request body that are objects which a program may extend.
+    ///
+    /// An [extra option](crate::models::ChatOptions::extra()) with one of these names is merged
+    /// into the object. Any other extra option replaces the member of its name. Default: none.
+    const NESTED_OPTIONS: &'static [&'static str] = &[];
 
-    /// The dialect of schemas that it can hold a model to.
-    const STRICT: Option<Dialect> = None;
+    /// Schema dialect of the strict mode of the API. Default: `None`, the API has no strict mode.
+    const STRICT_DIALECT: Option<Dialect> = None;
 
-    /// Where below the base of its API it is asked. A segment that begins with a colon is a method of
-    /// the one before it.
+    /// Hosts whose servers refuse every request without a key, subdomains included. Default: none.
+    ///
+    /// For these hosts, [`ChatModel::check`](crate::models::ChatModel::check) reports a missing
+    /// key.
+    const KEYED_HOSTS: &'static [&'static str] = &[];
+
+    /// Returns the path of a request, as segments below the base URL.
+    ///
+    /// A segment that begins with a colon is appended to the one before it without a slash, as in
+    /// `models/m:generate`.
     fn path(model: &str, is_streamed: bool) -> Vec<&str>;
 
-    /// What the address says behind the path; nothing unless a provider wants it.
+    /// Returns the query parameters of a request. Default: none.
     fn query(_is_streamed: bool) -> &'static [(&'static str, &'static str)] {
         &[]
     }
 
-    /// The header that carries a key.
+    /// Returns the name and the value of the header that carries a key.
     fn key_header(key: &str) -> (&'static str, String);
 
-    /// The body of a request.
+    /// Encodes the body of a request.
     ///
     /// # Errors
-    /// It can't be said in this provider's words.
+    /// [`ModelError::Setup`] if the API has no way to express the request.
     fn encode(
         &self,
         model: &str,
@@ -58,89 +197,116 @@ pub trait Codec: Clone + fmt::Debug + Send + Sync + 'static {
         is_streamed: bool,
     ) -> Result<Value, ModelError>;
 
-    /// The reply that a body holds.
+    /// Decodes the body of a reply that was not streamed.
     ///
     /// # Errors
-    /// It holds none.
-    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, Unreadable>;
+    /// [`DecodeError`] if the body contains no reply.
+    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError>;
 
-    /// What puts the reply of a stream together.
+    /// Returns the assembler for one streamed reply.
     fn assembler(&self, names: WireNames) -> impl Assemble;
 }
 
-/// How the messages of a stream are told from each other.
+/// Framing of the messages in a streamed reply.
+///
+/// ```
+/// # #[cfg(feature = "ollama")]
+/// # {
+/// use tool_runtime::providers::OllamaChat;
+/// use tool_runtime::providers::codec::{Codec, Framing};
+///
+/// assert_eq!(OllamaChat::FRAMING, Framing::Lines);
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Framing {
-    /// Server-sent events (the HTML standard, section "Server-sent events"); of each, its data.
+    /// Server-sent events (HTML standard, section "Server-sent events"): the data of each event is
+    /// one message.
     Events,
-    /// A line is a message.
+    /// Lines: each line is one message.
     Lines,
 }
 
-/// Puts a reply together, message by message.
+/// Assembles a streamed reply from its messages.
+///
+/// The [module documentation](self) has an implementation for a complete codec. This one decodes a
+/// stream whose messages are plain text:
+///
+/// ```
+/// use tool_runtime::ChatReply;
+/// use tool_runtime::models::{Delta, Deltas};
+/// use tool_runtime::providers::codec::{Assemble, DecodeError};
+///
+/// #[derive(Default)]
+/// struct PlainText(String);
+///
+/// impl Assemble for PlainText {
+///     fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
+///         deltas(Delta::Text(message));
+///         self.0.push_str(message);
+///         Ok(())
+///     }
+///
+///     fn finish(self) -> Result<ChatReply, DecodeError> {
+///         Ok(ChatReply::text(self.0))
+///     }
+/// }
+///
+/// let mut assembler = PlainText::default();
+/// assembler.push("Hel", &mut |_| {})?;
+/// assembler.push("lo!", &mut |_| {})?;
+/// assert_eq!(assembler.finish()?, ChatReply::text("Hello!"));
+/// # Ok::<(), DecodeError>(())
+/// ```
 pub trait Assemble: Send {
-    /// Takes the next message of the stream, and tells of what it adds.
+    /// Adds the next message of the stream and emits what it adds to the reply.
     ///
     /// # Errors
-    /// It can't be read, or says that something went wrong.
-    fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable>;
+    /// [`DecodeError::Malformed`] if the message cannot be decoded, [`DecodeError::Reported`] if it
+    /// reports an error.
+    fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError>;
 
-    /// Whether the stream has said that this was all: whoever waits for the connection to end may wait
-    /// for long. Not every provider says so.
+    /// Returns whether the stream has announced its end.
+    ///
+    /// The client then stops reading, because a server may keep the connection open for long. An
+    /// API that announces no end keeps the default, `false`.
     fn is_done(&self) -> bool {
         false
     }
 
-    /// The reply, which is the same as if it had come as a whole.
+    /// Returns the whole reply, equal to the one that the API would have sent without streaming.
     ///
     /// # Errors
-    /// The stream ended before its reply did.
-    fn finish(self) -> Result<ChatReply, Unreadable>;
+    /// [`DecodeError::Incomplete`] if the stream ended before the reply was complete.
+    fn finish(self) -> Result<ChatReply, DecodeError>;
 }
 
-/// Why there is no reply in what came.
-#[derive(Debug, PartialEq)]
+/// Reason why a body or a stream contains no reply.
+///
+/// ```
+/// use tool_runtime::providers::codec::DecodeError;
+///
+/// let error = DecodeError::malformed("missing `text`");
+/// assert_eq!(error.to_string(), "malformed reply: missing `text`");
+/// ```
+#[derive(Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Unreadable {
-    /// It is not what the provider's protocol promises.
+pub enum DecodeError {
+    /// The data does not follow the protocol of the provider, for this reason.
+    #[error("malformed reply: {0}")]
     Malformed(String),
-    /// It reports an error instead.
-    Failed(Value),
-    /// It ended before the reply did.
-    Ended,
+    /// The provider reported this error instead of a reply.
+    #[error("provider reported an error: {0}")]
+    Reported(Value),
+    /// The stream ended before the reply was complete.
+    #[error("incomplete reply: the stream ended early")]
+    Incomplete,
 }
 
-impl Unreadable {
-    /// It is not what was promised, for this reason.
+impl DecodeError {
+    /// Creates a [`Malformed`](Self::Malformed) error with this reason.
     pub fn malformed(reason: impl Into<String>) -> Self {
         Self::Malformed(reason.into())
-    }
-}
-
-/// What an error of a provider says, in its own words.
-pub(super) fn message_of(failure: &Value) -> String {
-    match failure.get("message").unwrap_or(failure) {
-        Value::String(message) => message.clone(),
-        _ => failure.to_string(),
-    }
-}
-
-/// What a user says where a conversation begins with the model, or where nobody has said anything: no
-/// provider takes either.
-pub const EARLIER: &str = "[The conversation goes on.]";
-
-/// What a user says where the model spoke last, and isn't taken to go on from its own words.
-pub const GO_ON: &str = "[Go on.]";
-
-/// Whether of these messages none is a user's, a model's or a tool's: then a user has to begin.
-pub fn nobody_spoke(messages: &[Value]) -> bool {
-    messages.iter().all(|message| message.get("role").is_some_and(|role| role == "system"))
-}
-
-/// Sets a member of an object; what is no object stays as it is.
-pub fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
-    if let Some(members) = object.as_object_mut() {
-        members.insert(name.into(), value.into());
     }
 }

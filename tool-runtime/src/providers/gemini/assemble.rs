@@ -1,22 +1,23 @@
-//! A reply, or the messages of a streamed one → our reply.
+//! Body of a reply, or the messages of a streamed one → [`ChatReply`].
 //!
-//! Texts come in pieces, everything else comes whole. A part that is signed stays one of its own, as
-//! Google's "Thought signatures" wants it: it is joined with nothing, and what is said of it here goes
-//! back on it.
+//! Texts come in pieces, everything else comes whole. A part with a signature stays separate, as
+//! Google's "Thought signatures" requires: it is joined with no other part, and its signature is
+//! sent back on it.
 
 use serde_json::{Map, Value};
 
-use super::decode::{Body, Called, REASONING_OF, SIGNATURE, counted, finish, read};
+use super::decode::{Body, REASONING_OF, SIGNATURE, WireCall, counted, decode_body, finish};
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall};
 use crate::models::{ChatReply, Delta, Deltas, Finish, WireNames};
-use crate::providers::codec::{Assemble, Counts, Source, Unreadable};
+use crate::providers::codec::{Assemble, DecodeError, RawJson};
+use crate::providers::shared::Counts;
 
-/// What was said so far.
+/// Reply that is being assembled.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct PartialReply {
     parts: Vec<AssistantPart>,
-    /// Whether the next piece of its kind belongs to the last part.
-    goes_on: bool,
+    /// Whether the next piece of the same kind extends the last part.
+    can_extend: bool,
     calls: usize,
     has_candidate: bool,
     finish_reason: Option<String>,
@@ -24,88 +25,89 @@ pub(super) struct Said {
     usage: Counts,
 }
 
-impl Said {
+impl PartialReply {
     pub(super) fn has_begun(&self) -> bool {
         self.has_candidate || self.is_blocked
     }
 
-    /// Takes a body, which is `read` off what is `written`.
-    pub(super) fn hear(
+    /// Adds a decoded body; `raw` is its text.
+    pub(super) fn add(
         &mut self,
-        read: Body,
-        written: Source<'_>,
+        body: Body,
+        raw: RawJson<'_>,
         names: &WireNames,
         deltas: &mut Deltas<'_>,
-    ) -> Result<(), Unreadable> {
-        let feedback = read.prompt_feedback.and_then(|feedback| feedback.block_reason);
+    ) -> Result<(), DecodeError> {
+        let feedback = body.prompt_feedback.and_then(|feedback| feedback.block_reason);
         self.is_blocked |= feedback.is_some();
-        self.usage.hear(read.usage_metadata);
-        let written = written.member("candidates").into_iter().flat_map(Source::items);
-        let candidates = read.candidates.unwrap_or_default().into_iter().zip(written);
-        for (candidate, written) in candidates {
+        self.usage.merge(body.usage_metadata);
+        let raw = raw.member("candidates").into_iter().flat_map(RawJson::items);
+        let candidates = body.candidates.unwrap_or_default().into_iter().zip(raw);
+        for (candidate, raw) in candidates {
             if candidate.index.unwrap_or(0) != 0 {
                 continue;
             }
             self.has_candidate = true;
-            let written = written.member("content").and_then(|content| content.member("parts"));
-            let written = written.into_iter().flat_map(Source::items);
+            let raw = raw.member("content").and_then(|content| content.member("parts"));
+            let raw = raw.into_iter().flat_map(RawJson::items);
             let parts = candidate.content.unwrap_or_default().parts.unwrap_or_default();
-            for (part, written) in parts.into_iter().zip(written) {
-                self.hear_part(part, written, names, deltas)?;
+            for (part, raw) in parts.into_iter().zip(raw) {
+                self.add_part(part, raw, names, deltas)?;
             }
             self.finish_reason = candidate.finish_reason.or_else(|| self.finish_reason.take());
         }
         Ok(())
     }
 
-    /// What is neither text nor a call is the provider's own: code that it ran, a picture that it
-    /// made. It goes back as it came, and so does a signature that came alone.
-    fn hear_part(
+    /// Adds a part. A part that is neither text nor a call belongs to the provider, such as code
+    /// that it ran or an image that it created. It is sent back unchanged, as is a signature
+    /// without content.
+    fn add_part(
         &mut self,
         mut part: Map<String, Value>,
-        written: Source<'_>,
+        raw: RawJson<'_>,
         names: &WireNames,
         deltas: &mut Deltas<'_>,
-    ) -> Result<(), Unreadable> {
+    ) -> Result<(), DecodeError> {
         part.retain(|_, member| !member.is_null());
-        if let Some(called) = part.remove("functionCall") {
-            let written = written.member("functionCall").and_then(|call| call.member("args"));
-            let arguments = written.and_then(Source::arguments);
-            return self.hear_call(called, arguments, part.remove(SIGNATURE), names, deltas);
+        if let Some(call) = part.remove("functionCall") {
+            let raw = raw.member("functionCall").and_then(|call| call.member("args"));
+            let arguments = raw.and_then(RawJson::arguments);
+            return self.add_call(call, arguments, part.remove(SIGNATURE), names, deltas);
         }
         let is_signed = part.contains_key(SIGNATURE);
         let is_thought = part.get("thought").and_then(Value::as_bool).unwrap_or(false);
-        let bare = |name: &String| ["thought", SIGNATURE].contains(&name.as_str());
-        if part.keys().all(bare) {
+        let is_empty_part = |name: &String| ["thought", SIGNATURE].contains(&name.as_str());
+        if part.keys().all(is_empty_part) {
             part.insert("text".into(), "".into());
         }
         match part.get("text").and_then(Value::as_str).map(ToOwned::to_owned) {
             Some(text) if text.is_empty() && !is_signed => {}
-            Some(text) if is_thought => self.hear_thought(text, part, is_signed, deltas),
+            Some(text) if is_thought => self.add_thought(text, part, is_signed, deltas),
             Some(text) if !text.is_empty() => {
                 deltas(Delta::Text(&text));
                 match self.parts.last_mut() {
-                    Some(AssistantPart::Text { text: known }) if self.goes_on && !is_signed => {
+                    Some(AssistantPart::Text { text: known }) if self.can_extend && !is_signed => {
                         known.push_str(&text);
                     }
                     _ => {
-                        self.seal(part.remove(SIGNATURE));
+                        self.add_signature(part.remove(SIGNATURE));
                         self.parts.push(AssistantPart::Text { text });
                     }
                 }
-                self.goes_on = !is_signed;
+                self.can_extend = !is_signed;
             }
-            Some(_) => self.keep(String::new(), part),
+            Some(_) => self.add_sealed(String::new(), part),
             None => {
-                let act = Reasoning::new(REASONING_OF, "", part.into()).acting();
-                self.parts.push(AssistantPart::Reasoning(act));
-                self.goes_on = false;
+                let tool_use = Reasoning::new(REASONING_OF, "", part.into()).acting();
+                self.parts.push(AssistantPart::Reasoning(tool_use));
+                self.can_extend = false;
             }
         }
         Ok(())
     }
 
-    fn hear_thought(
+    fn add_thought(
         &mut self,
         text: String,
         part: Map<String, Value>,
@@ -116,63 +118,61 @@ impl Said {
             deltas(Delta::Reasoning(&text));
         }
         match self.parts.last_mut() {
-            Some(AssistantPart::Reasoning(known)) if self.goes_on && !is_signed => {
+            Some(AssistantPart::Reasoning(known)) if self.can_extend && !is_signed => {
                 known.text.push_str(&text);
                 if let Some(Value::String(sealed)) = known.sealed.get_mut("text") {
                     sealed.push_str(&text);
                 }
             }
             _ => {
-                self.keep(text, part);
-                self.goes_on = !is_signed;
+                self.add_sealed(text, part);
+                self.can_extend = !is_signed;
             }
         }
     }
 
-    fn hear_call(
+    fn add_call(
         &mut self,
-        called: Value,
+        call: Value,
         arguments: Option<Arguments>,
         signature: Option<Value>,
         names: &WireNames,
         deltas: &mut Deltas<'_>,
-    ) -> Result<(), Unreadable> {
-        let called: Called = serde_json::from_value(called)
-            .map_err(|error| Unreadable::malformed(format!("it holds a strange call: {error}")))?;
-        let name = called
-            .name
-            .ok_or_else(|| Unreadable::malformed("it calls a function without a name"))?;
-        if called.partial_args.is_some() || called.will_continue == Some(true) {
+    ) -> Result<(), DecodeError> {
+        let wire_call: WireCall = serde_json::from_value(call)
+            .map_err(|error| DecodeError::malformed(format!("malformed call: {error}")))?;
+        let name = wire_call.name.ok_or_else(|| DecodeError::malformed("a call has no name"))?;
+        if wire_call.partial_args.is_some() || wire_call.will_continue == Some(true) {
             let advice = "leave `streamFunctionCallArguments` unset";
             let reason = format!("the arguments of `{name}` come in pieces: {advice}");
-            return Err(Unreadable::Malformed(reason));
+            return Err(DecodeError::Malformed(reason));
         }
         let arguments = arguments.unwrap_or_else(|| "{}".into());
-        let call = ToolCall::new(called.id.unwrap_or_default(), names.own(&name), arguments);
+        let call = ToolCall::new(wire_call.id.unwrap_or_default(), names.own(&name), arguments);
         let place = self.calls;
         deltas(Delta::Call { place, name: &call.name });
         deltas(Delta::Arguments { place, text: &call.arguments.to_text() });
         self.calls += 1;
-        self.seal(signature);
+        self.add_signature(signature);
         self.parts.push(AssistantPart::Call(call));
-        self.goes_on = false;
+        self.can_extend = false;
         Ok(())
     }
 
-    /// A signature stands before the part that it came on.
-    fn seal(&mut self, signature: Option<Value>) {
+    /// Adds the signature of a part before that part.
+    fn add_signature(&mut self, signature: Option<Value>) {
         if let Some(signature) = signature {
-            self.keep(String::new(), Map::from_iter([(SIGNATURE.to_owned(), signature)]));
+            self.add_sealed(String::new(), Map::from_iter([(SIGNATURE.to_owned(), signature)]));
         }
     }
 
-    fn keep(&mut self, text: String, sealed: Map<String, Value>) {
-        let kept = Reasoning::new(REASONING_OF, text, sealed.into());
-        self.parts.push(AssistantPart::Reasoning(kept));
-        self.goes_on = false;
+    fn add_sealed(&mut self, text: String, sealed: Map<String, Value>) {
+        let reasoning = Reasoning::new(REASONING_OF, text, sealed.into());
+        self.parts.push(AssistantPart::Reasoning(reasoning));
+        self.can_extend = false;
     }
 
-    pub(super) fn reply(self) -> Result<ChatReply, Unreadable> {
+    pub(super) fn into_reply(self) -> Result<ChatReply, DecodeError> {
         let finish = match self.finish_reason.as_deref() {
             None if self.is_blocked => Finish::Filtered,
             reason => finish(reason, self.calls > 0)?,
@@ -183,40 +183,40 @@ impl Said {
     }
 }
 
-/// What was said so far, and under which names.
+/// Assembler of a streamed reply.
 pub(super) struct Assembler {
     names: WireNames,
-    said: Said,
+    partial: PartialReply,
 }
 
 impl Assembler {
     pub(super) fn new(names: WireNames) -> Self {
-        Self { names, said: Said::default() }
+        Self { names, partial: PartialReply::default() }
     }
 }
 
 impl Assemble for Assembler {
-    fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable> {
-        self.said.hear(read(message)?, Source::new(message), &self.names, deltas)
+    fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
+        self.partial.add(decode_body(message)?, RawJson::new(message), &self.names, deltas)
     }
 
-    fn finish(self) -> Result<ChatReply, Unreadable> {
-        if self.said.finish_reason.is_none() && !self.said.is_blocked {
-            return Err(Unreadable::Ended);
+    fn finish(self) -> Result<ChatReply, DecodeError> {
+        if self.partial.finish_reason.is_none() && !self.partial.is_blocked {
+            return Err(DecodeError::Incomplete);
         }
-        self.said.reply()
+        self.partial.into_reply()
     }
 }
 
-/// What the model called, under the names of the tools.
-pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+/// Decodes a body. Calls get the names of the program's tools.
+pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
     if body.trim().is_empty() {
-        return Err(Unreadable::malformed("it is empty"));
+        return Err(DecodeError::malformed("empty body"));
     }
-    let mut said = Said::default();
-    said.hear(read(body)?, Source::new(body), names, &mut |_| {})?;
-    if !said.has_begun() {
-        return Err(Unreadable::malformed("it holds no candidate"));
+    let mut partial = PartialReply::default();
+    partial.add(decode_body(body)?, RawJson::new(body), names, &mut |_| {})?;
+    if !partial.has_begun() {
+        return Err(DecodeError::malformed("no candidate"));
     }
-    said.reply()
+    partial.into_reply()
 }

@@ -1,8 +1,11 @@
-//! Our conversation → contents that Gemini takes.
+//! Conversation → contents of a Gemini request.
 //!
-//! The rules are those of Google's "Function calling" and "Thought signatures", and of what the API
-//! answers where one is broken: as many responses as calls, in the content right behind them; calls
-//! right behind the user or behind responses; a user who begins and who is the last to speak.
+//! The rules follow Google's "Function calling" and "Thought signatures", and the errors of the
+//! API:
+//!
+//! - There are as many responses as calls, in the content right after them.
+//! - Calls come right after a user message or after responses.
+//! - The conversation begins and ends with a user message.
 
 use std::collections::HashMap;
 
@@ -11,14 +14,17 @@ use serde_json::{Value, json};
 use super::decode::{REASONING_OF, SIGNATURE};
 use crate::message::{AssistantPart, CallId, Image, Message, ToolCall, ToolResult, UserPart};
 use crate::models::WireNames;
-use crate::providers::codec::{EARLIER, GO_ON, object, set};
+use crate::providers::codec::arguments_object;
+use crate::providers::shared::{CONTINUATION, OPENING, set};
 
-/// Google's own word for a call that no Gemini made: models that want a signature take it for one.
-const UNSIGNED: &str = "skip_thought_signature_validator";
+/// Google's own value for a call that no Gemini made; models that require a signature accept it as
+/// one.
+const PLACEHOLDER_SIGNATURE: &str = "skip_thought_signature_validator";
 
-/// Who speaks. Results are the user's as well, but stand alone: their number is counted.
+/// Author of a content. Results have the role of the user too, but stay separate, because the API
+/// counts them.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Turn {
+enum Author {
     User,
     Model,
     Results,
@@ -26,59 +32,63 @@ enum Turn {
 
 pub(super) fn contents(messages: &[Message], model: &str, names: &WireNames) -> Vec<Value> {
     let calls = messages.iter().flat_map(Message::calls);
-    let speller = Speller {
+    let encoder = Encoder {
         names,
-        called: calls.map(|call| (&call.id, call.name.as_str())).collect(),
-        is_third: is_third(model),
+        tool_names: calls.map(|call| (&call.id, call.name.as_str())).collect(),
+        is_third_generation: is_third_generation(model),
     };
-    let mut said: Vec<(Turn, Vec<Value>)> = Vec::new();
-    let mut say = |turn, parts: Vec<Value>| match said.last_mut() {
+    let mut sent: Vec<(Author, Vec<Value>)> = Vec::new();
+    let mut push = |author, parts: Vec<Value>| match sent.last_mut() {
         _ if parts.is_empty() => {}
-        Some((last, known)) if *last == turn && turn != Turn::Results => known.extend(parts),
-        _ => said.push((turn, parts)),
+        Some((last, known)) if *last == author && author != Author::Results => known.extend(parts),
+        _ => sent.push((author, parts)),
     };
     for message in messages {
         match message {
             Message::System { .. } => {}
-            Message::User { parts } => say(Turn::User, parts.iter().filter_map(user).collect()),
-            Message::Assistant { parts } => say(Turn::Model, speller.assistant(parts)),
+            Message::User { parts } => push(Author::User, parts.iter().filter_map(user).collect()),
+            Message::Assistant { parts } => push(Author::Model, encoder.assistant(parts)),
             Message::Tool { results } => {
-                let answers = results.iter().map(|result| speller.response(result)).collect();
-                say(Turn::Results, answers);
-                say(Turn::User, results.iter().flat_map(|result| speller.shown(result)).collect());
+                let answers = results.iter().map(|result| encoder.response(result)).collect();
+                push(Author::Results, answers);
+                push(
+                    Author::User,
+                    results.iter().flat_map(|result| encoder.image_parts(result)).collect(),
+                );
             }
         }
     }
-    if said.first().is_none_or(|(turn, _)| *turn != Turn::User) {
-        said.insert(0, (Turn::User, vec![text(EARLIER)]));
+    if sent.first().is_none_or(|(author, _)| *author != Author::User) {
+        sent.insert(0, (Author::User, vec![text(OPENING)]));
     }
-    if said.last().is_some_and(|(turn, _)| *turn == Turn::Model) {
-        said.push((Turn::User, vec![text(GO_ON)]));
+    if sent.last().is_some_and(|(author, _)| *author == Author::Model) {
+        sent.push((Author::User, vec![text(CONTINUATION)]));
     }
-    let content = |(turn, mut parts): (Turn, Vec<Value>)| {
-        let role = if turn == Turn::Model { "model" } else { "user" };
-        if speller.is_third {
+    let content = |(author, mut parts): (Author, Vec<Value>)| {
+        let role = if author == Author::Model { "model" } else { "user" };
+        if encoder.is_third_generation {
             sign(&mut parts);
         }
         json!({ "role": role, "parts": parts })
     };
-    said.into_iter().map(content).collect()
+    sent.into_iter().map(content).collect()
 }
 
-/// Whether it is of the third generation or later: these want signatures, and see pictures in results.
-/// A name without a number, such as `gemini-flash-latest`, is that of the newest.
-fn is_third(model: &str) -> bool {
+/// Returns whether the model is of the third generation or later. These require signatures and see
+/// images in results. A name without a number, such as `gemini-flash-latest`, is the newest
+/// generation.
+fn is_third_generation(model: &str) -> bool {
     let name = model.rsplit('/').next().unwrap_or(model);
     let digits = |c: char| c.is_ascii_digit();
     let number = name.split(|c| !digits(c)).find(|part| !part.is_empty());
     name.starts_with("gemini") && number.is_none_or(|number| !matches!(number, "1" | "2"))
 }
 
-/// The first call of a step has to be signed.
+/// Signs the first call of a step, which has to have a signature.
 fn sign(parts: &mut [Value]) {
     let call = parts.iter_mut().find(|part| part.get("functionCall").is_some());
     if let Some(call) = call.filter(|call| call.get(SIGNATURE).is_none()) {
-        set(call, SIGNATURE, UNSIGNED);
+        set(call, SIGNATURE, PLACEHOLDER_SIGNATURE);
     }
 }
 
@@ -90,34 +100,37 @@ fn image(Image { media_type, base64 }: &Image) -> Value {
     json!({ "inlineData": { "mimeType": media_type, "data": base64 } })
 }
 
-/// A part that holds nothing is refused.
+/// Encodes a part of a user message. The API refuses empty parts.
 fn user(part: &UserPart) -> Option<Value> {
     match part {
-        UserPart::Text { text: said } => (!said.is_empty()).then(|| text(said)),
-        UserPart::Image(shown) => Some(image(shown)),
+        UserPart::Text { text: content } => (!content.is_empty()).then(|| text(content)),
+        UserPart::Image(content) => Some(image(content)),
     }
 }
 
-/// Spells what is said of calls.
-struct Speller<'a> {
+/// Encoder of calls and results.
+struct Encoder<'a> {
     names: &'a WireNames,
-    called: HashMap<&'a CallId, &'a str>,
-    is_third: bool,
+    tool_names: HashMap<&'a CallId, &'a str>,
+    is_third_generation: bool,
 }
 
-impl Speller<'_> {
-    /// A signature goes onto the part behind it; what else is sealed is a part itself.
+impl Encoder<'_> {
+    /// Encodes the parts of a model message. A signature is put onto the part after it; other
+    /// sealed data is a part itself.
     fn assistant(&self, parts: &[AssistantPart]) -> Vec<Value> {
         let mut sent = Vec::new();
         let mut signature = None;
         for part in parts {
             let mut part = match part {
-                AssistantPart::Text { text: said } if said.is_empty() => continue,
-                AssistantPart::Text { text: said } => text(said),
+                AssistantPart::Text { text: content } if content.is_empty() => continue,
+                AssistantPart::Text { text: content } => text(content),
                 AssistantPart::Call(call) => self.call(call),
-                AssistantPart::Reasoning(thought) if thought.provider != REASONING_OF => continue,
-                AssistantPart::Reasoning(thought) => {
-                    match thought.sealed.as_object() {
+                AssistantPart::Reasoning(reasoning) if reasoning.provider != REASONING_OF => {
+                    continue;
+                }
+                AssistantPart::Reasoning(reasoning) => {
+                    match reasoning.sealed.as_object() {
                         Some(sealed) if sealed.len() == 1 && sealed.contains_key(SIGNATURE) => {
                             signature = sealed.get(SIGNATURE).cloned();
                         }
@@ -139,36 +152,36 @@ impl Speller<'_> {
         json!({ "functionCall": {
             "id": call.id,
             "name": self.names.wire(&call.name),
-            "args": object(&call.arguments),
+            "args": arguments_object(&call.arguments),
         } })
     }
 
     fn response(&self, result: &ToolResult) -> Value {
-        let name = self.called_as(result);
+        let name = self.tool_name(result);
         let outcome = if result.is_success() { "output" } else { "error" };
         let mut response = json!({
             "id": result.call,
             "name": self.names.wire(name),
             "response": { outcome: result.text },
         });
-        if self.is_third && !result.images.is_empty() {
+        if self.is_third_generation && !result.images.is_empty() {
             set(&mut response, "parts", result.images.iter().map(image).collect::<Vec<_>>());
         }
         json!({ "functionResponse": response })
     }
 
-    /// The pictures of a result, for models that see none in it: the user shows them.
-    fn shown(&self, result: &ToolResult) -> Vec<Value> {
-        if self.is_third || result.images.is_empty() {
+    /// Returns the images of a result as user parts, for models that see none in results.
+    fn image_parts(&self, result: &ToolResult) -> Vec<Value> {
+        if self.is_third_generation || result.images.is_empty() {
             return Vec::new();
         }
-        let name = self.names.wire(self.called_as(result));
+        let name = self.names.wire(self.tool_name(result));
         let heading = text(&format!("[What `{name}` ({}) showed:]", result.call));
         [heading].into_iter().chain(result.images.iter().map(image)).collect()
     }
 
-    /// A response has to bear the name of its call.
-    fn called_as<'s>(&'s self, result: &'s ToolResult) -> &'s str {
-        self.called.get(&result.call).copied().unwrap_or(&result.tool)
+    /// Returns the tool name of the call: a response has to have the name of its call.
+    fn tool_name<'s>(&'s self, result: &'s ToolResult) -> &'s str {
+        self.tool_names.get(&result.call).copied().unwrap_or(&result.tool)
     }
 }

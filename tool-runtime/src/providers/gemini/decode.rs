@@ -1,19 +1,20 @@
-//! What the body of a `generateContent` reply holds.
+//! Body of a `generateContent` reply.
 //!
-//! The shapes are those of Google's API reference, "GenerateContentResponse", and of its SDKs. Each
-//! message of a stream is such a body too, so there is one way to read both.
+//! The shapes follow Google's API reference, "GenerateContentResponse", and its SDKs. Each message
+//! of a stream is such a body too, so both are decoded alike.
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::message::Usage;
 use crate::models::Finish;
-use crate::providers::codec::{Counts, Unreadable};
+use crate::providers::codec::DecodeError;
+use crate::providers::shared::Counts;
 
-/// Whose reasoning it is.
+/// Provider name of the reasoning that this codec seals.
 pub(super) const REASONING_OF: &str = "gemini";
 
-/// The member of a part that carries what the model's maker wants back on that very part.
+/// Member of a part that carries the signature which Google needs back on the same part.
 pub(super) const SIGNATURE: &str = "thoughtSignature";
 
 #[derive(Deserialize)]
@@ -39,7 +40,7 @@ pub(super) struct Content {
     pub(super) parts: Option<Vec<Map<String, Value>>>,
 }
 
-/// Comes instead of a candidate where the prompt was blocked.
+/// Replaces the candidates if the prompt was blocked.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Feedback {
@@ -48,40 +49,41 @@ pub(super) struct Feedback {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Called {
+pub(super) struct WireCall {
     pub(super) id: Option<String>,
     pub(super) name: Option<String>,
-    /// Arguments in pieces, on Vertex alone and only for those who ask.
+    /// Arguments in pieces, which only Vertex sends and only on request.
     pub(super) partial_args: Option<Value>,
     pub(super) will_continue: Option<bool>,
 }
 
-/// What the prompt took includes what was cached; what the model said does not include its thoughts. Each
-/// message of a stream tells the whole so far.
-pub(super) fn counted(told: &Counts) -> Usage {
-    let at = |pointer| told.at(pointer).unwrap_or(0);
-    let thoughts = at("/thoughtsTokenCount");
+/// Converts the counts. Prompt tokens include cached ones; candidate tokens exclude thoughts. Each
+/// message of a stream reports running totals.
+pub(super) fn counted(counts: &Counts) -> Usage {
+    let get = |pointer| counts.get(pointer).unwrap_or(0);
+    let thoughts = get("/thoughtsTokenCount");
     let mut usage = Usage::new(
-        at("/promptTokenCount").saturating_add(at("/toolUsePromptTokenCount")),
-        at("/candidatesTokenCount").saturating_add(thoughts),
+        get("/promptTokenCount").saturating_add(get("/toolUsePromptTokenCount")),
+        get("/candidatesTokenCount").saturating_add(thoughts),
     );
-    usage.cached = at("/cachedContentTokenCount");
+    usage.cached = get("/cachedContentTokenCount");
     usage.reasoning = thoughts;
     usage
 }
 
-/// A body, unless it reports an error.
-pub(super) fn read(body: &str) -> Result<Body, Unreadable> {
-    let read = serde_json::from_str::<Body>(body);
-    let mut read = read.map_err(|error| Unreadable::malformed(error.to_string()))?;
-    read.error.take().map_or(Ok(read), |error| Err(Unreadable::Failed(error)))
+/// Decodes a body, unless it reports an error.
+pub(super) fn decode_body(body: &str) -> Result<Body, DecodeError> {
+    let decoded = serde_json::from_str::<Body>(body);
+    let mut decoded = decoded.map_err(|error| DecodeError::malformed(error.to_string()))?;
+    decoded.error.take().map_or(Ok(decoded), |error| Err(DecodeError::Reported(error)))
 }
 
-/// Why the model said no more. A prompt that was blocked has no such reason.
+/// Converts the finish reason. A blocked prompt has none.
 ///
 /// # Errors
-/// It called a tool in a way that can't be read: what else it said is no answer.
-pub(super) fn finish(reason: Option<&str>, has_calls: bool) -> Result<Finish, Unreadable> {
+/// [`DecodeError::Malformed`] if the model made a call that the API could not parse: the rest of
+/// the reply is not an answer then.
+pub(super) fn finish(reason: Option<&str>, has_calls: bool) -> Result<Finish, DecodeError> {
     Ok(match reason {
         None | Some("STOP") if has_calls => Finish::Calls,
         None | Some("STOP") => Finish::Stop,
@@ -103,7 +105,7 @@ pub(super) fn finish(reason: Option<&str>, has_calls: bool) -> Result<Finish, Un
             | "UNEXPECTED_TOOL_CALL"
             | "MISSING_THOUGHT_SIGNATURE"
             | "MALFORMED_RESPONSE"),
-        ) => return Err(Unreadable::malformed(format!("it ended by {reason}"))),
+        ) => return Err(DecodeError::malformed(format!("finish reason {reason}"))),
         Some(_) => Finish::Other,
     })
 }

@@ -1,18 +1,18 @@
-//! Our turn → the body of a `generateContent` request.
+//! Turn → body of a `generateContent` request.
 //!
-//! The shapes are those of Google's API reference, "GenerateContentRequest", and of its SDKs.
+//! The shapes follow Google's API reference, "GenerateContentRequest", and its SDKs.
 
 use serde_json::{Map, Value, json};
 
 use super::contents::contents;
 use crate::message::Message;
 use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice, WireNames};
-use crate::providers::codec::set;
+use crate::providers::shared::set;
 use crate::schema::{Dialect, Schema};
 use crate::tool::ToolDefinition;
 
-/// The most texts that may end a reply.
-const MOST_STOPS: usize = 5;
+/// Highest number of stop sequences.
+const MAX_STOP_SEQUENCES: usize = 5;
 
 pub(super) fn request(
     model: &str,
@@ -57,7 +57,7 @@ fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
         "name": names.wire(&tool.name),
         "description": tool.description,
     });
-    // An object without members is refused there; a function without parameters is not.
+    // The API refuses an object without members there, but accepts a function without parameters.
     if member != "parameters" || !has_no_members(parameters) {
         set(&mut definition, member, json!(parameters));
     }
@@ -71,7 +71,7 @@ fn has_no_members(schema: &Schema) -> bool {
 
 fn calling(options: &ChatOptions, names: &WireNames) -> Result<Option<Value>, ModelError> {
     if options.parallel_calls == Some(false) {
-        let text = "Gemini can't be told to make one call at a time: leave `parallel_calls` unset";
+        let text = "unsupported by Gemini: one call at a time; leave `parallel_calls` unset";
         return Err(ModelError::Setup(text.into()));
     }
     Ok(match &options.tool_choice {
@@ -86,28 +86,30 @@ fn calling(options: &ChatOptions, names: &WireNames) -> Result<Option<Value>, Mo
 
 fn generation(options: &ChatOptions) -> Result<Map<String, Value>, ModelError> {
     let mut config = Map::new();
-    let mut say = |name: &str, value: Value| config.insert(name.into(), value);
+    let mut add = |name: &str, value: Value| config.insert(name.into(), value);
     if let Some(temperature) = options.temperature {
-        say("temperature", temperature.into());
+        add("temperature", temperature.into());
     }
-    if let Some(most) = options.max_tokens {
-        say("maxOutputTokens", most.into());
+    if let Some(max_tokens) = options.max_tokens {
+        add("maxOutputTokens", max_tokens.into());
     }
     match options.stop.len() {
         0 => {}
-        1..=MOST_STOPS => _ = say("stopSequences", options.stop.as_slice().into()),
+        1..=MAX_STOP_SEQUENCES => _ = add("stopSequences", options.stop.as_slice().into()),
         count => {
-            let text = format!("Gemini takes {MOST_STOPS} texts of `stop` at most, not {count}");
+            let text = format!(
+                "too many stop sequences for Gemini: {count} of at max_tokens {MAX_STOP_SEQUENCES}"
+            );
             return Err(ModelError::Setup(text));
         }
     }
     if let Some(schema) = &options.output {
-        say("responseMimeType", "application/json".into());
+        add("responseMimeType", "application/json".into());
         let member = match schema.dialect() {
             Dialect::GeminiOpenApi => "responseSchema",
             _ => "responseJsonSchema",
         };
-        say(member, json!(schema));
+        add(member, json!(schema));
     }
     Ok(config)
 }
@@ -122,22 +124,22 @@ mod tests {
     use crate::tool::ToolDefinition;
 
     #[test]
-    fn a_schema_stands_where_its_dialect_is_read() {
+    fn schema_is_sent_in_the_member_of_its_dialect() {
         let own = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
         let sent = |schema: &Value, dialect| {
             let tool = ToolDefinition::new("t", "Does.", schema.clone()).bent(dialect).unwrap();
             let output = Schema::from(own.clone()).for_dialect(dialect).unwrap();
             let options = ChatOptions::default().output(output);
             let tools = [&tool];
-            let asked = ChatRequest::new(&[]).tools(&tools).options(&options);
-            let body = request("m", asked, &WireNames::new([], NameRules::GEMINI)).unwrap();
+            let turn = ChatRequest::new(&[]).tools(&tools).options(&options);
+            let body = request("m", turn, &WireNames::new([], NameRules::GEMINI)).unwrap();
             let declared = body["tools"][0]["functionDeclarations"][0].clone();
             let members = |value: &Value, marks: [&'static str; 2]| {
                 marks.map(|mark| value.get(mark).is_some())
             };
-            let told = members(&declared, ["parameters", "parametersJsonSchema"]);
+            let parameters = members(&declared, ["parameters", "parametersJsonSchema"]);
             let answer = &body["generationConfig"];
-            (told, members(answer, ["responseSchema", "responseJsonSchema"]))
+            (parameters, members(answer, ["responseSchema", "responseJsonSchema"]))
         };
         let empty = json!({ "type": "object" });
         assert_eq!(sent(&own, Dialect::Plain), ([false, true], [false, true]));

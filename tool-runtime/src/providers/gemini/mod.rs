@@ -1,4 +1,4 @@
-//! Gemini's `generateContent`, and every server that speaks it.
+//! Gemini's `generateContent` API, and every server that implements it.
 
 mod assemble;
 mod contents;
@@ -8,15 +8,17 @@ mod encode;
 use serde_json::Value;
 
 use super::client::Client;
-use super::codec::{Assemble, Codec, Environment, Framing, Unreadable};
+use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::shared::Environment;
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 
 const OFFICIAL: &str = "https://generativelanguage.googleapis.com/v1beta";
 
-/// A model behind the Gemini API: Google's own, or that of a server that copies it.
+/// Client for the Gemini API, at Google or at a compatible server.
 ///
-/// What only Gemini knows goes along by [`ChatOptions::extra`](crate::models::ChatOptions::extra());
-/// members of `generationConfig` and `toolConfig` are added to those that the other options make:
+/// Options that only Gemini has are set with
+/// [`ChatOptions::extra`](crate::models::ChatOptions::extra()). Members of `generationConfig` and
+/// `toolConfig` are merged with those that the other options create:
 ///
 /// ```no_run
 /// use tool_runtime::{Agent, ChatOptions, Tools, providers::Gemini};
@@ -31,20 +33,31 @@ const OFFICIAL: &str = "https://generativelanguage.googleapis.com/v1beta";
 /// # }
 /// ```
 ///
-/// It can't be told to make one call at a time: `parallel_calls(false)` is an error.
+/// The API cannot limit a reply to one call: `parallel_calls(false)` fails with
+/// [`ModelError::Setup`].
 pub type Gemini = Client<GenerateContent>;
 
-/// How Gemini's `generateContent` is spelled.
+/// Codec of Gemini's `generateContent`; [`Gemini`] is the client that uses it.
+///
+/// ```
+/// use tool_runtime::providers::{Client, GenerateContent, Gemini};
+///
+/// let model: Client<GenerateContent> =
+///     Gemini::new("https://generativelanguage.googleapis.com/v1beta", "gemini-3.5-flash");
+/// assert!(format!("{model:?}").contains("generativelanguage.googleapis.com"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct GenerateContent;
 
 impl Codec for GenerateContent {
-    const NAMES: NameRules = NameRules::GEMINI;
+    const NAME_RULES: NameRules = NameRules::GEMINI;
     const FRAMING: Framing = Framing::Events;
-    const NESTED: &'static [&'static str] = &["generationConfig", "toolConfig"];
+    const NESTED_OPTIONS: &'static [&'static str] = &["generationConfig", "toolConfig"];
+    const KEYED_HOSTS: &'static [&'static str] = &["generativelanguage.googleapis.com"];
 
-    /// A name that says of which kind it is, such as `tunedModels/mine`, stands as it is.
+    /// Returns the path. A model name with a collection, such as `tunedModels/mine`, is used as it
+    /// is.
     fn path(model: &str, is_streamed: bool) -> Vec<&str> {
         let kind = (!model.contains('/')).then_some("models");
         let method = if is_streamed { ":streamGenerateContent" } else { ":generateContent" };
@@ -69,7 +82,7 @@ impl Codec for GenerateContent {
         encode::request(model, request, names)
     }
 
-    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
         assemble::reply(body, names)
     }
 
@@ -79,28 +92,32 @@ impl Codec for GenerateContent {
 }
 
 impl Client<GenerateContent> {
-    /// The model of this name behind `base_url`, such as
-    /// `https://generativelanguage.googleapis.com/v1beta`; without a key.
+    /// Creates a client for a model at `base_url`, without a key.
     ///
-    /// The address is used as it is: Google's wants the `/v1beta`.
+    /// The base URL is used as it is. Google's API needs the `/v1beta`, as in
+    /// `https://generativelanguage.googleapis.com/v1beta`.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         Self::with_codec(base_url.as_ref(), model, GenerateContent)
     }
 
-    /// The model that the environment names: `GEMINI_MODEL` at `GEMINI_BASE_URL` (Google's own unless
-    /// set; `/v1beta` is added where no version is named) with the key `GEMINI_API_KEY`, which only
-    /// Google's own needs.
+    /// Creates a client from the environment.
+    ///
+    /// | variable | meaning | default |
+    /// |---|---|---|
+    /// | `GEMINI_MODEL` | name of the model | required |
+    /// | `GEMINI_BASE_URL` | base URL; `/v1beta` is added if it has no version | Google's API |
+    /// | `GEMINI_API_KEY` | key | required if no base URL is set |
     ///
     /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
+    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read("GEMINI")?;
-        let base = found.base_url.map_or_else(|| OFFICIAL.to_owned(), |base| versioned(&base));
+        let base = found.base_url.map_or_else(|| OFFICIAL.to_owned(), |base| with_version(&base));
         Self::new(base, found.model).key(found.key).checked()
     }
 }
 
-fn versioned(base: &str) -> String {
+fn with_version(base: &str) -> String {
     let base = base.trim_end_matches('/');
     match base.rsplit('/').next() {
         Some(last) if last.starts_with("v1") => base.to_owned(),
@@ -110,10 +127,10 @@ fn versioned(base: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Codec, GenerateContent, versioned};
+    use super::{Codec, GenerateContent, with_version};
 
     #[test]
-    fn where_it_is_asked() {
+    fn paths_and_base_urls() {
         for (model, is_streamed, path) in [
             ("gemini-3.5-flash", false, "models gemini-3.5-flash :generateContent"),
             ("models/gemini-3.5-flash", true, "models gemini-3.5-flash :streamGenerateContent"),
@@ -128,7 +145,7 @@ mod tests {
             ("https://h/v1beta/", "https://h/v1beta"),
             ("https://h/v1", "https://h/v1"),
         ] {
-            assert_eq!(versioned(base), expected);
+            assert_eq!(with_version(base), expected);
         }
     }
 }

@@ -1,23 +1,23 @@
-//! What Mistral's models say: text, or a list of chunks, in which thoughts stand beside text.
+//! Content of Mistral's replies: text, or a list of chunks in which thoughts stand beside text.
 //!
-//! The shapes are those of the API reference, "Chat completion", and of the Python SDK (`ContentChunk`).
+//! The shapes follow the API reference, "Chat completion", and the Python SDK (`ContentChunk`).
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::message::{AssistantPart, Reasoning};
 use crate::models::{Delta, Deltas};
-use crate::providers::chat::{Call, Speech, reported};
-use crate::providers::codec::Unreadable;
+use crate::providers::chat::{ContentBuilder, WireCall, reported_error};
+use crate::providers::codec::DecodeError;
 
-/// Whose reasoning it is.
+/// Provider name of the reasoning that this codec seals.
 pub(super) const REASONING_OF: &str = "mistral";
 
-/// What a model said; of a stream, what it added.
+/// Content of a message, or of one chunk of a stream.
 #[derive(Default, Deserialize)]
-pub(super) struct Said {
+pub(super) struct WireMessage {
     content: Option<Content>,
-    tool_calls: Option<Vec<Call>>,
+    tool_calls: Option<Vec<WireCall>>,
 }
 
 #[derive(Deserialize)]
@@ -27,18 +27,18 @@ enum Content {
     Chunks(Vec<Map<String, Value>>),
 }
 
-/// What was said so far.
+/// Content of the reply that is being built.
 #[derive(Default)]
-pub(super) struct Spoken(Vec<Piece>);
+pub(super) struct MistralContent(Vec<Piece>);
 
 enum Piece {
     Text(String),
-    /// A chunk of the type `thinking`.
+    /// Chunk of the type `thinking`.
     Thought(Map<String, Value>),
 }
 
-impl Spoken {
-    fn say(&mut self, more: &str, deltas: &mut Deltas<'_>) {
+impl MistralContent {
+    fn push_text(&mut self, more: &str, deltas: &mut Deltas<'_>) {
         if more.is_empty() {
             return;
         }
@@ -49,22 +49,22 @@ impl Spoken {
         }
     }
 
-    /// A thought goes on with the one right before it, unless that is closed.
-    fn think(&mut self, more: Map<String, Value>, deltas: &mut Deltas<'_>) {
+    /// Adds a thought. It continues the thought right before it, unless that one is closed.
+    fn push_thought(&mut self, more: Map<String, Value>, deltas: &mut Deltas<'_>) {
         let text = text_of(&more);
         if !text.is_empty() {
             deltas(Delta::Reasoning(&text));
         }
         match self.0.last_mut() {
             Some(Piece::Thought(thought)) if thought.get("closed") != Some(&Value::Bool(true)) => {
-                go_on(thought, more);
+                extend_thought(thought, more);
             }
             _ => self.0.push(Piece::Thought(more)),
         }
     }
 }
 
-/// What people can read of a thought.
+/// Returns the readable text of a thought.
 fn text_of(thought: &Map<String, Value>) -> String {
     match thought.get("thinking") {
         Some(Value::Array(chunks)) => {
@@ -75,8 +75,8 @@ fn text_of(thought: &Map<String, Value>) -> String {
     }
 }
 
-/// Thoughts grow, and what seals them comes at their end.
-fn go_on(thought: &mut Map<String, Value>, more: Map<String, Value>) {
+/// Extends a thought: its texts grow, and its signature comes at the end.
+fn extend_thought(thought: &mut Map<String, Value>, more: Map<String, Value>) {
     for (name, more) in more {
         match (thought.get_mut(&name), more) {
             (Some(Value::Array(chunks)), Value::Array(more)) => {
@@ -98,26 +98,26 @@ fn go_on(thought: &mut Map<String, Value>, more: Map<String, Value>) {
     }
 }
 
-impl Speech for Spoken {
-    type Said = Said;
+impl ContentBuilder for MistralContent {
+    type Message = WireMessage;
 
-    /// References to sources, and what is yet to be thought of, are passed over.
-    fn hear(&mut self, said: Said, deltas: &mut Deltas<'_>) -> Vec<Call> {
-        match said.content {
+    /// Adds content. References to sources and unknown kinds of chunks are ignored.
+    fn push(&mut self, message: WireMessage, deltas: &mut Deltas<'_>) -> Vec<WireCall> {
+        match message.content {
             None => {}
-            Some(Content::Text(text)) => self.say(&text, deltas),
+            Some(Content::Text(text)) => self.push_text(&text, deltas),
             Some(Content::Chunks(chunks)) => {
                 for chunk in chunks {
                     let text = |name: &str| chunk.get(name).and_then(Value::as_str);
                     match text("type") {
-                        Some("thinking") => self.think(chunk, deltas),
-                        Some("text") => self.say(text("text").unwrap_or_default(), deltas),
+                        Some("thinking") => self.push_thought(chunk, deltas),
+                        Some("text") => self.push_text(text("text").unwrap_or_default(), deltas),
                         _ => {}
                     }
                 }
             }
         }
-        said.tool_calls.unwrap_or_default()
+        message.tool_calls.unwrap_or_default()
     }
 
     fn into_parts(self) -> Vec<AssistantPart> {
@@ -131,12 +131,13 @@ impl Speech for Spoken {
         self.0.into_iter().map(part).collect()
     }
 
-    /// `{"object": "error", "message": …}`: what says the kind stands beside it.
-    fn failure(body: &str) -> Option<Unreadable> {
-        let said: Value = serde_json::from_str(body).ok()?;
-        match said.get("object").and_then(Value::as_str) {
-            Some("error") => Some(Unreadable::Failed(said)),
-            _ => reported(body),
+    /// Decodes `{"object": "error", "message": …}`; members beside the message tell the kind of the
+    /// error.
+    fn reported_error(body: &str) -> Option<DecodeError> {
+        let body_json: Value = serde_json::from_str(body).ok()?;
+        match body_json.get("object").and_then(Value::as_str) {
+            Some("error") => Some(DecodeError::Reported(body_json)),
+            _ => reported_error(body),
         }
     }
 }

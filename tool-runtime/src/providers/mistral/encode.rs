@@ -1,17 +1,23 @@
-//! Our turn → the body of a request.
+//! Turn → body of a chat completion request.
 //!
-//! The shapes are those of Mistral's API reference, "Chat completion", and of its Python SDK; the rules of
-//! order those of the validators in its package `mistral-common`, and of what the API answers to users:
-//! orders stand in front, a user speaks first, after a result the model speaks before the user does, and
-//! what the model is to go on from is marked as such.
+//! The shapes follow Mistral's API reference, "Chat completion", and its Python SDK. The order
+//! follows the validators of the package `mistral-common` and the errors of the API:
+//!
+//! - System messages come first.
+//! - A user message comes before any model message.
+//! - After a result, a model message comes before the next user message.
+//! - A final model message that is to be continued is marked as a prefix.
 
 use serde_json::{Value, json};
 
 use super::decode::REASONING_OF;
 use crate::message::{AssistantPart, Message, ToolResult};
 use crate::models::{ChatRequest, WireNames};
-use crate::providers::chat::{add, call, content, set_options, shown};
-use crate::providers::codec::{EARLIER, IdRules, WireIds, nobody_spoke, set};
+use crate::providers::chat::{
+    encode_call, encode_content, image_message, push_message, set_options,
+};
+use crate::providers::codec::{IdRules, WireIds};
+use crate::providers::shared::{OPENING, only_system, set};
 
 pub(super) fn request(
     model: &str,
@@ -21,10 +27,10 @@ pub(super) fn request(
 ) -> Value {
     let messages = conversation(request.messages, names);
     let mut body = json!({ "model": model, "messages": messages });
-    // As old as the API itself; `required` came later.
+    // As old as the API itself; the value `required` was added later.
     set_options(&mut body, request, names, "any");
-    if let Some(most) = request.options.max_tokens {
-        set(&mut body, "max_tokens", most);
+    if let Some(max_tokens) = request.options.max_tokens {
+        set(&mut body, "max_tokens", max_tokens);
     }
     if is_streamed {
         set(&mut body, "stream", true);
@@ -33,66 +39,67 @@ pub(super) fn request(
 }
 
 fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
-    let ids = WireIds::new(messages, IdRules::Nine);
-    let orders: Vec<_> = messages.iter().filter_map(order).collect();
-    let mut said = Vec::new();
-    if !orders.is_empty() {
-        said.push(json!({ "role": "system", "content": orders.join("\n\n") }));
+    let ids = WireIds::new(messages, IdRules::Alphanumeric9);
+    let system: Vec<_> = messages.iter().filter_map(system_text).collect();
+    let mut sent = Vec::new();
+    if !system.is_empty() {
+        sent.push(json!({ "role": "system", "content": system.join("\n\n") }));
     }
     for message in messages {
         match message {
             Message::System { .. } => {}
             Message::User { parts } => {
-                let content = content(parts);
-                say(&mut said, json!({ "role": "user", "content": content }));
+                let content = encode_content(parts);
+                push(&mut sent, json!({ "role": "user", "content": content }));
             }
             Message::Assistant { parts } => {
                 if let Some(next) = assistant(message, parts, names, &ids) {
-                    say(&mut said, next);
+                    push(&mut sent, next);
                 }
             }
             Message::Tool { results } => {
-                said.extend(results.iter().map(|told| result(told, names, &ids)));
-                // Most of its models take text alone for a result.
-                if let Some(shown) = shown(results, &ids) {
-                    say(&mut said, shown);
+                sent.extend(results.iter().map(|result| tool_result(result, names, &ids)));
+                // Most of its models accept only text as a result.
+                if let Some(images) = image_message(results, &ids) {
+                    push(&mut sent, images);
                 }
             }
         }
     }
-    if nobody_spoke(&said) {
-        say(&mut said, json!({ "role": "user", "content": EARLIER }));
+    if only_system(&sent) {
+        push(&mut sent, json!({ "role": "user", "content": OPENING }));
     }
-    if let Some(last) = said.last_mut()
+    if let Some(last) = sent.last_mut()
         && role(last) == "assistant"
     {
         set(last, "prefix", true);
     }
-    said
+    sent
 }
 
-/// Adds a message, and before it what has to stand between it and the last.
-fn say(said: &mut Vec<Value>, next: Value) {
-    match (said.last().map_or("system", role), role(&next)) {
-        ("system", "assistant") => said.push(json!({ "role": "user", "content": EARLIER })),
-        ("tool", "user") => said.push(json!({ "role": "assistant", "content": "OK." })),
+/// Adds a message, and before it the message that the API requires between it and the last one.
+fn push(sent: &mut Vec<Value>, next: Value) {
+    match (sent.last().map_or("system", role), role(&next)) {
+        ("system", "assistant") => sent.push(json!({ "role": "user", "content": OPENING })),
+        ("tool", "user") => sent.push(json!({ "role": "assistant", "content": "OK." })),
         _ => {}
     }
-    add(said, next);
+    push_message(sent, next);
 }
 
 fn role(message: &Value) -> &str {
     message.get("role").and_then(Value::as_str).unwrap_or_default()
 }
 
-fn order(message: &Message) -> Option<&str> {
+fn system_text(message: &Message) -> Option<&str> {
     match message {
         Message::System { text } if !text.trim().is_empty() => Some(text),
         _ => None,
     }
 }
 
-/// None where nothing is left of it: what another provider's own tools did isn't told.
+/// Encodes a model message; returns `None` if nothing is left of it, because what another
+/// provider's own tools did is not sent.
 fn assistant(
     message: &Message,
     parts: &[AssistantPart],
@@ -103,8 +110,8 @@ fn assistant(
         AssistantPart::Text { text } => {
             (!text.is_empty()).then(|| json!({ "type": "text", "text": text }))
         }
-        AssistantPart::Reasoning(thought) => {
-            (thought.provider == REASONING_OF).then(|| thought.sealed.clone())
+        AssistantPart::Reasoning(reasoning) => {
+            (reasoning.provider == REASONING_OF).then(|| reasoning.sealed.clone())
         }
         AssistantPart::Call(_) => None,
     };
@@ -116,20 +123,20 @@ fn assistant(
         true => chunks.into(),
         false => message.text().into(),
     };
-    let mut said = json!({ "role": "assistant", "content": content });
-    let calls = message.calls().map(|made| call(made, &ids.wire(&made.id), names));
+    let mut encoded = json!({ "role": "assistant", "content": content });
+    let calls = message.calls().map(|call| encode_call(call, &ids.wire(&call.id), names));
     let calls: Vec<_> = calls.collect();
     if !calls.is_empty() {
-        set(&mut said, "tool_calls", calls);
+        set(&mut encoded, "tool_calls", calls);
     }
-    Some(said)
+    Some(encoded)
 }
 
-fn result(told: &ToolResult, names: &WireNames, ids: &WireIds<'_>) -> Value {
+fn tool_result(result: &ToolResult, names: &WireNames, ids: &WireIds<'_>) -> Value {
     json!({
         "role": "tool",
-        "tool_call_id": ids.wire(&told.call),
-        "name": names.wire(&told.tool),
-        "content": told.text,
+        "tool_call_id": ids.wire(&result.call),
+        "name": names.wire(&result.tool),
+        "content": result.text,
     })
 }

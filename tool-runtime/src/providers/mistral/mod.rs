@@ -5,17 +5,19 @@ mod encode;
 
 use serde_json::Value;
 
-use self::decode::Spoken;
+use self::decode::MistralContent;
 use super::chat;
 use super::client::Client;
-use super::codec::{Assemble, Codec, Environment, Framing, Unreadable};
+use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::shared::Environment;
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 use crate::schema::Dialect;
 
 const OFFICIAL: &str = "https://api.mistral.ai/v1";
 
-/// A model behind Mistral's chat-completions API. What only Mistral knows goes along as more members
-/// of the request:
+/// Client for Mistral's chat completions.
+///
+/// Options that only Mistral has are sent as extra members of the request:
 ///
 /// ```no_run
 /// use tool_runtime::{ChatModel, ChatOptions, ChatRequest, Message, providers::Mistral};
@@ -30,15 +32,24 @@ const OFFICIAL: &str = "https://api.mistral.ai/v1";
 /// ```
 pub type Mistral = Client<MistralChat>;
 
-/// How Mistral's chat completions are spelled.
+/// Codec of Mistral's chat completions; [`Mistral`] is the client that uses it.
+///
+/// ```
+/// use tool_runtime::providers::{Client, MistralChat, Mistral};
+///
+/// let model: Client<MistralChat> =
+///     Mistral::new("https://api.mistral.ai/v1", "mistral-medium-latest");
+/// assert!(format!("{model:?}").contains("api.mistral.ai"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct MistralChat;
 
 impl Codec for MistralChat {
-    const NAMES: NameRules = NameRules::OPENAI;
-    const STRICT: Option<Dialect> = Some(Dialect::OpenAiStrict);
+    const NAME_RULES: NameRules = NameRules::OPENAI;
+    const STRICT_DIALECT: Option<Dialect> = Some(Dialect::OpenAiStrict);
     const FRAMING: Framing = Framing::Events;
+    const KEYED_HOSTS: &'static [&'static str] = &["api.mistral.ai"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {
         vec!["chat", "completions"]
@@ -58,28 +69,34 @@ impl Codec for MistralChat {
         Ok(encode::request(model, request, names, is_streamed))
     }
 
-    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
-        chat::reply::<Spoken>(body, names)
+    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
+        chat::reply::<MistralContent>(body, names)
     }
 
     fn assembler(&self, names: WireNames) -> impl Assemble {
-        chat::Assembler::<Spoken>::new(names)
+        chat::Assembler::<MistralContent>::new(names)
     }
 }
 
 impl Client<MistralChat> {
-    /// The model of this name behind `base_url`, such as `https://api.mistral.ai/v1`; without a key.
+    /// Creates a client for a model at `base_url`, without a key.
     ///
-    /// The address is used as it is: most servers want the `/v1`.
+    /// The base URL is used as it is. Most servers need the `/v1`, as in
+    /// `https://api.mistral.ai/v1`.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         Self::with_codec(base_url.as_ref(), model, MistralChat)
     }
 
-    /// The model that the environment names: `MISTRAL_MODEL` at `MISTRAL_BASE_URL` (Mistral's own
-    /// unless set) with the key `MISTRAL_API_KEY`, which only Mistral's own needs.
+    /// Creates a client from the environment.
+    ///
+    /// | variable | meaning | default |
+    /// |---|---|---|
+    /// | `MISTRAL_MODEL` | name of the model | required |
+    /// | `MISTRAL_BASE_URL` | base URL | Mistral's API |
+    /// | `MISTRAL_API_KEY` | key | required if no base URL is set |
     ///
     /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
+    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read("MISTRAL")?;
         let base = found.base_url.as_deref().unwrap_or(OFFICIAL);

@@ -1,11 +1,11 @@
-//! A reply, or the lines of a streamed one → our reply. Each call comes whole.
+//! Body of a reply, or the lines of a streamed one → [`ChatReply`]. Each call comes whole.
 
-use super::decode::{Chunk, chunk, put_together};
+use super::decode::{Chunk, assemble_reply, decode_chunk};
 use crate::message::{AssistantPart, Usage};
 use crate::models::{ChatReply, Delta, Deltas, WireNames};
-use crate::providers::codec::{Assemble, Source, Unreadable};
+use crate::providers::codec::{Assemble, DecodeError, RawJson};
 
-/// What was said so far.
+/// Reply that is being assembled.
 pub(super) struct Assembler {
     names: WireNames,
     thinking: String,
@@ -29,17 +29,17 @@ impl Assembler {
         }
     }
 
-    fn hear(&mut self, mut more: Chunk, written: Source<'_>, deltas: &mut Deltas<'_>) {
-        let calls = more.message.calls(written, &self.names);
-        self.usage = more.usage().or(self.usage);
+    fn add(&mut self, mut chunk: Chunk, raw: RawJson<'_>, deltas: &mut Deltas<'_>) {
+        let calls = chunk.message.calls(raw, &self.names);
+        self.usage = chunk.usage().or(self.usage);
         self.reason =
-            more.done_reason.filter(|reason| !reason.is_empty()).or_else(|| self.reason.take());
-        self.is_done |= more.done;
-        if let Some(more) = more.message.thinking.filter(|more| !more.is_empty()) {
+            chunk.done_reason.filter(|reason| !reason.is_empty()).or_else(|| self.reason.take());
+        self.is_done |= chunk.done;
+        if let Some(more) = chunk.message.thinking.filter(|more| !more.is_empty()) {
             deltas(Delta::Reasoning(&more));
             self.thinking.push_str(&more);
         }
-        if let Some(more) = more.message.content.filter(|more| !more.is_empty()) {
+        if let Some(more) = chunk.message.content.filter(|more| !more.is_empty()) {
             deltas(Delta::Text(&more));
             self.text.push_str(&more);
         }
@@ -55,8 +55,8 @@ impl Assembler {
 }
 
 impl Assemble for Assembler {
-    fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable> {
-        self.hear(chunk(message)?, Source::new(message), deltas);
+    fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
+        self.add(decode_chunk(message)?, RawJson::new(message), deltas);
         Ok(())
     }
 
@@ -64,21 +64,21 @@ impl Assemble for Assembler {
         self.is_done
     }
 
-    fn finish(self) -> Result<ChatReply, Unreadable> {
+    fn finish(self) -> Result<ChatReply, DecodeError> {
         let Self { thinking, text, calls, reason, usage, is_done, .. } = self;
         match is_done {
-            true => Ok(put_together(thinking, text, calls, reason.as_deref(), usage)),
-            false => Err(Unreadable::Ended),
+            true => Ok(assemble_reply(thinking, text, calls, reason.as_deref(), usage)),
+            false => Err(DecodeError::Incomplete),
         }
     }
 }
 
-/// A reply as a whole is a stream of one piece.
-pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+/// Decodes a body, which is a stream of one chunk.
+pub(super) fn reply(body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
     if body.trim().is_empty() {
-        return Err(Unreadable::malformed("it is empty"));
+        return Err(DecodeError::malformed("empty body"));
     }
     let mut assembler = Assembler::new(names.clone());
-    assembler.take(body, &mut |_| {})?;
+    assembler.push(body, &mut |_| {})?;
     assembler.finish()
 }

@@ -1,20 +1,21 @@
-//! What a reply is made of: its body, or a line of one that is streamed.
+//! Parts of a reply: its body, or one line of a streamed reply.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::message::{AssistantPart, Reasoning, ToolCall, Usage};
 use crate::models::{ChatReply, Finish, WireNames};
-use crate::providers::codec::{Source, Unreadable, count};
+use crate::providers::codec::{DecodeError, RawJson};
+use crate::providers::shared::count;
 
-/// Whose reasoning it is.
+/// Provider name of the reasoning that this codec seals.
 pub(super) const REASONING_OF: &str = "ollama";
 
-/// What came: of a stream, what it added.
+/// Body of a reply, or one chunk of a streamed one.
 #[derive(Deserialize)]
 pub(super) struct Chunk {
     #[serde(default)]
-    pub(super) message: Said,
+    pub(super) message: WireMessage,
     #[serde(default)]
     pub(super) done: bool,
     pub(super) done_reason: Option<String>,
@@ -24,14 +25,14 @@ pub(super) struct Chunk {
 }
 
 #[derive(Default, Deserialize)]
-pub(super) struct Said {
+pub(super) struct WireMessage {
     pub(super) content: Option<String>,
     pub(super) thinking: Option<String>,
-    tool_calls: Option<Vec<Call>>,
+    tool_calls: Option<Vec<WireCall>>,
 }
 
 #[derive(Deserialize)]
-struct Call {
+struct WireCall {
     id: Option<String>,
     function: Function,
 }
@@ -42,25 +43,26 @@ struct Function {
 }
 
 impl Chunk {
-    /// Counts that are 0 are left out; they stand in the last piece of a stream.
+    /// Returns the usage, which is in the last chunk of a stream. The server leaves out counts of
+    /// 0.
     pub(super) fn usage(&self) -> Option<Usage> {
-        let told = self.prompt_eval_count.is_some() || self.eval_count.is_some();
+        let is_reported = self.prompt_eval_count.is_some() || self.eval_count.is_some();
         let [input, output] = [&self.prompt_eval_count, &self.eval_count]
-            .map(|told| told.as_ref().and_then(count).unwrap_or(0));
-        told.then(|| Usage::new(input, output))
+            .map(|reported| reported.as_ref().and_then(count).unwrap_or(0));
+        is_reported.then(|| Usage::new(input, output))
     }
 }
 
-impl Said {
-    /// What was called, by this text of the whole. Arguments are an object; servers that copy it send the
-    /// text of one.
-    pub(super) fn calls(&mut self, whole: Source<'_>, names: &WireNames) -> Vec<AssistantPart> {
-        let written = whole.member("message").and_then(|message| message.member("tool_calls"));
-        let written = written.into_iter().flat_map(Source::items);
-        let calls = self.tool_calls.take().unwrap_or_default().into_iter().zip(written);
-        let part = |(call, written): (Call, Source<'_>)| {
-            let arguments = written.member("function").and_then(|it| it.member("arguments"));
-            let arguments = arguments.and_then(Source::arguments).unwrap_or_else(|| "".into());
+impl WireMessage {
+    /// Returns the calls, with their arguments from the raw text of the whole chunk. Ollama sends
+    /// arguments as an object, compatible servers send the text of one.
+    pub(super) fn calls(&mut self, whole: RawJson<'_>, names: &WireNames) -> Vec<AssistantPart> {
+        let raw = whole.member("message").and_then(|message| message.member("tool_calls"));
+        let raw = raw.into_iter().flat_map(RawJson::items);
+        let calls = self.tool_calls.take().unwrap_or_default().into_iter().zip(raw);
+        let part = |(call, raw): (WireCall, RawJson<'_>)| {
+            let arguments = raw.member("function").and_then(|it| it.member("arguments"));
+            let arguments = arguments.and_then(RawJson::arguments).unwrap_or_else(|| "".into());
             let (id, name) = (call.id.unwrap_or_default(), names.own(&call.function.name));
             AssistantPart::Call(ToolCall::new(id, name, arguments))
         };
@@ -68,21 +70,21 @@ impl Said {
     }
 }
 
-pub(super) fn chunk(body: &str) -> Result<Chunk, Unreadable> {
+pub(super) fn decode_chunk(body: &str) -> Result<Chunk, DecodeError> {
     let chunk: Chunk =
-        serde_json::from_str(body).map_err(|error| Unreadable::malformed(error.to_string()))?;
+        serde_json::from_str(body).map_err(|error| DecodeError::malformed(error.to_string()))?;
     match chunk.error {
         None => Ok(chunk),
-        // In the midst of a reply: at its start it would have had the status 500.
+        // An error in the middle of a reply; at its start it would have had the status 500.
         Some(Value::String(text)) => {
-            Err(Unreadable::Failed(json!({ "type": "server_error", "message": text })))
+            Err(DecodeError::Reported(json!({ "type": "server_error", "message": text })))
         }
-        Some(other) => Err(Unreadable::Failed(other)),
+        Some(other) => Err(DecodeError::Reported(other)),
     }
 }
 
-/// All that was said, as one reply.
-pub(super) fn put_together(
+/// Assembles the parts of a reply.
+pub(super) fn assemble_reply(
     thinking: String,
     text: String,
     calls: Vec<AssistantPart>,
@@ -90,17 +92,17 @@ pub(super) fn put_together(
     usage: Option<Usage>,
 ) -> ChatReply {
     let finish = match reason {
-        // It has no word of its own for this.
+        // The API has no reason of its own for calls.
         None | Some("stop") if !calls.is_empty() => Finish::Calls,
         None | Some("stop") => Finish::Stop,
         Some("length") => Finish::Length,
         Some(_) => Finish::Other,
     };
     let sealed = json!({ "thinking": thinking });
-    let thought = (!thinking.is_empty())
+    let reasoning = (!thinking.is_empty())
         .then(|| AssistantPart::Reasoning(Reasoning::new(REASONING_OF, thinking, sealed)));
     let text = (!text.is_empty()).then_some(AssistantPart::Text { text });
-    let parts = thought.into_iter().chain(text).chain(calls).collect();
+    let parts = reasoning.into_iter().chain(text).chain(calls).collect();
     let mut reply = ChatReply::new(parts).finish(finish);
     reply.usage = usage;
     reply

@@ -1,14 +1,15 @@
-//! Our turn → the body of a request.
+//! Turn → body of a request.
 //!
-//! The shapes are those of Ollama's `docs/api.md`, "Generate a chat completion", and of its server's
-//! `api/types.go`, which refuses a request that it can't read into them.
+//! The shapes follow Ollama's `docs/api.md`, "Generate a chat completion", and the `api/types.go`
+//! of its server, which refuses a request that it cannot decode into them.
 
 use serde_json::{Map, Value, json};
 
 use super::decode::REASONING_OF;
 use crate::message::{AssistantPart, Image, Message, ToolCall, ToolResult, UserPart};
 use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice, WireNames};
-use crate::providers::codec::{EARLIER, nobody_spoke, object, set};
+use crate::providers::codec::arguments_object;
+use crate::providers::shared::{OPENING, only_system, set};
 use crate::tool::ToolDefinition;
 
 pub(super) fn request(
@@ -18,14 +19,15 @@ pub(super) fn request(
     is_streamed: bool,
 ) -> Result<Value, ModelError> {
     let ChatRequest { messages, tools, options, .. } = request;
-    let mut messages: Vec<_> = messages.iter().flat_map(|said| message(said, names)).collect();
-    // It takes none for the wish that it load the model.
-    if nobody_spoke(&messages) {
-        messages.push(json!({ "role": "user", "content": EARLIER }));
+    let mut messages: Vec<_> =
+        messages.iter().flat_map(|message| encode_message(message, names)).collect();
+    // The server takes a request without messages as a wish to load the model.
+    if only_system(&messages) {
+        messages.push(json!({ "role": "user", "content": OPENING }));
     }
-    // Told always: unless told otherwise, it streams.
+    // Always sent: the default of the API is to stream.
     let mut body = json!({ "model": model, "messages": messages, "stream": is_streamed });
-    // A model that is told of no tool calls none.
+    // The API has no `none`: without tools the model calls none.
     if !tools.is_empty() && options.tool_choice != ToolChoice::None {
         check(options)?;
         let tools: Vec<_> = tools.iter().map(|tool| definition(tool, names)).collect();
@@ -38,8 +40,8 @@ pub(super) fn request(
     if let Some(temperature) = options.temperature {
         set(&mut settings, "temperature", temperature);
     }
-    if let Some(most) = options.max_tokens {
-        set(&mut settings, "num_predict", most);
+    if let Some(max_tokens) = options.max_tokens {
+        set(&mut settings, "num_predict", max_tokens);
     }
     if !options.stop.is_empty() {
         set(&mut settings, "stop", options.stop.as_slice());
@@ -50,29 +52,29 @@ pub(super) fn request(
     Ok(body)
 }
 
-/// What its API has no word for.
+/// Checks for options that the API cannot express.
 fn check(options: &ChatOptions) -> Result<(), ModelError> {
-    let unsaid = |what: String| {
-        let text = format!("Ollama can't be told that {what}: leave it to the model");
+    let unsupported = |what: String| {
+        let text = format!("unsupported by Ollama: {what}; leave it to the model");
         Err(ModelError::Setup(text))
     };
     match &options.tool_choice {
         ToolChoice::Auto | ToolChoice::None => {}
         ToolChoice::Required => {
-            return unsaid("a tool has to be called (`ToolChoice::Required`)".into());
+            return unsupported("a required tool call (`ToolChoice::Required`)".into());
         }
         ToolChoice::Tool(name) => {
-            return unsaid(format!("`{name}` has to be called (`ToolChoice::Tool`)"));
+            return unsupported(format!("a required call of `{name}` (`ToolChoice::Tool`)"));
         }
     }
     match options.parallel_calls {
-        Some(false) => unsaid("calls come one at a time (`parallel_calls(false)`)".into()),
+        Some(false) => unsupported("one call at a time (`parallel_calls(false)`)".into()),
         Some(true) | None => Ok(()),
     }
 }
 
-/// One message of ours is one of theirs, but for results: each call is answered by its own.
-fn message(message: &Message, names: &WireNames) -> Vec<Value> {
+/// Encodes a message. One message becomes one, except results: each call is answered by its own.
+fn encode_message(message: &Message, names: &WireNames) -> Vec<Value> {
     match message {
         Message::System { text } => vec![json!({ "role": "system", "content": text })],
         Message::User { parts } => {
@@ -83,61 +85,65 @@ fn message(message: &Message, names: &WireNames) -> Vec<Value> {
             vec![with_images(json!({ "role": "user", "content": message.text() }), images)]
         }
         Message::Assistant { parts } => {
-            let mut said = json!({ "role": "assistant", "content": message.text() });
-            if let Some(members) = said.as_object_mut() {
-                members.extend(parts.iter().filter_map(thought).flatten());
+            let mut encoded = json!({ "role": "assistant", "content": message.text() });
+            if let Some(members) = encoded.as_object_mut() {
+                members.extend(parts.iter().filter_map(reasoning).flatten());
             }
-            let calls: Vec<_> = message.calls().map(|made| call(made, names)).collect();
-            // Thoughts alone may be left where another provider's own tools did something.
+            let calls: Vec<_> = message.calls().map(|call| encode_call(call, names)).collect();
+            // Only reasoning may be left where another provider's own tools did something.
             if calls.is_empty() && message.text().trim().is_empty() {
                 return Vec::new();
             }
             if !calls.is_empty() {
-                set(&mut said, "tool_calls", calls);
+                set(&mut encoded, "tool_calls", calls);
             }
-            vec![said]
+            vec![encoded]
         }
-        Message::Tool { results } => results.iter().map(|told| result(told, names)).collect(),
+        Message::Tool { results } => {
+            results.iter().map(|result| tool_result(result, names)).collect()
+        }
     }
 }
 
-/// The member that carries what the model thought.
-fn thought(part: &AssistantPart) -> Option<Map<String, Value>> {
+/// Returns the members that carry the reasoning.
+fn reasoning(part: &AssistantPart) -> Option<Map<String, Value>> {
     match part {
-        AssistantPart::Reasoning(thought) if thought.provider == REASONING_OF => {
-            thought.sealed.as_object().cloned()
+        AssistantPart::Reasoning(reasoning) if reasoning.provider == REASONING_OF => {
+            reasoning.sealed.as_object().cloned()
         }
         _ => None,
     }
 }
 
-/// Newer servers know ids; older ones pass them over, and go by the order of the results.
-fn call(call: &ToolCall, names: &WireNames) -> Value {
-    let function = json!({ "name": names.wire(&call.name), "arguments": object(&call.arguments) });
+/// Encodes a call. Newer servers match results by id; older ones ignore it and use the order of the
+/// results.
+fn encode_call(call: &ToolCall, names: &WireNames) -> Value {
+    let function =
+        json!({ "name": names.wire(&call.name), "arguments": arguments_object(&call.arguments) });
     json!({ "id": call.id, "function": function })
 }
 
-fn result(told: &ToolResult, names: &WireNames) -> Value {
-    let said = json!({
+fn tool_result(result: &ToolResult, names: &WireNames) -> Value {
+    let encoded = json!({
         "role": "tool",
-        "tool_name": names.wire(&told.tool),
-        "tool_call_id": told.call,
-        "content": told.text,
+        "tool_name": names.wire(&result.tool),
+        "tool_call_id": result.call,
+        "content": result.text,
     });
-    with_images(said, told.images.iter())
+    with_images(encoded, result.images.iter())
 }
 
-fn with_images<'i>(mut said: Value, images: impl Iterator<Item = &'i Image>) -> Value {
+fn with_images<'i>(mut message: Value, images: impl Iterator<Item = &'i Image>) -> Value {
     let images: Vec<_> = images.map(|image| image.base64.as_str()).collect();
     if !images.is_empty() {
-        set(&mut said, "images", images);
+        set(&mut message, "images", images);
     }
-    said
+    message
 }
 
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
     let mut parameters = json!(tool.wire_parameters());
-    spell_out(&mut parameters);
+    replace_booleans(&mut parameters);
     json!({
         "type": "function",
         "function": {
@@ -148,17 +154,18 @@ fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
     })
 }
 
-/// Its server reads properties and alternatives into structures: `true` and `false` have to be objects.
-fn spell_out(schema: &mut Value) {
+/// Replaces boolean schemas by objects, because the server decodes properties and alternatives into
+/// structures.
+fn replace_booleans(schema: &mut Value) {
     match schema {
         Value::Bool(true) => *schema = json!({}),
         Value::Bool(false) => *schema = json!({ "not": {} }),
         Value::Object(members) => {
             if let Some(Value::Object(properties)) = members.get_mut("properties") {
-                properties.values_mut().for_each(spell_out);
+                properties.values_mut().for_each(replace_booleans);
             }
             if let Some(Value::Array(alternatives)) = members.get_mut("anyOf") {
-                alternatives.iter_mut().for_each(spell_out);
+                alternatives.iter_mut().for_each(replace_booleans);
             }
         }
         _ => {}

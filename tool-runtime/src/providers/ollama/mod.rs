@@ -7,17 +7,18 @@ mod encode;
 use serde_json::Value;
 
 use super::client::Client;
-use super::codec::{Assemble, Codec, Environment, Framing, Unreadable};
+use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::shared::Environment;
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 
-/// Where it is unless told otherwise.
+/// Base URL of a server on this machine.
 const LOCAL: &str = "http://127.0.0.1:11434";
 
-/// A model that Ollama runs, on this machine or elsewhere.
+/// Client for Ollama, on this machine or elsewhere.
 ///
-/// Unless told how much a model may read, Ollama takes a few thousand tokens and silently leaves out the
-/// start of a longer conversation. An agent wants more; that, and whether a model thinks, goes along as
-/// more members of the request, as Ollama spells them:
+/// Without `num_ctx`, Ollama limits the context to a few thousand tokens and silently drops the
+/// start of a longer conversation. Agents need more. Set it, and whether a model thinks, with extra
+/// members of the request:
 ///
 /// ```no_run
 /// use tool_runtime::{ChatModel, ChatOptions, ChatRequest, Message, providers::Ollama};
@@ -25,32 +26,40 @@ const LOCAL: &str = "http://127.0.0.1:11434";
 /// # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 /// let model = Ollama::new("http://127.0.0.1:11434", "qwen3");
 /// let more = serde_json::json!({ "num_ctx": 32_768, "seed": 7 });
-/// let options = ChatOptions::default().temperature(0.2).extra("options", more).extra("think", true);
+/// let options = ChatOptions::default().extra("options", more).extra("think", true);
 /// let messages = [Message::user("Hello!")];
 /// let reply = model.reply(ChatRequest::new(&messages).options(&options)).await?;
 /// # Ok(())
 /// # }
 /// ```
 ///
-/// Its API has no word for a tool that has to be called, nor for one call at a time: to ask for that is an
-/// error.
+/// The API can neither require a tool call nor limit a reply to one call. A request that asks for
+/// either fails with [`ModelError::Setup`].
 pub type Ollama = Client<OllamaChat>;
 
-/// How Ollama's API is spelled.
+/// Codec of Ollama's API; [`Ollama`] is the client that uses it.
+///
+/// ```
+/// use tool_runtime::providers::{Client, OllamaChat, Ollama};
+///
+/// let model: Client<OllamaChat> = Ollama::new("http://127.0.0.1:11434", "qwen3");
+/// assert!(format!("{model:?}").contains("127.0.0.1:11434"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct OllamaChat;
 
 impl Codec for OllamaChat {
-    const NAMES: NameRules = NameRules::OPENAI;
+    const NAME_RULES: NameRules = NameRules::OPENAI;
     const FRAMING: Framing = Framing::Lines;
-    const NESTED: &'static [&'static str] = &["options"];
+    const NESTED_OPTIONS: &'static [&'static str] = &["options"];
+    const KEYED_HOSTS: &'static [&'static str] = &["ollama.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {
         vec!["api", "chat"]
     }
 
-    /// Only its makers' own servers want one.
+    /// Returns the header of a key, which only Ollama's cloud requires.
     fn key_header(key: &str) -> (&'static str, String) {
         ("authorization", format!("Bearer {key}"))
     }
@@ -65,7 +74,7 @@ impl Codec for OllamaChat {
         encode::request(model, request, names, is_streamed)
     }
 
-    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
         assemble::reply(body, names)
     }
 
@@ -75,25 +84,30 @@ impl Codec for OllamaChat {
 }
 
 impl Client<OllamaChat> {
-    /// The model of this name at `base_url`, such as `http://127.0.0.1:11434`.
+    /// Creates a client for a model at `base_url`, such as `http://127.0.0.1:11434`.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         Self::with_codec(base_url.as_ref(), model, OllamaChat)
     }
 
-    /// The model that the environment names: `OLLAMA_MODEL` at `OLLAMA_BASE_URL` (port 11434 of this
-    /// machine unless set) with the key `OLLAMA_API_KEY`, if there is one.
+    /// Creates a client from the environment.
+    ///
+    /// | variable | meaning | default |
+    /// |---|---|---|
+    /// | `OLLAMA_MODEL` | name of the model | required |
+    /// | `OLLAMA_BASE_URL` | base URL | `http://127.0.0.1:11434` |
+    /// | `OLLAMA_API_KEY` | key | none |
     ///
     /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
+    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
     pub fn from_env() -> Result<Self, ModelError> {
-        Self::of(|name| std::env::var(name).ok())
+        Self::from_variables(|name| std::env::var(name).ok())
     }
 
-    fn of(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
-        let told = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
+    fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Result<Self, ModelError> {
+        let non_empty = |name: &str| variable(name).filter(|value| !value.trim().is_empty());
         let local = |name: &str| name.ends_with("_BASE_URL").then(|| LOCAL.to_owned());
         let found =
-            Environment::from_variables("OLLAMA", |name| told(name).or_else(|| local(name)))?;
+            Environment::from_variables("OLLAMA", |name| non_empty(name).or_else(|| local(name)))?;
         let base = found.base_url.as_deref().unwrap_or(LOCAL);
         Self::new(base, found.model).key(found.key).checked()
     }
@@ -104,20 +118,20 @@ mod tests {
     use super::Ollama;
 
     #[test]
-    fn the_environment_says_which_and_may_say_where() {
+    fn environment_sets_model_and_base_url() {
         let read = |set: &[(&str, &str)]| {
             let find = |name: &str| set.iter().find(|(known, _)| *known == name);
-            Ollama::of(|name| find(name).map(|(_, value)| (*value).to_owned()))
+            Ollama::from_variables(|name| find(name).map(|(_, value)| (*value).to_owned()))
         };
         let unset = read(&[("OLLAMA_BASE_URL", "http://h:1")]).unwrap_err();
         assert!(unset.to_string().contains("OLLAMA_MODEL"), "{unset}");
-        for (base, shown) in [
+        for (base, url) in [
             ("", "http://127.0.0.1:11434/api/chat"),
             (" ", "http://127.0.0.1:11434/api/chat"),
             ("http://h:1/", "http://h:1/api/chat"),
         ] {
             let model = read(&[("OLLAMA_MODEL", "m"), ("OLLAMA_BASE_URL", base)]).unwrap();
-            assert!(format!("{model:?}").contains(shown), "{model:?}");
+            assert!(format!("{model:?}").contains(url), "{model:?}");
         }
         let local = read(&[("OLLAMA_MODEL", "m")]).unwrap();
         assert!(format!("{local:?}").contains("127.0.0.1:11434"));

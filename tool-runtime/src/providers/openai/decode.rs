@@ -1,5 +1,5 @@
-//! What OpenAI's models say, and those of servers that speak as it does: content that is null or left
-//! out, refusals, and reasoning under several names.
+//! Content of the replies of OpenAI's models and of compatible servers: content that is null or
+//! missing, refusals, and reasoning under several names.
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer};
@@ -7,29 +7,30 @@ use serde_json::{Map, Value, json};
 
 use crate::message::{AssistantPart, Reasoning};
 use crate::models::{Delta, Deltas};
-use crate::providers::chat::{Call, Speech};
+use crate::providers::chat::{ContentBuilder, WireCall};
 
-/// Whose reasoning it is. Servers that tell of it spell it like this API, so any of them may read it.
+/// Provider name of the reasoning that this codec seals. All servers that send reasoning spell it
+/// alike in this API, so any of them may receive it.
 pub(super) const REASONING_OF: &str = "chat-completions";
 
-/// The member of a call that carries what the model's maker wants back on that very call.
+/// Member of a call with the data that the provider needs back on the same call.
 pub(super) const EXTRA: &str = "extra_content";
 
-/// What a model said; of a stream, what it added.
+/// Content of a message, or of one chunk of a stream.
 #[derive(Default, Deserialize)]
-pub(super) struct Said {
+pub(super) struct WireMessage {
     content: Option<Content>,
     refusal: Option<String>,
-    /// As vLLM, llama.cpp and DeepSeek have it.
+    /// Name used by vLLM, llama.cpp and DeepSeek.
     reasoning_content: Option<String>,
-    /// As OpenRouter and Ollama have it.
+    /// Name used by OpenRouter and Ollama.
     reasoning: Option<String>,
-    /// The same, each piece with its kind and what seals it; OpenRouter wants these back.
+    /// Reasoning in pieces with kinds and signatures; OpenRouter needs these back.
     reasoning_details: Option<Vec<Map<String, Value>>>,
-    tool_calls: Option<Vec<Call>>,
-    /// A call, as servers tell of it that are as old as functions.
-    #[serde(default, deserialize_with = "only")]
-    function_call: Option<Call>,
+    tool_calls: Option<Vec<WireCall>>,
+    /// Single call in the older form of the API.
+    #[serde(default, deserialize_with = "single_call")]
+    function_call: Option<WireCall>,
 }
 
 #[derive(Deserialize)]
@@ -53,9 +54,9 @@ impl Content {
     }
 }
 
-/// What was said so far.
+/// Content of the reply that is being built.
 #[derive(Default)]
-pub(super) struct Spoken {
+pub(super) struct OpenAiContent {
     reasoning_content: String,
     reasoning: String,
     details: Vec<Map<String, Value>>,
@@ -63,9 +64,10 @@ pub(super) struct Spoken {
     refusal: String,
 }
 
-impl Spoken {
-    /// The first of a piece goes on with the last of the piece before, if it is of its kind.
-    fn hear_detail(&mut self, more: Map<String, Value>, is_first: bool) {
+impl OpenAiContent {
+    /// Adds a piece of reasoning. The first piece of a message extends the last known piece if it
+    /// is of the same kind.
+    fn add_detail(&mut self, more: Map<String, Value>, is_first: bool) {
         let is_of = |known: &&mut Map<String, Value>| {
             ["type", "index"].iter().all(|name| known.get(*name) == more.get(*name))
                 && ["text", "summary", "signature"].iter().any(|name| more.contains_key(*name))
@@ -87,35 +89,35 @@ impl Spoken {
     }
 }
 
-impl Speech for Spoken {
-    type Said = Said;
+impl ContentBuilder for OpenAiContent {
+    type Message = WireMessage;
 
-    fn hear(&mut self, said: Said, deltas: &mut Deltas<'_>) -> Vec<Call> {
+    fn push(&mut self, message: WireMessage, deltas: &mut Deltas<'_>) -> Vec<WireCall> {
         for (kept, more) in [
-            (&mut self.reasoning_content, said.reasoning_content),
-            (&mut self.reasoning, said.reasoning),
+            (&mut self.reasoning_content, message.reasoning_content),
+            (&mut self.reasoning, message.reasoning),
         ] {
             if let Some(more) = more.filter(|more| !more.is_empty()) {
                 deltas(Delta::Reasoning(&more));
                 kept.push_str(&more);
             }
         }
-        let details = said.reasoning_details.unwrap_or_default();
+        let details = message.reasoning_details.unwrap_or_default();
         for (place, detail) in details.into_iter().enumerate() {
-            self.hear_detail(detail, place == 0);
+            self.add_detail(detail, place == 0);
         }
-        let texts = said.content.map(Content::into_texts).unwrap_or_default();
+        let texts = message.content.map(Content::into_texts).unwrap_or_default();
         for more in texts.into_iter().filter(|more| !more.is_empty()) {
             deltas(Delta::Text(&more));
             self.text.push_str(&more);
         }
-        if let Some(more) = said.refusal.filter(|more| !more.is_empty()) {
+        if let Some(more) = message.refusal.filter(|more| !more.is_empty()) {
             deltas(Delta::Text(&more));
             self.refusal.push_str(&more);
         }
-        let mut calls = said.tool_calls.unwrap_or_default();
+        let mut calls = message.tool_calls.unwrap_or_default();
         if calls.is_empty() {
-            calls.extend(said.function_call);
+            calls.extend(message.function_call);
         }
         calls
     }
@@ -124,7 +126,7 @@ impl Speech for Spoken {
         !self.refusal.is_empty()
     }
 
-    fn seal(extra: Value) -> Option<Reasoning> {
+    fn seal_extra(extra: Value) -> Option<Reasoning> {
         Some(Reasoning::new(REASONING_OF, "", json!({ EXTRA: extra })))
     }
 
@@ -137,16 +139,16 @@ impl Speech for Spoken {
             false => json!({ "reasoning_details": self.details }),
             true => json!({ name: text }),
         };
-        let is_told = !text.is_empty() || !self.details.is_empty();
-        let thought = Reasoning::new(REASONING_OF, text, sealed);
-        let thought = is_told.then_some(AssistantPart::Reasoning(thought));
+        let has_reasoning = !text.is_empty() || !self.details.is_empty();
+        let reasoning = Reasoning::new(REASONING_OF, text, sealed);
+        let reasoning = has_reasoning.then_some(AssistantPart::Reasoning(reasoning));
         let texts = [self.text, self.refusal].into_iter().filter(|text| !text.is_empty());
-        thought.into_iter().chain(texts.map(|text| AssistantPart::Text { text })).collect()
+        reasoning.into_iter().chain(texts.map(|text| AssistantPart::Text { text })).collect()
     }
 }
 
-/// The one call of a message, as it was told of before there could be more.
-fn only<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Call>, D::Error> {
+/// Decodes the single call of the older form.
+fn single_call<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<WireCall>, D::Error> {
     let function = Option::<Value>::deserialize(deserializer)?;
     let call = |function| serde_json::from_value(json!({ "index": 0, "function": function }));
     function.map(call).transpose().map_err(D::Error::custom)
@@ -156,18 +158,18 @@ fn only<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Call>, D::E
 mod tests {
     use serde_json::json;
 
-    use super::Spoken;
+    use super::OpenAiContent;
     use crate::message::{AssistantPart, Reasoning, Usage};
     use crate::models::{ChatReply, Finish, NameRules, WireNames};
     use crate::providers::chat;
-    use crate::providers::codec::Unreadable;
+    use crate::providers::codec::DecodeError;
 
-    fn reply(body: &str) -> Result<ChatReply, Unreadable> {
-        chat::reply::<Spoken>(body, &WireNames::new([], NameRules::OPENAI))
+    fn reply(body: &str) -> Result<ChatReply, DecodeError> {
+        chat::reply::<OpenAiContent>(body, &WireNames::new([], NameRules::OPENAI))
     }
 
     #[test]
-    fn what_servers_send() {
+    fn replies_of_compatible_servers() {
         let thought = |name: &str| {
             let sealed = json!({ name: "Hm" });
             let thought = Reasoning::new("chat-completions", "Hm", sealed);
@@ -215,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn why_it_ended() {
+    fn finish_reasons() {
         for (reason, finish) in [
             (json!(null), Finish::Stop),
             (json!("stop"), Finish::Stop),
@@ -231,9 +233,9 @@ mod tests {
     }
 
     #[test]
-    fn what_it_took() {
-        let said = json!([{ "message": { "content": "Hi" } }]);
-        for (told, expected) in [
+    fn token_usage() {
+        let choices = json!([{ "message": { "content": "Hi" } }]);
+        for (usage, expected) in [
             (
                 json!({ "prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9 }),
                 [7, 0, 2, 0],
@@ -246,37 +248,37 @@ mod tests {
             ),
             (json!({ "prompt_tokens": 7, "prompt_tokens_details": null }), [7, 0, 0, 0]),
         ] {
-            let body = json!({ "choices": said, "usage": told }).to_string();
+            let body = json!({ "choices": choices, "usage": usage }).to_string();
             let Usage { input, cached, output, reasoning, .. } =
                 reply(&body).unwrap().usage.unwrap();
-            assert_eq!([input, cached, output, reasoning], expected, "{told}");
+            assert_eq!([input, cached, output, reasoning], expected, "{usage}");
         }
-        let body = json!({ "choices": said, "usage": null }).to_string();
+        let body = json!({ "choices": choices, "usage": null }).to_string();
         assert_eq!(reply(&body).unwrap().usage, None);
     }
 
     #[test]
-    fn what_is_no_completion_is_told() {
+    fn bodies_without_a_completion_are_errors() {
         for (body, reason) in [
-            ("", "it is empty"),
+            ("", "empty body"),
             ("<html>", "expected value at line 1"),
             ("{}", "missing field `choices`"),
-            (r#"{"choices": []}"#, "it holds no choice"),
+            (r#"{"choices": []}"#, "no choice"),
             (r#"{"choices": [{}]}"#, "missing field `message`"),
             (
                 r#"{"choices": [{"message": {"tool_calls": [{"function": {}}]}}]}"#,
-                "a function without a name",
+                "a call has no name",
             ),
         ] {
             let error = reply(body).unwrap_err();
-            let Unreadable::Malformed(why) = &error else { panic!("{error:?}") };
+            let DecodeError::Malformed(why) = &error else { panic!("{error:?}") };
             assert!(why.contains(reason), "{why}");
         }
         for (body, failure) in [
             (r#"{"error": "overloaded"}"#, json!("overloaded")),
             (r#"{"choices": null, "error": {"code": 502}}"#, json!({ "code": 502 })),
         ] {
-            assert_eq!(reply(body).unwrap_err(), Unreadable::Failed(failure), "{body}");
+            assert_eq!(reply(body).unwrap_err(), DecodeError::Reported(failure), "{body}");
         }
     }
 }

@@ -1,17 +1,20 @@
-//! Our turn → the body of a chat-completions request.
+//! Turn → body of a chat completion request.
 //!
-//! The shapes are those of OpenAI's API reference, "Create chat completion".
+//! The shapes follow OpenAI's API reference, "Create chat completion".
 
 use serde_json::{Map, Value, json};
 
 use super::decode::{EXTRA, REASONING_OF};
 use crate::message::{AssistantPart, Message, ToolResult};
 use crate::models::{ChatRequest, WireNames};
-use crate::providers::chat::{add, call, content, set_options, shown};
-use crate::providers::codec::{EARLIER, IdRules, WireIds, nobody_spoke, set};
+use crate::providers::chat::{
+    encode_call, encode_content, image_message, push_message, set_options,
+};
+use crate::providers::codec::{IdRules, WireIds};
+use crate::providers::shared::{OPENING, only_system, set};
 
-/// As many calls as OpenAI takes in one message.
-const MOST_CALLS: usize = 128;
+/// Highest number of calls in one message that OpenAI accepts.
+const MAX_CALLS: usize = 128;
 
 pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) -> Value {
     let mut body = json!({ "model": model, "messages": conversation(request.messages, names) });
@@ -20,63 +23,71 @@ pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) 
 }
 
 fn conversation(messages: &[Message], names: &WireNames) -> Vec<Value> {
-    let ids = WireIds::new(messages, IdRules::Forty);
-    // What a model thought is of use to it until it has answered; some refuse more.
-    let asked = messages.iter().rposition(|said| matches!(said, Message::User { .. }));
-    let mut said = Vec::new();
+    let ids = WireIds::new(messages, IdRules::Any40);
+    // Reasoning is useful only until the model has answered, and some servers refuse older
+    // reasoning.
+    let last_user = messages.iter().rposition(|message| matches!(message, Message::User { .. }));
+    let mut sent = Vec::new();
     for (place, message) in messages.iter().enumerate() {
         match message {
-            Message::System { text } => said.push(json!({ "role": "system", "content": text })),
+            Message::System { text } => sent.push(json!({ "role": "system", "content": text })),
             Message::User { parts } => {
-                add(&mut said, json!({ "role": "user", "content": content(parts) }));
+                push_message(
+                    &mut sent,
+                    json!({ "role": "user", "content": encode_content(parts) }),
+                );
             }
             Message::Assistant { parts } => {
-                let mut spoken = assistant(message, parts, names, &ids);
-                if asked.is_none_or(|asked| place > asked)
-                    && let Some(members) = spoken.as_object_mut()
+                let mut encoded = assistant(message, parts, names, &ids);
+                if last_user.is_none_or(|last| place > last)
+                    && let Some(members) = encoded.as_object_mut()
                 {
-                    members.extend(parts.iter().filter_map(thought).flatten());
+                    members.extend(parts.iter().filter_map(reasoning).flatten());
                 }
                 // Nothing is left where another provider's own tools did something.
-                let has_more = spoken.as_object().is_some_and(|spoken| spoken.len() > 2);
+                let has_more = encoded.as_object().is_some_and(|members| members.len() > 2);
                 if has_more || !message.text().trim().is_empty() {
-                    said.push(spoken);
+                    sent.push(encoded);
                 }
             }
             Message::Tool { results } => {
-                answer(&mut said, results.iter().map(|told| result(told, &ids)).collect());
-                if let Some(shown) = shown(results, &ids) {
-                    add(&mut said, shown);
+                push_results(
+                    &mut sent,
+                    results.iter().map(|result| tool_result(result, &ids)).collect(),
+                );
+                if let Some(images) = image_message(results, &ids) {
+                    push_message(&mut sent, images);
                 }
             }
         }
     }
-    if nobody_spoke(&said) {
-        said.push(json!({ "role": "user", "content": EARLIER }));
+    if only_system(&sent) {
+        sent.push(json!({ "role": "user", "content": OPENING }));
     }
-    said
+    sent
 }
 
-/// Adds the results of the last message's calls: each is a message of its own, in the order of the calls.
-/// Of more calls than one message holds, the rest becomes messages behind the results of the first.
-fn answer(said: &mut Vec<Value>, mut results: Vec<Value>) {
-    let calls = said.last_mut().and_then(|last| last.get_mut("tool_calls")?.as_array_mut());
+/// Adds the results of the last message's calls; each is a message of its own, in the order of the
+/// calls. Calls that exceed the limit of one message follow, in a message of their own, the results
+/// of the first.
+fn push_results(sent: &mut Vec<Value>, mut results: Vec<Value>) {
+    let calls = sent.last_mut().and_then(|last| last.get_mut("tool_calls")?.as_array_mut());
     let mut rest = calls.map_or_else(Vec::new, |calls| {
-        let kept = calls.len().min(MOST_CALLS);
+        let kept = calls.len().min(MAX_CALLS);
         calls.split_off(kept)
     });
     while !rest.is_empty() {
-        let later = results.split_off(results.len().min(MOST_CALLS));
-        said.append(&mut results);
-        let after = rest.split_off(rest.len().min(MOST_CALLS));
-        said.push(json!({ "role": "assistant", "content": null, "tool_calls": rest }));
+        let later = results.split_off(results.len().min(MAX_CALLS));
+        sent.append(&mut results);
+        let after = rest.split_off(rest.len().min(MAX_CALLS));
+        sent.push(json!({ "role": "assistant", "content": null, "tool_calls": rest }));
         (results, rest) = (later, after);
     }
-    said.append(&mut results);
+    sent.append(&mut results);
 }
 
-/// The members that carry what the model thought.
-fn thought(part: &AssistantPart) -> Option<Map<String, Value>> {
+/// Returns the members that carry reasoning.
+fn reasoning(part: &AssistantPart) -> Option<Map<String, Value>> {
     let mut members = sealed(part)?.clone();
     members.remove(EXTRA);
     Some(members)
@@ -84,15 +95,15 @@ fn thought(part: &AssistantPart) -> Option<Map<String, Value>> {
 
 fn sealed(part: &AssistantPart) -> Option<&Map<String, Value>> {
     match part {
-        AssistantPart::Reasoning(thought) if thought.provider == REASONING_OF => {
-            thought.sealed.as_object()
+        AssistantPart::Reasoning(reasoning) if reasoning.provider == REASONING_OF => {
+            reasoning.sealed.as_object()
         }
         _ => None,
     }
 }
 
-fn result(told: &ToolResult, ids: &WireIds<'_>) -> Value {
-    json!({ "role": "tool", "tool_call_id": ids.wire(&told.call), "content": told.text })
+fn tool_result(result: &ToolResult, ids: &WireIds<'_>) -> Value {
+    json!({ "role": "tool", "tool_call_id": ids.wire(&result.call), "content": result.text })
 }
 
 fn assistant(
@@ -101,31 +112,31 @@ fn assistant(
     names: &WireNames,
     ids: &WireIds<'_>,
 ) -> Value {
-    let mut said = Map::from_iter([("role".to_owned(), json!("assistant"))]);
+    let mut members = Map::from_iter([("role".to_owned(), json!("assistant"))]);
     let calls = calls(parts, names, ids);
     let has_text = parts.iter().any(|part| matches!(part, AssistantPart::Text { .. }));
     let content = if has_text || calls.is_empty() { json!(message.text()) } else { Value::Null };
-    said.insert("content".into(), content);
+    members.insert("content".into(), content);
     if !calls.is_empty() {
-        said.insert("tool_calls".into(), calls.into());
+        members.insert("tool_calls".into(), calls.into());
     }
-    said.into()
+    members.into()
 }
 
-/// What came along with a call stands before it, and goes back on it.
+/// Encodes the calls. Extra data of a call precedes it as reasoning and is sent back on the call.
 fn calls(parts: &[AssistantPart], names: &WireNames, ids: &WireIds<'_>) -> Vec<Value> {
     let mut extra = None;
     let mut calls = Vec::new();
     for part in parts {
-        let AssistantPart::Call(made) = part else {
+        let AssistantPart::Call(call) = part else {
             extra = sealed(part).and_then(|sealed| sealed.get(EXTRA));
             continue;
         };
-        let mut call = call(made, &ids.wire(&made.id), names);
+        let mut encoded = encode_call(call, &ids.wire(&call.id), names);
         if let Some(extra) = extra.take() {
-            set(&mut call, EXTRA, extra.clone());
+            set(&mut encoded, EXTRA, extra.clone());
         }
-        calls.push(call);
+        calls.push(encoded);
     }
     calls
 }
@@ -143,13 +154,13 @@ mod tests {
     use crate::schema::{Dialect, Schema};
     use crate::tool::ToolDefinition;
 
-    /// What there is where nobody has spoken.
-    fn begun() -> serde_json::Value {
-        json!({ "role": "user", "content": super::EARLIER })
+    /// Message that is sent if the conversation is empty.
+    fn opening() -> serde_json::Value {
+        json!({ "role": "user", "content": super::OPENING })
     }
 
     #[test]
-    fn a_whole_turn() {
+    fn conversation_with_calls_and_results() {
         let first = ToolCall::new("a", "forecast", r#"{ "city": "Oslo" }"#);
         let second = ToolCall::new("b", "forecast", json!({ "city": "Rome" }));
         let results = vec![
@@ -195,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn definitions_take_the_bytes_that_selectors_count() {
+    fn encoded_definitions_have_the_counted_size() {
         let schema = json!({ "type": "object", "properties": { "a": { "const": "\"\u{1f600}" } } });
         let tools = [
             ToolDefinition::new("a", "Says \"a\"\nand more.", schema),
@@ -209,12 +220,12 @@ mod tests {
         assert_eq!(body["tools"][1]["function"]["strict"], true);
         assert_eq!(body["tools"][1]["function"]["parameters"]["required"], json!([]));
         let counted: usize = tools.iter().map(definition_bytes).sum();
-        // The brackets of the list, and no comma behind its last.
+        // The brackets of the list, minus the comma that the last item lacks.
         assert_eq!(body["tools"].to_string().len(), counted + 2 - 1);
     }
 
     #[test]
-    fn how_it_is_to_answer() {
+    fn options_set_their_members() {
         let tool = ToolDefinition::new("weather.get", "Weather.", json!({ "type": "object" }));
         let names = WireNames::new(["weather.get"], NameRules::OPENAI);
         let schema = json!({ "type": "object", "properties": {} });
@@ -246,35 +257,35 @@ mod tests {
             (set().stop("END").stop("\n"), json!({ "stop": ["END", "\n"] })),
         ] {
             let tools = [&tool];
-            let asked = ChatRequest::new(&[]).tools(&tools).options(&options);
-            let mut body = request("m", asked, &names);
+            let turn = ChatRequest::new(&[]).tools(&tools).options(&options);
+            let mut body = request("m", turn, &names);
             let members = body.as_object_mut().unwrap();
             for known in ["model", "messages", "tools"] {
                 members.remove(known).unwrap();
             }
             assert_eq!(body, expected, "{options:?}");
         }
-        // A choice among no tools is refused by some.
+        // Some servers refuse a choice among no tools.
         let options = set().tool_choice(ToolChoice::None).parallel_calls(true);
         let body = request("m", ChatRequest::new(&[]).options(&options), &names);
-        assert_eq!(body, json!({ "model": "m", "messages": [begun()] }));
+        assert_eq!(body, json!({ "model": "m", "messages": [opening()] }));
     }
 
     #[test]
-    fn pictures_and_thoughts() {
+    fn images_and_current_reasoning_are_sent() {
         let thought = |text: &str, provider: &str| {
             let sealed = json!({ "reasoning_content": text });
             AssistantPart::Reasoning(Reasoning::new(provider, text, sealed))
         };
-        let said = |text: &str| AssistantPart::Text { text: text.into() };
+        let text_part = |text: &str| AssistantPart::Text { text: text.into() };
         let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
         let look = UserPart::Text { text: "Look:".into() };
         let messages = [
             Message::user("Hello"),
-            Message::Assistant { parts: vec![thought("old", REASONING_OF), said("Hi")] },
+            Message::Assistant { parts: vec![thought("old", REASONING_OF), text_part("Hi")] },
             Message::User { parts: vec![look, UserPart::Image(image)] },
             Message::Assistant {
-                parts: vec![thought("new", REASONING_OF), thought("x", "another"), said("Hm")],
+                parts: vec![thought("new", REASONING_OF), thought("x", "another"), text_part("Hm")],
             },
         ];
         let names = WireNames::new([], NameRules::OPENAI);
@@ -292,14 +303,14 @@ mod tests {
     }
 
     #[test]
-    fn no_tools_means_no_list() {
+    fn tools_are_omitted_if_there_are_none() {
         let names = WireNames::new([], NameRules::OPENAI);
         let body = request("m", ChatRequest::new(&[]), &names);
-        assert_eq!(body, json!({ "model": "m", "messages": [begun()] }));
+        assert_eq!(body, json!({ "model": "m", "messages": [opening()] }));
     }
 
     #[test]
-    fn more_calls_than_a_message_holds() {
+    fn excess_calls_go_into_further_messages() {
         let calls: Vec<_> = (0..300).map(|n| ToolCall::new(n.to_string(), "t", "{}")).collect();
         let image = Image { media_type: "image/png".into(), base64: "AAAA".into() };
         let mut results: Vec<_> =
@@ -313,15 +324,15 @@ mod tests {
         let names = WireNames::new([], NameRules::OPENAI);
         let body = request("m", ChatRequest::new(&messages), &names);
         let sent = body["messages"].as_array().unwrap();
-        let (mut asked, mut rounds) = (Vec::new(), Vec::new());
+        let (mut open, mut rounds) = (Vec::new(), Vec::new());
         for message in &sent[1..304] {
             match message["tool_calls"].as_array() {
                 Some(calls) => {
-                    assert!(asked.is_empty());
+                    assert!(open.is_empty());
                     rounds.push(calls.len());
-                    asked = calls.iter().map(|call| call["id"].clone()).rev().collect();
+                    open = calls.iter().map(|call| call["id"].clone()).rev().collect();
                 }
-                None => assert_eq!(asked.pop(), Some(message["tool_call_id"].clone())),
+                None => assert_eq!(open.pop(), Some(message["tool_call_id"].clone())),
             }
         }
         assert_eq!(rounds, [128, 128, 44]);
@@ -331,28 +342,29 @@ mod tests {
     }
 
     #[test]
-    fn what_came_along_with_a_call_goes_back_on_it() {
-        let kept = |sealed| AssistantPart::Reasoning(Reasoning::new(REASONING_OF, "", sealed));
+    fn extra_data_of_a_call_is_sent_back_on_it() {
+        let sealed_part =
+            |sealed| AssistantPart::Reasoning(Reasoning::new(REASONING_OF, "", sealed));
         let call = |id| AssistantPart::Call(ToolCall::new(id, "t", "{}"));
         let details = json!([{ "type": "reasoning.encrypted", "data": "x" }]);
         let parts = vec![
-            kept(json!({ "reasoning_details": details })),
-            kept(json!({ "extra_content": { "google": { "thought_signature": "s=" } } })),
+            sealed_part(json!({ "reasoning_details": details })),
+            sealed_part(json!({ "extra_content": { "google": { "thought_signature": "s=" } } })),
             call("a"),
             call("b"),
         ];
         let names = WireNames::new([], NameRules::OPENAI);
         for later in [None, Some(Message::user("And now?"))] {
             let is_over = later.is_some();
-            let said = Message::Assistant { parts: parts.clone() };
-            let messages: Vec<_> = [said].into_iter().chain(later).collect();
+            let message = Message::Assistant { parts: parts.clone() };
+            let messages: Vec<_> = [message].into_iter().chain(later).collect();
             let body = request("m", ChatRequest::new(&messages), &names);
-            let said = &body["messages"][0];
-            let [first, second] = [&said["tool_calls"][0], &said["tool_calls"][1]];
+            let sent = &body["messages"][0];
+            let [first, second] = [&sent["tool_calls"][0], &sent["tool_calls"][1]];
             assert_eq!(first["extra_content"]["google"]["thought_signature"], "s=");
             assert_eq!(second.get("extra_content"), None);
-            assert_eq!(said.get("extra_content"), None);
-            assert_eq!(said.get("reasoning_details"), (!is_over).then_some(&details));
+            assert_eq!(sent.get("extra_content"), None);
+            assert_eq!(sent.get("reasoning_details"), (!is_over).then_some(&details));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! OpenAI's chat completions, and every server that speaks them.
+//! OpenAI's chat completions, and every server that implements them.
 
 mod decode;
 mod encode;
@@ -6,23 +6,24 @@ mod encode;
 use reqwest::Url;
 use serde_json::Value;
 
-use self::decode::Spoken;
+use self::decode::OpenAiContent;
 use super::chat;
 use super::client::Client;
-use super::codec::{Assemble, Codec, Environment, Framing, Unreadable, set};
+use super::codec::{Assemble, Codec, DecodeError, Framing};
+use super::shared::{Environment, set};
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 use crate::schema::Dialect;
 
 pub(super) const OFFICIAL: &str = "https://api.openai.com/v1";
 
-/// Whether OpenAI itself is there, under one of its names: of a region or its own.
+/// Returns whether the base URL is one of OpenAI's own hosts, regional ones included.
 pub(super) fn is_official(base_url: &str) -> bool {
     let host = Url::parse(base_url.trim()).ok().and_then(|url| Some(url.host_str()?.to_owned()));
     host.is_some_and(|host| host == "api.openai.com" || host.ends_with(".api.openai.com"))
 }
 
-/// A model behind OpenAI's chat-completions API: OpenAI's own, or that of vLLM, llama.cpp,
-/// LM Studio and the like.
+/// Client for OpenAI's chat completions, at OpenAI or at a compatible server such as vLLM,
+/// llama.cpp or LM Studio.
 ///
 /// ```no_run
 /// use tool_runtime::{Agent, Tools, providers::OpenAi};
@@ -35,17 +36,26 @@ pub(super) fn is_official(base_url: &str) -> bool {
 /// ```
 pub type OpenAi = Client<ChatCompletions>;
 
-/// How OpenAI's chat completions are spelled.
+/// Codec of OpenAI's chat completions; [`OpenAi`] is the client that uses it.
+///
+/// ```
+/// use tool_runtime::providers::{Client, ChatCompletions, OpenAi};
+///
+/// let model: Client<ChatCompletions> = OpenAi::new("http://127.0.0.1:8080/v1", "qwen2.5-coder");
+/// assert!(format!("{model:?}").contains("127.0.0.1:8080"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct ChatCompletions {
-    /// OpenAI's own models know the limit of tokens by another name than the servers that copy them.
+    /// Selects the name of the token limit: OpenAI's is `max_completion_tokens`, that of compatible
+    /// servers is `max_tokens`.
     is_official: bool,
 }
 
 impl Codec for ChatCompletions {
-    const NAMES: NameRules = NameRules::OPENAI;
-    const STRICT: Option<Dialect> = Some(Dialect::OpenAiStrict);
+    const NAME_RULES: NameRules = NameRules::OPENAI;
+    const STRICT_DIALECT: Option<Dialect> = Some(Dialect::OpenAiStrict);
     const FRAMING: Framing = Framing::Events;
+    const KEYED_HOSTS: &'static [&'static str] = &["api.openai.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {
         vec!["chat", "completions"]
@@ -63,9 +73,9 @@ impl Codec for ChatCompletions {
         is_streamed: bool,
     ) -> Result<Value, ModelError> {
         let mut body = encode::request(model, request, names);
-        if let Some(most) = request.options.max_tokens {
+        if let Some(limit) = request.options.max_tokens {
             let name = if self.is_official { "max_completion_tokens" } else { "max_tokens" };
-            set(&mut body, name, most);
+            set(&mut body, name, limit);
         }
         if is_streamed {
             set(&mut body, "stream", true);
@@ -74,36 +84,44 @@ impl Codec for ChatCompletions {
         Ok(body)
     }
 
-    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
-        chat::reply::<Spoken>(body, names)
+    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
+        chat::reply::<OpenAiContent>(body, names)
     }
 
     fn assembler(&self, names: WireNames) -> impl Assemble {
-        chat::Assembler::<Spoken>::new(names)
+        chat::Assembler::<OpenAiContent>::new(names)
     }
 }
 
 impl Client<ChatCompletions> {
-    /// The model of this name behind `base_url`, such as `http://127.0.0.1:8080/v1`; without a key.
+    /// Creates a client for a model at `base_url`, without a key.
     ///
-    /// The address is used as it is: most servers want the `/v1`. One that is no address is
-    /// reported when the model is asked. Proxies are taken from the environment (`HTTPS_PROXY` and
-    /// the like), but for a server on this machine; redirects are not followed.
+    /// The base URL is used as it is. Most servers need the `/v1`, as in
+    /// `http://127.0.0.1:8080/v1`. A malformed URL is reported by
+    /// [`check`](crate::ChatModel::check), or else by the first request.
+    ///
+    /// Proxies come from the environment (`HTTPS_PROXY` and the like), except for a server on this
+    /// machine. Redirects are not followed.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         let is_official = is_official(base_url.as_ref());
         Self::with_codec(base_url.as_ref(), model, ChatCompletions { is_official })
     }
 
-    /// The model that the environment names: `OPENAI_MODEL` at `OPENAI_BASE_URL` (OpenAI's own
-    /// unless set) with the key `OPENAI_API_KEY`, which only OpenAI's own needs.
+    /// Creates a client from the environment.
+    ///
+    /// | variable | meaning | default |
+    /// |---|---|---|
+    /// | `OPENAI_MODEL` | name of the model | required |
+    /// | `OPENAI_BASE_URL` | base URL | OpenAI's API |
+    /// | `OPENAI_API_KEY` | key | required if no base URL is set |
     ///
     /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
+    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
     pub fn from_env() -> Result<Self, ModelError> {
-        Self::of(Environment::read("OPENAI")?)
+        Self::from_environment(Environment::read("OPENAI")?)
     }
 
-    fn of(found: Environment) -> Result<Self, ModelError> {
+    fn from_environment(found: Environment) -> Result<Self, ModelError> {
         let base = found.base_url.as_deref().unwrap_or(OFFICIAL);
         Self::new(base, found.model).key(found.key).checked()
     }
@@ -114,11 +132,11 @@ mod tests {
     use super::{Environment, OpenAi, is_official};
 
     #[test]
-    fn the_environment_says_where_and_who() {
+    fn environment_sets_model_base_url_and_key() {
         let read = |set: &[(&str, &str)]| {
             let find = |name: &str| set.iter().find(|(known, _)| *known == name);
             let value = |name: &str| find(name).map(|(_, value)| (*value).to_owned());
-            OpenAi::of(Environment::from_variables("OPENAI", value)?)
+            OpenAi::from_environment(Environment::from_variables("OPENAI", value)?)
         };
         let unset = read(&[("OPENAI_API_KEY", "secret")]).unwrap_err();
         assert!(unset.to_string().contains("OPENAI_MODEL"), "{unset}");
@@ -129,16 +147,16 @@ mod tests {
         assert!(wrong.unwrap_err().to_string().contains("`localhost:1/v1`"));
 
         let local = read(&[("OPENAI_MODEL", "m"), ("OPENAI_BASE_URL", "http://[::1]:1/v1/")]);
-        let shown = format!("{:?}", local.unwrap());
-        assert!(shown.contains("http://[::1]:1/v1/chat/completions"), "{shown}");
+        let debug = format!("{:?}", local.unwrap());
+        assert!(debug.contains("http://[::1]:1/v1/chat/completions"), "{debug}");
 
         let official = read(&[("OPENAI_MODEL", "m"), ("OPENAI_API_KEY", "secret")]).unwrap();
-        let shown = format!("{official:?}");
-        assert!(shown.contains("api.openai.com") && !shown.contains("secret"), "{shown}");
+        let debug = format!("{official:?}");
+        assert!(debug.contains("api.openai.com") && !debug.contains("secret"), "{debug}");
     }
 
     #[test]
-    fn where_openai_itself_is() {
+    fn official_hosts_are_recognized() {
         for (base, expected) in [
             ("https://api.openai.com/v1", true),
             (" HTTPS://API.OpenAI.com:443", true),

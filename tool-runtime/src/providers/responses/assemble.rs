@@ -1,19 +1,20 @@
-//! The events of a streamed response → our reply.
+//! Events of a streamed response → [`ChatReply`].
 //!
-//! The shapes are those of OpenAI's API reference, "Streaming events". All is said up to three times:
-//! in pieces, then as a whole item, then as a whole response. Servers leave out one or the other,
-//! the places of the items, or their ids; so whatever comes is held against what was heard before.
+//! The shapes follow OpenAI's API reference, "Streaming events". OpenAI sends everything up to
+//! three times: in pieces, as a whole item, and in the whole response. Servers leave out some of
+//! these, the indexes of items, or their ids, so each event is compared with what was received
+//! before.
 
 use std::mem;
 
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::decode::{Response, failed, failure, put_together};
-use super::heard::{Heard, Slot};
-use super::sealed::{Item, kind_of, text_of};
+use super::decode::{Response, assemble_reply, failed, failure};
+use super::items::{Item, kind_of, text_of};
+use super::streamed_item::{Slot, StreamedItem};
 use crate::models::{ChatReply, Deltas, WireNames};
-use crate::providers::codec::{Assemble, Unreadable};
+use crate::providers::codec::{Assemble, DecodeError};
 
 #[derive(Deserialize)]
 struct Event {
@@ -31,11 +32,11 @@ struct Event {
     response: Option<Value>,
 }
 
-/// What was said so far.
+/// Reply that is being assembled.
 pub(super) struct Assembler {
     names: WireNames,
     provider: &'static str,
-    items: Vec<Heard>,
+    items: Vec<StreamedItem>,
     calls: usize,
     last: Option<Response>,
     is_done: bool,
@@ -46,29 +47,35 @@ impl Assembler {
         Self { names, provider, items: Vec::new(), calls: 0, last: None, is_done: false }
     }
 
-    /// The item of an event. One that was never announced begins by this.
-    fn item(&mut self, kind: &str, id: Option<&str>, index: Option<u64>) -> Option<&mut Heard> {
-        let place = self.place_of(id, index).or_else(|| {
-            let is_last = |item: &Heard| item.kind() == kind && !item.is_whole;
+    /// Returns the item of an event. An item that was never announced starts here.
+    fn item(
+        &mut self,
+        kind: &str,
+        id: Option<&str>,
+        index: Option<u64>,
+    ) -> Option<&mut StreamedItem> {
+        let place = self.index_of(id, index).or_else(|| {
+            let is_last = |item: &StreamedItem| item.kind() == kind && !item.is_whole;
             let last = self.items.len().checked_sub(1)?;
             let is_unnamed = id.is_none() && index.is_none();
             (is_unnamed && self.items.get(last).is_some_and(is_last)).then_some(last)
         });
         let place = place.unwrap_or_else(|| {
-            self.items.push(Heard::new(kind, id, index));
+            self.items.push(StreamedItem::new(kind, id, index));
             self.items.len() - 1
         });
         self.items.get_mut(place)
     }
 
-    /// Some servers give every event another id, others all items the same index.
-    fn place_of(&self, id: Option<&str>, index: Option<u64>) -> Option<usize> {
+    /// Returns the index of a known item. Some servers give every event another id, others all
+    /// items the same index.
+    fn index_of(&self, id: Option<&str>, index: Option<u64>) -> Option<usize> {
         let by_id = || self.items.iter().rposition(|item| item.id.as_deref() == id);
         let by_index = || self.items.iter().rposition(|item| item.index == index);
         id.and_then(|_| by_id()).or_else(|| index.and_then(|_| by_index()))
     }
 
-    fn more(&mut self, event: &Event, deltas: &mut Deltas<'_>) {
+    fn add_text(&mut self, event: &Event, deltas: &mut Deltas<'_>) {
         let Some((kind, slot)) = slot(event) else { return };
         let is_piece = event.kind.ends_with(".delta");
         let text = match is_piece {
@@ -83,52 +90,59 @@ impl Assembler {
             return;
         };
         match is_piece {
-            true => item.more(slot, text, deltas),
-            false => item.all(slot, text, deltas),
+            true => item.append(slot, text, deltas),
+            false => item.set_full(slot, text, deltas),
         }
     }
 
-    /// An item is announced, or there as a whole.
-    fn meet(&mut self, item: Item, index: Option<u64>, is_whole: bool, deltas: &mut Deltas<'_>) {
+    /// Adds an item that was announced or is complete.
+    fn add_item(
+        &mut self,
+        item: Item,
+        index: Option<u64>,
+        is_whole: bool,
+        deltas: &mut Deltas<'_>,
+    ) {
         let id = id_of(&item);
-        // One index for all: then a new item has an id of its own.
-        let is_it = |place: &usize| {
+        // If a server sends one index for all items, a new item has an id of its own.
+        let is_same = |place: &usize| {
             let known = self.items.get(*place);
             known.is_some_and(|known| !known.is_another(&item, is_whole))
         };
-        let place = self.place_of(id, index).filter(is_it).unwrap_or_else(|| {
-            self.items.push(Heard::new(kind_of(&item), id, index));
+        let place = self.index_of(id, index).filter(is_same).unwrap_or_else(|| {
+            self.items.push(StreamedItem::new(kind_of(&item), id, index));
             self.items.len() - 1
         });
-        self.learn(place, item, is_whole, deltas);
+        self.update(place, item, is_whole, deltas);
     }
 
-    /// The response as it is told of in the end; with what was heard, where less is told than that.
-    fn end(&mut self, mut response: Response, deltas: &mut Deltas<'_>) -> Response {
+    /// Completes the response that ends the stream. If it contains fewer items than were received,
+    /// the received ones replace them.
+    fn complete(&mut self, mut response: Response, deltas: &mut Deltas<'_>) -> Response {
         if self.items.iter().all(|item| item.index.is_some()) {
             self.items.sort_by_key(|item| item.index);
         }
-        let told = response.output.take().unwrap_or_default();
-        let is_all = told.len() >= self.items.len();
-        for (place, item) in told.iter().enumerate() {
-            let known = self.place_of(id_of(item), None).or_else(|| is_all.then_some(place));
+        let output = response.output.take().unwrap_or_default();
+        let is_complete = output.len() >= self.items.len();
+        for (place, item) in output.iter().enumerate() {
+            let known = self.index_of(id_of(item), None).or_else(|| is_complete.then_some(place));
             match known.filter(|known| *known < self.items.len()) {
-                Some(known) => self.learn(known, item.clone(), true, deltas),
-                None if is_all => self.meet(item.clone(), None, true, deltas),
+                Some(known) => self.update(known, item.clone(), true, deltas),
+                None if is_complete => self.add_item(item.clone(), None, true, deltas),
                 None => {}
             }
         }
-        let heard = mem::take(&mut self.items);
-        response.output = Some(match is_all {
-            true => told,
-            false => heard.into_iter().map(Heard::into_item).collect(),
+        let received = mem::take(&mut self.items);
+        response.output = Some(match is_complete {
+            true => output,
+            false => received.into_iter().map(StreamedItem::into_item).collect(),
         });
         response
     }
 
-    fn learn(&mut self, place: usize, item: Item, is_whole: bool, deltas: &mut Deltas<'_>) {
+    fn update(&mut self, place: usize, item: Item, is_whole: bool, deltas: &mut Deltas<'_>) {
         let Some(known) = self.items.get_mut(place) else { return };
-        known.learn(item, is_whole, deltas);
+        known.update(item, is_whole, deltas);
         known.begin_call(&mut self.calls, &self.names, deltas);
     }
 }
@@ -137,7 +151,7 @@ fn id_of(item: &Item) -> Option<&str> {
     text_of(item, "id").filter(|id| !id.is_empty())
 }
 
-/// What an event is more of, and of what kind of item.
+/// Returns the kind of item that an event belongs to, and the text in it that the event extends.
 fn slot(event: &Event) -> Option<(&'static str, Slot)> {
     let content = Slot::Content(event.content_index.unwrap_or(0));
     let summary = Slot::Summary(event.summary_index.unwrap_or(0));
@@ -152,37 +166,38 @@ fn slot(event: &Event) -> Option<(&'static str, Slot)> {
 }
 
 impl Assemble for Assembler {
-    fn take(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), Unreadable> {
+    fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
         if message.trim() == "[DONE]" {
             self.is_done = true;
             return Ok(());
         }
         let event: Event = serde_json::from_str(message).map_err(|error| {
-            failure(message).unwrap_or_else(|| Unreadable::malformed(error.to_string()))
+            failure(message).unwrap_or_else(|| DecodeError::malformed(error.to_string()))
         })?;
         match event.kind.as_str() {
             "response.output_item.added" | "response.output_item.done" => {
                 let is_whole = event.kind.ends_with(".done");
                 if let Some(Value::Object(item)) = event.item {
-                    self.meet(item, event.output_index, is_whole, deltas);
+                    self.add_item(item, event.output_index, is_whole, deltas);
                 }
             }
             "response.failed" => {
-                let error = event.response.and_then(|mut said| Some(said.get_mut("error")?.take()));
+                let error =
+                    event.response.and_then(|mut response| Some(response.get_mut("error")?.take()));
                 return Err(failed("failed", error));
             }
             "response.completed" | "response.incomplete" if self.last.is_none() => {
                 let response = event.response.unwrap_or_default();
                 let response = serde_json::from_value(response)
-                    .map_err(|error| Unreadable::malformed(error.to_string()))?;
-                self.last = Some(self.end(response, deltas));
+                    .map_err(|error| DecodeError::malformed(error.to_string()))?;
+                self.last = Some(self.complete(response, deltas));
             }
             "error" => {
-                let own = || serde_json::from_str(message).unwrap_or_default();
-                return Err(failure(message).unwrap_or_else(|| Unreadable::Failed(own())));
+                let whole = || serde_json::from_str(message).unwrap_or_default();
+                return Err(failure(message).unwrap_or_else(|| DecodeError::Reported(whole())));
             }
             "" => return failure(message).map_or(Ok(()), Err),
-            _ => self.more(&event, deltas),
+            _ => self.add_text(&event, deltas),
         }
         Ok(())
     }
@@ -191,12 +206,12 @@ impl Assemble for Assembler {
         self.is_done
     }
 
-    fn finish(mut self) -> Result<ChatReply, Unreadable> {
+    fn finish(mut self) -> Result<ChatReply, DecodeError> {
         let response = match self.last.take() {
             Some(response) => response,
-            None if self.is_done => self.end(Response::default(), &mut |_| {}),
-            None => return Err(Unreadable::Ended),
+            None if self.is_done => self.complete(Response::default(), &mut |_| {}),
+            None => return Err(DecodeError::Incomplete),
         };
-        put_together(response, &self.names, self.provider)
+        assemble_reply(response, &self.names, self.provider)
     }
 }

@@ -1,18 +1,19 @@
-//! Our turn → the body of a Responses request.
+//! Turn → body of a Responses request.
 //!
-//! The shapes are those of OpenAI's API reference, "Create a model response", and of its Python SDK
-//! (`types/responses`); that reasoning and the item behind it go back together is told in its guide
-//! "Reasoning models".
+//! The shapes follow OpenAI's API reference, "Create a model response", and its Python SDK
+//! (`types/responses`). Its guide "Reasoning models" requires that reasoning and the item after it
+//! are sent back together.
 
 use serde_json::{Value, json};
 
-use super::sealed::{Item, Items};
+use super::items::{InputItems, Item};
 use crate::message::{AssistantPart, Image, Message, ToolCall, ToolResult, UserPart};
 use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice, WireNames};
-use crate::providers::codec::{EARLIER, IdRules, WireIds, nobody_spoke, set, written_object};
+use crate::providers::codec::{IdRules, WireIds, arguments_text};
+use crate::providers::shared::{OPENING, only_system, set};
 use crate::tool::ToolDefinition;
 
-/// What the names of models that don't reason have in common. They refuse to be asked for reasoning.
+/// Name parts of models that do not reason; they refuse a request for encrypted reasoning.
 const UNREASONING: [&str; 4] = ["gpt-3", "gpt-4", "chatgpt", "-chat"];
 
 pub(super) fn request(
@@ -25,7 +26,8 @@ pub(super) fn request(
     let ChatRequest { tools, options, .. } = request;
     if !options.stop.is_empty() {
         return Err(ModelError::Setup(
-            "OpenAI's Responses API knows no `stop`: leave it out, or use chat completions".into(),
+            "unsupported by OpenAI's Responses API: `stop`; leave it out, or use chat completions"
+                .into(),
         ));
     }
     let mut body = json!({
@@ -36,11 +38,11 @@ pub(super) fn request(
     if !UNREASONING.iter().any(|part| model.contains(part)) {
         set(&mut body, "include", json!(["reasoning.encrypted_content"]));
     }
-    // A choice among no tools is refused.
+    // The API refuses a choice among no tools.
     if !tools.is_empty() {
         let tools: Vec<_> = tools.iter().map(|tool| definition(tool, names)).collect();
         set(&mut body, "tools", tools);
-        say_how_to_call(&mut body, options, names);
+        set_tool_choice(&mut body, options, names);
     }
     if let Some(schema) = &options.output {
         let strict = schema.dialect().is_strict();
@@ -51,8 +53,8 @@ pub(super) fn request(
     if let Some(temperature) = options.temperature {
         set(&mut body, "temperature", temperature);
     }
-    if let Some(most) = options.max_tokens {
-        set(&mut body, "max_output_tokens", most);
+    if let Some(limit) = options.max_tokens {
+        set(&mut body, "max_output_tokens", limit);
     }
     if is_streamed {
         set(&mut body, "stream", true);
@@ -60,7 +62,7 @@ pub(super) fn request(
     Ok(body)
 }
 
-fn say_how_to_call(body: &mut Value, options: &ChatOptions, names: &WireNames) {
+fn set_tool_choice(body: &mut Value, options: &ChatOptions, names: &WireNames) {
     match &options.tool_choice {
         ToolChoice::Auto => {}
         ToolChoice::Required => set(body, "tool_choice", "required"),
@@ -70,12 +72,13 @@ fn say_how_to_call(body: &mut Value, options: &ChatOptions, names: &WireNames) {
             set(body, "tool_choice", choice);
         }
     }
-    if let Some(may) = options.parallel_calls {
-        set(body, "parallel_tool_calls", may);
+    if let Some(is_parallel) = options.parallel_calls {
+        set(body, "parallel_tool_calls", is_parallel);
     }
 }
 
-/// Left out, `strict` would be tried: then what may be left out has to be given.
+/// Encodes a definition. `strict` is always sent: without it the API tries strict mode, which makes
+/// optional parameters required.
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
     let parameters = tool.wire_parameters();
     json!({
@@ -88,34 +91,36 @@ fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
 }
 
 fn conversation(request: ChatRequest<'_>, names: &WireNames, provider: &str) -> Vec<Value> {
-    let ids = WireIds::new(request.messages, IdRules::Short);
+    let ids = WireIds::new(request.messages, IdRules::Token64);
     let is_stored = request.options.extra.get("store") == Some(&Value::Bool(true));
-    let mut items = Items::new(provider, is_stored);
-    for said in request.messages {
-        match said {
-            Message::System { text } => items.hear(message("system", text.as_str())),
-            Message::User { parts } => items.hear(message("user", user(said, parts))),
+    let mut items = InputItems::new(provider, is_stored);
+    for sent in request.messages {
+        match sent {
+            Message::System { text } => items.push_input(message("system", text.as_str())),
+            Message::User { parts } => items.push_input(message("user", user(sent, parts))),
             Message::Assistant { parts } => {
                 for part in parts {
                     match part {
                         AssistantPart::Text { text } if text.is_empty() => {}
                         AssistantPart::Text { text } => {
-                            items.say(message("assistant", text.as_str()));
+                            items.push_output(message("assistant", text.as_str()));
                         }
-                        AssistantPart::Call(made) => items.say(call(made, names, &ids)),
-                        AssistantPart::Reasoning(thought) => items.think(thought),
+                        AssistantPart::Call(call) => {
+                            items.push_output(encode_call(call, names, &ids))
+                        }
+                        AssistantPart::Reasoning(reasoning) => items.push_sealed(reasoning),
                     }
                 }
-                items.pause();
+                items.end_message();
             }
             Message::Tool { results } => {
-                results.iter().for_each(|told| items.hear(result(told, &ids)));
+                results.iter().for_each(|result| items.push_input(tool_result(result, &ids)));
             }
         }
     }
     let mut items = items.into_values();
-    if nobody_spoke(&items) {
-        items.push(message("user", EARLIER).into());
+    if only_system(&items) {
+        items.push(message("user", OPENING).into());
     }
     items
 }
@@ -129,19 +134,19 @@ fn message(role: &str, content: impl Into<Value>) -> Item {
     item("message", [("role", role.into()), ("content", content.into())])
 }
 
-/// Text alone is sent as text: not every server knows parts.
+/// Encodes user content. Text alone is sent as a string, because not every server supports parts.
 fn user(message: &Message, parts: &[UserPart]) -> Value {
     if parts.iter().all(|part| matches!(part, UserPart::Text { .. })) {
         return message.text().into();
     }
     let parts = parts.iter().filter_map(|part| match part {
-        UserPart::Text { text } => (!text.is_empty()).then(|| words(text)),
-        UserPart::Image(shown) => Some(image(shown)),
+        UserPart::Text { text } => (!text.is_empty()).then(|| input_text(text)),
+        UserPart::Image(content) => Some(image(content)),
     });
     parts.collect()
 }
 
-fn words(text: &str) -> Value {
+fn input_text(text: &str) -> Value {
     json!({ "type": "input_text", "text": text })
 }
 
@@ -150,24 +155,24 @@ fn image(Image { media_type, base64 }: &Image) -> Value {
     json!({ "type": "input_image", "image_url": url, "detail": "auto" })
 }
 
-fn call(call: &ToolCall, names: &WireNames, ids: &WireIds<'_>) -> Item {
+fn encode_call(call: &ToolCall, names: &WireNames, ids: &WireIds<'_>) -> Item {
     let members = [
         ("call_id", ids.wire(&call.id).into()),
         ("name", names.wire(&call.name).into()),
-        ("arguments", written_object(&call.arguments).into()),
+        ("arguments", arguments_text(&call.arguments).into()),
     ];
     item("function_call", members)
 }
 
-fn result(told: &ToolResult, ids: &WireIds<'_>) -> Item {
-    let output: Value = match told.images.as_slice() {
-        [] => told.text.as_str().into(),
+fn tool_result(result: &ToolResult, ids: &WireIds<'_>) -> Item {
+    let output: Value = match result.images.as_slice() {
+        [] => result.text.as_str().into(),
         images => {
-            let said = (!told.text.is_empty()).then(|| words(&told.text));
-            said.into_iter().chain(images.iter().map(image)).collect()
+            let text = (!result.text.is_empty()).then(|| input_text(&result.text));
+            text.into_iter().chain(images.iter().map(image)).collect()
         }
     };
-    item("function_call_output", [("call_id", ids.wire(&told.call).into()), ("output", output)])
+    item("function_call_output", [("call_id", ids.wire(&result.call).into()), ("output", output)])
 }
 
 #[cfg(test)]
@@ -180,20 +185,20 @@ mod tests {
     use crate::tool::ToolDefinition;
 
     #[test]
-    fn strict_is_said_either_way() {
+    fn strict_is_always_sent() {
         let own = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
         for (dialect, is_strict) in [(Dialect::Plain, false), (Dialect::OpenAiStrict, true)] {
             let tool = ToolDefinition::new("t", "Does.", own.clone()).bent(dialect).unwrap();
             let output = Schema::from(own.clone()).for_dialect(dialect).unwrap();
             let options = ChatOptions::default().output(output);
             let tools = [&tool];
-            let asked = ChatRequest::new(&[]).tools(&tools).options(&options);
+            let turn = ChatRequest::new(&[]).tools(&tools).options(&options);
             let names = WireNames::new([], NameRules::OPENAI);
-            let body = request("m", asked, &names, "openai", false).unwrap();
-            let said = [&body["tools"][0], &body["text"]["format"]];
-            for (said, schema) in said.iter().zip(["parameters", "schema"]) {
-                assert_eq!(said["strict"], is_strict);
-                assert_eq!(said[schema].get("required").is_some(), is_strict, "{said}");
+            let body = request("m", turn, &names, "openai", false).unwrap();
+            let encoded = [&body["tools"][0], &body["text"]["format"]];
+            for (encoded, schema) in encoded.iter().zip(["parameters", "schema"]) {
+                assert_eq!(encoded["strict"], is_strict);
+                assert_eq!(encoded[schema].get("required").is_some(), is_strict, "{encoded}");
             }
         }
     }

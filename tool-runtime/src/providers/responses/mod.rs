@@ -1,26 +1,29 @@
-//! OpenAI's Responses, and every server that speaks them.
+//! OpenAI's Responses API, and every server that implements it.
 //!
-//! A conversation is a list of items here, in which a call and what a model thought are items of their
-//! own. We keep the conversation, so nothing is stored with the provider (`store` is false) and
-//! reasoning comes sealed, for to be sent back; both can be had otherwise by `extra`.
+//! A conversation is a list of items, in which a call and the reasoning of the model are items of
+//! their own. The framework stores the conversation itself, so nothing is stored by the provider
+//! (`store` is false) and reasoning comes encrypted, to be sent back. Set the extra options `store`
+//! and `include` to change this.
 
 mod assemble;
 mod decode;
 mod encode;
-mod heard;
-mod sealed;
+mod items;
+mod streamed_item;
 
 use serde_json::Value;
 
 use super::client::Client;
-use super::codec::{Assemble, Codec, Environment, Framing, Unreadable};
+use super::codec::{Assemble, Codec, DecodeError, Framing};
 use super::openai::{OFFICIAL, is_official};
+use super::shared::Environment;
 use crate::models::{ChatReply, ChatRequest, ModelError, NameRules, WireNames};
 use crate::schema::Dialect;
 
-/// A model behind OpenAI's Responses API: OpenAI's own, or that of a server that copies it.
+/// Client for OpenAI's Responses API, at OpenAI or at a compatible server.
 ///
-/// The API has no texts that end a reply: [`ChatOptions::stop`](crate::ChatOptions::stop) is an error.
+/// The API has no stop sequences: a request with [`ChatOptions::stop`](crate::ChatOptions::stop)
+/// fails with [`ModelError::Setup`].
 ///
 /// ```no_run
 /// use tool_runtime::{Agent, Tools, providers::OpenAiResponses};
@@ -33,25 +36,33 @@ use crate::schema::Dialect;
 /// ```
 pub type OpenAiResponses = Client<Responses>;
 
-/// How OpenAI's Responses are spelled.
+/// Codec of OpenAI's Responses API; [`OpenAiResponses`] is the client that uses it.
+///
+/// ```
+/// use tool_runtime::providers::{Client, Responses, OpenAiResponses};
+///
+/// let model: Client<Responses> = OpenAiResponses::new("https://api.openai.com/v1", "gpt-5-mini");
+/// assert!(format!("{model:?}").contains("api.openai.com"));
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Responses {
-    /// What OpenAI's own models thought is sealed by a key that no other server has, and the other way
-    /// round OpenAI refuses what it didn't seal.
+    /// Separates the reasoning of OpenAI from that of other servers: OpenAI encrypts it with a key
+    /// that no other server has, and refuses reasoning that it did not encrypt.
     is_official: bool,
 }
 
 impl Responses {
-    /// Whose reasoning it is.
+    /// Returns the provider name of the reasoning that this codec seals.
     fn provider(self) -> &'static str {
         if self.is_official { "openai" } else { "responses" }
     }
 }
 
 impl Codec for Responses {
-    const NAMES: NameRules = NameRules::OPENAI;
-    const STRICT: Option<Dialect> = Some(Dialect::OpenAiStrict);
+    const NAME_RULES: NameRules = NameRules::OPENAI;
+    const STRICT_DIALECT: Option<Dialect> = Some(Dialect::OpenAiStrict);
     const FRAMING: Framing = Framing::Events;
+    const KEYED_HOSTS: &'static [&'static str] = &["api.openai.com"];
 
     fn path(_: &str, _: bool) -> Vec<&str> {
         vec!["responses"]
@@ -71,7 +82,7 @@ impl Codec for Responses {
         encode::request(model, request, names, self.provider(), is_streamed)
     }
 
-    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, Unreadable> {
+    fn decode(&self, body: &str, names: &WireNames) -> Result<ChatReply, DecodeError> {
         decode::reply(body, names, self.provider())
     }
 
@@ -81,19 +92,25 @@ impl Codec for Responses {
 }
 
 impl Client<Responses> {
-    /// The model of this name behind `base_url`, such as `https://api.openai.com/v1`; without a key.
+    /// Creates a client for a model at `base_url`, without a key.
     ///
-    /// The address is used as it is: most servers want the `/v1`.
+    /// The base URL is used as it is. Most servers need the `/v1`, as in
+    /// `https://api.openai.com/v1`.
     pub fn new(base_url: impl AsRef<str>, model: impl Into<String>) -> Self {
         let is_official = is_official(base_url.as_ref());
         Self::with_codec(base_url.as_ref(), model, Responses { is_official })
     }
 
-    /// The model that the environment names: `OPENAI_MODEL` at `OPENAI_BASE_URL` (OpenAI's own
-    /// unless set) with the key `OPENAI_API_KEY`, which only OpenAI's own needs.
+    /// Creates a client from the environment.
+    ///
+    /// | variable | meaning | default |
+    /// |---|---|---|
+    /// | `OPENAI_MODEL` | name of the model | required |
+    /// | `OPENAI_BASE_URL` | base URL | OpenAI's API |
+    /// | `OPENAI_API_KEY` | key | required if no base URL is set |
     ///
     /// # Errors
-    /// [`ModelError::Setup`] names the variable that is missing, or the address that is none.
+    /// [`ModelError::Setup`] names the variable that is missing, or the URL that is malformed.
     pub fn from_env() -> Result<Self, ModelError> {
         let found = Environment::read("OPENAI")?;
         let base = found.base_url.as_deref().unwrap_or(OFFICIAL);

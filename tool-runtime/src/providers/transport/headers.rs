@@ -1,32 +1,33 @@
 use std::fmt;
 
-/// Headers by name, whichever way the name is written. Printed for debugging, only the names are.
+/// HTTP headers, whose names are case-insensitive. The debug output contains the names only.
+///
+/// ```
+/// use tool_runtime::providers::Headers;
+///
+/// let mut headers = Headers::from_iter([("Retry-After", "2")]);
+/// headers.set("retry-after", "3");
+/// assert_eq!(headers.get("Retry-After"), Some("3"));
+/// assert_eq!(format!("{headers:?}"), r#"["retry-after"]"#);
+/// ```
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Headers(Vec<(String, String)>);
 
 impl Headers {
-    /// The value of the first header of this name.
-    ///
-    /// ```
-    /// use tool_runtime::providers::Headers;
-    ///
-    /// let headers = Headers::from_iter([("Retry-After", "2")]);
-    /// assert_eq!(headers.get("retry-after"), Some("2"));
-    /// assert_eq!(format!("{headers:?}"), r#"["Retry-After"]"#);
-    /// ```
+    /// Returns the value of the first header of this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         let found = self.0.iter().find(|(known, _)| known.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Sets a header, in the place of any of that name.
+    /// Sets a header and replaces any others of that name.
     pub fn set(&mut self, name: impl Into<String>, value: impl Into<String>) {
         let name = name.into();
         self.0.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
         self.0.push((name, value.into()));
     }
 
-    /// All of them.
+    /// Returns an iterator over the names and values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.0.iter().map(|(name, value)| (name.as_str(), value.as_str()))
     }

@@ -1,7 +1,8 @@
-//! How requests get to a provider. Whoever has a way of his own implements [`Transport`].
+//! Transport of HTTP requests: the [`Transport`] trait, its default implementation, and the types
+//! of requests and responses.
 
 mod headers;
-mod web;
+mod network;
 
 use std::error::Error;
 use std::fmt;
@@ -10,62 +11,76 @@ use std::time::Duration;
 use async_trait::async_trait;
 
 pub use headers::Headers;
-pub(super) use web::CONNECT;
-pub use web::Web;
+pub(super) use network::CONNECT_TIMEOUT;
+pub use network::ReqwestTransport;
 
-/// Sends one request and gives back what comes.
+/// Sends requests to a provider.
 ///
-/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+/// Implement it to send requests in another way, such as through a queue, or to test without a
+/// network. The implementation needs `#[async_trait]`, which this crate re-exports.
 ///
 /// ```
 /// use tool_runtime::async_trait;
 /// use tool_runtime::providers::{
-///     HttpBody, HttpReply, HttpRequest, OpenAi, Transport, TransportError,
+///     HttpBody, HttpRequest, HttpResponse, OpenAi, Transport, TransportError,
 /// };
 /// use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message};
 ///
-/// /// Always answers the same.
+/// /// Answers every request alike.
 /// struct Canned(&'static str);
 ///
 /// #[async_trait]
 /// impl Transport for Canned {
-///     async fn send(&self, _: &HttpRequest) -> Result<HttpReply, TransportError> {
-///         Ok(HttpReply::new(200, HttpBody::from(self.0)))
+///     async fn send(&self, _: &HttpRequest) -> Result<HttpResponse, TransportError> {
+///         Ok(HttpResponse::new(200, HttpBody::from(self.0)))
 ///     }
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let canned = Canned(r#"{"choices": [{"message": {"content": "Hi!"}}]}"#);
 /// let model = OpenAi::new("http://models.invalid/v1", "m").transport(canned);
-/// let said = model.reply(ChatRequest::new(&[Message::user("Hello")])).await.unwrap();
-/// assert_eq!(said, ChatReply::text("Hi!"));
+/// let reply = model.reply(ChatRequest::new(&[Message::user("Hello")])).await.unwrap();
+/// assert_eq!(reply, ChatReply::text("Hi!"));
 /// # }
 /// ```
 #[async_trait]
 pub trait Transport: Send + Sync {
-    /// Sends it, follows no redirects, and comes back when the status and the headers are there; the
-    /// body may still be on its way.
+    /// Sends a request and returns the response as soon as its status and headers have arrived. The
+    /// body may still be arriving. Redirects must not be followed.
     ///
     /// # Errors
-    /// It could not be sent, or nothing that can be read came back. A status is no error.
-    async fn send(&self, request: &HttpRequest) -> Result<HttpReply, TransportError>;
+    /// [`TransportError`] if the request could not be sent, or if no readable response came back.
+    /// An error status is not an error of the transport.
+    ///
+    /// # Cancellation
+    /// The client drops the future when its time limit passes. The transport has to abort the
+    /// request then.
+    async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError>;
 }
 
-/// A POST of JSON. Printed for debugging, it keeps to itself what may be secret.
+/// HTTP POST request with a JSON body. The debug output contains no URL, no header value and no
+/// body.
+///
+/// ```
+/// use tool_runtime::providers::HttpRequest;
+///
+/// let request = HttpRequest::new("https://models.invalid/v1/chat/completions", "{}");
+/// assert!(!format!("{request:?}").contains("models.invalid"));
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HttpRequest {
-    /// Where to. A user and a password in it are sent as the header `Authorization`, unless there is one
-    /// among the headers: there can be only one.
+    /// URL of the request. A user and a password in it are sent as the header `Authorization`,
+    /// unless `headers` contains that header.
     pub url: String,
-    /// Beside what a transport adds itself, such as the length.
+    /// Headers, except those that a transport adds, such as the length.
     pub headers: Headers,
-    /// The JSON.
+    /// JSON body.
     pub body: String,
 }
 
 impl HttpRequest {
-    /// A POST of `body` to `url`.
+    /// Creates a POST request without headers.
     pub fn new(url: impl Into<String>, body: impl Into<String>) -> Self {
         Self { url: url.into(), headers: Headers::default(), body: body.into() }
     }
@@ -80,68 +95,111 @@ impl fmt::Debug for HttpRequest {
     }
 }
 
-/// What came back.
+/// HTTP response whose body may still be arriving.
+///
+/// ```
+/// use tool_runtime::providers::{HttpBody, HttpResponse};
+///
+/// let mut response = HttpResponse::new(429, HttpBody::from("slow down"));
+/// response.headers.set("retry-after", "2");
+/// assert_eq!(response.headers.get("Retry-After"), Some("2"));
+/// ```
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct HttpReply {
-    /// The HTTP status.
+pub struct HttpResponse {
+    /// HTTP status code.
     pub status: u16,
-    /// The headers.
+    /// Headers of the response.
     pub headers: Headers,
-    /// The body.
+    /// Body of the response.
     pub body: HttpBody,
 }
 
-impl HttpReply {
-    /// A reply without headers.
+impl HttpResponse {
+    /// Creates a response without headers.
     pub fn new(status: u16, body: HttpBody) -> Self {
         Self { status, headers: Headers::default(), body }
     }
 }
 
-/// A body that arrives in pieces.
-pub struct HttpBody(Box<dyn Pieces>);
+/// Body of a response, which arrives in chunks.
+///
+/// ```
+/// use tool_runtime::providers::HttpBody;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let mut body = HttpBody::from("Hi!");
+/// assert_eq!(body.next().await?, Some(b"Hi!".to_vec()));
+/// assert_eq!(body.next().await?, None);
+/// # Ok(())
+/// # }
+/// ```
+pub struct HttpBody(Box<dyn BodyStream>);
 
-/// Where the pieces of a body come from.
+/// Source of the chunks of an [`HttpBody`].
+///
+/// ```
+/// use tool_runtime::async_trait;
+/// use tool_runtime::providers::{BodyStream, HttpBody, TransportError};
+///
+/// /// Counts down, one line a chunk.
+/// struct Countdown(u8);
+///
+/// #[async_trait]
+/// impl BodyStream for Countdown {
+///     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
+///         let Some(left) = self.0.checked_sub(1) else { return Ok(None) };
+///         self.0 = left;
+///         Ok(Some(format!("{left}\n").into_bytes()))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), TransportError> {
+/// let mut body = HttpBody::new(Countdown(2));
+/// assert_eq!(body.next().await?, Some(b"1\n".to_vec()));
+/// # Ok(())
+/// # }
+/// ```
 #[async_trait]
-pub trait Pieces: Send {
-    /// The next piece; none when that was all.
+pub trait BodyStream: Send {
+    /// Returns the next chunk, or `None` at the end of the body.
     ///
     /// # Errors
-    /// The connection broke.
+    /// [`TransportError::Connection`] if the connection broke.
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError>;
 }
 
 impl HttpBody {
-    /// A body that comes from here.
-    pub fn new(pieces: impl Pieces + 'static) -> Self {
-        Self(Box::new(pieces))
+    /// Creates a body from a source of chunks.
+    pub fn new(chunks: impl BodyStream + 'static) -> Self {
+        Self(Box::new(chunks))
     }
 
-    /// The next piece; none when that was all.
+    /// Returns the next chunk, or `None` at the end of the body.
     ///
     /// # Errors
-    /// The connection broke.
+    /// [`TransportError`] of the source, such as a broken connection.
     pub async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
         self.0.next().await
     }
 }
 
 impl HttpBody {
-    /// The same body, once its first piece is there.
-    pub(super) async fn begun(mut self) -> Result<Self, TransportError> {
+    /// Waits for the first chunk and returns the same body.
+    pub(super) async fn with_first_chunk(mut self) -> Result<Self, TransportError> {
         let first = self.next().await?;
-        Ok(Self::new(Begun { first, rest: self }))
+        Ok(Self::new(WithFirstChunk { first, rest: self }))
     }
 }
 
-struct Begun {
+struct WithFirstChunk {
     first: Option<Vec<u8>>,
     rest: HttpBody,
 }
 
 #[async_trait]
-impl Pieces for Begun {
+impl BodyStream for WithFirstChunk {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
         match self.first.take() {
             None => self.rest.next().await,
@@ -150,17 +208,17 @@ impl Pieces for Begun {
     }
 }
 
-/// A body that is there.
+/// Creates a body of one chunk.
 impl From<&str> for HttpBody {
     fn from(text: &str) -> Self {
         Self::from(vec![text.as_bytes().to_vec()])
     }
 }
 
-/// A body that comes in these pieces.
+/// Creates a body of these chunks.
 impl From<Vec<Vec<u8>>> for HttpBody {
-    fn from(pieces: Vec<Vec<u8>>) -> Self {
-        Self::new(There(pieces.into_iter()))
+    fn from(chunks: Vec<Vec<u8>>) -> Self {
+        Self::new(Complete(chunks.into_iter()))
     }
 }
 
@@ -170,32 +228,41 @@ impl fmt::Debug for HttpBody {
     }
 }
 
-struct There(std::vec::IntoIter<Vec<u8>>);
+struct Complete(std::vec::IntoIter<Vec<u8>>);
 
 #[async_trait]
-impl Pieces for There {
+impl BodyStream for Complete {
     async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
         Ok(self.0.next())
     }
 }
 
-/// Why nothing came back.
+/// Reason why a request has no response.
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_runtime::providers::TransportError;
+///
+/// let error = TransportError::Timeout { limit: Duration::from_secs(10) };
+/// assert_eq!(error.to_string(), "no response within 10s");
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TransportError {
-    /// No request can be made on this machine, or of this.
+    /// The request is invalid, or this machine cannot send requests.
     #[error("{0}")]
     Setup(String),
     /// The server could not be reached, or the connection broke.
     #[error("{0}")]
-    Broken(#[source] Box<dyn Error + Send + Sync>),
-    /// It did not come about within a limit of the transport's own, such as that for a connection.
-    #[error("nothing came about within {limit:?}")]
-    Late {
-        /// The limit; where it isn't known, as that of a client which the program made, how long was waited.
+    Connection(#[source] Box<dyn Error + Send + Sync>),
+    /// A time limit of the transport passed, such as that for a connection.
+    #[error("no response within {limit:?}")]
+    Timeout {
+        /// The limit. If the limit of the program's own HTTP client is unknown, the time that
+        /// passed.
         limit: Duration,
     },
-    /// A recording that is played has no answer to this request.
+    /// The replayed recording contains no answer to this request.
     #[error("{0}")]
     Unrecorded(String),
 }

@@ -1,32 +1,31 @@
-use std::fmt;
+//! Settings of a client from environment variables.
 
 use crate::models::ModelError;
 
-/// Where a model is and by which key, as the environment says.
-#[non_exhaustive]
-pub struct Environment {
-    /// The name of the model.
-    pub model: String,
-    /// Where its API is, if not where its maker has it.
-    pub base_url: Option<String>,
-    /// The key; empty for none.
-    pub key: String,
+/// Model, address and key from environment variables.
+pub(crate) struct Environment {
+    /// Name of the model.
+    pub(crate) model: String,
+    /// Base URL of the API. Default: the one of the provider.
+    pub(crate) base_url: Option<String>,
+    /// API key; empty if none is set.
+    pub(crate) key: String,
 }
 
 impl Environment {
-    /// Reads `…_MODEL`, `…_BASE_URL` and `…_API_KEY`; without an address there has to be a key.
+    /// Reads `…_MODEL`, `…_BASE_URL` and `…_API_KEY`. A key is required if no base URL is set.
     ///
     /// # Errors
     /// [`ModelError::Setup`] names the variable that is missing.
-    pub fn read(prefix: &str) -> Result<Self, ModelError> {
+    pub(crate) fn read(prefix: &str) -> Result<Self, ModelError> {
         Self::from_variables(prefix, |name| std::env::var(name).ok())
     }
 
-    /// The same, from variables that are found in this way.
+    /// Reads the same variables through a function.
     ///
     /// # Errors
-    /// As above.
-    pub fn from_variables(
+    /// [`ModelError::Setup`] names the variable that is missing.
+    pub(crate) fn from_variables(
         prefix: &str,
         variable: impl Fn(&str) -> Option<String>,
     ) -> Result<Self, ModelError> {
@@ -44,16 +43,5 @@ impl Environment {
             return Err(missing(text));
         }
         Ok(Self { model, base_url, key: key.unwrap_or_default() })
-    }
-}
-
-/// Without the key.
-impl fmt::Debug for Environment {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { model, base_url, .. } = self;
-        f.debug_struct("Environment")
-            .field("model", model)
-            .field("base_url", base_url)
-            .finish_non_exhaustive()
     }
 }

@@ -1,37 +1,39 @@
-//! The text of what stands in a provider's JSON.
+//! Access to the original text of values in JSON.
 //!
-//! A value that was read has lost the digits of floats and of numbers beyond 64 bits, and members that
-//! came twice. So arguments that a provider sends as an object are cut out of its JSON as they stand there.
-//! serde_json has `RawValue` for this, but its feature changes what every program that builds with it
-//! reads: an object whose first key is a certain word becomes what its text spells.
+//! A value that was decoded has lost the digits of floats and of numbers beyond 64 bits, and
+//! members that occur twice. Arguments that a provider sends as an object are therefore cut out of
+//! its JSON unchanged. serde_json offers `RawValue` for this, but its feature changes what every
+//! program that builds with it decodes: an object whose first key is a certain word becomes what
+//! its text spells.
 
 use crate::json::value_end::end_of_value;
 use crate::message::Arguments;
 
-/// A value in JSON that was read and found sound.
+/// Text of a JSON value that was validated before.
 ///
 /// ```
-/// use tool_runtime::providers::codec::Source;
+/// use tool_runtime::providers::codec::RawJson;
 ///
-/// let body = Source::new(r#"{"calls": [{"input": { "id": 12345678901234567890123 }}]}"#);
+/// let body = RawJson::new(r#"{"calls": [{"input": { "id": 12345678901234567890123 }}]}"#);
 /// let call = body.member("calls").and_then(|calls| calls.items().next()).unwrap();
-/// let arguments = call.member("input").and_then(Source::arguments).unwrap();
+/// let arguments = call.member("input").and_then(RawJson::arguments).unwrap();
 /// assert_eq!(arguments.to_text(), r#"{ "id": 12345678901234567890123 }"#);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Source<'t>(&'t str);
+pub struct RawJson<'t>(&'t str);
 
-impl<'t> Source<'t> {
-    /// All of this text.
+impl<'t> RawJson<'t> {
+    /// Creates a value from a whole text, which has to be valid JSON.
     pub fn new(json: &'t str) -> Self {
         Self(json.trim())
     }
 
-    /// The member of this name; of several the last, which is the one that is read.
+    /// Returns the member of this name. If several members have the name, returns the last one,
+    /// which is also the one that serde_json keeps.
     pub fn member(self, name: &str) -> Option<Self> {
-        let mut inside = Inside::of(self.0, '{');
+        let mut entries = Entries::of(self.0, '{');
         let mut found = None;
-        while let (Some(key), Some(value)) = (inside.next(), inside.next()) {
+        while let (Some(key), Some(value)) = (entries.next(), entries.next()) {
             if is_named(key, name) {
                 found = Some(Self(value));
             }
@@ -39,19 +41,19 @@ impl<'t> Source<'t> {
         found
     }
 
-    /// The items of a list; none of what is no list.
+    /// Returns the items of an array. A value of another type has none.
     pub fn items(self) -> impl Iterator<Item = Self> + use<'t> {
-        Inside::of(self.0, '[').map(Self)
+        Entries::of(self.0, '[').map(Self)
     }
 
-    /// The arguments that stand here: the text that a string holds, and anything else as it is written. None
-    /// where it is null.
+    /// Returns the value as call arguments: the content of a string, or the text of any other
+    /// value. Returns `None` for `null`.
     pub fn arguments(self) -> Option<Arguments> {
         if self.0 == "null" {
             return None;
         }
-        let told = serde_json::from_str::<String>(self.0).ok();
-        Some(told.map_or_else(|| Arguments::from(self.0), Arguments::from))
+        let content = serde_json::from_str::<String>(self.0).ok();
+        Some(content.map_or_else(|| Arguments::from(self.0), Arguments::from))
     }
 }
 
@@ -62,28 +64,28 @@ fn is_named(key: &str, name: &str) -> bool {
     }
 }
 
-/// What stands in a list, or in an object: there keys and values take turns.
-struct Inside<'t> {
+/// Iterator over the items of an array, or over the keys and values of an object in turn.
+struct Entries<'t> {
     text: &'t str,
-    at: usize,
+    offset: usize,
 }
 
-impl<'t> Inside<'t> {
-    fn of(text: &'t str, opens: char) -> Self {
-        Self { text, at: if text.starts_with(opens) { 1 } else { text.len() } }
+impl<'t> Entries<'t> {
+    fn of(text: &'t str, open: char) -> Self {
+        Self { text, offset: if text.starts_with(open) { 1 } else { text.len() } }
     }
 }
 
-impl<'t> Iterator for Inside<'t> {
+impl<'t> Iterator for Entries<'t> {
     type Item = &'t str;
 
     fn next(&mut self) -> Option<&'t str> {
-        let between = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b',' | b':');
+        let is_separator = |byte: &u8| matches!(byte, b' ' | b'\n' | b'\r' | b'\t' | b',' | b':');
         let bytes = self.text.as_bytes();
-        self.at += bytes.get(self.at..)?.iter().position(|byte| !between(byte))?;
-        let end = end_of_value(bytes, self.at)?;
-        let value = self.text.get(self.at..end).filter(|value| !value.is_empty());
-        self.at = end;
+        self.offset += bytes.get(self.offset..)?.iter().position(|byte| !is_separator(byte))?;
+        let end = end_of_value(bytes, self.offset)?;
+        let value = self.text.get(self.offset..end).filter(|value| !value.is_empty());
+        self.offset = end;
         value
     }
 }
@@ -92,7 +94,7 @@ impl<'t> Iterator for Inside<'t> {
 mod tests {
     use serde_json::Value;
 
-    use super::Source;
+    use super::RawJson;
 
     #[test]
     fn members_and_items_are_found() {
@@ -106,7 +108,7 @@ mod tests {
             (r#"{"é\\": null}"#, "é\\", Some("null")),
             (r#"{"b": "a", "c": -1e400}"#, "c", Some("-1e400")),
         ] {
-            assert_eq!(Source::new(json).member(name).map(|it| it.0), expected, "{json}");
+            assert_eq!(RawJson::new(json).member(name).map(|it| it.0), expected, "{json}");
         }
         for (json, expected) in [
             ("[]", &[][..]),
@@ -120,28 +122,28 @@ mod tests {
                 &["[1, [2]]", "{\"a\": \"]\"}", "\"é,\"", "null"],
             ),
         ] {
-            let items: Vec<_> = Source::new(json).items().map(|it| it.0).collect();
+            let items: Vec<_> = RawJson::new(json).items().map(|it| it.0).collect();
             assert_eq!(items, expected, "{json}");
         }
     }
 
     #[test]
-    fn what_is_found_is_what_is_read() {
+    fn raw_text_matches_the_decoded_value() {
         let json = r#"[{"a": [1, {"b": "\\\""}], "c": {"a": {}}}, "\u00e9", [[]], -0.0, true]"#;
         let value: Value = serde_json::from_str(json).unwrap();
-        let items: Vec<_> = Source::new(json).items().collect();
+        let items: Vec<_> = RawJson::new(json).items().collect();
         assert_eq!(items.len(), value.as_array().unwrap().len());
-        for (item, read) in items.iter().zip(value.as_array().unwrap()) {
-            assert_eq!(serde_json::from_str::<Value>(item.0).unwrap(), *read);
-            for (name, read) in read.as_object().into_iter().flatten() {
+        for (item, decoded) in items.iter().zip(value.as_array().unwrap()) {
+            assert_eq!(serde_json::from_str::<Value>(item.0).unwrap(), *decoded);
+            for (name, decoded) in decoded.as_object().into_iter().flatten() {
                 let member = item.member(name).unwrap();
-                assert_eq!(serde_json::from_str::<Value>(member.0).unwrap(), *read);
+                assert_eq!(serde_json::from_str::<Value>(member.0).unwrap(), *decoded);
             }
         }
     }
 
     #[test]
-    fn arguments_stay_as_they_are_written() {
+    fn arguments_keep_their_text() {
         for (json, text) in [
             (r#"{ "n": 12345678901234567890123 }"#, Some(r#"{ "n": 12345678901234567890123 }"#)),
             (r#"{"n": 1.10, "n": 2}"#, Some(r#"{"n": 1.10, "n": 2}"#)),
@@ -150,7 +152,7 @@ mod tests {
             ("[1]", Some("[1]")),
             ("null", None),
         ] {
-            let arguments = Source::new(json).arguments();
+            let arguments = RawJson::new(json).arguments();
             assert_eq!(arguments.map(|it| it.to_text().into_owned()).as_deref(), text, "{json}");
         }
     }

@@ -1,35 +1,36 @@
-//! What a provider counted.
+//! Token counts that a provider reports.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use crate::message::Usage;
 
-/// The members of a provider's `usage`, read so that no strange one costs the reply: what isn't a count
-/// counts for nothing.
+/// Members of the `usage` object of a provider. A member that is not a count is ignored, so that
+/// unexpected data never fails a reply.
 #[derive(Clone, Debug, Default)]
-pub struct Counts(Map<String, Value>);
+pub(crate) struct Counts(Map<String, Value>);
 
 impl Counts {
-    /// The count at this place, as a JSON pointer tells it (RFC 6901); none where none is told.
-    pub fn at(&self, pointer: &str) -> Option<u64> {
+    /// Returns the count at a JSON pointer (RFC 6901), if there is one.
+    pub(crate) fn get(&self, pointer: &str) -> Option<u64> {
         let mut names = pointer.split('/').skip(1);
         let first = self.0.get(names.next()?)?;
         count(names.try_fold(first, |value, name| value.get(name))?)
     }
 
-    /// Hears what is told later: that is the whole of each count, and what isn't told again stays.
-    pub fn hear(&mut self, later: Self) {
+    /// Merges later counts. A later count replaces an earlier one, because providers send running
+    /// totals.
+    pub(crate) fn merge(&mut self, later: Self) {
         self.0.extend(later.0);
     }
 
-    /// What was used, read off the counts; none where nothing was told.
-    pub fn usage(self, read: impl FnOnce(&Self) -> Usage) -> Option<Usage> {
-        (!self.0.is_empty()).then(|| read(&self))
+    /// Converts the counts into a usage; returns `None` if the provider reported none.
+    pub(crate) fn usage(self, convert: impl FnOnce(&Self) -> Usage) -> Option<Usage> {
+        (!self.0.is_empty()).then(|| convert(&self))
     }
 }
 
-/// Whatever stands there; what is no object tells nothing, and neither does null.
+/// Accepts any value: a value that is not an object has no counts, and `null` members are dropped.
 impl<'de> Deserialize<'de> for Counts {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let Value::Object(mut members) = Value::deserialize(deserializer)? else {
@@ -40,8 +41,8 @@ impl<'de> Deserialize<'de> for Counts {
     }
 }
 
-/// A number of things, if it is one; some servers write it as `10.0`.
-pub fn count(value: &Value) -> Option<u64> {
+/// Returns a count from a JSON number. Some servers write whole numbers as `10.0`.
+pub(crate) fn count(value: &Value) -> Option<u64> {
     let whole = |number: f64| {
         let text = format!("{number:.0}");
         (number.fract() == 0.0).then(|| text.parse().ok())?
@@ -56,8 +57,8 @@ mod tests {
     use super::{Counts, count};
 
     #[test]
-    fn strange_counts_are_none() {
-        for (told, expected) in [
+    fn values_that_are_not_counts_are_ignored() {
+        for (reported, expected) in [
             (json!(7), Some(7)),
             (json!(10.0), Some(10)),
             (json!(0.0), Some(0)),
@@ -69,23 +70,23 @@ mod tests {
             (json!([7]), None),
             (json!(null), None),
         ] {
-            assert_eq!(count(&told), expected, "{told}");
+            assert_eq!(count(&reported), expected, "{reported}");
         }
     }
 
     #[test]
-    fn what_is_told_later_joins_what_was_told() {
-        let read = |told| serde_json::from_value::<Counts>(told).unwrap();
-        for (told, later, expected) in [
+    fn later_counts_replace_earlier_ones() {
+        let convert = |reported| serde_json::from_value::<Counts>(reported).unwrap();
+        for (reported, later, expected) in [
             (json!({ "in": 7 }), json!({}), [Some(7), None]),
             (json!({ "in": 7 }), json!(null), [Some(7), None]),
             (json!({ "in": 7 }), json!({ "in": null, "of": { "out": 2 } }), [Some(7), Some(2)]),
             (json!({ "in": 7, "of": [] }), json!({ "in": 8 }), [Some(8), None]),
             (json!([]), json!("none"), [None, None]),
         ] {
-            let mut counts = read(told.clone());
-            counts.hear(read(later.clone()));
-            assert_eq!([counts.at("/in"), counts.at("/of/out")], expected, "{told} {later}");
+            let mut counts = convert(reported.clone());
+            counts.merge(convert(later.clone()));
+            assert_eq!([counts.get("/in"), counts.get("/of/out")], expected, "{reported} {later}");
         }
     }
 }

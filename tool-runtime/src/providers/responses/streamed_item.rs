@@ -1,13 +1,13 @@
-//! What was heard of one item of a streamed response.
+//! Item of a streamed response that is being received.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::sealed::{Item, kind_of, text_of};
+use super::items::{Item, kind_of, text_of};
 use crate::models::{Delta, Deltas, WireNames};
 
-/// Where in an item a text stands.
+/// Position of a text in an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Slot {
     Summary(u64),
@@ -15,19 +15,19 @@ pub(super) enum Slot {
     Arguments,
 }
 
-pub(super) struct Heard {
+pub(super) struct StreamedItem {
     pub(super) id: Option<String>,
-    /// Its place among the items, where the server tells.
+    /// Index of the item, if the server sends one.
     pub(super) index: Option<u64>,
-    /// Whether all of it is there.
+    /// Whether the whole item was received.
     pub(super) is_whole: bool,
     item: Item,
     texts: BTreeMap<Slot, String>,
-    /// Which of the reply's calls it is, once its name is known.
-    place: Option<usize>,
+    /// Index of the call among the calls of the reply, once its name is known.
+    call_index: Option<usize>,
 }
 
-impl Heard {
+impl StreamedItem {
     pub(super) fn new(kind: &str, id: Option<&str>, index: Option<u64>) -> Self {
         let mut item = Item::new();
         item.insert("type".into(), kind.into());
@@ -38,7 +38,7 @@ impl Heard {
             is_whole: false,
             item,
             texts: BTreeMap::new(),
-            place: None,
+            call_index: None,
         }
     }
 
@@ -46,40 +46,40 @@ impl Heard {
         kind_of(&self.item)
     }
 
-    /// Whether this can't be the same item, though it is said to be at the same place.
+    /// Returns whether `item` must be another item, even though it has the same index.
     pub(super) fn is_another(&self, item: &Item, is_whole: bool) -> bool {
         let differs = |member| {
-            let [known, told] = [&self.item, item].map(|item| text_of(item, member));
-            known.zip(told).is_some_and(|(known, told)| known != told)
+            let [known, new] = [&self.item, item].map(|item| text_of(item, member));
+            known.zip(new).is_some_and(|(known, new)| known != new)
         };
         differs("type") || differs("call_id") || (!is_whole && differs("id"))
     }
 
-    /// Hears more of a text.
-    pub(super) fn more(&mut self, slot: Slot, more: &str, deltas: &mut Deltas<'_>) {
+    /// Appends a piece to a text.
+    pub(super) fn append(&mut self, slot: Slot, more: &str, deltas: &mut Deltas<'_>) {
         if more.is_empty() {
             return;
         }
         if slot != Slot::Arguments && !self.texts.contains_key(&slot) && !self.texts.is_empty() {
-            self.tell_break(deltas);
+            self.emit_break(deltas);
         }
         self.texts.entry(slot).or_default().push_str(more);
-        self.tell(slot, more, deltas);
+        self.emit(slot, more, deltas);
     }
 
-    /// Hears all of a text: what of it wasn't heard before is more.
-    pub(super) fn all(&mut self, slot: Slot, text: &str, deltas: &mut Deltas<'_>) {
+    /// Sets a whole text: the part that was not received in pieces is appended.
+    pub(super) fn set_full(&mut self, slot: Slot, text: &str, deltas: &mut Deltas<'_>) {
         if text.is_empty() {
             return;
         }
-        let heard = self.texts.get(&slot).map_or("", String::as_str);
-        if let Some(more) = text.strip_prefix(heard) {
-            self.more(slot, more, deltas);
+        let received = self.texts.get(&slot).map_or("", String::as_str);
+        if let Some(more) = text.strip_prefix(received) {
+            self.append(slot, more, deltas);
         }
     }
 
-    /// Hears what its server knows of it by now.
-    pub(super) fn learn(&mut self, item: Item, is_whole: bool, deltas: &mut Deltas<'_>) {
+    /// Updates the item with the one that the server sent.
+    pub(super) fn update(&mut self, item: Item, is_whole: bool, deltas: &mut Deltas<'_>) {
         for (member, slot) in
             [("summary", Slot::Summary as fn(u64) -> Slot), ("content", Slot::Content)]
         {
@@ -87,14 +87,14 @@ impl Heard {
             for (index, part) in (0..).zip(parts.into_iter().flatten()) {
                 let text = part.get("text").or_else(|| part.get("refusal"));
                 if let Some(text) = text.and_then(Value::as_str) {
-                    self.all(slot(index), text, deltas);
+                    self.set_full(slot(index), text, deltas);
                 }
             }
         }
         match item.get("arguments") {
             None | Some(Value::Null) => {}
-            Some(Value::String(text)) => self.all(Slot::Arguments, text, deltas),
-            Some(object) => self.all(Slot::Arguments, &object.to_string(), deltas),
+            Some(Value::String(text)) => self.set_full(Slot::Arguments, text, deltas),
+            Some(object) => self.set_full(Slot::Arguments, &object.to_string(), deltas),
         }
         if is_whole || !self.is_whole {
             self.item = item;
@@ -102,7 +102,7 @@ impl Heard {
         self.is_whole |= is_whole;
     }
 
-    /// Tells that a call begins, and of what was heard of it before its name was.
+    /// Emits the start of a call once its name is known, and the arguments received before.
     pub(super) fn begin_call(
         &mut self,
         calls: &mut usize,
@@ -110,7 +110,8 @@ impl Heard {
         deltas: &mut Deltas<'_>,
     ) {
         let name = text_of(&self.item, "name").filter(|name| !name.is_empty());
-        let Some(name) = name.filter(|_| self.kind() == "function_call" && self.place.is_none())
+        let Some(name) =
+            name.filter(|_| self.kind() == "function_call" && self.call_index.is_none())
         else {
             return;
         };
@@ -119,14 +120,14 @@ impl Heard {
         if let Some(text) = self.texts.get(&Slot::Arguments).filter(|text| !text.is_empty()) {
             deltas(Delta::Arguments { place, text });
         }
-        self.place = Some(place);
+        self.call_index = Some(place);
         *calls += 1;
     }
 
-    fn tell(&self, slot: Slot, text: &str, deltas: &mut Deltas<'_>) {
+    fn emit(&self, slot: Slot, text: &str, deltas: &mut Deltas<'_>) {
         match (slot, self.kind()) {
             (Slot::Arguments, _) => {
-                if let Some(place) = self.place {
+                if let Some(place) = self.call_index {
                     deltas(Delta::Arguments { place, text });
                 }
             }
@@ -136,14 +137,14 @@ impl Heard {
         }
     }
 
-    /// The parts of what was thought stand apart.
-    fn tell_break(&self, deltas: &mut Deltas<'_>) {
+    /// Emits the separator between two parts of reasoning.
+    fn emit_break(&self, deltas: &mut Deltas<'_>) {
         if self.kind() == "reasoning" {
             deltas(Delta::Reasoning("\n\n"));
         }
     }
 
-    /// The item as its server told of it; or as it was heard, if it never did.
+    /// Returns the item as the server sent it, or, if it never did, as its pieces describe it.
     pub(super) fn into_item(mut self) -> Item {
         if self.is_whole {
             return self.item;

@@ -1,4 +1,4 @@
-//! What a provider says when it refuses → why, and for how long.
+//! Error response of a provider → its kind and the time to wait.
 
 use std::time::Duration;
 
@@ -7,46 +7,55 @@ use serde_json::Value;
 use super::transport::Headers;
 use crate::models::{Refusal, RefusalKind};
 
-/// Headers by which providers tell how they find a request in their logs.
+/// Headers with the id under which a provider logs a request.
 const REQUEST_IDS: [&str; 4] =
     ["x-request-id", "request-id", "x-goog-request-id", "mistral-correlation-id"];
 
-/// What a refusal with this status, these headers and this body says; `shown` is the body as an error
-/// repeats it, and `now` the date for replies that name none.
-pub(super) fn refusal(
+/// Converts an error response. `excerpt` is the body as the error displays it, and `now` replaces a
+/// missing `Date` header.
+pub(super) fn error_response(
     url: String,
     status: u16,
     headers: &Headers,
     body: &str,
-    shown: String,
+    excerpt: String,
     now: &str,
 ) -> Refusal {
-    let said: Value = serde_json::from_str(body).unwrap_or_default();
-    let mut refusal = Refusal::new(kind(status, &said), url, status, shown);
+    let error: Value = serde_json::from_str(body).unwrap_or_default();
+    let mut refusal = Refusal::new(kind(status, &error), url, status, excerpt);
     refusal.request_id =
-        request_id(headers).or_else(|| Some(said.get("request_id")?.as_str()?.to_owned()));
-    refusal.retry_after = retry_after(headers, now).or_else(|| retry_delay(&said));
+        request_id(headers).or_else(|| Some(error.get("request_id")?.as_str()?.to_owned()));
+    refusal.retry_after = retry_after(headers, now).or_else(|| retry_delay(&error));
     refusal
 }
 
-/// How the provider finds a request that was answered with these headers.
+/// Returns the id under which the provider logged the request.
 pub(super) fn request_id(headers: &Headers) -> Option<String> {
     REQUEST_IDS.iter().find_map(|name| headers.get(name).map(ToOwned::to_owned))
 }
 
-/// The codes are those of OpenAI's, Anthropic's, Google's and Mistral's lists of errors; the texts are those of
-/// servers that have no code for it.
-pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
-    let codes = codes(said);
-    // In the midst of a stream the status stands in the error.
-    let told = said.pointer("/error/code").and_then(Value::as_u64).filter(|_| status == 200);
-    let status = told.and_then(|code| u16::try_from(code).ok()).unwrap_or(status);
+/// Returns the message of an error that a provider reported.
+pub(super) fn error_message(error: &Value) -> String {
+    match error.get("message").unwrap_or(error) {
+        Value::String(message) => message.clone(),
+        _ => error.to_string(),
+    }
+}
+
+/// Classifies an error. The codes are those of the error lists of OpenAI, Anthropic, Google and
+/// Mistral; the texts are those of servers that have no code.
+pub(super) fn kind(status: u16, error: &Value) -> RefusalKind {
+    let codes = codes(error);
+    // In the middle of a stream the status is in the error.
+    let status_in_error =
+        error.pointer("/error/code").and_then(Value::as_u64).filter(|_| status == 200);
+    let status = status_in_error.and_then(|code| u16::try_from(code).ok()).unwrap_or(status);
     let is = |known: &[&str]| codes.iter().any(|code| known.contains(&code.as_str()));
     let begins = |starts: &[&str]| {
         codes.iter().any(|code| starts.iter().any(|start| code.starts_with(start)))
     };
-    let text = said.to_string().to_lowercase();
-    let tells = |known: &[&str]| known.iter().any(|part| text.contains(part));
+    let text = error.to_string().to_lowercase();
+    let mentions = |known: &[&str]| known.iter().any(|part| text.contains(part));
     if is(&["insufficient_quota", "billing_error", "billing_hard_limit_reached"]) {
         return RefusalKind::OutOfQuota;
     }
@@ -70,11 +79,11 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
         401 | 403 => RefusalKind::Auth,
         400 if is(&["API_KEY_INVALID", "invalid_api_key"]) => RefusalKind::Auth,
         402 => RefusalKind::OutOfQuota,
-        400 if tells(&["credit balance is too low"]) => RefusalKind::OutOfQuota,
+        400 if mentions(&["credit balance is too low"]) => RefusalKind::OutOfQuota,
         413 if is(&["rate_limit_exceeded"]) => RefusalKind::RateLimited,
         413 => RefusalKind::ContextTooLong,
         400 | 422
-            if tells(&[
+            if mentions(&[
                 "context length",
                 "context size",
                 "context window",
@@ -116,9 +125,9 @@ pub(super) fn kind(status: u16, said: &Value) -> RefusalKind {
     }
 }
 
-/// Whatever stands as a code, type, status or reason in the error.
-fn codes(said: &Value) -> Vec<String> {
-    let mut waiting = vec![said];
+/// Collects the codes, types, statuses and reasons of an error.
+fn codes(error: &Value) -> Vec<String> {
+    let mut waiting = vec![error];
     let mut codes = Vec::new();
     while let Some(value) = waiting.pop() {
         match value {
@@ -137,31 +146,32 @@ fn codes(said: &Value) -> Vec<String> {
     codes
 }
 
-/// RFC 9110, section 10.2.3: seconds or a date, which counts from when the reply was made. OpenAI tells
-/// milliseconds beside it.
+/// Returns the delay of the header `Retry-After` (RFC 9110, section 10.2.3): seconds, or a date
+/// relative to that of the response. OpenAI sends milliseconds in a header of its own.
 fn retry_after(headers: &Headers, now: &str) -> Option<Duration> {
     let number = |text: &str| text.trim().parse::<f64>().ok();
     let millis = headers.get("retry-after-ms").and_then(number).map(|millis| millis / 1_000.0);
-    let told = headers.get("retry-after");
-    let seconds = millis.filter(|told| *told >= 0.0).or_else(|| told.and_then(number));
+    let value = headers.get("retry-after");
+    let seconds = millis.filter(|seconds| *seconds >= 0.0).or_else(|| value.and_then(number));
     if let Some(seconds) = seconds {
-        return pause(seconds);
+        return delay(seconds);
     }
     let date = |text: &str| httpdate::parse_http_date(text.trim()).ok();
     let from = headers.get("date").and_then(date).or_else(|| date(now))?;
-    Some(date(told?)?.duration_since(from).unwrap_or_default())
+    Some(date(value?)?.duration_since(from).unwrap_or_default())
 }
 
-/// None for what is no pause; the longest there is for what is longer.
-fn pause(seconds: f64) -> Option<Duration> {
+/// Converts seconds into a delay. Negative values have none; too large values become the longest
+/// delay.
+fn delay(seconds: f64) -> Option<Duration> {
     (seconds >= 0.0).then(|| Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
 }
 
-/// Google tells it in the body: `{"@type": "….RetryInfo", "retryDelay": "7.5s"}`.
-fn retry_delay(said: &Value) -> Option<Duration> {
-    let details = said.get("error")?.get("details")?.as_array()?;
-    let told = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
-    pause(told.strip_suffix('s')?.parse().ok()?)
+/// Returns the delay in a body of Google's: `{"@type": "….RetryInfo", "retryDelay": "7.5s"}`.
+fn retry_delay(error: &Value) -> Option<Duration> {
+    let details = error.get("error")?.get("details")?.as_array()?;
+    let text = details.iter().find_map(|detail| detail.get("retryDelay")?.as_str())?;
+    delay(text.strip_suffix('s')?.parse().ok()?)
 }
 
 #[cfg(test)]
@@ -170,19 +180,19 @@ mod tests {
 
     use serde_json::{Value, json};
 
-    use super::{kind, refusal};
+    use super::{error_response, kind};
     use crate::models::RefusalKind;
     use crate::providers::transport::Headers;
 
     const TOO_LONG: RefusalKind = RefusalKind::ContextTooLong;
 
     #[test]
-    fn why_it_refused() {
+    fn errors_are_classified() {
         let code = |code: &str| json!({ "error": { "code": code, "message": "No." } });
         let typed = |kind: &str| json!({ "type": "error", "error": { "type": kind } });
         let google = |status: &str| json!({ "error": { "code": 400, "status": status } });
         let text = |text: &str| json!({ "error": { "message": text } });
-        for (status, said, expected) in [
+        for (status, error, expected) in [
             (401, Value::Null, RefusalKind::Auth),
             (403, google("PERMISSION_DENIED"), RefusalKind::Auth),
             (
@@ -211,7 +221,7 @@ mod tests {
             (500, Value::Null, RefusalKind::Overloaded),
             (503, google("UNAVAILABLE"), RefusalKind::Overloaded),
             (529, typed("overloaded_error"), RefusalKind::Overloaded),
-            // In the midst of a stream.
+            // Errors in the middle of a stream.
             (200, typed("overloaded_error"), RefusalKind::Overloaded),
             (200, code("rate_limit_exceeded"), RefusalKind::RateLimited),
             (200, typed("rate_limited"), RefusalKind::RateLimited),
@@ -227,16 +237,16 @@ mod tests {
             (200, text("No."), RefusalKind::Other),
             (302, Value::Null, RefusalKind::Other),
         ] {
-            assert_eq!(kind(status, &said), expected, "{status} {said}");
+            assert_eq!(kind(status, &error), expected, "{status} {error}");
         }
     }
 
     #[test]
-    fn for_how_long_and_by_which_id() {
+    fn delays_and_request_ids_are_decoded() {
         let date = ("date", "Sun, 06 Nov 1994 08:49:30 GMT");
         let now = "Sun, 06 Nov 1994 08:49:36 GMT";
         let info = json!({ "error": { "details": [{ "retryDelay": "7.5s" }] } });
-        for (headers, said, expected) in [
+        for (headers, error, expected) in [
             (&[("Retry-After", "2")][..], Value::Null, Some(2_000)),
             (&[("retry-after", " 0.5 ")], Value::Null, Some(500)),
             (&[("retry-after", "9"), ("retry-after-ms", "250")], Value::Null, Some(250)),
@@ -250,20 +260,22 @@ mod tests {
             (&[], Value::Null, None),
         ] {
             let headers = Headers::from_iter(headers.iter().copied());
-            let told = refusal("u".into(), 429, &headers, &said.to_string(), String::new(), now);
-            assert_eq!(told.retry_after, expected.map(Duration::from_millis), "{headers:?}");
+            let refusal =
+                error_response("u".into(), 429, &headers, &error.to_string(), String::new(), now);
+            assert_eq!(refusal.retry_after, expected.map(Duration::from_millis), "{headers:?}");
         }
         for longest in ["1e20", "inf"] {
             let headers = Headers::from_iter([("retry-after", longest)]);
-            let told = refusal("u".into(), 429, &headers, "", String::new(), now);
-            assert_eq!(told.retry_after, Some(Duration::MAX));
+            let refusal = error_response("u".into(), 429, &headers, "", String::new(), now);
+            assert_eq!(refusal.retry_after, Some(Duration::MAX));
         }
         let headers = Headers::from_iter([("Request-Id", "req_1")]);
-        let told = refusal("u".into(), 429, &headers, "", "No.".into(), now);
-        assert_eq!(told.request_id.as_deref(), Some("req_1"));
-        assert!(told.to_string().ends_with("status 429: No. (request req_1)"), "{told}");
+        let refusal = error_response("u".into(), 429, &headers, "", "No.".into(), now);
+        assert_eq!(refusal.request_id.as_deref(), Some("req_1"));
+        assert!(refusal.to_string().ends_with("status 429: No. (request req_1)"), "{refusal}");
         let body = r#"{"request_id": "req_2"}"#;
-        let told = refusal("u".into(), 429, &Headers::default(), body, String::new(), now);
-        assert_eq!(told.request_id.as_deref(), Some("req_2"));
+        let refusal =
+            error_response("u".into(), 429, &Headers::default(), body, String::new(), now);
+        assert_eq!(refusal.request_id.as_deref(), Some("req_2"));
     }
 }

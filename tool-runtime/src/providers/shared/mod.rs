@@ -1,0 +1,29 @@
+//! Helpers that the built-in codecs and clients share.
+
+mod counts;
+mod environment;
+
+use serde_json::Value;
+
+pub(crate) use counts::{Counts, count};
+pub(crate) use environment::Environment;
+
+/// Text of the user message that opens a conversation which has none: no provider accepts a
+/// conversation that begins with the model, or one without messages.
+pub(crate) const OPENING: &str = "[The conversation goes on.]";
+
+/// Text of the user message that follows a final model message, for providers that do not continue
+/// the text of the model.
+pub(crate) const CONTINUATION: &str = "[Go on.]";
+
+/// Returns whether all messages are system messages; a user message has to follow then.
+pub(crate) fn only_system(messages: &[Value]) -> bool {
+    messages.iter().all(|message| message.get("role").is_some_and(|role| role == "system"))
+}
+
+/// Sets a member of an object. A value of another type stays unchanged.
+pub(crate) fn set(object: &mut Value, name: &str, value: impl Into<Value>) {
+    if let Some(members) = object.as_object_mut() {
+        members.insert(name.into(), value.into());
+    }
+}

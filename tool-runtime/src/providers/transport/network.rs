@@ -1,0 +1,167 @@
+//! Default transport: HTTP by reqwest, TLS by rustls.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE};
+use reqwest::{Client, ClientBuilder, Response, redirect};
+use tokio::time::Instant;
+
+use super::super::endpoint::{Endpoint, without_user};
+use super::{BodyStream, Headers, HttpBody, HttpRequest, HttpResponse, Transport, TransportError};
+
+/// Default time limit for establishing a connection.
+pub(in crate::providers) const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Sends requests over the network with the crate reqwest.
+///
+/// ```
+/// use tool_runtime::providers::{OpenAi, ReqwestTransport};
+///
+/// let model = OpenAi::new("https://api.openai.com/v1", "gpt-5-mini");
+/// let model = model.transport(ReqwestTransport::new());
+/// ```
+#[derive(Clone, Debug)]
+pub struct ReqwestTransport {
+    /// Client, or the reason why it could not be built, such as a machine without root
+    /// certificates.
+    client: Result<Client, String>,
+    /// Time limit for a connection; `None` if the client of the program has its own.
+    connect_timeout: Option<Duration>,
+}
+
+impl ReqwestTransport {
+    /// Creates a transport that uses the proxies of the environment (`HTTPS_PROXY` and the like)
+    /// and the root certificates of the machine. Connections time out after ten seconds.
+    pub fn new() -> Self {
+        Self::build(CONNECT_TIMEOUT, |client| client)
+    }
+
+    /// Creates a transport for one server. A server on this machine is contacted without a proxy.
+    /// For one without TLS no certificates are loaded, which a small container may lack.
+    pub(in crate::providers) fn for_endpoint(
+        endpoint: &Endpoint,
+        connect_timeout: Duration,
+    ) -> Self {
+        Self::build(connect_timeout, |mut client| {
+            if endpoint.is_local() {
+                client = client.no_proxy();
+            }
+            if endpoint.is_plain() {
+                client = client.tls_certs_only([]);
+            }
+            client
+        })
+    }
+
+    /// Creates a transport from a reqwest client builder, with the proxies, certificates and limits
+    /// that it sets. Redirects are never followed: they would send the key to a server that the
+    /// program did not name.
+    pub fn from_builder(client: ClientBuilder) -> Self {
+        let client = client.redirect(redirect::Policy::none()).build();
+        Self { client: client.map_err(|error| chain(&error)), connect_timeout: None }
+    }
+
+    fn build(
+        connect_timeout: Duration,
+        change: impl FnOnce(ClientBuilder) -> ClientBuilder,
+    ) -> Self {
+        // A redirected POST arrives as a GET without a body, or sends the conversation to a server
+        // that the program did not name.
+        let client =
+            Client::builder().redirect(redirect::Policy::none()).connect_timeout(connect_timeout);
+        let client = change(client).build().map_err(|error| chain(&error));
+        Self { client, connect_timeout: Some(connect_timeout) }
+    }
+
+    /// Returns the client.
+    ///
+    /// # Errors
+    /// [`TransportError::Setup`] if the client could not be built.
+    pub(in crate::providers) fn check(&self) -> Result<&Client, TransportError> {
+        self.client.as_ref().map_err(|reason| {
+            let text = format!("HTTP client cannot be set up on this machine: {reason}");
+            TransportError::Setup(text)
+        })
+    }
+}
+
+impl Default for ReqwestTransport {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[async_trait]
+impl Transport for ReqwestTransport {
+    async fn send(&self, request: &HttpRequest) -> Result<HttpResponse, TransportError> {
+        let timing = Timing { start: Instant::now(), connect_timeout: self.connect_timeout };
+        let mut url = Cow::Borrowed(request.url.as_str());
+        // There is only one such header, and the user of the URL would become another.
+        if request.headers.get(AUTHORIZATION.as_str()).is_some() {
+            url = without_user(&request.url);
+        }
+        let mut post = self.check()?.post(&*url).body(request.body.clone());
+        if request.headers.get(CONTENT_TYPE.as_str()).is_none() {
+            post = post.header(CONTENT_TYPE, "application/json");
+        }
+        for (name, value) in request.headers.iter() {
+            post = post.header(name, value);
+        }
+        let received = post.send().await.map_err(|error| timing.convert(error))?;
+        let headers = received.headers().iter().map(|(name, value)| {
+            (name.as_str(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+        });
+        let (status, headers) = (received.status().as_u16(), headers.collect::<Headers>());
+        let mut response =
+            HttpResponse::new(status, HttpBody::new(ResponseBody { response: received, timing }));
+        response.headers = headers;
+        Ok(response)
+    }
+}
+
+struct ResponseBody {
+    response: Response,
+    timing: Timing,
+}
+
+#[async_trait]
+impl BodyStream for ResponseBody {
+    async fn next(&mut self) -> Result<Option<Vec<u8>>, TransportError> {
+        let chunk = self.response.chunk().await.map_err(|error| self.timing.convert(error))?;
+        Ok(chunk.map(|bytes| bytes.to_vec()))
+    }
+}
+
+/// Timing of a request, for timeout errors.
+#[derive(Clone, Copy)]
+struct Timing {
+    start: Instant,
+    connect_timeout: Option<Duration>,
+}
+
+impl Timing {
+    fn convert(self, error: reqwest::Error) -> TransportError {
+        if error.is_timeout() {
+            let limit = self.connect_timeout.filter(|_| error.is_connect());
+            // The limits of a client that the program built are unknown.
+            let elapsed = || Duration::from_millis(self.start.elapsed().as_millis() as u64);
+            return TransportError::Timeout { limit: limit.unwrap_or_else(elapsed) };
+        }
+        let is_builder = error.is_builder();
+        let error = error.without_url();
+        if is_builder {
+            let reason = chain(&error);
+            let text = format!("invalid request: {reason}; is the key one line of plain text?");
+            return TransportError::Setup(text);
+        }
+        TransportError::Connection(Box::new(error))
+    }
+}
+
+/// Returns the texts of an error and of all its sources.
+fn chain(error: &dyn std::error::Error) -> String {
+    let sources = std::iter::successors(error.source(), |error| error.source());
+    sources.fold(error.to_string(), |text, error| format!("{text}: {error}"))
+}

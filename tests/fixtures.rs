@@ -8,12 +8,12 @@
 //!
 //! The official clients read the same files, see `fixtures/clients.py`.
 
+#[path = "fixtures/arguments.rs"]
+mod arguments;
 #[path = "support/canned.rs"]
 mod canned;
 #[path = "support/streamed.rs"]
 mod streamed;
-#[path = "fixtures/written.rs"]
-mod written;
 
 use std::collections::BTreeSet;
 use std::fs;

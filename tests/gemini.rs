@@ -203,7 +203,7 @@ async fn unsupported_options_are_errors() {
         (ChatOptions::default().parallel_calls(false), &[&tool][..], Some("`parallel_calls`")),
         // Without tools, options of calls do not matter.
         (ChatOptions::default().parallel_calls(false), &[], None),
-        (six, &[], Some("5 texts of `stop`")),
+        (six, &[], Some("6 of at most 5")),
     ] {
         let messages = [Message::user("Hello")];
         let request = ChatRequest::new(&messages).tools(tools).options(&options);

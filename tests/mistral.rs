@@ -214,8 +214,8 @@ async fn bodies_without_a_reply_are_errors() {
         (json!({ "choices": [] }), "no choice"),
         (json!({ "choices": [{ "message": { "content": 1 } }] }), "did not match any variant"),
         (json!({ "choices": [{ "message": { "tool_calls": [{}] } }] }), "a call has no name"),
-        (json!({ "object": "error", "message": "No.", "type": "odd" }), "an error, No."),
-        (json!({ "error": "No." }), "an error, No."),
+        (json!({ "object": "error", "message": "No.", "type": "odd" }), "an error: No."),
+        (json!({ "error": "No." }), "an error: No."),
     ] {
         let canned = Canned::new([Reply::text(200, &body.to_string())]);
         let error = client(&canned).reply(ChatRequest::new(&[])).await.unwrap_err();

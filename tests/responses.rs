@@ -8,6 +8,8 @@ mod histories;
 mod oracle;
 #[path = "responses/pairing.rs"]
 mod pairing;
+#[path = "responses/reasoning.rs"]
+mod reasoning;
 #[path = "responses/replies.rs"]
 mod replies;
 #[path = "responses/requests.rs"]
@@ -15,8 +17,6 @@ mod requests;
 #[expect(dead_code, reason = "streams are cut where the fixtures are played")]
 #[path = "support/streamed.rs"]
 mod streamed;
-#[path = "responses/thoughts.rs"]
-mod thoughts;
 
 use canned::{Canned, Reply};
 use serde_json::Value;

@@ -1,7 +1,7 @@
 //! Terminal output of a running agent.
 
-#[path = "terminal/cut.rs"]
-mod cut;
+#[path = "terminal/partial.rs"]
+mod partial;
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};

@@ -3,12 +3,12 @@
 
 #[path = "transport/checks.rs"]
 mod checks;
+#[path = "transport/credentials.rs"]
+mod credentials;
 #[path = "transport/faults.rs"]
 mod faults;
 #[path = "transport/limits.rs"]
 mod limits;
-#[path = "transport/once.rs"]
-mod once;
 #[expect(dead_code, reason = "other tests use the rest")]
 #[path = "support/server.rs"]
 mod server;

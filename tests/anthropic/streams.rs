@@ -146,8 +146,8 @@ async fn error_in_the_middle_of_a_stream_is_reported() {
     let start = stream(&events(&contents()[1], "end_turn")[..4]);
     for (event, expected) in [
         (r#"{"type": "error", "error": {"type": "overloaded_error"}}"#, "status 200"),
-        (r#"{"type": "error", "error": {"type": "odd", "message": "odd"}}"#, "an error, odd"),
-        (r#"{"type": "content_block_delta", "index": 7, "delta": {}}"#, "never began"),
+        (r#"{"type": "error", "error": {"type": "odd", "message": "odd"}}"#, "an error: odd"),
+        (r#"{"type": "content_block_delta", "index": 7, "delta": {}}"#, "never started"),
         (r#"{"type": "content_block_"#, "EOF"),
     ] {
         let canned = Canned::new([Reply::text(200, &format!("{start}data: {event}\n\n"))]);

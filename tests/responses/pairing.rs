@@ -124,44 +124,48 @@ fn broken_message(item: &Value) -> Option<String> {
     (!is_fine).then(|| format!("the message {item}"))
 }
 
-fn kept(item: Value) -> Reasoning {
+fn sealed_part(item: Value) -> Reasoning {
     Reasoning::new("responses", "", item)
 }
 
-fn thought(id: &str, sealed: Option<&str>) -> Reasoning {
+fn reasoning(id: &str, sealed: Option<&str>) -> Reasoning {
     let mut item = json!({ "type": "reasoning", "id": id, "summary": [] });
     match sealed {
         Some(sealed) => item["encrypted_content"] = sealed.into(),
         None => item["content"] = json!([{ "type": "reasoning_text", "text": "Hm" }]),
     }
-    kept(item)
+    sealed_part(item)
 }
 
-fn rest(kind: &str, id: &str) -> Reasoning {
-    kept(json!({ "type": kind, "id": id, "status": "completed" }))
+fn remainder(kind: &str, id: &str) -> Reasoning {
+    sealed_part(json!({ "type": kind, "id": id, "status": "completed" }))
 }
 
 /// Reasoning of this provider: encrypted, open and without content; remainders of items; items of
 /// its own tools; calls that only a program could answer; and reasoning of another provider.
 const THOUGHTS: &[fn() -> Reasoning] = &[
-    || thought("rs_1", Some("gAAA")),
-    || thought("rs_2", None),
-    || thought("rs_3", Some("")),
-    || rest("message", "msg_1"),
-    || rest("function_call", "fc_1"),
-    || kept(json!({ "type": "message", "id": "msg_2", "phase": "commentary" })),
+    || reasoning("rs_1", Some("gAAA")),
+    || reasoning("rs_2", None),
+    || reasoning("rs_3", Some("")),
+    || remainder("message", "msg_1"),
+    || remainder("function_call", "fc_1"),
+    || sealed_part(json!({ "type": "message", "id": "msg_2", "phase": "commentary" })),
     || {
         let action = json!({ "type": "search", "query": "rain", "queries": ["rain"] });
-        kept(json!({ "type": "web_search_call", "id": "ws_1", "status": "completed",
+        sealed_part(json!({ "type": "web_search_call", "id": "ws_1", "status": "completed",
             "action": action }))
     },
-    || kept(json!({ "type": "custom_tool_call", "id": "ctc_1", "call_id": "c", "input": "" })),
+    || {
+        sealed_part(
+            json!({ "type": "custom_tool_call", "id": "ctc_1", "call_id": "c", "input": "" }),
+        )
+    },
     || Reasoning::new("openai", "", json!({ "type": "reasoning", "id": "rs_9" })),
     || Reasoning::new("chat-completions", "Hm", json!({ "reasoning_content": "Hm" })),
 ];
 
 /// Inserts reasoning before texts and calls, with their remainder or with that of another item.
-fn thought_through(mut messages: Vec<Message>, ways: &[u8]) -> Vec<Message> {
+fn with_reasoning(mut messages: Vec<Message>, ways: &[u8]) -> Vec<Message> {
     let mut ways = ways.iter().cycle();
     for (place, message) in messages.iter_mut().enumerate() {
         let Message::Assistant { parts } = message else { continue };
@@ -174,11 +178,11 @@ fn thought_through(mut messages: Vec<Message>, ways: &[u8]) -> Vec<Message> {
                 _ => "function_call",
             };
             let led = match way % 5 {
-                0 | 1 => rest(kind, &format!("led_{number}")),
-                2 => rest("message", &format!("led_{number}")),
+                0 | 1 => remainder(kind, &format!("led_{number}")),
+                2 => remainder("message", &format!("led_{number}")),
                 _ => return vec![part],
             };
-            let thought = thought(&format!("rs_{number}"), Some("gAAA"));
+            let thought = reasoning(&format!("rs_{number}"), Some("gAAA"));
             vec![AssistantPart::Reasoning(thought), AssistantPart::Reasoning(led), part]
         };
         let came = std::mem::take(parts);
@@ -196,7 +200,7 @@ proptest! {
         ways in prop::collection::vec(any::<u8>(), 1..8),
         mut options in options(),
     ) {
-        let messages = thought_through(messages, &ways);
+        let messages = with_reasoning(messages, &ways);
         // The API has no stop sequences.
         options.stop.clear();
         options.extra.clear();

@@ -28,7 +28,7 @@ async fn read(status: u16, body: &str) -> Result<ChatReply, ModelError> {
 }
 
 #[tokio::test]
-async fn what_is_no_reply_is_named() {
+async fn bodies_without_a_reply_are_errors() {
     for (body, reason) in [
         (json!("no"), "invalid type"),
         (json!({}), "no output"),
@@ -36,7 +36,7 @@ async fn what_is_no_reply_is_named() {
         (json!({ "output": [{ "type": "function_call" }] }), "a call has no name"),
         (json!({ "output": [], "status": "queued" }), "queued"),
         (json!({ "output": [], "status": "failed" }), "response failed without an error"),
-        (json!({ "error": { "message": "odd" } }), "an error, odd"),
+        (json!({ "error": { "message": "odd" } }), "an error: odd"),
     ] {
         let error = read(200, &body.to_string()).await.unwrap_err();
         assert!(matches!(error, ModelError::Malformed { .. }), "{error:?}");

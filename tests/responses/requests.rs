@@ -11,7 +11,7 @@ use crate::canned::{Canned, Reply};
 use crate::{client, sent};
 
 #[tokio::test]
-async fn where_it_goes_and_by_which_key() {
+async fn requests_have_the_path_and_key() {
     let canned = Canned::new([Reply::text(200, r#"{"output": []}"#)]);
     let client = client(&canned).key("sk-secret\n");
     client.reply(ChatRequest::new(&[Message::user("Hello")])).await.unwrap();
@@ -22,7 +22,7 @@ async fn where_it_goes_and_by_which_key() {
 }
 
 #[tokio::test]
-async fn a_whole_turn() {
+async fn conversation_with_calls_and_results() {
     let first = ToolCall::new("a.1", "weather.get", r#"{ "city":  "Oslo" }"#);
     let second = ToolCall::new("b", "weather.get", json!({ "city": "Rome" }));
     let damaged = ToolCall::new("c".repeat(65), "weather.get", "{city: 'Bonn'");
@@ -97,7 +97,7 @@ async fn a_whole_turn() {
 }
 
 #[tokio::test]
-async fn how_it_is_to_answer() {
+async fn options_set_their_members() {
     let tool = ToolDefinition::new("now.utc", "Time.", json!({ "type": "object" }));
     let set = ChatOptions::default;
     let schema = json!({ "type": "object" });
@@ -143,7 +143,7 @@ async fn how_it_is_to_answer() {
 }
 
 #[tokio::test]
-async fn what_it_has_no_word_for_is_an_error() {
+async fn unsupported_options_are_errors() {
     let options = ChatOptions::default().stop("END");
     let canned = Canned::default();
     let error = client(&canned).reply(ChatRequest::new(&[]).options(&options)).await.unwrap_err();
@@ -154,7 +154,7 @@ async fn what_it_has_no_word_for_is_an_error() {
 
 /// Models that do not reason refuse a request for encrypted reasoning.
 #[tokio::test]
-async fn only_who_reasons_is_asked_for_it() {
+async fn encrypted_reasoning_is_requested_only_from_reasoning_models() {
     for (model, is_asked) in [
         ("gpt-5-mini", true),
         ("o3", true),

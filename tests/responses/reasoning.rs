@@ -9,27 +9,27 @@ use tool_runtime::{
 use crate::canned::{Canned, Reply};
 use crate::{client, sent};
 
-fn kept(item: Value) -> AssistantPart {
+fn sealed_part(item: Value) -> AssistantPart {
     AssistantPart::Reasoning(Reasoning::new("responses", "", item))
 }
 
-fn said(text: &str) -> AssistantPart {
+fn text_part(text: &str) -> AssistantPart {
     AssistantPart::Text { text: text.into() }
 }
 
-fn called() -> AssistantPart {
+fn call_part() -> AssistantPart {
     AssistantPart::Call(ToolCall::new("call_1", "now", "{}"))
 }
 
-fn thought(id: &str) -> Value {
+fn reasoning_item(id: &str) -> Value {
     json!({ "type": "reasoning", "id": id, "summary": [], "encrypted_content": "gAAA" })
 }
 
-fn message_rest() -> Value {
+fn message_remainder() -> Value {
     json!({ "type": "message", "id": "msg_1", "status": "completed" })
 }
 
-fn call_rest() -> Value {
+fn call_remainder() -> Value {
     json!({ "type": "function_call", "id": "fc_1", "status": "completed" })
 }
 
@@ -62,72 +62,109 @@ async fn reasoning_is_sent_with_its_item_or_dropped() {
         "phase": "commentary" });
     let mut commented = bare("Hi");
     commented["phase"] = "commentary".into();
-    let foreign = AssistantPart::Reasoning(Reasoning::new("openai", "", thought("rs_9")));
+    let foreign = AssistantPart::Reasoning(Reasoning::new("openai", "", reasoning_item("rs_9")));
     for (parts, expected) in [
         // Items that are sent back unchanged.
         (
-            vec![kept(thought("rs_1")), kept(message_rest()), said("Hi")],
-            vec![thought("rs_1"), hi.clone()],
+            vec![
+                sealed_part(reasoning_item("rs_1")),
+                sealed_part(message_remainder()),
+                text_part("Hi"),
+            ],
+            vec![reasoning_item("rs_1"), hi.clone()],
         ),
         (
-            vec![kept(thought("rs_1")), kept(call_rest()), called(), said("Hi")],
-            vec![thought("rs_1"), fc.clone(), bare("Hi")],
+            vec![
+                sealed_part(reasoning_item("rs_1")),
+                sealed_part(call_remainder()),
+                call_part(),
+                text_part("Hi"),
+            ],
+            vec![reasoning_item("rs_1"), fc.clone(), bare("Hi")],
         ),
         (
-            vec![kept(thought("rs_1")), kept(searched.clone()), kept(message_rest()), said("Hi")],
-            vec![thought("rs_1"), searched.clone(), hi.clone()],
+            vec![
+                sealed_part(reasoning_item("rs_1")),
+                sealed_part(searched.clone()),
+                sealed_part(message_remainder()),
+                text_part("Hi"),
+            ],
+            vec![reasoning_item("rs_1"), searched.clone(), hi.clone()],
         ),
-        (vec![said("Hi"), kept(searched.clone())], vec![bare("Hi"), searched.clone()]),
+        (vec![text_part("Hi"), sealed_part(searched.clone())], vec![bare("Hi"), searched.clone()]),
         (
-            vec![kept(open.clone()), kept(message_rest()), said("Hi")],
+            vec![sealed_part(open.clone()), sealed_part(message_remainder()), text_part("Hi")],
             vec![open.clone(), hi.clone()],
         ),
-        (vec![kept(phase), said("Hi")], vec![commented]),
+        (vec![sealed_part(phase), text_part("Hi")], vec![commented]),
         (
-            vec![kept(shell.clone()), kept(output.clone()), said("Hi")],
+            vec![sealed_part(shell.clone()), sealed_part(output.clone()), text_part("Hi")],
             vec![shell.clone(), output, bare("Hi")],
         ),
         // The item that the reasoning led to is missing or another one.
-        (vec![kept(thought("rs_1")), kept(message_rest()), called()], vec![call.clone()]),
-        (vec![said("Hi"), kept(thought("rs_1"))], vec![bare("Hi")]),
-        (vec![said("Hi"), kept(thought("rs_1")), kept(message_rest())], vec![bare("Hi")]),
         (
             vec![
-                kept(thought("rs_1")),
-                kept(message_rest()),
-                kept(thought("rs_2")),
-                kept(call_rest()),
-                called(),
+                sealed_part(reasoning_item("rs_1")),
+                sealed_part(message_remainder()),
+                call_part(),
             ],
-            vec![thought("rs_2"), fc.clone()],
+            vec![call.clone()],
+        ),
+        (vec![text_part("Hi"), sealed_part(reasoning_item("rs_1"))], vec![bare("Hi")]),
+        (
+            vec![
+                text_part("Hi"),
+                sealed_part(reasoning_item("rs_1")),
+                sealed_part(message_remainder()),
+            ],
+            vec![bare("Hi")],
+        ),
+        (
+            vec![
+                sealed_part(reasoning_item("rs_1")),
+                sealed_part(message_remainder()),
+                sealed_part(reasoning_item("rs_2")),
+                sealed_part(call_remainder()),
+                call_part(),
+            ],
+            vec![reasoning_item("rs_2"), fc.clone()],
         ),
         // The reasoning itself is missing.
-        (vec![kept(message_rest()), said("Hi")], vec![bare("Hi")]),
-        (vec![kept(call_rest()), called()], vec![call.clone()]),
+        (vec![sealed_part(message_remainder()), text_part("Hi")], vec![bare("Hi")]),
+        (vec![sealed_part(call_remainder()), call_part()], vec![call.clone()]),
         // Reasoning without content.
-        (vec![kept(unsealed.clone()), kept(message_rest()), said("Hi")], vec![bare("Hi")]),
-        (vec![kept(custom), said("Hi")], vec![bare("Hi")]),
-        (vec![kept(json!("odd")), said("Hi")], vec![bare("Hi")]),
+        (
+            vec![sealed_part(unsealed.clone()), sealed_part(message_remainder()), text_part("Hi")],
+            vec![bare("Hi")],
+        ),
+        (vec![sealed_part(custom), text_part("Hi")], vec![bare("Hi")]),
+        (vec![sealed_part(json!("odd")), text_part("Hi")], vec![bare("Hi")]),
         // Reasoning of another provider.
-        (vec![foreign, said("Hi")], vec![bare("Hi")]),
+        (vec![foreign, text_part("Hi")], vec![bare("Hi")]),
         // Repeated reasoning.
         (
-            vec![kept(thought("rs_1")), said("Hi"), kept(thought("rs_1")), said("Ho")],
-            vec![thought("rs_1"), bare("Hi"), bare("Ho")],
+            vec![
+                sealed_part(reasoning_item("rs_1")),
+                text_part("Hi"),
+                sealed_part(reasoning_item("rs_1")),
+                text_part("Ho"),
+            ],
+            vec![reasoning_item("rs_1"), bare("Hi"), bare("Ho")],
         ),
     ] {
         assert_eq!(items(parts.clone(), &ChatOptions::default()).await, expected, "{parts:?}");
     }
     // A provider that stores reasoning finds it by its id.
     let options = ChatOptions::default().extra("store", true);
-    let parts = vec![kept(unsealed.clone()), kept(message_rest()), said("Hi")];
+    let parts =
+        vec![sealed_part(unsealed.clone()), sealed_part(message_remainder()), text_part("Hi")];
     assert_eq!(items(parts, &options).await, [unsealed, hi]);
 }
 
 /// Only OpenAI can decrypt its own reasoning, and it refuses that of others.
 #[tokio::test]
 async fn reasoning_returns_only_to_its_origin() {
-    let output = json!([thought("rs_1"), { "type": "message", "id": "msg_1", "role": "assistant",
+    let output = json!([reasoning_item("rs_1"), { "type": "message", "id": "msg_1", "role": "assistant",
         "status": "completed", "content": [{ "type": "output_text", "text": "Hi" }] }]);
     let body = json!({ "output": output }).to_string();
     let at = |base: &str, canned: &Canned| {

@@ -58,19 +58,19 @@ async fn tools_are_in_instructions_and_results_are_observations() {
     let (messages, options, tools) = &requests[2];
     assert_eq!(*tools, 0, "no native tools");
     assert_eq!((options.parallel_calls, options.temperature), (None, Some(0.0)));
-    let orders = messages[0].text();
-    assert!(orders.starts_with("Be brief.\n\n"), "{orders}");
+    let instructions = messages[0].text();
+    assert!(instructions.starts_with("Be brief.\n\n"), "{instructions}");
     for part in [
         "find: Finds things.",
-        "refuse: Always says no.",
+        "refuse: Always fails.",
         "call_tool",
         "final_answer",
         r#""minimum":1"#,
     ] {
-        assert!(orders.contains(part), "{part}: {orders}");
+        assert!(instructions.contains(part), "{part}: {instructions}");
     }
     // Members are requested in the order of their declaration.
-    assert!(orders.find(r#""words":"#) < orders.find(r#""most":"#), "{orders}");
+    assert!(instructions.find(r#""words":"#) < instructions.find(r#""most":"#), "{instructions}");
     for (earlier, later) in requests.iter().zip(&requests[1..]) {
         assert!(later.0.starts_with(&earlier.0), "requests repeat the conversation unchanged");
     }

@@ -29,8 +29,8 @@ use crate::tool::Bill;
 pub struct Limits {
     /// Maximum number of model requests. Default: 20.
     ///
-    /// Repeated requests of a [driver](crate::drivers::Driver::parse_attempts) for an unreadable reply,
-    /// and its request for a final answer, count as one request.
+    /// Repeated requests of a [driver](crate::drivers::Driver::parse_attempts) for an unreadable
+    /// reply, and its request for a final answer, count as one request.
     pub iterations: u32,
     /// Maximum number of tokens of all requests and replies together. Default: `None`, no limit.
     ///

@@ -14,6 +14,7 @@
 //! | `report_cursor.rs` | the messages that observers have not received yet |
 //! | `estimate.rs` | token estimate for providers that report no usage |
 //! | `shared.rs` | serialization of the shared transcript |
+//! | `step.rs` | steps, outcomes and stop requests |
 //!
 //! Invariants:
 //!
@@ -29,6 +30,7 @@ mod estimate;
 mod repeats;
 mod report_cursor;
 mod shared;
+mod step;
 
 use std::sync::Arc;
 
@@ -37,6 +39,8 @@ use serde::{Deserialize, Serialize};
 pub(super) use self::estimate::estimate_usage;
 use self::repeats::RepeatedCalls;
 use self::report_cursor::ReportCursor;
+use self::step::Halt;
+pub use self::step::{InvalidTransition, Outcome, Step, StopRequest};
 use super::{Limits, OfferedTools};
 use crate::message::{CallId, Message, ToolCall, ToolResult, Usage, UserPart};
 use crate::models::history::{is_silent, mended, say, with_unique_ids};
@@ -110,115 +114,6 @@ pub(super) enum ExtractionPhase {
     #[serde(rename = "now")]
     Active,
 }
-
-/// Next step of a run, as decided by [`Turn::next`].
-///
-/// ```
-/// use tool_runtime::agent::{Step, Turn};
-/// use tool_runtime::{ChatReply, Message};
-///
-/// let mut turn = Turn::new(vec![Message::user("What time is it?")], 20);
-/// turn.on_reply(ChatReply::default().call("clock", "{}"))?;
-/// match turn.next() {
-///     Step::RunCalls(calls) => assert_eq!(calls[0].name, "clock"),
-///     step => panic!("{step:?}"),
-/// }
-/// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
-/// ```
-#[derive(Clone, Debug, PartialEq)]
-pub enum Step {
-    /// Send the transcript to the model and report its reply with [`Turn::on_reply`].
-    RequestModel,
-    /// Run these calls and report their results with [`Turn::on_results`].
-    RunCalls(Vec<ToolCall>),
-    /// The run is over; there is nothing left to do.
-    Done(Outcome),
-}
-
-/// Reason to end a run before the model answers.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-enum Halt {
-    #[serde(rename = "spent")]
-    BudgetExhausted,
-    #[serde(rename = "repeated")]
-    RepeatedCall,
-    #[serde(rename = "requested")]
-    StopRequested(StopRequest),
-}
-
-/// Request by a tool or by the program to end a run.
-///
-/// ```
-/// use tool_runtime::Message;
-/// use tool_runtime::agent::{Outcome, Step, StopRequest, Turn};
-///
-/// let mut turn = Turn::new(vec![Message::user("Hello")], 20);
-/// turn.stop(StopRequest::new(None, "the user closed the window"));
-/// assert_eq!(turn.next(), Step::Done(Outcome::StopRequested));
-/// assert_eq!(turn.stop_request().unwrap().reason, "the user closed the window");
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[non_exhaustive]
-pub struct StopRequest {
-    /// The tool that requested the stop; `None` if the program did.
-    pub tool: Option<String>,
-    /// The reason, for operators.
-    pub reason: String,
-}
-
-impl StopRequest {
-    /// Creates a request by the named tool, or by the program if `tool` is `None`.
-    pub fn new(tool: Option<String>, reason: impl Into<String>) -> Self {
-        Self { tool, reason: reason.into() }
-    }
-}
-
-/// Result of a finished run, as returned by [`Turn::next`] in [`Step::Done`].
-///
-/// ```
-/// use tool_runtime::agent::{Outcome, Step, Turn};
-/// use tool_runtime::{ChatReply, Finish, Message};
-///
-/// let mut turn = Turn::new(vec![Message::user("Tell me a story.")], 20);
-/// turn.on_reply(ChatReply::text("Once upon").finish(Finish::Length))?;
-/// assert_eq!(turn.next(), Step::Done(Outcome::TruncatedReply(Finish::Length)));
-/// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
-/// ```
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Outcome {
-    /// The model answered.
-    Answered,
-    /// The model's answer was cut off for the given reason.
-    TruncatedReply(Finish),
-    /// The model returned neither text nor calls.
-    EmptyReply,
-    /// The limit of model requests was reached while the model still made calls. The calls did not
-    /// run.
-    MaxIterations,
-    /// The token limit or the cost limit was reached.
-    BudgetExhausted,
-    /// The model repeated the same call in spite of a warning.
-    RepeatedCall,
-    /// A tool or the program requested a stop; see [`Turn::stop_request`].
-    StopRequested,
-}
-
-/// Error returned when an input does not match the current step of a [`Turn`].
-///
-/// ```
-/// use tool_runtime::agent::Turn;
-/// use tool_runtime::{ChatReply, Message};
-///
-/// let mut turn = Turn::new(vec![Message::user("Hello")], 20);
-/// turn.on_reply(ChatReply::text("Hi!"))?;
-/// let error = turn.on_reply(ChatReply::text("Hi again!")).unwrap_err();
-/// assert_eq!(error.to_string(), "invalid transition: no model request is pending");
-/// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
-/// ```
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("invalid transition: {0}")]
-pub struct InvalidTransition(&'static str);
 
 impl Turn {
     /// Creates a run that continues from `transcript` and sends at most `max_iterations` model

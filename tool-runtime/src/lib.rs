@@ -1,6 +1,6 @@
-//! Turns plain async functions into tools that a language model can call, and runs the loop that
-//! calls them: arguments are repaired and validated, calls are limited, approved, recorded, and
-//! resumed after a crash.
+//! Turns plain async functions into tools that a language model can call, and runs the agent loop.
+//! It repairs and validates arguments, enforces limits and approvals, records each call, and
+//! resumes a run after a crash.
 //!
 //! ```
 //! use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
@@ -29,7 +29,7 @@
 //!
 //! | I want to … | item | guide |
 //! |---|---|---|
-//! | make a tool of a function | [`#[tool]`](macro@tool), [`#[args]`](macro@args), [`tools!`] | [tools](guide::tools) |
+//! | turn a function into a tool | [`#[tool]`](macro@tool), [`#[args]`](macro@args), [`tools!`] | [tools](guide::tools) |
 //! | return errors and effects | [`ToolError`], [`ToolOutput`], [`EffectRecord`] | [results](guide::results) |
 //! | share state with tools | [`ToolContext`], [`Agent::extension`] | [context](guide::context) |
 //! | connect a model | [`ChatModel`], [`models`], `providers` | [providers](guide::providers) |
@@ -44,11 +44,14 @@
 //! | test | [`ScriptedModel`], [`event::Recorder`] | [testing](guide::testing) |
 //! | use a small model | [`drivers`] | [small models](guide::small_models) |
 //! | parse a model's JSON | [`json`], [`schema`] | [JSON repair](guide::json_repair) |
-//! | run calls without an agent | [`Dispatcher`] | [results](guide::results) |
+//! | run calls without an agent | [`Dispatcher`] | [results](guide::results#inspect-what-happened) |
+//! | let agents call agents | [`Agent::into_tool`], [`agent::SubAgent`] | [sub-agents](guide::subagents) |
+//! | stop a run | [`Agent::cancellation`], [`CancellationToken`] | [cancellation](guide::cancellation) |
+//! | go live | [`Agent::check`] | [production checklist](guide::production) |
 //!
-//! No cargo feature is enabled by default: `openai`, `anthropic`, `gemini`, `mistral`, `ollama`
-//! (clients; `providers` is what they share), `cassette`, `search`, `process`, `sqlite`, `terminal`,
-//! `tracing`, `chrono`, `uuid`.
+//! All cargo features are optional. Clients: `openai`, `anthropic`, `gemini`, `mistral`, `ollama`;
+//! `providers` is the HTTP client alone. Others: `cassette`, `search`, `process`, `sqlite`,
+//! `terminal`, `tracing`, `chrono`, `uuid`.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 #[doc(hidden)]

@@ -98,7 +98,7 @@ fn generation(options: &ChatOptions) -> Result<Map<String, Value>, ModelError> {
         1..=MAX_STOP_SEQUENCES => _ = add("stopSequences", options.stop.as_slice().into()),
         count => {
             let text = format!(
-                "too many stop sequences for Gemini: {count} of at max_tokens {MAX_STOP_SEQUENCES}"
+                "too many stop sequences for Gemini: {count} of at most {MAX_STOP_SEQUENCES}"
             );
             return Err(ModelError::Setup(text));
         }

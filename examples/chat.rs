@@ -95,9 +95,11 @@ async fn convert_length(
 
 /// Prints the calls and their results.
 fn show(event: &Event) {
-    match event.tool() {
+    match event.tool_event() {
         Some(ToolEvent::Started { call }) => println!("  → {call}"),
-        Some(ToolEvent::Finished(done)) => println!("  ← {} ({:?})", done.result.text, done.took),
+        Some(ToolEvent::Finished(done)) => {
+            println!("  ← {} ({:?})", done.result.text, done.duration)
+        }
         _ => {}
     }
 }

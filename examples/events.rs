@@ -47,7 +47,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let retries = tokio::spawn(async move {
         let mut lines = Vec::new();
         while let Some(event) = reader.next().await {
-            if let Some(ToolEvent::Retried { call, error, .. }) = event.tool() {
+            if let Some(ToolEvent::Retried { call, error, .. }) = event.tool_event() {
                 lines.push(format!("retried {call}: {error}"));
             }
         }
@@ -68,11 +68,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
         println!("{line}");
     }
     for done in recorder.executions() {
-        println!("{} took {:?} and {} attempts", done.call.name, done.took, done.attempts);
+        println!("{} took {:?} and {} attempts", done.call.name, done.duration, done.attempts);
     }
-    for ((_, turn), effects) in recorder.effects() {
+    for ((_, turn), effects) in recorder.effects_by_turn() {
         let paid: Vec<(String, u32)> =
-            effects.iter().filter_map(|effect| effect.data_of("paid")).collect();
+            effects.iter().filter_map(|effect| effect.other_data("paid")).collect();
         println!("payments of turn {turn}: {paid:?}");
     }
     Ok(())

@@ -85,7 +85,7 @@ fn show(event: &Event) {
         EventKind::Tool(ToolEvent::Started { call }) => println!("  → {call}"),
         EventKind::Tool(ToolEvent::Finished(done)) => {
             done.fixes.iter().for_each(|fix| println!("    {fix}"));
-            println!("  ← {} ({:?})", done.result.text, done.took);
+            println!("  ← {} ({:?})", done.result.text, done.duration);
         }
         _ => {}
     }

@@ -84,7 +84,7 @@ async fn reply(title: &str, dispatcher: &Dispatcher, calls: &[(&str, &str)]) -> 
     let calls = numbered.map(|(n, (name, json))| ToolCall::new(format!("call_{n}"), *name, *json));
     let done = dispatcher.dispatch(calls.collect()).await;
     for done in &done {
-        let (millis, text) = (done.took.as_millis(), &done.result.text);
+        let (millis, text) = (done.duration.as_millis(), &done.result.text);
         println!(
             "  {:<36} {} attempts, {millis:>4} ms: {text}",
             done.call.to_string(),

@@ -43,9 +43,9 @@ fn librarian() -> Agent {
 fn show(event: &Event) {
     let indent = "    ".repeat(event.origin.depth as usize);
     match &event.kind {
-        EventKind::Run(RunEvent::Started { within, agent, .. }) => {
+        EventKind::Run(RunEvent::Started { parent_run, agent, .. }) => {
             let name = agent.as_deref().unwrap_or("an agent");
-            println!("{indent}{name}{}", within.map(|_| " (nested run)").unwrap_or_default());
+            println!("{indent}{name}{}", parent_run.map(|_| " (nested run)").unwrap_or_default());
         }
         EventKind::Model(ModelEvent::Replied { text, .. }) if !text.is_empty() => {
             println!("{indent}  reply   {text}");

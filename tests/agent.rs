@@ -208,7 +208,7 @@ async fn events_are_in_order_and_survive_serialization() {
     assert_eq!(serde_json::from_str::<Vec<Event>>(&text).unwrap(), *output);
 
     // The model's invalid JSON is kept beside the repairs.
-    let done = output[5].finished().unwrap();
+    let done = output[5].execution().unwrap();
     assert_eq!(done.call.arguments.to_text(), "```json\n{\"text\": \"a\"}\n```");
     assert!(done.result.is_success() && !done.fixes.is_empty());
 

@@ -1,7 +1,7 @@
-//! Random batches of calls of every kind against what must hold for each: one result, in order, and
-//! nothing that may run but once is entered twice.
+//! Random batches of calls of every kind: each call has one result, in order, and a tool that must
+//! run at most once is never entered twice.
 //!
-//! `BATCHES=100000 cargo test -p tool-tests --test batches` runs as many as it says.
+//! `BATCHES=100000 cargo test -p tool-tests --test batches` sets the number of batches.
 
 use std::collections::HashMap;
 use std::error::Error;
@@ -23,26 +23,26 @@ use tool_runtime::{
     ToolError, ToolExecution, async_trait, tool, tools,
 };
 
-/// Which calls entered their tools, and what was seen of all that were in one at the same time.
+/// Records which calls entered their tools, and which of them ran at the same time.
 #[derive(Clone, Default)]
 struct Entered(Arc<Mutex<Inner>>);
 
 #[derive(Default)]
 struct Inner {
-    /// By the id of the call, with the keys that it was given.
+    /// The idempotency keys of each call, by its id.
     keys: HashMap<String, Vec<String>>,
-    /// By the name of the tool, when it was entered.
+    /// The times at which each tool was entered, by its name.
     times: HashMap<String, Vec<Instant>>,
-    /// The tools that calls are in now.
+    /// The tools that run now.
     inside: Vec<String>,
-    /// The most that were in one at once, and in one of this name.
+    /// The maximum number of concurrent calls: of all tools, and of the pure tool.
     most: usize,
     most_pure: usize,
-    /// Whether one that runs alone did not.
+    /// Whether a sequential tool ran beside another.
     was_crowded: bool,
 }
 
-/// In a tool, until it is dropped.
+/// Marks a call as running until it is dropped.
 struct Inside(Entered, String);
 
 impl Drop for Inside {
@@ -69,7 +69,7 @@ fn enter(ctx: &ToolContext) -> Inside {
     Inside(entered, name)
 }
 
-/// What lies behind an error, and must be let go of with care.
+/// The source of an error, whose text and destructor panic.
 #[derive(Debug)]
 struct Mined;
 
@@ -87,7 +87,7 @@ impl Drop for Mined {
     }
 }
 
-/// What a tool is told to do.
+/// Behaves as `how` names it.
 async fn act(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
     let _inside = enter(ctx);
     match how {
@@ -129,7 +129,7 @@ async fn alone(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
     act(how, ctx).await
 }
 
-/// Runs when somebody agrees.
+/// Runs after an approval.
 #[tool(permission = "ask", timeout = "1s")]
 async fn ask(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
     act(how, ctx).await
@@ -141,7 +141,7 @@ async fn deny(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
     act(how, ctx).await
 }
 
-/// Gives the same each time.
+/// Gives the same output each time.
 #[tool(pure, effect = "none", timeout = "1s")]
 async fn pure(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
     act(how, ctx).await
@@ -156,7 +156,7 @@ async fn outer(how: &str, ctx: &ToolContext) -> Result<String, ToolError> {
     Ok("done".into())
 }
 
-/// Decides by how the call is to go.
+/// Decides by the `how` of the call.
 struct Clerk;
 
 #[async_trait]
@@ -175,7 +175,7 @@ impl Approver for Clerk {
     }
 }
 
-/// Blocks and answers a few.
+/// Blocks some of the calls.
 struct Guard;
 
 #[async_trait]
@@ -192,7 +192,7 @@ impl Interceptor for Guard {
     }
 }
 
-/// In which no tool may begin more often than it may.
+/// The span of the rate limit.
 const SPAN: Duration = Duration::from_secs(1);
 
 /// Everything that differs between two batches.
@@ -243,7 +243,7 @@ fn trial() -> impl Strategy<Value = Trial> {
 }
 
 impl Trial {
-    /// Whether this ends the batch.
+    /// Whether this execution aborts the batch.
     fn halts(&self, done: &ToolExecution) -> bool {
         let mendable = ["TOOL_INVALID_ARGUMENTS", "TOOL_NOT_FOUND"];
         match done.blocked_by {
@@ -271,7 +271,7 @@ async fn run(trial: &Trial) -> Ran {
     let mut observers = Observers::default();
     let kept = Arc::clone(&events);
     if trial.watched {
-        observers.add(|event: &Event| assert!(event.finished().is_none(), "on purpose"));
+        observers.add(|event: &Event| assert!(event.execution().is_none(), "on purpose"));
     }
     observers.add(move |event: &Event| kept.lock().unwrap().push(event.clone()));
     let mut policy = Policy::new();
@@ -314,7 +314,7 @@ async fn run(trial: &Trial) -> Ran {
     }
     let tools = dispatcher.registry().snapshot();
     let done = dispatcher.dispatch_on(&tools, batch).await;
-    // The one that was to stop it may still wait.
+    // The task that cancels the batch may still be waiting.
     tokio::time::sleep(Duration::from_secs(10)).await;
     let left = tokio::runtime::Handle::current().metrics().num_alive_tasks();
     let events = std::mem::take(&mut *events.lock().unwrap());
@@ -338,12 +338,12 @@ fn check(trial: &Trial, ran: &Ran) {
         assert!(keys.len() <= most, "{name} was entered {} times", keys.len());
         assert!(keys.windows(2).all(|pair| pair[0] == pair[1]), "a retry has its call's key");
         if done.is_blocked() || ["deny", "unknown"].contains(&name) {
-            assert!(keys.is_empty() && !done.did_run(), "{name} ran though it was held back");
+            assert!(keys.is_empty() && !done.was_attempted(), "{name} ran though it was held back");
         }
         if name == "ask" && !keys.is_empty() {
             assert!(done.decided_by.is_some(), "nobody approved");
         }
-        if ["once", "again", "alone"].contains(&name) && done.did_run() && !trial.guarded {
+        if ["once", "again", "alone"].contains(&name) && done.was_attempted() && !trial.guarded {
             let is_read = done.result.error.as_deref() != Some("TOOL_INVALID_ARGUMENTS");
             assert_eq!(done.attempts as usize, if is_read { keys.len() } else { 1 }, "{done:?}");
         }
@@ -357,10 +357,10 @@ fn check(trial: &Trial, ran: &Ran) {
         let next = rest.map_or(usize::MAX, |rest| place + rest.max(1));
         trial.halts(done).then_some((place, next))
     }) {
-        let ran = done.iter().skip(behind).find(|done| done.did_run());
+        let ran = done.iter().skip(behind).find(|done| done.was_attempted());
         assert!(ran.is_none(), "{place} ended the batch, and yet {ran:?}");
     }
-    // What lies within a call is entered once as well.
+    // Nested calls are entered once as well.
     for (id, keys) in entered.keys.iter().filter(|(id, _)| id.contains('/')) {
         assert!(keys.len() <= if id.ends_with("/2") { 3 } else { 1 }, "{id}");
     }
@@ -375,15 +375,15 @@ fn check(trial: &Trial, ran: &Ran) {
             assert!(within <= times as usize, "too many in a span");
         }
     }
-    // Every call has one start and one end, and names the one around it; time goes forward.
+    // Every call has one start and one end, and names its parent; times never decrease.
     assert!(events.is_sorted_by_key(|event| event.at));
     let mut open = HashMap::<String, (u32, u32)>::new();
     for event in events {
-        let Some(id) = event.call() else { continue };
+        let Some(id) = event.call_id() else { continue };
         let outer = id.as_str().rsplit_once('/').map(|(outer, _)| outer);
         assert_eq!(event.origin.parent.as_ref().map(|parent| parent.as_str()), outer);
         let (started, finished) = open.entry(id.to_string()).or_default();
-        match event.tool() {
+        match event.tool_event() {
             Some(ToolEvent::Started { .. }) => *started += 1,
             Some(ToolEvent::Finished(_)) => *finished += 1,
             _ => {}
@@ -392,16 +392,16 @@ fn check(trial: &Trial, ran: &Ran) {
     for id in &ids {
         assert_eq!(open.get(id), Some(&(1, 1)), "{id}");
     }
-    // Also of calls within a call that was stopped.
+    // This covers nested calls of a cancelled call.
     for (id, told) in &open {
         assert_eq!(*told, (1, 1), "{id}");
     }
 }
 
 #[test]
-fn whatever_a_batch_holds_each_call_has_its_result() {
+fn random_batch_has_one_result_per_call() {
     std::panic::set_hook(Box::new(|info| {
-        // What tools do on purpose needs no report; what this test finds does.
+        // Intended panics are silent; panics of the test itself are reported.
         let quiet = ["on purpose"];
         if !quiet.iter().any(|text| info.to_string().contains(text)) {
             eprintln!("{info}");

@@ -48,21 +48,21 @@ async fn hang() {
     std::future::pending::<()>().await;
 }
 
-/// Never ends, and changes nothing.
+/// Never ends, and has no effects.
 #[tool(timeout = "2s", effect = "read")]
 async fn look() {
     std::future::pending::<()>().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_be_done_already_is_said_where_something_changes() {
+async fn error_text_warns_of_effects_of_tools_that_change_something() {
     let dispatcher = dispatcher(tools![hang, look]);
     let done = dispatcher.dispatch(calls(&[("hang", "{}"), ("look", "{}")])).await;
     let told = "The tool was stopped: it took longer than 2s.";
     assert_eq!(texts(&done), [format!("{told} It may have had effects."), told.to_owned()]);
 }
 
-/// A tool by hand whose call is this function.
+/// A hand-written tool whose call is this function.
 struct ByHand<F>(ToolDefinition, F);
 
 impl<F> ByHand<F> {
@@ -101,7 +101,7 @@ fn calls(list: &[(&str, &str)]) -> Vec<ToolCall> {
     numbered.map(|(n, (name, text))| ToolCall::new(format!("call_{n}"), *name, *text)).collect()
 }
 
-/// Panics are what is tested here; they need not be printed.
+/// Silences the panic hook: the panics here are intended.
 fn silence_panics() {
     std::panic::set_hook(Box::new(|_| {}));
 }
@@ -115,7 +115,7 @@ fn codes(done: &[ToolExecution]) -> Vec<&str> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whatever_a_tool_does_there_is_a_result() {
+async fn every_tool_behaviour_yields_one_result() {
     silence_panics();
     let done = all()
         .dispatch(calls(&[
@@ -157,7 +157,7 @@ async fn whatever_a_tool_does_there_is_a_result() {
 }
 
 #[tokio::test]
-async fn a_panic_is_the_operators_to_read() {
+async fn panic_message_is_only_in_the_cause() {
     silence_panics();
     let done = all().dispatch(calls(&[("crash", "{}")])).await;
     assert!(!done[0].result.text.contains("secret"));
@@ -175,7 +175,7 @@ impl Drop for Bomb {
     }
 }
 
-/// Pending for ever, or ready at once; its destructor panics.
+/// Pending forever or ready at once, with a destructor that panics.
 struct Unsafe(bool, Bomb);
 
 impl Future for Unsafe {
@@ -187,7 +187,7 @@ impl Future for Unsafe {
 }
 
 #[tokio::test(start_paused = true)]
-async fn panics_are_caught_wherever_they_happen() {
+async fn panic_is_caught_in_every_phase_of_a_tool() {
     silence_panics();
     let mut slow = ByHand::new("slow_bomb", || -> Call<'static> { Box::pin(Unsafe(false, Bomb)) });
     slow.0 = slow.0.timeout(Duration::from_secs(1));
@@ -212,8 +212,8 @@ async fn panics_are_caught_wherever_they_happen() {
 }
 
 #[tokio::test]
-async fn calls_of_one_reply_run_at_once() {
-    // Each waits for all the others: one after the other they would wait for ever.
+async fn calls_of_one_reply_run_concurrently() {
+    // Each call waits for all others: run one after the other, they would never end.
     let barrier = Arc::new(Barrier::new(16));
     let meet = ByHand::new("meet", move || -> Call<'static> {
         let barrier = Arc::clone(&barrier);
@@ -228,7 +228,7 @@ async fn calls_of_one_reply_run_at_once() {
 }
 
 #[tokio::test]
-async fn results_keep_the_order_of_the_calls() {
+async fn results_are_in_the_order_of_the_calls() {
     // The first call waits for the second.
     let notify = Arc::new(Notify::new());
     let (waits, wakes) = (Arc::clone(&notify), notify);
@@ -248,7 +248,7 @@ async fn results_keep_the_order_of_the_calls() {
     assert_eq!(texts(&done), ["1", "2"]);
 }
 
-/// Counts how often it is dropped.
+/// Counts its drops.
 struct Counted(Arc<AtomicUsize>);
 
 impl Drop for Counted {
@@ -269,7 +269,7 @@ fn endless(stopped: &Arc<AtomicUsize>) -> impl Tool + 'static {
 }
 
 #[tokio::test(start_paused = true)]
-async fn past_its_time_the_work_has_stopped() {
+async fn timeout_stops_the_work_of_a_tool() {
     let stopped = Arc::new(AtomicUsize::new(0));
     struct Limited<T>(T, ToolDefinition);
     #[async_trait]
@@ -287,7 +287,7 @@ async fn past_its_time_the_work_has_stopped() {
     let done = dispatcher.dispatch(calls(&[("endless", "{}"), ("endless", "{}")])).await;
     assert_eq!(codes(&done), ["TOOL_TIMEOUT"; 2]);
     assert_eq!(stopped.load(Ordering::SeqCst), 2);
-    assert_eq!(done[0].took, Duration::from_secs(1));
+    assert_eq!(done[0].duration, Duration::from_secs(1));
 }
 
 #[tokio::test(start_paused = true)]
@@ -305,12 +305,12 @@ async fn dropping_the_dispatch_stops_the_work() {
 }
 
 #[tokio::test]
-async fn no_calls_no_results() {
+async fn empty_batch_has_no_results() {
     assert!(all().dispatch(Vec::new()).await.is_empty());
 }
 
 #[tokio::test]
-async fn a_snapshot_stays_while_the_registry_changes() {
+async fn snapshot_is_unchanged_while_the_registry_changes() {
     let registry = Registry::try_from(tools![add]).unwrap();
     let dispatcher = Dispatcher::new(registry.clone());
     let before = registry.snapshot();
@@ -327,7 +327,7 @@ async fn a_snapshot_stays_while_the_registry_changes() {
 }
 
 #[tokio::test]
-async fn observers_are_told_and_cannot_harm() {
+async fn observers_receive_events_and_their_panics_are_caught() {
     silence_panics();
     let (sender, receiver) = std::sync::mpsc::channel();
     let mut observers = Observers::default();
@@ -337,7 +337,7 @@ async fn observers_are_told_and_cannot_harm() {
     let done = dispatcher.dispatch(calls(&[("add", "```\n{\"a\": 1, \"b\": 2}\n```")])).await;
 
     let events: Vec<_> = receiver.try_iter().collect();
-    let told: Vec<_> = events.iter().map(|event| event.tool().unwrap().clone()).collect();
+    let told: Vec<_> = events.iter().map(|event| event.tool_event().unwrap().clone()).collect();
     let started = ToolEvent::Started { call: done[0].call.clone() };
     assert_eq!(told, [started, ToolEvent::Finished(done[0].clone())]);
     assert!(!done[0].fixes.is_empty());
@@ -346,7 +346,7 @@ async fn observers_are_told_and_cannot_harm() {
     assert_eq!(read, events[1]);
 }
 
-/// One kind of call, and what becomes of it.
+/// A kind of call and its expected result.
 fn any_call() -> impl Strategy<Value = (&'static str, String, &'static str)> {
     prop_oneof![
         any::<(i32, i32)>().prop_map(|(a, b)| ("add", json!({ "a": a, "b": b }).to_string(), "-")),
@@ -363,7 +363,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
-    fn any_batch_is_answered_in_order(batch in prop::collection::vec(any_call(), 0..24)) {
+    fn random_batch_is_answered_in_order(batch in prop::collection::vec(any_call(), 0..24)) {
         silence_panics();
         let runtime =
             tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build();

@@ -1,4 +1,4 @@
-//! What those are told who watch, and what they are not.
+//! Events, observers and the redaction of secrets.
 
 #[path = "events/canary.rs"]
 mod canary;

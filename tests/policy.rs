@@ -1,4 +1,4 @@
-//! What stands between a call and its tool, and what goes along with its result.
+//! Policy: capabilities, permissions, retries, sequential tools; images and effects of results.
 
 #[path = "policy/approval.rs"]
 mod approval;
@@ -79,18 +79,18 @@ async fn denied() {
     unreachable!("it is denied")
 }
 
-/// Runs where somebody says so.
+/// Runs after an approval.
 #[tool(permission = "ask")]
 async fn asked() {
     unreachable!("there is nobody to ask")
 }
 
-/// Needs two things.
+/// Needs two capabilities.
 #[tool(requires("filesystem", "network"))]
 async fn needy() {}
 
 #[tokio::test]
-async fn what_is_not_allowed_is_neither_offered_nor_run() {
+async fn denied_tool_is_neither_offered_nor_run() {
     let dispatcher = dispatcher(tools![allowed, denied, asked]);
     assert_eq!(offered(&dispatcher), ["allowed"]);
     let done = run(&dispatcher, &["allowed", "denied", "asked"]).await;
@@ -104,7 +104,7 @@ async fn what_is_not_allowed_is_neither_offered_nor_run() {
 }
 
 #[tokio::test]
-async fn what_a_tool_needs_has_to_be_granted() {
+async fn tool_with_ungranted_capability_is_blocked() {
     for (granted, missing) in [
         (&[][..], Some("filesystem")),
         (&["filesystem"], Some("network")),
@@ -121,14 +121,14 @@ async fn what_a_tool_needs_has_to_be_granted() {
         };
         assert_eq!((done.attempts, done.result.text), (u32::from(missing.is_none()), text));
     }
-    // What is granted twice adds up.
+    // Grants add up.
     let dispatcher =
         dispatcher(tools![needy]).policy(Policy::new().grant(["network"]).grant(["filesystem"]));
     assert_eq!(code(&run(&dispatcher, &["needy"]).await[0]), "-");
 }
 
 #[tokio::test]
-async fn an_agent_offers_what_it_grants() {
+async fn agent_offers_tools_whose_capabilities_are_granted() {
     for (granted, tools, text) in [
         (&[][..], &["allowed"][..], "not granted"),
         (&["filesystem", "network"], &["allowed", "needy"], "ok"),
@@ -144,7 +144,7 @@ async fn an_agent_offers_what_it_grants() {
     }
 }
 
-/// How often a flaky tool has run, and how it fails until it has run often enough.
+/// The number of runs of a flaky tool, and how it fails until it has run often enough.
 struct Flaky {
     ran: AtomicU32,
     works_at: u32,
@@ -164,14 +164,14 @@ async fn flaky(ctx: &ToolContext) -> Result<u32, ToolError> {
     ctx.get::<Flaky>().ok_or("no state")?.run()
 }
 
-/// Is not tried again.
+/// Is not retried.
 #[tool(idempotent)]
 async fn once(ctx: &ToolContext) -> Result<u32, ToolError> {
     ctx.get::<Flaky>().ok_or("no state")?.run()
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_may_pass_is_tried_again() {
+async fn transient_failure_is_retried() {
     use ToolErrorKind::{Failed, Transient, Validation};
     for (tool, failure, works_at, attempts, works, millis) in [
         ("flaky", Transient, 1, 1, true, 0),
@@ -188,12 +188,16 @@ async fn what_may_pass_is_tried_again() {
         let done = run(&dispatcher, &[tool]).await.remove(0);
         assert_eq!(done.attempts, attempts);
         assert_eq!(done.result.is_success(), works);
-        assert!(jittered(Duration::from_millis(millis)).contains(&done.took), "{:?}", done.took);
+        assert!(
+            jittered(Duration::from_millis(millis)).contains(&done.duration),
+            "{:?}",
+            done.duration
+        );
         assert_eq!(done.result.text, if works { works_at.to_string() } else { "not yet".into() });
     }
 }
 
-/// How long pauses of this sum may take: chance takes up to a half of each away. Tokio's clock counts
+/// The range of the total delay: jitter shortens each delay by up to a half. Tokio's clock counts
 /// whole milliseconds.
 fn jittered(pauses: Duration) -> std::ops::RangeInclusive<Duration> {
     pauses / 2..=pauses + Duration::from_millis(3)
@@ -206,14 +210,14 @@ async fn hang() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn each_attempt_has_its_own_time() {
+async fn each_attempt_has_its_own_timeout() {
     let done = run(&dispatcher(tools![hang]), &["hang"]).await.remove(0);
     assert_eq!((code(&done), done.attempts), ("TOOL_TIMEOUT", 3));
-    let pauses = done.took - Duration::from_secs(3);
+    let pauses = done.duration - Duration::from_secs(3);
     assert!(jittered(Duration::from_millis(100 + 200)).contains(&pauses), "{pauses:?}");
 }
 
-/// When tools began and ended.
+/// The times at which tools started and ended.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<&'static str>>>);
 
@@ -239,7 +243,7 @@ async fn alone(ctx: &ToolContext) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_sequential_call_waits_and_is_waited_for() {
+async fn sequential_call_runs_alone() {
     for (names, order, seconds) in [
         (&["beside", "beside", "beside"][..], "((()))", 1),
         (&["alone", "alone"], "[][]", 2),
@@ -269,7 +273,7 @@ async fn chart(ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
 }
 
 #[tokio::test]
-async fn an_agent_gives_values_and_passes_on_images_and_effects() {
+async fn agent_provides_extensions_and_keeps_images_and_effects() {
     let reply = ChatReply::default().call("chart", "{}").call("chart", "{}");
     let model = ScriptedModel::new([reply, ChatReply::text("Done.")]);
     let told = Arc::<Mutex<Vec<ToolExecution>>>::default();
@@ -277,7 +281,7 @@ async fn an_agent_gives_values_and_passes_on_images_and_effects() {
     let answer = Agent::new(model, tools![chart])
         .extension("first".to_owned())
         .extension(7_u32)
-        // The last of a type counts.
+        // The last value of a type counts.
         .extension("out".to_owned())
         .on_tool_result(move |done| kept.lock().unwrap().push(done.clone()))
         .run("Go")
@@ -303,7 +307,7 @@ async fn an_agent_gives_values_and_passes_on_images_and_effects() {
 }
 
 #[tokio::test]
-async fn without_its_value_a_tool_says_so() {
+async fn missing_extension_is_an_error() {
     let done = run(&dispatcher(tools![chart]), &["chart"]).await.remove(0);
     assert_eq!(done.result.text, "there is no folder");
     assert!(done.effects.is_empty() && done.result.images.is_empty());

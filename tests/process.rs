@@ -75,7 +75,7 @@ async fn processes_end_with_their_call() {
         batch.stop = Some(is_grown.clone());
         let done = Dispatch::dispatch(&dispatcher().extension(is_grown), batch).await.remove(0);
         assert_eq!(done.result.error.as_deref(), code, "{}", done.result.text);
-        assert!(!done.left_running);
+        assert!(!done.has_detached_thread);
         let started = |effect: &&EffectRecord| matches!(effect, EffectRecord::ProcessStarted { command } if command.contains("sleep"));
         assert_eq!(done.effects.iter().filter(started).count(), 2);
         wait_until("no process is left", || marked(&marker) == 0).await;
@@ -89,7 +89,7 @@ async fn processes_end_at_the_deadline() {
     let done = dispatcher().dispatch(vec![call]).await.remove(0);
     assert_eq!(done.result.error.as_deref(), Some("TOOL_TIMEOUT"));
     assert_eq!(done.effects.len(), 1);
-    assert!(!done.left_running);
+    assert!(!done.has_detached_thread);
     wait_until("no process is left", || marked(&marker) == 0).await;
 }
 

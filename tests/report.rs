@@ -197,8 +197,8 @@ async fn dropped_events_are_counted_as_lost() {
     let agent = Agent::new(script(), tools![times, time]).observer(recorder.clone());
     agent.run("What time is it?").await.unwrap();
     let data = data(&RunReport::from(&recorder).to_html());
-    assert_eq!(data["totals"]["lost"], recorder.forgotten());
-    assert!(recorder.forgotten() > 0);
+    assert_eq!(data["totals"]["lost"], recorder.dropped_count());
+    assert!(recorder.dropped_count() > 0);
 }
 
 const HOSTILE: [&str; 8] = [

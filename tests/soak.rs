@@ -52,7 +52,7 @@ struct Delays(Vec<Duration>);
 
 impl Delays {
     fn add(&mut self, done: &[ToolExecution]) {
-        self.0.extend(done.iter().map(|done| done.took.saturating_sub(LIMIT)));
+        self.0.extend(done.iter().map(|done| done.duration.saturating_sub(LIMIT)));
     }
 
     fn print(mut self, label: &str) {
@@ -85,7 +85,9 @@ async fn soak(count: usize) {
     let mut late = Delays::default();
     for _ in 0..count * 8 / 10 / 100 {
         let done = dispatcher.dispatch(calls(100, "hang", &json!({}))).await;
-        assert!(done.iter().all(|done| done.failed_with("TOOL_TIMEOUT") && !done.left_running));
+        assert!(
+            done.iter().all(|done| done.failed_with("TOOL_TIMEOUT") && !done.has_detached_thread)
+        );
         late.add(&done);
     }
 
@@ -101,7 +103,9 @@ async fn soak(count: usize) {
         });
         let done = Dispatch::dispatch(&dispatcher, batch).await;
         let (answered, stopped) = (Instant::now(), stopped.await.unwrap());
-        assert!(done.iter().all(|done| done.failed_with("TOOL_CANCELLED") && !done.left_running));
+        assert!(
+            done.iter().all(|done| done.failed_with("TOOL_CANCELLED") && !done.has_detached_thread)
+        );
         // The calls of a batch return together, so each has the delay of the batch.
         cancelled.0.extend(done.iter().map(|_| answered.saturating_duration_since(stopped)));
     }
@@ -109,7 +113,9 @@ async fn soak(count: usize) {
     let mut programs = Delays::default();
     for _ in 0..count / 10 / 10 {
         let done = dispatcher.dispatch(calls(10, "run", &json!({ "marker": marker }))).await;
-        assert!(done.iter().all(|done| done.failed_with("TOOL_TIMEOUT") && !done.left_running));
+        assert!(
+            done.iter().all(|done| done.failed_with("TOOL_TIMEOUT") && !done.has_detached_thread)
+        );
         programs.add(&done);
     }
 

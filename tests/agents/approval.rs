@@ -69,7 +69,7 @@ async fn decision_on_a_call_nested_three_deep_resumes_in_another_process() {
     all += reported_usage(&after);
     assert_eq!(all, Usage::new(60, 6));
     assert_eq!(answer.usage, all);
-    let by: Vec<_> = after.iter().filter_map(Event::finished).collect();
+    let by: Vec<_> = after.iter().filter_map(Event::execution).collect();
     assert_eq!(by[0].decided_by.as_deref(), Some("Grace"));
     // The suspended state of a tool is in no event.
     let output = |event: &Event| serde_json::to_string(event).unwrap().contains("suspended");

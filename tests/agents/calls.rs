@@ -19,7 +19,7 @@ async fn sub_agent_runs_as_a_tool() {
     ]);
     let agent = Agent::new(model, Tools::new().with(inner())).on_event(move |event| {
         let is_within =
-            matches!(event.kind, EventKind::Run(RunEvent::Started { within: Some(_), .. }));
+            matches!(event.kind, EventKind::Run(RunEvent::Started { parent_run: Some(_), .. }));
         let name = format!("{} {}", event.layer(), event.action());
         copy.lock().unwrap().push((name, event.origin.depth, is_within));
     });
@@ -72,7 +72,7 @@ async fn nesting_depth_of_sub_agents_is_limited() {
     let denied = Arc::<Mutex<Vec<u32>>>::default();
     let copy = Arc::clone(&denied);
     let agent = agent.on_event(move |event| {
-        if event.finished().is_some_and(|done| done.failed_with("TOOL_DENIED")) {
+        if event.execution().is_some_and(|done| done.failed_with("TOOL_DENIED")) {
             copy.lock().unwrap().push(event.origin.depth);
         }
     });

@@ -57,7 +57,7 @@ async fn stopped_sub_agent_reports_possible_effects_for_every_stop_reason() {
     let cancelled = CancellationToken::new();
     let cancels = cancelled.clone();
     let cancel = move |event: &Event| {
-        if event.finished().is_some() {
+        if event.execution().is_some() {
             cancels.cancel();
         }
     };

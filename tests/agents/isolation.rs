@@ -91,7 +91,7 @@ async fn secrets_of_sub_agent_and_caller_are_redacted_in_both_runs() {
     assert_eq!(results(&answer.transcript[2])[0].text, "[redacted] and [redacted]");
     let output = output.lock().unwrap();
     assert!(output.iter().filter(|event| event.origin.depth == 1).count() > 8);
-    let causes: Vec<_> = output.iter().filter_map(|it| it.finished()?.cause.clone()).collect();
+    let causes: Vec<_> = output.iter().filter_map(|it| it.execution()?.cause.clone()).collect();
     assert_eq!(causes.len(), 1);
     assert!(causes[0].contains("[redacted] and [redacted]"), "{causes:?}");
     for event in output.iter() {
@@ -110,7 +110,7 @@ async fn events_of_a_sub_agent_carry_its_name() {
         agent.run("Go").await.unwrap();
         let output = output.lock().unwrap();
         let names = output.iter().filter_map(|event| match &event.kind {
-            EventKind::Run(RunEvent::Started { agent, within, .. }) => {
+            EventKind::Run(RunEvent::Started { agent, parent_run: within, .. }) => {
                 Some((agent.as_deref(), *within))
             }
             _ => None,

@@ -28,7 +28,7 @@ fn helper(limits: Option<Limits>) -> SubAgent {
 
 /// Returns the costs that executions record, each with its tokens.
 fn recorded_costs(events: &[Event]) -> Vec<(u64, Option<f64>)> {
-    let done = events.iter().filter_map(Event::finished).flat_map(|done| &done.effects);
+    let done = events.iter().filter_map(Event::execution).flat_map(|done| &done.effects);
     done.filter_map(|effect| match effect {
         EffectRecord::TokensSpent { usage, cost } => Some((usage.input, *cost)),
         _ => None,

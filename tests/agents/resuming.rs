@@ -101,7 +101,7 @@ async fn suspended_call_that_cannot_resume_is_indeterminate() {
         assert!(result.text.contains("may have had effects"), "{result:?}");
         assert!(result.text.contains(why), "{why}: {result:?}");
         let output: Vec<_> =
-            output.lock().unwrap().iter().filter_map(Event::finished).cloned().collect();
+            output.lock().unwrap().iter().filter_map(Event::execution).cloned().collect();
         assert_eq!(&output[0].result, result);
     }
     assert!(paid.all().is_empty());

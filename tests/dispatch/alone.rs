@@ -1,4 +1,4 @@
-//! One call is run as several are, but for the task that it runs in.
+//! A single call runs in the caller's task, and otherwise like several calls.
 
 use tool_runtime::Policy;
 
@@ -9,7 +9,7 @@ tokio::task_local! {
 }
 
 #[tokio::test]
-async fn several_run_in_tasks_of_their_own() {
+async fn several_calls_run_in_tasks_of_their_own() {
     let look = ByHand::new("look", || -> Call<'static> {
         Box::pin(async {
             let seen = CALLER.try_with(|caller| *caller).unwrap_or("nobody");
@@ -24,14 +24,14 @@ async fn several_run_in_tasks_of_their_own() {
     }
 }
 
-/// Holds its thread up: the clock goes on and nothing else does.
+/// Blocks its thread: the clock advances and nothing else does.
 fn hold_up(span: Duration) {
     let mut advance = std::pin::pin!(tokio::time::advance(span));
     let _ = advance.as_mut().poll(&mut Context::from_waker(std::task::Waker::noop()));
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_ends_after_its_time_is_not_used() {
+async fn late_result_is_not_used() {
     for (millis, count, code) in
         [(2_000, 1, "TOOL_TIMEOUT"), (2_000, 3, "TOOL_TIMEOUT"), (999, 1, "-")]
     {
@@ -54,7 +54,7 @@ async fn what_ends_after_its_time_is_not_used() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_short_way_leads_where_the_long_one_does() {
+async fn unrestricted_call_gives_the_same_execution_as_a_limited_one() {
     silence_panics();
     let list = [
         ("add", r#"{"a": 1, "b": 2}"#),
@@ -67,12 +67,12 @@ async fn the_short_way_leads_where_the_long_one_does() {
     ];
     for call in list {
         let short = all().dispatch(calls(&[call])).await.remove(0);
-        // A limit that limits nothing, and a time that is never reached.
+        // A limit and a deadline that are never reached.
         let limits = tool_runtime::dispatch::Concurrency::default().all(100);
         let long =
             all().policy(Policy::new().concurrency(limits).batch_deadline(Duration::from_secs(60)));
         let mut long = long.dispatch(calls(&[call])).await.remove(0);
-        long.started = short.started;
+        long.started_at = short.started_at;
         assert_eq!(short, long);
     }
 }

@@ -1,5 +1,5 @@
-//! Code of a tool that runs outside its call: its errors' texts and destructors, what it says of
-//! itself; and a runtime that goes away.
+//! Tool code that runs outside a call: texts and destructors of errors, definitions, availability;
+//! and calls whose runtime is shut down.
 
 use std::error::Error;
 use std::fmt;
@@ -9,13 +9,13 @@ use tool_runtime::dispatch::{Batch, Dispatch};
 
 use super::*;
 
-/// Where an error panics.
+/// The code of an error that panics.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum At {
     Display,
     Source,
     Drop,
-    /// Nowhere, but it lies behind itself.
+    /// No panic, but the error is its own source.
     Loop,
 }
 
@@ -42,7 +42,7 @@ impl Drop for Mined {
     }
 }
 
-/// Collects what observers are told.
+/// Collects the events of an observer.
 fn observed(dispatcher: Dispatcher) -> (Dispatcher, std::sync::mpsc::Receiver<Event>) {
     let (sender, receiver) = std::sync::mpsc::channel();
     let mut observers = Observers::default();
@@ -51,11 +51,11 @@ fn observed(dispatcher: Dispatcher) -> (Dispatcher, std::sync::mpsc::Receiver<Ev
 }
 
 fn finished(events: &std::sync::mpsc::Receiver<Event>) -> Vec<ToolExecution> {
-    events.try_iter().filter_map(|event| event.finished().cloned()).collect()
+    events.try_iter().filter_map(|event| event.execution().cloned()).collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_that_panics_is_an_error_all_the_same() {
+async fn error_with_a_panicking_text_is_reported() {
     silence_panics();
     for (at, cause) in [
         (At::Display, "an error whose own text panicked: in the text"),
@@ -66,7 +66,7 @@ async fn an_error_that_panics_is_an_error_all_the_same() {
         let mut tool = ByHand::new("mined", move || -> Call<'static> {
             Box::pin(async move { Err(ToolError::transient("no").with_source(Mined(at))) })
         });
-        // What is thrown away between two attempts panics as well.
+        // The error that is dropped between two attempts panics as well.
         tool.0 = tool.0.idempotent();
         tool.0.retries = 1;
         let (dispatcher, events) = observed(dispatcher(Tools::new().with(tool)));
@@ -84,7 +84,7 @@ async fn an_error_that_panics_is_an_error_all_the_same() {
     }
 }
 
-/// Can be asked so often and no more.
+/// Panics after this number of calls.
 struct Shy {
     definition: ToolDefinition,
     left: AtomicUsize,
@@ -108,7 +108,7 @@ impl Tool for Shy {
 }
 
 #[tokio::test]
-async fn what_a_tool_says_of_itself_is_asked_once() {
+async fn definition_of_a_tool_is_read_once() {
     silence_panics();
     let shy = |name: &str| Shy {
         definition: ToolDefinition::new(name, "Shy.", json!({ "type": "object" })),
@@ -118,7 +118,7 @@ async fn what_a_tool_says_of_itself_is_asked_once() {
     registry.register(Arc::new(shy("two"))).unwrap();
     let dispatcher = Dispatcher::new(registry);
     let snapshot = dispatcher.registry().snapshot();
-    // One that panics when it is asked whether it can run is taken at its word.
+    // A panic in `availability` makes the tool unavailable.
     let offered: Vec<_> =
         dispatcher.offered_tools(&snapshot).iter().map(|tool| &tool.name).collect();
     assert_eq!(offered, ["add"]);
@@ -131,7 +131,7 @@ async fn what_a_tool_says_of_itself_is_asked_once() {
 }
 
 #[test]
-fn what_is_torn_down_with_its_runtime_is_told_of() {
+fn call_dropped_with_its_runtime_emits_its_end() {
     let gone = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
     let handle = gone.handle().clone();
     gone.shutdown_background();
@@ -148,8 +148,8 @@ fn what_is_torn_down_with_its_runtime_is_told_of() {
     }
 }
 
-/// Fails with a mine behind its error, stops its own batch, and leaves a task behind that takes a
-/// moment to go: so it is stopped with the error in hand.
+/// Fails with an error whose source panics when dropped, cancels its own batch, and leaves a task
+/// that ends a moment later: the call is cancelled while it holds the error.
 #[tool]
 async fn fail_and_stop(ctx: &ToolContext) -> Result<(), ToolError> {
     ctx.spawn(std::future::pending::<()>());
@@ -158,7 +158,7 @@ async fn fail_and_stop(ctx: &ToolContext) -> Result<(), ToolError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_that_is_dropped_in_mid_work_harms_nobody() {
+async fn panic_in_the_drop_of_an_error_is_caught() {
     silence_panics();
     for count in [1, 2] {
         let stop = CancellationToken::new();
@@ -172,7 +172,7 @@ async fn an_error_that_is_dropped_in_mid_work_harms_nobody() {
 }
 
 #[tokio::test]
-async fn a_view_that_panics_holds_nothing() {
+async fn registry_view_that_panics_holds_no_tools() {
     silence_panics();
     let registry = Registry::try_from(tools![add, fail]).unwrap();
     let view = registry.filter(|entry| {

@@ -1,10 +1,10 @@
-//! Tools that can't run now: not offered, and tried all the same.
+//! Unavailable tools are not offered, and a call of one is attempted all the same.
 
 use tool_runtime::Policy;
 
 use super::*;
 
-/// Is away for a reason, or has none to give; does what it is told to.
+/// Unavailable for a reason or by a panic; its call behaves as the test asks.
 struct Away {
     definition: ToolDefinition,
     why: &'static str,
@@ -35,7 +35,7 @@ impl Tool for Away {
 }
 
 #[tokio::test]
-async fn what_is_not_available_is_not_offered_and_still_tried() {
+async fn unavailable_tool_is_not_offered_but_called() {
     let long = "long ".repeat(1_000).leak();
     let told = |why: &str| format!("`away` can't run now{why}. Go on without it.");
     for (away, text, cause) in [
@@ -44,7 +44,7 @@ async fn what_is_not_available_is_not_offered_and_still_tried() {
         (Away::new("no network", true), told(": no network"), Some("no network")),
         (Away::new("it's\ngone", true), told(": it's gone"), Some("it's\ngone")),
         (Away::new(long, true), told(&format!(": {}", &long[..200])), Some(long)),
-        // What it panics with is the operator's.
+        // The panic message is for operators.
         (Away::new("", true), told(""), Some("secret of the operator")),
     ] {
         silence_panics();
@@ -63,7 +63,7 @@ async fn what_is_not_available_is_not_offered_and_still_tried() {
 }
 
 #[tokio::test]
-async fn half_a_secret_is_not_told_either() {
+async fn truncated_unavailability_reason_is_redacted() {
     let why = format!("{}k3y-0f-th3-h0us3", "x".repeat(195)).leak();
     let dispatcher = dispatcher(tools![add].with(Away::new(why, true)));
     let done = dispatcher

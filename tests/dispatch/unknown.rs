@@ -1,4 +1,4 @@
-//! What a model is told that called a tool which there isn't.
+//! The result of a call to an unknown tool.
 
 use tool_runtime::{Permission, ToolPreference};
 
@@ -39,7 +39,7 @@ fn numbered(count: usize) -> Registry {
 }
 
 #[tokio::test]
-async fn an_unknown_name_is_answered_with_what_there_is() {
+async fn unknown_name_is_answered_with_the_available_tools() {
     assert_eq!(
         told(&all(), "launch_rocket").await,
         "There is no tool named `launch_rocket`. The tools are `add`, `crash`, `fail`, `hang`."
@@ -52,7 +52,7 @@ async fn an_unknown_name_is_answered_with_what_there_is() {
         told(&all(), "functions.add").await,
         "There is no tool named `functions.add`. Did you mean `add`?"
     );
-    // Its control characters are shown and not obeyed.
+    // Control characters are escaped.
     assert_eq!(
         told(&dispatcher(Tools::new()), "a\n\u{1b}[2J\u{202e}ü").await,
         r"There is no tool named `a\n\u{1b}[2J\u{202e}ü`. There are no tools."
@@ -62,7 +62,7 @@ async fn an_unknown_name_is_answered_with_what_there_is() {
 }
 
 #[tokio::test]
-async fn of_many_tools_some_are_named_and_the_rest_counted() {
+async fn long_tool_list_is_truncated_with_a_count() {
     let all = told(&Dispatcher::new(numbered(20)), "launch").await;
     assert!(all.ends_with("`tool_18`, `tool_19`."), "{all}");
     let some = told(&Dispatcher::new(numbered(25)), "launch").await;
@@ -70,7 +70,7 @@ async fn of_many_tools_some_are_named_and_the_rest_counted() {
 }
 
 #[tokio::test]
-async fn who_can_search_is_sent_to_the_search() {
+async fn unknown_name_points_to_the_search_tool() {
     let registry = numbered(24);
     registry.register(named(definition("look_up").finds_tools())).unwrap();
     let dispatcher = Dispatcher::new(registry.clone());
@@ -84,14 +84,14 @@ async fn who_can_search_is_sent_to_the_search() {
         "There is no tool named `tol_07`. Did you mean `tool_07` or `tool_00` or `tool_01`? Call \
          `look_up` to find others."
     );
-    // One that may not be called finds nothing.
+    // A search tool that is denied is not suggested.
     registry.prefer("look_up", ToolPreference::default().hidden()).unwrap();
     let text = told(&dispatcher, "launch").await;
     assert!(text.ends_with(" and 4 more."), "{text}");
 }
 
 #[tokio::test]
-async fn nobody_is_sent_to_what_may_not_be_called() {
+async fn suggestion_never_names_a_forbidden_tool() {
     let mut denied = definition("mail_denied");
     denied.permission = Permission::Deny;
     let mut needy = definition("mail_needy");
@@ -110,9 +110,9 @@ async fn nobody_is_sent_to_what_may_not_be_called() {
     }
 }
 
-/// A model that asks for one provider's tool is told whose the others are.
+/// The suggestion for a tool of one provider names the providers of similar tools.
 #[tokio::test]
-async fn nobody_is_sent_to_anothers_tool_unawares() {
+async fn suggestion_names_a_tool_of_another_provider_in_full() {
     let registry = Registry::new();
     let provide = |provider: &str| {
         registry.register_from(provider, named(definition("find"))).unwrap();
@@ -125,14 +125,14 @@ async fn nobody_is_sent_to_anothers_tool_unawares() {
         let text = format!("There is no tool named `{said}`. Did you mean `jira__find`?");
         assert_eq!(told(&dispatcher, said).await, text);
     }
-    // Also where nothing is like it.
+    // The same holds if no tool is similar.
     let text = told(&dispatcher, "github__launch").await;
     assert!(text.ends_with("The tools are `jira__find`."), "{text}");
-    // One who asks for nobody's has the name that models are shown.
+    // A name without a provider gets the names that models see.
     let text = told(&dispatcher, "fnd").await;
     assert!(text.ends_with("Did you mean `find`?"), "{text}");
 
-    // The one that is most like what was said comes first.
+    // The most similar name comes first.
     ["github", "gitlab", "a", "b"].into_iter().for_each(provide);
     let text = told(&dispatcher, "githb__find").await;
     assert!(text.contains("Did you mean `github__find` or"), "{text}");

@@ -1,4 +1,4 @@
-//! Random secrets, put into everything that could carry one, are in nothing that anybody reads.
+//! Random secrets, placed wherever one could be, are in no event, result, report or log.
 
 use std::io::{self, Write};
 use std::sync::{Arc, Mutex};
@@ -13,25 +13,25 @@ use tool_runtime::{
     ToolContext, ToolError, ToolOutput, args, async_trait, tool, tools,
 };
 
-/// A key of the program, which the model never sees.
+/// A secret of the policy, which the model never sees.
 struct Key(String);
 
-/// Where the word stands.
+/// A value that holds the word.
 #[args]
 struct Nested {
-    /// The word.
+    /// The password.
     #[arg(secret)]
     word: String,
 }
 
-/// Says everything that it shouldn't.
+/// Leaks its arguments in every way.
 #[tool(effect = "read", idempotent, retries = 1)]
 async fn leak(
-    /// Who.
+    /// The name of the user.
     user: String,
     /// How to leak.
     how: String,
-    /// The word.
+    /// The password.
     #[arg(secret)]
     word: String,
     /// More of them.
@@ -66,7 +66,7 @@ async fn leak(
 /// Is never allowed.
 #[tool(permission = "ask")]
 async fn forbidden(
-    /// The word.
+    /// The password.
     #[arg(secret)]
     word: String,
 ) -> String {
@@ -92,7 +92,7 @@ fn arguments(how: &str, word: &str) -> Vec<String> {
         json!(sound.to_string()).to_string(),
         format!("```json\n{sound}\n```"),
         format!(r#"{{"user": "ada", "how": "{how}", "word": "{ascii}"}}"#),
-        // Damaged, in ways that can be mended and in ways that can't.
+        // Malformed JSON, repairable or not.
         format!(r#"{{user: 'ada', how: '{how}', word: {quoted}, nested: [{{"word": {quoted}}},]"#),
         format!(r#"{{"user": "ada", "how": "{how}", "word": {quoted}"#),
         format!(r#"{{"user": "ada" "word" {quoted} ] {{ "#),
@@ -104,7 +104,7 @@ fn arguments(how: &str, word: &str) -> Vec<String> {
     ]
 }
 
-/// How a secret may be written in a text.
+/// The spellings of a secret in a text.
 fn spellings(secret: &str) -> Vec<String> {
     let json = |text: &str| {
         let quoted = json!(text).to_string();
@@ -137,7 +137,7 @@ impl Write for Paper {
 
 const WAYS: [&str; 8] = ["plain", "json", "long", "error", "cause", "transient", "panic", "within"];
 
-/// Everything that anybody reads of a run in which all is tried.
+/// Returns all output of a run that uses every feature.
 async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
     let mut replies = Vec::new();
     for how in WAYS {
@@ -172,7 +172,7 @@ async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
     };
     lines.flush().unwrap();
     let written = String::from_utf8(paper.0.lock().unwrap().clone()).unwrap();
-    assert!(recorder.forgotten() == 0 && recorder.executions().len() >= WAYS.len() * 14);
+    assert!(recorder.dropped_count() == 0 && recorder.executions().len() >= WAYS.len() * 14);
     let results = transcript.into_iter().filter(|message| matches!(message, Message::Tool { .. }));
     let results: Vec<_> = results.collect();
     assert_eq!(results.len(), WAYS.len());
@@ -185,7 +185,7 @@ async fn read(word: &str, key: &str) -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Words that are found nowhere else, of letters, marks, escapes and more.
+/// Random words that occur nowhere else, with punctuation and escapes.
 fn secret() -> impl Strategy<Value = String> {
     let odd = proptest::collection::vec(
         prop_oneof![
@@ -206,7 +206,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn a_secret_is_in_nothing_that_anybody_reads(word in secret(), key in secret()) {
+    fn secret_is_in_no_event_result_or_report(word in secret(), key in secret()) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)
@@ -214,7 +214,7 @@ proptest! {
             .unwrap();
         let read = runtime.block_on(read(&word, &key));
         for (place, text) in read {
-            // Where nothing was taken out nothing was put in, and the rest would show nothing.
+            // Without a redaction there was no secret, and the test would prove nothing.
             prop_assert!(text.contains("[redacted]") || place == "agent", "{place}");
             for spelled in spellings(&word).into_iter().chain(spellings(&key)) {
                 if let Some(at) = text.find(&spelled) {

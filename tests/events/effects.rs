@@ -4,7 +4,7 @@ use tool_runtime::{
     args, tool, tools,
 };
 
-/// What was paid.
+/// A payment.
 #[args]
 #[derive(serde::Serialize, Debug, PartialEq)]
 struct Paid {
@@ -14,7 +14,7 @@ struct Paid {
     amount: u32,
 }
 
-/// Pays somebody, or fails when it is half done.
+/// Pays, or fails when it is half done.
 #[tool]
 async fn pay(args: Paid, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
     ctx.record(EffectRecord::other("paid", &args)?);
@@ -24,7 +24,7 @@ async fn pay(args: Paid, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
     Ok(ToolOutput::text("ok").with_effect(EffectRecord::FileWritten { path: "book".into() }))
 }
 
-/// Pays two.
+/// Makes two payments.
 #[tool]
 async fn pay_both(ctx: &ToolContext) -> usize {
     let call = |to| ToolCall::new("", "pay", serde_json::json!({"to": to, "amount": 1}));
@@ -33,7 +33,7 @@ async fn pay_both(ctx: &ToolContext) -> usize {
 }
 
 #[tokio::test]
-async fn the_effects_of_a_turn_are_gathered() {
+async fn recorder_collects_effects_by_turn() {
     let model = ScriptedModel::new([
         ChatReply::default().call("pay", r#"{"to": "Ada", "amount": 0}"#),
         ChatReply::text("Nothing."),
@@ -45,18 +45,18 @@ async fn the_effects_of_a_turn_are_gathered() {
     agent.run("Pay nothing.").await.unwrap();
     agent.run("Pay both.").await.unwrap();
 
-    let turns: Vec<_> = recorder.effects().into_iter().collect();
+    let turns: Vec<_> = recorder.effects_by_turn().into_iter().collect();
     assert_eq!(turns.len(), 2);
     let first = recorder.events()[0].origin.run;
-    // A failure keeps what was done before it.
-    let [paid] = &recorder.effects_of(first, 1)[..] else { panic!("{turns:?}") };
-    assert_eq!(paid.data_of::<Paid>("paid"), Some(Paid { to: "Ada".into(), amount: 0 }));
-    assert_eq!(paid.data_of::<Paid>("sent"), None);
-    assert_eq!(paid.data_of::<u32>("paid"), None);
-    assert!(recorder.effects_of(first, 2).is_empty());
+    // The effects before a failure are kept.
+    let [paid] = &recorder.effects_of_turn(first, 1)[..] else { panic!("{turns:?}") };
+    assert_eq!(paid.other_data::<Paid>("paid"), Some(Paid { to: "Ada".into(), amount: 0 }));
+    assert_eq!(paid.other_data::<Paid>("sent"), None);
+    assert_eq!(paid.other_data::<u32>("paid"), None);
+    assert!(recorder.effects_of_turn(first, 2).is_empty());
 
     let (_, second) = turns.iter().find(|((run, _), _)| *run != first).unwrap();
-    let paid = second.iter().filter_map(|effect| effect.data_of::<Paid>("paid"));
+    let paid = second.iter().filter_map(|effect| effect.other_data::<Paid>("paid"));
     assert_eq!(paid.map(|paid| paid.to).collect::<std::collections::BTreeSet<_>>().len(), 2);
     // The outer call ends last.
     assert_eq!(second.len(), 5);

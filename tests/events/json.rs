@@ -1,12 +1,12 @@
-//! The JSON of each kind of event is part of what is promised.
+//! The JSON form of each kind of event is stable.
 
 use std::time::{Duration, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
 use tool_runtime::event::{
-    BlockReason, EventKind, LogEvent, ModelEvent, Origin, Progress, Recorder, RunEvent, RunId,
-    Speaker, ToolEvent,
+    BlockReason, EventKind, LogEvent, MessageSource, ModelEvent, Origin, Progress, Recorder,
+    RunEvent, RunId, ToolEvent,
 };
 use tool_runtime::json::parse;
 use tool_runtime::{
@@ -18,39 +18,39 @@ fn execution() -> ToolExecution {
     let call = ToolCall::new("c1", "write", r#"{path: "a"}"#);
     let result = ToolResult::failure(&call, "TOOL_TIMEOUT", "Too late.");
     let mut execution = ToolExecution::new(call, result);
-    execution.changed = Some(Box::new(ToolCall::new("c1", "write", json!({"path": "b"}))));
+    execution.modified_call = Some(Box::new(ToolCall::new("c1", "write", json!({"path": "b"}))));
     execution.full_text = Some("Too late, all of it.".into());
     execution.fixes = parse(r#"{path: "a"}"#).unwrap().fixes;
-    execution.decoded = Some(r#"{"path":"a"}"#.into());
+    execution.decoded_arguments = Some(r#"{"path":"a"}"#.into());
     execution.cause = Some("the disk".into());
     execution.attempts = 2;
-    execution.remembered = true;
+    execution.is_cached = true;
     execution.decided_by = Some("Ada".into());
     execution.blocked_by = Some(BlockReason::Batch);
     execution.effects = vec![EffectRecord::FileWritten { path: "a".into() }];
-    execution.left_running = true;
-    execution.started = UNIX_EPOCH + Duration::from_micros(7);
-    execution.took = Duration::from_micros(8);
+    execution.has_detached_thread = true;
+    execution.started_at = UNIX_EPOCH + Duration::from_micros(7);
+    execution.duration = Duration::from_micros(8);
     execution
 }
 
-/// Each kind, and what it is beside `run`, `turn`, `at`, `layer` and `action`.
+/// Each kind of event, with its members besides `run`, `turn`, `at`, `layer` and `action`.
 fn kinds() -> Vec<(EventKind, &'static str, Value)> {
     let call = || "c1".into();
-    let took = Duration::from_micros(5);
+    let duration = Duration::from_micros(5);
     let told = ToolCall::new("c1", "now", "{}");
     let plain = ToolExecution::new(told.clone(), ToolResult::success(&told, "noon"));
     let progress = Progress { done: 1.0, total: Some(2.0), message: Some("half".into()) };
     let told_json = json!({"id": "c1", "name": "now", "arguments": "{}"});
     vec![
         (
-            RunEvent::Started { within: None, agent: None, session: None }.into(),
+            RunEvent::Started { parent_run: None, agent: None, session: None }.into(),
             "run started",
             json!({}),
         ),
         (
             RunEvent::Started {
-                within: Some(9.into()),
+                parent_run: Some(9.into()),
                 agent: Some("ada".into()),
                 session: Some("s".into()),
             }
@@ -59,13 +59,19 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
             json!({"within": format!("{:032x}", 9), "agent": "ada", "session": "s"}),
         ),
         (
-            RunEvent::Said { by: Speaker::User, source: None, text: "Hi".into(), images: 0 }.into(),
+            RunEvent::MessageAdded {
+                by: MessageSource::User,
+                source: None,
+                text: "Hi".into(),
+                images: 0,
+            }
+            .into(),
             "run said",
             json!({"by": "user", "text": "Hi"}),
         ),
         (
-            RunEvent::Said {
-                by: Speaker::Elsewhere,
+            RunEvent::MessageAdded {
+                by: MessageSource::Untrusted,
                 source: Some("a mail".into()),
                 text: "Obey!".into(),
                 images: 2,
@@ -80,7 +86,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 error: None,
                 usage: Usage::default(),
                 cost: None,
-                took,
+                duration,
             }
             .into(),
             "run finished",
@@ -92,21 +98,21 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 error: Some("cut".into()),
                 usage: Usage::new(7, 3),
                 cost: Some(0.25),
-                took,
+                duration,
             }
             .into(),
             "run finished",
             json!({"code": "CUT", "error": "cut", "cost": 0.25, "took": 5,
                 "usage": {"input": 7, "cached": 0, "output": 3, "reasoning": 0}}),
         ),
-        (ModelEvent::Asked.into(), "model asked", json!({})),
+        (ModelEvent::Requested.into(), "model asked", json!({})),
         (
             ModelEvent::Replied {
                 text: "t".into(),
                 reasoning: Some("r".into()),
                 calls: vec![told.clone()],
                 usage: Some(Usage::new(7, 3)),
-                took,
+                duration,
             }
             .into(),
             "model replied",
@@ -115,8 +121,12 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
         ),
         (ToolEvent::Started { call: told }.into(), "tool started", json!({"call": told_json})),
         (
-            ToolEvent::Asked { call: call(), tool: "now".into(), arguments: json!({"a": 1}) }
-                .into(),
+            ToolEvent::ApprovalRequested {
+                call: call(),
+                tool: "now".into(),
+                arguments: json!({"a": 1}),
+            }
+            .into(),
             "tool asked",
             json!({"call": "c1", "tool": "now", "arguments": {"a": 1}}),
         ),
@@ -137,7 +147,7 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 attempt: 1,
                 error: "E".into(),
                 text: "late".into(),
-                pause: took,
+                delay: duration,
             }
             .into(),
             "tool retried",
@@ -184,16 +194,16 @@ fn kinds() -> Vec<(EventKind, &'static str, Value)> {
                 "took": 8,
             }),
         ),
-        (LogEvent::Lost { count: 3 }.into(), "log lost", json!({"count": 3})),
+        (LogEvent::Dropped { count: 3 }.into(), "log lost", json!({"count": 3})),
     ]
 }
 
 #[test]
-fn an_event_is_one_flat_object_and_reads_back() {
+fn event_is_one_flat_object_and_deserializes() {
     let at = UNIX_EPOCH + Duration::from_micros(9);
     let run = RunId::from(0xab);
     let outer = Origin::new(run, 2);
-    let inner = outer.within(&"c0".into());
+    let inner = outer.nested(&"c0".into());
     for (kind, name, more) in kinds() {
         for (origin, mut expected) in [
             (&outer, json!({"run": run.to_string(), "turn": 2})),
@@ -245,12 +255,12 @@ async fn outer(ctx: &ToolContext) -> usize {
 }
 
 #[test]
-fn what_is_no_number_reads_back_as_none() {
+fn nan_progress_deserializes_as_nan() {
     let progress = Progress { done: f64::INFINITY, total: Some(f64::NAN), message: None };
     let event = ToolEvent::Progress { call: "c1".into(), progress };
     let event = Event::new(Origin::new(1.into(), 1), UNIX_EPOCH, event);
     let read: Event = serde_json::from_str(&serde_json::to_string(&event).unwrap()).unwrap();
-    let Some(ToolEvent::Progress { progress, .. }) = read.tool() else { panic!("{read:?}") };
+    let Some(ToolEvent::Progress { progress, .. }) = read.tool_event() else { panic!("{read:?}") };
     assert!(progress.done.is_nan() && progress.total.is_none());
 }
 
@@ -271,7 +281,7 @@ impl Approver for OnlyTemporary {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_tells_all_that_happens_in_it() {
+async fn run_emits_every_kind_of_event() {
     let delete_a = ChatReply::default().call("delete", r#"{"path": "a.tmp"}"#);
     let model = ScriptedModel::new([
         delete_a,
@@ -330,16 +340,17 @@ async fn a_run_tells_all_that_happens_in_it() {
         ]
     );
     let run = recorder.events()[0].origin.run;
-    assert_eq!(recorder.of_run(run).len(), told.len());
-    // A call's events bear its id, and those of a call within it the outer one's as their parent.
+    assert_eq!(recorder.events_of_run(run).len(), told.len());
+    // The events of a call have its id, and those of nested calls name it as their parent.
     let within = recorder.filter(|event| event.origin.depth == 1);
-    let outer = recorder.filter(|event| event.finished().is_some_and(|it| it.call.name == "outer"));
-    let id = outer[0].call().unwrap();
+    let outer =
+        recorder.filter(|event| event.execution().is_some_and(|it| it.call.name == "outer"));
+    let id = outer[0].call_id().unwrap();
     assert!(within.iter().all(|event| event.origin.parent.as_ref() == Some(id)));
-    assert_eq!(recorder.of_call(id).len(), 2);
-    assert_eq!(recorder.of_action("tool", "retried")[0].call(), within[0].call());
-    // Times: in the order in which things happened, and none runs backwards.
+    assert_eq!(recorder.events_of_call(id).len(), 2);
+    assert_eq!(recorder.events_of_action("tool", "retried")[0].call_id(), within[0].call_id());
+    // Events are in the order of their times.
     let events = recorder.events();
     assert!(events.windows(2).all(|pair| pair[0].at <= pair[1].at));
-    assert!(outer[0].finished().unwrap().took >= Duration::from_millis(50));
+    assert!(outer[0].execution().unwrap().duration >= Duration::from_millis(50));
 }

@@ -15,7 +15,7 @@ async fn now() -> &'static str {
     "noon"
 }
 
-/// Runs an agent once, with this observer: eight events.
+/// Runs an agent once with this observer, which receives eight events.
 async fn run(observer: impl Observer + 'static) -> Answer {
     let model =
         ScriptedModel::new([ChatReply::default().call("now", "{}"), ChatReply::text("Noon.")]);
@@ -24,24 +24,24 @@ async fn run(observer: impl Observer + 'static) -> Answer {
 
 const EVENTS: u64 = 9;
 
-/// An event that tells itself from others.
+/// An event with a number of its own.
 fn numbered(turn: u32) -> Event {
     Event::new(
         Origin::new(1.into(), turn),
         std::time::UNIX_EPOCH,
-        RunEvent::Started { within: None, agent: None, session: None },
+        RunEvent::Started { parent_run: None, agent: None, session: None },
     )
 }
 
 fn lost(event: &Event) -> Option<u64> {
     match event.kind {
-        EventKind::Log(LogEvent::Lost { count }) => Some(count),
+        EventKind::Log(LogEvent::Dropped { count }) => Some(count),
         _ => None,
     }
 }
 
 #[tokio::test]
-async fn a_slow_reader_loses_the_oldest_and_is_told() {
+async fn slow_channel_reader_receives_the_number_of_dropped_events() {
     let channel = Channel::new(4);
     let (mut slow, mut late) = (channel.reader(), channel.reader());
     for turn in 1..=10 {
@@ -52,7 +52,7 @@ async fn a_slow_reader_loses_the_oldest_and_is_told() {
         assert_eq!(*slow.next().await.unwrap(), numbered(turn));
     }
     assert!(slow.try_next().is_none());
-    // Each reader is behind for itself, and one that comes later reads what comes later.
+    // Each reader has its own position, and a new reader receives only new events.
     let mut new = channel.reader();
     channel.observe(&numbered(11));
     assert_eq!(lost(&late.try_next().unwrap()), Some(7));
@@ -62,7 +62,7 @@ async fn a_slow_reader_loses_the_oldest_and_is_told() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_reads_and_the_run_goes_on() {
+async fn run_continues_without_channel_readers() {
     let channel = Channel::new(2);
     let mut reader = channel.reader();
     assert_eq!(run(channel).await.to_string(), "Noon.");
@@ -70,20 +70,20 @@ async fn nobody_reads_and_the_run_goes_on() {
 }
 
 #[test]
-fn a_recorder_forgets_the_oldest() {
+fn recorder_evicts_the_oldest_event() {
     let recorder = Recorder::new(3);
     let shared = recorder.clone();
     for turn in 1..=5 {
         shared.observe(&numbered(turn));
     }
     let turns: Vec<_> = recorder.events().iter().map(|event| event.origin.turn).collect();
-    assert_eq!((turns.as_slice(), recorder.forgotten()), (&[3, 4, 5][..], 2));
+    assert_eq!((turns.as_slice(), recorder.dropped_count()), (&[3, 4, 5][..], 2));
     assert_eq!(recorder.filter(|event| event.origin.turn > 4).len(), 1);
     recorder.clear();
-    assert!(recorder.events().is_empty() && recorder.forgotten() == 0);
+    assert!(recorder.events().is_empty() && recorder.dropped_count() == 0);
 }
 
-/// Takes nothing until it is let.
+/// Blocks until it is opened.
 struct Gate(Mutex<Receiver<()>>);
 
 impl Gate {
@@ -92,14 +92,14 @@ impl Gate {
         (open, Self(Mutex::new(gate)))
     }
 
-    /// Waits until the sender is gone.
+    /// Waits until the sender is dropped.
     fn wait(&self) {
         let _ = self.0.lock().unwrap().recv();
     }
 }
 
 #[tokio::test]
-async fn a_run_does_not_wait_for_who_is_slow() {
+async fn run_does_not_wait_for_a_slow_background_observer() {
     let (open, gate) = Gate::new();
     let recorder = Recorder::new(100);
     let kept = recorder.clone();
@@ -108,7 +108,7 @@ async fn a_run_does_not_wait_for_who_is_slow() {
         kept.observe(event);
     })
     .unwrap();
-    // Were it told in the run's own task, this would never end.
+    // If the observer ran in the task of the run, this would never end.
     assert_eq!(run(slow.clone()).await.to_string(), "Noon.");
     assert!(recorder.events().is_empty());
     drop(open);
@@ -121,7 +121,7 @@ async fn a_run_does_not_wait_for_who_is_slow() {
 }
 
 #[tokio::test]
-async fn a_panic_harms_neither_the_run_nor_the_next_event() {
+async fn observer_that_panics_receives_the_next_event() {
     let recorder = Recorder::new(100);
     let kept = recorder.clone();
     let first = AtomicBool::new(true);
@@ -139,7 +139,7 @@ async fn a_panic_harms_neither_the_run_nor_the_next_event() {
     assert_eq!(told.len() as u64, EVENTS);
 }
 
-/// What was written, and what becomes of writing.
+/// The written bytes, and the result of the next write.
 #[derive(Clone, Default)]
 struct Paper {
     written: Arc<Mutex<Vec<u8>>>,
@@ -151,7 +151,7 @@ impl Write for Paper {
         if self.fails.load(Ordering::Relaxed) {
             return Err(io::Error::other("the disk is full"));
         }
-        // In small pieces, as a pipe may take them.
+        // In small writes, as a pipe may accept them.
         let some = &bytes[..bytes.len().min(7)];
         self.written.lock().unwrap().extend(some);
         Ok(some.len())
@@ -171,7 +171,7 @@ impl Paper {
 }
 
 #[tokio::test]
-async fn each_line_is_an_event() {
+async fn each_json_line_is_an_event() {
     let (paper, recorder) = (Paper::default(), Recorder::new(100));
     let log = JsonLines::new(paper.clone()).unwrap();
     let (lines, kept) = (log.clone(), recorder.clone());
@@ -199,11 +199,11 @@ impl Write for Waits {
 }
 
 #[tokio::test]
-async fn a_run_does_not_wait_for_a_disk() {
+async fn run_does_not_wait_for_a_slow_writer() {
     let (open, gate) = Gate::new();
     let paper = Paper::default();
     let log = JsonLines::with_capacity(2, Waits(gate, paper.clone())).unwrap();
-    // One that holds the writer up, and as many as wait meanwhile.
+    // One event that blocks the writer, and a full queue.
     for _ in 0..10 {
         run(log.clone()).await;
     }
@@ -216,7 +216,7 @@ async fn a_run_does_not_wait_for_a_disk() {
 }
 
 #[test]
-fn what_could_not_be_written_is_told() {
+fn failed_writes_are_reported_as_dropped_events() {
     let paper = Paper::default();
     let log = JsonLines::new(paper.clone()).unwrap();
     paper.fails.store(true, Ordering::Relaxed);
@@ -247,18 +247,18 @@ async fn wait(ctx: &tool_runtime::ToolContext) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_waits_for_any_more_has_its_end_as_well() {
+async fn abandoned_call_emits_its_end() {
     for count in [1, 2] {
         let recorder = Recorder::new(100);
         let dispatcher = super::dispatcher(tools![wait]).observer(recorder.clone());
         let calls = (0..count).map(|n| tool_runtime::ToolCall::new(n.to_string(), "wait", "{}"));
         let dispatched = dispatcher.dispatch(calls.collect());
         tokio::time::timeout(std::time::Duration::from_secs(1), dispatched).await.unwrap_err();
-        // Tasks are gone when they are next polled.
+        // Aborted tasks end at their next poll.
         tokio::time::sleep(std::time::Duration::from_millis(1)).await;
         let executions = recorder.executions();
         assert_eq!(executions.len(), 2 * count, "{executions:?}");
-        assert_eq!(recorder.of_action("tool", "started").len(), 2 * count);
+        assert_eq!(recorder.events_of_action("tool", "started").len(), 2 * count);
         assert!(executions.iter().all(|done| done.failed_with("TOOL_INDETERMINATE")));
     }
 }

@@ -1,4 +1,4 @@
-//! What is marked and what is not, one case at a time.
+//! Redaction of secrets, one case at a time.
 
 use serde_json::json;
 use tool_runtime::agent::Paused;
@@ -12,12 +12,12 @@ use tool_runtime::{
 
 use super::dispatcher;
 
-/// By what one is let in.
+/// The credentials of a login.
 #[args]
 struct Pass {
-    /// Who.
+    /// The name of the user.
     user: String,
-    /// The word.
+    /// The password.
     #[arg(secret)]
     word: Option<String>,
     /// Others'.
@@ -25,7 +25,7 @@ struct Pass {
     more: Vec<Pass>,
 }
 
-/// Lets somebody in.
+/// Logs a user in.
 #[tool(effect = "read")]
 async fn enter(args: Pass) -> String {
     let words: Vec<_> = args.more.iter().chain([&args]).flat_map(|pass| &pass.word).collect();
@@ -35,9 +35,9 @@ async fn enter(args: Pass) -> String {
 /// Opens a lock.
 #[tool(effect = "read")]
 async fn unlock(
-    /// Which.
+    /// The number of the door.
     door: u32,
-    /// Its number.
+    /// The code of the lock.
     #[arg(secret)]
     code: u32,
     /// Whether to knock.
@@ -48,7 +48,7 @@ async fn unlock(
 }
 
 #[test]
-fn what_is_marked_is_in_the_schema() {
+fn secret_arguments_are_marked_in_the_schema() {
     let (pass, lock) = (enter {}, unlock {});
     let of_pass = pass.definition().parameters.as_value();
     assert_eq!(of_pass["properties"]["word"]["writeOnly"], json!(true));
@@ -59,20 +59,20 @@ fn what_is_marked_is_in_the_schema() {
     assert!(pass.definition().parameters.has_secrets());
 }
 
-/// The arguments in the event of a call's start, and what the model is told of it.
+/// Returns the arguments in the start event of a call, and the result for the model.
 async fn told(name: &str, arguments: &str) -> (String, String) {
     let recorder = Recorder::new(100);
     let dispatcher = dispatcher(tools![enter, unlock]).observer(recorder.clone());
     let done = dispatcher.dispatch(vec![ToolCall::new("1", name, arguments)]).await;
     let events = recorder.events();
-    let Some(ToolEvent::Started { call }) = events[0].tool() else { panic!("{events:?}") };
-    // What the program is given has the call as it came.
+    let Some(ToolEvent::Started { call }) = events[0].tool_event() else { panic!("{events:?}") };
+    // The execution has the call as the model sent it.
     assert_eq!(done[0].call.arguments.to_text(), arguments);
     (call.arguments.to_text().into_owned(), done[0].result.text.clone())
 }
 
 #[tokio::test]
-async fn marked_places_are_hidden_in_events_and_their_echoes_in_results() {
+async fn secret_arguments_are_redacted_in_events_and_their_echoes_in_results() {
     for (name, arguments, shown, text) in [
         (
             "enter",
@@ -80,7 +80,7 @@ async fn marked_places_are_hidden_in_events_and_their_echoes_in_results() {
             r#"{"user":"ada","word":"[redacted]"}"#,
             r#"ada: ["[redacted]"]"#,
         ),
-        // Nothing marked came: as the model wrote it.
+        // Without a secret argument, the text is unchanged.
         ("enter", r#"{"user": "ada"}"#, r#"{"user": "ada"}"#, "ada: []"),
         (
             "enter",
@@ -95,7 +95,7 @@ async fn marked_places_are_hidden_in_events_and_their_echoes_in_results() {
             r#"{"user":"ada","word":"[redacted]"}"#,
             r#"ada: ["[redacted]"]"#,
         ),
-        // Numbers and switches are hidden where they stand; what is short isn't looked for elsewhere.
+        // Numbers and booleans are redacted in place; short values are not searched for elsewhere.
         (
             "unlock",
             r#"{"door": 7, "code": 90210, "knock": true}"#,
@@ -115,9 +115,9 @@ async fn marked_places_are_hidden_in_events_and_their_echoes_in_results() {
 }
 
 #[tokio::test]
-async fn what_may_be_secret_is_taken_for_it() {
+async fn possible_secrets_are_redacted() {
     for (name, arguments, shown) in [
-        // Unknown members, other shapes, and what can't be read at all.
+        // Unknown members, other shapes, and unparsable text.
         (
             "enter",
             r#"{"user": "ada", "pasword": "hunter22"}"#,
@@ -127,7 +127,7 @@ async fn what_may_be_secret_is_taken_for_it() {
         ("enter", r#"["ada", "hunter22"]"#, "\"[redacted]\""),
         ("enter", r#"{"word" "hunter22" ] } {"#, "[redacted]"),
         ("unlock", r#"{"door": 1, "code": "hunter22"}"#, r#"{"code":"[redacted]","door":1}"#),
-        // No tool of this name: it may have been meant for one that takes secrets.
+        // An unknown tool: the call may have been meant for one with secret arguments.
         ("login", r#"{"user": "ada", "word": "hunter22"}"#, "[redacted]"),
     ] {
         let (told, text) = told(name, arguments).await;
@@ -137,7 +137,7 @@ async fn what_may_be_secret_is_taken_for_it() {
 }
 
 #[tokio::test]
-async fn what_is_cut_for_the_model_is_not_half_a_secret() {
+async fn truncated_output_contains_no_half_secret() {
     let long = "s3cr3t".repeat(30);
     let arguments = json!({"door": "none", "code": long}).to_string();
     let (_, text) = told("unlock", &arguments).await;
@@ -151,7 +151,7 @@ async fn add(a: i64, b: i64) -> i64 {
 }
 
 #[tokio::test]
-async fn what_the_program_named_is_not_cut_either() {
+async fn configured_secret_is_redacted_in_quoted_arguments() {
     let recorder = Recorder::new(100);
     let key = "k3y-0f-th3-h0us3-".repeat(20);
     let policy = Policy::new().secrets([key.clone()]);
@@ -172,7 +172,7 @@ async fn what_the_program_named_is_not_cut_either() {
     }
 }
 
-/// Written out by hand, and says back whatever it is given.
+/// A hand-written tool that returns its arguments.
 struct Echo(ToolDefinition);
 
 #[async_trait]
@@ -187,7 +187,7 @@ impl Tool for Echo {
 }
 
 #[tokio::test]
-async fn what_can_not_be_read_is_hidden_piece_by_piece() {
+async fn unparsable_arguments_are_redacted_in_fragments() {
     let word = json!({"type": "string", "writeOnly": true});
     let schema = json!({"type": "object", "properties": {"word": word}});
     let echo = Echo(ToolDefinition::new("echo", "Says it back.", schema));
@@ -202,7 +202,7 @@ async fn what_can_not_be_read_is_hidden_piece_by_piece() {
 }
 
 #[tokio::test]
-async fn the_transcript_keeps_the_arguments_and_hides_the_result() {
+async fn transcript_keeps_arguments_and_redacts_results() {
     let arguments = r#"{ "user": "ada", "word": "hunter22" }"#;
     let model = ScriptedModel::new([
         ChatReply::text("I try hunter22").call("enter", arguments),
@@ -226,7 +226,7 @@ async fn the_transcript_keeps_the_arguments_and_hides_the_result() {
     assert_eq!(call.unwrap().arguments.to_text(), arguments);
     let Message::Tool { results } = &answer.transcript[2] else { panic!() };
     assert_eq!(results[0].text, r#"ada: ["[redacted]"]"#);
-    // A run that goes on from there knows what was said before it.
+    // A run that continues the conversation knows the secrets of earlier calls.
     agent.run(answer.then("And?")).await.unwrap();
     let replies: Vec<_> = recorder
         .events()
@@ -268,7 +268,7 @@ impl Approver for Sees {
 }
 
 #[tokio::test]
-async fn who_approves_sees_all_and_who_watches_does_not() {
+async fn approver_receives_secrets_and_observers_do_not() {
     let recorder = Recorder::new(100);
     let dispatcher =
         dispatcher(tools![sign]).policy(Policy::new().approver(Sees)).observer(recorder.clone());
@@ -276,9 +276,11 @@ async fn who_approves_sees_all_and_who_watches_does_not() {
     let done = dispatcher.dispatch(vec![call("1", "k3yk3y"), call("2", "wr0ng0")]).await;
     assert_eq!(done[0].result.text, "6");
     assert_eq!(done[1].result.text, "`sign` was not approved: not by Some(\"[redacted]\")");
-    let asked = recorder.of_action("tool", "asked");
+    let asked = recorder.events_of_action("tool", "asked");
     for event in asked {
-        let Some(ToolEvent::Asked { arguments, .. }) = event.tool() else { panic!() };
+        let Some(ToolEvent::ApprovalRequested { arguments, .. }) = event.tool_event() else {
+            panic!()
+        };
         assert_eq!(*arguments, json!({"key": "[redacted]"}));
     }
 }
@@ -290,7 +292,7 @@ async fn pay(to: String, #[arg(secret)] card: String) -> String {
 }
 
 #[tokio::test]
-async fn what_waits_for_approval_shows_no_secret() {
+async fn pending_call_shows_no_secret() {
     let arguments = r#"{"to": "Ada by topsecret", "card": "4111 1111"}"#;
     let model = || ScriptedModel::new([ChatReply::default().call("pay", arguments)]);
     let cashier = || {
@@ -324,7 +326,7 @@ fn has_secrets(printed: &str) -> bool {
 /// Says what it has.
 #[tool(effect = "read")]
 async fn show(ctx: &ToolContext) -> Result<String, ToolError> {
-    // For a tool, what another says is what it says.
+    // A tool receives the results of its nested calls unredacted.
     let done = ctx.dispatch(vec![ToolCall::new("", "tell", "{}")]).await;
     assert_eq!(done[0].result.text, "topsecret");
     Ok(format!("{ctx:?} {}", done[0].result.text))
@@ -337,7 +339,7 @@ async fn tell() -> &'static str {
 }
 
 #[tokio::test]
-async fn calls_within_calls_are_hidden_from_the_model_alone() {
+async fn nested_results_are_redacted_for_the_model_only() {
     let recorder = Recorder::new(100);
     let dispatcher = dispatcher(tools![show, tell]).policy(Policy::new().secrets(["topsecret"]));
     assert!(!format!("{dispatcher:?}").contains("topsecret"));
@@ -348,8 +350,8 @@ async fn calls_within_calls_are_hidden_from_the_model_alone() {
 }
 
 #[tokio::test]
-async fn half_a_secret_is_hidden_as_well() {
-    // The cut goes through it.
+async fn secret_at_the_output_limit_is_redacted() {
+    // The output limit falls within the secret.
     let dispatcher =
         dispatcher(tools![tell]).policy(Policy::new().secrets(["topsecret"]).output_limit(8));
     let done = dispatcher.dispatch(vec![ToolCall::new("1", "tell", "{}")]).await;
@@ -358,7 +360,7 @@ async fn half_a_secret_is_hidden_as_well() {
 }
 
 #[tokio::test]
-async fn what_can_not_be_read_pushes_no_secret_out() {
+async fn fragments_never_evict_collected_secrets() {
     let dispatcher = dispatcher(tools![enter, echoes]).extension("hunter22".to_owned());
     let call = |name, arguments: &str| vec![ToolCall::new("1", name, arguments)];
     dispatcher.dispatch(call("enter", r#"{"user": "ada", "word": "hunter22"}"#)).await;
@@ -375,21 +377,21 @@ async fn echoes(ctx: &ToolContext) -> Result<String, ToolError> {
 }
 
 #[tokio::test]
-async fn a_tool_that_comes_late_keeps_its_secrets_as_well() {
+async fn tool_registered_during_a_run_has_its_secrets_redacted() {
     let registry = tool_runtime::Registry::try_from(tools![unlock, echoes]).unwrap();
     let only = registry.only(["unlock"]);
     let recorder = Recorder::new(100);
     let dispatcher = tool_runtime::Dispatcher::new(registry.clone()).observer(recorder.clone());
     let open = ToolCall::new("1", "unlock", r#"{"door": 1, "code": 90210}"#);
-    // A view is looked at first, and then all; then another tool comes.
+    // A view is used first, then the whole registry; then another tool is registered.
     dispatcher.dispatch_on(&only.snapshot(), vec![open.clone()]).await;
     let login = ToolCall::new("2", "enter", r#"{"user": "ada", "word": "hunter22"}"#);
     dispatcher.dispatch(vec![open, login.clone()]).await;
     registry.register(std::sync::Arc::new(enter {})).unwrap();
     let done = dispatcher.dispatch(vec![login]).await;
     assert_eq!(done[0].result.text, r#"ada: ["[redacted]"]"#);
-    let started = recorder.of_action("tool", "started");
-    let shown = |event: &tool_runtime::Event| match event.tool() {
+    let started = recorder.events_of_action("tool", "started");
+    let shown = |event: &tool_runtime::Event| match event.tool_event() {
         Some(ToolEvent::Started { call }) => call.arguments.to_text().into_owned(),
         _ => unreachable!(),
     };
@@ -411,9 +413,10 @@ async fn rules(country: String) -> String {
     format!("{country} is a country without visas.")
 }
 
-/// What nobody takes is no secret: neither where a name is misspelled, nor in what another agent tells.
+/// Arguments that no tool takes are no secrets: of a misspelled tool, and in events of another
+/// agent.
 #[tokio::test]
-async fn harmless_words_stay() {
+async fn harmless_words_are_not_redacted() {
     let inner = ScriptedModel::new([
         ChatReply::default().call("rules", r#"{"country": "Switzerland"}"#),
         ChatReply::text("Switzerland is a country without visas."),

@@ -96,7 +96,7 @@ async fn refused_arguments_are_emitted_to_observers() {
     assert_eq!(kinds(0), [FixKind::Fence, FixKind::Fence]);
     assert_eq!(kinds(1), [FixKind::MissingCloser, FixKind::MissingCloser]);
     assert_eq!(kinds(2), []);
-    assert!(done.iter().all(|done| done.is_failure() && done.decoded.is_none()));
+    assert!(done.iter().all(|done| done.is_failure() && done.decoded_arguments.is_none()));
 }
 
 #[tokio::test]

@@ -120,7 +120,7 @@ async fn runs(name: &str, port: u16, driver: impl Driver + Clone + 'static) -> T
     .limits(Limits::default().iterations(4).repeats(2))
     .driver(driver)
     .on_event(move |event| {
-        if let Some(execution) = event.finished() {
+        if let Some(execution) = event.execution() {
             let called =
                 (execution.call.name.clone(), execution.is_success(), execution.was_repaired());
             finished.lock().unwrap().push(called);

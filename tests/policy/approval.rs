@@ -1,4 +1,4 @@
-//! Who decides, and what is decided on.
+//! Approvals and permissions of calls.
 
 use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver, Batch, Dispatch, Permissions};
 use tool_runtime::event::Origin;
@@ -6,13 +6,13 @@ use tool_runtime::{Permission, Policy, async_trait};
 
 use super::*;
 
-/// Pays somebody.
+/// Pays a person.
 #[tool(permission = "ask", effect = "write")]
 async fn pay(to: String, amount: u32) -> String {
     format!("{to} has {amount} more")
 }
 
-/// Approves what it is told to, and remembers what it was asked.
+/// Approves as configured, and records the requests.
 #[derive(Clone)]
 struct Clerk {
     says: Approval,
@@ -47,18 +47,18 @@ fn payments(amounts: &[&str]) -> Vec<ToolCall> {
 }
 
 #[tokio::test]
-async fn what_is_approved_is_what_runs() {
+async fn approved_arguments_are_what_runs() {
     let clerk = Clerk::new(Approval::Once);
     let dispatcher = dispatcher(tools![pay]).policy(Policy::new().approver(clerk.clone()));
     assert_eq!(offered(&dispatcher), ["pay"]);
-    // Repaired and brought into what the schema wants before anybody is asked.
+    // The arguments are repaired and coerced before the approver is asked.
     let odd = ToolCall::new("odd", "pay", r#"{to: 'Ada', "Amount": "7",}"#);
     let done = dispatcher.dispatch(vec![odd]).await;
     assert_eq!(texts(&done), ["Ada has 7 more"]);
     assert!(!done[0].fixes.is_empty());
     assert_eq!(clerk.asked(), [r#"pay {"amount":7,"to":"Ada"}"#]);
 
-    // What is wrong never reaches the one who decides.
+    // Invalid arguments never reach the approver.
     let done = dispatcher.dispatch(payments(&["-5", "\"many\"", "5 or 6"])).await;
     let wrong = ToolErrorKind::Validation.code();
     assert!(done.iter().all(|done| code(done) == wrong), "{:?}", texts(&done));
@@ -69,7 +69,7 @@ async fn what_is_approved_is_what_runs() {
 }
 
 #[tokio::test]
-async fn an_approval_for_the_run_asks_no_more() {
+async fn approval_for_the_run_is_asked_once() {
     let clerk = Clerk::new(Approval::ForRun);
     let dispatcher = dispatcher(tools![pay]).policy(Policy::new().approver(clerk.clone()));
     dispatcher.dispatch(payments(&["1"])).await;
@@ -78,9 +78,9 @@ async fn an_approval_for_the_run_asks_no_more() {
     assert_eq!(clerk.asked().len(), 1);
 }
 
-/// Several agents may have their calls run by one dispatcher.
+/// Several agents may share one dispatcher.
 #[tokio::test]
-async fn an_approval_for_the_run_is_for_no_other() {
+async fn approval_for_the_run_does_not_cover_another_run() {
     let clerk = Clerk::new(Approval::ForRun);
     let dispatcher = dispatcher(tools![pay]).policy(Policy::new().approver(clerk.clone()));
     for (run, asked) in [(1, 1), (1, 1), (2, 2), (1, 2), (2, 2)] {
@@ -92,7 +92,7 @@ async fn an_approval_for_the_run_is_for_no_other() {
 }
 
 #[tokio::test]
-async fn a_refusal_and_a_panic_both_mean_no() {
+async fn denial_and_panic_of_an_approver_both_block() {
     let clerk = Clerk::new(Approval::Deny("not today".into()));
     let dispatcher = dispatcher(tools![pay]).policy(Policy::new().approver(clerk));
     let nobody = ToolCall::new("n", "pay", r#"{"to": "nobody", "amount": 1}"#);
@@ -108,7 +108,7 @@ async fn a_refusal_and_a_panic_both_mean_no() {
 }
 
 #[tokio::test]
-async fn permissions_of_the_program_go_before_the_tools_own() {
+async fn permissions_of_the_policy_override_those_of_tools() {
     let registry = Registry::try_from(tools![allowed, denied, pay]).unwrap();
     registry.register_all_from("p", tools![needy]).unwrap();
     let permissions = Permissions::default()
@@ -140,7 +140,7 @@ async fn permissions_of_the_program_go_before_the_tools_own() {
 async fn read() {}
 
 #[tokio::test]
-async fn a_shared_name_forbids_both_and_allows_neither() {
+async fn rule_for_a_shared_name_denies_both_and_allows_neither() {
     let registry = Registry::new();
     registry.register_all_from("a", tools![read]).unwrap();
     for (said, name, codes) in [
@@ -152,7 +152,7 @@ async fn a_shared_name_forbids_both_and_allows_neither() {
             .policy(Policy::new().permissions(Permissions::default().tool(name, said)));
         let done = run(&dispatcher, &["read"]).await;
         assert_eq!(code(&done[0]), codes[0]);
-        // Another one of that name comes: what was said goes on meaning what it meant.
+        // Another tool of that name is registered: the rule still covers the same tools.
         registry.register_all_from("b", tools![read]).unwrap();
         let done = run(&dispatcher, &["a__read", "b__read"]).await;
         assert_eq!([code(&done[0]), code(&done[1])], codes, "{name}");
@@ -168,7 +168,7 @@ async fn a_shared_name_forbids_both_and_allows_neither() {
 }
 
 #[tokio::test]
-async fn an_approval_for_the_run_is_of_one_tool_whatever_it_is_called() {
+async fn approval_for_the_run_covers_one_tool_under_all_its_names() {
     let registry = Registry::new();
     registry.register_all_from("bank", tools![pay]).unwrap();
     let clerk = Clerk::new(Approval::ForRun);
@@ -180,13 +180,13 @@ async fn an_approval_for_the_run_is_of_one_tool_whatever_it_is_called() {
     calls[0].name = "bank__pay".into();
     dispatcher.dispatch(calls).await;
     assert_eq!(clerk.asked().len(), 1);
-    // The name is another's by now.
+    // The name belongs to another tool by now.
     let _ = registry.withdraw("bank");
     let done = dispatcher.dispatch(payments(&["3"])).await;
     assert_eq!((done[0].is_success(), clerk.asked().len()), (true, 2));
 }
 
-/// Says back the very text that it is given.
+/// Returns the text of its arguments.
 struct Echo(tool_runtime::ToolDefinition);
 
 #[async_trait]
@@ -204,9 +204,9 @@ impl tool_runtime::Tool for Echo {
     }
 }
 
-/// Whoever reads a text differently, as another program may, reads the same.
+/// A program that parses the text in another way gets the same arguments.
 #[tokio::test]
-async fn a_tool_gets_nothing_that_was_not_shown() {
+async fn tool_receives_only_approved_arguments() {
     let text = json!({ "type": "string" });
     let schema = json!({ "type": "object", "properties": { "to": text }, "required": ["to"] });
     let mut definition = tool_runtime::ToolDefinition::new("echo", "Says it back.", schema);
@@ -224,7 +224,7 @@ async fn a_tool_gets_nothing_that_was_not_shown() {
     ] {
         let done = dispatcher.dispatch(vec![ToolCall::new("c", "echo", arguments)]).await.remove(0);
         let asked = std::mem::take(&mut *clerk.asked.lock().unwrap());
-        assert_eq!((done.did_run(), asked.len()), (runs, usize::from(runs)), "{arguments}");
+        assert_eq!((done.was_attempted(), asked.len()), (runs, usize::from(runs)), "{arguments}");
         if runs {
             let ran: serde_json::Value = serde_json::from_str(&done.result.text).unwrap();
             assert_eq!(asked, [format!("echo {ran}")]);

@@ -1,4 +1,4 @@
-//! How often a tool is tried, whatever goes wrong, and under which key.
+//! The attempts of a call for every kind of failure, and their idempotency keys.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ const FAULTS: [&str; 8] = [
     "indeterminate",
 ];
 
-/// Fails in one way, and notes the keys that it is called under.
+/// Fails in one way, and records its idempotency keys.
 struct Faulty {
     definition: ToolDefinition,
     fault: &'static str,
@@ -63,7 +63,7 @@ fn faulty(fault: &'static str, is_idempotent: bool, retries: u32) -> (Faulty, Ke
 }
 
 #[tokio::test(start_paused = true)]
-async fn only_what_may_pass_and_may_run_twice_is_tried_again() {
+async fn only_transient_failures_of_idempotent_tools_are_retried() {
     std::panic::set_hook(Box::new(|_| {}));
     let mut seen = BTreeSet::new();
     for fault in FAULTS {
@@ -103,14 +103,14 @@ async fn max_retries_of_the_policy_only_lowers_the_retries_of_a_tool() {
     }
 }
 
-/// Notes the key that it is called under.
+/// Records its idempotency key.
 #[tool]
 async fn keyed(ctx: &ToolContext) {
     ctx.get::<Keys>().unwrap().lock().unwrap().push(ctx.idempotency_key());
 }
 
 #[tokio::test]
-async fn keys_differ_between_calls_and_runs() {
+async fn idempotency_keys_differ_between_calls_and_runs() {
     let calls = || ChatReply::default().call("keyed", "{}").call("keyed", "{}");
     let run = || [calls(), calls(), ChatReply::text("Done.")];
     let keys = Keys::default();
@@ -122,41 +122,41 @@ async fn keys_differ_between_calls_and_runs() {
     assert_eq!(keys.len(), 8);
 }
 
-/// Says when to come back.
+/// Fails with a `retry_after` hint.
 #[tool(idempotent, retries = 1)]
 async fn busy(millis: u64) -> Result<(), ToolError> {
     Err(ToolError::transient("busy").retry_after(Duration::from_millis(millis)))
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_says_when_to_come_back_is_heard() {
+async fn retry_waits_for_the_hint_of_the_tool() {
     for (millis, attempts, took) in [(3_000, 2, 3_000), (10_000, 2, 10_000), (60_000, 1, 0)] {
         let call = ToolCall::new("c", "busy", json!({ "millis": millis }));
         let done = dispatcher(tools![busy]).dispatch(vec![call]).await.remove(0);
-        assert_eq!((done.attempts, done.took.as_millis()), (attempts, took));
+        assert_eq!((done.attempts, done.duration.as_millis()), (attempts, took));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_would_come_too_late_is_not_waited_for() {
+async fn retry_is_skipped_after_deadline() {
     let dispatcher =
         dispatcher(tools![busy]).policy(Policy::new().batch_deadline(Duration::from_secs(5)));
     for (millis, attempts, took) in [(4_000, 2, 4_000), (5_000, 1, 0), (8_000, 1, 0)] {
         let call = ToolCall::new("c", "busy", json!({ "millis": millis }));
         let done = dispatcher.dispatch(vec![call]).await.remove(0);
-        assert_eq!((done.attempts, done.took.as_millis()), (attempts, took));
+        assert_eq!((done.attempts, done.duration.as_millis()), (attempts, took));
         assert_eq!((code(&done), done.result.text.as_str()), ("TOOL_TRANSIENT_FAILURE", "busy"));
     }
 }
 
-/// Calls the one that notes its key.
+/// Calls the tool that records its key.
 #[tool]
 async fn keyed_within(ctx: &ToolContext) {
     ctx.dispatch(vec![ToolCall::new("", "keyed", "{}")]).await;
 }
 
 #[tokio::test]
-async fn keys_differ_though_ids_are_alike() {
+async fn idempotency_keys_differ_for_equal_call_ids() {
     let keys = Keys::default();
     let reply = [
         ToolCall::new("a", "keyed_within", "{}"),

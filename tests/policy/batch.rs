@@ -1,11 +1,11 @@
-//! What ends a batch: a failure, a refusal, its time, or somebody who stops it.
+//! The end of a batch: by a failure, a blocked call, its deadline or a cancellation.
 
 use tool_runtime::dispatch::{Batch, Concurrency, Dispatch, OnBlock, OnFailure};
 use tool_runtime::{CancellationToken, Policy};
 
 use super::*;
 
-/// How often tools were entered.
+/// The number of calls that entered a tool.
 #[derive(Clone, Default)]
 struct Entered(Arc<AtomicU32>);
 
@@ -46,7 +46,7 @@ async fn hang_on() {
 async fn denied() {}
 
 #[tokio::test(start_paused = true)]
-async fn a_failure_or_a_refusal_may_end_the_batch() {
+async fn failure_or_block_aborts_the_batch_if_configured() {
     use {OnBlock as B, OnFailure as F};
     let cancelled = "TOOL_CANCELLED";
     for (on_failure, on_block, second, last, at) in [
@@ -55,7 +55,7 @@ async fn a_failure_or_a_refusal_may_end_the_batch() {
         (F::Continue, B::Abort, "fail", "-", None),
         (F::Abort, B::Continue, "denied", "-", None),
         (F::Continue, B::Abort, "denied", cancelled, Some(1)),
-        // What the model did wrong, it may mend.
+        // The model can correct its own mistakes.
         (F::Abort, B::Abort, "unknown", "-", None),
     ] {
         let (dispatcher, entered) = all();
@@ -67,16 +67,16 @@ async fn a_failure_or_a_refusal_may_end_the_batch() {
             Ok(done) => (done, None),
             Err(aborted) => (aborted.executions, Some(aborted.index)),
         };
-        // What ran beside it was let finish; what came behind it never began.
+        // Concurrent calls finished; later calls never started.
         assert_eq!((code(&done[0]), code(&done[2])), ("-", last), "{second} {on_failure:?}");
         assert_eq!(aborted_at, at);
         assert_eq!(entered.0.load(Ordering::Relaxed), if last == "-" { 2 } else { 1 });
-        assert_eq!(done[2].did_run(), last == "-");
+        assert_eq!(done[2].was_attempted(), last == "-");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_for_a_place_does_not_begin_after_a_failure() {
+async fn queued_call_does_not_start_after_an_abort() {
     let (dispatcher, entered) = all();
     let dispatcher = dispatcher.policy(
         Policy::new()
@@ -89,7 +89,7 @@ async fn what_waits_for_a_place_does_not_begin_after_a_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_may_end_with_a_failure() {
+async fn run_ends_with_a_failure_if_configured() {
     let calls = || ChatReply::default().call("fail", "{}");
     let model = ScriptedModel::new([calls(), ChatReply::text("Never mind.")]);
     let agent = Agent::new(model, tools![fail]);
@@ -103,7 +103,7 @@ async fn a_run_may_end_with_a_failure() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn past_its_deadline_a_batch_is_answered() {
+async fn batch_is_answered_when_its_deadline_passes() {
     let (dispatcher, _) = all();
     let dispatcher = dispatcher.policy(Policy::new().batch_deadline(Duration::from_secs(3)));
     let started = Instant::now();
@@ -115,7 +115,7 @@ async fn past_its_deadline_a_batch_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_batch_can_be_stopped() {
+async fn batch_is_answered_when_it_is_cancelled() {
     for names in [&["hang_on"][..], &["work", "hang_on", "work_alone", "work"]] {
         let (dispatcher, _) = all();
         let stop = CancellationToken::new();
@@ -130,7 +130,7 @@ async fn a_batch_can_be_stopped() {
         let started = Instant::now();
         let done = Dispatch::dispatch(&dispatcher, batch).await;
         assert_eq!(started.elapsed(), Duration::from_millis(2_500));
-        // What was over by then has its result; what stands behind never began.
+        // Finished calls have their results; later calls never started.
         let codes: Vec<_> = done.iter().map(code).collect();
         let over = usize::from(names[0] == "work");
         assert!(codes[..over].iter().all(|code| *code == "-"), "{codes:?}");
@@ -139,7 +139,7 @@ async fn a_batch_can_be_stopped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_can_be_stopped() {
+async fn run_is_answered_when_it_is_cancelled() {
     let stop = CancellationToken::new();
     let model = ScriptedModel::new([ChatReply::default().call("hang_on", "{}")]);
     let agent = Agent::new(model, tools![hang_on]).cancellation(stop.clone());

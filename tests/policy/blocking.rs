@@ -1,4 +1,4 @@
-//! Threads that go on when nobody waits for them any more.
+//! Threads of blocking tools that outlive their calls.
 
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc::{Receiver, channel};
@@ -8,14 +8,14 @@ use tool_runtime::dispatch::{Batch, Dispatch};
 
 use super::*;
 
-/// What holds threads up, and how many have begun.
+/// Blocks threads, and counts those that started.
 struct Held {
     until: Mutex<Receiver<()>>,
     begun: AtomicU32,
     is_stopped: AtomicBool,
 }
 
-/// Holds its thread up.
+/// Blocks its thread.
 #[tool(blocking, timeout = "50ms")]
 fn hold_up(ctx: &ToolContext) {
     let held = ctx.get::<Arc<Held>>().unwrap();
@@ -23,19 +23,19 @@ fn hold_up(ctx: &ToolContext) {
     let _ = held.until.lock().unwrap().recv();
 }
 
-/// Holds its thread up, without end.
+/// Blocks its thread forever.
 #[tool(blocking)]
 fn hold_up_for_ever(ctx: &ToolContext) {
     hold_up(ctx);
 }
 
-/// Could be run again, if only it were over.
+/// Is idempotent, but blocks its thread past its timeout.
 #[tool(blocking, idempotent, retries = 3, timeout = "50ms")]
 fn hold_up_once(ctx: &ToolContext) {
     hold_up(ctx);
 }
 
-/// Looks whether it is to stop.
+/// Checks for its cancellation.
 #[tool(blocking, timeout = "50ms")]
 fn listen(ctx: &ToolContext) {
     let stop = ctx.cancellation();
@@ -49,7 +49,7 @@ fn listen(ctx: &ToolContext) {
 #[tool(blocking)]
 fn quick() {}
 
-/// Waits, for a bounded time, until it is so.
+/// Waits, for a bounded time, until the condition holds.
 fn until(mut is_so: impl FnMut() -> bool) {
     let start = std::time::Instant::now();
     while !is_so() {
@@ -77,15 +77,15 @@ fn on_threads(
 }
 
 #[test]
-fn threads_left_running_are_counted() {
+fn detached_threads_are_counted() {
     on_threads(4, async |dispatcher, held, let_go| {
         assert_eq!(dispatcher.detached_threads(), 0);
         let done = run(&dispatcher, &["hold_up", "quick"]).await;
-        assert_eq!((code(&done[0]), done[0].left_running), ("TOOL_TIMEOUT", true));
-        assert_eq!((code(&done[1]), done[1].left_running), ("-", false));
+        assert_eq!((code(&done[0]), done[0].has_detached_thread), ("TOOL_TIMEOUT", true));
+        assert_eq!((code(&done[1]), done[1].has_detached_thread), ("-", false));
         assert_eq!(dispatcher.detached_threads(), 1);
 
-        // By whatever it is that nobody waits any more.
+        // The number is the same for every way in which a call is abandoned.
         let stop = CancellationToken::new();
         let mut batch = Batch::from(vec![ToolCall::new("c", "hold_up_for_ever", "{}")]);
         batch.stop = Some(stop.clone());
@@ -97,7 +97,7 @@ fn threads_left_running_are_counted() {
             stop.cancel();
         });
         let done = Dispatch::dispatch(&dispatcher, batch).await.remove(0);
-        assert_eq!((code(&done), done.left_running), ("TOOL_CANCELLED", true));
+        assert_eq!((code(&done), done.has_detached_thread), ("TOOL_CANCELLED", true));
         assert_eq!(dispatcher.detached_threads(), 2);
 
         drop(let_go);
@@ -106,7 +106,7 @@ fn threads_left_running_are_counted() {
 }
 
 #[test]
-fn what_may_still_run_is_not_run_again() {
+fn timed_out_blocking_tool_is_not_retried() {
     on_threads(2, async |dispatcher, held, let_go| {
         let done = run(&dispatcher, &["hold_up_once"]).await.remove(0);
         assert_eq!((code(&done), done.attempts), ("TOOL_TIMEOUT", 1));
@@ -116,26 +116,26 @@ fn what_may_still_run_is_not_run_again() {
 }
 
 #[test]
-fn one_that_stops_when_it_is_told_to_leaves_nothing() {
+fn blocking_tool_that_checks_cancellation_leaves_no_thread() {
     on_threads(1, async |dispatcher, held, _| {
         let done = run(&dispatcher, &["listen"]).await.remove(0);
-        assert_eq!((code(&done), done.left_running), ("TOOL_TIMEOUT", false));
+        assert_eq!((code(&done), done.has_detached_thread), ("TOOL_TIMEOUT", false));
         assert_eq!(dispatcher.detached_threads(), 0);
         assert!(held.is_stopped.load(Ordering::SeqCst));
     });
 }
 
 #[test]
-fn what_finds_no_thread_says_so_and_never_runs() {
+fn blocking_tool_without_a_free_thread_never_runs() {
     on_threads(1, async |dispatcher, held, let_go| {
         run(&dispatcher, &["hold_up"]).await;
         let done = run(&dispatcher, &["hold_up"]).await.remove(0);
         let text = "The tool was not run: no thread was free for it within 50ms.";
         assert_eq!((code(&done), done.result.text.as_str()), ("TOOL_TRANSIENT_FAILURE", text));
-        assert!(!done.left_running);
+        assert!(!done.has_detached_thread);
         assert_eq!(dispatcher.detached_threads(), 1);
         drop(let_go);
-        // Its turn comes, and goes by.
+        // A thread becomes free, and the call is over by then.
         assert!(run(&dispatcher, &["quick"]).await[0].is_success());
         assert_eq!(held.begun.load(Ordering::SeqCst), 1);
         assert_eq!(dispatcher.detached_threads(), 0);

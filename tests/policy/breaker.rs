@@ -1,4 +1,4 @@
-//! Providers that fail are left alone for a while.
+//! Circuit breakers of providers.
 
 use tool_runtime::Policy;
 use tool_runtime::dispatch::{Breaker, Breakers};
@@ -6,7 +6,7 @@ use tool_runtime::event::BlockReason;
 
 use super::*;
 
-/// What the tools of a provider do, one after the other; then they work.
+/// The behaviour of the next calls of a provider; later calls succeed.
 #[derive(Clone, Default)]
 struct Script(Arc<Mutex<Vec<&'static str>>>);
 
@@ -25,13 +25,13 @@ async fn act(ctx: &ToolContext) -> Result<(), ToolError> {
     }
 }
 
-/// Does what is next.
+/// Behaves as the script says.
 #[tool]
 async fn once(ctx: &ToolContext) -> Result<(), ToolError> {
     act(ctx).await
 }
 
-/// Does what is next, in a second.
+/// Behaves as the script says, after a second.
 #[tool(idempotent, retries = 2, timeout = "1s")]
 async fn again(ctx: &ToolContext) -> Result<(), ToolError> {
     act(ctx).await
@@ -57,7 +57,7 @@ async fn call(dispatcher: &Dispatcher, name: &str) -> ToolExecution {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_fails_twice_is_left_alone() {
+async fn breaker_opens_after_two_failures() {
     for (script, is_closed) in [
         (["is down", "is down"], true),
         (["panics", "is down"], true),
@@ -68,7 +68,7 @@ async fn what_fails_twice_is_left_alone() {
     ] {
         let dispatcher = with(&script);
         for _ in script {
-            assert!(call(&dispatcher, "far__once").await.did_run());
+            assert!(call(&dispatcher, "far__once").await.was_attempted());
         }
         let done = call(&dispatcher, "far__again").await;
         assert_eq!(done.blocked_by, is_closed.then_some(BlockReason::Breaker), "{script:?}");
@@ -78,13 +78,13 @@ async fn what_fails_twice_is_left_alone() {
                         again in 30 s.";
             assert_eq!((code(&done), done.result.text.as_str()), ("TOOL_UNAVAILABLE", text));
         }
-        // Others have nothing to do with it.
+        // Other providers are not affected.
         assert!(call(&dispatcher, "near__once").await.is_success());
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_while_one_is_let_through() {
+async fn breaker_admits_one_probe_after_the_cool_down() {
     for (probe, opens) in [("works", true), ("says no", true), ("is down", false), ("hangs", false)]
     {
         let policy = Policy::new().batch_deadline(Duration::from_secs(5));
@@ -93,14 +93,17 @@ async fn after_a_while_one_is_let_through() {
         run(&dispatcher, &["far__once"]).await;
         tokio::time::sleep(Duration::from_secs(30)).await;
         let done = run(&dispatcher, &["far__once"; 3]).await;
-        assert_eq!(done.iter().filter(|done| done.did_run()).count(), if opens { 3 } else { 1 });
+        assert_eq!(
+            done.iter().filter(|done| done.was_attempted()).count(),
+            if opens { 3 } else { 1 }
+        );
         let next = call(&dispatcher, "far__once").await;
         assert_eq!(next.is_success(), opens, "{probe}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_is_stopped_makes_room_for_another() {
+async fn cancelled_probe_is_followed_by_another() {
     let dispatcher = with(&["is down", "is down", "hangs"]);
     run(&dispatcher, &["far__once"]).await;
     run(&dispatcher, &["far__once"]).await;
@@ -111,28 +114,28 @@ async fn a_probe_that_is_stopped_makes_room_for_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_left_alone_is_not_tried_again() {
+async fn open_breaker_prevents_retries() {
     let dispatcher = with(&["is down", "hangs", "works"]);
     let done = call(&dispatcher, "far__again").await;
     assert_eq!((code(&done), done.attempts), ("TOOL_TIMEOUT", 2));
     assert_eq!(call(&dispatcher, "far__again").await.blocked_by, Some(BlockReason::Breaker));
 }
 
-/// Is down until the first attempts are over, and would work then.
+/// Fails until the first attempts are over, and would succeed then.
 #[tool(idempotent, retries = 1)]
 async fn down(ctx: &ToolContext) -> Result<(), ToolError> {
     act(ctx).await
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_that_waits_for_its_next_attempt_leaves_it_be_as_well() {
+async fn breaker_that_opens_during_a_retry_delay_prevents_the_retry() {
     let registry = Registry::new();
     registry.register_all_from("far", tools![once, down]).unwrap();
     let script = Script(Arc::new(Mutex::new(vec!["is down", "is down"])));
     let dispatcher = Dispatcher::new(registry)
         .policy(Policy::new().breakers(Breakers::default().each(Breaker::after(2))))
         .extension(script.clone());
-    // The first would come back; by then the second has failed as well.
+    // The first call would be retried; by then the second has failed as well.
     let done = run(&dispatcher, &["down", "once"]).await;
     assert_eq!(done.iter().map(|done| done.attempts).collect::<Vec<_>>(), [1, 1]);
     assert_eq!([code(&done[0]), code(&done[1])], ["TOOL_TRANSIENT_FAILURE"; 2]);

@@ -1,4 +1,4 @@
-//! How many calls run at once.
+//! Concurrency limits.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use tool_runtime::dispatch::Concurrency;
 
 use super::*;
 
-// Of each test its own: it has one thread, and runs its calls there.
+// Thread-local, so that each test has its own: a test runs its calls on one thread.
 thread_local! {
     static RUNNING: Cell<u32> = const { Cell::new(0) };
     static MOST: Cell<u32> = const { Cell::new(0) };
@@ -33,7 +33,7 @@ async fn slow_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_calls_run_at_once_than_may() {
+async fn concurrency_limits_hold() {
     for (limits, seconds, most) in [
         (Concurrency::default(), 1, 12),
         (Concurrency::default().all(4), 3, 4),
@@ -50,14 +50,14 @@ async fn no_more_calls_run_at_once_than_may() {
         MOST.set(0);
         let started = Instant::now();
         let done = run(&dispatcher, &["slow", "other"].repeat(6)).await;
-        // The timeout of a tool is not spent on waiting for a place.
+        // The timeout of a tool does not include the wait for a permit.
         assert!(done.iter().all(|done| code(done) == "-"), "{limits:?}: {:?}", texts(&done));
         let took = (started.elapsed().as_secs(), MOST.get());
         assert_eq!(took, (seconds, most), "{limits:?}");
     }
 }
 
-/// Calls the tool of its name that is another's.
+/// Calls the tool of another provider with the same name.
 #[tool(name = "other")]
 async fn asks_twice(ctx: &ToolContext) {
     let call = || ToolCall::new("", "p__other", "{}");
@@ -65,8 +65,8 @@ async fn asks_twice(ctx: &ToolContext) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_within_a_call_waits_for_what_the_outer_one_does_not_hold() {
-    // Within, only what both share is not waited for.
+async fn nested_call_waits_only_for_permits_that_outer_calls_do_not_hold() {
+    // A nested call waits for every permit but those that it shares with the outer call.
     let d = Concurrency::default;
     for (limits, seconds) in [
         (d().tool("p__other", 1), 2),

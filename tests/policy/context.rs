@@ -1,4 +1,4 @@
-//! What a tool knows of its call, and what it has going.
+//! The context of a call, and the work that a tool spawns.
 
 use std::sync::atomic::AtomicBool;
 
@@ -7,7 +7,7 @@ use tool_runtime::{Event, Message, Policy};
 
 use super::*;
 
-/// What tools tell a test.
+/// Notes of the tools for a test.
 #[derive(Clone, Default)]
 struct Notes(Arc<Mutex<Vec<String>>>);
 
@@ -30,7 +30,7 @@ impl Drop for Flag {
     }
 }
 
-/// Starts a task that never ends, and ends as it is told.
+/// Spawns a task that never ends, and ends as `how` names it.
 #[tool(timeout = "1s")]
 async fn start(how: &str, ctx: &ToolContext) -> Result<&'static str, ToolError> {
     let gone = Flag(Arc::clone(ctx.get::<Arc<AtomicBool>>().unwrap()));
@@ -49,7 +49,7 @@ async fn start(how: &str, ctx: &ToolContext) -> Result<&'static str, ToolError> 
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_tool_starts_ends_with_its_call() {
+async fn spawned_work_ends_with_its_call() {
     std::panic::set_hook(Box::new(|_| {}));
     for how in ["works", "fails", "panics", "hangs", "stopped"] {
         let gone = Arc::new(AtomicBool::new(false));
@@ -59,12 +59,12 @@ async fn what_a_tool_starts_ends_with_its_call() {
         }
         let call = ToolCall::new("c", "start", json!({ "how": how }));
         let done = dispatcher.dispatch(vec![call]).await.remove(0);
-        // Not only is the answer there: the work is over.
+        // Together with the result, the work has ended.
         assert!(gone.load(Ordering::Acquire), "{how}");
-        assert!(!done.left_running);
+        assert!(!done.has_detached_thread);
         assert_eq!(done.is_success(), how == "works");
     }
-    // Dropping the dispatch itself stops it as well, as soon as its task is polled.
+    // Dropping the dispatch stops the work as well, as soon as its task is polled.
     let gone = Arc::new(AtomicBool::new(false));
     let dispatcher = dispatcher(tools![start]).extension(Arc::clone(&gone));
     let call = ToolCall::new("c", "start", json!({ "how": "hangs" }));
@@ -75,7 +75,7 @@ async fn what_a_tool_starts_ends_with_its_call() {
     assert!(gone.load(Ordering::Acquire));
 }
 
-/// Tells all it knows.
+/// Notes everything in its context.
 #[tool(idempotent, retries = 1, timeout = "5s")]
 async fn tell(ctx: &ToolContext) -> Result<(), ToolError> {
     let left = ctx.deadline().unwrap() - Instant::now();
@@ -91,7 +91,7 @@ async fn tell(ctx: &ToolContext) -> Result<(), ToolError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_knows_its_call() {
+async fn context_describes_the_call() {
     let notes = Notes::default();
     let events = Arc::<Mutex<Vec<Event>>>::default();
     let kept = Arc::clone(&events);
@@ -109,18 +109,18 @@ async fn a_tool_knows_its_call() {
     assert_eq!(told[2], "1 2 call_1 5s Hello|");
     assert_eq!([&told[1], &told[3]], [&format!("{run}-1-call_1"); 2]);
 
-    let tool: Vec<_> = events.iter().filter_map(Event::tool).collect();
+    let tool: Vec<_> = events.iter().filter_map(Event::tool_event).collect();
     assert!(matches!(tool[1], ToolEvent::Progress { progress, .. } if progress.done == 1.0));
     assert!(matches!(tool[2], ToolEvent::Retried { attempt: 1, error, text, .. }
             if error == "TOOL_TRANSIENT_FAILURE" && text == "once more: the line is busy"));
     let ToolEvent::Finished(done) = tool[4] else { panic!("{:?}", tool[4]) };
-    // What the first attempt did to the world was done, though it failed.
+    // The effects of the first attempt are kept, though it failed.
     let written = |path: &str| EffectRecord::FileWritten { path: path.into() };
     assert_eq!(done.effects, [written("1"), written("2")]);
-    assert!(done.was_retried() && done.finished() > done.started);
+    assert!(done.was_retried() && done.finished_at() > done.started_at);
 }
 
-/// Calls itself, and says how deep it is.
+/// Calls itself, and returns its depth.
 #[tool(effect = "none")]
 async fn dive(left: u32, ctx: &ToolContext) -> String {
     if left == 0 {
@@ -132,7 +132,7 @@ async fn dive(left: u32, ctx: &ToolContext) -> String {
 }
 
 #[tokio::test]
-async fn a_tool_may_call_tools() {
+async fn tool_can_call_tools() {
     let events = Arc::<Mutex<Vec<Event>>>::default();
     let kept = Arc::clone(&events);
     let mut observers = tool_runtime::event::Observers::default();
@@ -148,14 +148,14 @@ async fn a_tool_may_call_tools() {
         events.lock().unwrap().clear();
         let done = dispatcher.dispatch(vec![call]).await.remove(0);
         assert_eq!(done.result.text, text);
-        // Every call has its start and its end, and those within name the one around them.
+        // Every call has its start and its end, and nested calls name their parent.
         let events = events.lock().unwrap();
         assert_eq!(
-            events.iter().filter(|event| event.finished().is_some()).count(),
+            events.iter().filter(|event| event.execution().is_some()).count(),
             (2 << left) - 1
         );
         for event in events.iter() {
-            let id = event.call().unwrap().to_string();
+            let id = event.call_id().unwrap().to_string();
             let outer = id.rsplit_once('/').map(|(outer, _)| outer.to_owned());
             assert_eq!(event.origin.parent.as_ref().map(ToString::to_string), outer);
             assert_eq!(event.origin.depth as usize, id.matches('/').count());
@@ -164,7 +164,7 @@ async fn a_tool_may_call_tools() {
 }
 
 #[tokio::test]
-async fn a_tool_of_one_place_may_call_itself() {
+async fn tool_with_one_permit_can_call_itself() {
     let limits = tool_runtime::dispatch::Concurrency::default().all(1).tool("dive", 1);
     let call = ToolCall::new("c", "dive", json!({ "left": 2 }));
     let done = dispatcher(tools![dive])
@@ -176,7 +176,7 @@ async fn a_tool_of_one_place_may_call_itself() {
 }
 
 #[tokio::test]
-async fn without_a_dispatcher_there_is_nothing_to_call() {
+async fn context_without_a_dispatcher_has_no_tools() {
     let ctx = ToolContext::default();
     let done = ctx.dispatch(vec![ToolCall::new("", "dive", "{}")]).await;
     assert_eq!(code(&done[0]), "TOOL_NOT_FOUND");

@@ -1,4 +1,4 @@
-//! Calls that somebody decides on later.
+//! Deferred approvals.
 
 use tool_runtime::agent::Paused;
 use tool_runtime::dispatch::{Approval, AskLater};
@@ -9,7 +9,7 @@ use super::*;
 #[derive(Clone, Default)]
 struct Paid(Arc<Mutex<Vec<String>>>);
 
-/// Pays somebody.
+/// Pays a person.
 #[tool(permission = "ask")]
 async fn pay(to: String, ctx: &ToolContext) -> String {
     ctx.get::<Paid>().unwrap().0.lock().unwrap().push(to.clone());
@@ -23,7 +23,7 @@ async fn count(ctx: &ToolContext) -> &'static str {
     "counted"
 }
 
-/// An agent whose model pays two and counts beside it; and who was paid.
+/// Returns an agent whose model makes two payments and a count, and the list of payments.
 fn agent() -> (Agent, Paid) {
     let paid = Paid::default();
     let model = ScriptedModel::new([
@@ -50,17 +50,17 @@ fn paused(stopped: Stopped) -> Paused {
 }
 
 #[tokio::test]
-async fn a_run_waits_for_its_answers() {
+async fn run_pauses_until_decisions_arrive() {
     let (agent, paid) = agent();
     let stopped = agent.run("Pay them.").await.unwrap_err();
     assert_eq!(stopped.to_string(), "the run stopped: 2 calls wait for approval: pay");
     let open = results(&stopped.transcript[2]);
     let codes: Vec<_> = open.iter().map(|result| result.error.as_deref().unwrap_or("-")).collect();
     assert_eq!(codes, ["TOOL_AWAITING_APPROVAL", "-", "TOOL_AWAITING_APPROVAL"]);
-    // The one beside them has run, and will not again.
+    // The call beside them has run, and does not run again.
     assert_eq!(*paid.0.lock().unwrap(), ["counted"]);
 
-    // It is plain data: another process may go on with it.
+    // The paused run is plain data, which another process can resume.
     let kept = serde_json::to_string(&paused(stopped)).unwrap();
     let mut paused: Paused = serde_json::from_str(&kept).unwrap();
     assert_eq!(serde_json::to_string(&paused).unwrap(), kept);
@@ -86,7 +86,7 @@ async fn a_run_waits_for_its_answers() {
     assert_eq!(*paid.0.lock().unwrap(), ["counted", "Ada"]);
     let events = events.lock().unwrap();
     assert!(events.iter().all(|event| event.origin.run == run));
-    let finished: Vec<_> = events.iter().filter_map(Event::finished).collect();
+    let finished: Vec<_> = events.iter().filter_map(Event::execution).collect();
     assert_eq!(
         finished.iter().filter_map(|done| done.decided_by.as_deref()).collect::<Vec<_>>(),
         ["Grace", "Grace"]
@@ -95,7 +95,7 @@ async fn a_run_waits_for_its_answers() {
 }
 
 #[tokio::test]
-async fn what_nobody_decided_on_waits_on() {
+async fn undecided_call_stays_pending() {
     let (agent, paid) = agent();
     let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
     let ada = waiting.pending()[0].call.id.clone();
@@ -107,7 +107,7 @@ async fn what_nobody_decided_on_waits_on() {
 }
 
 #[tokio::test]
-async fn an_answer_for_the_run_holds_for_all_its_calls() {
+async fn decision_for_the_run_covers_all_calls_of_the_tool() {
     let (agent, paid) = agent();
     let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
     let ada = waiting.pending()[0].call.id.clone();
@@ -119,12 +119,12 @@ async fn an_answer_for_the_run_holds_for_all_its_calls() {
 }
 
 #[tokio::test]
-async fn an_answer_holds_for_what_was_asked() {
+async fn decision_covers_only_the_approved_arguments() {
     let (agent, paid) = agent();
     let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
     let ada = waiting.pending()[0].call.id.clone();
     waiting.decide(&ada, Approval::Once, "Grace").unwrap();
-    // Somebody changes the call while it waits.
+    // The call is changed while it is pending.
     let kept = serde_json::to_string(&waiting).unwrap();
     let forged = kept.replacen(r#"{'to': 'Ada'}"#, r#"{'to': 'Eve'}"#, 1);
     assert_ne!(forged, kept);
@@ -136,7 +136,7 @@ async fn an_answer_holds_for_what_was_asked() {
 }
 
 #[tokio::test]
-async fn what_was_said_of_a_call_goes_before_what_was_said_of_its_tool() {
+async fn decision_on_a_call_overrides_the_approval_of_its_tool() {
     let (agent, paid) = agent();
     let mut waiting = paused(agent.run("Pay them.").await.unwrap_err());
     let [ada, bob] = [0, 1].map(|n| waiting.pending()[n].call.id.clone());
@@ -148,7 +148,7 @@ async fn what_was_said_of_a_call_goes_before_what_was_said_of_its_tool() {
 }
 
 #[tokio::test]
-async fn an_answer_holds_for_the_tool_that_was_asked_about() {
+async fn decision_covers_only_the_tool_that_was_asked_about() {
     for approval in [Approval::Once, Approval::ForRun] {
         let registry = Registry::new();
         registry.register_all_from("bank", tools![pay]).unwrap();
@@ -162,7 +162,7 @@ async fn an_answer_holds_for_the_tool_that_was_asked_about() {
         assert_eq!(waiting.pending()[0].tool, "bank__pay");
         let call = waiting.pending()[0].call.id.clone();
         waiting.decide(&call, approval, "Grace").unwrap();
-        // While it waits, the name comes to mean another's tool.
+        // While the call is pending, its name becomes that of another tool.
         let _ = registry.withdraw("bank");
         registry.register_all_from("shop", tools![pay]).unwrap();
         let waiting = paused(agent.resume(waiting).finish().await.unwrap_err());
@@ -171,7 +171,7 @@ async fn an_answer_holds_for_the_tool_that_was_asked_about() {
     }
 }
 
-/// Pays by another tool, and goes on without it.
+/// Pays by another tool, and continues without its result.
 #[tool]
 async fn shop(ctx: &ToolContext) -> String {
     let call = ToolCall::new("", "pay", r#"{"to": "Ada"}"#);
@@ -179,7 +179,7 @@ async fn shop(ctx: &ToolContext) -> String {
 }
 
 #[tokio::test]
-async fn a_call_within_a_call_does_not_wait() {
+async fn nested_call_does_not_pause() {
     let reply = ChatReply::default().call("shop", "{}");
     let model = ScriptedModel::new([reply, ChatReply::text("Done.")]);
     let agent = Agent::new(model, tools![shop, pay]).policy(Policy::new().approver(AskLater));

@@ -1,4 +1,4 @@
-//! Calls that somebody else runs.
+//! Remote dispatch of calls.
 
 use tool_runtime::dispatch::{Batch, Dispatch};
 use tool_runtime::event::Recorder;
@@ -6,18 +6,18 @@ use tool_runtime::{CancellationToken, async_trait};
 
 use super::*;
 
-/// Lets somebody in.
+/// Logs a user in.
 #[tool]
 async fn enter(
-    /// By what.
+    /// The password.
     #[arg(secret)]
     word: String,
 ) -> String {
     word
 }
 
-/// Stands for another machine: its dispatcher knows nothing of this one, and it gives back what it
-/// likes.
+/// Stands for another machine: its dispatcher knows nothing of this process, and returns what the
+/// test asks for.
 struct Remote {
     dispatcher: Dispatcher,
     does: &'static str,
@@ -27,7 +27,7 @@ struct Remote {
 impl Dispatch for Remote {
     async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution> {
         let mut done = Dispatch::dispatch(&self.dispatcher, batch).await;
-        // As it would travel.
+        // Serialized, as it would be sent.
         let sent = serde_json::to_string(&done).unwrap();
         assert_eq!(serde_json::from_str::<Vec<ToolExecution>>(&sent).unwrap(), done);
         match self.does {
@@ -59,7 +59,7 @@ fn agent(does: &'static str) -> (Agent, Recorder) {
 }
 
 #[tokio::test]
-async fn each_call_has_its_result_whatever_comes_back() {
+async fn every_call_has_a_result_whatever_a_remote_dispatcher_returns() {
     std::panic::set_hook(Box::new(|_| {}));
     let lost = "TOOL_INDETERMINATE";
     for (does, codes) in [
@@ -81,13 +81,13 @@ async fn each_call_has_its_result_whatever_comes_back() {
             let told: Vec<_> =
                 told.iter().map(|told| told.error.as_deref().unwrap_or("-")).collect();
             assert_eq!(told, codes, "{does}");
-            // What is secret is, whether somebody watches or not.
+            // Secrets are redacted with and without observers.
             let said = &results(&answer.transcript[2])[0].text;
             assert_eq!(said == "[redacted]", codes[0] == "-", "{said}");
             if !is_watched {
                 continue;
             }
-            let events = recorder.of_layer("tool");
+            let events = recorder.events_of_layer("tool");
             let actions: Vec<_> = events.iter().map(|event| event.action()).collect();
             let mut expected = vec!["started", "started", "started", "finished", "finished"];
             expected.extend((codes[2] == "TOOL_DENIED").then_some("blocked"));
@@ -98,13 +98,13 @@ async fn each_call_has_its_result_whatever_comes_back() {
             let executions = recorder.executions();
             let ended = executions.iter().map(|done| (&done.call.id, &done.result.tool));
             assert!(ended.eq(answer.transcript[1].calls().map(|call| (&call.id, &call.name))));
-            assert!(executions.iter().all(|done| done.started > std::time::UNIX_EPOCH));
+            assert!(executions.iter().all(|done| done.started_at > std::time::UNIX_EPOCH));
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_stops_a_run_stops_what_runs_elsewhere() {
+async fn cancelling_a_run_stops_its_remote_calls() {
     let stop = CancellationToken::new();
     let model = ScriptedModel::new([ChatReply::default().call("hang", "{}")]);
     let remote = Remote { dispatcher: dispatcher(tools![hang]), does: "works" };

@@ -1,11 +1,11 @@
-//! Code of the program's own before and after each call.
+//! Interceptors before and after each call.
 
 use tool_runtime::dispatch::{InterceptAction, Interceptor};
 use tool_runtime::{Policy, async_trait};
 
 use super::*;
 
-/// Notes each call that it sees, and does with it what its name says.
+/// Records each call, and acts as the name of the call says.
 struct Watch(&'static str, Arc<Mutex<Vec<String>>>);
 
 impl Watch {
@@ -38,7 +38,7 @@ impl Interceptor for Watch {
 }
 
 #[tokio::test]
-async fn interceptors_change_answer_and_block() {
+async fn interceptors_can_change_answer_and_block_calls() {
     let notes = Arc::default();
     let dispatcher = dispatcher(tools![allowed]).policy(
         Policy::new()
@@ -59,10 +59,10 @@ async fn interceptors_change_answer_and_block() {
     ] {
         let done = run(&dispatcher, &[name]).await.remove(0);
         assert_eq!((done.result.text.as_str(), code(&done)), (text, code_), "{name}");
-        // The ids are the model's.
+        // Interceptors can't change ids.
         assert_eq!((done.call.id.as_str(), done.result.call.as_str()), ("call_0", "call_0"));
         assert_eq!(done.call.name, name);
-        let ran_as = done.changed.map(|call| call.name.clone());
+        let ran_as = done.modified_call.map(|call| call.name.clone());
         assert_eq!(ran_as.as_deref(), (name == "renamed").then_some("allowed"));
         let notes: Vec<_> = notes.lock().unwrap().drain(..).collect();
         let who: Vec<_> = notes.iter().filter_map(|note| note.split(' ').next()).collect();

@@ -1,4 +1,4 @@
-//! Pure tools are asked once.
+//! Memoization of pure tools.
 
 use tool_runtime::{Policy, Usage};
 
@@ -25,26 +25,26 @@ fn squares(numbers: &[&str]) -> Vec<ToolCall> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pure_tool_is_asked_once_for_the_same_arguments() {
+async fn pure_tool_runs_once_for_the_same_arguments() {
     let dispatcher = dispatcher(tools![square]);
-    // However they are written, and also while the first still runs.
+    // In every spelling of the arguments, and while the first call still runs.
     let done = dispatcher.dispatch(squares(&["7", " 7.0 ", "\"7\"", "8"])).await;
     assert_eq!(texts(&done), ["49", "49", "49", "64"]);
     assert_eq!(ASKED.swap(0, Ordering::SeqCst), 2);
-    let remembered: Vec<_> = done.iter().map(|done| (done.remembered, done.attempts)).collect();
+    let remembered: Vec<_> = done.iter().map(|done| (done.is_cached, done.attempts)).collect();
     assert_eq!(remembered.iter().filter(|told| **told == (true, 0)).count(), 2);
 
     let done = dispatcher.dispatch(squares(&["7"])).await;
-    assert_eq!((ASKED.swap(0, Ordering::SeqCst), done[0].remembered), (0, true));
+    assert_eq!((ASKED.swap(0, Ordering::SeqCst), done[0].is_cached), (0, true));
 
-    // Errors are no outputs, and another run knows nothing of this one.
+    // Errors are not memoized, and each run has its own memo.
     dispatcher.dispatch(squares(&["-1"])).await;
     dispatcher.dispatch(squares(&["-1"])).await;
     super::dispatcher(tools![square]).dispatch(squares(&["7"])).await;
     assert_eq!(ASKED.swap(0, Ordering::SeqCst), 3);
 }
 
-/// Asks itself the same.
+/// Calls itself with the same arguments.
 #[tool(pure)]
 async fn mirror(how: String, ctx: &ToolContext) -> String {
     ASKED_DEEP.fetch_add(1, Ordering::SeqCst);
@@ -56,7 +56,7 @@ async fn mirror(how: String, ctx: &ToolContext) -> String {
 static ASKED_DEEP: AtomicU32 = AtomicU32::new(0);
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_never_waits_for_itself() {
+async fn nested_call_of_a_pure_tool_does_not_wait_for_itself() {
     let call = ToolCall::new("c", "mirror", json!({ "how": "so" }));
     let dispatcher = dispatcher(tools![mirror]);
     let done = tokio::time::timeout(Duration::from_secs(60), dispatcher.dispatch(vec![call]));
@@ -65,17 +65,17 @@ async fn a_tool_never_waits_for_itself() {
     assert_eq!(ASKED_DEEP.load(Ordering::SeqCst), 8);
 }
 
-/// Asks for a square, while it has the only place.
+/// Calls `square` while it holds the only permit.
 #[tool]
 async fn area(ctx: &ToolContext) -> String {
-    // Somebody else asks for the same first, and waits for a place.
+    // The other call of `square` comes first, and waits for a permit.
     tokio::time::sleep(Duration::from_secs(1)).await;
     let done = ctx.dispatch(squares(&["5"])).await.remove(0);
     done.result.text
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_has_the_only_place_waits_for_nobody_who_wants_it() {
+async fn call_with_the_only_permit_does_not_wait_for_queued_calls() {
     let limits = tool_runtime::dispatch::Concurrency::default().all(1);
     let dispatcher = dispatcher(tools![area, square]).policy(Policy::new().concurrency(limits));
     let mut calls = squares(&["5"]);
@@ -84,7 +84,7 @@ async fn who_has_the_only_place_waits_for_nobody_who_wants_it() {
     assert_eq!(texts(&done.await.unwrap()), ["25", "25"]);
 }
 
-/// Asks a model.
+/// Uses a model.
 #[tool(pure)]
 async fn costly() -> ToolOutput {
     let usage = Usage::new(100, 7);
@@ -92,7 +92,7 @@ async fn costly() -> ToolOutput {
 }
 
 #[tokio::test]
-async fn what_is_remembered_takes_nothing() {
+async fn memoized_result_uses_no_tokens() {
     let call = || ChatReply::default().call("costly", "{}");
     let both = call().call("costly", "{}");
     let model = ScriptedModel::new([both, call(), ChatReply::text("Done.")]);
@@ -113,7 +113,7 @@ async fn slow(crashes: bool) -> u32 {
 static ASKED_SLOWLY: AtomicU32 = AtomicU32::new(0);
 
 #[tokio::test(start_paused = true)]
-async fn when_the_first_is_stopped_the_next_one_asks() {
+async fn waiting_call_runs_when_the_first_has_no_output() {
     std::panic::set_hook(Box::new(|_| {}));
     let dispatcher = dispatcher(tools![slow]);
     let call = |crashes: bool| vec![ToolCall::new("c", "slow", json!({ "crashes": crashes }))];
@@ -127,8 +127,8 @@ async fn when_the_first_is_stopped_the_next_one_asks() {
             first.abort();
         }
         let next = next.await.unwrap().remove(0);
-        assert!(next.is_success() && !next.remembered && next.attempts == 1, "{next:?}");
-        assert!(dispatcher.dispatch(call(crashes)).await[0].remembered);
+        assert!(next.is_success() && !next.is_cached && next.attempts == 1, "{next:?}");
+        assert!(dispatcher.dispatch(call(crashes)).await[0].is_cached);
         ASKED_SLOWLY.store(0, Ordering::SeqCst);
     }
 }

@@ -1,4 +1,4 @@
-//! Two providers' tools of one name: what is said of the one holds for it, whatever models call it.
+//! Tools of two providers with one name: rules, limits and approvals follow the tool, not its name.
 
 use tool_runtime::dispatch::{
     Approval, ApprovalRequest, Approver, AskLater, Concurrency, RateLimits,
@@ -25,7 +25,7 @@ fn of_two(tools: fn() -> Tools) -> Registry {
     registry
 }
 
-/// How many seconds it takes to call these at once.
+/// Returns the seconds that concurrent calls of these tools take.
 async fn seconds(dispatcher: &Dispatcher, names: &[&str]) -> u64 {
     let started = Instant::now();
     let done = run(dispatcher, names).await;
@@ -34,7 +34,7 @@ async fn seconds(dispatcher: &Dispatcher, names: &[&str]) -> u64 {
 }
 
 #[tokio::test(start_paused = true)]
-async fn limits_hold_for_all_that_go_by_the_name() {
+async fn limits_of_a_shared_name_cover_all_its_tools() {
     let both = ["a__find", "b__find"];
     let concurrency =
         |limits| Dispatcher::new(of_two(|| tools![slow])).policy(Policy::new().concurrency(limits));
@@ -49,14 +49,14 @@ async fn limits_hold_for_all_that_go_by_the_name() {
     };
     assert_eq!(seconds(&rate("find"), &both).await, 61);
     assert_eq!(seconds(&rate("a__find"), &both).await, 1);
-    // Alone it is called by its own name, and limited by its full one.
+    // Alone, the tool is called by its own name and limited by its full name.
     let alone = rate("a__find");
     let _ = alone.registry().withdraw("b");
     assert_eq!(seconds(&alone, &["find"; 2]).await, 61);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tools_own_limit_goes_with_it() {
+async fn declared_rate_limit_follows_a_renamed_tool() {
     let registry = Registry::new();
     registry.register_all_from("a", tools![rare]).unwrap();
     let dispatcher = Dispatcher::new(registry.clone());
@@ -80,7 +80,7 @@ async fn pay_by_other() -> &'static str {
     "paid by the other"
 }
 
-/// The one bank gone, and the other there: models call its tool the same.
+/// Replaces one bank by the other: models call its tool by the same name.
 fn swap(registry: &Registry) {
     let _ = registry.withdraw("one");
     registry.register_all_from("other", tools![pay_by_other]).unwrap();
@@ -92,7 +92,7 @@ fn of_one() -> Registry {
     registry
 }
 
-/// Approves of the one for the run.
+/// Approves one of the tools for the run.
 struct OfOne;
 
 #[async_trait]
@@ -106,20 +106,20 @@ impl Approver for OfOne {
 }
 
 #[tokio::test]
-async fn an_approval_for_the_run_is_of_one_tool() {
+async fn approval_for_the_run_covers_one_of_two_namesakes() {
     let registry = of_one();
     let dispatcher = Dispatcher::new(registry.clone()).policy(Policy::new().approver(OfOne));
     assert_eq!(texts(&run(&dispatcher, &["pay"]).await), ["paid by one"]);
     swap(&registry);
     let text = "`pay` was not approved: not by that";
     assert_eq!(texts(&run(&dispatcher, &["pay"]).await), [text]);
-    // The one is back, and called otherwise.
+    // The first tool is back, under another name.
     registry.register_all_from("one", tools![pay_by_one]).unwrap();
     assert_eq!(texts(&run(&dispatcher, &["one__pay"]).await), ["paid by one"]);
 }
 
 #[tokio::test]
-async fn an_answer_holds_for_the_tool_that_was_shown() {
+async fn decision_covers_only_the_namesake_that_was_asked_about() {
     for approval in [Approval::Once, Approval::ForRun] {
         for is_swapped in [false, true] {
             let registry = of_one();

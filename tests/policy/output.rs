@@ -1,4 +1,4 @@
-//! How much of an output a model is told.
+//! The limit of an output that the model receives.
 
 use tool_runtime::Policy;
 
@@ -12,7 +12,7 @@ async fn talk(bytes: usize) -> Result<String, ToolError> {
 }
 
 #[tokio::test]
-async fn a_model_is_told_the_head_and_the_tail_of_a_long_output() {
+async fn model_receives_the_head_and_the_tail_of_a_long_output() {
     let dispatcher = dispatcher(tools![talk]).policy(Policy::new().output_limit(20));
     let calls = ["1", "50", "90"].map(|n| ToolCall::new(n, "talk", format!(r#"{{"bytes": {n}}}"#)));
     let done = dispatcher.dispatch(calls.into()).await;

@@ -1,11 +1,11 @@
-//! How often calls begin.
+//! Rate limits.
 
 use tool_runtime::dispatch::{Batch, Concurrency, Dispatch, RateLimits};
 use tool_runtime::{Policy, RateLimit};
 
 use super::*;
 
-/// When tools began.
+/// The start times of tools.
 #[derive(Clone, Default)]
 struct Begun(Arc<Mutex<Vec<Duration>>>);
 
@@ -14,7 +14,7 @@ impl Begun {
         self.0.lock().unwrap().iter().map(Duration::as_secs).collect()
     }
 
-    /// The most that began in any span of this length.
+    /// The maximum number of starts in any span of this length.
     fn most_in(&self, span: Duration) -> usize {
         let begun = self.0.lock().unwrap();
         let from = |start: &Duration| {
@@ -42,7 +42,7 @@ async fn free(ctx: &ToolContext) -> Result<(), ToolError> {
     note(ctx)
 }
 
-/// Takes its time, and says how long in seconds.
+/// Takes this many seconds.
 #[tool]
 async fn slow(seconds: u64, ctx: &ToolContext) -> Result<(), ToolError> {
     note(ctx)?;
@@ -50,7 +50,7 @@ async fn slow(seconds: u64, ctx: &ToolContext) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Fails, and is tried again.
+/// Fails, and is retried.
 #[tool(idempotent, retries = 3)]
 async fn fails(ctx: &ToolContext) -> Result<(), ToolError> {
     note(ctx)?;
@@ -74,18 +74,18 @@ fn per_ten_seconds(times: u32) -> RateLimit {
 }
 
 #[tokio::test(start_paused = true)]
-async fn calls_wait_for_their_turn() {
+async fn calls_wait_for_a_rate_limit_slot() {
     let d = RateLimits::default;
     for (limits, names, seconds) in [
-        // Its own word holds, unless the program has another.
+        // The declared limit applies unless the policy sets another.
         (d(), &["declared"; 5][..], &[0, 0, 1, 1, 2][..]),
         (d().tool("declared", per_ten_seconds(1)), &["declared"; 3], &[0, 10, 20]),
-        // One that waits for its tool keeps nobody else waiting.
+        // A call that waits for its tool's limit delays no other tool.
         (d().all(per_ten_seconds(4)), &["declared", "declared", "declared", "free"], &[0, 0, 0, 1]),
         (d().all(per_ten_seconds(2)), &["free", "declared", "free"], &[0, 0, 10]),
         (d().provider("far", per_ten_seconds(1)), &["far__free", "far__free", "free"], &[0, 0, 10]),
         (d(), &["free"; 4], &[0, 0, 0, 0]),
-        // By a full name one tool is meant, by its own name all that have it.
+        // A full name covers one tool, an own name all tools that have it.
         (
             d().tool("far__free", per_ten_seconds(1)),
             &["far__free", "far__free", "free"],
@@ -97,13 +97,13 @@ async fn calls_wait_for_their_turn() {
     ] {
         let (dispatcher, begun) = limited(limits.clone());
         let done = run(&dispatcher, names).await;
-        assert!(done.iter().all(|done| done.did_run()));
+        assert!(done.iter().all(|done| done.was_attempted()));
         assert_eq!(begun.seconds(), seconds, "{names:?} {limits:?}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn those_who_come_first_go_first() {
+async fn rate_limited_calls_start_in_order_of_arrival() {
     let (dispatcher, _) = limited(RateLimits::default().all(per_ten_seconds(1)));
     let mut waiting = Vec::new();
     for n in 0..4 {
@@ -113,13 +113,13 @@ async fn those_who_come_first_go_first() {
     }
     let mut ends = Vec::new();
     for call in waiting {
-        ends.push(call.await.unwrap().finished());
+        ends.push(call.await.unwrap().finished_at());
     }
     assert!(ends.is_sorted());
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_stopped_takes_no_turn() {
+async fn cancelled_call_takes_no_rate_limit_slot() {
     let limits = RateLimits::default().all(per_ten_seconds(1));
     let (dispatcher, begun) = limited(limits);
     let calls = || vec![ToolCall::new("c", "free", "{}"), ToolCall::new("d", "free", "{}")];
@@ -134,7 +134,7 @@ async fn who_is_stopped_takes_no_turn() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_stopped_before_it_begins_gives_its_turn_back() {
+async fn cancelled_call_returns_its_rate_limit_slot() {
     let limits = RateLimits::default().all(per_ten_seconds(2));
     let places = Concurrency::default().tool("slow", 1);
     let (dispatcher, begun) = with_policy(Policy::new().rate_limits(limits).concurrency(places));
@@ -142,7 +142,7 @@ async fn who_is_stopped_before_it_begins_gives_its_turn_back() {
     let first = dispatcher.clone();
     let first = tokio::spawn(async move { first.dispatch(call()).await });
     tokio::time::sleep(Duration::from_secs(1)).await;
-    // It has its turn at once, and no place in time.
+    // The call gets its slot at once, and no permit in time.
     let mut second = Batch::from(call());
     second.deadline = Some(Duration::from_secs(2));
     Dispatch::dispatch(&dispatcher, second).await;
@@ -151,23 +151,23 @@ async fn who_is_stopped_before_it_begins_gives_its_turn_back() {
     assert_eq!(begun.seconds(), [0, 3]);
 }
 
-/// Who waits for a place keeps its turn meanwhile, and counts from when it begins: those behind it don't have it first.
+/// The slot moves to the time at which the call starts, so that later calls don't overtake it.
 #[tokio::test(start_paused = true)]
-async fn who_waits_for_a_place_keeps_its_turn() {
+async fn call_keeps_its_rate_limit_slot_while_it_waits_for_a_permit() {
     let limits = RateLimits::default().all(per_ten_seconds(2));
     let places = Concurrency::default().all(1);
     let (dispatcher, begun) = with_policy(Policy::new().rate_limits(limits).concurrency(places));
     let call = |id: &str| ToolCall::new(id, "slow", r#"{"seconds": 3}"#);
     let done = dispatcher.dispatch(["a", "b", "c", "d"].map(call).into()).await;
-    assert!(done.iter().map(ToolExecution::finished).is_sorted());
+    assert!(done.iter().map(ToolExecution::finished_at).is_sorted());
     assert_eq!(begun.seconds(), [0, 3, 10, 13]);
 }
 
-/// Calls that come and last as they like.
+/// Random calls.
 struct Traffic {
     times: u32,
     places: usize,
-    /// For each, how long it lasts and how long until the next one comes.
+    /// The duration of each call, and the time until the next one.
     calls: Vec<(u64, u64)>,
 }
 
@@ -200,9 +200,9 @@ impl Traffic {
     }
 }
 
-/// However long calls wait for a place, they begin no faster for that.
+/// Waiting for permits never makes calls start faster.
 #[tokio::test(start_paused = true)]
-async fn never_more_than_allowed_in_any_span() {
+async fn no_span_holds_more_starts_than_the_limit() {
     let span = Duration::from_secs(10);
     for seed in 0..20 {
         let traffic = Traffic::of_seed(seed);
@@ -214,7 +214,7 @@ async fn never_more_than_allowed_in_any_span() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_is_limited_whatever_it_is_called() {
+async fn rate_limit_covers_a_tool_under_all_its_names() {
     let said = RateLimits::default().tool("far__declared", per_ten_seconds(2));
     for (limits, seconds) in [(RateLimits::default(), [0, 0, 1, 1]), (said, [0, 0, 10, 10])] {
         let registry = Registry::new();
@@ -224,7 +224,7 @@ async fn a_tool_is_limited_whatever_it_is_called() {
             Dispatcher::new(registry.clone()).policy(Policy::new().rate_limits(limits));
         let dispatcher = dispatcher.extension(begun.clone()).extension(Instant::now());
         run(&dispatcher, &["declared"; 2]).await;
-        // Another of the name comes, and it is called by its full name from then on.
+        // Another tool of the name is registered, and the first is called by its full name.
         registry.register_all_from("near", tools![declared]).unwrap();
         run(&dispatcher, &["far__declared"; 2]).await;
         assert_eq!(begun.seconds(), seconds);

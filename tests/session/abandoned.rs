@@ -72,7 +72,7 @@ async fn ended(message: &str, after: u64) -> (Arc<MemoryStore>, RunId) {
 
 /// Returns the ends of calls and runs that were emitted for this run.
 fn emitted_ends(output: &Recorder, run: RunId) -> Vec<String> {
-    let end = |event: &Event| match (&event.kind, event.finished()) {
+    let end = |event: &Event| match (&event.kind, event.execution()) {
         (EventKind::Run(RunEvent::Finished { code, .. }), _) => Some(format!("run {code:?}")),
         (_, Some(done)) => Some(format!("{} {:?}", done.call.name, done.result.error)),
         _ => None,

@@ -7,7 +7,7 @@ use super::*;
 /// Returns the added messages, as `turn source [origin] text`.
 fn added_messages(recorder: &Recorder) -> Vec<String> {
     let told = recorder.events().into_iter().filter_map(|event| match event.kind {
-        EventKind::Run(RunEvent::Said { by, source, text, images }) => {
+        EventKind::Run(RunEvent::MessageAdded { by, source, text, images }) => {
             let source = source.map(|source| format!(" [{source}]")).unwrap_or_default();
             let images = if images > 0 { format!(" +{images}") } else { String::new() };
             Some(format!("{} {by:?}{source} {text}{images}", event.origin.turn))
@@ -139,7 +139,7 @@ async fn reason_of_an_invalid_value_is_emitted() {
     let model = script([ChatReply::text("a"), ChatReply::text("b"), ChatReply::text("c")]);
     let agent = Agent::new(model, Tools::new()).observer(recorder.clone());
     assert_eq!(agent.extract::<u32>("When?").await.unwrap_err().reason.code(), "UNFIT");
-    assert_eq!(recorder.of_action("model", "extraction_failed").len(), 3);
+    assert_eq!(recorder.events_of_action("model", "extraction_failed").len(), 3);
 }
 
 #[tokio::test]
@@ -200,7 +200,8 @@ async fn paused_and_resumed_run_emits_one_run_id() {
     agent.resume(*paused).finish().await.unwrap();
     let codes: Vec<_> = run_ends(&recorder).into_iter().map(|(code, ..)| code).collect();
     assert_eq!(codes, [Some("AWAITING_APPROVAL".to_owned()), None]);
-    let runs: Vec<_> = recorder.of_layer("run").iter().map(|event| event.origin.run).collect();
+    let runs: Vec<_> =
+        recorder.events_of_layer("run").iter().map(|event| event.origin.run).collect();
     assert!(runs.iter().all(|run| *run == runs[0]), "it is one run");
     assert_eq!(added_messages(&recorder), ["0 User Pay!"]);
 }
@@ -250,7 +251,7 @@ async fn dropped_run_emits_its_end() {
     agent.observer(recorder.clone()).run("Go").await.unwrap();
     let told = recorder.events().into_iter().filter_map(|event| match &event.kind {
         EventKind::Run(RunEvent::Finished { code, .. }) => code.clone().or(Some("-".into())),
-        _ => event.finished().and_then(|done| done.result.error.clone()),
+        _ => event.execution().and_then(|done| done.result.error.clone()),
     });
     assert_eq!(told.collect::<Vec<_>>(), ["DROPPED", "TOOL_TIMEOUT", "-"]);
 }

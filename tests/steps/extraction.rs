@@ -185,7 +185,7 @@ fn with_run_events(agent: Agent) -> (Agent, RunEvents) {
             EventKind::Run(RunEvent::Finished { error, .. }) => {
                 of_run.push(format!("finished {}", error.clone().unwrap_or_default()));
             }
-            EventKind::Model(ModelEvent::Asked) => turns.push(event.origin.turn),
+            EventKind::Model(ModelEvent::Requested) => turns.push(event.origin.turn),
             _ => {}
         }
     });

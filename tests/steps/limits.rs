@@ -100,7 +100,7 @@ async fn stop_reason_of_a_repeated_call_is_redacted_and_shortened() {
     assert_eq!(stopped.reason.to_string(), expected);
     let StopReason::Repeated { call, times } = &stopped.reason else { panic!("{stopped}") };
     assert_eq!((call.name.as_str(), *times), ("open", 3));
-    let ends = recorder.of_action("run", "finished");
+    let ends = recorder.events_of_action("run", "finished");
     assert!(matches!(&ends[0].kind,
         EventKind::Run(RunEvent::Finished { error: Some(error), .. }) if error == expected));
     // Long arguments are shortened.

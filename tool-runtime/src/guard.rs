@@ -1,8 +1,8 @@
-//! The panic guard: whatever foreign code does, who calls it gets a value.
+//! The panic guard: turns panics of foreign code into values.
 //!
-//! Foreign is what the framework was given: tools, models, observers, and the errors that they
-//! make, whose text and destructor are code of theirs. Built with `panic = "abort"` there is no
-//! panic to catch: the process ends.
+//! Foreign code is what the program passes in: tools, models, observers, and their errors, whose
+//! `Display` and destructors may panic as well. If the program is built with `panic = "abort"`, a
+//! panic ends the process.
 
 use std::any::Any;
 use std::error::Error;
@@ -12,110 +12,110 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// What foreign code panicked with. It may quote anything, so it is the operator's alone.
+/// The message of a caught panic. It may quote anything, so it is for operators alone.
 #[derive(Debug, thiserror::Error)]
 #[error("panicked: {0}")]
 pub(crate) struct Panic(pub(crate) String);
 
-/// Runs it under the guard.
+/// Runs a closure and catches its panic.
 #[inline]
-pub(crate) fn guarded<T>(run: impl FnOnce() -> T) -> Result<T, Panic> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(caught)
+pub(crate) fn catch_panic<T>(run: impl FnOnce() -> T) -> Result<T, Panic> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(into_panic)
 }
 
-/// Drops it under the guard, where nobody is left to be told of a panic.
-pub(crate) fn let_go<T>(value: T) {
-    let _ = guarded(|| drop(value));
+/// Drops a value and ignores a panic of its destructor.
+pub(crate) fn drop_guarded<T>(value: T) {
+    let _ = catch_panic(|| drop(value));
 }
 
-/// How far back the errors behind an error are followed: one may lie behind itself.
-const MOST_CAUSES: usize = 32;
+/// The maximum number of errors in a chain: an error may be its own source.
+const MAX_CAUSES: usize = 32;
 
-/// An error and all that lies behind it, outermost first. Their texts are foreign code.
-pub(crate) fn causes(error: &(dyn Error + 'static)) -> String {
-    said(|| {
-        let all = successors(Some(error), |&error| error.source()).take(MOST_CAUSES);
-        all.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+/// Formats an error and its sources, outermost first.
+pub(crate) fn error_chain(error: &(dyn Error + 'static)) -> String {
+    format_guarded(|| {
+        let chain = successors(Some(error), |&error| error.source()).take(MAX_CAUSES);
+        chain.map(ToString::to_string).collect::<Vec<_>>().join(": ")
     })
 }
 
-/// An error that says itself what lies behind it. The text of that is foreign code.
-pub(crate) fn text(error: &dyn Error) -> String {
-    said(|| error.to_string())
+/// Formats an error whose own text includes its sources.
+pub(crate) fn error_text(error: &dyn Error) -> String {
+    format_guarded(|| error.to_string())
 }
 
-fn said(text: impl FnOnce() -> String) -> String {
-    guarded(text).unwrap_or_else(|panic| format!("an error whose own text {panic}"))
+fn format_guarded(format: impl FnOnce() -> String) -> String {
+    catch_panic(format).unwrap_or_else(|panic| format!("an error whose own text {panic}"))
 }
 
 #[cold]
-fn caught(payload: Box<dyn Any + Send>) -> Panic {
+fn into_panic(payload: Box<dyn Any + Send>) -> Panic {
     let message = match (payload.downcast_ref::<&str>(), payload.downcast_ref::<String>()) {
         (Some(text), _) => (*text).to_owned(),
         (None, Some(text)) => text.clone(),
         (None, None) => "a value that is no text".to_owned(),
     };
-    // Dropping a payload runs foreign code too; what it throws in turn is never dropped.
-    if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
-        mem::forget(thrown);
+    // The destructor of the payload may panic as well; that second payload is never dropped.
+    if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
+        mem::forget(second);
     }
     Panic(message)
 }
 
-pub(crate) type Boxed<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
+pub(crate) type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 
-/// A future that is made, polled and dropped under the guard.
-pub(crate) struct Guarded<'a, T, F> {
-    make: Option<F>,
-    future: Option<Boxed<'a, T>>,
-    panicked: fn(Panic) -> T,
+/// A future that is created, polled and dropped under the guard.
+pub(crate) struct CatchPanic<'a, T, F> {
+    create: Option<F>,
+    future: Option<BoxFuture<'a, T>>,
+    on_panic: fn(Panic) -> T,
 }
 
-impl<'a, T, F: FnOnce() -> Boxed<'a, T>> Guarded<'a, T, F> {
-    /// Makes the future when it is first polled, so that one guard holds both: a trait written out
-    /// by hand may panic before there is a future. `panicked` is what a panic comes to.
+impl<'a, T, F: FnOnce() -> BoxFuture<'a, T>> CatchPanic<'a, T, F> {
+    /// Creates the future at the first poll, so that one guard covers both: a hand-written trait
+    /// implementation may panic before it returns a future. `on_panic` converts a panic.
     #[inline]
-    pub(crate) fn new(make: F, panicked: fn(Panic) -> T) -> Self {
-        Self { make: Some(make), future: None, panicked }
+    pub(crate) fn new(create: F, on_panic: fn(Panic) -> T) -> Self {
+        Self { create: Some(create), future: None, on_panic }
     }
 }
 
-impl<'a, T, F: FnOnce() -> Boxed<'a, T> + Unpin> Future for Guarded<'a, T, F> {
+impl<'a, T, F: FnOnce() -> BoxFuture<'a, T> + Unpin> Future for CatchPanic<'a, T, F> {
     type Output = T;
 
     #[inline]
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<T> {
-        let Self { make, future, panicked } = self.get_mut();
-        // Kept outside the guard: an outcome that is dropped while a panic unwinds and panics in
-        // turn would end the process.
+        let Self { create, future, on_panic } = self.get_mut();
+        // Declared outside the guard: an output that is dropped during unwinding, and panics in
+        // turn, would abort the process.
         let mut polled = Poll::Pending;
-        let step = guarded(|| {
-            if let Some(make) = make.take() {
-                *future = Some(make());
+        let step = catch_panic(|| {
+            if let Some(create) = create.take() {
+                *future = Some(create());
             }
             let Some(pinned) = future else { return };
             polled = pinned.as_mut().poll(cx);
             if polled.is_ready() {
-                // A future's destructor is foreign code as well.
+                // The destructor of a future is foreign code as well.
                 *future = None;
             }
         });
         match step {
             Ok(()) => polled,
             Err(panic) => {
-                let_go(polled);
-                Poll::Ready(panicked(panic))
+                drop_guarded(polled);
+                Poll::Ready(on_panic(panic))
             }
         }
     }
 }
 
-impl<T, F> Drop for Guarded<'_, T, F> {
+impl<T, F> Drop for CatchPanic<'_, T, F> {
     #[inline]
     fn drop(&mut self) {
-        // Cancelled, or panicked before.
+        // There is a future if it was cancelled or has panicked.
         if let Some(future) = self.future.take() {
-            let_go(future);
+            drop_guarded(future);
         }
     }
 }
@@ -127,84 +127,83 @@ mod tests {
     use super::*;
 
     #[derive(Clone, Copy, PartialEq)]
-    enum Place {
-        Make,
-        Wait,
+    enum Fault {
+        Create,
+        Pending,
         Poll,
         Drop,
         DropOutput,
     }
 
-    struct Fuse(&'static [Place]);
+    struct FaultyFuture(&'static [Fault]);
 
-    /// The outcome of a fuse.
-    struct Outcome(&'static [Place]);
+    struct FaultyOutput(&'static [Fault]);
 
-    impl Future for Fuse {
-        type Output = Result<Outcome, Panic>;
+    impl Future for FaultyFuture {
+        type Output = Result<FaultyOutput, Panic>;
 
         fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Self::Output> {
-            assert!(!self.0.contains(&Place::Poll), "in poll");
-            if self.0.contains(&Place::Wait) {
+            assert!(!self.0.contains(&Fault::Poll), "in poll");
+            if self.0.contains(&Fault::Pending) {
                 return Poll::Pending;
             }
-            Poll::Ready(Ok(Outcome(self.0)))
+            Poll::Ready(Ok(FaultyOutput(self.0)))
         }
     }
 
-    impl Drop for Fuse {
+    impl Drop for FaultyFuture {
         fn drop(&mut self) {
-            assert!(!self.0.contains(&Place::Drop), "in drop");
+            assert!(!self.0.contains(&Fault::Drop), "in drop");
         }
     }
 
-    impl Drop for Outcome {
+    impl Drop for FaultyOutput {
         fn drop(&mut self) {
-            assert!(!self.0.contains(&Place::DropOutput), "in the outcome's drop");
+            assert!(!self.0.contains(&Fault::DropOutput), "in the output's drop");
         }
     }
 
     #[tokio::test]
-    async fn catches_a_panic_wherever_it_is() {
-        let places: [&[Place]; 6] = [
+    async fn panic_is_caught_in_every_phase() {
+        let cases: [&[Fault]; 6] = [
             &[],
-            &[Place::Make],
-            &[Place::Poll],
-            &[Place::Drop],
-            &[Place::Poll, Place::Drop],
-            &[Place::Drop, Place::DropOutput],
+            &[Fault::Create],
+            &[Fault::Poll],
+            &[Fault::Drop],
+            &[Fault::Poll, Fault::Drop],
+            &[Fault::Drop, Fault::DropOutput],
         ];
-        for at in places {
-            let fuse = || {
-                let make = || -> Boxed<'static, _> {
-                    assert!(!at.contains(&Place::Make), "in make");
-                    Box::pin(Fuse(at))
+        for faults in cases {
+            let future = || {
+                let create = || -> BoxFuture<'static, _> {
+                    assert!(!faults.contains(&Fault::Create), "in create");
+                    Box::pin(FaultyFuture(faults))
                 };
-                Guarded::new(make, Err)
+                CatchPanic::new(create, Err)
             };
-            assert_eq!(fuse().await.is_ok(), at.is_empty());
-            // Dropped before it was polled, as when a run is cancelled.
-            drop(fuse());
+            assert_eq!(future().await.is_ok(), faults.is_empty());
+            // Dropped before its first poll, as in a cancelled run.
+            drop(future());
         }
     }
 
     #[test]
-    fn catches_the_panic_of_a_future_that_is_cancelled() {
-        let mut fuse = Guarded::new(
-            || -> Boxed<'static, _> { Box::pin(Fuse(&[Place::Wait, Place::Drop])) },
+    fn panic_of_a_cancelled_future_is_caught() {
+        let mut future = CatchPanic::new(
+            || -> BoxFuture<'static, _> { Box::pin(FaultyFuture(&[Fault::Pending, Fault::Drop])) },
             Err,
         );
-        let polled = Pin::new(&mut fuse).poll(&mut Context::from_waker(Waker::noop()));
+        let polled = Pin::new(&mut future).poll(&mut Context::from_waker(Waker::noop()));
         assert!(polled.is_pending());
-        drop(fuse);
+        drop(future);
     }
 
     #[test]
-    fn a_panic_says_what_was_said() {
-        let said = |run: fn()| guarded(run).unwrap_err().to_string();
-        assert_eq!(said(|| panic!("plain")), "panicked: plain");
-        assert_eq!(said(|| panic!("with {}", 1)), "panicked: with 1");
-        assert_eq!(said(|| std::panic::panic_any(1)), "panicked: a value that is no text");
-        let_go(Outcome(&[Place::DropOutput]));
+    fn panic_keeps_its_message() {
+        let message = |run: fn()| catch_panic(run).unwrap_err().to_string();
+        assert_eq!(message(|| panic!("plain")), "panicked: plain");
+        assert_eq!(message(|| panic!("with {}", 1)), "panicked: with 1");
+        assert_eq!(message(|| std::panic::panic_any(1)), "panicked: a value that is no text");
+        drop_guarded(FaultyOutput(&[Fault::DropOutput]));
     }
 }

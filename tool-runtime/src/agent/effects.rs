@@ -17,7 +17,7 @@ pub(super) fn mutating_tools<'e>(
     tools: &Snapshot,
 ) -> impl Iterator<Item = String> {
     let names = executions.into_iter().filter(|it| may_have_run(it)).map(|execution| {
-        let ran = execution.changed.as_deref().unwrap_or(&execution.call);
+        let ran = execution.modified_call.as_deref().unwrap_or(&execution.call);
         ran.name.as_str()
     });
     let may_mutate = |name: &&str| {

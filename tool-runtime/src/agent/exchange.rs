@@ -20,7 +20,7 @@ use crate::drivers::{
     AnswerRequest, DeltaTracker, PreparedRequest, ReplyParseErrorKind, StreamDecoder,
 };
 use crate::event::ModelEvent;
-use crate::guard::{Boxed, Guarded, Panic, guarded};
+use crate::guard::{BoxFuture, CatchPanic, Panic, catch_panic};
 use crate::message::AssistantPart;
 use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Deltas};
 
@@ -175,7 +175,7 @@ fn stop_if_requested(flow: ControlFlow<String>) -> Result<(), StopReason> {
 
 /// Runs driver code, which is foreign, under the panic guard.
 fn guard_driver<T>(run: impl FnOnce() -> T) -> Result<T, StopReason> {
-    guarded(run).map_err(|Panic(message)| StopReason::ModelPanicked(message))
+    catch_panic(run).map_err(|Panic(message)| StopReason::ModelPanicked(message))
 }
 
 fn model_panicked<T>(Panic(message): Panic) -> Result<T, StopReason> {
@@ -187,8 +187,8 @@ fn model_panicked<T>(Panic(message): Panic) -> Result<T, StopReason> {
 fn request_reply<'a>(
     model: &'a dyn ChatModel,
     request: ChatRequest<'a>,
-) -> Boxed<'a, Result<ChatReply, StopReason>> {
-    Box::pin(Guarded::new(
+) -> BoxFuture<'a, Result<ChatReply, StopReason>> {
+    Box::pin(CatchPanic::new(
         move || {
             let reply = model.reply(request);
             Box::pin(async { Ok(reply.await?) })
@@ -202,8 +202,8 @@ fn stream_reply<'a>(
     model: &'a dyn ChatModel,
     request: ChatRequest<'a>,
     deltas: &'a mut Deltas<'_>,
-) -> Boxed<'a, Result<ChatReply, StopReason>> {
-    Box::pin(Guarded::new(
+) -> BoxFuture<'a, Result<ChatReply, StopReason>> {
+    Box::pin(CatchPanic::new(
         move || {
             let reply = model.stream(request, deltas);
             Box::pin(async { Ok(reply.await?) })
@@ -217,12 +217,12 @@ async fn run_before_hook(
     request: &mut PreparedRequest<'_>,
 ) -> ControlFlow<String> {
     let panicked = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
-    Guarded::new(|| hook.before_request(request), panicked).await
+    CatchPanic::new(|| hook.before_request(request), panicked).await
 }
 
 async fn run_after_hook(hook: &dyn ModelHook, reply: &mut ChatReply) -> ControlFlow<String> {
     let panicked = |Panic(message)| ControlFlow::Break(format!("a hook panicked: {message}"));
-    Guarded::new(|| hook.after_reply(reply), panicked).await
+    CatchPanic::new(|| hook.after_reply(reply), panicked).await
 }
 
 /// Prepares the request of this turn with these options.

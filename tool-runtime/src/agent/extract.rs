@@ -18,8 +18,8 @@ use super::state::RunState;
 use super::turn::ExtractionPhase;
 use super::{Agent, OfferedTools, Outcome, Prompt, Step, StopReason, Stopped};
 use crate::drivers::ReplyParseErrorKind;
-use crate::event::{RunEvent, Speaker};
-use crate::guard::{Panic, guarded};
+use crate::event::{MessageSource, RunEvent};
+use crate::guard::{Panic, catch_panic};
 use crate::json::{self, Fix};
 use crate::message::{Message, Usage, UserPart};
 use crate::schema::{OrderedJson, Schema, rebase};
@@ -252,8 +252,8 @@ impl Run {
     }
 
     fn extraction_failed(&self, attempts: u32, mut text: String, mut reason: String) -> StopReason {
-        self.dispatcher().hide(&mut text);
-        self.dispatcher().hide(&mut reason);
+        self.dispatcher().redact(&mut text);
+        self.dispatcher().redact(&mut reason);
         StopReason::ExtractionFailed { attempts, text, reason }
     }
 
@@ -271,7 +271,12 @@ impl Run {
             if let Some(text) = request.take() {
                 self.add_to_prompt(vec![UserPart::Text { text: text.clone() }])?;
                 // Later requests are part of the event that reports what is wrong.
-                let event = || RunEvent::Said { by: Speaker::Loop, source: None, text, images: 0 };
+                let event = || RunEvent::MessageAdded {
+                    by: MessageSource::Loop,
+                    source: None,
+                    text,
+                    images: 0,
+                };
                 self.emit_added_as((attempt == 1).then(event));
             }
             while self.advance().await?.is_some() {}
@@ -377,7 +382,7 @@ fn decode<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fi
         return Err((ReplyParseErrorKind::Validation, problem));
     }
     // From the text, not the value, which has lost the digits beyond 64 bits.
-    let decoded = guarded(|| {
+    let decoded = catch_panic(|| {
         let decoded = serde_json::from_str::<T>(parsed.json());
         decoded.map_err(|error| refused::<T>(schema, &parsed.value, parsed.json(), error))
     });

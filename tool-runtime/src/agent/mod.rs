@@ -21,6 +21,7 @@
 
 mod answer;
 mod budget;
+mod check;
 mod config;
 mod deadline;
 mod effects;
@@ -48,6 +49,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use answer::{Answer, Stopped};
+pub use check::{CheckError, CheckProblem};
 pub use extract::{Extract, Extracted};
 pub use hook::ModelHook;
 pub use limits::{Limits, Prices};
@@ -272,7 +274,7 @@ impl fmt::Debug for Agent {
         let config = &self.config;
         let mut system = config.system.clone();
         if let Some(system) = &mut system {
-            config.dispatcher.hide(system);
+            config.dispatcher.redact(system);
         }
         f.debug_struct("Agent")
             .field("name", &config.name)

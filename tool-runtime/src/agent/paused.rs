@@ -171,13 +171,13 @@ enum ToolState {
 
 impl PendingCall {
     pub(super) fn of(execution: &ToolExecution, tools: &Snapshot, dispatcher: &Dispatcher) -> Self {
-        let ran = execution.changed.as_deref().unwrap_or(&execution.call);
+        let ran = execution.modified_call.as_deref().unwrap_or(&execution.call);
         let tool = full_name(&ran.name, tools);
         let arguments = execution.arguments().unwrap_or_default();
         let mut redacted = arguments.clone();
-        dispatcher.hide_in_arguments(&ran.name, &mut redacted);
+        dispatcher.redact_arguments(&ran.name, &mut redacted);
         let redacted = (redacted != arguments).then_some(redacted);
-        let state = execution.suspended.as_deref().map(|state| {
+        let state = execution.suspended_state.as_deref().map(|state| {
             let run = Paused::deserialize(state).map(|paused| ToolState::Run(Box::new(paused)));
             run.unwrap_or_else(|_| ToolState::Other(state.clone()))
         });

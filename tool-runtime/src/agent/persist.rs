@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::session::{SessionError, SessionRecord, SessionStore, SessionWrite};
 use super::state::RunState;
-use crate::guard::{Guarded, Panic};
+use crate::guard::{CatchPanic, Panic};
 
 /// Writes the states of one run to its session. Each write builds on the revision of the last.
 pub(super) struct SessionWriter {
@@ -67,7 +67,7 @@ impl SessionWriter {
             .messages(from, messages.get(from..).unwrap_or_default())
             .state(&json);
         let (store, session) = (self.store.as_ref(), self.session.as_str());
-        self.revision = Guarded::new(|| store.save(session, write), store_panicked).await?;
+        self.revision = CatchPanic::new(|| store.save(session, write), store_panicked).await?;
         self.saved = messages.len();
         Ok(())
     }
@@ -116,7 +116,7 @@ pub(super) async fn load(
     store: &dyn SessionStore,
     session: &str,
 ) -> Result<Option<SessionRecord>, SessionError> {
-    Guarded::new(|| store.load(session), store_panicked).await
+    CatchPanic::new(|| store.load(session), store_panicked).await
 }
 
 fn store_panicked<T>(panic: Panic) -> Result<T, SessionError> {

@@ -11,7 +11,7 @@ use super::steering::trusted_text;
 use super::{OfferedTools, Turn};
 use crate::dispatch::Dispatcher;
 use crate::event::{EffectRecord, ToolExecution};
-use crate::guard::{Boxed, guarded};
+use crate::guard::{BoxFuture, catch_panic};
 use crate::models::{ChatOptions, ToolChoice};
 use crate::registry::{AllTools, Entry, Selection, Selector, Snapshot};
 use crate::schema::Schema;
@@ -24,7 +24,7 @@ pub(super) fn select_tools<'c, 't: 'c>(
     turn: &'c mut Turn,
     dispatcher: &'c Dispatcher,
     tools: &'t Snapshot,
-) -> Boxed<'c, Vec<&'t ToolDefinition>> {
+) -> BoxFuture<'c, Vec<&'t ToolDefinition>> {
     Box::pin(select(agent, turn, dispatcher, tools))
 }
 
@@ -36,7 +36,7 @@ async fn select<'t>(
 ) -> Vec<&'t ToolDefinition> {
     // Untrusted text does not influence which tools are offered.
     let query = turn.transcript().iter().rev().find_map(trusted_text).unwrap_or_default();
-    let selected = if guarded(|| agent.selector.blocking()).unwrap_or(true) {
+    let selected = if catch_panic(|| agent.selector.blocking()).unwrap_or(true) {
         let (selector, dispatcher, tools) =
             (Arc::clone(&agent.selector), dispatcher.clone(), tools.clone());
         let offered = turn.offered_tools().clone();
@@ -64,7 +64,7 @@ fn selected_names(
 ) -> Vec<String> {
     let selection =
         Selection::new(tools).asked(query).pulled_in(offered.discovered()).offered(offered.names());
-    let selected = guarded(|| selector.select(selection));
+    let selected = catch_panic(|| selector.select(selection));
     let selected = selected.unwrap_or_else(|_| AllTools.select(selection));
     let names: HashSet<_> = selected.iter().map(|tool| tool.name.as_str()).collect();
     let known = tools.iter().filter(|tool| names.contains(tool.name.as_str()));

@@ -194,7 +194,7 @@ impl Agent {
     #[must_use]
     pub fn on_tool_result(self, observer: impl Fn(&ToolExecution) + Send + Sync + 'static) -> Self {
         self.on_event(move |event| {
-            if let Some(execution) = event.finished() {
+            if let Some(execution) = event.execution() {
                 observer(execution);
             }
         })

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::event::{RunEvent, Speaker};
+use crate::event::{MessageSource, RunEvent};
 use crate::message::{Message, UserPart};
 
 /// Queue of messages for a run in progress.
@@ -110,8 +110,8 @@ pub(super) fn user_parts(messages: &[QueuedMessage]) -> Vec<UserPart> {
 /// The event holds the text without the marks.
 impl From<QueuedMessage> for RunEvent {
     fn from(QueuedMessage { source, text }: QueuedMessage) -> Self {
-        let by = if source.is_some() { Speaker::Elsewhere } else { Speaker::Steering };
-        Self::Said { by, source, text, images: 0 }
+        let by = if source.is_some() { MessageSource::Untrusted } else { MessageSource::Steering };
+        Self::MessageAdded { by, source, text, images: 0 }
     }
 }
 

@@ -9,7 +9,7 @@ use super::turn::{InvalidTransition, StopRequest};
 use super::{Limits, Outcome, Turn};
 use crate::drivers::ReplyParseError;
 use crate::event::ToolExecution;
-use crate::event::money::money;
+use crate::event::money::format_amount;
 use crate::message::{ToolCall, Usage};
 use crate::models::{Finish, ModelError};
 use crate::registry::RegistryError;
@@ -92,7 +92,7 @@ pub enum StopReason {
         limit: u64,
     },
     /// The run has reached its cost limit: see [`Limits::cost`](super::Limits::cost).
-    #[error("cost limit exceeded: spent {} of {}", money(*cost), money(*limit))]
+    #[error("cost limit exceeded: spent {} of {}", format_amount(*cost), format_amount(*limit))]
     CostLimit {
         /// The cost of the run.
         cost: f64,

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::run::Run;
 use super::{Answer, Extract, Extracted, Stopped};
 use crate::event::Event;
-use crate::guard::Boxed;
+use crate::guard::BoxFuture;
 use crate::models::Delta;
 
 /// A run as a stream of its text, calls and events, in the order in which they happen.
@@ -58,7 +58,7 @@ pub struct RunStream<A = Answer> {
 }
 
 enum RunFuture<A> {
-    Running(Boxed<'static, Result<A, Stopped>>),
+    Running(BoxFuture<'static, Result<A, Stopped>>),
     Ended(Result<A, Stopped>),
 }
 
@@ -169,7 +169,7 @@ impl Run {
     /// let mut partial = json::Partial::new();
     /// while let Some(item) = stream.next().await {
     ///     match item {
-    ///         StreamItem::Event(event) if event.kind == EventKind::Model(ModelEvent::Asked) => {
+    ///         StreamItem::Event(event) if event.kind == EventKind::Model(ModelEvent::Requested) => {
     ///             partial = json::Partial::new();
     ///         }
     ///         StreamItem::Text(more) => partial.push(&more),
@@ -187,7 +187,7 @@ impl Run {
 }
 
 impl<A> RunStream<A> {
-    fn new(run: Run, drive: fn(Run) -> Boxed<'static, Result<A, Stopped>>) -> Self {
+    fn new(run: Run, drive: fn(Run) -> BoxFuture<'static, Result<A, Stopped>>) -> Self {
         let (events, items) = unbounded_channel();
         let deltas = events.clone();
         // Sending fails only after the stream was dropped, and the run with it.

@@ -10,8 +10,8 @@ use serde_json::json;
 use super::run::Run;
 use super::state::RunState;
 use super::{Agent, Limits, Paused, StopReason, Stopped};
-use crate::event::money::money;
-use crate::guard::causes;
+use crate::event::money::format_amount;
+use crate::guard::error_chain;
 use crate::message::Arguments;
 use crate::models::Finish;
 use crate::tool::{
@@ -181,7 +181,7 @@ impl Tool for SubAgent {
         match run.finish().await {
             Ok(answer) => {
                 let mut text = answer.text;
-                secrets.hide(&mut text);
+                secrets.redact(&mut text);
                 text.into_tool_output()
             }
             Err(Stopped { reason: StopReason::AwaitingApproval(paused), .. }) => {
@@ -196,8 +196,8 @@ impl Tool for SubAgent {
                     }
                     None => format!("It came to no answer ({}).", stopped.reason.code()),
                 };
-                let mut cause = causes(&stopped);
-                secrets.hide(&mut cause);
+                let mut cause = error_chain(&stopped);
+                secrets.redact(&mut cause);
                 Err(ToolError::failed(text)
                     .and_say(&effects_notice(mutating_tools))
                     .with_source(cause))
@@ -266,7 +266,11 @@ fn limit_text(reason: &StopReason) -> Option<String> {
             format!("the run took {tokens} tokens, of {limit} that it may")
         }
         StopReason::CostLimit { cost, limit } => {
-            format!("the run cost {}, of {} that it may", money(*cost), money(*limit))
+            format!(
+                "the run cost {}, of {} that it may",
+                format_amount(*cost),
+                format_amount(*limit)
+            )
         }
         StopReason::TimeLimit(limit) => format!("the run took {limit:?}, as long as it may"),
         StopReason::TruncatedReply(Finish::Length) => {

@@ -19,7 +19,8 @@ use crate::tool::{ToolError, ToolErrorKind};
 ///     Err("the disk is full")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![fail])?)
 ///     .policy(Policy::new().on_failure(OnFailure::Abort));
 /// let calls = ["1", "2"].map(|id| ToolCall::new(id, "fail", "{}"));
@@ -45,8 +46,8 @@ pub enum OnFailure {
 /// Sets what a blocked call means for the other calls of its reply.
 ///
 /// A call is blocked by an interceptor, a missing capability, a permission, an approver, a circuit
-/// breaker or the limit of nested calls: see [`BlockReason`](crate::event::BlockReason). A call that
-/// awaits approval does not count.
+/// breaker or the limit of nested calls: see [`BlockReason`](crate::event::BlockReason). A call
+/// that awaits approval does not count.
 ///
 /// ```
 /// use tool_runtime::Policy;

@@ -8,7 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::event::{BlockReason, RunId};
-use crate::guard::{Guarded, Panic, guarded};
+use crate::guard::{CatchPanic, Panic, catch_panic};
 use crate::message::ToolCall;
 use crate::secret::Redactor;
 use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
@@ -16,8 +16,8 @@ use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 /// Decides whether a call may run.
 ///
 /// The dispatcher asks the approver about calls of tools with `permission = "ask"`, once their
-/// arguments are validated: what is approved is exactly what runs. Approval fails closed. Without an
-/// approver such calls are refused, and so is a call whose approver panics.
+/// arguments are validated: what is approved is exactly what runs. Approval fails closed. Without
+/// an approver such calls are refused, and so is a call whose approver panics.
 ///
 /// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
@@ -43,7 +43,8 @@ use crate::tool::{Approval, Decision, ToolDefinition, ToolError, ToolErrorKind};
 ///     format!("{amount} paid to {to}")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let policy = Policy::new().approver(SmallAmounts);
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![pay])?).policy(policy);
 /// let calls = ["5", "500"].map(|amount| {
@@ -99,7 +100,8 @@ pub trait Approver: Send + Sync {
 ///     format!("{path} is deleted")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let policy = Policy::new().approver(AskLater);
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![delete])?).policy(policy);
 /// let call = ToolCall::new("1", "delete", r#"{"path": "draft.txt"}"#);
@@ -161,7 +163,8 @@ impl ApprovalRequest {
     ///     format!("{amount} paid by {card}")
     /// }
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
     /// let policy = Policy::new().approver(Denies);
     /// let dispatcher = Dispatcher::new(Registry::try_from(tools![pay])?).policy(policy);
     /// let call = ToolCall::new("1", "pay", r#"{"amount": 5, "card": "4111 1111"}"#);
@@ -174,7 +177,7 @@ impl ApprovalRequest {
     pub fn redacted_arguments(&self) -> Value {
         let mut redacted = self.arguments.clone();
         if let Some(redactor) = &self.redactor {
-            redactor.hide_in_arguments(&self.call.name, &mut redacted);
+            redactor.redact_arguments(&self.call.name, &mut redacted);
         }
         redacted
     }
@@ -272,8 +275,8 @@ impl Approvals {
             (None, Some(approver)) => {
                 on_request();
                 let failed = |Panic(_)| Approval::Deny("whoever was asked could not answer".into());
-                let approval = Guarded::new(|| approver.approve(request), failed).await;
-                let by = guarded(|| approver.name().to_owned());
+                let approval = CatchPanic::new(|| approver.approve(request), failed).await;
+                let by = catch_panic(|| approver.name().to_owned());
                 (approval, by.unwrap_or_else(|Panic(_)| "approver".to_owned()))
             }
         };

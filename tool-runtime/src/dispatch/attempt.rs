@@ -10,7 +10,7 @@ use super::invoke::invoke;
 use super::policy::retry_delay;
 use super::record::{CallRecord, CallResult};
 use crate::event::ToolEvent;
-use crate::guard::{causes, guarded};
+use crate::guard::{catch_panic, error_chain};
 use crate::message::Arguments;
 use crate::registry::Entry;
 use crate::tool::{Availability, ToolContext, ToolError, ToolErrorKind};
@@ -53,7 +53,7 @@ pub(super) async fn run_attempts(
             attempt,
             error: error.kind().code().to_owned(),
             text: operator_text(error),
-            pause: delay,
+            delay,
         });
         sleep(delay).await;
         if let Some(admission) = &mut admission
@@ -71,7 +71,7 @@ fn ends_in_time(delay: Duration, deadline: Option<Instant>) -> bool {
 
 /// Returns the text of an error with its causes.
 fn operator_text(error: &ToolError) -> String {
-    let cause = error.source().map(|source| causes(source)).unwrap_or_default();
+    let cause = error.source().map(|source| error_chain(source)).unwrap_or_default();
     match cause.starts_with(error.text()) {
         true => cause,
         false if cause.is_empty() => error.text().to_owned(),
@@ -115,12 +115,12 @@ pub(super) fn with_availability(
         return error;
     }
     let name = entry.name();
-    let (text, cause) = match guarded(|| entry.tool().availability()) {
+    let (text, cause) = match catch_panic(|| entry.tool().availability()) {
         Ok(Availability::Available) => return error,
         Ok(Availability::Unavailable(mut reason)) => {
             // Redact before truncating: half a secret is a secret too.
             if let Some(redactor) = &batch.scope.redactor {
-                redactor.hide(&mut reason);
+                redactor.redact(&mut reason);
             }
             let without_control = |c: char| if c.is_control() { ' ' } else { c };
             let short: String =

@@ -9,7 +9,7 @@ use super::context::BatchContext;
 use super::policy::{check_capabilities, not_allowed};
 use super::record::CallRecord;
 use crate::event::{BlockReason, ToolEvent};
-use crate::guard::guarded;
+use crate::guard::catch_panic;
 use crate::message::Arguments;
 use crate::registry::Entry;
 use crate::tool::args::settled;
@@ -62,7 +62,7 @@ async fn decide(
         request.arguments = value;
         ctx.record_decoded_json(&json);
         validated = Some(Arguments::from(json));
-        let for_call = guarded(|| state.policy.permissions.for_call(tool_permission, &request));
+        let for_call = catch_panic(|| state.policy.permissions.for_call(tool_permission, &request));
         permission = for_call.unwrap_or(Permission::Deny);
     }
     match permission {
@@ -71,7 +71,7 @@ async fn decide(
         Permission::Ask if batch.suspended_state(ctx.call()).is_some() => {}
         Permission::Ask => {
             let on_request = || {
-                batch.scope.tell(|| ToolEvent::Asked {
+                batch.scope.tell(|| ToolEvent::ApprovalRequested {
                     call: request.call.id.clone(),
                     tool: request.call.name.clone(),
                     arguments: request.arguments.clone(),

@@ -126,7 +126,7 @@ async fn run_wave(
     for (index, call) in calls.iter().enumerate() {
         let execution = run_observed(Arc::clone(batch), call.clone());
         let indexed = async move { (index, execution.await) };
-        tasks.spawn(span::in_current(indexed));
+        tasks.spawn(span::in_current_span(indexed));
     }
 
     let mut executions: Vec<Option<ToolExecution>> = calls.iter().map(|_| None).collect();

@@ -116,7 +116,7 @@ fn into_execution(
 ) -> ToolExecution {
     let CallOutcome { original_call, ctx, result } = outcome;
     let recorded = ctx.into_leftover();
-    let (call, changed) = match original_call {
+    let (call, modified_call) = match original_call {
         Some(original) if original != recorded.call => (original, Some(Box::new(recorded.call))),
         _ => (recorded.call, None),
     };
@@ -137,18 +137,18 @@ fn into_execution(
     if let Some(short) = truncate_middle(&execution.result.text, limit) {
         execution.full_text = Some(std::mem::replace(&mut execution.result.text, short));
     }
-    execution.changed = changed;
+    execution.modified_call = modified_call;
     if let Some(decoded) = recorded.decoded {
         execution.fixes = decoded.fixes;
-        execution.decoded = decoded.json;
+        execution.decoded_arguments = decoded.json;
     }
     execution.attempts = recorded.attempts;
-    execution.remembered = record.is_cached;
+    execution.is_cached = record.is_cached;
     execution.decided_by = record.decided_by;
     execution.blocked_by = record.blocked_by.or(execution.blocked_by);
-    execution.left_running = record.has_detached_thread;
-    execution.started = batch.scope.clock.at(started);
-    execution.took = micros::in_full(started.elapsed());
+    execution.has_detached_thread = record.has_detached_thread;
+    execution.started_at = batch.scope.clock.at(started);
+    execution.duration = micros::truncate(started.elapsed());
     execution
 }
 
@@ -257,8 +257,8 @@ fn cancelled() -> ToolError {
 
 /// Adds to the error of a stopped call whether its tool ran.
 ///
-/// The model should not repeat a call that may have had effects, and may repeat one whose tool never
-/// started.
+/// The model should not repeat a call that may have had effects, and may repeat one whose tool
+/// never started.
 #[cold]
 fn with_certainty(batch: &BatchContext, ctx: &ToolContext, error: ToolError) -> ToolError {
     let is_retry_safe =

@@ -16,11 +16,11 @@ use crate::tool::{ToolError, ToolErrorKind};
 /// An open breaker blocks the calls of its provider, and the model receives the number of seconds
 /// after which to call again. Default: no breakers. Tools without a provider have none.
 ///
-/// A call counts as a failure of its provider if the tool could not do its work: it failed because of
-/// its environment, was unavailable, timed out or panicked. A tool that answers with an ordinary
-/// refusal has worked. Each attempt counts. After the cool-down one call probes the provider, and its
-/// result decides for the rest. A dispatcher and its clones share their breakers, over all runs of an
-/// agent.
+/// A call counts as a failure of its provider if the tool could not do its work: it failed because
+/// of its environment, was unavailable, timed out or panicked. A tool that answers with an ordinary
+/// refusal has worked. Each attempt counts. After the cool-down one call probes the provider, and
+/// its result decides for the rest. A dispatcher and its clones share their breakers, over all runs
+/// of an agent.
 ///
 /// ```
 /// use tool_runtime::dispatch::{Breaker, Breakers};
@@ -32,10 +32,12 @@ use crate::tool::{ToolError, ToolErrorKind};
 ///     Err(ToolError::transient("the service is down"))
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let registry = Registry::new();
 /// registry.register_all_from("github", tools![search])?;
-/// let breakers = Breakers::default().each(Breaker::after(5)).provider("github", Breaker::after(1));
+/// let breakers =
+///     Breakers::default().each(Breaker::after(5)).provider("github", Breaker::after(1));
 /// let dispatcher = Dispatcher::new(registry).policy(Policy::new().breakers(breakers));
 ///
 /// let call = || vec![ToolCall::new("1", "search", "{}")];

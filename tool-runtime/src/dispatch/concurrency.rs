@@ -15,8 +15,8 @@ use crate::registry::Entry;
 /// share their permits, over all runs of an agent.
 ///
 /// A tool that calls other tools keeps its permits meanwhile. The nested calls take none of the
-/// permits that it holds, and do not count toward the limit for all calls. If two limited tools call
-/// each other, they can block each other: set a [deadline](crate::Policy::batch_deadline) for
+/// permits that it holds, and do not count toward the limit for all calls. If two limited tools
+/// call each other, they can block each other: set a [deadline](crate::Policy::batch_deadline) for
 /// batches.
 ///
 /// A `blocking` tool that exceeds its timeout releases its permits although its thread still runs:
@@ -32,7 +32,8 @@ use crate::registry::Entry;
 ///     format!("page {page}")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let limits = Concurrency::default().all(16).provider("github", 4).tool("render", 1);
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![render])?)
 ///     .policy(Policy::new().concurrency(limits));
@@ -110,8 +111,8 @@ impl ConcurrencyLimits {
     /// Waits for the permits that a call of this tool needs. `outer` are the tools whose calls the
     /// call is nested in.
     ///
-    /// The narrowest limit comes first, so that a call which waits for its tool blocks no other tool.
-    /// The order is always the same, so that two calls never wait for each other.
+    /// The narrowest limit comes first, so that a call which waits for its tool blocks no other
+    /// tool. The order is always the same, so that two calls never wait for each other.
     pub(super) async fn acquire<'p>(
         &'p self,
         entry: &Entry,

@@ -9,7 +9,7 @@ use super::abort::AbortState;
 use super::batch;
 use super::state::DispatchState;
 use crate::event::{BlockReason, ToolExecution};
-use crate::guard::Boxed;
+use crate::guard::BoxFuture;
 use crate::message::ToolCall;
 use crate::registry::{Callable, Entry, Snapshot};
 use crate::tool::dispatch::{Host, Scope};
@@ -79,14 +79,14 @@ impl BatchContext {
         })
     }
 
-    /// Redacts what the model and the program receive. Results of nested calls are for the tool that
-    /// made the calls, and stay as they are.
+    /// Redacts what the model and the program receive. Results of nested calls are for the tool
+    /// that made the calls, and stay as they are.
     #[inline]
     pub(super) fn redact_result(&self, execution: &mut ToolExecution) {
         if let Some(redactor) = &self.scope.redactor
             && self.is_outermost()
         {
-            redactor.hide_in_result(execution);
+            redactor.redact_result(execution);
         }
     }
 
@@ -128,7 +128,7 @@ impl Host for BatchContext {
         &'a self,
         parent: &'a ToolCall,
         batch: Batch,
-    ) -> Boxed<'a, Vec<ToolExecution>> {
+    ) -> BoxFuture<'a, Vec<ToolExecution>> {
         let mut outer_names = self.outer_names.clone();
         outer_names.push(parent.name.clone());
         // Boxed, since a call may contain calls of the same kind.

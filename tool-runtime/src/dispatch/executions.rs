@@ -1,7 +1,7 @@
 //! Builds executions from the results of calls: text for the model, cause for the operator.
 
 use crate::event::{BlockReason, ToolEvent, ToolExecution};
-use crate::guard::causes;
+use crate::guard::error_chain;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Callable, Entry, called, nearest};
 use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
@@ -25,10 +25,10 @@ pub(super) fn success(call: ToolCall, output: ToolOutput) -> ToolExecution {
 pub(super) fn failure(call: ToolCall, mut error: ToolError) -> ToolExecution {
     let result = ToolResult::failure(&call, error.kind().code(), error.text());
     let mut execution = ToolExecution::new(call, result);
-    // Formatting the source of an error runs code of the tool: `causes` guards it.
-    execution.cause = error.source().map(|source| causes(source));
-    execution.suspended = error.take_state();
-    execution.blocked_by = execution.suspended.is_some().then_some(BlockReason::Pending);
+    // Formatting the source of an error runs code of the tool: `error_chain` catches its panic.
+    execution.cause = error.source().map(|source| error_chain(source));
+    execution.suspended_state = error.take_state();
+    execution.blocked_by = execution.suspended_state.is_some().then_some(BlockReason::Pending);
     execution
 }
 
@@ -43,7 +43,7 @@ pub(super) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = Tool
         None => None,
     };
     // The saved state of a tool is for the tool alone.
-    let execution = ToolExecution { suspended: None, ..execution.clone() };
+    let execution = ToolExecution { suspended_state: None, ..execution.clone() };
     reason.into_iter().chain([ToolEvent::Finished(execution)])
 }
 

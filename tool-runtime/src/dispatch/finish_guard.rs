@@ -68,6 +68,6 @@ pub(super) fn lost_execution(batch: &BatchContext, call: &ToolCall) -> ToolExecu
     let text = "The call was stopped before it had a result; it may have had effects.";
     let error = ToolError::new(ToolErrorKind::Indeterminate, text);
     let mut execution = failure(call.clone(), error);
-    execution.started = batch.scope.clock.now();
+    execution.started_at = batch.scope.clock.now();
     execution
 }

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::record::{CallRecord, CallResult};
 use crate::event::{BlockReason, ToolExecution};
-use crate::guard::{Guarded, Panic};
+use crate::guard::{CatchPanic, Panic};
 use crate::message::ToolCall;
 use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 
@@ -49,7 +49,8 @@ use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 ///     "midnight"
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let policy = Policy::new().interceptor(ReadOnly);
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![now])?).policy(policy);
 /// let calls = ["now", "write"].map(|name| ToolCall::new(name, name, "{}"));
@@ -76,7 +77,8 @@ pub trait Interceptor: Send + Sync {
         InterceptAction::Run
     }
 
-    /// Runs after a call, also after one that was blocked or answered, and may change the execution.
+    /// Runs after a call, also after one that was blocked or answered, and may change the
+    /// execution.
     ///
     /// The result of the call is available only afterwards, and no timeout applies. Default: the
     /// execution stays as it is.
@@ -129,7 +131,7 @@ impl Interceptors {
         for interceptor in &self.0 {
             let panicked =
                 |Panic(_)| InterceptAction::Block("what looks after calls has crashed".into());
-            let action = Guarded::new(|| interceptor.before_call(call), panicked).await;
+            let action = CatchPanic::new(|| interceptor.before_call(call), panicked).await;
             call.id.clone_from(&id);
             match action {
                 InterceptAction::Run => {}
@@ -148,7 +150,7 @@ impl Interceptors {
     pub(super) async fn after_call(&self, mut execution: ToolExecution) -> ToolExecution {
         let id = execution.result.call.clone();
         for interceptor in self.0.iter().rev() {
-            Guarded::new(|| interceptor.after_call(&mut execution), |Panic(_)| ()).await;
+            CatchPanic::new(|| interceptor.after_call(&mut execution), |Panic(_)| ()).await;
             execution.call.id.clone_from(&id);
             execution.result.call.clone_from(&id);
         }

@@ -1,11 +1,11 @@
-use crate::guard::{Guarded, Panic};
+use crate::guard::{CatchPanic, Panic};
 use crate::message::Arguments;
 use crate::tool::{Tool, ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
 /// Invokes one tool once and catches its panic.
 ///
-/// This is the bare invocation: there is no timeout, no event, no policy and no new task. The future
-/// is lazy: arguments are decoded and the tool starts at the first poll.
+/// This is the bare invocation: there is no timeout, no event, no policy and no new task. The
+/// future is lazy: arguments are decoded and the tool starts at the first poll.
 ///
 /// If the program is built with `panic = "abort"`, a panic ends the process.
 ///
@@ -41,7 +41,7 @@ pub fn invoke<'a>(
     arguments: &'a Arguments,
     ctx: &'a ToolContext,
 ) -> impl Future<Output = Result<ToolOutput, ToolError>> + Send + 'a {
-    Guarded::new(|| tool.call_with(arguments, ctx), |panic| Err(panicked(panic)))
+    CatchPanic::new(|| tool.call_with(arguments, ctx), |panic| Err(panicked(panic)))
 }
 
 /// Converts a panic. Its message is for the operator alone.

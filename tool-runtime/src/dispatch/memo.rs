@@ -45,11 +45,11 @@ impl Memo {
     /// Returns the memoized output of a tool for these arguments, or else runs `run`; and whether
     /// the output was memoized.
     ///
-    /// Concurrent calls with the same arguments wait for the first. Errors are not memoized: the next
-    /// call runs again.
+    /// Concurrent calls with the same arguments wait for the first. Errors are not memoized: the
+    /// next call runs again.
     ///
-    /// A call that may not wait runs beside the first. That is so for nested calls: the first may be
-    /// waiting for the tool that makes the nested call, or be that tool.
+    /// A call that may not wait runs beside the first. That is so for nested calls: the first may
+    /// be waiting for the tool that makes the nested call, or be that tool.
     pub(super) async fn get_or_run<F>(
         &self,
         entry: &Entry,

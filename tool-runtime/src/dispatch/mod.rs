@@ -1,4 +1,5 @@
-//! Dispatches the calls of one reply: exactly one execution for each call, in the order of the calls.
+//! Dispatches the calls of one reply: exactly one execution for each call, in the order of the
+//! calls.
 //!
 //! The dispatcher does not know which model made the calls, or what happens with the results.
 //!
@@ -9,8 +10,8 @@
 //!    memo, admission, invocation.
 //! 4. `executions.rs`: the result of each call becomes its execution.
 //!
-//! `policy/` holds the configuration and the rules that decide without a clock. `state.rs` holds the
-//! counters, which clones and runs share; `context.rs` holds what the calls of one batch share.
+//! `policy/` holds the configuration and the rules that decide without a clock. `state.rs` holds
+//! the counters, which clones and runs share; `context.rs` holds what the calls of one batch share.
 //!
 //! # Invariants
 //! - Every call has exactly one execution, whatever happens: unknown name, invalid JSON, denial,
@@ -61,7 +62,7 @@ pub use rate::RateLimits;
 pub use crate::tool::{Approval, Batch, Decision, Dispatch, Suspended};
 
 use crate::event::{Event, EventKind, Observer, Observers, Origin, RunId, ToolExecution};
-use crate::guard::let_go;
+use crate::guard::drop_guarded;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::{Entry, Registry, Snapshot};
 use crate::tool::{Extensions, ToolDefinition};
@@ -79,8 +80,8 @@ use state::DispatchState;
 /// therefore not rely on a `task_local!` of its caller: pass values by
 /// [`extension`](Self::extension).
 ///
-/// A tool that blocks its thread past its timeout can't be stopped. The call still reports a timeout,
-/// once the tool has ended, and the late result is not used.
+/// A tool that blocks its thread past its timeout can't be stopped. The call still reports a
+/// timeout, once the tool has ended, and the late result is not used.
 ///
 /// Clones share the policy's counters, such as rate limits.
 ///
@@ -97,7 +98,8 @@ use state::DispatchState;
 ///     a + b
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![add])?);
 /// let executions = dispatcher
 ///     .dispatch(vec![
@@ -118,14 +120,38 @@ pub struct Dispatcher {
 
 impl Dispatcher {
     /// Creates a dispatcher for the tools of a registry, with the default [`Policy`].
+    ///
+    /// ```
+    /// use tool_runtime::{Dispatcher, Registry, tool, tools};
+    ///
+    /// /// Returns the time.
+    /// #[tool(effect = "read")]
+    /// async fn now() -> &'static str {
+    ///     "noon"
+    /// }
+    ///
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![now])?);
+    /// assert_eq!(dispatcher.registry().snapshot().all_definitions().len(), 1);
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
     pub fn new(registry: Registry) -> Self {
         Self { registry, state: Arc::default() }
     }
 
-    /// Sets the policy: permissions, approvals, limits, retries, breakers, interceptors and secrets.
+    /// Sets the policy: permissions, approvals, limits, retries, breakers, interceptors and
+    /// secrets.
     ///
     /// Replaces every setting of an earlier policy and starts its counters anew. Default:
     /// [`Policy::new`].
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::Concurrency;
+    /// use tool_runtime::{Dispatcher, Policy, Registry};
+    ///
+    /// let policy = Policy::new().concurrency(Concurrency::default().all(8)).output_limit(20_000);
+    /// let dispatcher = Dispatcher::new(Registry::new()).policy(policy);
+    /// # let _ = dispatcher;
+    /// ```
     #[must_use]
     pub fn policy(mut self, policy: Policy) -> Self {
         self.state_mut().set_policy(policy);
@@ -185,7 +211,8 @@ impl Dispatcher {
     ///     ctx.get::<Home>().map(|home| home.0.clone()).unwrap_or_default()
     /// }
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
     /// let registry = Registry::try_from(tools![home])?;
     /// let dispatcher = Dispatcher::new(registry).extension(Home("Oslo".into()));
     /// let executions = dispatcher.dispatch(vec![ToolCall::new("1", "home", "{}")]).await;
@@ -217,15 +244,28 @@ impl Dispatcher {
         available.map(Entry::definition).collect()
     }
 
-    /// Returns the number of threads of `blocking` tools that still run after their calls have ended.
+    /// Returns the tools that the policy lets a model call, whether they are available or not.
+    pub(crate) fn callable_tools<'s>(&self, tools: &'s Snapshot) -> Vec<&'s ToolDefinition> {
+        let callable = tools.entries().filter(|entry| self.state.is_callable(entry));
+        callable.map(Entry::definition).collect()
+    }
+
+    /// Returns the values that tools find by their types.
+    pub(crate) fn registered_extensions(&self) -> &Extensions {
+        &self.state.extensions
+    }
+
+    /// Returns the number of threads of `blocking` tools that still run after their calls have
+    /// ended.
     ///
     /// A thread can't be stopped: if its call times out or is cancelled, the thread runs on. The
     /// count covers all clones, and all runs of an agent.
     ///
-    /// Each such thread occupies one of tokio's threads for blocking work, 512 unless the runtime was
-    /// built with other [`max_blocking_threads`](tokio::runtime::Builder::max_blocking_threads). If
-    /// none is free, calls of blocking tools wait for one; a call that gets none within its timeout
-    /// is not run, and its result tells so. A function that checks
+    /// Each such thread occupies one of tokio's threads for blocking work, 512 unless the runtime
+    /// was built with other
+    /// [`max_blocking_threads`](tokio::runtime::Builder::max_blocking_threads). If none is free,
+    /// calls of blocking tools wait for one; a call that gets none within its timeout is not run,
+    /// and its result tells so. A function that checks
     /// [`ToolContext::cancellation`](crate::ToolContext::cancellation) leaves no thread behind.
     pub fn detached_threads(&self) -> usize {
         self.state.detached_threads.count()
@@ -243,6 +283,17 @@ impl Dispatcher {
     ///
     /// # Cancellation
     /// Dropping the future stops the calls that still run.
+    ///
+    /// ```
+    /// use tool_runtime::{Dispatcher, Registry, ToolCall};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let dispatcher = Dispatcher::new(Registry::new());
+    /// let executions = dispatcher.dispatch(vec![ToolCall::new("1", "now", "{}")]).await;
+    /// assert_eq!(executions[0].result.text, "There is no tool named `now`. There are no tools.");
+    /// # }
+    /// ```
     pub async fn dispatch(&self, calls: Vec<ToolCall>) -> Vec<ToolExecution> {
         self.dispatch_batch(calls.into()).await
     }
@@ -269,7 +320,8 @@ impl Dispatcher {
     ///     Err("the disk is full")
     /// }
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
     /// let policy = Policy::new().on_failure(OnFailure::Abort);
     /// let dispatcher = Dispatcher::new(Registry::try_from(tools![save])?).policy(policy);
     /// let aborted = dispatcher.try_dispatch(vec![ToolCall::new("1", "save", "{}")]).await;
@@ -312,7 +364,8 @@ impl Dispatcher {
     ///     "noon"
     /// }
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
     /// let registry = Registry::try_from(tools![now])?;
     /// let snapshot = registry.snapshot();
     /// let dispatcher = Dispatcher::new(Registry::new());
@@ -334,12 +387,13 @@ impl Dispatcher {
         let executions = self.dispatch_on(&tools, batch).await;
         // The snapshot may be the last owner of a tool that was withdrawn meanwhile, and the
         // destructor of a tool may panic.
-        let_go(tools);
+        drop_guarded(tools);
         executions
     }
 
-    /// Returns a dispatcher for a new run: it shares the policy and the counters, and has a memo and
-    /// approvals of its own. `approved` are the tools that are approved for the run, and by whom.
+    /// Returns a dispatcher for a new run: it shares the policy and the counters, and has a memo
+    /// and approvals of its own. `approved` are the tools that are approved for the run, and by
+    /// whom.
     pub(crate) fn for_run(
         &self,
         registry: Registry,
@@ -355,63 +409,67 @@ impl Dispatcher {
     }
 
     /// Registers the secrets of the tools that a model is offered, and of its earlier calls.
-    pub(crate) fn look_out<'a>(&self, tools: &Snapshot, calls: impl Iterator<Item = &'a ToolCall>) {
+    pub(crate) fn register_secrets<'a>(
+        &self,
+        tools: &Snapshot,
+        calls: impl Iterator<Item = &'a ToolCall>,
+    ) {
         if let Some(redactor) = self.state.redactor_for(tools) {
-            calls.for_each(|call| redactor.see(call));
+            calls.for_each(|call| redactor.collect_secrets(call));
         }
     }
 
     /// Redacts a text.
-    pub(crate) fn hide(&self, text: &mut String) {
-        if self.state.redactor.is_needed() {
-            self.state.redactor.hide(text);
+    pub(crate) fn redact(&self, text: &mut String) {
+        if self.state.redactor.is_active() {
+            self.state.redactor.redact(text);
         }
     }
 
     /// Redacts the execution of a call that another dispatcher ran.
-    pub(crate) fn hide_in_result(&self, execution: &mut ToolExecution) {
-        if self.state.redactor.is_needed() {
-            self.state.redactor.hide_in_result(execution);
+    pub(crate) fn redact_result(&self, execution: &mut ToolExecution) {
+        if self.state.redactor.is_active() {
+            self.state.redactor.redact_result(execution);
         }
     }
 
     /// Redacts a call that is shown to people.
-    pub(crate) fn hide_in_call(&self, call: &mut ToolCall) {
-        if self.state.redactor.is_needed() {
-            self.state.redactor.hide_in_call(call);
+    pub(crate) fn redact_call(&self, call: &mut ToolCall) {
+        if self.state.redactor.is_active() {
+            self.state.redactor.redact_call(call);
         }
     }
 
     /// Redacts the validated arguments of a tool that are shown to people.
-    pub(crate) fn hide_in_arguments(&self, tool: &str, arguments: &mut Value) {
-        if self.state.redactor.is_needed() {
-            self.state.redactor.hide_in_arguments(tool, arguments);
+    pub(crate) fn redact_arguments(&self, tool: &str, arguments: &mut Value) {
+        if self.state.redactor.is_active() {
+            self.state.redactor.redact_arguments(tool, arguments);
         }
     }
 
     /// Whether there are observers.
-    pub(crate) fn is_watched(&self) -> bool {
+    pub(crate) fn has_observers(&self) -> bool {
         !self.state.observers.is_empty()
     }
 
     /// Emits an event of the run that these calls belong to.
-    pub(crate) fn tell<K: Into<EventKind>>(&self, origin: &Origin, kind: impl FnOnce() -> K) {
+    pub(crate) fn emit<K: Into<EventKind>>(&self, origin: &Origin, kind: impl FnOnce() -> K) {
         let DispatchState { observers, redactor, clock, .. } = self.state.as_ref();
-        let redactor = redactor.is_needed().then_some(redactor);
-        observers.tell(redactor, || Event::new(origin.clone(), clock.now(), kind()));
+        let redactor = redactor.is_active().then_some(redactor);
+        observers.emit(redactor, || Event::new(origin.clone(), clock.now(), kind()));
     }
 
     /// Emits the end of a call that another dispatcher ran.
-    pub(crate) fn tell_end(&self, origin: &Origin, execution: &ToolExecution) {
+    pub(crate) fn emit_end(&self, origin: &Origin, execution: &ToolExecution) {
         if !self.state.observers.is_empty() {
-            end_events(execution).for_each(|event| self.tell(origin, || event));
+            end_events(execution).for_each(|event| self.emit(origin, || event));
         }
     }
 
     /// Returns the execution of a call that is not run here.
-    pub(crate) fn unrun(&self, call: ToolCall, result: ToolResult) -> ToolExecution {
+    pub(crate) fn skipped_execution(&self, call: ToolCall, result: ToolResult) -> ToolExecution {
         let mut execution = ToolExecution::new(call, result);
-        execution.started = self.state.clock.now();
+        execution.started_at = self.state.clock.now();
         execution
     }
 

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 /// Splits calls into waves. The calls of a wave run concurrently; waves run one after the other.
 ///
-/// A sequential call is a wave of its own: it waits for the calls before it, and the calls behind it
-/// wait for it.
+/// A sequential call is a wave of its own: it waits for the calls before it, and the calls behind
+/// it wait for it.
 pub(super) fn waves(sequential: impl IntoIterator<Item = bool>) -> Vec<Range<usize>> {
     let mut waves: Vec<Range<usize>> = Vec::new();
     let mut is_closed = true;

@@ -15,11 +15,12 @@ use crate::tool::RateLimit;
 ///
 /// A tool's own `rate_limit = "10/min"` applies unless a limit for the tool is set here.
 ///
-/// No span of the limit's length ever contains more starts than the limit, wherever the span begins.
-/// There is no token bucket, which admits almost twice as many in the span after a pause. A call
-/// waits for its slot in the order of arrival, after every check that could refuse it, and within the
-/// deadline of its batch. The timeout of its tool starts when the tool runs. Each attempt counts as a
-/// start. A dispatcher and its clones share their counts, over all runs of an agent.
+/// No span of the limit's length ever contains more starts than the limit, wherever the span
+/// begins. There is no token bucket, which admits almost twice as many in the span after a pause. A
+/// call waits for its slot in the order of arrival, after every check that could refuse it, and
+/// within the deadline of its batch. The timeout of its tool starts when the tool runs. Each
+/// attempt counts as a start. A dispatcher and its clones share their counts, over all runs of an
+/// agent.
 ///
 /// ```
 /// use tool_runtime::dispatch::RateLimits;
@@ -31,7 +32,8 @@ use crate::tool::RateLimit;
 ///     format!("sent to {to}")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let limits = RateLimits::default()
 ///     .all(RateLimit::per_second(20))
 ///     .provider("github", RateLimit::per_hour(5_000))
@@ -127,8 +129,8 @@ impl RateLimiters {
     /// Waits until a call of this tool may start, and counts it.
     ///
     /// The narrowest limiter comes first, so that a call which waits for its tool's limit delays no
-    /// other tool. The first call of a queue waits only for time and for wider queues, so every call
-    /// makes progress.
+    /// other tool. The first call of a queue waits only for time and for wider queues, so every
+    /// call makes progress.
     pub(super) async fn acquire(&self, entry: &Entry) -> RateSlot {
         let provider = entry.provider().and_then(|name| self.providers.get(name).cloned());
         let limiters: Vec<_> =

@@ -1,7 +1,7 @@
 use crate::event::BlockReason;
 use crate::tool::{ToolError, ToolOutput};
 
-/// What a call returned.
+/// The output or the error of a call.
 pub(super) type CallResult = Result<ToolOutput, ToolError>;
 
 /// The notes that the stages of a call make for its execution.

@@ -27,8 +27,8 @@ impl BatchContext {
         }
     }
 
-    /// Converts the error of a call whose tool was not invoked. If the call is resumed, the tool may
-    /// have had effects before, so the error becomes `TOOL_INDETERMINATE`.
+    /// Converts the error of a call whose tool was not invoked. If the call is resumed, the tool
+    /// may have had effects before, so the error becomes `TOOL_INDETERMINATE`.
     pub(super) fn indeterminate_if_resumed(&self, call: &ToolCall, error: ToolError) -> ToolError {
         if self.suspended_call(call).is_none() {
             return error;

@@ -93,9 +93,9 @@ impl DispatchState {
     pub(super) fn redactor_for(&self, tools: &Snapshot) -> Option<Redactor> {
         if tools.has_secrets() {
             let all = || tools.all_entries().flat_map(names_and_schema);
-            self.redactor.know(tools.identity(), all);
+            self.redactor.register_tools(tools.identity(), all);
         }
-        self.redactor.is_needed().then(|| self.redactor.clone())
+        self.redactor.is_active().then(|| self.redactor.clone())
     }
 }
 

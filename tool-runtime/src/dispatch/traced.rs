@@ -17,7 +17,7 @@ pub(super) async fn run_call(batch: &Arc<BatchContext>, call: ToolCall) -> ToolE
     let redactor = batch.scope.redactor.as_ref();
     let mut name = call.name.clone();
     if let Some(redactor) = redactor {
-        redactor.hide(&mut name);
+        redactor.redact(&mut name);
     }
     let span = span::execute_tool(&name, call.id.as_str());
     if span.is_disabled() {
@@ -26,19 +26,19 @@ pub(super) async fn run_call(batch: &Arc<BatchContext>, call: ToolCall) -> ToolE
     if batch.state.trace_content {
         let mut redacted = call.clone();
         if let Some(redactor) = redactor {
-            redactor.hide_in_call(&mut redacted);
+            redactor.redact_call(&mut redacted);
         }
         span.record("gen_ai.tool.call.arguments", redacted.arguments.to_text().as_ref());
     }
     let execution = call::run_call(batch, call).instrument(span.clone()).await;
     let result = &execution.result;
     if let Some(code) = &result.error {
-        span::fail(&span, code);
+        span::record_error(&span, code);
     }
     if batch.state.trace_content {
         let mut text = result.text.clone();
         if let Some(redactor) = redactor {
-            redactor.hide(&mut text);
+            redactor.redact(&mut text);
         }
         span.record("gen_ai.tool.call.result", text);
     }

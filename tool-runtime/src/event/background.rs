@@ -4,18 +4,21 @@ use std::io;
 use super::queue::{Queue, Sink};
 use super::{Event, Observer};
 
-/// How many events may wait, unless a program says otherwise.
-pub(super) const CAPACITY: usize = 10_000;
+/// The default capacity of a queue, in events.
+pub(super) const DEFAULT_CAPACITY: usize = 10_000;
 
-/// Has an observer told of events on a thread of its own, however long it takes there. Runs are never
-/// held up: where it is too far behind, it loses what comes, and is told how much by a
-/// [`LogEvent::Lost`](super::LogEvent::Lost).
+/// Runs an observer on a thread of its own, so that slow observers never delay a run.
+///
+/// Events wait in a bounded queue. If the queue is full, new events are dropped, and the observer
+/// receives their number as a [`LogEvent::Dropped`](super::LogEvent::Dropped). When the last clone
+/// is dropped, the thread processes what is queued and ends.
 ///
 /// ```
 /// use tool_runtime::event::{Background, Event};
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// let slow = Background::new(|event: &Event| {
 ///     std::thread::sleep(std::time::Duration::from_millis(1));
@@ -30,35 +33,36 @@ pub(super) const CAPACITY: usize = 10_000;
 pub struct Background(Queue);
 
 impl Background {
-    /// Up to 10,000 events may wait for it.
+    /// Starts a thread for an observer, with a queue of 10,000 events.
     ///
     /// # Errors
-    /// There can be no more threads.
+    /// Returns an error if the thread can't be spawned.
     pub fn new(observer: impl Observer + 'static) -> io::Result<Self> {
-        Self::with_capacity(CAPACITY, observer)
+        Self::with_capacity(DEFAULT_CAPACITY, observer)
     }
 
-    /// Up to this many events may wait for it.
+    /// Starts a thread for an observer, with a queue of `capacity` events, and of one at least.
     ///
     /// # Errors
-    /// There can be no more threads.
+    /// Returns an error if the thread can't be spawned.
     pub fn with_capacity(capacity: usize, observer: impl Observer + 'static) -> io::Result<Self> {
-        Queue::new(capacity, Told(observer)).map(Self)
+        Queue::new(capacity, ObserverSink(observer)).map(Self)
     }
 
-    /// Waits, and holds this thread up meanwhile, until it was told of all that came before.
+    /// Blocks the current thread until the observer has received all earlier events.
     ///
     /// # Errors
-    /// It panicked since the last time; it goes on all the same.
+    /// Returns an error if the observer panicked since the last flush. It receives later events all
+    /// the same.
     pub fn flush(&self) -> io::Result<()> {
         self.0.flush()
     }
 }
 
-struct Told<O>(O);
+struct ObserverSink<O>(O);
 
-impl<O: Observer + 'static> Sink for Told<O> {
-    fn take(&mut self, event: &Event) -> io::Result<()> {
+impl<O: Observer + 'static> Sink for ObserverSink<O> {
+    fn write(&mut self, event: &Event) -> io::Result<()> {
         self.0.observe(event);
         Ok(())
     }

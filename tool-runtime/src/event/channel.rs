@@ -1,5 +1,3 @@
-//! Events to be awaited elsewhere.
-
 use std::fmt;
 use std::sync::Arc;
 
@@ -7,30 +5,31 @@ use tokio::sync::broadcast::{self, Receiver, Sender, error::RecvError, error::Tr
 
 use super::{Event, LogEvent, Observer};
 
-/// The most events that are kept for a reader.
-const MOST: usize = 1 << 20;
+/// The maximum capacity of a channel, in events.
+const MAX_CAPACITY: usize = 1 << 20;
 
-/// Hands events to readers in other tasks.
+/// Broadcasts events to readers in other tasks.
 ///
-/// It never holds a run up: a reader who falls behind by more than the channel's capacity loses the
-/// oldest events, and is told how many by a [`LogEvent::Lost`] in their place.
+/// The channel never delays a run. A reader that falls behind by more than the capacity loses the
+/// oldest events, and receives their number as a [`LogEvent::Dropped`] in their place.
 ///
 /// ```
 /// use tool_runtime::event::Channel;
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
 /// # let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// let channel = Channel::new(1_000);
 /// let mut reader = channel.reader();
 /// let agent = Agent::new(model, Tools::new()).observer(channel);
 ///
 /// let reading = tokio::spawn(async move {
-///     let mut seen = Vec::new();
+///     let mut actions = Vec::new();
 ///     while let Some(event) = reader.next().await {
-///         seen.push(format!("{} {}", event.layer(), event.action()));
+///         actions.push(format!("{} {}", event.layer(), event.action()));
 ///     }
-///     seen
+///     actions
 /// });
 /// agent.run("Hello").await?;
 /// drop(agent); // and with it the channel
@@ -42,16 +41,29 @@ const MOST: usize = 1 << 20;
 #[derive(Clone)]
 pub struct Channel(Sender<Arc<Event>>);
 
-/// Reads the events that are told from when it was made.
+/// Receives the events of a [`Channel`] that are emitted after the reader was created.
+///
+/// ```
+/// use std::time::UNIX_EPOCH;
+/// use tool_runtime::Event;
+/// use tool_runtime::event::{Channel, ModelEvent, Observer, Origin};
+///
+/// let channel = Channel::new(10);
+/// let mut reader = channel.reader();
+/// channel.observe(&Event::new(Origin::default(), UNIX_EPOCH, ModelEvent::Requested));
+/// assert_eq!(reader.try_next().unwrap().action(), "asked");
+/// assert!(reader.try_next().is_none());
+/// ```
 pub struct ChannelReader(Receiver<Arc<Event>>);
 
 impl Channel {
-    /// A channel that keeps at least this many events for a reader who is behind.
+    /// Creates a channel that keeps at least `capacity` events for a slow reader, and at most about
+    /// a million.
     pub fn new(capacity: usize) -> Self {
-        Self(broadcast::channel(capacity.clamp(1, MOST)).0)
+        Self(broadcast::channel(capacity.clamp(1, MAX_CAPACITY)).0)
     }
 
-    /// One more reader; each reads all events from now on.
+    /// Creates a reader, which receives every event from now on.
     pub fn reader(&self) -> ChannelReader {
         ChannelReader(self.0.subscribe())
     }
@@ -60,27 +72,30 @@ impl Channel {
 impl Observer for Channel {
     fn observe(&self, event: &Event) {
         if self.0.receiver_count() > 0 {
-            // Fails only where the last reader has just gone.
+            // Fails if the last reader was dropped just now.
             let _ = self.0.send(Arc::new(event.clone()));
         }
     }
 }
 
 impl ChannelReader {
-    /// The next event; none once the channel and all its clones are gone.
+    /// Waits for the next event; `None` once the channel and all its clones are dropped.
+    ///
+    /// # Cancellation
+    /// Dropping the future loses no event.
     pub async fn next(&mut self) -> Option<Arc<Event>> {
         match self.0.recv().await {
             Ok(event) => Some(event),
-            Err(RecvError::Lagged(count)) => Some(Arc::new(LogEvent::lost(count))),
+            Err(RecvError::Lagged(count)) => Some(Arc::new(LogEvent::dropped_events(count))),
             Err(RecvError::Closed) => None,
         }
     }
 
-    /// The next event, if there is one already.
+    /// Returns the next event without waiting; `None` if there is none yet.
     pub fn try_next(&mut self) -> Option<Arc<Event>> {
         match self.0.try_recv() {
             Ok(event) => Some(event),
-            Err(TryRecvError::Lagged(count)) => Some(Arc::new(LogEvent::lost(count))),
+            Err(TryRecvError::Lagged(count)) => Some(Arc::new(LogEvent::dropped_events(count))),
             Err(TryRecvError::Empty | TryRecvError::Closed) => None,
         }
     }

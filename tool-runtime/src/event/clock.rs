@@ -1,34 +1,34 @@
-//! One clock for a run: its times never go backwards, and to read it once is enough.
+//! The clock of a run: its times never go backwards.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
-use super::micros::in_full;
+use super::micros::truncate;
 
-/// What the clock on the wall showed once, and what has passed since.
+/// A system time and the instant at which it was read; later times are computed from both.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Clock {
     since_1970: Duration,
-    since: Instant,
+    start: Instant,
 }
 
 impl Clock {
-    /// What the wall shows now is what counts from here on.
+    /// Creates a clock by reading the system time.
     pub(crate) fn start() -> Self {
-        // A clock that is set to before 1970 tells nothing.
+        // A system clock set to before 1970 counts as 1970.
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        Self { since_1970, since: Instant::now() }
+        Self { since_1970, start: Instant::now() }
     }
 
-    /// The time on the wall at this moment, to the microsecond.
+    /// Returns the system time at this instant, in whole microseconds.
     #[inline]
-    pub(crate) fn at(&self, moment: Instant) -> SystemTime {
-        let passed = moment.saturating_duration_since(self.since);
-        UNIX_EPOCH + in_full(self.since_1970.saturating_add(passed))
+    pub(crate) fn at(&self, instant: Instant) -> SystemTime {
+        let elapsed = instant.saturating_duration_since(self.start);
+        UNIX_EPOCH + truncate(self.since_1970.saturating_add(elapsed))
     }
 
-    /// The time on the wall now.
+    /// Returns the current system time, in whole microseconds.
     pub(crate) fn now(&self) -> SystemTime {
         self.at(Instant::now())
     }

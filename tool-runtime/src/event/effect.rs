@@ -4,72 +4,94 @@ use serde_json::Value;
 
 use crate::message::Usage;
 
-/// Something that a tool did to the world, told by the tool.
+/// A change that a tool made to the world, as the tool reports it.
 ///
-/// It is put on the output by [`ToolOutput::with_effect`](crate::ToolOutput::with_effect); or noted by
-/// [`ToolContext::record`](crate::ToolContext::record), and then it is kept also where the call fails.
-/// Both stand in [`ToolExecution::effects`](crate::ToolExecution::effects), and a
-/// [`Recorder`](super::Recorder) gathers those of a turn. The model doesn't read them.
+/// A tool returns effect records by
+/// [`ToolOutput::with_effect`](crate::ToolOutput::with_effect), or reports them during the call by
+/// [`ToolContext::record`](crate::ToolContext::record); the latter are kept even if the call fails.
+/// Both are in [`ToolExecution::effects`](crate::ToolExecution::effects), and a
+/// [`Recorder`](super::Recorder) collects them by turn. The model does not receive them.
+///
+/// ```
+/// use tool_runtime::{Dispatcher, EffectRecord, Registry, ToolCall, ToolContext, tool, tools};
+///
+/// /// Saves a note.
+/// #[tool(effect = "write")]
+/// async fn save(path: String, ctx: &ToolContext) {
+///     ctx.record(EffectRecord::FileWritten { path });
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![save])?);
+/// let call = ToolCall::new("1", "save", r#"{"path": "notes.txt"}"#);
+/// let executions = dispatcher.dispatch(vec![call]).await;
+/// let written = EffectRecord::FileWritten { path: "notes.txt".into() };
+/// assert_eq!(executions[0].effects, [written]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum EffectRecord {
     /// A file was written.
     FileWritten {
-        /// Which.
+        /// The path of the file.
         path: String,
     },
-    /// A program was started.
+    /// A process was started.
     ProcessStarted {
-        /// Its command line, without its environment, where keys often are.
+        /// The command line, without the environment, which often holds keys.
         command: String,
     },
     /// A request was sent.
     RequestSent {
-        /// Such as `POST`.
+        /// The method, such as `POST`.
         method: String,
-        /// Where to.
+        /// The URL of the request.
         url: String,
     },
-    /// Tools were found that the model is to be offered from now on.
+    /// Tools were found that the model is offered from now on.
     ToolsFound {
-        /// Their full names, best first.
+        /// The full names of the tools, best match first.
         names: Vec<String>,
     },
-    /// The run is to end, once the calls beside this one have their results.
+    /// The tool requested the end of the run, once the other calls of the reply have their results.
     StopRequested {
-        /// Why.
+        /// The reason for the request.
         reason: String,
     },
-    /// A model was asked, and that counts as the run's.
+    /// The tool used a model, which counts toward the usage of the run.
     TokensSpent {
-        /// How many tokens it took.
+        /// The tokens that were used.
         usage: Usage,
-        /// What they cost, in the currency of the run's [prices](crate::agent::Limits::cost); at these prices where it
-        /// isn't known.
+        /// The cost, in the currency of the run's [prices](crate::agent::Limits::cost). Without it,
+        /// the cost is computed from these prices.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         cost: Option<f64>,
     },
-    /// Something of the program's own kind.
+    /// An effect of a kind that the program defines.
     Other {
-        /// What its author calls it.
+        /// The name of the kind.
         name: String,
-        /// What its author tells of it.
+        /// The data of the effect.
         data: Value,
     },
 }
 
 impl EffectRecord {
-    /// Something of the program's own kind, told by a type of its own.
+    /// Creates an effect of a kind that the program defines, from any serializable value.
     ///
     /// # Errors
-    /// The value can't be written as JSON, such as a map with keys that aren't text.
+    /// Returns an error if the value can't be represented as JSON, such as a map whose keys are not
+    /// strings.
     ///
     /// ```
     /// use tool_runtime::EffectRecord;
     ///
     /// let sent = EffectRecord::other("mail_sent", &("ada@example.org", 3)).unwrap();
-    /// let (to, pages): (String, u32) = sent.data_of("mail_sent").unwrap();
+    /// let (to, pages): (String, u32) = sent.other_data("mail_sent").unwrap();
     /// assert_eq!((to.as_str(), pages), ("ada@example.org", 3));
     /// assert_eq!(
     ///     serde_json::to_string(&sent).unwrap(),
@@ -83,8 +105,10 @@ impl EffectRecord {
         Ok(Self::Other { name: name.into(), data: serde_json::to_value(data)? })
     }
 
-    /// What was told under this name, where it reads as a `T`.
-    pub fn data_of<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
+    /// Decodes the data of an effect that was created by [`other`](Self::other) under this name.
+    ///
+    /// Returns `None` for another name or kind, or if the data does not decode as a `T`.
+    pub fn other_data<T: DeserializeOwned>(&self, name: &str) -> Option<T> {
         match self {
             Self::Other { name: own, data } if own == name => T::deserialize(data).ok(),
             _ => None,

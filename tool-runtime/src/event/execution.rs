@@ -7,158 +7,201 @@ use super::{EffectRecord, micros};
 use crate::json::{self, Fix};
 use crate::message::{ToolCall, ToolResult};
 
-/// What became of one call.
+/// The record of one call: attempts, repairs, decision, effects and result.
+///
+/// ```
+/// use tool_runtime::{Dispatcher, Registry, ToolCall, tool, tools};
+///
+/// /// Doubles a number.
+/// #[tool(effect = "none")]
+/// async fn double(n: i64) -> i64 {
+///     2 * n
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![double])?);
+/// let executions = dispatcher.dispatch(vec![ToolCall::new("1", "double", "{n: 4}")]).await;
+/// let execution = &executions[0];
+/// assert_eq!((execution.result.text.as_str(), execution.attempts), ("8", 1));
+/// assert!(execution.was_repaired(), "`n` had no quotes");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolExecution {
-    /// The call as it came.
+    /// The call as the model sent it.
     pub call: ToolCall,
-    /// The call as it ran, where an interceptor changed it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub changed: Option<Box<ToolCall>>,
-    /// What the model is told.
+    /// The call as it ran, if an interceptor changed it.
+    #[serde(rename = "changed", default, skip_serializing_if = "Option::is_none")]
+    pub modified_call: Option<Box<ToolCall>>,
+    /// The result that the model receives.
     pub result: ToolResult,
-    /// All that the tool said, where the model is told less of it.
+    /// The complete output, if the model receives a shortened one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub full_text: Option<String>,
-    /// What was repaired in the arguments; or what would have been, where the tool takes no such
-    /// repair and so was not called.
+    /// The repairs of the arguments. If the tool does not accept a repair, the call failed, and
+    /// these are the repairs that it would have needed.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fixes: Vec<Fix>,
-    /// The arguments as the tool was given them, as JSON, where something was repaired in them or
-    /// somebody looked at them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decoded: Option<String>,
-    /// What lies behind a failure, outermost first: for the operator, never for the model.
+    /// The arguments that the tool received, as JSON, if they were repaired or examined for an
+    /// authorization.
+    #[serde(rename = "decoded", default, skip_serializing_if = "Option::is_none")]
+    pub decoded_arguments: Option<String>,
+    /// The causes of a failure, outermost first, for operators. The model does not receive them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cause: Option<String>,
-    /// How often the tool was called; 0 when that was never tried, as for an unknown name. Arguments
-    /// that it refuses count.
+    /// The number of attempts; 0 if the tool was not invoked, as for an unknown name. An attempt
+    /// whose arguments the tool refuses counts.
     pub attempts: u32,
-    /// Whether the output is one that the tool gave before to the same arguments.
-    #[serde(default)]
-    pub remembered: bool,
-    /// Who allowed it or denied it, where somebody was asked.
+    /// Whether the output is a memoized one of an earlier call with the same arguments.
+    #[serde(rename = "remembered", default)]
+    pub is_cached: bool,
+    /// The name of the approver that decided on the call, if it was asked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decided_by: Option<String>,
-    /// What held it back.
+    /// The part of the policy that blocked the call, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocked_by: Option<BlockReason>,
-    /// What its tool goes on from once somebody has decided, where it has begun and waits for that. It is not told to
-    /// those who watch.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub suspended: Option<Box<Value>>,
-    /// What it did to the world, as far as it told.
+    /// The state from which the tool continues once a decision arrives, if the call is paused.
+    /// Observers do not receive it.
+    #[serde(rename = "suspended", default, skip_serializing_if = "Option::is_none")]
+    pub suspended_state: Option<Box<Value>>,
+    /// The effects that the tool recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub effects: Vec<EffectRecord>,
-    /// Whether work of the tool goes on that could not be stopped: a thread that is held up.
-    #[serde(default)]
-    pub left_running: bool,
-    /// When it came.
-    #[serde(with = "micros::since_1970")]
-    pub started: SystemTime,
-    /// From start to result.
-    #[serde(with = "micros")]
-    pub took: Duration,
+    /// Whether a thread of the tool still runs, since it could not be stopped.
+    #[serde(rename = "left_running", default)]
+    pub has_detached_thread: bool,
+    /// The time at which the dispatcher received the call.
+    #[serde(rename = "started", with = "micros::since_1970")]
+    pub started_at: SystemTime,
+    /// The time from the start of the call to its result.
+    #[serde(rename = "took", with = "micros")]
+    pub duration: Duration,
 }
 
-/// What may hold a call back.
+/// The part of the policy that blocked a call.
+///
+/// ```
+/// use tool_runtime::dispatch::Permissions;
+/// use tool_runtime::event::BlockReason;
+/// use tool_runtime::{Dispatcher, Permission, Policy, Registry, ToolCall, tool, tools};
+///
+/// /// Deletes a file.
+/// #[tool]
+/// async fn delete(path: String) -> String {
+///     format!("{path} is deleted")
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let permissions = Permissions::default().tool("delete", Permission::Deny);
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![delete])?)
+///     .policy(Policy::new().permissions(permissions));
+/// let call = ToolCall::new("1", "delete", r#"{"path": "notes.txt"}"#);
+/// let executions = dispatcher.dispatch(vec![call]).await;
+/// assert_eq!(executions[0].blocked_by, Some(BlockReason::Permission));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum BlockReason {
-    /// Code of the program that looks at calls.
+    /// An interceptor blocked the call.
     Interceptor,
-    /// Something that the tool needs isn't granted.
+    /// A capability that the tool requires is not granted.
     Capability,
-    /// The tool isn't allowed.
+    /// The permission of the tool, or of the call, is `Deny`.
     Permission,
-    /// Whoever was asked said no, or nobody could be asked.
+    /// The approver denied the call, or there is none.
     Approver,
-    /// Whoever was asked, of this call or of one that its tool depends on, has yet to decide.
+    /// The approver has deferred its decision on this call, or on a call that its tool depends on.
     Pending,
-    /// Its provider fails too often.
+    /// The circuit breaker of the provider is open.
     Breaker,
-    /// Another call of the same reply failed or was held back, or the batch was over.
+    /// Another call of the same reply aborted the batch, or the batch had ended.
     Batch,
-    /// Too many calls lie around it.
+    /// The call is nested too deeply.
     Depth,
 }
 
 impl ToolExecution {
-    /// What became of `call`: its result, and all else empty.
+    /// Creates the execution of a call with this result, and with all other fields empty.
     #[inline]
     pub fn new(call: ToolCall, result: ToolResult) -> Self {
         Self {
             call,
-            changed: None,
+            modified_call: None,
             result,
             full_text: None,
             fixes: Vec::new(),
-            decoded: None,
+            decoded_arguments: None,
             cause: None,
             attempts: 0,
-            remembered: false,
+            is_cached: false,
             decided_by: None,
             blocked_by: None,
-            suspended: None,
+            suspended_state: None,
             effects: Vec::new(),
-            left_running: false,
-            started: UNIX_EPOCH,
-            took: Duration::ZERO,
+            has_detached_thread: false,
+            started_at: UNIX_EPOCH,
+            duration: Duration::ZERO,
         }
     }
 
-    /// The arguments as the tool read them; none where they can't be read.
+    /// Returns the arguments that the tool received; `None` if they can't be parsed.
     pub fn arguments(&self) -> Option<Value> {
-        let call = self.changed.as_ref().map_or(&self.call, |changed| changed);
-        match &self.decoded {
+        let call = self.modified_call.as_deref().unwrap_or(&self.call);
+        match &self.decoded_arguments {
             Some(decoded) => serde_json::from_str(decoded).ok(),
             None => Some(json::parse(&call.arguments.to_text()).ok()?.value),
         }
     }
 
-    /// When it had its result.
-    pub fn finished(&self) -> SystemTime {
-        self.started.checked_add(self.took).unwrap_or(self.started)
+    /// Returns the time at which the call had its result.
+    pub fn finished_at(&self) -> SystemTime {
+        self.started_at.checked_add(self.duration).unwrap_or(self.started_at)
     }
 
-    /// Whether the tool did its work.
+    /// Whether the call succeeded.
     pub fn is_success(&self) -> bool {
         self.result.is_success()
     }
 
-    /// Whether it failed: neither a success nor held back.
+    /// Whether the call failed: it neither succeeded nor was blocked.
     pub fn is_failure(&self) -> bool {
         !self.is_success() && !self.is_blocked()
     }
 
-    /// Whether it was held back: before its tool was called, or by what its tool has to wait for.
+    /// Whether the policy blocked the call, or a pending decision of a nested call.
     pub fn is_blocked(&self) -> bool {
         self.blocked_by.is_some()
     }
 
-    /// Whether somebody has yet to decide on it.
+    /// Whether the call awaits a decision.
     pub fn is_pending(&self) -> bool {
         self.blocked_by == Some(BlockReason::Pending)
     }
 
-    /// Whether its tool was called.
-    pub fn did_run(&self) -> bool {
+    /// Whether the tool was invoked.
+    pub fn was_attempted(&self) -> bool {
         self.attempts > 0
     }
 
-    /// Whether its tool was called more than once.
+    /// Whether the tool was invoked more than once.
     pub fn was_retried(&self) -> bool {
         self.attempts > 1
     }
 
-    /// Whether something was repaired in its arguments, or would have been.
+    /// Whether the arguments were repaired, or would have needed a repair.
     pub fn was_repaired(&self) -> bool {
         !self.fixes.is_empty()
     }
 
-    /// Whether it failed with this code, such as `TOOL_TIMEOUT`.
+    /// Whether the call failed with this code, such as `TOOL_TIMEOUT`.
     pub fn failed_with(&self, code: &str) -> bool {
         self.result.error.as_deref() == Some(code)
     }

@@ -1,21 +1,22 @@
 use std::fmt;
 use std::io::{self, BufWriter, Write};
 
-use super::background::CAPACITY;
+use super::background::DEFAULT_CAPACITY;
 use super::queue::{Queue, Sink};
 use super::{Event, Observer};
 
-/// Writes each event as one line: a flat JSON object, which reads back as an [`Event`].
+/// Writes each event as one line: a flat JSON object that deserializes to an [`Event`].
 ///
-/// A thread of its own writes, so that no run waits for a disk or a socket. Where that is too slow,
-/// or fails, events are lost and counted: the next line that can be written says how many, as layer
-/// `log` and action `lost`.
+/// A thread of its own writes, so that no run waits for a disk or a socket. If writing is too slow,
+/// or fails, events are dropped and counted: the next line that can be written has the layer `log`,
+/// the action `lost`, and their number.
 ///
 /// ```
 /// use tool_runtime::event::JsonLines;
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// # let model = ScriptedModel::new([ChatReply::text("Hello!")]);
 /// let log = JsonLines::new(std::io::stderr())?; // or a file, opened for append
 /// Agent::new(model, Tools::new()).observer(log.clone()).run("Hello").await?;
@@ -27,26 +28,26 @@ use super::{Event, Observer};
 pub struct JsonLines(Queue);
 
 impl JsonLines {
-    /// Up to 10,000 events may wait to be written.
+    /// Starts a thread that writes events, with a queue of 10,000 events.
     ///
     /// # Errors
-    /// There can be no more threads.
+    /// Returns an error if the thread can't be spawned.
     pub fn new(writer: impl Write + Send + 'static) -> io::Result<Self> {
-        Self::with_capacity(CAPACITY, writer)
+        Self::with_capacity(DEFAULT_CAPACITY, writer)
     }
 
-    /// Up to this many events may wait to be written.
+    /// Starts a thread that writes events, with a queue of `capacity` events, and of one at least.
     ///
     /// # Errors
-    /// There can be no more threads.
+    /// Returns an error if the thread can't be spawned.
     pub fn with_capacity(capacity: usize, writer: impl Write + Send + 'static) -> io::Result<Self> {
         Queue::new(capacity, Lines(BufWriter::new(writer))).map(Self)
     }
 
-    /// Waits, and holds this thread up meanwhile, until all that came before is written.
+    /// Blocks the current thread until all earlier events are written.
     ///
     /// # Errors
-    /// What the writer said when something could not be written since the last time.
+    /// Returns the first error of the writer since the last flush.
     pub fn flush(&self) -> io::Result<()> {
         self.0.flush()
     }
@@ -55,8 +56,8 @@ impl JsonLines {
 struct Lines<W: Write>(BufWriter<W>);
 
 impl<W: Write + Send + 'static> Sink for Lines<W> {
-    fn take(&mut self, event: &Event) -> io::Result<()> {
-        // Written in one piece: half a line would spoil the next one as well.
+    fn write(&mut self, event: &Event) -> io::Result<()> {
+        // One write for the whole line: half a line would corrupt the next one.
         let mut line = serde_json::to_vec(event)?;
         line.push(b'\n');
         self.0.write_all(&line)

@@ -1,16 +1,16 @@
-//! Sums of money, as people read them.
+//! Formats amounts of money.
 
-/// A sum in whatever currency: with two decimals at least, and with so many that a small one is not nothing.
+/// Formats an amount with two decimals at least, and with enough that a small amount is not zero.
 ///
-/// That is two digits behind the zeros; and four decimals, as far as they tell anything.
-pub(crate) fn money(sum: f64) -> String {
-    if !sum.is_finite() || sum == 0.0 {
-        return sum.to_string();
+/// That is up to four decimals, or two significant digits if the amount is smaller.
+pub(crate) fn format_amount(amount: f64) -> String {
+    if !amount.is_finite() || amount == 0.0 {
+        return amount.to_string();
     }
-    // As many as the zeros behind the point, and two more; what a number can tell apart ends somewhere.
-    let zeros = (1..=300).find(|places| sum.abs() * 10_f64.powi(*places) >= 1.0).unwrap_or(300);
+    // The number of zeros behind the point, up to the smallest number that f64 can represent.
+    let zeros = (1..=300).find(|places| amount.abs() * 10_f64.powi(*places) >= 1.0).unwrap_or(300);
     let places = usize::try_from(zeros).unwrap_or_default().saturating_add(1).max(4);
-    let text = format!("{sum:.places$}");
+    let text = format!("{amount:.places$}");
     let short = text.trim_end_matches('0');
     let least = text.find('.').map_or(text.len(), |point| point + 3);
     text.get(..short.len().max(least)).unwrap_or(&text).to_owned()
@@ -18,11 +18,11 @@ pub(crate) fn money(sum: f64) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::money;
+    use super::format_amount;
 
     #[test]
-    fn a_small_sum_is_not_nothing() {
-        for (sum, expected) in [
+    fn small_amount_keeps_two_significant_digits() {
+        for (amount, expected) in [
             (0.0, "0"),
             (0.5, "0.50"),
             (3.0, "3.00"),
@@ -35,7 +35,7 @@ mod tests {
             (-0.25, "-0.25"),
             (f64::INFINITY, "inf"),
         ] {
-            assert_eq!(money(sum), expected, "{sum:e}");
+            assert_eq!(format_amount(amount), expected, "{amount:e}");
         }
     }
 }

@@ -1,24 +1,47 @@
-//! Those who are told of events.
-
 use std::fmt;
 use std::sync::Arc;
 
 use super::Event;
-use crate::guard::guarded;
+use crate::guard::catch_panic;
 use crate::secret::Redactor;
 
-/// Someone who is told of events, in the task in which they happen, one after the other.
+/// Receives events, one after the other, in the task in which they happen.
 ///
-/// What takes long holds up that task: hand it on, as [`Channel`](super::Channel) does, or put it into
-/// a [`Background`](super::Background). Any `Fn(&Event)` is an observer; a closure
-/// names the type, as in `|event: &Event| …`.
+/// A slow observer delays that task: send events elsewhere, as [`Channel`](super::Channel) does, or
+/// wrap the observer in a [`Background`](super::Background). Any `Fn(&Event)` is an observer; a
+/// closure states the type of its argument, as in `|event: &Event| …`.
+///
+/// ```
+/// use std::sync::Arc;
+/// use std::sync::atomic::{AtomicU32, Ordering};
+/// use tool_runtime::event::Observer;
+/// use tool_runtime::{Dispatcher, Event, Registry, ToolCall};
+///
+/// #[derive(Clone, Default)]
+/// struct CallCount(Arc<AtomicU32>);
+///
+/// impl Observer for CallCount {
+///     fn observe(&self, event: &Event) {
+///         if event.execution().is_some() {
+///             self.0.fetch_add(1, Ordering::Relaxed);
+///         }
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let count = CallCount::default();
+/// let dispatcher = Dispatcher::new(Registry::new()).observer(count.clone());
+/// dispatcher.dispatch(vec![ToolCall::new("1", "unknown", "{}")]).await;
+/// assert_eq!(count.0.load(Ordering::Relaxed), 1);
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` can't be told of events",
+    message = "`{Self}` can't observe events",
     label = "pass a closure `|event: &Event| …` or an `Observer`, either of them `Send + Sync`",
     note = "events come from several threads: what an observer changes is an atomic, or behind a lock"
 )]
 pub trait Observer: Send + Sync {
-    /// Reads an event. A panic here harms no run.
+    /// Receives one event. A panic is caught, and the run continues.
     fn observe(&self, event: &Event);
 }
 
@@ -29,38 +52,53 @@ impl<F: Fn(&Event) + Send + Sync> Observer for F {
     }
 }
 
-/// Those who are told of events.
+/// A list of observers that each receive every event.
+///
+/// ```
+/// use tool_runtime::event::{Observers, Recorder};
+/// use tool_runtime::{Dispatcher, Registry, ToolCall};
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let (first, second) = (Recorder::new(10), Recorder::new(10));
+/// let mut observers = Observers::default();
+/// observers.add(first.clone());
+/// observers.add(second.clone());
+/// let dispatcher = Dispatcher::new(Registry::new()).observers(observers);
+/// dispatcher.dispatch(vec![ToolCall::new("1", "unknown", "{}")]).await;
+/// assert_eq!(first.events(), second.events());
+/// # }
+/// ```
 #[derive(Clone, Default)]
 pub struct Observers(Vec<Arc<dyn Observer>>);
 
 impl Observers {
-    /// Adds one more.
+    /// Adds an observer behind the others.
     pub fn add(&mut self, observer: impl Observer + 'static) {
         self.0.push(Arc::new(observer));
     }
 
-    /// Whether nobody listens.
+    /// Whether there are no observers.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Tells everyone, without what is secret; the event is made only if someone listens.
+    /// Sends a redacted event to all observers. The event is created only if there are any.
     #[inline]
-    pub(crate) fn tell(&self, redactor: Option<&Redactor>, event: impl FnOnce() -> Event) {
+    pub(crate) fn emit(&self, redactor: Option<&Redactor>, event: impl FnOnce() -> Event) {
         if !self.is_empty() {
-            self.tell_all(redactor, event());
+            self.emit_to_all(redactor, event());
         }
     }
 
     #[cold]
-    fn tell_all(&self, redactor: Option<&Redactor>, mut event: Event) {
+    fn emit_to_all(&self, redactor: Option<&Redactor>, mut event: Event) {
         if let Some(redactor) = redactor {
-            redactor.hide_in_event(&mut event);
+            redactor.redact_event(&mut event);
         }
         for observer in &self.0 {
-            // An observer's panic is its own affair: the panic hook has reported it.
-            let _ = guarded(|| observer.observe(&event));
+            // The panic hook has reported the panic of an observer.
+            let _ = catch_panic(|| observer.observe(&event));
         }
     }
 }

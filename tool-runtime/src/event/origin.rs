@@ -1,5 +1,3 @@
-//! Where a call comes from: which run, which turn of it, which other call.
-
 use std::fmt;
 use std::num::ParseIntError;
 use std::str::FromStr;
@@ -8,7 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::message::CallId;
 
-/// The id of one run: 128 bits, printed as 32 hexadecimal digits. The default is 0: no run.
+/// The id of a run: 128 bits, printed as 32 hexadecimal digits.
+///
+/// The default is 0, which stands for no run.
 ///
 /// ```
 /// use tool_runtime::event::RunId;
@@ -21,7 +21,9 @@ use crate::message::CallId;
 pub struct RunId(u128);
 
 impl RunId {
-    /// A fresh id. It tells runs apart; it is no secret, and nobody should be let in by it.
+    /// Creates a random id.
+    ///
+    /// The id distinguishes runs. It is not a secret: never use it to grant access.
     pub fn random() -> Self {
         Self(fastrand::u128(1..))
     }
@@ -67,36 +69,46 @@ impl fmt::Debug for RunId {
     }
 }
 
-/// Where calls and events come from.
+/// The place in a run that calls and events come from: run, turn and parent call.
+///
+/// ```
+/// use tool_runtime::CallId;
+/// use tool_runtime::event::{Origin, RunId};
+///
+/// let turn = Origin::new(RunId::random(), 3);
+/// let nested = turn.nested(&CallId::from("call_1"));
+/// assert_eq!((nested.turn, nested.depth), (3, 1));
+/// assert_eq!(nested.parent, Some("call_1".into()));
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Origin {
-    /// The run.
+    /// The id of the run.
     pub run: RunId,
-    /// How often the model has been asked in it; 0 before that, and outside of runs.
+    /// The number of model requests in the run so far; 0 before the first, and outside of runs.
     pub turn: u32,
-    /// The call whose tool made these calls.
+    /// The call whose tool made these calls, if they are nested.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<CallId>,
-    /// How many calls lie around these.
-    #[serde(default, skip_serializing_if = "is_outermost")]
+    /// The number of calls that these calls are nested in.
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub depth: u32,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
-fn is_outermost(depth: &u32) -> bool {
+fn is_zero(depth: &u32) -> bool {
     *depth == 0
 }
 
 impl Origin {
-    /// A turn of a run.
+    /// Creates the origin of the calls and events of a turn.
     pub fn new(run: RunId, turn: u32) -> Self {
         Self { run, turn, parent: None, depth: 0 }
     }
 
-    /// Where the calls come from that the tool of `call` makes.
+    /// Returns the origin of the calls that the tool of `call` makes.
     #[must_use]
-    pub fn within(&self, call: &CallId) -> Self {
+    pub fn nested(&self, call: &CallId) -> Self {
         Self { parent: Some(call.clone()), depth: self.depth + 1, ..*self }
     }
 }

@@ -1,4 +1,4 @@
-//! A thread of its own behind a bounded queue: what takes long there takes long for nobody else.
+//! A bounded queue with a thread behind it, so that slow sinks never delay a run.
 
 use std::io;
 use std::sync::Arc;
@@ -7,23 +7,24 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::thread;
 
 use super::{Event, LogEvent};
-use crate::guard::{Panic, guarded};
+use crate::guard::{Panic, catch_panic};
 
-/// What the thread does with events.
+/// Processes events on the thread of a queue.
 pub(super) trait Sink: Send + 'static {
-    fn take(&mut self, event: &Event) -> io::Result<()>;
+    fn write(&mut self, event: &Event) -> io::Result<()>;
 
-    /// Lets go of what it holds back; called when there is nothing else to do.
+    /// Flushes buffered events; called when the queue is empty.
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
 }
 
-/// The near end of the queue. Once all its clones are gone the thread finishes what is queued, and ends.
+/// The sending end of the queue. Once all clones are dropped, the thread processes what is queued
+/// and ends.
 #[derive(Clone)]
 pub(super) struct Queue {
     sender: SyncSender<Item>,
-    lost: Arc<AtomicU64>,
+    dropped: Arc<AtomicU64>,
 }
 
 enum Item {
@@ -34,87 +35,90 @@ enum Item {
 impl Queue {
     pub(super) fn new(capacity: usize, sink: impl Sink) -> io::Result<Self> {
         let (sender, items) = sync_channel(capacity.max(1));
-        let lost = Arc::<AtomicU64>::default();
-        let far = Far { sink, lost: Arc::clone(&lost), holds_back: false, failed: None };
-        thread::Builder::new().name("tool events".into()).spawn(move || far.run(&items))?;
-        Ok(Self { sender, lost })
+        let dropped = Arc::<AtomicU64>::default();
+        let worker =
+            Worker { sink, dropped: Arc::clone(&dropped), has_unflushed: false, error: None };
+        thread::Builder::new().name("tool events".into()).spawn(move || worker.run(&items))?;
+        Ok(Self { sender, dropped })
     }
 
-    /// Hands the event over, unless the queue is full.
+    /// Queues an event, or drops it if the queue is full.
     pub(super) fn push(&self, event: &Event) {
         if let Err(TrySendError::Full(_) | TrySendError::Disconnected(_)) =
             self.sender.try_send(Item::Event(Box::new(event.clone())))
         {
-            self.lost.fetch_add(1, Ordering::Relaxed);
+            self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
 
-    /// Waits until all that was handed over is dealt with; what failed since the last time.
+    /// Blocks until all queued events are processed; returns the first error since the last flush.
     pub(super) fn flush(&self) -> io::Result<()> {
-        let gone = || io::Error::other("the thread that events go to is gone");
-        let (done, waits) = sync_channel(1);
-        self.sender.send(Item::Flush(done)).map_err(|_| gone())?;
-        waits.recv().map_err(|_| gone())?
+        let ended = || io::Error::other("event queue: the worker thread has ended");
+        let (done, reply) = sync_channel(1);
+        self.sender.send(Item::Flush(done)).map_err(|_| ended())?;
+        reply.recv().map_err(|_| ended())?
     }
 }
 
-/// The far end.
-struct Far<S> {
+/// The thread behind the queue.
+struct Worker<S> {
     sink: S,
-    lost: Arc<AtomicU64>,
-    /// Whether it has taken something since it was last told to let go.
-    holds_back: bool,
-    failed: Option<io::Error>,
+    dropped: Arc<AtomicU64>,
+    /// Whether the sink was written to since its last flush.
+    has_unflushed: bool,
+    /// The first error since the last flush.
+    error: Option<io::Error>,
 }
 
-impl<S: Sink> Far<S> {
+impl<S: Sink> Worker<S> {
     fn run(mut self, items: &Receiver<Item>) {
         while let Ok(item) = items.recv() {
-            self.take(item);
+            self.process(item);
             while let Ok(item) = items.try_recv() {
-                self.take(item);
+                self.process(item);
             }
             self.flush();
         }
-        // What was lost while it was already done with all else.
+        // Reports the events that were dropped after the last item was taken.
         self.flush();
     }
 
-    fn take(&mut self, item: Item) {
+    fn process(&mut self, item: Item) {
         match item {
             Item::Event(event) => {
-                self.tell_of_lost();
-                self.holds_back = true;
-                if !self.attempt(|sink| sink.take(&event)) {
-                    self.lost.fetch_add(1, Ordering::Relaxed);
+                self.write_dropped_count();
+                self.has_unflushed = true;
+                if !self.try_sink(|sink| sink.write(&event)) {
+                    self.dropped.fetch_add(1, Ordering::Relaxed);
                 }
             }
             Item::Flush(done) => {
                 self.flush();
-                let _ = done.send(self.failed.take().map_or(Ok(()), Err));
+                let _ = done.send(self.error.take().map_or(Ok(()), Err));
             }
         }
     }
 
-    fn tell_of_lost(&mut self) {
-        let count = self.lost.swap(0, Ordering::Relaxed);
-        self.holds_back |= count > 0;
-        if count > 0 && !self.attempt(|sink| sink.take(&LogEvent::lost(count))) {
-            self.lost.fetch_add(count, Ordering::Relaxed);
+    fn write_dropped_count(&mut self) {
+        let count = self.dropped.swap(0, Ordering::Relaxed);
+        self.has_unflushed |= count > 0;
+        if count > 0 && !self.try_sink(|sink| sink.write(&LogEvent::dropped_events(count))) {
+            self.dropped.fetch_add(count, Ordering::Relaxed);
         }
     }
 
     fn flush(&mut self) {
-        self.tell_of_lost();
-        if std::mem::take(&mut self.holds_back) {
-            self.attempt(Sink::flush);
+        self.write_dropped_count();
+        if std::mem::take(&mut self.has_unflushed) {
+            self.try_sink(Sink::flush);
         }
     }
 
-    /// Whether it went well. A sink that panics goes on with the next event.
-    fn attempt(&mut self, work: impl FnOnce(&mut S) -> io::Result<()>) -> bool {
-        let outcome = guarded(|| work(&mut self.sink));
-        let outcome = outcome.unwrap_or_else(|Panic(text)| Err(io::Error::other(text)));
-        outcome.map_err(|error| _ = self.failed.get_or_insert(error)).is_ok()
+    /// Runs the sink, and returns whether it succeeded. A sink that panics receives the next event
+    /// all the same.
+    fn try_sink(&mut self, work: impl FnOnce(&mut S) -> io::Result<()>) -> bool {
+        let result = catch_panic(|| work(&mut self.sink));
+        let result = result.unwrap_or_else(|Panic(text)| Err(io::Error::other(text)));
+        result.map_err(|error| _ = self.error.get_or_insert(error)).is_ok()
     }
 }

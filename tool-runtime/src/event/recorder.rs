@@ -1,5 +1,3 @@
-//! Events kept in memory, to be asked about.
-
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -7,7 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::{EffectRecord, Event, Observer, RunId, ToolExecution};
 use crate::message::CallId;
 
-/// Keeps the last events in memory. Clones share them: one is given to the agent, another is asked.
+/// Keeps the latest events in memory.
+///
+/// Clones share the events: give one to the agent, and query another.
 ///
 /// ```
 /// use tool_runtime::event::Recorder;
@@ -19,7 +19,8 @@ use crate::message::CallId;
 ///     ctx.record(EffectRecord::FileWritten { path });
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::Stopped> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
 /// # let model = ScriptedModel::new([
 /// #     ChatReply::default().call("write", r#"{"path": "a"}"#).call("write", r#"{"path": "b"}"#),
 /// #     ChatReply::text("Done."),
@@ -28,9 +29,9 @@ use crate::message::CallId;
 /// let agent = Agent::new(model, tools![write]).observer(recorder.clone());
 /// agent.run("Write a and b.").await?;
 ///
-/// assert_eq!(recorder.of_layer("tool").len(), 4);
-/// assert_eq!(recorder.of_action("tool", "finished").len(), 2);
-/// for ((_run, turn), effects) in recorder.effects() {
+/// assert_eq!(recorder.events_of_layer("tool").len(), 4);
+/// assert_eq!(recorder.events_of_action("tool", "finished").len(), 2);
+/// for ((_run, turn), effects) in recorder.effects_by_turn() {
 ///     assert_eq!((turn, effects.len()), (1, 2));
 /// }
 /// # Ok(())
@@ -38,63 +39,64 @@ use crate::message::CallId;
 /// ```
 #[derive(Clone)]
 pub struct Recorder {
-    most: usize,
-    kept: Arc<Mutex<Kept>>,
+    capacity: usize,
+    log: Arc<Mutex<EventLog>>,
 }
 
 #[derive(Default)]
-struct Kept {
+struct EventLog {
     events: VecDeque<Event>,
-    forgotten: u64,
+    dropped_count: u64,
 }
 
 impl Recorder {
-    /// Keeps this many events, and at least one; then the oldest is forgotten.
-    pub fn new(most: usize) -> Self {
-        Self { most: most.max(1), kept: Arc::default() }
+    /// Creates a recorder of at most `capacity` events, and of one at least. Beyond that, each new
+    /// event evicts the oldest.
+    pub fn new(capacity: usize) -> Self {
+        Self { capacity: capacity.max(1), log: Arc::default() }
     }
 
-    /// All events that are kept, the oldest first.
+    /// Returns all recorded events, oldest first.
     pub fn events(&self) -> Vec<Event> {
         self.filter(|_| true)
     }
 
-    /// Those of one layer: `run`, `model`, `tool` or `log`.
-    pub fn of_layer(&self, layer: &str) -> Vec<Event> {
+    /// Returns the events of one layer: `run`, `model`, `tool` or `log`.
+    pub fn events_of_layer(&self, layer: &str) -> Vec<Event> {
         self.filter(|event| event.layer() == layer)
     }
 
-    /// Those of one action of a layer, such as `finished` of `tool`.
-    pub fn of_action(&self, layer: &str, action: &str) -> Vec<Event> {
+    /// Returns the events of one action of a layer, such as `finished` of `tool`.
+    pub fn events_of_action(&self, layer: &str, action: &str) -> Vec<Event> {
         self.filter(|event| event.layer() == layer && event.action() == action)
     }
 
-    /// Those of one call.
-    pub fn of_call(&self, call: &CallId) -> Vec<Event> {
-        self.filter(|event| event.call() == Some(call))
+    /// Returns the events of one call.
+    pub fn events_of_call(&self, call: &CallId) -> Vec<Event> {
+        self.filter(|event| event.call_id() == Some(call))
     }
 
-    /// Those of one run.
-    pub fn of_run(&self, run: RunId) -> Vec<Event> {
+    /// Returns the events of one run.
+    pub fn events_of_run(&self, run: RunId) -> Vec<Event> {
         self.filter(|event| event.origin.run == run)
     }
 
-    /// Those for which this holds.
-    pub fn filter(&self, is_wanted: impl Fn(&Event) -> bool) -> Vec<Event> {
-        self.lock().events.iter().filter(|event| is_wanted(event)).cloned().collect()
+    /// Returns the events for which the predicate holds, oldest first.
+    pub fn filter(&self, predicate: impl Fn(&Event) -> bool) -> Vec<Event> {
+        self.lock().events.iter().filter(|event| predicate(event)).cloned().collect()
     }
 
-    /// What became of all calls, in the order in which they finished.
+    /// Returns the executions of all calls, in the order in which they finished.
     pub fn executions(&self) -> Vec<ToolExecution> {
-        self.lock().events.iter().filter_map(Event::finished).cloned().collect()
+        self.lock().events.iter().filter_map(Event::execution).cloned().collect()
     }
 
-    /// What tools did to the world, turn by turn of each run; those of calls within calls are of the
-    /// turn of the outermost.
-    pub fn effects(&self) -> BTreeMap<(RunId, u32), Vec<EffectRecord>> {
+    /// Returns the effects of tools by run and turn. Effects of nested calls belong to the turn of
+    /// the outermost call.
+    pub fn effects_by_turn(&self) -> BTreeMap<(RunId, u32), Vec<EffectRecord>> {
         let mut turns = BTreeMap::<_, Vec<_>>::new();
         for event in &self.lock().events {
-            let effects = event.finished().map_or(&[][..], |execution| &execution.effects);
+            let effects = event.execution().map_or(&[][..], |execution| &execution.effects);
             if !effects.is_empty() {
                 let turn = (event.origin.run, event.origin.turn);
                 turns.entry(turn).or_default().extend_from_slice(effects);
@@ -103,44 +105,44 @@ impl Recorder {
         turns
     }
 
-    /// What tools did to the world on one turn.
-    pub fn effects_of(&self, run: RunId, turn: u32) -> Vec<EffectRecord> {
-        self.effects().remove(&(run, turn)).unwrap_or_default()
+    /// Returns the effects of tools in one turn of a run.
+    pub fn effects_of_turn(&self, run: RunId, turn: u32) -> Vec<EffectRecord> {
+        self.effects_by_turn().remove(&(run, turn)).unwrap_or_default()
     }
 
-    /// How many events were forgotten.
-    pub fn forgotten(&self) -> u64 {
-        self.lock().forgotten
+    /// Returns the number of events that were evicted.
+    pub fn dropped_count(&self) -> u64 {
+        self.lock().dropped_count
     }
 
-    /// Forgets all.
+    /// Removes all events, and resets the number of evicted events.
     pub fn clear(&self) {
-        *self.lock() = Kept::default();
+        *self.lock() = EventLog::default();
     }
 
-    fn lock(&self) -> MutexGuard<'_, Kept> {
-        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, EventLog> {
+        self.log.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Observer for Recorder {
     fn observe(&self, event: &Event) {
         let event = event.clone();
-        let mut kept = self.lock();
-        if kept.events.len() >= self.most {
-            kept.events.pop_front();
-            kept.forgotten += 1;
+        let mut log = self.lock();
+        if log.events.len() >= self.capacity {
+            log.events.pop_front();
+            log.dropped_count += 1;
         }
-        kept.events.push_back(event);
+        log.events.push_back(event);
     }
 }
 
 impl fmt::Debug for Recorder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let kept = self.lock();
+        let log = self.lock();
         f.debug_struct("Recorder")
-            .field("events", &kept.events.len())
-            .field("forgotten", &kept.forgotten)
+            .field("events", &log.events.len())
+            .field("dropped_count", &log.dropped_count)
             .finish_non_exhaustive()
     }
 }

@@ -1,5 +1,6 @@
-//! An event on its way to those who watch: what is secret in it is taken out, field by field, so that
-//! a field that is added is not forgotten.
+//! Redacts the secrets in an event.
+//!
+//! Every field is named, so that a new field does not compile until this file covers it.
 
 use serde_json::Value;
 
@@ -8,137 +9,153 @@ use super::{
     ToolExecution,
 };
 use crate::message::ToolResult;
-use crate::secret::{HIDDEN, Redactor};
+use crate::secret::{REDACTED, Redactor};
 
 impl Redactor {
-    pub(super) fn hide_in_event(&self, event: &mut Event) {
+    /// Redacts all texts of an event, for observers.
+    pub(super) fn redact_event(&self, event: &mut Event) {
         match &mut event.kind {
-            EventKind::Log(LogEvent::Lost { .. }) => {}
-            EventKind::Run(RunEvent::Started { within: _, agent, session }) => {
-                self.hide_in_some(agent);
-                self.hide_in_some(session);
+            EventKind::Log(LogEvent::Dropped { .. }) => {}
+            EventKind::Run(RunEvent::Started { parent_run: _, agent, session }) => {
+                self.redact_option(agent);
+                self.redact_option(session);
             }
-            EventKind::Run(RunEvent::Said { by: _, source, text, images: _ }) => {
-                self.hide_in_some(source);
-                self.hide(text);
+            EventKind::Run(RunEvent::MessageAdded { by: _, source, text, images: _ }) => {
+                self.redact_option(source);
+                self.redact(text);
             }
-            EventKind::Run(RunEvent::Finished { code: _, error, usage: _, cost: _, took: _ }) => {
-                self.hide_in_some(error);
+            EventKind::Run(RunEvent::Finished {
+                code: _,
+                error,
+                usage: _,
+                cost: _,
+                duration: _,
+            }) => {
+                self.redact_option(error);
             }
-            EventKind::Model(ModelEvent::Asked) => {}
-            EventKind::Model(ModelEvent::SummaryFailed { reason }) => self.hide(reason),
-            EventKind::Model(ModelEvent::Replied { text, reasoning, calls, usage: _, took: _ }) => {
-                calls.iter_mut().for_each(|call| self.hide_in_call(call));
-                self.hide(text);
-                self.hide_in_some(reasoning);
+            EventKind::Model(ModelEvent::Requested) => {}
+            EventKind::Model(ModelEvent::SummaryFailed { reason }) => self.redact(reason),
+            EventKind::Model(ModelEvent::Replied {
+                text,
+                reasoning,
+                calls,
+                usage: _,
+                duration: _,
+            }) => {
+                calls.iter_mut().for_each(|call| self.redact_call(call));
+                self.redact(text);
+                self.redact_option(reasoning);
             }
             EventKind::Model(
                 ModelEvent::ExtractionFailed { text, reason, attempt: _ }
                 | ModelEvent::ValidationFailed { text, reason, attempt: _ },
             ) => {
-                self.hide(text);
-                self.hide(reason);
+                self.redact(text);
+                self.redact(reason);
             }
-            EventKind::Tool(event) => self.hide_in_tool_event(event),
+            EventKind::Tool(event) => self.redact_tool_event(event),
         }
     }
 
-    fn hide_in_tool_event(&self, event: &mut ToolEvent) {
+    fn redact_tool_event(&self, event: &mut ToolEvent) {
         match event {
-            ToolEvent::Started { call } => self.hide_in_call(call),
-            ToolEvent::Asked { call: _, tool, arguments } => {
-                self.hide_in_arguments(tool, arguments);
-                self.hide(tool);
+            ToolEvent::Started { call } => self.redact_call(call),
+            ToolEvent::ApprovalRequested { call: _, tool, arguments } => {
+                self.redact_arguments(tool, arguments);
+                self.redact(tool);
             }
-            ToolEvent::Approved { call: _, by } => self.hide(by),
-            ToolEvent::Blocked { call: _, by: _, reason } => self.hide(reason),
-            ToolEvent::Retried { call: _, attempt: _, error, text, pause: _ } => {
-                self.hide(error);
-                self.hide(text);
+            ToolEvent::Approved { call: _, by } => self.redact(by),
+            ToolEvent::Blocked { call: _, by: _, reason } => self.redact(reason),
+            ToolEvent::Retried { call: _, attempt: _, error, text, delay: _ } => {
+                self.redact(error);
+                self.redact(text);
             }
             ToolEvent::Progress { call: _, progress } => {
                 let Progress { done: _, total: _, message } = progress;
-                self.hide_in_some(message);
+                self.redact_option(message);
             }
             ToolEvent::Cancelled { call: _ } => {}
-            ToolEvent::Finished(execution) => self.hide_in_execution(execution),
+            ToolEvent::Finished(execution) => self.redact_execution(execution),
         }
     }
 
-    /// All of it: for those who watch.
-    fn hide_in_execution(&self, execution: &mut ToolExecution) {
-        self.hide_in_result(execution);
+    /// Redacts an execution completely, for observers.
+    fn redact_execution(&self, execution: &mut ToolExecution) {
+        self.redact_result(execution);
         let ToolExecution {
             call,
-            changed,
-            decoded,
+            modified_call,
+            decoded_arguments,
             decided_by,
-            // Hidden above.
+            // Redacted above.
             result: _,
             full_text: _,
             cause: _,
             effects: _,
-            // No texts of anybody's.
+            // These hold no text.
             fixes: _,
             attempts: _,
-            remembered: _,
+            is_cached: _,
             blocked_by: _,
-            // A state that is handed on as it is, and told to nobody.
-            suspended: _,
-            left_running: _,
-            started: _,
-            took: _,
+            // Observers never receive the state of a tool.
+            suspended_state: _,
+            has_detached_thread: _,
+            started_at: _,
+            duration: _,
         } = execution;
-        let ran = changed.as_deref().unwrap_or(call).name.clone();
-        self.hide_in_call(call);
-        if let Some(changed) = changed {
-            self.hide_in_call(changed);
+        let called_name = modified_call.as_deref().unwrap_or(call).name.clone();
+        self.redact_call(call);
+        if let Some(modified) = modified_call {
+            self.redact_call(modified);
         }
-        if let Some(json) = decoded {
+        if let Some(json) = decoded_arguments {
             match serde_json::from_str::<Value>(json) {
                 Ok(mut value) => {
-                    self.hide_in_arguments(&ran, &mut value);
+                    self.redact_arguments(&called_name, &mut value);
                     *json = value.to_string();
                 }
-                Err(_) => *json = Value::from(HIDDEN).to_string(),
+                Err(_) => *json = Value::from(REDACTED).to_string(),
             }
         }
-        self.hide_in_some(decided_by);
+        self.redact_option(decided_by);
     }
 
-    /// What came of a call, but not the call: for the model and the program, which need that as it is.
-    pub(crate) fn hide_in_result(&self, execution: &mut ToolExecution) {
+    /// Redacts the result of a call but not the call itself, for the model and the program: the
+    /// provider expects the call back unchanged.
+    pub(crate) fn redact_result(&self, execution: &mut ToolExecution) {
         let ToolExecution { result, full_text, cause, effects, .. } = execution;
         let ToolResult { call: _, tool, text, images: _, error } = result;
-        self.hide(tool);
-        self.hide(text);
-        self.hide_in_some(error);
-        self.hide_in_some(full_text);
-        self.hide_in_some(cause);
-        effects.iter_mut().for_each(|effect| self.hide_in_effect(effect));
+        self.redact(tool);
+        self.redact(text);
+        self.redact_option(error);
+        self.redact_option(full_text);
+        self.redact_option(cause);
+        effects.iter_mut().for_each(|effect| self.redact_effect(effect));
     }
 
-    fn hide_in_effect(&self, effect: &mut EffectRecord) {
+    fn redact_effect(&self, effect: &mut EffectRecord) {
         match effect {
-            EffectRecord::FileWritten { path } => self.hide(path),
-            EffectRecord::ProcessStarted { command } => self.hide(command),
+            EffectRecord::FileWritten { path } => self.redact(path),
+            EffectRecord::ProcessStarted { command } => self.redact(command),
             EffectRecord::RequestSent { method, url } => {
-                self.hide(method);
-                self.hide(url);
+                self.redact(method);
+                self.redact(url);
             }
-            EffectRecord::ToolsFound { names } => names.iter_mut().for_each(|name| self.hide(name)),
-            EffectRecord::StopRequested { reason } => self.hide(reason),
+            EffectRecord::ToolsFound { names } => {
+                names.iter_mut().for_each(|name| self.redact(name))
+            }
+            EffectRecord::StopRequested { reason } => self.redact(reason),
             EffectRecord::TokensSpent { usage: _, cost: _ } => {}
             EffectRecord::Other { name, data } => {
-                self.hide(name);
-                self.hide_in(data);
+                self.redact(name);
+                self.redact_value(data);
             }
         }
     }
 
-    fn hide_in_some(&self, text: &mut Option<String>) {
+    fn redact_option(&self, text: &mut Option<String>) {
         if let Some(text) = text {
-            self.hide(text);
+            self.redact(text);
         }
     }
 }

@@ -105,12 +105,25 @@ pub trait ChatModel: Send + Sync {
 
     /// Reports what would make every request fail, without sending one.
     ///
-    /// `Agent::check` calls this at startup. Provider clients report a missing
+    /// [`Agent::check`](crate::Agent::check) calls this at startup. Provider clients report a missing
     /// API key, a malformed URL and the like. Default: nothing to report.
     ///
     /// # Errors
     /// Returns the error with which the next request would fail.
     fn check(&self) -> Result<(), ModelError> {
+        Ok(())
+    }
+
+    /// Reports what would make this request fail, without sending it.
+    ///
+    /// [`Agent::check`](crate::Agent::check) calls this at startup, for each tool and for all of them
+    /// with the options of the agent. Provider clients report a schema that they can't send, and
+    /// options that contradict each other. Default: nothing to report.
+    ///
+    /// # Errors
+    /// Returns the error with which the request would fail.
+    fn check_request(&self, request: ChatRequest<'_>) -> Result<(), ModelError> {
+        let _ = request;
         Ok(())
     }
 }
@@ -134,6 +147,10 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
     fn check(&self) -> Result<(), ModelError> {
         self.as_ref().check()
     }
+
+    fn check_request(&self, request: ChatRequest<'_>) -> Result<(), ModelError> {
+        self.as_ref().check_request(request)
+    }
 }
 
 /// Chosen at run time.
@@ -154,5 +171,9 @@ impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
 
     fn check(&self) -> Result<(), ModelError> {
         self.as_ref().check()
+    }
+
+    fn check_request(&self, request: ChatRequest<'_>) -> Result<(), ModelError> {
+        self.as_ref().check_request(request)
     }
 }

@@ -313,6 +313,15 @@ impl<C: Codec> ChatModel for Client<C> {
             ClientTransport::Custom(_) => Ok(()),
         }
     }
+
+    /// Checks that the request can be encoded for this provider.
+    ///
+    /// # Errors
+    /// Returns [`ModelError::Setup`] for a schema in the dialect of another provider, and for
+    /// options that contradict each other.
+    fn check_request(&self, request: ChatRequest<'_>) -> Result<(), ModelError> {
+        self.exchange(request, false).map(drop)
+    }
 }
 
 impl<C: Codec> fmt::Debug for Client<C> {

@@ -3,7 +3,7 @@ use std::ptr;
 use std::sync::Arc;
 
 use super::{DescriptionStore, Entry};
-use crate::guard::guarded;
+use crate::guard::catch_panic;
 
 thread_local! {
     static IS_ASKING: Cell<bool> = const { Cell::new(false) };
@@ -68,7 +68,7 @@ fn ask<T>(question: impl FnOnce() -> T) -> Option<T> {
     if IS_ASKING.replace(true) {
         return None;
     }
-    let answer = guarded(question).ok();
+    let answer = catch_panic(question).ok();
     IS_ASKING.set(false);
     answer
 }

@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{RegistryError, naming};
-use crate::guard::guarded;
+use crate::guard::catch_panic;
 use crate::schema::Dialect;
 use crate::tool::{Availability, Tool, ToolDefinition, ToolPreference};
 
@@ -34,7 +34,7 @@ impl Entry {
             definition.validate().map(|()| definition.clone())
         };
         let own =
-            guarded(valid).map_err(|panic| RegistryError::panicked(of, &panic.to_string()))?;
+            catch_panic(valid).map_err(|panic| RegistryError::panicked(of, &panic.to_string()))?;
         let own = own.map_err(|error| RegistryError::definition(of, error))?;
         if let Some(provider) = of {
             naming::check_length(provider, &own.name)?;
@@ -93,7 +93,7 @@ impl Entry {
     /// Whether it can run now, and why not. A tool that panics when it is asked can't: it won't do
     /// better when it is called.
     pub fn availability(&self) -> Availability {
-        guarded(|| self.tool.availability())
+        catch_panic(|| self.tool.availability())
             .unwrap_or_else(|panic| Availability::Unavailable(panic.to_string()))
     }
 

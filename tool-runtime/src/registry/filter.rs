@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Entry;
-use crate::guard::guarded;
+use crate::guard::catch_panic;
 
 /// Which tools of a registry a view of it holds: those that pass all rules. A rule is foreign code:
 /// what it panics at doesn't pass.
@@ -25,7 +25,7 @@ impl Filter {
         let mut next = self;
         while let Some(rule) = &next.0 {
             // One that panics has let nothing through.
-            if !guarded(|| (rule.passes)(entry)).unwrap_or(false) {
+            if !catch_panic(|| (rule.passes)(entry)).unwrap_or(false) {
                 return false;
             }
             next = &rule.before;

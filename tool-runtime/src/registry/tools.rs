@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{Registry, RegistryError};
-use crate::guard::guarded;
+use crate::guard::catch_panic;
 use crate::schema::Dialect;
 use crate::tool::Tool;
 use crate::tool::function::Function;
@@ -90,7 +90,7 @@ impl FromIterator<Arc<dyn Tool>> for Tools {
 
 impl fmt::Debug for Tools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |tool: &Arc<dyn Tool>| guarded(|| tool.definition().name.clone()).ok();
+        let name = |tool: &Arc<dyn Tool>| catch_panic(|| tool.definition().name.clone()).ok();
         f.debug_list().entries(self.0.iter().map(name)).finish()
     }
 }

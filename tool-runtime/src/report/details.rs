@@ -5,9 +5,10 @@ use serde_json::Value;
 
 use super::micros;
 use super::row::{Detail, Fact, Form, Note, Row, State, one_line};
-use crate::event::money::money;
+use crate::event::money::format_amount;
 use crate::event::{
-    EffectRecord, Event, EventKind, ModelEvent, Origin, RunId, Speaker, ToolEvent, ToolExecution,
+    EffectRecord, Event, EventKind, MessageSource, ModelEvent, Origin, RunId, ToolEvent,
+    ToolExecution,
 };
 use crate::json::Fix;
 use crate::message::{Arguments, Image, ToolCall, Usage};
@@ -23,17 +24,17 @@ pub(super) fn of_execution(row: &mut Row, execution: &ToolExecution) {
     row.details.clear();
     call_facts(row, execution);
     let call = &execution.call;
-    let as_decoded = match &execution.decoded {
+    let as_decoded = match &execution.decoded_arguments {
         // The model wrote them in this form.
         Some(decoded) if *decoded == *call.arguments.to_text() => None,
         decoded => decoded.as_deref(),
     };
-    if as_decoded.is_some() || execution.changed.is_some() {
+    if as_decoded.is_some() || execution.modified_call.is_some() {
         arguments(row, "Arguments, as the model wrote them", &call.arguments);
     } else {
         arguments(row, "Arguments", &call.arguments);
     }
-    if let Some(changed) = &execution.changed {
+    if let Some(changed) = &execution.modified_call {
         let call = if changed.name == call.name {
             changed.arguments.to_string()
         } else {
@@ -60,12 +61,14 @@ fn call_facts(row: &mut Row, execution: &ToolExecution) {
     let facts = [
         Some(("Call", text(execution.call.id.as_str()))),
         Some(("Started", Fact::At { at: row.start })),
-        Some(("Duration", Fact::Duration { took: micros(execution.took) })),
+        Some(("Duration", Fact::Duration { took: micros(execution.duration) })),
         Some(("Attempts", Fact::Count(u64::from(execution.attempts)))),
         execution.blocked_by.map(|gate| ("Blocked by", text(&serialized_name(&gate)))),
         execution.decided_by.as_deref().map(|by| ("Decided by", text(by))),
-        execution.remembered.then(|| ("Result", text("reused from an earlier call"))),
-        execution.left_running.then(|| ("Still running", text("work that could not be stopped"))),
+        execution.is_cached.then(|| ("Result", text("reused from an earlier call"))),
+        execution
+            .has_detached_thread
+            .then(|| ("Still running", text("work that could not be stopped"))),
     ];
     row.details.push(Detail::Facts { facts: facts.into_iter().flatten().collect() });
 }
@@ -78,7 +81,7 @@ fn repairs(row: &mut Row, execution: &ToolExecution) {
     if execution.fixes.is_empty() {
         return;
     }
-    let call = execution.changed.as_deref().unwrap_or(&execution.call);
+    let call = execution.modified_call.as_deref().unwrap_or(&execution.call);
     let written = call.arguments.to_text();
     let cells = execution.fixes.iter().map(|fix| repair(fix, &written)).collect();
     let head = vec!["Repair", "Level", "Risk", "Bytes", "Text"];
@@ -128,7 +131,8 @@ fn effect(effect: &EffectRecord) -> Vec<String> {
         EffectRecord::StopRequested { reason } => ("stop requested", reason.clone()),
         EffectRecord::TokensSpent { usage, cost } => {
             let tokens = format!("{} in, {} out", usage.input, usage.output);
-            let cost = cost.map(|cost| format!(", for {}", money(cost))).unwrap_or_default();
+            let cost =
+                cost.map(|cost| format!(", for {}", format_amount(cost))).unwrap_or_default();
             ("tokens spent", tokens + &cost)
         }
         EffectRecord::Other { name, data } => (name.as_str(), data.to_string()),
@@ -197,7 +201,8 @@ pub(super) fn of_resumed_run(row: &mut Row, start: u64, prompt: String) {
 pub(super) fn of_end(row: &mut Row, error: Option<&str>) {
     let duration = ("Duration", Fact::Duration { took: row.end.saturating_sub(row.start) });
     let tokens = row.usage.into_iter().flat_map(tokens);
-    let cost = row.cost.map(money).or_else(|| row.has_model_requests.then(|| "unknown".into()));
+    let cost =
+        row.cost.map(format_amount).or_else(|| row.has_model_requests.then(|| "unknown".into()));
     let cost = cost.map(|cost| ("Cost", Fact::Text(cost)));
     let more = [duration].into_iter().chain(tokens).chain(cost);
     match row.details.first_mut() {
@@ -228,7 +233,7 @@ pub(super) fn of_session(row: &mut Row, session: &str) {
 pub(super) fn of_message(
     row: &mut Row,
     (at, is_early): (u64, bool),
-    (by, source): (Speaker, Option<&str>),
+    (by, source): (MessageSource, Option<&str>),
     text: &str,
     images: usize,
 ) {
@@ -239,19 +244,21 @@ pub(super) fn of_message(
     };
     let text = format!("{text}{images}");
     let (name, text) = match (by, source) {
-        (Speaker::System, _) if is_early => return row.text("System prompt", text, Form::Folded),
-        (Speaker::User, _) if is_early => {
+        (MessageSource::System, _) if is_early => {
+            return row.text("System prompt", text, Form::Folded);
+        }
+        (MessageSource::User, _) if is_early => {
             row.prompt = one_line(&text);
             row.summary.clone_from(&row.prompt);
             return row.text("Prompt", text, Form::Plain);
         }
-        (Speaker::Elsewhere, source) => {
+        (MessageSource::Untrusted, source) => {
             ("untrusted message", format!("from {}: {text}", source.unwrap_or_default()))
         }
-        (Speaker::System, _) => ("system message", text),
-        (Speaker::User, _) => ("user message", text),
-        (Speaker::Steering, _) => ("steering message", text),
-        (Speaker::Loop, _) => ("value requested", text),
+        (MessageSource::System, _) => ("system message", text),
+        (MessageSource::User, _) => ("user message", text),
+        (MessageSource::Steering, _) => ("steering message", text),
+        (MessageSource::Loop, _) => ("value requested", text),
     };
     row.note(Note::new(at, name, text));
 }
@@ -259,10 +266,10 @@ pub(super) fn of_message(
 /// Returns the text of a note about an event.
 pub(super) fn of_note(event: &Event) -> String {
     match &event.kind {
-        EventKind::Tool(ToolEvent::Retried { attempt, error, text, pause, .. }) => {
-            let pause = pause.as_secs_f64();
+        EventKind::Tool(ToolEvent::Retried { attempt, error, text, delay, .. }) => {
+            let delay = delay.as_secs_f64();
             let text = if text.is_empty() { String::new() } else { format!(": {text}") };
-            format!("attempt {attempt} failed with {error}; next attempt in {pause:.3} s{text}")
+            format!("attempt {attempt} failed with {error}; next attempt in {delay:.3} s{text}")
         }
         EventKind::Model(
             ModelEvent::ExtractionFailed { text, reason, attempt }

@@ -98,7 +98,7 @@ impl RunReport {
     /// use tool_runtime::report::RunReport;
     ///
     /// # let (recorder, run) = (Recorder::new(10), RunId::random());
-    /// let of_one_run = RunReport::from_events(&recorder.of_run(run));
+    /// let of_one_run = RunReport::from_events(&recorder.events_of_run(run));
     /// assert!(of_one_run.to_html().starts_with("<!DOCTYPE html>"));
     /// ```
     pub fn from_events<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
@@ -191,7 +191,7 @@ impl From<&Recorder> for RunReport {
     fn from(recorder: &Recorder) -> Self {
         let mut report = Self::from_events(&recorder.events());
         let lost = &mut report.0.totals.lost;
-        *lost = lost.saturating_add(recorder.forgotten());
+        *lost = lost.saturating_add(recorder.dropped_count());
         report
     }
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 
 use super::row::{Kind, Mark, Row, State};
-use crate::event::money::money;
+use crate::event::money::format_amount;
 use crate::message::Usage;
 
 /// Counts of rows, and sums over them.
@@ -112,7 +112,7 @@ fn waiting_ancestors(rows: &[Row]) -> HashSet<usize> {
 /// Returns the sum of the known costs, marked as a lower bound if some are unknown.
 fn cost(costs: &[Option<f64>]) -> Option<String> {
     let (known, all) = (costs.iter().flatten().count(), costs.len());
-    let sum = || money(costs.iter().flatten().sum());
+    let sum = || format_amount(costs.iter().flatten().sum());
     match known {
         _ if all == 0 => None,
         0 => Some("unknown".into()),

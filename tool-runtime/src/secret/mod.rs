@@ -1,11 +1,25 @@
-//! What nobody is to read who watches, and the one place where it is taken out.
+//! Redaction: replaces secrets in everything that is emitted or persisted.
 //!
-//! Two things are secret: the values that the program named, and what stands at a marked place of a
-//! tool's arguments. The latter are hidden where they stand, whatever they are; and both are hidden
-//! wherever they turn up again, in any text that passes.
+//! Two kinds of values are secret:
+//!
+//! - The values of [`Policy::secrets`](crate::Policy::secrets), wherever they occur in a text.
+//! - The arguments that a tool marks as secret. They are replaced at their place whatever they are,
+//!   and their values are collected, so that they are replaced wherever they occur again in the
+//!   run.
+//!
+//! # Flow
+//! 1. `mod.rs`: [`Redactor`] knows the tools of a run and collects the secrets of its calls.
+//! 2. `values.rs`: the texts in which a collected value may occur.
+//! 3. `text.rs`: the search for a secret in every spelling: verbatim, escaped, percent-encoded.
+//!
+//! The redaction of events and executions is in `event/redact.rs`.
+//!
+//! # Limits
+//! Collected values shorter than [`MIN_SECRET_LEN`] bytes are not searched for: they occur in every
+//! other word. At most [`MAX_COLLECTED`] values are kept; beyond that the oldest is evicted.
 
-mod spelled;
 mod text;
+mod values;
 
 use std::any::Any;
 use std::collections::{HashMap, VecDeque};
@@ -20,155 +34,153 @@ use crate::message::{Arguments, ToolCall};
 use crate::schema::Schema;
 use text::Needle;
 
-/// What is read in the place of a secret.
-pub(crate) const HIDDEN: &str = "[redacted]";
+/// The text that replaces a secret.
+pub(crate) const REDACTED: &str = "[redacted]";
 
-/// The most values, and the most pieces, that are remembered beside what the program named; then the
-/// oldest goes.
-const MOST: usize = 1_000;
+/// The maximum number of collected values, and of fragments; beyond it the oldest is evicted.
+const MAX_COLLECTED: usize = 1_000;
 
-/// The shortest value that is looked for in texts: a shorter one is in every other word.
-const SHORTEST: usize = 4;
+/// The minimum length of a collected value in bytes.
+const MIN_SECRET_LEN: usize = 4;
 
-/// The shortest piece that is looked for of arguments that can't be read.
-const SHORTEST_PIECE: usize = 6;
+/// The minimum length of a collected fragment of unparsable arguments in bytes.
+const MIN_FRAGMENT_LEN: usize = 6;
 
-/// Hides what is secret in a run. Clones share what it has seen.
+/// Redacts the secrets of a run. Clones share the collected secrets.
 #[derive(Clone, Default)]
 pub(crate) struct Redactor {
-    known: Arc<Known>,
-    /// Whether calls are of others' tools.
-    is_of_others: bool,
+    shared: Arc<Shared>,
+    /// Whether the calls belong to the tools of another agent.
+    is_for_nested_agent: bool,
 }
 
 #[derive(Default)]
-struct Known {
-    /// What the program named.
-    named: Arc<[Needle]>,
-    /// Whether there is anything to hide.
-    is_needed: AtomicBool,
+struct Shared {
+    /// The secrets of the policy.
+    configured: Arc<[Needle]>,
+    /// Whether there is anything to redact.
+    is_active: AtomicBool,
     tools: RwLock<Tools>,
-    seen: Mutex<Seen>,
+    collected: Mutex<Collected>,
 }
 
 /// The tools of a run.
 #[derive(Default)]
 struct Tools {
-    /// By their names, with the schemas of those that take secrets.
+    /// The tools by name, each with its schema if it has secret arguments.
     schemas: HashMap<String, Option<Schema>>,
-    /// Whether any does.
+    /// Whether any tool has secret arguments.
     have_secrets: bool,
-    /// What they were told of as the last time.
-    of: Option<Weak<dyn Any + Send + Sync>>,
+    /// The identity of the snapshot that was registered last.
+    snapshot: Option<Weak<dyn Any + Send + Sync>>,
 }
 
-/// What was seen in a run.
+/// The secrets that were collected during a run.
 #[derive(Default)]
-struct Seen {
-    /// What stood at marked places.
+struct Collected {
+    /// The values of secret arguments.
     secrets: VecDeque<Arc<Needle>>,
-    /// Pieces of what couldn't be read: some may be secret. They are kept apart, for there may be so
-    /// many that they would push out what surely is.
-    pieces: VecDeque<Arc<Needle>>,
+    /// Fragments of unparsable arguments, any of which may be secret. They are kept apart, since
+    /// there may be enough of them to evict the values that surely are secret.
+    fragments: VecDeque<Arc<Needle>>,
 }
 
 impl Redactor {
-    /// One that knows these secrets as well.
+    /// Returns a redactor with these secrets in addition, and nothing collected.
     pub(crate) fn with(&self, secrets: impl IntoIterator<Item = String>) -> Self {
-        let more =
+        let added =
             secrets.into_iter().filter(|text| !text.is_empty()).map(|text| Needle::new(&text));
-        self.knowing(self.known.named.iter().cloned().chain(more).collect())
+        Self::with_configured(self.shared.configured.iter().cloned().chain(added).collect())
     }
 
-    /// One for another run: it knows what the program named, and has seen nothing.
+    /// Returns a redactor for another run: the same configured secrets, and nothing collected.
     pub(crate) fn for_run(&self) -> Self {
-        self.knowing(Arc::clone(&self.known.named))
+        Self::with_configured(Arc::clone(&self.shared.configured))
     }
 
-    fn knowing(&self, named: Arc<[Needle]>) -> Self {
-        let is_needed = AtomicBool::new(!named.is_empty());
-        Self {
-            known: Arc::new(Known { named, is_needed, ..Known::default() }),
-            is_of_others: false,
-        }
+    fn with_configured(configured: Arc<[Needle]>) -> Self {
+        let is_active = AtomicBool::new(!configured.is_empty());
+        let shared = Arc::new(Shared { configured, is_active, ..Shared::default() });
+        Self { shared, is_for_nested_agent: false }
     }
 
-    /// The same for what another agent tells, which has taken out what is marked in its tools: what is known of these
-    /// tools says nothing of those.
-    pub(crate) fn of_others(&self) -> Self {
-        Self { is_of_others: true, ..self.clone() }
+    /// Returns a redactor for the events of a nested agent. That agent has redacted the secret
+    /// arguments of its own tools, and the schemas of these tools do not apply to them.
+    pub(crate) fn for_nested_agent(&self) -> Self {
+        Self { is_for_nested_agent: true, ..self.clone() }
     }
 
-    /// Whether there is anything to hide.
-    pub(crate) fn is_needed(&self) -> bool {
-        self.known.is_needed.load(Ordering::Relaxed)
+    /// Whether there is anything to redact.
+    pub(crate) fn is_active(&self) -> bool {
+        self.shared.is_active.load(Ordering::Relaxed)
     }
 
-    /// Tells it of the tools of a run, some of which take secrets; which are asked for only where
-    /// `of` is not what it was the last time.
-    pub(crate) fn know<'a, I: Iterator<Item = (&'a str, &'a Schema)>>(
+    /// Registers the tools of a run, some of which have secret arguments. `tools` is called only if
+    /// `snapshot` differs from the one that was registered last.
+    pub(crate) fn register_tools<'a, I: Iterator<Item = (&'a str, &'a Schema)>>(
         &self,
-        of: Weak<dyn Any + Send + Sync>,
+        snapshot: Weak<dyn Any + Send + Sync>,
         tools: impl FnOnce() -> I,
     ) {
-        if self.tools().of.as_ref().is_some_and(|known| known.ptr_eq(&of)) {
+        if self.tools().snapshot.as_ref().is_some_and(|known| known.ptr_eq(&snapshot)) {
             return;
         }
-        self.known.is_needed.store(true, Ordering::Relaxed);
-        let mut known = self.known.tools.write().unwrap_or_else(PoisonError::into_inner);
+        self.shared.is_active.store(true, Ordering::Relaxed);
+        let mut registered = self.shared.tools.write().unwrap_or_else(PoisonError::into_inner);
         for (name, schema) in tools() {
             let marked = schema.has_secrets().then(|| schema.clone());
-            known.have_secrets |= marked.is_some();
-            match known.schemas.get_mut(name) {
-                // One of an earlier tool of the name may still be on its way.
+            registered.have_secrets |= marked.is_some();
+            match registered.schemas.get_mut(name) {
+                // A call of an earlier tool with this name may still be in flight.
                 Some(known) if marked.is_none() || *known == marked => {}
                 Some(known) => *known = marked,
-                None => _ = known.schemas.insert(name.to_owned(), marked),
+                None => _ = registered.schemas.insert(name.to_owned(), marked),
             }
         }
-        known.of = Some(of);
+        registered.snapshot = Some(snapshot);
     }
 
-    /// Takes the secrets out of a text.
-    pub(crate) fn hide(&self, text: &mut String) {
-        let seen = self.all_seen();
-        let needles = self.known.named.iter().chain(seen.iter().map(AsRef::as_ref));
-        if let Some(hidden) = text::hidden(text, needles) {
-            *text = hidden;
+    /// Redacts a text.
+    pub(crate) fn redact(&self, text: &mut String) {
+        let collected = self.all_collected();
+        let needles = self.shared.configured.iter().chain(collected.iter().map(AsRef::as_ref));
+        if let Some(redacted) = text::redacted(text, needles) {
+            *text = redacted;
         }
     }
 
-    /// Where in a text secrets stand, in no order.
+    /// Returns the byte ranges of secrets in a text, in no order.
     #[cfg(feature = "process")]
-    pub(crate) fn places_in(&self, text: &str) -> Vec<std::ops::Range<usize>> {
-        let seen = self.all_seen();
-        text::places(text, self.known.named.iter().chain(seen.iter().map(AsRef::as_ref)))
+    pub(crate) fn secret_ranges(&self, text: &str) -> Vec<std::ops::Range<usize>> {
+        let collected = self.all_collected();
+        let needles = self.shared.configured.iter().chain(collected.iter().map(AsRef::as_ref));
+        text::secret_ranges(text, needles)
     }
 
-    fn all_seen(&self) -> Vec<Arc<Needle>> {
-        let Seen { secrets, pieces } = &*self.seen();
-        secrets.iter().chain(pieces).cloned().collect()
+    fn all_collected(&self) -> Vec<Arc<Needle>> {
+        let Collected { secrets, fragments } = &*self.collected();
+        secrets.iter().chain(fragments).cloned().collect()
     }
 
-    /// The same in all texts of a value, its keys included.
-    pub(crate) fn hide_in(&self, value: &mut Value) {
+    /// Redacts all texts of a value, including its keys.
+    pub(crate) fn redact_value(&self, value: &mut Value) {
         match value {
-            Value::String(text) => self.hide(text),
-            Value::Array(items) => items.iter_mut().for_each(|item| self.hide_in(item)),
+            Value::String(text) => self.redact(text),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.redact_value(item)),
             Value::Object(members) => {
                 *members = std::mem::take(members)
                     .into_iter()
                     .map(|(mut name, mut member)| {
-                        self.hide(&mut name);
-                        self.hide_in(&mut member);
+                        self.redact(&mut name);
+                        self.redact_value(&mut member);
                         (name, member)
                     })
                     .collect();
             }
             Value::Number(number) => {
                 let mut text = number.to_string();
-                self.hide(&mut text);
-                if text == HIDDEN {
+                self.redact(&mut text);
+                if text == REDACTED {
                     *value = text.into();
                 }
             }
@@ -176,127 +188,130 @@ impl Redactor {
         }
     }
 
-    /// Whether there is a secret in a text.
-    pub(crate) fn finds_in(&self, text: &str) -> bool {
-        let mut hidden = text.to_owned();
-        self.hide(&mut hidden);
-        hidden != text
+    /// Whether a text contains a secret.
+    pub(crate) fn contains_secret(&self, text: &str) -> bool {
+        let mut redacted = text.to_owned();
+        self.redact(&mut redacted);
+        redacted != text
     }
 
-    /// Remembers the secrets among the arguments of a call.
-    pub(crate) fn see(&self, call: &ToolCall) {
-        self.hide_in_call(&mut call.clone());
+    /// Collects the secrets among the arguments of a call.
+    pub(crate) fn collect_secrets(&self, call: &ToolCall) {
+        self.redact_call(&mut call.clone());
     }
 
-    /// Takes the secrets out of a call, and remembers them.
-    pub(crate) fn hide_in_call(&self, call: &mut ToolCall) {
-        if let Some(arguments) = self.without_marked(&call.name, &call.arguments) {
+    /// Redacts a call, and collects the secrets among its arguments.
+    pub(crate) fn redact_call(&self, call: &mut ToolCall) {
+        if let Some(arguments) = self.redact_marked(&call.name, &call.arguments) {
             call.arguments = arguments;
         }
         match &mut call.arguments {
             Arguments::Text(text) => {
-                let mut hidden = text.as_ref().to_owned();
-                self.hide(&mut hidden);
-                if hidden != **text {
-                    *text = hidden.into();
+                let mut redacted = text.as_ref().to_owned();
+                self.redact(&mut redacted);
+                if redacted != **text {
+                    *text = redacted.into();
                 }
             }
             Arguments::Value(value) => {
-                let mut hidden = Value::clone(value);
-                self.hide_in(&mut hidden);
-                *value = Arc::new(hidden);
+                let mut redacted = Value::clone(value);
+                self.redact_value(&mut redacted);
+                *value = Arc::new(redacted);
             }
         }
-        // The name of a tool that there is tells nothing, whatever a model sends as a secret.
-        if self.tool(&call.name).is_none() {
-            self.hide(&mut call.name);
+        // The name of a registered tool reveals nothing, even if a model sends it as a secret.
+        if self.schema(&call.name).is_none() {
+            self.redact(&mut call.name);
         }
     }
 
-    /// Takes the secrets out of the decoded arguments of a tool.
-    pub(crate) fn hide_in_arguments(&self, tool: &str, arguments: &mut Value) {
-        if let Some(Some(schema)) = self.tool(tool).filter(|_| !self.is_of_others) {
-            self.take_marked(&schema, arguments);
+    /// Redacts the decoded arguments of a tool.
+    pub(crate) fn redact_arguments(&self, tool: &str, arguments: &mut Value) {
+        if let Some(Some(schema)) = self.schema(tool).filter(|_| !self.is_for_nested_agent) {
+            self.replace_marked(&schema, arguments);
         }
-        self.hide_in(arguments);
+        self.redact_value(arguments);
     }
 
-    /// The arguments with nothing at the marked places; none where nothing is marked in them.
-    fn without_marked(&self, tool: &str, arguments: &Arguments) -> Option<Arguments> {
-        let schema = match self.tool(tool) {
-            _ if self.is_of_others => return None,
+    /// Returns the arguments with the marked places replaced; `None` if nothing is marked in them.
+    fn redact_marked(&self, tool: &str, arguments: &Arguments) -> Option<Arguments> {
+        let schema = match self.schema(tool) {
+            _ if self.is_for_nested_agent => return None,
             Some(Some(schema)) => schema,
             Some(None) => return None,
-            // Whatever was meant by the name, it may have been one that takes secrets. But nobody takes them, so that
-            // they turn up nowhere; and to look for each word of them would take harmless ones out of other texts.
-            None if self.tools().have_secrets => return Some(HIDDEN.into()),
+            // The unknown name may stand for a tool with secret arguments, so all arguments are
+            // replaced. They are not collected: no tool receives them, so they occur nowhere else,
+            // and their words would match harmless ones in other texts.
+            None if self.tools().have_secrets => return Some(REDACTED.into()),
             None => return None,
         };
         match arguments {
             Arguments::Value(value) if !value.is_string() => {
                 let mut value = Value::clone(value);
-                self.take_marked(&schema, &mut value);
+                self.replace_marked(&schema, &mut value);
                 Some(Arguments::from(value))
             }
             _ => {
                 let text = arguments.to_text();
                 let Ok(parsed) = json::parse_as(&text, schema.as_value()) else {
-                    return Some(self.unreadable(arguments));
+                    return Some(self.redact_unparsable(arguments));
                 };
                 let mut value = parsed.value;
-                let had_secrets = self.take_marked(&schema, &mut value);
-                let is_sound = parsed.fixes.is_empty() && !had_secrets;
-                (!is_sound).then(|| Arguments::from(value.to_string()))
+                let had_secrets = self.replace_marked(&schema, &mut value);
+                let is_unchanged = parsed.fixes.is_empty() && !had_secrets;
+                (!is_unchanged).then(|| Arguments::from(value.to_string()))
             }
         }
     }
 
-    /// What may hold secrets anywhere is hidden whole, and remembered piece by piece.
-    fn unreadable(&self, arguments: &Arguments) -> Arguments {
-        for piece in spelled::pieces(&arguments.to_text()) {
-            remember(&mut self.seen().pieces, piece, SHORTEST_PIECE);
+    /// Replaces unparsable arguments as a whole, and collects their fragments.
+    fn redact_unparsable(&self, arguments: &Arguments) -> Arguments {
+        for fragment in values::fragments(&arguments.to_text()) {
+            collect(&mut self.collected().fragments, fragment, MIN_FRAGMENT_LEN);
         }
-        HIDDEN.into()
+        REDACTED.into()
     }
 
-    /// Hides what is marked, and remembers it; whether there was anything.
-    fn take_marked(&self, schema: &Schema, value: &mut Value) -> bool {
-        let mut taken = Vec::new();
+    /// Replaces the marked places of a value and collects their values. Returns whether there were
+    /// any.
+    fn replace_marked(&self, schema: &Schema, value: &mut Value) -> bool {
+        let mut secrets = Vec::new();
         schema.for_each_secret(value, &mut |place| {
-            if *place != HIDDEN {
-                taken.push(std::mem::replace(place, HIDDEN.into()));
+            if *place != REDACTED {
+                secrets.push(std::mem::replace(place, REDACTED.into()));
             }
         });
-        for text in taken.iter().flat_map(spelled::texts) {
-            remember(&mut self.seen().secrets, &text, SHORTEST);
+        for text in secrets.iter().flat_map(values::texts) {
+            collect(&mut self.collected().secrets, &text, MIN_SECRET_LEN);
         }
-        !taken.is_empty()
+        !secrets.is_empty()
     }
 
-    fn tool(&self, name: &str) -> Option<Option<Schema>> {
-        self.tools().schemas.get(name).cloned()
+    fn schema(&self, tool: &str) -> Option<Option<Schema>> {
+        self.tools().schemas.get(tool).cloned()
     }
 
     fn tools(&self) -> RwLockReadGuard<'_, Tools> {
-        self.known.tools.read().unwrap_or_else(PoisonError::into_inner)
+        self.shared.tools.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.known.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn collected(&self) -> MutexGuard<'_, Collected> {
+        self.shared.collected.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-fn remember(seen: &mut VecDeque<Arc<Needle>>, text: &str, shortest: usize) {
-    if text.len() < shortest || text == HIDDEN || seen.iter().any(|needle| needle.is(text)) {
+/// Adds a needle for a text that is long enough and new.
+fn collect(needles: &mut VecDeque<Arc<Needle>>, text: &str, min_len: usize) {
+    if text.len() < min_len || text == REDACTED || needles.iter().any(|needle| needle.is(text)) {
         return;
     }
-    if seen.len() >= MOST {
-        seen.pop_front();
+    if needles.len() >= MAX_COLLECTED {
+        needles.pop_front();
     }
-    seen.push_back(Arc::new(Needle::new(text)));
+    needles.push_back(Arc::new(Needle::new(text)));
 }
 
-/// Says nothing of what it hides.
+/// Prints no secret.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Redactor")

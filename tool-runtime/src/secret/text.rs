@@ -1,42 +1,45 @@
-//! Finding a secret in a text, however it is spelled there: as it is, escaped as in JSON or in Rust,
-//! any number of times, or percent-encoded as in a URL.
+//! Finds a secret in a text, in every spelling: verbatim, escaped as in JSON or in Rust any number
+//! of times, or percent-encoded as in a URL.
 //!
-//! Text and secret are brought into one form that all spellings share: backslashes are left out, what
-//! they escape is written out, and a control character is the letter of its escape, `n` for a line
-//! break. That two different texts have the same form does no harm.
+//! Text and secret are converted to one normal form that all spellings share. Backslashes are
+//! removed, the characters that they escape are decoded, and a control character becomes the letter
+//! of its escape, such as `n` for a line break. Two different texts may have the same form: then
+//! more is redacted than necessary, never less.
 
 use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-use super::HIDDEN;
+use super::REDACTED;
 
-/// A secret to look for.
+/// A secret to search for.
 #[derive(Clone)]
 pub(super) struct Needle {
     text: Finder<'static>,
-    /// More than one where it looks escaped itself: what reads as an escape there may be a sign of its
-    /// own that was escaped in turn.
+    /// The normal forms. There are several if the secret itself looks escaped: its escapes may be
+    /// meant literally, and be escaped in turn.
     forms: Vec<Finder<'static>>,
 }
 
 impl Needle {
     pub(super) fn new(text: &str) -> Self {
-        let form_of =
-            |escapes| -> Vec<u8> { form(text.as_bytes(), escapes).map(|(byte, _)| byte).collect() };
-        let mut forms: Vec<_> = Escapes::EACH.map(form_of).into();
+        let normal_form = |escapes| -> Vec<u8> {
+            normalized(text.as_bytes(), escapes).map(|(byte, _)| byte).collect()
+        };
+        let mut forms: Vec<_> = Escapes::EACH.map(normal_form).into();
         forms.sort_unstable();
         forms.dedup();
         let finders = forms.iter().map(|form| Finder::new(form).into_owned());
         Self { text: Finder::new(text).into_owned(), forms: finders.collect() }
     }
 
+    /// Whether this is the needle of `text`.
     pub(super) fn is(&self, text: &str) -> bool {
         self.text.needle() == text.as_bytes()
     }
 }
 
-/// Which escapes are written out, beside those of a letter.
+/// The escapes that are decoded, in addition to those of single letters.
 #[derive(Clone, Copy)]
 struct Escapes {
     /// `%41`.
@@ -55,87 +58,87 @@ impl Escapes {
     ];
 }
 
-/// The text without the secrets; none where none is in it.
-pub(super) fn hidden<'n>(
+/// Returns the text with its secrets replaced; `None` if it contains none.
+pub(super) fn redacted<'n>(
     text: &str,
     needles: impl Iterator<Item = &'n Needle> + Clone,
 ) -> Option<String> {
-    let places = places(text, needles);
-    (!places.is_empty()).then(|| without(text, places))
+    let ranges = secret_ranges(text, needles);
+    (!ranges.is_empty()).then(|| replace(text, ranges))
 }
 
-/// Where in the text the secrets stand, in no order; one may lie over another.
-pub(super) fn places<'n>(
+/// Returns the byte ranges of the secrets in a text, in no order; they may overlap.
+pub(super) fn secret_ranges<'n>(
     text: &str,
     needles: impl Iterator<Item = &'n Needle> + Clone,
 ) -> Vec<Range<usize>> {
-    let mut places: Vec<Range<usize>> = Vec::new();
+    let mut ranges: Vec<Range<usize>> = Vec::new();
     for needle in needles.clone() {
         let length = needle.text.needle().len();
-        let found = needle.text.find_iter(text.as_bytes());
-        places.extend(found.map(|start| start..start + length));
+        let matches = needle.text.find_iter(text.as_bytes());
+        ranges.extend(matches.map(|start| start..start + length));
     }
     if memchr::memchr2(b'\\', b'%', text.as_bytes()).is_some() {
         let (bytes, spans): (Vec<u8>, Vec<Range<usize>>) =
-            form(text.as_bytes(), Escapes::ALL).unzip();
+            normalized(text.as_bytes(), Escapes::ALL).unzip();
         for form in needles.flat_map(|needle| &needle.forms) {
             let length = form.needle().len();
-            // A secret of nothing but backslashes has no form.
-            let found = form.find_iter(&bytes).filter(|_| length > 0);
-            places.extend(found.filter_map(|start| {
+            // The form of a secret that consists of backslashes is empty.
+            let matches = form.find_iter(&bytes).filter(|_| length > 0);
+            ranges.extend(matches.filter_map(|start| {
                 let (first, last) = (spans.get(start)?, spans.get(start + length - 1)?);
-                // What has no byte in the form is a backslash, and may be one of the secret's.
-                let before = start.checked_sub(1).and_then(|at| spans.get(at));
-                let from = before.map_or(0, |before| before.end).min(first.start);
-                let behind = spans.get(start + length);
-                let to = behind.map_or(text.len(), |behind| behind.start).max(last.end);
+                // Text without a byte in the form is backslashes, which may belong to the secret.
+                let previous = start.checked_sub(1).and_then(|at| spans.get(at));
+                let from = previous.map_or(0, |previous| previous.end).min(first.start);
+                let next = spans.get(start + length);
+                let to = next.map_or(text.len(), |next| next.start).max(last.end);
                 Some(from..to)
             }));
         }
     }
-    places
+    ranges
 }
 
-/// The text with these places hidden; those that touch or overlap as one.
-fn without(text: &str, mut places: Vec<Range<usize>>) -> String {
-    places.sort_by_key(|place| place.start);
-    let (mut hidden, mut at) = (String::with_capacity(text.len()), 0);
-    for Range { start, end } in places {
+/// Replaces these ranges of a text; adjacent and overlapping ranges are replaced as one.
+fn replace(text: &str, mut ranges: Vec<Range<usize>>) -> String {
+    ranges.sort_by_key(|range| range.start);
+    let (mut redacted, mut at) = (String::with_capacity(text.len()), 0);
+    for Range { start, end } in ranges {
         if start > at || at == 0 {
-            hidden.push_str(text.get(at..start).unwrap_or_default());
-            hidden.push_str(HIDDEN);
+            redacted.push_str(text.get(at..start).unwrap_or_default());
+            redacted.push_str(REDACTED);
         }
         at = at.max(end);
     }
-    hidden.push_str(text.get(at..).unwrap_or_default());
-    hidden
+    redacted.push_str(text.get(at..).unwrap_or_default());
+    redacted
 }
 
-/// The bytes of a text in the form that all its spellings share, and where in the text each stands.
-fn form(text: &[u8], escapes: Escapes) -> impl Iterator<Item = (u8, Range<usize>)> {
-    let (mut at, mut ready) = (0, Vec::new());
+/// Returns the bytes of the normal form of a text, each with its range in the text.
+fn normalized(text: &[u8], escapes: Escapes) -> impl Iterator<Item = (u8, Range<usize>)> {
+    let (mut at, mut pending) = (0, Vec::new());
     std::iter::from_fn(move || {
-        while ready.is_empty() {
-            let (bytes, end) = unit(text, at, escapes)?;
-            ready.extend(bytes.iter().rev().map(|byte| (*byte, at..end)));
+        while pending.is_empty() {
+            let (bytes, end) = next_unit(text, at, escapes)?;
+            pending.extend(bytes.iter().rev().map(|byte| (*byte, at..end)));
             at = end;
         }
-        ready.pop()
+        pending.pop()
     })
 }
 
-/// What one byte, or one escape, stands for, and where it ends.
-fn unit(text: &[u8], start: usize, escapes: Escapes) -> Option<(Vec<u8>, usize)> {
+/// Returns the normal form of the byte or escape at `start`, and its end.
+fn next_unit(text: &[u8], start: usize, escapes: Escapes) -> Option<(Vec<u8>, usize)> {
     let first = *text.get(start)?;
     if escapes.percent
         && first == b'%'
         && let Some(byte) = text.get(start + 1..start + 3).and_then(hex)
         && let Ok(byte) = u8::try_from(byte)
     {
-        return Some((plain(byte), start + 3));
+        return Some((normal_byte(byte), start + 3));
     }
     if first != b'\\' {
-        return Some((plain(first), start + 1));
+        return Some((normal_byte(first), start + 1));
     }
     let after = after_backslashes(text, start);
     if escapes.code
@@ -149,20 +152,20 @@ fn unit(text: &[u8], start: usize, escapes: Escapes) -> Option<(Vec<u8>, usize)>
             decoded.next()?.ok().filter(|_| decoded.next().is_none()).map(|c| (c, end))
         });
         if let Some((c, end)) = pair.or_else(|| Some((char::from_u32(high)?, end))) {
-            let mut room = [0; 4];
-            let bytes = c.encode_utf8(&mut room).bytes().flat_map(plain).collect();
+            let mut buffer = [0; 4];
+            let bytes = c.encode_utf8(&mut buffer).bytes().flat_map(normal_byte).collect();
             return Some((bytes, end));
         }
     }
     match text.get(after) {
-        // A line break behind a backslash, and the like, is what it is anyway.
-        Some(escaped) => Some((plain(*escaped), after + 1)),
+        // A backslash before a line break and the like changes nothing in the form.
+        Some(escaped) => Some((normal_byte(*escaped), after + 1)),
         None => Some((Vec::new(), after)),
     }
 }
 
-/// A byte in the form; none for a backslash.
-fn plain(byte: u8) -> Vec<u8> {
+/// Returns the normal form of a byte, which is empty for a backslash.
+fn normal_byte(byte: u8) -> Vec<u8> {
     match byte {
         b'\\' => Vec::new(),
         b'\n' => vec![b'n'],
@@ -175,12 +178,13 @@ fn plain(byte: u8) -> Vec<u8> {
     }
 }
 
+/// Returns the offset of the first byte from `start` on that is not a backslash.
 fn after_backslashes(text: &[u8], start: usize) -> usize {
     let rest = text.get(start..).unwrap_or_default();
     start + rest.iter().take_while(|byte| **byte == b'\\').count()
 }
 
-/// The code of `uXXXX` or of `u{X…}`, and where it ends.
+/// Decodes `uXXXX` or `u{X…}`, and returns the code and its end.
 fn unicode(text: &[u8], at: usize) -> Option<(u32, usize)> {
     let rest = text.get(at..)?.strip_prefix(b"u")?;
     match rest.strip_prefix(b"{") {
@@ -192,6 +196,7 @@ fn unicode(text: &[u8], at: usize) -> Option<(u32, usize)> {
     }
 }
 
+/// Parses hexadecimal digits.
 fn hex(digits: &[u8]) -> Option<u32> {
     let digit = |byte: &u8| char::from(*byte).to_digit(16);
     (!digits.is_empty())
@@ -203,13 +208,13 @@ fn hex(digits: &[u8]) -> Option<u32> {
 mod tests {
     use super::*;
 
-    fn hide(text: &str, secrets: &[&str]) -> String {
+    fn redact(text: &str, secrets: &[&str]) -> String {
         let needles: Vec<_> = secrets.iter().map(|secret| Needle::new(secret)).collect();
-        hidden(text, needles.iter()).unwrap_or_else(|| text.to_owned())
+        redacted(text, needles.iter()).unwrap_or_else(|| text.to_owned())
     }
 
     #[test]
-    fn a_secret_is_found_in_every_spelling() {
+    fn secret_is_redacted_in_every_spelling() {
         for secret in [
             "hunter22",
             "a\"b\nc\td\\",
@@ -236,25 +241,28 @@ mod tests {
             ];
             for spelled in spellings {
                 let text = format!("before {spelled} after");
-                let hidden = hide(&text, &[secret]);
-                assert!(hidden.contains(HIDDEN), "{text}");
-                assert!(hidden.starts_with("before ") && hidden.ends_with(" after"), "{hidden}");
-                let left = hidden.replace(HIDDEN, "").replace(['"', '\\'], "");
-                assert_eq!(left.trim(), "before  after", "{text} → {hidden}");
+                let redacted = redact(&text, &[secret]);
+                assert!(redacted.contains(REDACTED), "{text}");
+                assert!(
+                    redacted.starts_with("before ") && redacted.ends_with(" after"),
+                    "{redacted}"
+                );
+                let left = redacted.replace(REDACTED, "").replace(['"', '\\'], "");
+                assert_eq!(left.trim(), "before  after", "{text} → {redacted}");
             }
         }
     }
 
     #[test]
-    fn all_else_stays() {
-        assert_eq!(hide("a hunter22, b", &["hunter22"]), "a [redacted], b");
-        assert_eq!(hide("hunter22hunter22 x", &["hunter22"]), "[redacted] x");
-        assert_eq!(hide("abcdef", &["abcd", "cdef"]), "[redacted]");
+    fn text_around_a_secret_is_unchanged() {
+        assert_eq!(redact("a hunter22, b", &["hunter22"]), "a [redacted], b");
+        assert_eq!(redact("hunter22hunter22 x", &["hunter22"]), "[redacted] x");
+        assert_eq!(redact("abcdef", &["abcd", "cdef"]), "[redacted]");
         assert_eq!(
-            hide("ab hunter2 \\u00zz \\ 5% %zz \\", &["hunter22"]),
+            redact("ab hunter2 \\u00zz \\ 5% %zz \\", &["hunter22"]),
             "ab hunter2 \\u00zz \\ 5% %zz \\"
         );
-        assert_eq!(hide("x \\\\ y", &["\\\\\\\\"]), "x \\\\ y");
-        assert_eq!(hide("", &["hunter22"]), "");
+        assert_eq!(redact("x \\\\ y", &["\\\\\\\\"]), "x \\\\ y");
+        assert_eq!(redact("", &["hunter22"]), "");
     }
 }

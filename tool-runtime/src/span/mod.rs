@@ -1,12 +1,15 @@
-//! Spans for `tracing`, by the names that OpenTelemetry gives to what agents do; without the feature
-//! of that name there are none, and they cost nothing.
+//! Spans for `tracing`, named by the OpenTelemetry conventions for agents.
+//!
+//! Without the feature `tracing` there are no spans, and these functions cost nothing.
 
-#[cfg(feature = "tracing")]
-mod told;
 #[cfg(not(feature = "tracing"))]
-mod untold;
+mod disabled;
+#[cfg(feature = "tracing")]
+mod enabled;
 
-#[cfg(feature = "tracing")]
-pub(crate) use told::{Span, chat, execute_tool, fail, in_current, invoke_agent, within};
 #[cfg(not(feature = "tracing"))]
-pub(crate) use untold::{Span, chat, in_current, invoke_agent, within};
+pub(crate) use disabled::{Span, chat, in_current_span, instrument, invoke_agent};
+#[cfg(feature = "tracing")]
+pub(crate) use enabled::{
+    Span, chat, execute_tool, in_current_span, instrument, invoke_agent, record_error,
+};

@@ -209,8 +209,8 @@ mod tests {
     }
 
     fn replied(text: &str) -> EventKind {
-        let (text, calls, took) = (text.to_owned(), Vec::new(), Duration::ZERO);
-        ModelEvent::Replied { text, reasoning: None, calls, usage: None, took }.into()
+        let (text, calls, duration) = (text.to_owned(), Vec::new(), Duration::ZERO);
+        ModelEvent::Replied { text, reasoning: None, calls, usage: None, duration }.into()
     }
 
     #[test]
@@ -246,9 +246,9 @@ mod tests {
             error: None,
             usage: crate::Usage::default(),
             cost: None,
-            took: Duration::ZERO,
+            duration: Duration::ZERO,
         };
-        emit(&mut display, ModelEvent::Asked.into());
+        emit(&mut display, ModelEvent::Requested.into());
         // The bytes stay unchanged.
         display.write(b"\xffNoo", "\u{fffd}Noo").unwrap();
         emit(&mut display, replied("Noon"));

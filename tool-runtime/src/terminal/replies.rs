@@ -55,7 +55,7 @@ impl Replies {
             return Written::Nothing;
         }
         match &event.kind {
-            EventKind::Model(ModelEvent::Asked) => {
+            EventKind::Model(ModelEvent::Requested) => {
                 self.requested.insert(run);
             }
             EventKind::Run(RunEvent::Finished { code, .. }) => {
@@ -170,8 +170,8 @@ mod tests {
     }
 
     fn replied(text: &str) -> Event {
-        let (text, calls, took) = (text.into(), Vec::new(), Duration::ZERO);
-        event(ModelEvent::Replied { text, reasoning: None, calls, usage: None, took })
+        let (text, calls, duration) = (text.into(), Vec::new(), Duration::ZERO);
+        event(ModelEvent::Replied { text, reasoning: None, calls, usage: None, duration })
     }
 
     #[test]
@@ -179,7 +179,7 @@ mod tests {
         let text = "Grüße:\n}\n}";
         for late in text.char_indices().map(|(place, _)| place) {
             let mut replies = Replies::default();
-            replies.observe(&event(ModelEvent::Asked));
+            replies.observe(&event(ModelEvent::Requested));
             assert!(replies.is_printing());
             let (before, behind) = text.split_at(late);
             assert_eq!((replies.write("It says: "), replies.write(before)), (None, None));
@@ -231,10 +231,10 @@ mod tests {
         let of = |run: u128, kind: EventKind| {
             Event::new(Origin::new(run.into(), 1), SystemTime::UNIX_EPOCH, kind)
         };
-        let asked = |run| of(run, ModelEvent::Asked.into());
+        let asked = |run| of(run, ModelEvent::Requested.into());
         let ended = |run, code: &str| {
-            let (code, usage, took) = (Some(code.to_owned()), Usage::default(), Duration::ZERO);
-            of(run, RunEvent::Finished { code, error: None, usage, cost: None, took }.into())
+            let (code, usage, duration) = (Some(code.to_owned()), Usage::default(), Duration::ZERO);
+            of(run, RunEvent::Finished { code, error: None, usage, cost: None, duration }.into())
         };
         let mut replies = Replies::default();
         replies.observe(&asked(1));
@@ -266,7 +266,7 @@ mod tests {
         let void = event(ModelEvent::ExtractionFailed { text, reason, attempt });
         let mut replies = Replies::default();
         assert_eq!(replies.observe(&void), Written::Nothing);
-        replies.observe(&event(ModelEvent::Asked));
+        replies.observe(&event(ModelEvent::Requested));
         assert_eq!(replies.observe(&void), Written::All);
         assert!(replies.is_printing());
     }

@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use super::line::{Line, Sign, error_excerpt, excerpt, indent, join_columns, time};
-use crate::event::money::money;
+use crate::event::money::format_amount;
 use crate::event::{
-    Event, EventKind, ModelEvent, Origin, Progress, RunEvent, RunId, Speaker, ToolEvent,
+    Event, EventKind, MessageSource, ModelEvent, Origin, Progress, RunEvent, RunId, ToolEvent,
     ToolExecution,
 };
 use crate::message::{CallId, ToolCall, Usage};
@@ -61,11 +61,11 @@ impl Screen {
                 Vec::new()
             }
             // System messages come from the program itself and are long.
-            EventKind::Run(RunEvent::Said { by: Speaker::System, .. }) => Vec::new(),
-            EventKind::Run(RunEvent::Said { by, source, text, .. }) => {
+            EventKind::Run(RunEvent::MessageAdded { by: MessageSource::System, .. }) => Vec::new(),
+            EventKind::Run(RunEvent::MessageAdded { by, source, text, .. }) => {
                 let by = match (by, source) {
-                    (Speaker::Loop, _) => "value requested".into(),
-                    (Speaker::Steering, _) => "steering".into(),
+                    (MessageSource::Loop, _) => "value requested".into(),
+                    (MessageSource::Steering, _) => "steering".into(),
                     (_, Some(source)) => format!("from {}", excerpt(source)),
                     (_, None) => "prompt".into(),
                 };
@@ -79,11 +79,11 @@ impl Screen {
                 let (sign, text) = run_end(name.unwrap_or_else(|| unnamed.into()), event);
                 removed.into_iter().chain([line(sign, text)]).collect()
             }
-            EventKind::Model(ModelEvent::Asked) => vec![self.begin(origin, None, "model", "")],
-            EventKind::Model(ModelEvent::Replied { text, calls, usage, took, .. }) => {
+            EventKind::Model(ModelEvent::Requested) => vec![self.begin(origin, None, "model", "")],
+            EventKind::Model(ModelEvent::Replied { text, calls, usage, duration, .. }) => {
                 let text = if shows_text { "" } else { text };
                 let reply_line = (!shows_text || !calls.is_empty())
-                    .then(|| line(Sign::Reply, reply_text(text, calls, *usage, *took)));
+                    .then(|| line(Sign::Reply, reply_text(text, calls, *usage, *duration)));
                 self.end(origin, None, reply_line)
             }
             EventKind::Tool(ToolEvent::Started { call }) => {
@@ -103,11 +103,11 @@ impl Screen {
             EventKind::Model(ModelEvent::SummaryFailed { reason }) => {
                 vec![line(Sign::Failed, join_columns(["summary".into(), excerpt(reason)]))]
             }
-            EventKind::Tool(ToolEvent::Retried { call, attempt, error, text, pause }) => {
+            EventKind::Tool(ToolEvent::Retried { call, attempt, error, text, delay }) => {
                 let name = self.running.get(&key(origin, Some(call)));
                 let name = name.map_or_else(|| excerpt(call.as_str()), |call| call.name.clone());
-                let (error, pause) = (excerpt(error), time(*pause));
-                let failed = format!("attempt {attempt} failed with {error}, next in {pause}");
+                let (error, delay) = (excerpt(error), time(*delay));
+                let failed = format!("attempt {attempt} failed with {error}, next in {delay}");
                 vec![line(Sign::Retry, join_columns([name, failed, excerpt(text)]))]
             }
             EventKind::Tool(ToolEvent::Finished(execution)) => {
@@ -116,7 +116,7 @@ impl Screen {
             }
             // Includes unknown events: they update the activity that they belong to, or else become
             // a line.
-            _ => match self.show(origin, event.call(), event.action()) {
+            _ => match self.show(origin, event.call_id(), event.action()) {
                 Some(change) => vec![change],
                 None => {
                     let text = format!("{} {}", event.layer(), event.action());
@@ -149,7 +149,7 @@ impl Screen {
 }
 
 fn run_end(name: String, event: &RunEvent) -> (Sign, String) {
-    let RunEvent::Finished { code, error, usage, cost, took } = event else {
+    let RunEvent::Finished { code, error, usage, cost, duration } = event else {
         return (Sign::Other, name);
     };
     let sign = match (code.as_deref(), error) {
@@ -160,16 +160,16 @@ fn run_end(name: String, event: &RunEvent) -> (Sign, String) {
     let tokens = if usage.is_none() { String::new() } else { tokens(*usage) };
     // Without a token count, the cost is unknown, not zero.
     let cost = cost.filter(|_| !usage.is_none());
-    let cost = cost.map(|cost| format!("cost {}", money(cost))).unwrap_or_default();
+    let cost = cost.map(|cost| format!("cost {}", format_amount(cost))).unwrap_or_default();
     let error = error.as_deref().map(error_excerpt).unwrap_or_default();
-    (sign, join_columns([name, time(*took), tokens, cost, error]))
+    (sign, join_columns([name, time(*duration), tokens, cost, error]))
 }
 
 fn tokens(usage: Usage) -> String {
     format!("{} → {} tokens", usage.input, usage.output)
 }
 
-fn reply_text(text: &str, calls: &[ToolCall], usage: Option<Usage>, took: Duration) -> String {
+fn reply_text(text: &str, calls: &[ToolCall], usage: Option<Usage>, duration: Duration) -> String {
     let names: Vec<_> = calls.iter().map(|call| call.name.as_str()).collect();
     let calls = if names.is_empty() {
         String::new()
@@ -177,7 +177,7 @@ fn reply_text(text: &str, calls: &[ToolCall], usage: Option<Usage>, took: Durati
         format!("→ {}", excerpt(&names.join(", ")))
     };
     let tokens = usage.map(tokens).unwrap_or_default();
-    join_columns(["model".into(), time(took), tokens, excerpt(text), calls])
+    join_columns(["model".into(), time(duration), tokens, excerpt(text), calls])
 }
 
 fn execution_result(execution: &ToolExecution) -> (Sign, String) {
@@ -190,7 +190,7 @@ fn execution_result(execution: &ToolExecution) -> (Sign, String) {
     let code = execution.result.error.as_deref().map(excerpt).unwrap_or_default();
     let name = excerpt(&execution.call.name);
     let about = excerpt(&execution.call.arguments.to_text());
-    (sign, join_columns([name, time(execution.took), code, about]))
+    (sign, join_columns([name, time(execution.duration), code, about]))
 }
 
 fn progress_text(progress: &Progress) -> String {

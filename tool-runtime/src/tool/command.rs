@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 use super::capture::Capture;
 use super::{ToolContext, ToolError, ToolErrorKind};
 use crate::event::EffectRecord;
-use crate::guard::guarded;
+use crate::guard::catch_panic;
 
 /// The most bytes that are kept of what a program writes to one stream, unless set.
 const OUTPUT_LIMIT: usize = 1 << 20;
@@ -198,7 +198,7 @@ impl Group {
         command.wrap(process_wrap::tokio::ProcessGroup::leader());
         #[cfg(windows)]
         command.wrap(process_wrap::tokio::JobObject);
-        let leader = guarded(|| command.spawn()).map_err(io::Error::other)??;
+        let leader = catch_panic(|| command.spawn()).map_err(io::Error::other)??;
         Ok(Self { leader, is_gone: false })
     }
 

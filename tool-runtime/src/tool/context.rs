@@ -296,7 +296,7 @@ impl ToolContext {
         let (scope, spent) = (host.scope(), Spent::default());
         let batch = Batch {
             calls,
-            origin: scope.origin.within(&self.call.id),
+            origin: scope.origin.nested(&self.call.id),
             conversation: scope.conversation.clone(),
             deadline: self.deadline().map(|at| at.saturating_duration_since(Instant::now())),
             ends_run: scope.ends_run && self.deadline() == scope.deadline,
@@ -324,8 +324,8 @@ impl ToolContext {
         let origin = host.scope().origin.clone();
         let pass = move |event: &Event| {
             let scope = host.scope();
-            let redactor = scope.redactor.as_ref().map(Redactor::of_others);
-            scope.observers.tell(redactor.as_ref(), || event.clone());
+            let redactor = scope.redactor.as_ref().map(Redactor::for_nested_agent);
+            scope.observers.emit(redactor.as_ref(), || event.clone());
         };
         Some((origin, pass))
     }
@@ -415,13 +415,13 @@ impl ToolContext {
     #[cfg(feature = "process")]
     pub(super) fn secrets_in(&self, text: &str) -> Vec<std::ops::Range<usize>> {
         let redactor = self.scope().and_then(|scope| scope.redactor.as_ref());
-        redactor.map(|redactor| redactor.places_in(text)).unwrap_or_default()
+        redactor.map(|redactor| redactor.secret_ranges(text)).unwrap_or_default()
     }
 
     /// Whether a text holds what nobody is to read who watches.
     pub(super) fn holds_secret(&self, text: &str) -> bool {
         let redactor = self.scope().and_then(|scope| scope.redactor.as_ref());
-        redactor.is_some_and(|redactor| redactor.finds_in(text))
+        redactor.is_some_and(|redactor| redactor.contains_secret(text))
     }
 
     fn scope(&self) -> Option<&Scope> {

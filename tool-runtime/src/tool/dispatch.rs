@@ -15,7 +15,7 @@ use super::blocking::LeftRunning;
 use super::{Decision, Extensions, Spent, Suspended};
 use crate::event::clock::Clock;
 use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
-use crate::guard::Boxed;
+use crate::guard::BoxFuture;
 use crate::message::{Message, ToolCall};
 use crate::secret::Redactor;
 
@@ -96,7 +96,7 @@ impl Scope {
     #[inline]
     pub(crate) fn see(&self, call: &ToolCall) {
         if let Some(redactor) = &self.redactor {
-            redactor.see(call);
+            redactor.collect_secrets(call);
         }
     }
 
@@ -104,7 +104,7 @@ impl Scope {
     #[inline]
     pub(crate) fn tell<K: Into<EventKind>>(&self, kind: impl FnOnce() -> K) {
         let event = || Event::new(self.origin.clone(), self.clock.now(), kind());
-        self.observers.tell(self.redactor.as_ref(), event);
+        self.observers.emit(self.redactor.as_ref(), event);
     }
 }
 
@@ -130,7 +130,7 @@ pub(crate) trait Host: Send + Sync {
         &'a self,
         parent: &'a ToolCall,
         batch: Batch,
-    ) -> Boxed<'a, Vec<ToolExecution>>;
+    ) -> BoxFuture<'a, Vec<ToolExecution>>;
 }
 
 impl fmt::Debug for dyn Host + '_ {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::guard::let_go;
+use crate::guard::drop_guarded;
 
 /// Why a call has no output.
 ///
@@ -44,7 +44,7 @@ struct Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         if let Some(source) = self.source.take() {
-            let_go(source);
+            drop_guarded(source);
         }
     }
 }
@@ -152,7 +152,7 @@ impl ToolError {
     /// Keeps what lies behind this error for the operator; the model never sees it.
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        let_go(self.0.source.replace(source.into()));
+        drop_guarded(self.0.source.replace(source.into()));
         self
     }
 

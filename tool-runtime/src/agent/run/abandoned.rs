@@ -50,22 +50,22 @@ impl Run {
         let AbandonedRun { origin, answered_calls, usage, cost } = abandoned;
         let agent = self.agent.name.clone();
         let session = self.session();
-        self.dispatcher.tell(&origin, || RunEvent::Started { within: None, agent, session });
+        self.dispatcher.emit(&origin, || RunEvent::Started { parent_run: None, agent, session });
         self.emit_answered(&origin, answered_calls);
-        self.dispatcher.tell(&origin, || RunEvent::Finished {
+        self.dispatcher.emit(&origin, || RunEvent::Finished {
             code: Some("GIVEN_UP".to_owned()),
             error: Some("another prompt replaced the run before it ended".to_owned()),
             usage,
             cost,
-            took: Duration::ZERO,
+            duration: Duration::ZERO,
         });
     }
 
     /// Emits the end of calls that were answered without being run.
     pub(super) fn emit_answered(&self, origin: &Origin, calls: Vec<(ToolCall, ToolResult)>) {
         for (call, result) in calls {
-            let execution = || self.dispatcher.unrun(call, result);
-            self.dispatcher.tell(origin, || ToolEvent::Finished(execution()));
+            let execution = || self.dispatcher.skipped_execution(call, result);
+            self.dispatcher.emit(origin, || ToolEvent::Finished(execution()));
         }
     }
 }

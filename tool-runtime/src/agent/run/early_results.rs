@@ -103,7 +103,7 @@ impl Run {
         for execution in pending {
             turn.mark_not_started(&execution.call.id);
             self.state.suspended.retain(|pending| pending.call.id != execution.call.id);
-            if execution.suspended.is_some() {
+            if execution.suspended_state.is_some() {
                 self.state.suspended.push(PendingCall::of(execution, tools, &self.dispatcher));
             }
         }

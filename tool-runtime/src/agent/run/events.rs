@@ -3,7 +3,7 @@
 use super::Run;
 use crate::agent::StopReason;
 use crate::event::{EventKind, Origin, RunEvent, micros};
-use crate::guard::{let_go, text};
+use crate::guard::{drop_guarded, error_text};
 
 impl Run {
     /// Emits that the run starts or resumes.
@@ -11,7 +11,7 @@ impl Run {
         let agent = self.agent.name.clone();
         // A run that was to be resumed outside of its session belongs to the session all the same.
         let session = || self.session().or_else(|| self.state.session.clone());
-        self.emit(|| RunEvent::Started { within: self.parent, agent, session: session() });
+        self.emit(|| RunEvent::Started { parent_run: self.parent, agent, session: session() });
     }
 
     /// Emits the messages that were added since the last time.
@@ -25,7 +25,7 @@ impl Run {
     /// [collected](Self::collect_added_messages) already.
     pub(in crate::agent) fn emit_added_as(&mut self, added: impl IntoIterator<Item = RunEvent>) {
         self.state.turn.mark_reported();
-        if self.dispatcher.is_watched() {
+        if self.dispatcher.has_observers() {
             self.unemitted.extend(added);
         }
         if self.started.is_some() {
@@ -35,7 +35,7 @@ impl Run {
 
     /// Collects the messages that were added, to be emitted once the run has started.
     pub(in crate::agent) fn collect_added_messages(&mut self) {
-        if self.dispatcher.is_watched() {
+        if self.dispatcher.has_observers() {
             self.unemitted.extend(self.state.turn.unreported_messages());
         }
         self.state.turn.mark_reported();
@@ -44,22 +44,22 @@ impl Run {
     /// Emits that the run ended, or paused.
     pub(in crate::agent) fn emit_finished(&mut self, reason: Option<&StopReason>) {
         self.is_finish_emitted = true;
-        self.emit_finished_with(|| reason.map(|reason| (reason.code(), text(reason))));
+        self.emit_finished_with(|| reason.map(|reason| (reason.code(), error_text(reason))));
     }
 
     fn emit_finished_with(&self, reason: impl FnOnce() -> Option<(&'static str, String)>) {
         // The start of a run that ended before its first step was not emitted either.
         let Some(started) = self.started else { return };
-        let (turn, took) = (&self.state.turn, micros::in_full(started.elapsed()));
+        let (turn, duration) = (&self.state.turn, micros::truncate(started.elapsed()));
         self.emit(|| {
             let (code, error) = reason().map(|(code, error)| (code.to_owned(), error)).unzip();
-            RunEvent::Finished { code, error, usage: turn.usage(), cost: turn.cost(), took }
+            RunEvent::Finished { code, error, usage: turn.usage(), cost: turn.cost(), duration }
         });
     }
 
     /// Emits an event of this run. The event is built only if an observer receives it.
     pub(in crate::agent) fn emit<K: Into<EventKind>>(&self, kind: impl FnOnce() -> K) {
-        self.dispatcher.tell(&self.origin(), kind);
+        self.dispatcher.emit(&self.origin(), kind);
     }
 
     /// Returns the origin of events in the current turn.
@@ -70,7 +70,7 @@ impl Run {
 
 impl Drop for Run {
     fn drop(&mut self) {
-        let_go(self.offered.take());
+        drop_guarded(self.offered.take());
         if !self.is_finish_emitted {
             let reason = || Some(("DROPPED", "the run was dropped before it ended".to_owned()));
             self.emit_finished_with(reason);

@@ -204,7 +204,7 @@ impl Run {
 
     /// Nests this run in a call of another.
     pub(super) fn nested_in(mut self, outer: &Origin, call: &CallId) -> Self {
-        self.root = Origin { run: self.state.run, turn: 0, ..outer.within(call) };
+        self.root = Origin { run: self.state.run, turn: 0, ..outer.nested(call) };
         self.parent = Some(outer.run);
         self
     }

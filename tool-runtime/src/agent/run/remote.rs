@@ -6,7 +6,7 @@
 use super::Run;
 use crate::dispatch::{Batch, Dispatch, Dispatcher};
 use crate::event::{Origin, ToolEvent, ToolExecution};
-use crate::guard::{Guarded, Panic};
+use crate::guard::{CatchPanic, Panic};
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::Snapshot;
 use crate::tool::ToolErrorKind;
@@ -22,19 +22,19 @@ impl Run {
     ) -> Vec<ToolExecution> {
         let (origin, deadline) = (self.origin(), self.deadline(&self.agent));
         let dispatcher = &self.dispatcher;
-        dispatcher.look_out(tools, calls.iter());
+        dispatcher.register_secrets(tools, calls.iter());
         for call in &calls {
-            dispatcher.tell(&origin, || ToolEvent::Started { call: call.clone() });
+            dispatcher.emit(&origin, || ToolEvent::Started { call: call.clone() });
         }
         let mut open = OpenCalls { dispatcher, origin: &origin, calls };
-        let executions = Guarded::new(|| remote.dispatch(batch), |Panic(_)| Vec::new());
+        let executions = CatchPanic::new(|| remote.dispatch(batch), |Panic(_)| Vec::new());
         // A remote that ignores its deadline and its cancellation is abandoned.
         let executions = deadline.wait(executions).await.unwrap_or_default();
         let mut executions =
             match_executions(dispatcher, std::mem::take(&mut open.calls), executions);
         for execution in &mut executions {
-            dispatcher.hide_in_result(execution);
-            dispatcher.tell_end(&origin, execution);
+            dispatcher.redact_result(execution);
+            dispatcher.emit_end(&origin, execution);
         }
         executions
     }
@@ -61,7 +61,7 @@ fn match_executions(
 fn lost_execution(dispatcher: &Dispatcher, call: ToolCall) -> ToolExecution {
     let text = "The result of this call was lost; it may have had effects.";
     let result = ToolResult::failure(&call, ToolErrorKind::Indeterminate.code(), text);
-    dispatcher.unrun(call, result)
+    dispatcher.skipped_execution(call, result)
 }
 
 /// Calls whose start was emitted. Their end is emitted on drop, so also if the run is cancelled.
@@ -74,7 +74,7 @@ struct OpenCalls<'r> {
 impl Drop for OpenCalls<'_> {
     fn drop(&mut self) {
         for call in std::mem::take(&mut self.calls) {
-            self.dispatcher.tell_end(self.origin, &lost_execution(self.dispatcher, call));
+            self.dispatcher.emit_end(self.origin, &lost_execution(self.dispatcher, call));
         }
     }
 }

@@ -13,7 +13,7 @@ use crate::agent::exchange::{Exchange, prepare_request};
 use crate::agent::selection::{request_options, select_tools};
 use crate::agent::state::RunState;
 use crate::event::{ModelEvent, Origin, ToolEvent, micros};
-use crate::guard::{let_go, text};
+use crate::guard::{drop_guarded, error_text};
 use crate::message::{Message, Usage};
 use crate::models::ChatRequest;
 use crate::span;
@@ -23,7 +23,7 @@ impl Run {
     /// Selects the tools, fits the window, requests a reply and takes it into the transcript.
     pub(super) async fn request_reply(&mut self) -> Result<(), StopReason> {
         let tools = self.callable_tools();
-        self.dispatcher.look_out(&tools, iter::empty());
+        self.dispatcher.register_secrets(&tools, iter::empty());
         let config = Arc::clone(&self.agent);
         let agent = config.as_ref();
         let deadline = self.deadline(agent);
@@ -33,10 +33,10 @@ impl Run {
 
         let RunState { turn, window: window_state, prompt_index, .. } = &mut self.state;
         let origin = Origin { turn: turn.iterations() + 1, ..self.root.clone() };
-        dispatcher.tell(&origin, || ModelEvent::Asked);
+        dispatcher.emit(&origin, || ModelEvent::Requested);
         let started = Instant::now();
         let options = request_options(agent, turn, self.output_schema.as_ref());
-        let emit = |event: ModelEvent| dispatcher.tell(&origin, || event);
+        let emit = |event: ModelEvent| dispatcher.emit(&origin, || event);
         let messages = match &agent.window {
             None => Cow::Borrowed(turn.transcript()),
             Some(window) => {
@@ -44,8 +44,8 @@ impl Run {
                     .wait(window.fit(turn.transcript(), *prompt_index, window_state))
                     .await?;
                 if let Some(failed) = fitted.summary_error {
-                    emit(ModelEvent::SummaryFailed { reason: text(&failed) });
-                    let_go(failed);
+                    emit(ModelEvent::SummaryFailed { reason: error_text(&failed) });
+                    drop_guarded(failed);
                 }
                 fitted.messages
             }
@@ -62,7 +62,7 @@ impl Run {
         let exchange =
             Exchange { agent, request, deltas, emit: &emit, budget: &mut metered.budget };
         let reply = async { deadline.wait(Box::pin(exchange.reply())).await? };
-        let reply = match span::within(span::chat(), reply, StopReason::error_type).await {
+        let reply = match span::instrument(span::chat(), reply, StopReason::error_type).await {
             Ok(reply) => reply,
             Err(reason) => {
                 drop((messages, metered));
@@ -70,10 +70,10 @@ impl Run {
                 return Err(reason);
             }
         };
-        let took = micros::in_full(started.elapsed());
+        let duration = micros::truncate(started.elapsed());
         // This run may hold the last handle to tools that were removed meanwhile, whose destructors
         // are foreign code.
-        let_go(self.offered.replace(tools));
+        drop_guarded(self.offered.replace(tools));
 
         if let (Some(estimated), Some(usage)) = (estimated, metered.budget.first_usage()) {
             window_state.calibrate(estimated, usage.input);
@@ -87,16 +87,16 @@ impl Run {
         // Emitted from the transcript: there, calls have the ids under which they run.
         let mut added = turn.transcript().iter().skip(before);
         let Some(reply) = added.next() else { return Ok(()) };
-        dispatcher.tell(&origin, || {
+        dispatcher.emit(&origin, || {
             let calls = reply.calls().cloned().collect();
             let (text, reasoning) = (reply.text(), reply.reasoning());
-            ModelEvent::Replied { text, reasoning, calls, usage, took }
+            ModelEvent::Replied { text, reasoning, calls, usage, duration }
         });
         // The turn answers calls that may not run. These already have their result.
         if let Some(Message::Tool { results }) = added.next() {
             for (call, result) in reply.calls().zip(results) {
-                let execution = || dispatcher.unrun(call.clone(), result.clone());
-                dispatcher.tell(&origin, || ToolEvent::Finished(execution()));
+                let execution = || dispatcher.skipped_execution(call.clone(), result.clone());
+                dispatcher.emit(&origin, || ToolEvent::Finished(execution()));
             }
         }
         Ok(())

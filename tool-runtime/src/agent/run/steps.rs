@@ -46,7 +46,7 @@ impl Run {
             }
             step
         };
-        span::within(span, step, StopReason::error_type).await
+        span::instrument(span, step, StopReason::error_type).await
     }
 
     /// Checks that the run can start, and answers calls that were interrupted before it was
@@ -65,7 +65,7 @@ impl Run {
         }
         let tools = self.dispatcher.registry().snapshot();
         let calls = self.state.turn.transcript().iter().flat_map(Message::calls);
-        self.dispatcher.look_out(&tools, calls);
+        self.dispatcher.register_secrets(&tools, calls);
         // If a value is extracted, no tools were offered for open calls either.
         self.offered = Some(self.callable_tools());
         // The end of calls that another process started was not emitted.
@@ -132,7 +132,7 @@ impl Run {
     pub(in crate::agent) fn stop_reason(&self, outcome: Outcome) -> StopReason {
         let mut reason = stop_reason(&self.state.turn, outcome);
         if let StopReason::Repeated { call, .. } = &mut reason {
-            self.dispatcher.hide_in_call(call);
+            self.dispatcher.redact_call(call);
         }
         reason
     }

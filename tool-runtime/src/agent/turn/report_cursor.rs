@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Turn;
-use crate::event::{RunEvent, Speaker};
+use crate::event::{MessageSource, RunEvent};
 use crate::message::{Message, UserPart};
 
 /// Number of reported messages and, if the last of them is a user message, of its reported parts.
@@ -89,7 +89,7 @@ impl Turn {
 /// Returns the event for a system or user message, without its first `reported_parts` parts.
 fn message_event(message: &Message, reported_parts: usize) -> Option<RunEvent> {
     let (by, text, images) = match message {
-        Message::System { text } if reported_parts == 0 => (Speaker::System, text.clone(), 0),
+        Message::System { text } if reported_parts == 0 => (MessageSource::System, text.clone(), 0),
         Message::User { parts } => {
             let new = parts.get(reported_parts..)?;
             let text = new.iter().filter_map(|part| match part {
@@ -98,11 +98,16 @@ fn message_event(message: &Message, reported_parts: usize) -> Option<RunEvent> {
             });
             let text: String = text.collect();
             let images = new.iter().filter(|part| matches!(part, UserPart::Image(_))).count();
-            (Speaker::User, text.trim_start_matches('\n').to_owned(), images)
+            (MessageSource::User, text.trim_start_matches('\n').to_owned(), images)
         }
         _ => return None,
     };
-    (!text.is_empty() || images > 0).then_some(RunEvent::Said { by, source: None, text, images })
+    (!text.is_empty() || images > 0).then_some(RunEvent::MessageAdded {
+        by,
+        source: None,
+        text,
+        images,
+    })
 }
 
 #[cfg(test)]
@@ -111,9 +116,9 @@ mod tests {
     use crate::message::Image;
     use crate::models::ChatReply;
 
-    fn report(turn: &mut Turn) -> Vec<(Speaker, String, usize)> {
+    fn report(turn: &mut Turn) -> Vec<(MessageSource, String, usize)> {
         let events = turn.unreported_messages().into_iter().map(|event| match event {
-            RunEvent::Said { by, text, images, .. } => (by, text, images),
+            RunEvent::MessageAdded { by, text, images, .. } => (by, text, images),
             event => panic!("{event:?}"),
         });
         let events = events.collect();
@@ -128,9 +133,12 @@ mod tests {
 
     #[test]
     fn each_message_is_reported_once() {
-        let user = |text: &str| (Speaker::User, text.to_owned(), 0);
+        let user = |text: &str| (MessageSource::User, text.to_owned(), 0);
         let mut turn = Turn::new(vec![Message::system("Be brief."), Message::user("Hello")], 20);
-        assert_eq!(report(&mut turn), [(Speaker::System, "Be brief.".into(), 0), user("Hello")]);
+        assert_eq!(
+            report(&mut turn),
+            [(MessageSource::System, "Be brief.".into(), 0), user("Hello")]
+        );
         // The last user message grows.
         turn.add_user_parts(vec![text("Are you there?")]).unwrap();
         assert_eq!(report(&mut turn), [user("Are you there?")]);
@@ -138,7 +146,7 @@ mod tests {
         assert_eq!(report(&mut turn), []);
         let png = Image { media_type: "image/png".into(), base64: String::new() };
         turn.add_user_parts(vec![text("What is this?"), UserPart::Image(png)]).unwrap();
-        assert_eq!(report(&mut turn), [(Speaker::User, "What is this?".into(), 1)]);
+        assert_eq!(report(&mut turn), [(MessageSource::User, "What is this?".into(), 1)]);
         // The cursor survives storage.
         let stored = serde_json::to_string(&turn).unwrap();
         let mut turn: Turn = serde_json::from_str(&stored).unwrap();
@@ -205,8 +213,8 @@ mod tests {
             messages.extend_from_slice(rest);
             Turn::new(messages, 20)
         };
-        let system = (Speaker::System, "Be brief.".to_owned(), 0);
-        let new = (Speaker::User, "And now?".to_owned(), 0);
+        let system = (MessageSource::System, "Be brief.".to_owned(), 0);
+        let new = (MessageSource::User, "And now?".to_owned(), 0);
         let mut turn = after_history(&[Message::user("And now?")]);
         assert_eq!(report(&mut turn), [system.clone(), new]);
         assert_eq!(report(&mut after_history(&[])), [system]);

@@ -31,7 +31,7 @@ pub use plan::Plan;
 pub use state::WindowState;
 pub use summary::{EvictedMessages, Summarizer, SummaryError, WindowedMessages};
 
-use crate::guard::guarded;
+use crate::guard::catch_panic;
 use crate::message::Message;
 use crate::models::ChatRequest;
 
@@ -161,7 +161,7 @@ impl Window {
 
     /// Counts the tokens of a message; falls back to [`Estimate`] if the user's counter panics.
     fn count(&self, message: &Message) -> u64 {
-        guarded(|| self.counter.count(message)).unwrap_or_else(|_| Estimate.count(message))
+        catch_panic(|| self.counter.count(message)).unwrap_or_else(|_| Estimate.count(message))
     }
 }
 

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 
 use super::plan::Plan;
 use super::{Window, WindowState};
-use crate::guard::{Guarded, Panic};
+use crate::guard::{CatchPanic, Panic};
 use crate::message::Message;
 
 /// Summarizes messages that a window evicts.
@@ -187,5 +187,5 @@ async fn summarize(
     evicted: &EvictedMessages,
 ) -> Result<String, SummaryError> {
     let panicked = |panic: Panic| Err(SummaryError::new(panic));
-    Guarded::new(|| summarizer.summarize(evicted), panicked).await
+    CatchPanic::new(|| summarizer.summarize(evicted), panicked).await
 }

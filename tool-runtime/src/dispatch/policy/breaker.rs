@@ -2,8 +2,8 @@ use std::time::Duration;
 
 /// Configures a circuit breaker: how many failures open it, and for how long.
 ///
-/// An open breaker blocks the calls of its provider. See [`Breakers`](crate::dispatch::Breakers) for
-/// which failures count.
+/// An open breaker blocks the calls of its provider. See [`Breakers`](crate::dispatch::Breakers)
+/// for which failures count.
 ///
 /// ```
 /// use std::time::Duration;
@@ -38,8 +38,8 @@ impl Breaker {
 /// The state machine of one provider's circuit breaker. Times are offsets from one fixed instant.
 ///
 /// A closed circuit admits every call. An open one admits none until its cool-down has passed. A
-/// half-open circuit has admitted one call as a probe: the probe's result closes the circuit or opens
-/// it again. A probe without a result counts as lost after one cool-down.
+/// half-open circuit has admitted one call as a probe: the probe's result closes the circuit or
+/// opens it again. A probe without a result counts as lost after one cool-down.
 #[derive(Debug)]
 pub(in crate::dispatch) struct Circuit {
     breaker: Breaker,

@@ -4,8 +4,8 @@ pub(in crate::dispatch) const DEFAULT_OUTPUT_LIMIT: usize = 100_000;
 /// Returns the head and the tail of a text that is longer than `limit` bytes, with a note about the
 /// omitted bytes between them; `None` if the text is short enough.
 ///
-/// The tail is kept because the end of an output, such as the outcome of a build, matters as much as
-/// its beginning.
+/// The tail is kept because the end of an output, such as the outcome of a build, matters as much
+/// as its beginning.
 pub(in crate::dispatch) fn truncate_middle(text: &str, limit: usize) -> Option<String> {
     if text.len() <= limit {
         return None;

@@ -33,7 +33,8 @@ use crate::tool::ToolDefinition;
 ///     format!("{path} is deleted")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let policy = Policy::new()
 ///     .permissions(Permissions::default().tool("delete_file", Permission::Deny))
 ///     .concurrency(Concurrency::default().all(16))
@@ -151,8 +152,8 @@ impl Policy {
 
     /// Limits the number of retries of a call to at most `retries`.
     ///
-    /// The limit lowers what a tool declares by `retries`; it never adds retries. With 0, every call
-    /// has a single attempt. Default: no limit.
+    /// The limit lowers what a tool declares by `retries`; it never adds retries. With 0, every
+    /// call has a single attempt. Default: no limit.
     #[must_use]
     pub fn max_retries(mut self, retries: u32) -> Self {
         self.max_retries = Some(retries);
@@ -200,16 +201,16 @@ impl Policy {
 
     /// Adds values, such as keys and passwords, to redact in results and events.
     ///
-    /// Wherever one of these values occurs in the output of a tool or in an event, also in an escaped
-    /// spelling, it is replaced by `[redacted]`, for observers and for the model alike.
+    /// Wherever one of these values occurs in the output of a tool or in an event, also in an
+    /// escaped spelling, it is replaced by `[redacted]`, for observers and for the model alike.
     ///
     /// Arguments that a tool marks, by `#[arg(secret)]` or by `writeOnly: true` in its schema, are
-    /// redacted without being listed here. So are their echoes in outputs, if they have four bytes or
-    /// more.
+    /// redacted without being listed here. So are their echoes in outputs, if they have four bytes
+    /// or more.
     ///
     /// Tools, interceptors and approvers receive the original values. The transcript keeps the
-    /// model's arguments byte for byte, since the provider expects them back unchanged. A call or an
-    /// execution that the program prints itself is not redacted either.
+    /// model's arguments byte for byte, since the provider expects them back unchanged. A call or
+    /// an execution that the program prints itself is not redacted either.
     ///
     /// ```
     /// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, tool, tools};
@@ -220,7 +221,8 @@ impl Policy {
     ///     format!("{user} logged in with {password} and the key k3y-0f-th3-h0us3")
     /// }
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
     /// let policy = Policy::new().secrets(["k3y-0f-th3-h0us3"]);
     /// let dispatcher = Dispatcher::new(Registry::try_from(tools![login])?).policy(policy);
     /// let call = ToolCall::new("1", "login", r#"{"user": "ada", "password": "hunter22"}"#);

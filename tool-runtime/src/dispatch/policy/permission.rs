@@ -30,7 +30,8 @@ type Predicate = dyn Fn(&ApprovalRequest) -> Option<Permission> + Send + Sync;
 ///     format!("the content of {path}")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let permissions = Permissions::default()
 ///     .provider("github", Permission::Ask)
 ///     .tool("read_file", Permission::Allow)

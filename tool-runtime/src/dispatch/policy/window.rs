@@ -5,9 +5,9 @@ use crate::tool::RateLimit;
 
 /// The starts of calls within the span of one rate limit. Times are offsets from one fixed instant.
 ///
-/// A token bucket, the usual choice of rate limiters, admits almost twice the limit in the span after
-/// a pause: first the full bucket, then its refill. A sliding window never admits more than the limit
-/// in any span, wherever the span begins.
+/// A token bucket, the usual choice of rate limiters, admits almost twice the limit in the span
+/// after a pause: first the full bucket, then its refill. A sliding window never admits more than
+/// the limit in any span, wherever the span begins.
 #[derive(Debug)]
 pub(in crate::dispatch) struct SlidingWindow {
     limit: RateLimit,

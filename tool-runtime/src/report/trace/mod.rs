@@ -59,13 +59,13 @@ impl Trace {
         self.events += 1;
         let (origin, at) = (&event.origin, since_1970(event.at));
         match &event.kind {
-            EventKind::Run(RunEvent::Started { within, agent, session }) => {
+            EventKind::Run(RunEvent::Started { parent_run: within, agent, session }) => {
                 let place = self.run_started(origin, *within, agent.as_deref(), at);
                 if let (Some(session), Some(row)) = (session, self.rows.get_mut(place)) {
                     details::of_session(row, session);
                 }
             }
-            EventKind::Run(RunEvent::Said { by, source, text, images }) => {
+            EventKind::Run(RunEvent::MessageAdded { by, source, text, images }) => {
                 let place = self.run(origin, at);
                 if let Some(row) = self.touch(place, at) {
                     details::of_message(
@@ -77,13 +77,19 @@ impl Trace {
                     );
                 }
             }
-            EventKind::Run(event @ RunEvent::Finished { took, .. }) => {
+            EventKind::Run(event @ RunEvent::Finished { duration: took, .. }) => {
                 self.run_finished(origin, at, *took, event);
             }
-            EventKind::Model(ModelEvent::Asked) => {
+            EventKind::Model(ModelEvent::Requested) => {
                 self.model_asked(origin, at);
             }
-            EventKind::Model(ModelEvent::Replied { text, reasoning, calls, usage, took }) => {
+            EventKind::Model(ModelEvent::Replied {
+                text,
+                reasoning,
+                calls,
+                usage,
+                duration: took,
+            }) => {
                 if let Some(row) = self.model_replied(origin, at, *took) {
                     row.usage = *usage;
                     details::of_reply(row, text, reasoning.as_deref(), calls);
@@ -193,7 +199,7 @@ impl Trace {
             .filter(|place| self.rows.get(*place).is_some_and(|row| row.state == State::Open));
         let run_row = self.scope_row(origin, at);
         let place = open.unwrap_or_else(|| {
-            let started = at.saturating_sub(micros(execution.took));
+            let started = at.saturating_sub(micros(execution.duration));
             self.tool_started(origin, started, &execution.call)
         });
         // The end of a call that started before the run was resumed was not observed.
@@ -211,7 +217,7 @@ impl Trace {
         row.marks = [
             (execution.was_retried(), Mark::Retried),
             (execution.was_repaired(), Mark::Repaired),
-            (execution.remembered, Mark::Remembered),
+            (execution.is_cached, Mark::Remembered),
         ]
         .into_iter()
         .filter_map(|(is_set, mark)| is_set.then_some(mark))
@@ -223,10 +229,10 @@ impl Trace {
     /// own.
     fn note(&mut self, event: &Event, at: u64) {
         let origin = &event.origin;
-        if let EventKind::Log(LogEvent::Lost { count }) = event.kind {
+        if let EventKind::Log(LogEvent::Dropped { count }) = event.kind {
             self.lost = self.lost.saturating_add(count);
         }
-        let place = match (event.call(), &event.kind) {
+        let place = match (event.call_id(), &event.kind) {
             (Some(call), _) => self.calls.get(&(scope(origin), call.clone())).copied(),
             (None, EventKind::Model(_)) => {
                 self.scopes.get(&scope(origin)).and_then(|open| open.model.or(open.replied))

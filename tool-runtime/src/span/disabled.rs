@@ -1,6 +1,6 @@
-//! No spans.
+//! Replacements for the spans that do nothing.
 
-/// None.
+/// Stands in for a span.
 #[derive(Clone, Debug)]
 pub(crate) struct Span;
 
@@ -13,7 +13,7 @@ pub(crate) fn chat() -> Span {
 }
 
 #[inline]
-pub(crate) fn within<T, E, F: Future<Output = Result<T, E>>>(
+pub(crate) fn instrument<T, E, F: Future<Output = Result<T, E>>>(
     Span: Span,
     work: F,
     _: fn(&E) -> Option<&'static str>,
@@ -22,6 +22,6 @@ pub(crate) fn within<T, E, F: Future<Output = Result<T, E>>>(
 }
 
 #[inline]
-pub(crate) fn in_current<F: Future>(work: F) -> F {
+pub(crate) fn in_current_span<F: Future>(work: F) -> F {
     work
 }

@@ -1,19 +1,18 @@
-//! The attributes of each span.
+//! The spans and their attributes.
 //!
-//! The conventions are those of
-//! <https://github.com/open-telemetry/semantic-conventions-genai> (`docs/gen-ai/execute-tool.md`,
-//! `gen-ai-agent-spans.md`, `gen-ai-spans.md`), whose status is "development". `otel.name`,
-//! `otel.kind` and `otel.status_code` are not attributes: the crate tracing-opentelemetry makes the
-//! span's name, kind and status of them.
+//! The conventions are those of <https://github.com/open-telemetry/semantic-conventions-genai>
+//! (`docs/gen-ai/execute-tool.md`, `gen-ai-agent-spans.md`, `gen-ai-spans.md`), whose status is
+//! "development". `otel.name`, `otel.kind` and `otel.status_code` are not attributes: the crate
+//! tracing-opentelemetry converts them to the name, kind and status of the span.
 
 pub(crate) use tracing::Span;
 use tracing::field::Empty;
 use tracing::instrument::{Instrument as _, Instrumented};
 
-/// What these spans are of, to filter by.
+/// The target of the spans, for filters.
 const TARGET: &str = "tool_runtime";
 
-/// A run, of the agent of this name if it has one.
+/// Creates the span of a run of the agent with this name.
 pub(crate) fn invoke_agent(name: Option<&str>) -> Span {
     let otel_name = name.map(|name| format!("invoke_agent {name}"));
     tracing::info_span!(
@@ -28,7 +27,7 @@ pub(crate) fn invoke_agent(name: Option<&str>) -> Span {
     )
 }
 
-/// A request to the model.
+/// Creates the span of a model request.
 pub(crate) fn chat() -> Span {
     tracing::info_span!(
         target: TARGET,
@@ -41,7 +40,7 @@ pub(crate) fn chat() -> Span {
     )
 }
 
-/// A call of a tool.
+/// Creates the span of a tool call.
 pub(crate) fn execute_tool(name: &str, call: &str) -> Span {
     tracing::info_span!(
         target: TARGET,
@@ -59,26 +58,26 @@ pub(crate) fn execute_tool(name: &str, call: &str) -> Span {
     )
 }
 
-/// Notes what the span's work failed with: a stable code.
-pub(crate) fn fail(span: &Span, code: &str) {
+/// Records the stable code of an error on a span.
+pub(crate) fn record_error(span: &Span, code: &str) {
     span.record("otel.status_code", "ERROR");
     span.record("error.type", code);
 }
 
-/// Work within its span; `code` is what an error is called, if it is one.
-pub(crate) async fn within<T, E>(
+/// Runs a future within a span. `code` returns the code of an error, or `None` if it is no failure.
+pub(crate) async fn instrument<T, E>(
     span: Span,
     work: impl Future<Output = Result<T, E>>,
     code: fn(&E) -> Option<&'static str>,
 ) -> Result<T, E> {
-    let outcome = work.instrument(span.clone()).await;
-    if let Some(code) = outcome.as_ref().err().and_then(code) {
-        fail(&span, code);
+    let result = work.instrument(span.clone()).await;
+    if let Some(code) = result.as_ref().err().and_then(code) {
+        record_error(&span, code);
     }
-    outcome
+    result
 }
 
-/// Work in another task, within the span of this one.
-pub(crate) fn in_current<F: Future>(work: F) -> Instrumented<F> {
+/// Runs a future, often in another task, within the current span.
+pub(crate) fn in_current_span<F: Future>(work: F) -> Instrumented<F> {
     work.in_current_span()
 }

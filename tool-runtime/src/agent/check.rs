@@ -1,0 +1,220 @@
+//! The startup check of an agent: what would fail in its first run.
+
+use std::any::TypeId;
+use std::error::Error;
+use std::fmt;
+
+use super::Agent;
+use super::config::AgentConfig;
+use crate::message::Message;
+use crate::models::{ChatOptions, ChatRequest, ModelError};
+use crate::registry::{Callable, RegistryError};
+use crate::tool::ToolDefinition;
+
+impl Agent {
+    /// Reports what would make the first run fail, without sending a request.
+    ///
+    /// Call it when the program starts. It reports all problems at once:
+    ///
+    /// - tools that can't be registered, such as two tools of one name
+    /// - a model that can't send any request, such as a provider client with a malformed URL
+    /// - a tool whose schema the model provider does not accept
+    /// - options that the model provider does not accept, such as the choice of an unknown tool
+    /// - an [extension](Self::extension) that a tool requires and that the agent does not have
+    ///
+    /// Only the tools that the [policy](Self::policy) lets the model call are checked. If the tools
+    /// can't be registered, the error names the first conflict, and the tools are not checked
+    /// further. A sub-agent is not checked as a part of its caller: check it before
+    /// [`into_tool`](Self::into_tool).
+    ///
+    /// # Errors
+    /// Returns a [`CheckError`] with every problem.
+    ///
+    /// ```
+    /// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
+    ///
+    /// struct Database;
+    ///
+    /// /// Counts the orders.
+    /// #[tool(effect = "read", extensions(Database))]
+    /// async fn count_orders() -> u32 {
+    ///     7
+    /// }
+    ///
+    /// let model = ScriptedModel::new([ChatReply::text("There are 7.")]);
+    /// let agent = Agent::new(model, tools![count_orders]);
+    /// let error = agent.check().unwrap_err();
+    /// assert!(error.to_string().starts_with("tool `count_orders`: missing extension: "));
+    ///
+    /// agent.extension(Database).check()?;
+    /// # Ok::<(), tool_runtime::agent::CheckError>(())
+    /// ```
+    pub fn check(&self) -> Result<(), CheckError> {
+        let config = &self.config;
+        let mut problems = Vec::new();
+        if let Err(error) = config.model.check() {
+            problems.push(CheckProblem::Model(error));
+        }
+        match &config.registry {
+            Err(error) => problems.push(CheckProblem::Registry(error.clone())),
+            Ok(registry) => {
+                let snapshot = registry.snapshot();
+                let tools = config.dispatcher.callable_tools(&snapshot);
+                check_extensions(config, &tools, &mut problems);
+                // A model that can't send any request reports the same error for each of them.
+                if !problems.iter().any(|problem| matches!(problem, CheckProblem::Model(_))) {
+                    check_requests(config, &tools, &mut problems);
+                }
+            }
+        }
+        match problems.is_empty() {
+            true => Ok(()),
+            false => Err(CheckError { problems }),
+        }
+    }
+}
+
+fn check_extensions(
+    config: &AgentConfig,
+    tools: &[&ToolDefinition],
+    problems: &mut Vec<CheckProblem>,
+) {
+    // Calls that run elsewhere have the extensions of that place.
+    if config.remote.is_some() {
+        return;
+    }
+    let extensions = config.dispatcher.registered_extensions();
+    for tool in tools {
+        let missing = tool.extensions.iter().filter(|required| {
+            // The dispatcher provides the callable tools itself.
+            let is_built_in = required.type_id() == TypeId::of::<Callable>();
+            !is_built_in && !required.is_provided_by(extensions)
+        });
+        problems.extend(missing.map(|required| CheckProblem::MissingExtension {
+            tool: tool.name.clone(),
+            extension: required.type_name(),
+        }));
+    }
+}
+
+/// Checks a request for each tool; and if these are accepted, one for all tools with the options of
+/// the agent.
+fn check_requests(
+    config: &AgentConfig,
+    tools: &[&ToolDefinition],
+    problems: &mut Vec<CheckProblem>,
+) {
+    let plain = ChatOptions::default();
+    let tool_errors = tools.iter().filter_map(|tool| {
+        let error = check_request(config, &[tool], &plain).err()?;
+        Some(CheckProblem::Tool { tool: tool.name.clone(), error })
+    });
+    let tool_errors: Vec<_> = tool_errors.collect();
+    if tool_errors.is_empty()
+        && let Err(error) = check_request(config, tools, &config.options)
+    {
+        problems.push(CheckProblem::Options(error));
+    }
+    problems.extend(tool_errors);
+}
+
+fn check_request(
+    config: &AgentConfig,
+    tools: &[&ToolDefinition],
+    options: &ChatOptions,
+) -> Result<(), ModelError> {
+    let messages = [Message::user("Hello")];
+    let request = ChatRequest::new(&messages).tools(tools).options(options);
+    config.model.check_request(config.driver.prepare(request).request())
+}
+
+/// The problems that [`Agent::check`] found, one line each when printed.
+///
+/// ```
+/// use tool_runtime::agent::CheckProblem;
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
+///
+/// /// Returns the time.
+/// #[tool(effect = "read")]
+/// async fn now() -> &'static str {
+///     "noon"
+/// }
+///
+/// let model = ScriptedModel::new([ChatReply::text("It is noon.")]);
+/// let error = Agent::new(model, tools![now, now]).check().unwrap_err();
+/// assert!(matches!(error.problems(), [CheckProblem::Registry(_)]));
+/// assert!(error.to_string().starts_with("registry: two tools are named `now`"));
+/// ```
+#[derive(Debug)]
+pub struct CheckError {
+    problems: Vec<CheckProblem>,
+}
+
+impl CheckError {
+    /// Returns every problem, in the order in which they are printed; at least one.
+    pub fn problems(&self) -> &[CheckProblem] {
+        &self.problems
+    }
+}
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, problem) in self.problems.iter().enumerate() {
+            let line_break = if index == 0 { "" } else { "\n" };
+            write!(f, "{line_break}{problem}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Error for CheckError {}
+
+/// One problem that would make the first run of an agent fail.
+///
+/// ```
+/// use tool_runtime::agent::CheckProblem;
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, tool, tools};
+///
+/// struct Database;
+///
+/// /// Counts the orders.
+/// #[tool(effect = "read", extensions(Database))]
+/// async fn count_orders() -> u32 {
+///     7
+/// }
+///
+/// let model = ScriptedModel::new([ChatReply::text("There are 7.")]);
+/// let error = Agent::new(model, tools![count_orders]).check().unwrap_err();
+/// let CheckProblem::MissingExtension { tool, .. } = &error.problems()[0] else { panic!() };
+/// assert_eq!(tool, "count_orders");
+/// ```
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CheckProblem {
+    /// The tools can't be registered.
+    #[error("registry: {0}")]
+    Registry(#[source] RegistryError),
+    /// The model can't send any request.
+    #[error("model: {0}")]
+    Model(#[source] ModelError),
+    /// The model provider does not accept the definition of a tool.
+    #[error("tool `{tool}`: {error}")]
+    Tool {
+        /// The name of the tool.
+        tool: String,
+        /// The error of a request with this tool.
+        #[source]
+        error: ModelError,
+    },
+    /// The model provider does not accept a request with all tools and the options of the agent.
+    #[error("options: {0}")]
+    Options(#[source] ModelError),
+    /// The agent has no value of an extension type that a tool requires.
+    #[error("tool `{tool}`: missing extension: {extension}")]
+    MissingExtension {
+        /// The name of the tool.
+        tool: String,
+        /// The path of the Rust type.
+        extension: &'static str,
+    },
+}

@@ -1,0 +1,80 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::micros;
+use crate::message::{ToolCall, Usage};
+
+/// An event between the agent loop and the model.
+///
+/// ```
+/// use tool_runtime::event::{EventKind, ModelEvent, Recorder};
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
+/// let recorder = Recorder::new(100);
+/// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
+/// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hello").await?;
+/// let replied = &recorder.events_of_action("model", "replied")[0];
+/// let EventKind::Model(ModelEvent::Replied { text, .. }) = &replied.kind else { panic!() };
+/// assert_eq!(text, "Hello!");
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum ModelEvent {
+    /// A request was sent to the model.
+    #[serde(rename = "asked")]
+    Requested,
+    /// The model replied.
+    Replied {
+        /// The text of the reply.
+        text: String,
+        /// The reasoning of the model, as far as its provider returns it in readable form.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        reasoning: Option<String>,
+        /// The tool calls in the reply.
+        calls: Vec<ToolCall>,
+        /// The tokens of the request and the reply, if the provider counts them.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        usage: Option<Usage>,
+        /// The time from the request to the reply.
+        #[serde(rename = "took", with = "micros")]
+        duration: Duration,
+    },
+    /// The messages that were evicted from the [window](crate::agent::window) could not be
+    /// summarized. The model receives no summary of them.
+    SummaryFailed {
+        /// The error of the summarizer.
+        reason: String,
+    },
+    /// A reply did not contain what the driver, or a [typed extraction](crate::Agent::extract),
+    /// asked for.
+    ///
+    /// The model receives the reason and is asked again, unless all attempts are used. For an
+    /// extraction, the event follows [`Replied`](Self::Replied).
+    ExtractionFailed {
+        /// The text of the reply.
+        text: String,
+        /// The reason, as the model receives it.
+        reason: String,
+        /// The number of the reply within the turn, or of the extraction attempt, from 1.
+        attempt: u32,
+    },
+    /// A reply asked for something impossible: an unknown tool or arguments that the tool does not
+    /// accept; or it gave a value that does not match the schema of an extraction.
+    ///
+    /// The model receives the reason and is asked again, unless all attempts are used. For an
+    /// extraction, the event follows [`Replied`](Self::Replied).
+    ValidationFailed {
+        /// The text of the reply.
+        text: String,
+        /// The reason, as the model receives it.
+        reason: String,
+        /// The number of the reply within the turn, or of the extraction attempt, from 1.
+        attempt: u32,
+    },
+}

@@ -1,0 +1,127 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{RunId, micros};
+use crate::message::Usage;
+
+/// An event of a run as a whole.
+///
+/// ```
+/// use tool_runtime::event::{EventKind, Recorder, RunEvent};
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
+/// let recorder = Recorder::new(100);
+/// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
+/// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hello").await?;
+/// let finished = &recorder.events_of_action("run", "finished")[0];
+/// assert!(matches!(&finished.kind, EventKind::Run(RunEvent::Finished { code: None, .. })));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum RunEvent {
+    /// The run started or was resumed.
+    Started {
+        /// The run whose call this run serves, if this is the run of a sub-agent.
+        #[serde(rename = "within", default, skip_serializing_if = "Option::is_none")]
+        parent_run: Option<RunId>,
+        /// The [name](crate::Agent::name) of the agent, if it has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        agent: Option<String>,
+        /// The name of the [session](crate::agent::session::Session) that the run belongs to, if
+        /// any. The run of a sub-agent belongs to none.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        session: Option<String>,
+    },
+    /// A message was added to the conversation that is neither the model's nor a tool's: the
+    /// prompt, or a message during the run.
+    ///
+    /// Each message is emitted once, also if the run is resumed. If the prompt continues a
+    /// conversation, only its system message and the new user message are emitted. Messages that
+    /// the program [inserts](crate::agent::Turn::edit) before those that were emitted are not
+    /// emitted.
+    #[serde(rename = "said")]
+    MessageAdded {
+        /// The kind of source that the message came from.
+        by: MessageSource,
+        /// The origin of an [untrusted](MessageSource::Untrusted) message, as the program stated
+        /// it. It is not verified.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        source: Option<String>,
+        /// The text of the message.
+        text: String,
+        /// The number of images in the message.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        images: usize,
+    },
+    /// The run ended, or paused until a decision arrives.
+    Finished {
+        /// The [code](crate::StopReason::code) of the stop reason; `None` if the model answered.
+        ///
+        /// After `AWAITING_APPROVAL` the run is paused: it emits further events under the same id
+        /// once it is resumed. `GIVEN_UP` means that the process of the run ended, or the run was
+        /// paused, and its [session](crate::agent::session::Session) received another prompt.
+        /// `DROPPED` means that the future of the run, or its [`Run`](crate::agent::Run), was
+        /// dropped; the run can be resumed from a saved state.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        code: Option<String>,
+        /// The stop reason in words, for operators.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+        /// The tokens that the run has used since it first started, as far as the provider counts
+        /// them.
+        #[serde(default, skip_serializing_if = "Usage::is_none")]
+        usage: Usage,
+        /// The cost of these tokens, if [prices](crate::agent::Limits::cost) are known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        cost: Option<f64>,
+        /// The time since the run started or was last resumed.
+        #[serde(rename = "took", with = "micros")]
+        duration: Duration,
+    },
+}
+
+/// The kind of source of a message that is neither the model's nor a tool's.
+///
+/// ```
+/// use tool_runtime::event::{EventKind, MessageSource, Recorder, RunEvent};
+/// use tool_runtime::{Agent, ChatReply, ScriptedModel, Tools};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::Stopped> {
+/// let recorder = Recorder::new(100);
+/// let model = ScriptedModel::new([ChatReply::text("Hello!")]);
+/// Agent::new(model, Tools::new()).observer(recorder.clone()).run("Hello").await?;
+/// let added = &recorder.events_of_action("run", "said")[0];
+/// let EventKind::Run(RunEvent::MessageAdded { by, text, .. }) = &added.kind else { panic!() };
+/// assert_eq!((*by, text.as_str()), (MessageSource::User, "Hello"));
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum MessageSource {
+    /// The program, as the system message.
+    System,
+    /// The user, or the program on behalf of the user.
+    User,
+    /// A [`Steering`](crate::agent::Steering::push) handle of the program.
+    Steering,
+    /// An untrusted source, by
+    /// [`Steering::push_untrusted`](crate::agent::Steering::push_untrusted).
+    #[serde(rename = "elsewhere")]
+    Untrusted,
+    /// The agent loop, which asks for the answer as a [typed value](crate::Agent::extract).
+    Loop,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's signature")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}

@@ -1,0 +1,127 @@
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
+
+use super::{BlockReason, ToolExecution, micros};
+use crate::message::{CallId, ToolCall};
+
+/// An event of a tool call.
+///
+/// Every call that is made has one `Started` and, whatever happens, one `Finished`. If its future
+/// is dropped, it finishes as `TOOL_INDETERMINATE`. If its process ended, it finishes once its run
+/// is resumed or abandoned.
+///
+/// There are two exceptions. A call that is answered without being made may have a `Finished`
+/// alone. A call of a run that is resumed from a store may have two, since the store does not know
+/// which events were received.
+///
+/// ```
+/// use tool_runtime::event::{Recorder, ToolEvent};
+/// use tool_runtime::{Dispatcher, Registry, ToolCall};
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let recorder = Recorder::new(100);
+/// let dispatcher = Dispatcher::new(Registry::new()).observer(recorder.clone());
+/// dispatcher.dispatch(vec![ToolCall::new("1", "unknown", "{}")]).await;
+/// let events = recorder.events();
+/// assert!(matches!(events[0].tool_event(), Some(ToolEvent::Started { .. })));
+/// assert!(matches!(events[1].tool_event(), Some(ToolEvent::Finished(_))));
+/// # }
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "snake_case")]
+#[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "made to be looked at, one at a time")]
+pub enum ToolEvent {
+    /// The dispatcher received the call.
+    Started {
+        /// The call as the model sent it.
+        call: ToolCall,
+    },
+    /// The approver is asked to decide on the call.
+    #[serde(rename = "asked")]
+    ApprovalRequested {
+        /// The id of the call.
+        call: CallId,
+        /// The name by which the tool is called.
+        tool: String,
+        /// The arguments that the tool would receive.
+        arguments: Value,
+    },
+    /// The call was approved.
+    Approved {
+        /// The id of the call.
+        call: CallId,
+        /// The name of the approver.
+        by: String,
+    },
+    /// The call was blocked and does not run.
+    Blocked {
+        /// The id of the call.
+        call: CallId,
+        /// The part of the policy that blocked the call.
+        by: BlockReason,
+        /// The reason, as the model receives it.
+        reason: String,
+    },
+    /// An attempt failed and is retried after a delay, unless the circuit breaker of the provider
+    /// opens meanwhile.
+    Retried {
+        /// The id of the call.
+        call: CallId,
+        /// The number of the failed attempt, from 1.
+        attempt: u32,
+        /// The stable code of the error.
+        error: String,
+        /// The text of the error and its causes, for operators.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        text: String,
+        /// The delay before the next attempt.
+        #[serde(rename = "pause", with = "micros")]
+        delay: Duration,
+    },
+    /// The tool reported progress.
+    Progress {
+        /// The id of the call.
+        call: CallId,
+        /// The progress.
+        progress: Progress,
+    },
+    /// The call was cancelled from outside.
+    Cancelled {
+        /// The id of the call.
+        call: CallId,
+    },
+    /// The call has its result.
+    Finished(ToolExecution),
+}
+
+/// The progress that a tool reports.
+///
+/// ```
+/// use tool_runtime::event::Progress;
+///
+/// let progress = Progress { done: 3.0, total: Some(12.0), message: Some("page 3".into()) };
+/// let json = r#"{"done":3.0,"total":12.0,"message":"page 3"}"#;
+/// assert_eq!(serde_json::to_string(&progress)?, json);
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Progress {
+    /// The amount of work done, in a unit of the tool's choice.
+    #[serde(deserialize_with = "number")]
+    pub done: f64,
+    /// The total amount of work, if known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total: Option<f64>,
+    /// The current activity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+}
+
+/// Reads `null` as NaN, since JSON can't represent NaN and serde_json writes it as `null`.
+fn number<'de, D: Deserializer<'de>>(from: D) -> Result<f64, D::Error> {
+    Option::deserialize(from).map(|number| number.unwrap_or(f64::NAN))
+}

@@ -1,15 +1,20 @@
 //! Memoization of pure tools.
 
+use std::cell::Cell;
+
 use tool_runtime::{Policy, Usage};
 
 use super::*;
 
-static ASKED: AtomicU32 = AtomicU32::new(0);
+// Thread-local, so that each test has its own: a test runs its calls on one thread.
+thread_local! {
+    static RUNS: Cell<u32> = const { Cell::new(0) };
+}
 
 /// Squares a number.
 #[tool(pure)]
 async fn square(number: i64) -> Result<i64, ToolError> {
-    ASKED.fetch_add(1, Ordering::SeqCst);
+    RUNS.set(RUNS.get() + 1);
     tokio::time::sleep(Duration::from_millis(10)).await;
     if number < 0 {
         return Err("not below zero".into());
@@ -30,18 +35,18 @@ async fn pure_tool_runs_once_for_the_same_arguments() {
     // In every spelling of the arguments, and while the first call still runs.
     let done = dispatcher.dispatch(squares(&["7", " 7.0 ", "\"7\"", "8"])).await;
     assert_eq!(texts(&done), ["49", "49", "49", "64"]);
-    assert_eq!(ASKED.swap(0, Ordering::SeqCst), 2);
-    let remembered: Vec<_> = done.iter().map(|done| (done.is_cached, done.attempts)).collect();
-    assert_eq!(remembered.iter().filter(|told| **told == (true, 0)).count(), 2);
+    assert_eq!(RUNS.replace(0), 2);
+    let cached: Vec<_> = done.iter().map(|done| (done.is_cached, done.attempts)).collect();
+    assert_eq!(cached.iter().filter(|it| **it == (true, 0)).count(), 2);
 
     let done = dispatcher.dispatch(squares(&["7"])).await;
-    assert_eq!((ASKED.swap(0, Ordering::SeqCst), done[0].is_cached), (0, true));
+    assert_eq!((RUNS.replace(0), done[0].is_cached), (0, true));
 
     // Errors are not memoized, and each run has its own memo.
     dispatcher.dispatch(squares(&["-1"])).await;
     dispatcher.dispatch(squares(&["-1"])).await;
     super::dispatcher(tools![square]).dispatch(squares(&["7"])).await;
-    assert_eq!(ASKED.swap(0, Ordering::SeqCst), 3);
+    assert_eq!(RUNS.replace(0), 3);
 }
 
 /// Calls itself with the same arguments.

@@ -98,6 +98,16 @@ impl Agent {
     ///
     /// Replaces every setting of an earlier policy and starts its counters anew. Default:
     /// [`Policy::new`].
+    ///
+    /// ```
+    /// use tool_runtime::dispatch::{AskLater, Concurrency};
+    /// use tool_runtime::{Agent, ChatReply, Policy, ScriptedModel, Tools};
+    ///
+    /// # let model = ScriptedModel::new([ChatReply::text("")]);
+    /// let policy = Policy::new().approver(AskLater).concurrency(Concurrency::default().all(8));
+    /// let agent = Agent::new(model, Tools::new()).policy(policy);
+    /// # let _ = agent;
+    /// ```
     #[must_use]
     pub fn policy(self, policy: Policy) -> Self {
         self.map_dispatcher(|dispatcher| dispatcher.policy(policy))

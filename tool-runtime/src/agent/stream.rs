@@ -169,8 +169,10 @@ impl Run {
     /// let mut partial = json::Partial::new();
     /// while let Some(item) = stream.next().await {
     ///     match item {
-    ///         StreamItem::Event(event) if event.kind == EventKind::Model(ModelEvent::Requested) => {
-    ///             partial = json::Partial::new();
+    ///         StreamItem::Event(event) => {
+    ///             if event.kind == EventKind::Model(ModelEvent::Requested) {
+    ///                 partial = json::Partial::new();
+    ///             }
     ///         }
     ///         StreamItem::Text(more) => partial.push(&more),
     ///         _ => {}

@@ -114,6 +114,31 @@ pub(super) fn aborts(on_failure: OnFailure, on_block: OnBlock, execution: &ToolE
 ///
 /// See [`OnFailure::Abort`] and [`OnBlock::Abort`].
 ///
+/// ```
+/// use tool_runtime::dispatch::OnFailure;
+/// use tool_runtime::{Dispatcher, Policy, Registry, ToolCall, ToolError, tool, tools};
+///
+/// /// Reads the weather report.
+/// #[tool(effect = "read")]
+/// async fn report() -> Result<String, ToolError> {
+///     Err("the station is offline".into())
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let policy = Policy::new().on_failure(OnFailure::Abort);
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![report])?).policy(policy);
+/// let calls = vec![ToolCall::new("1", "report", "{}")];
+/// let aborted = dispatcher.try_dispatch(calls).await.unwrap_err();
+/// assert_eq!(aborted.index, 0);
+/// assert_eq!(
+///     aborted.to_string(),
+///     "batch aborted by the call of `report`: the station is offline",
+/// );
+/// # Ok(())
+/// # }
+/// ```
+///
 /// [`Dispatcher::try_dispatch`]: crate::Dispatcher::try_dispatch
 #[derive(Debug)]
 #[non_exhaustive]

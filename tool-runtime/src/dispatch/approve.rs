@@ -123,6 +123,21 @@ impl Approver for AskLater {
 /// A call that awaits a decision, with the validated arguments to decide on.
 ///
 /// `Debug` prints the [redacted](Self::redacted_arguments) arguments.
+///
+/// ```
+/// use tool_runtime::async_trait;
+/// use tool_runtime::dispatch::{Approval, ApprovalRequest, Approver};
+///
+/// struct Terminal;
+///
+/// #[async_trait]
+/// impl Approver for Terminal {
+///     async fn approve(&self, request: &ApprovalRequest) -> Approval {
+///         println!("{} wants {}", request.call.name, request.redacted_arguments());
+///         Approval::Deny("the operator is away".into())
+///     }
+/// }
+/// ```
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct ApprovalRequest {

@@ -158,7 +158,9 @@ impl Dispatcher {
         self
     }
 
-    /// Replaces the observers. Each of them receives every event in the task in which it happens.
+    /// Replaces all observers of this dispatcher.
+    ///
+    /// Each of them receives every event in the task in which it happens.
     #[must_use]
     pub fn observers(mut self, observers: Observers) -> Self {
         self.state_mut().observers = observers;

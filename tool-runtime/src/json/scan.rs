@@ -23,7 +23,7 @@ pub(super) const RECOVERY_STEPS: usize = 3;
 /// The maximum length of a placeholder in bytes.
 const MAX_PLACEHOLDER_LEN: usize = 256;
 
-/// The maximum number of recovery attempts: several damaged values are rarely the same value.
+/// The maximum number of attempts: several damaged values are rarely the same value.
 const MAX_ATTEMPTS: usize = 4;
 
 /// The spans of `name(` and of `)`.
@@ -489,8 +489,7 @@ impl<'t, 's> Scan<'t, 's> {
     }
 }
 
-/// Returns whether a word or an escape follows the bracket, so that it may be a placeholder or
-/// escaped.
+/// Returns whether a word or an escape follows the bracket: a placeholder or escaped text.
 fn starts_with_word(text: &str) -> bool {
     let first =
         text.trim_start_matches(|c: char| matches!(c, '{' | '[' | '/') || is_json_whitespace(c));

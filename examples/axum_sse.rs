@@ -20,7 +20,7 @@ use futures_util::{Stream, StreamExt as _};
 use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::agent::{RunStream, StreamItem};
 use tool_runtime::event::{EventKind, RunEvent, ToolEvent};
-use tool_runtime::models::Deltas;
+use tool_runtime::models::DeltaSink;
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Delta, Message, ModelError, async_trait, tool, tools,
 };
@@ -104,10 +104,10 @@ impl ChatModel for Scripted {
     async fn stream(
         &self,
         request: ChatRequest<'_>,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         let reply = self.reply(request).await?;
-        for word in reply.words().split_inclusive(' ') {
+        for word in reply.to_text().split_inclusive(' ') {
             tokio::time::sleep(Duration::from_millis(200)).await;
             deltas(Delta::Text(word));
         }

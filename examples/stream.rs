@@ -43,7 +43,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
                 println!("\n→ {name}");
                 calls.push(Partial::new());
             }
-            Delta::Arguments { place, text } => {
+            Delta::Arguments { index: place, text } => {
                 if let Some(arguments) = calls.get_mut(place) {
                     arguments.push(text);
                     if let Some(value) = arguments.value() {

@@ -10,9 +10,9 @@ use serde_json::{Value, json};
 use tokio::sync::{Barrier, Notify};
 use tool_runtime::event::{EventKind, ModelEvent};
 use tool_runtime::{
-    Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Event, Finish,
-    Message, ModelError, Reasoning, Registry, ScriptedModel, ScriptedTurn, ToolCall, ToolChoice,
-    ToolContext, Tools, Usage, async_trait, tool, tools,
+    Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Event,
+    FinishReason, Message, ModelError, Reasoning, Registry, ScriptedModel, ScriptedTurn, ToolCall,
+    ToolChoice, ToolContext, Tools, Usage, async_trait, tool, tools,
 };
 
 #[tokio::test]
@@ -277,8 +277,8 @@ async fn default_stream_emits_the_deltas_of_a_whole_reply() {
         .await
         .unwrap();
     assert_eq!(whole, reply);
-    let arguments = |place, text| format!("{:?}", Delta::Arguments { place, text });
-    let call = |place| format!("{:?}", Delta::Call { place, name: "echo" });
+    let arguments = |place, text| format!("{:?}", Delta::Arguments { index: place, text });
+    let call = |place| format!("{:?}", Delta::Call { index: place, name: "echo" });
     assert_eq!(
         output,
         [
@@ -301,7 +301,7 @@ async fn keep(#[arg(default)] lines: Vec<String>) -> String {
 #[tokio::test]
 async fn truncated_call_of_a_writing_tool_is_refused() {
     for text in ["{\"lines\": [\"a\", \"b\"", "{\"lines\": [\"a\"]", "{"] {
-        let cut = ChatReply::default().call("keep", text).finish(Finish::Length);
+        let cut = ChatReply::default().call("keep", text).finish_reason(FinishReason::Length);
         let model = ScriptedModel::new([
             ScriptedTurn::new(cut),
             ScriptedTurn::new(ChatReply::text("Done.")).expect_last("was cut off"),

@@ -13,11 +13,11 @@ mod streams;
 
 use canned::{Canned, Reply};
 use serde_json::{Value, json};
-use tool_runtime::models::RefusalKind;
+use tool_runtime::models::ApiErrorKind;
 use tool_runtime::providers::Anthropic;
 use tool_runtime::schema::{Dialect, Schema};
 use tool_runtime::{
-    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Finish, Image, Message,
+    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, FinishReason, Image, Message,
     ModelError, Reasoning, ToolCall, ToolChoice, ToolDefinition, ToolResult, Usage, UserPart,
 };
 
@@ -161,7 +161,7 @@ async fn user_messages_come_first_and_last() {
     let signed = json!({ "type": "thinking", "thinking": "Hm.", "signature": "s=" });
     let cut = json!({ "type": "thinking", "thinking": "Hm.", "signature": "" });
     let search = json!({ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} });
-    let acting = Reasoning::new("anthropic", "", search.clone()).acting();
+    let acting = Reasoning::new("anthropic", "", search.clone()).provider_action();
     let text = |text: &str| json!({ "type": "text", "text": text });
     let user = |said: &str| json!({ "role": "user", "content": [text(said)] });
     let earlier = || user("[The conversation goes on.]");
@@ -258,45 +258,45 @@ async fn replies_are_decoded() {
     let mut expected = ChatReply::new(vec![
         kept("Hm.", thinking),
         kept("", sealed),
-        AssistantPart::Reasoning(Reasoning::new("anthropic", "", searched).acting()),
+        AssistantPart::Reasoning(Reasoning::new("anthropic", "", searched).provider_action()),
         AssistantPart::Text { text: "One moment.".into() },
         AssistantPart::Call(ToolCall::new("toolu_1", "now", r#"{"zone":"UTC"}"#)),
     ])
-    .finish(Finish::Calls);
+    .finish_reason(FinishReason::ToolCalls);
     let mut usage = Usage::new(12, 6);
     (usage.cached, usage.reasoning) = (5, 2);
     expected.usage = Some(usage);
     assert_eq!(read(200, &body).await.unwrap(), expected);
 
     for (reason, finish) in [
-        (json!("end_turn"), Finish::Stop),
-        (json!("stop_sequence"), Finish::Stop),
-        (json!(null), Finish::Stop),
-        (json!("max_tokens"), Finish::Length),
-        (json!("model_context_window_exceeded"), Finish::Length),
-        (json!("refusal"), Finish::Filtered),
-        (json!("pause_turn"), Finish::Other),
+        (json!("end_turn"), FinishReason::Stop),
+        (json!("stop_sequence"), FinishReason::Stop),
+        (json!(null), FinishReason::Stop),
+        (json!("max_tokens"), FinishReason::Length),
+        (json!("model_context_window_exceeded"), FinishReason::Length),
+        (json!("refusal"), FinishReason::ContentFilter),
+        (json!("pause_turn"), FinishReason::Other),
     ] {
         let body = json!({ "content": [], "stop_reason": reason });
-        assert_eq!(read(200, &body).await.unwrap().finish, finish, "{reason}");
+        assert_eq!(read(200, &body).await.unwrap().finish_reason, finish, "{reason}");
     }
 }
 
 #[tokio::test]
 async fn errors_are_decoded() {
     for (status, kind, expected) in [
-        (401, "authentication_error", RefusalKind::Auth),
-        (403, "permission_error", RefusalKind::Auth),
-        (404, "not_found_error", RefusalKind::Invalid),
-        (413, "request_too_large", RefusalKind::ContextTooLong),
-        (429, "rate_limit_error", RefusalKind::RateLimited),
-        (500, "api_error", RefusalKind::Overloaded),
-        (529, "overloaded_error", RefusalKind::Overloaded),
+        (401, "authentication_error", ApiErrorKind::Auth),
+        (403, "permission_error", ApiErrorKind::Auth),
+        (404, "not_found_error", ApiErrorKind::Invalid),
+        (413, "request_too_large", ApiErrorKind::ContextTooLong),
+        (429, "rate_limit_error", ApiErrorKind::RateLimited),
+        (500, "api_error", ApiErrorKind::Overloaded),
+        (529, "overloaded_error", ApiErrorKind::Overloaded),
     ] {
         let body = json!({ "type": "error", "error": { "type": kind, "message": "No." },
             "request_id": "req_1" });
         let error = read(status, &body).await.unwrap_err();
-        let ModelError::Refused(refusal) = &error else { panic!("{error:?}") };
+        let ModelError::Api(refusal) = &error else { panic!("{error:?}") };
         assert_eq!((refusal.kind, refusal.status), (expected, status));
         assert_eq!(refusal.request_id.as_deref(), Some("req_1"));
     }

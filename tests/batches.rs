@@ -306,7 +306,7 @@ async fn run(trial: &Trial) -> Ran {
     batch.deadline = trial.deadline.map(Duration::from_millis);
     if let Some(at) = trial.stop_at {
         let stop = CancellationToken::new();
-        batch.stop = Some(stop.clone());
+        batch.cancellation = Some(stop.clone());
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(at)).await;
             stop.cancel();

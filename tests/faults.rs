@@ -15,7 +15,7 @@ use conversation::{assert_complete, calls, echo, echo_call, refuse, results};
 use serde_json::json;
 use tokio::sync::mpsc;
 use tool_runtime::{
-    Agent, Arguments, ChatModel, ChatReply, ChatRequest, Finish, Message, ModelError,
+    Agent, Arguments, ChatModel, ChatReply, ChatRequest, FinishReason, Message, ModelError,
     RegistryError, ScriptedModel, ScriptedTurn, StopReason, Tool, ToolContext, ToolDefinition,
     ToolError, ToolOutput, Tools, async_trait, tool, tools,
 };
@@ -223,19 +223,21 @@ async fn panicking_model_stops_the_run_and_keeps_the_transcript() {
 #[tokio::test]
 async fn truncated_answer_stops_the_run() {
     for (finish, text, reason) in [
-        (Finish::Length, "It is 4 deg", "the model ran out of output tokens"),
-        (Finish::Length, "", "the model ran out of output tokens"),
-        (Finish::Filtered, "It is", "the provider withheld the rest"),
+        (FinishReason::Length, "It is 4 deg", "the model ran out of output tokens"),
+        (FinishReason::Length, "", "the model ran out of output tokens"),
+        (FinishReason::ContentFilter, "It is", "the provider withheld the rest"),
     ] {
-        let model = ScriptedModel::new([echo_call("a"), ChatReply::text(text).finish(finish)]);
+        let model =
+            ScriptedModel::new([echo_call("a"), ChatReply::text(text).finish_reason(finish)]);
         let stopped = Agent::new(model, tools![echo]).run("Go").await.unwrap_err();
         assert!(matches!(stopped.reason, StopReason::TruncatedReply(why) if why == finish));
         assert!(stopped.to_string().ends_with(reason), "{stopped}");
         assert_eq!(stopped.transcript[3], Message::assistant(text));
     }
     // Complete calls of a truncated reply run. A truncated call is refused.
-    let cut = echo_call("a").call("echo", r#"{"text": "#).finish(Finish::Length);
-    let model = ScriptedModel::new([cut, ChatReply::text("Done.").finish(Finish::Other)]);
+    let cut = echo_call("a").call("echo", r#"{"text": "#).finish_reason(FinishReason::Length);
+    let model =
+        ScriptedModel::new([cut, ChatReply::text("Done.").finish_reason(FinishReason::Other)]);
     let answer = Agent::new(model, tools![echo]).run("Go").await.unwrap();
     let codes: Vec<_> = results(&answer.transcript[2]).iter().map(|r| r.error.as_deref()).collect();
     assert_eq!(codes, [None, Some("TOOL_INVALID_ARGUMENTS")]);
@@ -337,7 +339,7 @@ async fn duplicate_tool_names_stop_the_run_before_its_first_request() {
     };
     assert_eq!(name, "echo");
     assert_eq!(stopped.transcript, [Message::user("Go")]);
-    assert!(stopped.to_string().contains("two tools are named `echo`"), "{stopped}");
+    assert!(stopped.to_string().contains("duplicate tool name `echo`"), "{stopped}");
 }
 
 /// Model that fails once with the given error and then answers.
@@ -362,10 +364,10 @@ async fn custom_model_error_is_reported_with_its_text() {
         let state = run.state();
         let stopped = run.finish().await.unwrap_err();
         let StopReason::Model(error) = &stopped.reason else { panic!("{stopped}") };
-        assert_eq!(error.may_pass(), may_pass);
+        assert_eq!(error.is_transient(), may_pass);
         assert_eq!(stopped.reason.code(), "MODEL_FAILED");
         let source = std::error::Error::source(&stopped).unwrap().to_string();
-        assert_eq!(stopped.to_string(), format!("the run stopped: the model failed: {source}"));
+        assert_eq!(stopped.to_string(), format!("the run stopped: model request failed: {source}"));
         assert_eq!(agent.resume(state).finish().await.unwrap().text, "Here.");
     }
 }

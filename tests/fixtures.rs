@@ -282,7 +282,7 @@ async fn error_responses_are_decoded() {
             };
             let error = error.unwrap_err();
             assert_eq!(canned.requests().len(), 1, "{}", case.name());
-            let ModelError::Refused(refusal) = &error else { panic!("{}: {error}", case.name()) };
+            let ModelError::Api(refusal) = &error else { panic!("{}: {error}", case.name()) };
             assert_eq!(format!("{:?}", refusal.kind), expected.kind, "{}", case.name());
             assert_eq!(refusal.status, expected.status, "{}", case.name());
             assert_eq!(refusal.request_id, expected.request_id, "{}", case.name());
@@ -313,9 +313,7 @@ async fn failed_streams_report_their_error() {
             let error = streamed(&*case.model(reply)).await.0.unwrap_err();
             assert!(error.to_string().contains("(request req_1)"), "{}: {error}", case.name());
             if let Some(kind) = &expected.kind {
-                let ModelError::Refused(refusal) = &error else {
-                    panic!("{}: {error}", case.name())
-                };
+                let ModelError::Api(refusal) = &error else { panic!("{}: {error}", case.name()) };
                 assert_eq!(format!("{:?}", refusal.kind), *kind, "{}", case.name());
             }
             let reason = expected.reason.as_deref().unwrap_or_default();

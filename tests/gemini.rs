@@ -15,7 +15,7 @@ use canned::{Canned, Reply};
 use serde_json::{Value, json};
 use tool_runtime::providers::Gemini;
 use tool_runtime::{
-    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Finish, Image, Message,
+    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, FinishReason, Image, Message,
     ModelError, ToolCall, ToolChoice, ToolDefinition, ToolResult, UserPart,
 };
 
@@ -222,18 +222,18 @@ async fn finish_reasons_are_decoded() {
     let said = json!({ "parts": [{ "text": "Hi" }] });
     let called = json!({ "parts": [{ "functionCall": { "name": "now" } }] });
     for (content, reason, finish) in [
-        (&said, json!(null), Finish::Stop),
-        (&said, json!("STOP"), Finish::Stop),
-        (&called, json!("STOP"), Finish::Calls),
-        (&called, json!(null), Finish::Calls),
-        (&called, json!("MAX_TOKENS"), Finish::Length),
-        (&said, json!("SAFETY"), Finish::Filtered),
-        (&said, json!("IMAGE_RECITATION"), Finish::Filtered),
-        (&said, json!("FINISH_REASON_UNSPECIFIED"), Finish::Other),
-        (&said, json!("YET_TO_COME"), Finish::Other),
+        (&said, json!(null), FinishReason::Stop),
+        (&said, json!("STOP"), FinishReason::Stop),
+        (&called, json!("STOP"), FinishReason::ToolCalls),
+        (&called, json!(null), FinishReason::ToolCalls),
+        (&called, json!("MAX_TOKENS"), FinishReason::Length),
+        (&said, json!("SAFETY"), FinishReason::ContentFilter),
+        (&said, json!("IMAGE_RECITATION"), FinishReason::ContentFilter),
+        (&said, json!("FINISH_REASON_UNSPECIFIED"), FinishReason::Other),
+        (&said, json!("YET_TO_COME"), FinishReason::Other),
     ] {
         let body = json!({ "candidates": [{ "content": content, "finishReason": reason }] });
-        assert_eq!(read(&body).await.unwrap().finish, finish, "{reason}");
+        assert_eq!(read(&body).await.unwrap().finish_reason, finish, "{reason}");
     }
 }
 

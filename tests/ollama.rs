@@ -13,7 +13,7 @@ use canned::{Canned, Reply};
 use serde_json::{Value, json};
 use tool_runtime::providers::Ollama;
 use tool_runtime::{
-    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Finish, Image, Message,
+    AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, FinishReason, Image, Message,
     ModelError, Reasoning, ToolCall, ToolChoice, ToolDefinition, ToolResult, UserPart,
 };
 
@@ -190,11 +190,11 @@ async fn replies_of_compatible_servers() {
         ),
         (
             called(json!({ "name": "now", "arguments": "{ \"a\": 1 }" })),
-            ChatReply::default().call("now", "{ \"a\": 1 }").finish(Finish::Calls),
+            ChatReply::default().call("now", "{ \"a\": 1 }").finish_reason(FinishReason::ToolCalls),
         ),
         (
             called(json!({ "name": "now" })),
-            ChatReply::default().call("now", "").finish(Finish::Calls),
+            ChatReply::default().call("now", "").finish_reason(FinishReason::ToolCalls),
         ),
     ] {
         assert_eq!(read(body).await.unwrap(), expected);

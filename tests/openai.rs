@@ -33,7 +33,8 @@ use server::{Reply, Server};
 use tool_runtime::event::{EventKind, ModelEvent, ToolEvent};
 use tool_runtime::providers::OpenAi;
 use tool_runtime::{
-    Agent, ChatModel, ChatOptions, ChatRequest, Finish, Message, StopReason, Tools, tool, tools,
+    Agent, ChatModel, ChatOptions, ChatRequest, FinishReason, Message, StopReason, Tools, tool,
+    tools,
 };
 
 const KEY: &str = "sk-very-secret";
@@ -157,7 +158,9 @@ async fn invalid_names_are_replaced() {
 /// A truncated reply is not an answer, and the conversation can continue.
 #[tokio::test]
 async fn truncated_reply_stops_the_run() {
-    for (reason, finish) in [("length", Finish::Length), ("content_filter", Finish::Filtered)] {
+    for (reason, finish) in
+        [("length", FinishReason::Length), ("content_filter", FinishReason::ContentFilter)]
+    {
         let choice = json!({ "message": { "content": "It wi" }, "finish_reason": reason });
         let body = json!({ "choices": [choice] }).to_string();
         let server = Server::start([Reply::new(200, &body)]).await;

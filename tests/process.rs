@@ -72,7 +72,7 @@ async fn processes_end_with_their_call() {
         let is_grown = CancellationToken::new();
         let call = ToolCall::new("c", "grow", json!({ "how": how, "marker": marker }));
         let mut batch = Batch::from(vec![call]);
-        batch.stop = Some(is_grown.clone());
+        batch.cancellation = Some(is_grown.clone());
         let done = Dispatch::dispatch(&dispatcher().extension(is_grown), batch).await.remove(0);
         assert_eq!(done.result.error.as_deref(), code, "{}", done.result.text);
         assert!(!done.has_detached_thread);

@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use tool_runtime::drivers::{Driver, ReAct, ReplyParseErrorKind};
 use tool_runtime::event::{EventKind, ModelEvent};
 use tool_runtime::{
-    Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, Finish, Image, Message,
-    ModelError, Registry, ScriptedModel, ScriptedTurn, StopReason, ToolCall, ToolChoice,
+    Agent, AssistantPart, ChatModel, ChatOptions, ChatReply, ChatRequest, FinishReason, Image,
+    Message, ModelError, Registry, ScriptedModel, ScriptedTurn, StopReason, ToolCall, ToolChoice,
     ToolDefinition, ToolResult, Tools, Usage, UserPart, args, async_trait, tool, tools,
 };
 

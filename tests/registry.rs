@@ -1,4 +1,4 @@
-//! The registry: what is registered, what is seen of it, and under which names.
+//! The registry: registration, views, preferences, descriptions and changes during a run.
 
 #[path = "registry/foreign.rs"]
 mod foreign;
@@ -16,14 +16,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use serde_json::{Value, json};
-use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, Snapshot, Withdrawn};
+use tool_runtime::registry::{DescriptionStore, MemoryDescriptions, Snapshot, WithdrawnTools};
 use tool_runtime::{
     Agent, Arguments, Availability, ChatReply, Dispatcher, EffectRecord, Message, Registry,
     RegistryError, ScriptedModel, ScriptedTurn, Tool, ToolCall, ToolContext, ToolDefinition,
     ToolError, ToolKind, ToolOutput, ToolPreference, Tools, async_trait, tool, tools,
 };
 
-/// A tool that is only looked at; its description tells two of one name apart.
+/// A tool whose output is its description, which distinguishes tools of the same name.
 struct Named(ToolDefinition);
 
 #[async_trait]
@@ -60,7 +60,7 @@ fn description(registry: &Registry, name: &str) -> Option<String> {
 }
 
 #[test]
-fn two_providers_tools_of_one_name_are_both_seen() {
+fn same_named_tools_of_two_providers_are_both_visible() {
     let registry = Registry::new();
     registry.register_from("a", named("find", "A's.")).unwrap();
     assert_eq!(names(&registry), ["find"]);
@@ -73,12 +73,12 @@ fn two_providers_tools_of_one_name_are_both_seen() {
     assert_eq!(names(&registry.only_from(["b"])), ["b__find"]);
     assert_eq!(registry.snapshot().providers(), ["a", "b"]);
 
-    // Replaced under its provider, and nowhere else.
+    // The replacement only affects the provider itself.
     let old = registry.register_from("a", named("find", "A's new.")).unwrap().unwrap();
     assert_eq!(old.definition().description, "A's.");
     assert_eq!(description(&registry, "a__find").unwrap(), "A's new.");
 
-    let b: Withdrawn = registry.withdraw("b");
+    let b: WithdrawnTools = registry.withdraw("b");
     assert_eq!((b.len(), names(&registry)), (1, vec!["a__find".into(), "find".into()]));
     registry.unregister("find");
     assert_eq!(names(&registry), ["find"]);
@@ -87,7 +87,7 @@ fn two_providers_tools_of_one_name_are_both_seen() {
 }
 
 #[test]
-fn a_view_sees_what_is_registered_later() {
+fn view_contains_tools_that_are_registered_later() {
     let registry = Registry::new();
     let view = registry.without(["secret"]).filter(|entry| entry.name().len() < 8);
     registry
@@ -100,7 +100,7 @@ fn a_view_sees_what_is_registered_later() {
         .unwrap();
     assert_eq!(names(&view), ["plain"]);
     assert!(view.snapshot().get("secret").is_none());
-    // What a view doesn't hold it can't take away.
+    // A view can only remove the tools that it contains.
     assert!(view.unregister("secret").is_none());
     assert!(registry.snapshot().get("secret").is_some());
     assert!(view.snapshot().nearest("secre").is_empty());
@@ -129,7 +129,7 @@ async fn wrapped() {}
 async fn always() {}
 
 #[test]
-fn availability_is_asked_each_time() {
+fn availability_is_queried_for_each_snapshot() {
     let registry = Registry::try_from(tools![sunbathe, wrapped, always]).unwrap();
     let snapshot = registry.snapshot();
     let offered =
@@ -137,18 +137,18 @@ fn availability_is_asked_each_time() {
     assert_eq!(offered(), ["always"]);
     assert_eq!(snapshot.all_definitions().len(), 3);
     let states = snapshot.check_availability();
-    let told: Vec<_> = states
+    let available: Vec<_> = states
         .iter()
         .map(|state| (state.name.as_str(), state.availability.is_available()))
         .collect();
-    assert_eq!(told, [("always", true), ("sunbathe", false), ("wrapped", false)]);
+    assert_eq!(available, [("always", true), ("sunbathe", false), ("wrapped", false)]);
     assert_eq!(states[1].availability, Availability::Unavailable("it is dark".into()));
     DAY.store(true, Ordering::Relaxed);
     assert_eq!(offered(), ["always", "sunbathe"]);
 }
 
 #[test]
-fn descriptions_come_from_the_store_as_soon_as_it_moves() {
+fn changed_description_appears_in_the_next_snapshot() {
     let store = MemoryDescriptions::default();
     let registry = Registry::new().descriptions(store.clone());
     registry.register(named("find", "Finds.")).unwrap();
@@ -157,7 +157,7 @@ fn descriptions_come_from_the_store_as_soon_as_it_moves() {
     assert_eq!(description(&registry, "find").unwrap(), "Finds places.");
     assert_eq!(before.definition("find").unwrap().description, "Finds.");
 
-    // What can't be told holds nobody up.
+    // An invalid description is ignored.
     store.set("find", " ");
     assert_eq!(description(&registry, "find").unwrap(), "Finds.");
     store.set("find", "\u{7}".to_owned());
@@ -175,7 +175,7 @@ async fn disabled_tool_is_refused_like_a_tool_outside_the_view() {
     let refusal = view.dispatch(call()).await.remove(0).result;
     assert_eq!(refusal.text, "There is no tool named `a`. The tools are `b`.");
 
-    assert!(registry.prefer("a", ToolPreference::default().disabled()).unwrap());
+    assert!(registry.set_preference("a", ToolPreference::default().disabled()).unwrap());
     let dispatcher = Dispatcher::new(registry.clone());
     assert_eq!(dispatcher.dispatch(call()).await.remove(0).result, refusal);
     let snapshot = registry.snapshot();
@@ -185,10 +185,10 @@ async fn disabled_tool_is_refused_like_a_tool_outside_the_view() {
     assert_eq!(disabled, ["a"]);
     assert_eq!(registry.without(["a"]).snapshot().disabled_entries().count(), 0);
 
-    // Enabled again, it is as it was; and what is disabled can be unregistered.
-    assert!(registry.prefer("a", ToolPreference::default()).unwrap());
+    // It can be enabled again, and a disabled tool can be unregistered.
+    assert!(registry.set_preference("a", ToolPreference::default()).unwrap());
     assert_eq!(dispatcher.dispatch(call()).await.remove(0).result.text, "A.");
-    assert!(registry.prefer("a", ToolPreference::default().disabled()).unwrap());
+    assert!(registry.set_preference("a", ToolPreference::default().disabled()).unwrap());
     assert!(registry.unregister("a").is_some());
 }
 
@@ -203,7 +203,7 @@ async fn disabled_tool_of_an_agent_is_neither_offered_nor_run() {
     let agent = Agent::new(model, registry.clone());
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 
-    registry.prefer("a", ToolPreference::default().always().disabled()).unwrap();
+    registry.set_preference("a", ToolPreference::default().always().disabled()).unwrap();
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call("a", "{}")).expect_tools(["b"]),
         ScriptedTurn::new(ChatReply::text("Done.")).expect_last("There is no tool named `a`."),
@@ -215,7 +215,7 @@ async fn disabled_tool_of_an_agent_is_neither_offered_nor_run() {
 async fn hidden_tool_is_not_offered_and_its_calls_run() {
     let registry = Registry::new();
     registry.register_all([named("a", "A."), named("b", "B.")].into_iter().collect()).unwrap();
-    registry.prefer("a", ToolPreference::default().hidden()).unwrap();
+    registry.set_preference("a", ToolPreference::default().hidden()).unwrap();
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call("a", "{}")).expect_tools(["b"]),
         ScriptedTurn::new(ChatReply::text("Done.")).expect_last("A."),
@@ -237,21 +237,22 @@ fn stored_preference_keeps_its_form() {
 }
 
 #[test]
-fn preferences_stay_with_their_tool() {
+fn preference_survives_reregistration() {
     let registry = Registry::new();
     registry.register_all([named("a", "A."), named("b", "B.")].into_iter().collect()).unwrap();
     let heavy = || ToolPreference::default().weight(2.0);
     let weight = |name: &str| registry.snapshot().definition(name).unwrap().preference.weight;
-    assert!(registry.prefer("a", heavy()).unwrap());
-    assert!(!registry.prefer("c", heavy()).unwrap());
-    let nothing = registry.prefer("a", ToolPreference::default().weight(f64::NAN)).unwrap_err();
-    assert_eq!(nothing.to_string(), "the weight of the tool `a` must be a finite number");
+    assert!(registry.set_preference("a", heavy()).unwrap());
+    assert!(!registry.set_preference("c", heavy()).unwrap());
+    let nothing =
+        registry.set_preference("a", ToolPreference::default().weight(f64::NAN)).unwrap_err();
+    assert_eq!(nothing.to_string(), "weight of tool `a` is not a finite number");
     registry.register(named("c", "C.")).unwrap();
     assert_eq!(weight("a"), 2.0);
 
-    // Its server comes back, or it is replaced.
+    // The preference stays when the provider reconnects or replaces the tool.
     registry.register_from("p", named("d", "D.")).unwrap();
-    assert!(registry.prefer("d", ToolPreference::default().hidden()).unwrap());
+    assert!(registry.set_preference("d", ToolPreference::default().hidden()).unwrap());
     let _ = registry.withdraw("p");
     registry.register_from("p", named("d", "D's new.")).unwrap();
     assert!(registry.snapshot().definition("d").unwrap().preference.hidden);
@@ -259,17 +260,17 @@ fn preferences_stay_with_their_tool() {
     assert!(registry.snapshot().definition("p__d").unwrap().preference.hidden);
     assert!(!registry.snapshot().definition("q__d").unwrap().preference.hidden);
 
-    // A view changes what it holds.
+    // A view only changes the tools that it contains.
     let view = registry.without(["b"]);
-    assert!(!view.prefer("b", heavy()).unwrap());
+    assert!(!view.set_preference("b", heavy()).unwrap());
     assert_eq!(weight("b"), 1.0);
     let withdrawn = registry.without(["p__d"]).withdraw("p");
     assert!(withdrawn.is_empty() && registry.snapshot().get("p__d").is_some());
 }
 
 #[test]
-fn hostile_definitions_are_refused() {
-    // By hand: `json!` would copy what is inside, and go as deep to do so.
+fn oversized_and_invisible_definitions_are_rejected() {
+    // Built by hand, because `json!` would clone the content recursively.
     let object = |members: Vec<(&str, Value)>| {
         Value::Object(members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
     };
@@ -313,12 +314,12 @@ fn hostile_definitions_are_refused() {
     }
 }
 
-/// What a definition says is the same bytes on every turn, whatever comes and goes beside it.
+/// Definitions do not change while other tools are added and removed.
 #[test]
-fn definitions_are_the_same_bytes_from_all_threads() {
+fn definitions_are_byte_identical_across_threads() {
     let registry = Registry::new();
-    let kept: Tools = (0..50).map(|n| named(&format!("kept_{n:02}"), "Stays.")).collect();
-    registry.register_all(kept).unwrap();
+    let stable: Tools = (0..50).map(|n| named(&format!("kept_{n:02}"), "Stays.")).collect();
+    registry.register_all(stable).unwrap();
     let view = registry.filter(|entry| entry.own_name().starts_with("kept"));
     let bytes = |registry: &Registry| {
         let snapshot = registry.snapshot();
@@ -352,10 +353,10 @@ async fn install(ctx: &ToolContext) -> Result<(), ToolError> {
 }
 
 #[tokio::test]
-async fn what_is_registered_in_mid_run_is_callable_on_the_next_turn() {
+async fn tool_registered_during_a_run_is_callable_on_the_next_turn() {
     let registry = Registry::try_from(tools![install]).unwrap();
     let model = ScriptedModel::new([
-        // One reply is held to what it was offered.
+        // The calls of a reply use the snapshot of its turn.
         ScriptedTurn::new(ChatReply::default().call("install", "{}").call("fresh", "{}"))
             .expect_tools(["install"]),
         ScriptedTurn::new(ChatReply::default().call("fresh", "{}"))
@@ -364,11 +365,11 @@ async fn what_is_registered_in_mid_run_is_callable_on_the_next_turn() {
     ]);
     let agent = Agent::new(model, registry.clone()).extension(registry);
     let answer = agent.run("Install it and use it.").await.unwrap();
-    let said: Vec<_> = answer.transcript.iter().map(Message::text).collect();
-    assert_eq!(said.last().unwrap(), "Done.");
+    let texts: Vec<_> = answer.transcript.iter().map(Message::text).collect();
+    assert_eq!(texts.last().unwrap(), "Done.");
 }
 
-/// Takes away `fresh` and all of `jira`'s.
+/// Removes `fresh` and all tools of `jira`.
 #[tool(effect = "write")]
 async fn clear(ctx: &ToolContext) -> Result<(), ToolError> {
     let registry: &Registry = ctx.get().ok_or("no registry")?;
@@ -377,9 +378,9 @@ async fn clear(ctx: &ToolContext) -> Result<(), ToolError> {
     Ok(())
 }
 
-/// Other than one that there never was, which the model is sent away from to others.
+/// An unknown name gets suggestions instead.
 #[tokio::test]
-async fn what_is_lost_in_mid_run_is_unavailable() {
+async fn tool_removed_during_a_run_is_unavailable() {
     let registry = Registry::try_from(tools![clear]).unwrap();
     registry.register(named("fresh", "Goes.")).unwrap();
     for (provider, tool) in [("jira", "find"), ("github", "issue"), ("jira", "issue")] {
@@ -395,12 +396,12 @@ async fn what_is_lost_in_mid_run_is_unavailable() {
     ]);
     let agent = Agent::new(model, registry.clone()).extension(registry);
     let answer = agent.run("Clear up.").await.unwrap();
-    let codes = answer.transcript.iter().filter_map(|said| match said {
+    let codes = answer.transcript.iter().filter_map(|message| match message {
         Message::Tool { results } => Some(results.iter().map(|it| it.error.as_deref())),
         _ => None,
     });
     let codes: Vec<Vec<_>> = codes.map(Iterator::collect).collect();
-    let (gone, unknown) = (Some("TOOL_UNAVAILABLE"), Some("TOOL_NOT_FOUND"));
+    let (removed, unknown) = (Some("TOOL_UNAVAILABLE"), Some("TOOL_NOT_FOUND"));
     assert_eq!(codes[0], [None, None, None, unknown, unknown, None]);
-    assert_eq!(codes[1], [gone, gone, gone, None, unknown, None]);
+    assert_eq!(codes[1], [removed, removed, removed, None, unknown, None]);
 }

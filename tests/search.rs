@@ -154,7 +154,7 @@ async fn turns_offer_a_tenth_of_the_bytes_in_stable_order() {
     let snapshot = registry.snapshot();
     let tools = snapshot.definitions();
     let all = bytes(&tools);
-    let selector = BySearch::new().always(["get_current_weather"]).fitting(5);
+    let selector = BySearch::new().always(["get_current_weather"]).best_matches(5);
     let mut largest = 0;
     for QueryRecord { query, .. } in lines::<QueryRecord>("queries.jsonl").into_iter().step_by(10) {
         let mut turn = Turn::new(vec![Message::user(query.as_str())], 9);
@@ -163,8 +163,8 @@ async fn turns_offer_a_tenth_of_the_bytes_in_stable_order() {
         for name in found {
             let known = turn.offered_tools().clone();
             let selection = Selection::new(&tools)
-                .asked(&query)
-                .pulled_in(known.discovered())
+                .user_text(&query)
+                .discovered(known.discovered())
                 .offered(known.names());
             let chosen = selector.select(selection);
             let offered = turn.offer_tools(chosen);
@@ -217,7 +217,7 @@ fn discovered_tools_follow_those_offered_before() {
     let mut offer = |pulled: Option<&str>| -> Vec<String> {
         turn.add_discovered_tools(pulled.map(str::to_owned));
         let known = turn.offered_tools().clone();
-        let chosen = selector.select(Selection::new(&tools).pulled_in(known.discovered()));
+        let chosen = selector.select(Selection::new(&tools).discovered(known.discovered()));
         turn.offer_tools(chosen).into_iter().map(|tool| tool.name.clone()).collect()
     };
     assert_eq!(offer(None), ["search_tools", "z"]);
@@ -235,11 +235,12 @@ fn offered_tools_stay_within_the_byte_budget() {
     let size = definition_bytes(&more[0]);
     let tools: Vec<_> = [&more[0], &pinned, &more[1], &more[2]].to_vec();
     let mut turn = Turn::new(vec![Message::user("Go")], 9);
-    let selector = BySearch::new().room(2 * size);
+    let selector = BySearch::new().byte_budget(2 * size);
     let mut offer = |pulled: &str| -> Vec<String> {
         turn.add_discovered_tools([pulled.to_owned()]);
         let known = turn.offered_tools().clone();
-        let selection = Selection::new(&tools).pulled_in(known.discovered()).offered(known.names());
+        let selection =
+            Selection::new(&tools).discovered(known.discovered()).offered(known.names());
         let chosen = selector.select(selection);
         assert!(chosen.iter().map(|tool| definition_bytes(tool)).sum::<usize>() <= 3 * size + 9);
         turn.offer_tools(chosen).into_iter().map(|tool| tool.name.clone()).collect()
@@ -255,12 +256,12 @@ fn offered_tools_stay_within_the_byte_budget() {
 fn matches_of_earlier_messages_stay_offered() {
     let tools = thousand();
     let tools: Vec<_> = tools.iter().collect();
-    let selector = BySearch::new().fitting(3);
+    let selector = BySearch::new().best_matches(3);
     let mut turn = Turn::new(vec![Message::user("Go")], 9);
     let mut before = String::new();
     for asked in ["play some music", "book a flight", "", "play some music"] {
         let known = turn.offered_tools().clone();
-        let selection = Selection::new(&tools).asked(asked).offered(known.names());
+        let selection = Selection::new(&tools).user_text(asked).offered(known.names());
         let sent = serde_json::to_string(&turn.offer_tools(selector.select(selection))).unwrap();
         assert!(sent.starts_with(before.trim_end_matches(']')), "{asked}");
         before = sent;
@@ -436,20 +437,20 @@ async fn all_tools_are_offered_without_a_search_tool() {
     offered(BySearch::new(), &["a", "b", "c"]).await;
     offered(BySearch::new().always(["c"]), &["a", "b", "c"]).await;
     // The heaviest tools are offered, the same on each turn.
-    offered(BySearch::new().room(size), &["b"]).await;
-    offered(BySearch::new().room(2 * size).always(["c"]), &["a", "b", "c"]).await;
+    offered(BySearch::new().byte_budget(size), &["b"]).await;
+    offered(BySearch::new().byte_budget(2 * size).always(["c"]), &["a", "b", "c"]).await;
     // With an explicit number of matches, the fallback does not apply.
-    offered(BySearch::new().fitting(1), &[]).await;
+    offered(BySearch::new().best_matches(1), &[]).await;
 
     registry.register(Arc::new(SearchTools::new())).unwrap();
     offered(BySearch::new(), &["search_tools"]).await;
     // A weight of 0 does not remove the search tool. Hiding it does.
-    registry.prefer("search_tools", ToolPreference::default().weight(0.0)).unwrap();
+    registry.set_preference("search_tools", ToolPreference::default().weight(0.0)).unwrap();
     offered(BySearch::new(), &["search_tools"]).await;
-    registry.prefer("search_tools", ToolPreference::default().hidden()).unwrap();
+    registry.set_preference("search_tools", ToolPreference::default().hidden()).unwrap();
     offered(BySearch::new(), &["a", "b", "c"]).await;
     registry.unregister("search_tools");
-    registry.prefer("a", ToolPreference::default().always()).unwrap();
+    registry.set_preference("a", ToolPreference::default().always()).unwrap();
     offered(BySearch::new(), &["a"]).await;
 }
 

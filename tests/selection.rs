@@ -171,7 +171,7 @@ async fn discovered_tools_follow_heavier_tools() {
             ScriptedTurn::new(ChatReply::default().call("b", "{}")).expect_tools(after.clone()),
             ScriptedTurn::new(ChatReply::text("Done.")).expect_tools(after).expect_last("Done."),
         ]);
-        let selector = ByWeight::new(bytes * 2).room(room);
+        let selector = ByWeight::new(bytes * 2).byte_budget(room);
         Agent::new(model, five()).selector(selector).run("Go").await.unwrap();
     }
 }
@@ -214,7 +214,7 @@ async fn definitions_are_byte_identical_while_the_set_is_unchanged() {
         #[cfg(feature = "search")]
         Box::new(|agent| agent.selector(tool_runtime::registry::BySearch::new().always(["c"]))),
         #[cfg(feature = "search")]
-        Box::new(|agent| agent.selector(tool_runtime::registry::BySearch::new().fitting(2))),
+        Box::new(|agent| agent.selector(tool_runtime::registry::BySearch::new().best_matches(2))),
         Box::new(|agent| agent.selector(choice(|all| all.tools.iter().rev().copied().collect()))),
         Box::new(|agent| agent.selector(choice(|_| panic!("on purpose")))),
     ];

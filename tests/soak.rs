@@ -95,7 +95,7 @@ async fn soak(count: usize) {
     for _ in 0..count / 10 / 100 {
         let mut batch = Batch::from(calls(100, "hang_on", &json!({})));
         let stop = CancellationToken::new();
-        batch.stop = Some(stop.clone());
+        batch.cancellation = Some(stop.clone());
         let stopped = tokio::spawn(async move {
             tokio::time::sleep(LIMIT).await;
             stop.cancel();

@@ -70,19 +70,19 @@ impl ChatModel for Slow {
     async fn stream(
         &self,
         request: ChatRequest<'_>,
-        deltas: &mut tool_runtime::models::Deltas<'_>,
+        deltas: &mut tool_runtime::models::DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         let reply = self.reply(request).await?;
-        let words = reply.words();
+        let words = reply.to_text();
         for piece in pieces(&words, self.1) {
             deltas(Delta::Text(piece));
             tokio::task::yield_now().await;
         }
         let message = Message::Assistant { parts: reply.parts.clone() };
         for (place, call) in message.calls().enumerate() {
-            deltas(Delta::Call { place, name: &call.name });
+            deltas(Delta::Call { index: place, name: &call.name });
             for text in pieces(&call.arguments.to_text(), self.1) {
-                deltas(Delta::Arguments { place, text });
+                deltas(Delta::Arguments { index: place, text });
             }
         }
         Ok(reply)

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 use serde_json::json;
 use tool_runtime::agent::{Outcome, Step, Turn};
 use tool_runtime::{
-    AssistantPart, ChatReply, Finish, Message, Reasoning, ScriptedTurn, ToolCall, ToolResult,
+    AssistantPart, ChatReply, FinishReason, Message, Reasoning, ScriptedTurn, ToolCall, ToolResult,
 };
 
 /// Returns the states, each with a turn in it. Two model requests are allowed.
@@ -38,8 +38,8 @@ fn step(turn: &Turn) -> &'static str {
         Step::RunCalls(_) => "calls",
         Step::Done(Outcome::Answered) => "answered",
         Step::Done(Outcome::EmptyReply) => "empty",
-        Step::Done(Outcome::TruncatedReply(Finish::Length)) => "truncated",
-        Step::Done(Outcome::TruncatedReply(Finish::Filtered)) => "filtered",
+        Step::Done(Outcome::TruncatedReply(FinishReason::Length)) => "truncated",
+        Step::Done(Outcome::TruncatedReply(FinishReason::ContentFilter)) => "filtered",
         Step::Done(Outcome::MaxIterations) => "exhausted",
         Step::Done(_) => "an unknown outcome",
     }
@@ -61,15 +61,21 @@ fn inputs(calling: &Turn) -> [(&'static str, Input); 12] {
     let Step::RunCalls(calls) = calling.next() else { panic!() };
     let right: Vec<_> = calls.iter().map(|call| ToolResult::success(call, "ok")).collect();
     let reversed = right.iter().rev().cloned().collect();
-    let search = Reasoning::new("another", "", json!({ "type": "search" })).acting();
+    let search = Reasoning::new("another", "", json!({ "type": "search" })).provider_action();
     let search = AssistantPart::Reasoning(search);
     let foreign = ToolResult::success(&ToolCall::new("other", "a", "{}"), "ok");
     [
         ("text", Input::Reply(ChatReply::text("Done."))),
-        ("text, other finish", Input::Reply(ChatReply::text("Done.").finish(Finish::Other))),
-        ("truncated text", Input::Reply(ChatReply::text("Do").finish(Finish::Length))),
-        ("filtered empty reply", Input::Reply(ChatReply::default().finish(Finish::Filtered))),
-        ("truncated calls", Input::Reply(two_calls().finish(Finish::Length))),
+        (
+            "text, other finish",
+            Input::Reply(ChatReply::text("Done.").finish_reason(FinishReason::Other)),
+        ),
+        ("truncated text", Input::Reply(ChatReply::text("Do").finish_reason(FinishReason::Length))),
+        (
+            "filtered empty reply",
+            Input::Reply(ChatReply::default().finish_reason(FinishReason::ContentFilter)),
+        ),
+        ("truncated calls", Input::Reply(two_calls().finish_reason(FinishReason::Length))),
         ("calls", Input::Reply(two_calls())),
         ("provider search", Input::Reply(ChatReply::new(vec![search]))),
         ("empty reply", Input::Reply(ChatReply::default())),
@@ -183,10 +189,9 @@ fn any_reply() -> impl Strategy<Value = ChatReply> {
     let call = ("(|a|b|call_[1-4])", "[a-c]", arguments)
         .prop_map(|(id, name, arguments)| AssistantPart::Call(ToolCall::new(id, name, arguments)));
     let text = ".{0,5}".prop_map(|text| AssistantPart::Text { text });
-    let finish =
-        prop_oneof![3 => Just(Finish::Stop), 1 => Just(Finish::Calls), 1 => Just(Finish::Length)];
+    let finish = prop_oneof![3 => Just(FinishReason::Stop), 1 => Just(FinishReason::ToolCalls), 1 => Just(FinishReason::Length)];
     (prop::collection::vec(prop_oneof![3 => call, 1 => text], 0..4), finish)
-        .prop_map(|(parts, finish)| ChatReply::new(parts).finish(finish))
+        .prop_map(|(parts, finish)| ChatReply::new(parts).finish_reason(finish))
 }
 
 proptest! {
@@ -218,7 +223,7 @@ fn scripted_turns_are_deserialized_from_json() {
             { "type": "call", "name": "forecast", "arguments": "{\"city\": \"Oslo\"}" },
             { "type": "call", "id": "b", "name": "forecast", "arguments": { "city": "Rome" } },
         ] }, "tools": ["forecast"] },
-        { "reply": { "parts": [{ "type": "text", "text": "Rain." }] }, "last_holds": ["7 degrees"] },
+        { "reply": { "parts": [{ "type": "text", "text": "Rain." }] }, "last_contains": ["7 degrees"] },
     ]))
     .unwrap();
 

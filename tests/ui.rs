@@ -1,13 +1,13 @@
 //! Compile-fail and compile-pass cases.
 //!
-//! `TRYBUILD=overwrite cargo test --test ui` writes the `.stderr` files anew;
+//! `TRYBUILD=overwrite cargo test --test ui` rewrites the `.stderr` files;
 //! `cargo test --test ui -- ui trybuild=word_twice` runs one case.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::{env, fs};
 
-/// The compiler whose words the `.stderr` files hold. On another, a case only has to fail.
+/// The compiler whose messages the `.stderr` files contain. With another, a case only has to fail.
 const COMPILER: &str = "rustc 1.95.";
 
 #[test]
@@ -29,7 +29,7 @@ fn compiler() -> String {
     String::from_utf8(output.stdout).expect("a version is text")
 }
 
-/// The cases alone, where no expectation lies beside them.
+/// Copies the cases without their `.stderr` files and returns the copies.
 fn without_expectations() -> Vec<PathBuf> {
     let copies = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ui");
     let topics = fs::read_dir("ui/fail").expect("there are cases");

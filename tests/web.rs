@@ -18,7 +18,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::agent::{RunStream, StreamItem};
 use tool_runtime::event::{EventKind, RunEvent, ToolEvent};
-use tool_runtime::models::Deltas;
+use tool_runtime::models::DeltaSink;
 use tool_runtime::{
     Agent, ChatModel, ChatReply, ChatRequest, Delta, ModelError, ScriptedModel, ToolContext, Tools,
     async_trait, tool, tools,
@@ -126,7 +126,7 @@ impl ChatModel for Gated {
     async fn stream(
         &self,
         _: ChatRequest<'_>,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         let (mut pieces, mut text) = (self.0.lock().await, String::new());
         while let Some(piece) = pieces.recv().await {

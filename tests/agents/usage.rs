@@ -145,7 +145,7 @@ struct IgnoresDeadline(Dispatcher);
 #[async_trait]
 impl Dispatch for IgnoresDeadline {
     async fn dispatch(&self, mut batch: Batch) -> Vec<ToolExecution> {
-        (batch.deadline, batch.stop) = (None, None);
+        (batch.deadline, batch.cancellation) = (None, None);
         Dispatch::dispatch(&self.0, batch).await
     }
 }

@@ -93,7 +93,7 @@ const THOUGHTS: &[fn() -> Reasoning] = &[
     || {
         let search =
             json!({ "type": "server_tool_use", "id": "s", "name": "web_search", "input": {} });
-        Reasoning::new("anthropic", "", search).acting()
+        Reasoning::new("anthropic", "", search).provider_action()
     },
     || Reasoning::new("chat-completions", "Hm", json!({ "reasoning_content": "Hm" })),
 ];

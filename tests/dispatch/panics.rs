@@ -164,7 +164,7 @@ async fn panic_in_the_drop_of_an_error_is_caught() {
         let stop = CancellationToken::new();
         let (dispatcher, events) = observed(dispatcher(tools![fail_and_stop]));
         let mut batch = Batch::from(calls(&vec![("fail_and_stop", "{}"); count]));
-        batch.stop = Some(stop.clone());
+        batch.cancellation = Some(stop.clone());
         let done = Dispatch::dispatch(&dispatcher.extension(stop), batch).await;
         assert_eq!(codes(&done), vec!["TOOL_CANCELLED"; count]);
         assert_eq!(finished(&events).len(), count);

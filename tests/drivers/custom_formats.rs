@@ -4,7 +4,7 @@ use tool_runtime::drivers::Text;
 use tool_runtime::drivers::text::{
     ArgumentBuilder, Format, Formats, Input, Match, NoMatch, StartMarker, ToolLookup,
 };
-use tool_runtime::models::Finish;
+use tool_runtime::models::FinishReason;
 use tool_runtime::{
     Agent, ChatReply, Message, ScriptedModel, ToolCall, ToolDefinition, tool, tools,
 };
@@ -50,9 +50,9 @@ async fn cancel(reference: String) -> String {
 /// Without a line break, the last line is a complete call, except in a truncated reply.
 #[tokio::test]
 async fn last_line_is_complete_unless_reply_is_truncated() {
-    for (finish, is_run) in [(Finish::Stop, true), (Finish::Length, false)] {
+    for (finish, is_run) in [(FinishReason::Stop, true), (FinishReason::Length, false)] {
         let mut reply = ChatReply::text("I do it now.\n>> cancel reference=Q7");
-        reply.finish = finish;
+        reply.finish_reason = finish;
         let model = ScriptedModel::new([reply, ChatReply::text("Done.")]);
         let driver = Text::new().formats(Formats::new().with(LineFormat));
         let answer = Agent::new(model, tools![cancel]).driver(driver).run("Go").await.unwrap();

@@ -240,7 +240,7 @@ fn failed_writes_are_reported_as_dropped_events() {
 /// Waits.
 #[tool(effect = "read")]
 async fn wait(ctx: &tool_runtime::ToolContext) {
-    if ctx.parent().is_none() {
+    if ctx.parent_call().is_none() {
         ctx.dispatch(vec![tool_runtime::ToolCall::new("", "wait", "{}")]).await;
     }
     std::future::pending().await

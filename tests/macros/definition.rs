@@ -155,7 +155,7 @@ fn unsupported_definitions_are_refused() {
         Registry::try_from(tools).unwrap_err().to_string()
     };
     let object = || json!({ "type": "object" });
-    assert!(refused("über", "Text.", object()).contains("`über` must be 1 to 128"));
+    assert!(refused("über", "Text.", object()).contains("`über`: expected 1 to 128"));
     assert!(refused("", "Text.", object()).contains("1 to 128"));
     assert!(refused(&"x".repeat(129), "Text.", object()).contains("1 to 128"));
     assert!(refused("x", " \n", object()).contains("no description"));

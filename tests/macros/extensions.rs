@@ -41,7 +41,7 @@ fn required_extensions_are_in_the_definition() {
         .filter(|required| !required.is_provided_by(&extensions))
         .collect();
     assert_eq!(missing, [&RequiredExtension::of::<Database>()]);
-    // They are types of this program, which mean nothing outside.
+    // Rust types are not serialized.
     assert!(!serde_json::to_string(&definition).unwrap().contains("Database"));
 
     let registry = Registry::try_from(tools![..Cached(1_u8)]).unwrap();

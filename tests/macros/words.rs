@@ -111,7 +111,7 @@ async fn unnamed(_: i64) -> i64 {
 #[test]
 fn unnamed_argument_is_refused() {
     let refused = Registry::try_from(tools![unnamed]).unwrap_err();
-    assert!(refused.to_string().starts_with("an argument of the tool `unnamed` has no name: give"));
+    assert!(refused.to_string().starts_with("tool `unnamed` has an argument without a name"));
 }
 
 /// Takes what `#[arg]` says of it.

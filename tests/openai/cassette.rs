@@ -246,7 +246,7 @@ async fn long_error_response_is_recorded_as_far_as_it_was_read() {
     let recorded = ask(&client(base, &recorder), "one").await.unwrap_err();
     let player = Cassette::replay(folder.file()).unwrap();
     let played = ask(&client(base, &player), "one").await.unwrap_err();
-    let (ModelError::Refused(recorded), ModelError::Refused(played)) = (recorded, played) else {
+    let (ModelError::Api(recorded), ModelError::Api(played)) = (recorded, played) else {
         panic!("no refusals")
     };
     assert_eq!(recorded.to_string(), played.to_string());
@@ -266,7 +266,7 @@ async fn error_responses_and_broken_connections_are_recorded() {
     for cassette in [&|| recorder.clone() as Cassette, &player as &dyn Fn() -> Cassette] {
         let model = client(&base, &cassette());
         let error = ask(&model, "one").await.unwrap_err();
-        let ModelError::Refused(refusal) = &error else { panic!("{error:?}") };
+        let ModelError::Api(refusal) = &error else { panic!("{error:?}") };
         assert_eq!(refusal.status, 429);
         assert_eq!(refusal.retry_after, Some(Duration::from_secs(7)));
         assert_eq!(refusal.request_id.as_deref(), Some("req_1"));

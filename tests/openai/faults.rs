@@ -37,7 +37,7 @@ async fn error_response_names_status_and_body() {
         for is_streamed in [false, true] {
             let reply = Reply::new(status, "because of this");
             let error = ask_for(is_streamed, reply).await.unwrap_err();
-            assert!(matches!(&error, ModelError::Refused(refusal) if refusal.status == status));
+            assert!(matches!(&error, ModelError::Api(refusal) if refusal.status == status));
             let shown = error.to_string();
             assert!(shown.contains(&format!("status {status}: because of this")), "{shown}");
             assert!(shown.contains("/v1/chat/completions"), "{shown}");
@@ -110,7 +110,7 @@ async fn error_response_with_an_endless_body_is_reported() {
     let server = Server::start([Reply::Open(head.into())]).await;
     let model = OpenAi::new(server.base_url(), "m").timeout(Duration::from_millis(400));
     let error = model.reply(ChatRequest::new(&[])).await.unwrap_err();
-    let ModelError::Refused(refusal) = &error else { panic!("{error:?}") };
+    let ModelError::Api(refusal) = &error else { panic!("{error:?}") };
     assert_eq!(refusal.retry_after, Some(Duration::from_secs(9)));
     assert_eq!(refusal.body, "slow down");
 }
@@ -227,7 +227,7 @@ async fn stream_that_ends_early_is_transient() {
     let error = ask_for(true, Reply::with_header(200, events, message)).await.unwrap_err();
     assert!(matches!(error, ModelError::Unreachable { .. }), "{error:?}");
     assert!(
-        error.may_pass()
+        error.is_transient()
             && error.to_string().ends_with("the stream ended before the reply was complete")
     );
 }

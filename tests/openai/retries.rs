@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokio::time::Instant;
-use tool_runtime::models::RefusalKind;
+use tool_runtime::models::ApiErrorKind;
 use tool_runtime::providers::{Headers, OpenAi};
 use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError};
 
@@ -48,14 +48,14 @@ async fn retries_are_limited_to_transient_errors() {
     ] {
         let canned = Canned::new(replies);
         let error = ask(&model(&canned).max_retries(retries)).await.unwrap_err();
-        let ModelError::Refused(refusal) = &error else { panic!("{error:?}") };
+        let ModelError::Api(refusal) = &error else { panic!("{error:?}") };
         assert_eq!(refusal.request_id.as_deref(), Some("r1"));
         assert!(error.to_string().ends_with("busy (request r1)"), "{error}");
         assert_eq!(canned.requests().len(), asked, "{error}");
     }
     let kept = Canned::new([busy(429, "3600")]);
-    let Err(ModelError::Refused(refusal)) = ask(&model(&kept)).await else { panic!() };
-    assert_eq!(refusal.kind, RefusalKind::RateLimited);
+    let Err(ModelError::Api(refusal)) = ask(&model(&kept)).await else { panic!() };
+    assert_eq!(refusal.kind, ApiErrorKind::RateLimited);
     assert_eq!(refusal.retry_after, Some(Duration::from_secs(3_600)));
 }
 
@@ -66,7 +66,7 @@ async fn timeout_includes_all_attempts() {
     let start = Instant::now();
     let error = ask(&model).await.unwrap_err();
     // A third pause would exceed the limit, and the last error says more than a timeout.
-    assert!(matches!(error, ModelError::Refused(_)), "{error:?}");
+    assert!(matches!(error, ModelError::Api(_)), "{error:?}");
     assert_eq!(start.elapsed(), Duration::from_secs(40));
     assert_eq!(canned.requests().len(), 3);
 }

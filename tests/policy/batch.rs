@@ -122,7 +122,7 @@ async fn batch_is_answered_when_it_is_cancelled() {
         let mut batch = Batch::from(
             names.iter().map(|name| ToolCall::new(*name, *name, "{}")).collect::<Vec<_>>(),
         );
-        batch.stop = Some(stop.clone());
+        batch.cancellation = Some(stop.clone());
         tokio::spawn(async move {
             tokio::time::sleep(Duration::from_millis(2_500)).await;
             stop.cancel();

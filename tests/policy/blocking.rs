@@ -88,7 +88,7 @@ fn detached_threads_are_counted() {
         // The number is the same for every way in which a call is abandoned.
         let stop = CancellationToken::new();
         let mut batch = Batch::from(vec![ToolCall::new("c", "hold_up_for_ever", "{}")]);
-        batch.stop = Some(stop.clone());
+        batch.cancellation = Some(stop.clone());
         let at_work = Arc::clone(&held);
         tokio::task::spawn(async move {
             while at_work.begun.load(Ordering::SeqCst) < 2 {

@@ -79,7 +79,7 @@ async fn spawned_work_ends_with_its_call() {
 #[tool(idempotent, retries = 1, timeout = "5s")]
 async fn tell(ctx: &ToolContext) -> Result<(), ToolError> {
     let left = ctx.deadline().unwrap() - Instant::now();
-    let said = ctx.conversation().iter().map(Message::text).collect::<Vec<_>>().join("|");
+    let said = ctx.transcript().iter().map(Message::text).collect::<Vec<_>>().join("|");
     note(ctx, format!("{} {} {} {left:?} {said}", ctx.turn(), ctx.attempt(), ctx.call_id()));
     note(ctx, ctx.idempotency_key());
     ctx.progress(Progress { done: 1.0, total: Some(2.0), message: None });
@@ -124,7 +124,7 @@ async fn context_describes_the_call() {
 #[tool(effect = "none")]
 async fn dive(left: u32, ctx: &ToolContext) -> String {
     if left == 0 {
-        return ctx.parent().map_or("nobody".into(), ToString::to_string);
+        return ctx.parent_call().map_or("nobody".into(), ToString::to_string);
     }
     let call = || ToolCall::new("", "dive", json!({ "left": left - 1 }));
     let done = ctx.dispatch(vec![call(), call()]).await;
@@ -181,5 +181,5 @@ async fn context_without_a_dispatcher_has_no_tools() {
     let done = ctx.dispatch(vec![ToolCall::new("", "dive", "{}")]).await;
     assert_eq!(code(&done[0]), "TOOL_NOT_FOUND");
     assert_eq!((ctx.turn(), ctx.attempt(), ctx.deadline()), (0, 1, None));
-    assert!(ctx.conversation().is_empty() && ctx.parent().is_none());
+    assert!(ctx.transcript().is_empty() && ctx.parent_call().is_none());
 }

@@ -168,7 +168,7 @@ async fn unparsable_replies_get_feedback_up_to_parse_attempts() {
     let stopped = agent.run("Go").await.unwrap_err();
     let StopReason::UnparsableReply(error) = &stopped.reason else { panic!("{stopped}") };
     assert_eq!(
-        (error.kind, error.reply.words()),
+        (error.kind, error.reply.to_text()),
         (ReplyParseErrorKind::Extraction, "c".to_owned())
     );
     assert_eq!(seen.lock().unwrap().len(), 3);
@@ -179,7 +179,8 @@ async fn unparsable_replies_get_feedback_up_to_parse_attempts() {
 async fn truncated_arguments_never_run_a_write() {
     let cut = |tool: &str, arg: &str| {
         let text = call(tool, &json!({ arg: "The whole text" }));
-        ChatReply::text(&text[..text.find("whole").unwrap() + 3]).finish(Finish::Length)
+        ChatReply::text(&text[..text.find("whole").unwrap() + 3])
+            .finish_reason(FinishReason::Length)
     };
     let model = RecordingModel::new([cut("keep", "text"), cut("find", "words"), answer("Done.")]);
     let agent = Agent::new(model, tools![find, keep]).driver(ReAct::new());

@@ -1,4 +1,4 @@
-//! Foreign code that a registry runs: it may use the registry, and it may panic.
+//! Foreign code that a registry runs can use the registry, and can panic.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{OnceLock, mpsc};
@@ -6,28 +6,28 @@ use std::time::Duration;
 
 use super::*;
 
-/// A test that hangs fails.
+/// Fails a test that hangs.
 fn ends(test: impl FnOnce() + Send + 'static) {
-    let (tell, told) = mpsc::channel();
+    let (done_sender, done) = mpsc::channel();
     let running = thread::spawn(move || {
         test();
-        let _ = tell.send(());
+        let _ = done_sender.send(());
     });
-    let waited = told.recv_timeout(Duration::from_secs(60));
+    let waited = done.recv_timeout(Duration::from_secs(60));
     assert!(waited != Err(mpsc::RecvTimeoutError::Timeout), "it waits for itself");
     running.join().unwrap();
 }
 
-/// Everything that can be done to a registry.
+/// Performs every operation of a registry.
 fn use_all(registry: &Registry) {
     registry.register_from("used", named("used", "Used.")).unwrap();
-    registry.prefer("used__used", ToolPreference::default().weight(2.0)).unwrap();
+    registry.set_preference("used__used", ToolPreference::default().weight(2.0)).unwrap();
     assert!(!registry.snapshot().all_definitions().is_empty());
     registry.restore(registry.withdraw("used")).unwrap();
     registry.unregister("used__used");
 }
 
-/// Known only after what uses it was made.
+/// Set after the code that uses it was created.
 type Late = Arc<OnceLock<Registry>>;
 
 fn use_late(registry: &Late) {
@@ -51,7 +51,7 @@ impl DescriptionStore for Store {
 }
 
 #[test]
-fn a_store_may_use_the_registry() {
+fn description_store_can_use_the_registry() {
     ends(|| {
         let (late, version) = (Late::default(), Arc::new(AtomicU64::new(1)));
         let registry = Registry::new().descriptions(Store(Arc::clone(&late), Arc::clone(&version)));
@@ -59,35 +59,35 @@ fn a_store_may_use_the_registry() {
         registry.register(named("find", "Finds.")).unwrap();
         for now in 1..4 {
             version.store(now, Ordering::SeqCst);
-            let told = description(&registry, "find").unwrap();
-            assert_eq!(told, format!("find in version {now}."));
+            let current = description(&registry, "find").unwrap();
+            assert_eq!(current, format!("find in version {now}."));
         }
         use_all(&registry);
     });
 }
 
 #[test]
-fn a_filter_may_use_the_registry() {
+fn filter_can_use_the_registry() {
     ends(|| {
         let registry = Registry::new();
         registry.register_from("p", named("a", "A.")).unwrap();
         let used = registry.clone();
         let view = registry.filter(move |entry| {
-            // Asked of its own tool as well.
+            // The filter runs for its own tool too.
             if entry.own_name() != "used" {
                 use_all(&used);
             }
             true
         });
         assert!(view.snapshot().get("a").is_some());
-        assert!(view.prefer("a", ToolPreference::default().weight(3.0)).unwrap());
+        assert!(view.set_preference("a", ToolPreference::default().weight(3.0)).unwrap());
         assert_eq!(view.withdraw("p").len(), 1);
         registry.register(named("b", "B.")).unwrap();
         assert!(view.unregister("b").is_some());
     });
 }
 
-/// Uses the registry whatever is done with it.
+/// Uses the registry in each of its methods and when it is dropped.
 struct Meddler(ToolDefinition, Late);
 
 #[async_trait]
@@ -114,7 +114,7 @@ impl Drop for Meddler {
 }
 
 #[test]
-fn a_tool_may_use_the_registry_from_its_first_moment_to_its_last() {
+fn tool_can_use_the_registry_while_it_is_added_and_dropped() {
     ends(|| {
         let (registry, late) = (Registry::new(), Late::default());
         let _ = late.set(registry.clone());
@@ -122,7 +122,7 @@ fn a_tool_may_use_the_registry_from_its_first_moment_to_its_last() {
             let definition = ToolDefinition::new(name, description, json!({ "type": "object" }));
             Arc::new(Meddler(definition, Arc::clone(&late)))
         };
-        // Displaced, taken away, refused for what it says and for who is there.
+        // Replaced, removed, rejected as invalid and rejected because of a conflict.
         registry.register(meddler("a", "A.")).unwrap();
         drop(registry.register(meddler("a", "A's new.")).unwrap());
         assert_eq!(registry.snapshot().definitions().len(), 1);
@@ -131,7 +131,7 @@ fn a_tool_may_use_the_registry_from_its_first_moment_to_its_last() {
         assert!(registry.register_from("p", meddler("c", " ")).is_err());
         assert!(registry.register(meddler("p__b", "Ours.")).is_err());
         drop(registry.withdraw("p"));
-        // The snapshot is the last to hold it.
+        // The snapshot holds the last reference.
         registry.register(meddler("d", "D.")).unwrap();
         let last = registry.snapshot();
         registry.register(named("d", "D's new.")).unwrap();
@@ -140,7 +140,7 @@ fn a_tool_may_use_the_registry_from_its_first_moment_to_its_last() {
     });
 }
 
-/// Panics when it is asked what it is.
+/// Panics in `definition`.
 struct Broken;
 
 #[async_trait]
@@ -155,13 +155,13 @@ impl Tool for Broken {
 }
 
 #[tokio::test]
-async fn a_tool_that_panics_when_it_is_asked_is_refused() {
+async fn tool_with_panicking_definition_is_rejected() {
     let registry = Registry::try_from(tools![always]).unwrap();
-    let refused = registry.register(Arc::new(Broken)).unwrap_err().to_string();
-    let text = "a tool panicked: the server is gone when it was asked for its definition";
-    assert_eq!(refused, text);
+    let error = registry.register(Arc::new(Broken)).unwrap_err().to_string();
+    let text = "definition of a tool panicked: the server is gone";
+    assert_eq!(error, text);
     let of_it = registry.register_from("maps", Arc::new(Broken)).unwrap_err().to_string();
-    assert_eq!(of_it, text.replace("a tool", "a tool of the provider `maps`"));
+    assert_eq!(of_it, text.replace("a tool", "a tool of provider `maps`"));
 
     let tools = tools![sunbathe].with(Broken);
     assert!(format!("{tools:?}").contains("sunbathe"));
@@ -174,7 +174,7 @@ async fn a_tool_that_panics_when_it_is_asked_is_refused() {
     assert!(stopped.to_string().contains(text), "{stopped}");
 }
 
-/// Says something else as soon as it is told to panic.
+/// Panics once it is switched to panicking.
 struct Fragile(Arc<AtomicBool>);
 
 impl DescriptionStore for Fragile {
@@ -190,22 +190,22 @@ impl DescriptionStore for Fragile {
 }
 
 #[test]
-fn a_store_that_panics_holds_nobody_up() {
+fn panicking_description_store_keeps_old_descriptions() {
     let is_broken = Arc::new(AtomicBool::new(false));
     let registry = Registry::new().descriptions(Fragile(Arc::clone(&is_broken)));
     registry.register(named("a", "A.")).unwrap();
     is_broken.store(true, Ordering::SeqCst);
     registry.register(named("b", "B.")).unwrap();
-    // What it said before holds.
+    // The old description stays.
     assert_eq!(description(&registry, "a").unwrap(), "By the store.");
     assert_eq!(description(&registry, "b").unwrap(), "B.");
-    // It has come to itself.
+    // The store no longer panics.
     is_broken.store(false, Ordering::SeqCst);
     assert_eq!(description(&registry, "b").unwrap(), "By the store.");
 }
 
 #[tokio::test]
-async fn what_a_filter_panics_at_is_not_held() {
+async fn tool_for_which_a_filter_panics_is_not_in_the_view() {
     std::panic::set_hook(Box::new(|_| ()));
     let registry = Registry::try_from(tools![always]).unwrap();
     registry.register_from("p", named("a", "A.")).unwrap();
@@ -216,8 +216,8 @@ async fn what_a_filter_panics_at_is_not_held() {
     assert_eq!(names(&view), ["always"]);
     assert!(view.snapshot().get("a").is_none() && view.unregister("a").is_none());
     assert!(view.withdraw("p").is_empty());
-    assert!(!view.prefer("a", ToolPreference::default().disabled()).unwrap());
-    // Nor does it take the run along.
+    assert!(!view.set_preference("a", ToolPreference::default().disabled()).unwrap());
+    // The panic does not end the run.
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call("a", "{}")).expect_tools(["always"]),
         ScriptedTurn::new(ChatReply::text("Done.")).expect_last("There is no tool named `a`."),
@@ -226,7 +226,7 @@ async fn what_a_filter_panics_at_is_not_held() {
 }
 
 #[test]
-fn views_of_views_come_and_go_however_many() {
+fn chain_of_many_views_can_be_dropped() {
     let registry = Registry::new();
     registry.register_all(["a", "b"].map(|name| named(name, "It.")).into_iter().collect()).unwrap();
     let mut view = registry.clone();

@@ -1,4 +1,4 @@
-//! A registry beside a plain map: from where a tool stands to what it says.
+//! Compares a registry with a model: a map from provider and own name to the description.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,106 +6,106 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// Where a tool stands: its provider and the name that it gave itself.
-type Place = (Option<&'static str>, &'static str);
+/// The key of a tool: its provider and its own name.
+type Key = (Option<&'static str>, &'static str);
 
-/// What may be done to a registry.
+/// The operations of a registry.
 #[derive(Clone, Debug)]
 enum Change {
-    Register(Place, u8),
+    Register(Key, u8),
     RegisterAll(Option<&'static str>, Vec<(&'static str, u8)>),
     Unregister(&'static str),
-    /// Through a view without the tools of this name.
+    /// Uses a view without the tools of this name.
     Withdraw(&'static str, &'static str),
     Restore,
     Describe(&'static str, u8),
-    /// Through the same view.
+    /// Uses the same view.
     Prefer(&'static str, u8, &'static str),
 }
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
     let provider = || prop_oneof![Just("p"), Just("q"), Just("q_r")];
     let own = || prop::sample::select(vec!["a", "b", "p__a", "q__b", "_r__a", "a__b", "_", "__"]);
-    let said = || {
+    let name = || {
         let full = ["p__b", "q__p__a", "p__p__a", "q_r__a", "p___", "p____"];
         prop_oneof![own(), prop::sample::select(full.to_vec())]
     };
-    let place = (prop::option::of(provider()), own());
+    let key = (prop::option::of(provider()), own());
     let several = prop::collection::vec((own(), any::<u8>()), 0..4);
     let change = prop_oneof![
-        6 => (place, any::<u8>()).prop_map(|(place, mark)| Change::Register(place, mark)),
+        6 => (key, any::<u8>()).prop_map(|(key, mark)| Change::Register(key, mark)),
         1 => (prop::option::of(provider()), several)
             .prop_map(|(provider, tools)| Change::RegisterAll(provider, tools)),
-        2 => said().prop_map(Change::Unregister),
+        2 => name().prop_map(Change::Unregister),
         1 => (provider(), own()).prop_map(|(provider, hidden)| Change::Withdraw(provider, hidden)),
         1 => Just(Change::Restore),
-        1 => (said(), any::<u8>()).prop_map(|(name, mark)| Change::Describe(name, mark)),
-        1 => (said(), any::<u8>(), own())
+        1 => (name(), any::<u8>()).prop_map(|(name, mark)| Change::Describe(name, mark)),
+        1 => (name(), any::<u8>(), own())
             .prop_map(|(name, weight, hidden)| Change::Prefer(name, weight, hidden)),
     ];
     prop::collection::vec(change, 0..40)
 }
 
 #[derive(Clone, Default)]
-struct Plain {
-    tools: BTreeMap<Place, u8>,
-    /// By full name.
+struct Model {
+    tools: BTreeMap<Key, u8>,
+    /// The preferences by full name.
     described: BTreeMap<&'static str, u8>,
     preferred: BTreeMap<String, u8>,
 }
 
-fn full((provider, own): Place) -> String {
+fn full((provider, own): Key) -> String {
     provider.map_or(own.to_owned(), |provider| format!("{provider}__{own}"))
 }
 
-fn goes_by(place: Place, name: &str) -> bool {
-    let is_plain = place.0.is_none() || !place.1.contains("__");
-    full(place) == name || (is_plain && place.1 == name)
+fn has_name(key: Key, name: &str) -> bool {
+    let is_plain = key.0.is_none() || !key.1.contains("__");
+    full(key) == name || (is_plain && key.1 == name)
 }
 
-impl Plain {
-    /// What models call a tool.
-    fn called(&self, place: Place) -> String {
-        let bearers = self.tools.keys().filter(|(_, other)| *other == place.1).count();
-        let is_bare = bearers == 1 && !place.1.contains("__");
-        if is_bare { place.1.to_owned() } else { full(place) }
+impl Model {
+    /// Returns the name by which models call a tool.
+    fn called(&self, key: Key) -> String {
+        let bearers = self.tools.keys().filter(|(_, other)| *other == key.1).count();
+        let is_bare = bearers == 1 && !key.1.contains("__");
+        if is_bare { key.1.to_owned() } else { full(key) }
     }
 
-    fn named(&self, name: &str) -> Option<Place> {
+    fn named(&self, name: &str) -> Option<Key> {
         let mut known = self.tools.keys().copied();
-        known.find(|place| self.called(*place) == name || full(*place) == name)
+        known.find(|key| self.called(*key) == name || full(*key) == name)
     }
 
-    /// Whether another that would be called the same keeps this one out.
-    fn is_kept_out(&self, place: Place) -> bool {
-        let same = |other: &Place| full(*other) == full(place) && other.0 != place.0;
+    /// Whether a conflicting tool prevents the registration.
+    fn is_blocked(&self, key: Key) -> bool {
+        let same = |other: &Key| full(*other) == full(key) && other.0 != key.0;
         self.tools.keys().any(same)
     }
 
-    fn shown(&self, is_seen: impl Fn(Place) -> bool) -> Vec<(String, String, f64)> {
-        let seen = self.tools.iter().filter(|(place, _)| is_seen(**place));
-        let shown = seen.map(|(place, mark)| {
-            let full = full(*place);
-            let of_own = || self.described.get(place.1).filter(|_| goes_by(*place, place.1));
+    fn contents(&self, is_visible: impl Fn(Key) -> bool) -> Vec<(String, String, f64)> {
+        let visible = self.tools.iter().filter(|(key, _)| is_visible(**key));
+        let contents = visible.map(|(key, mark)| {
+            let full = full(*key);
+            let of_own = || self.described.get(key.1).filter(|_| has_name(*key, key.1));
             let mark = self.described.get(full.as_str()).or_else(of_own).unwrap_or(mark);
             let weight = self.preferred.get(&full).copied().map_or(1.0, f64::from);
-            (self.called(*place), format!("Number {mark}."), weight)
+            (self.called(*key), format!("Number {mark}."), weight)
         });
-        let mut shown: Vec<_> = shown.collect();
-        shown.sort_by(|a, b| a.0.cmp(&b.0));
-        shown
+        let mut contents: Vec<_> = contents.collect();
+        contents.sort_by(|a, b| a.0.cmp(&b.0));
+        contents
     }
 }
 
-fn said(snapshot: &Snapshot) -> Vec<(String, String, f64)> {
-    let said = snapshot.entries().map(|entry| {
+fn contents(snapshot: &Snapshot) -> Vec<(String, String, f64)> {
+    let contents = snapshot.entries().map(|entry| {
         let definition = entry.definition();
         for name in [entry.name(), entry.full_name()] {
             assert!(Arc::ptr_eq(snapshot.get(name).unwrap(), entry.tool()), "{name}");
         }
         (definition.name.clone(), definition.description.clone(), definition.preference.weight)
     });
-    said.collect()
+    contents.collect()
 }
 
 fn numbered(name: &str, mark: u8) -> Arc<dyn Tool> {
@@ -121,7 +121,7 @@ fn marks(displaced: impl IntoIterator<Item = Arc<dyn Tool>>) -> Vec<String> {
 
 proptest! {
     #[test]
-    fn a_registry_is_a_map(changes in changes()) {
+    fn registry_behaves_like_a_map(changes in changes()) {
         let store = MemoryDescriptions::default();
         let registry = Registry::new().descriptions(store.clone());
         let views = [
@@ -130,26 +130,26 @@ proptest! {
             registry.without(["b", "p__a"]),
             registry.only_from(["p"]),
         ];
-        let is_seen: [fn(Place) -> bool; 4] = [
+        let is_visible: [fn(Key) -> bool; 4] = [
             |_| true,
-            |place| ["a", "p__a", "q__a__b"].iter().any(|name| goes_by(place, name)),
-            |place| !["b", "p__a"].iter().any(|name| goes_by(place, name)),
-            |place| place.0 == Some("p"),
+            |key| ["a", "p__a", "q__a__b"].iter().any(|name| has_name(key, name)),
+            |key| !["b", "p__a"].iter().any(|name| has_name(key, name)),
+            |key| key.0 == Some("p"),
         ];
-        let mut plain = Plain::default();
-        let mut away: Option<(Withdrawn, BTreeMap<Place, u8>)> = None;
+        let mut model = Model::default();
+        let mut away: Option<(WithdrawnTools, BTreeMap<Key, u8>)> = None;
         let mut snapshots = Vec::new();
         for change in changes {
             match change {
-                Change::Register(place @ (provider, own), mark) => {
+                Change::Register(key @ (provider, own), mark) => {
                     let tool = numbered(own, mark);
                     let displaced = match provider {
                         None => registry.register(tool),
                         Some(provider) => registry.register_from(provider, tool),
                     };
-                    prop_assert_eq!(displaced.is_err(), plain.is_kept_out(place));
+                    prop_assert_eq!(displaced.is_err(), model.is_blocked(key));
                     if let Ok(displaced) = displaced {
-                        let before = plain.tools.insert(place, mark);
+                        let before = model.tools.insert(key, mark);
                         prop_assert_eq!(
                             marks(displaced),
                             before.map(|mark| format!("Number {mark}.")).into_iter().collect::<Vec<_>>()
@@ -163,12 +163,12 @@ proptest! {
                         Some(provider) => registry.register_all_from(provider, list),
                     };
                     let once = tools.iter().map(|(own, _)| own).collect::<BTreeSet<_>>().len();
-                    let kept_out = tools.iter().any(|(own, _)| plain.is_kept_out((provider, own)));
-                    prop_assert_eq!(displaced.is_err(), once < tools.len() || kept_out);
+                    let is_blocked = tools.iter().any(|(own, _)| model.is_blocked((provider, own)));
+                    prop_assert_eq!(displaced.is_err(), once < tools.len() || is_blocked);
                     if let Ok(displaced) = displaced {
                         let before = tools
                             .iter()
-                            .filter_map(|(own, mark)| plain.tools.insert((provider, own), *mark));
+                            .filter_map(|(own, mark)| model.tools.insert((provider, own), *mark));
                         let mut before: Vec<_> =
                             before.map(|mark| format!("Number {mark}.")).collect();
                         before.sort();
@@ -176,53 +176,53 @@ proptest! {
                     }
                 }
                 Change::Unregister(name) => {
-                    let meant = plain.named(name);
+                    let found = model.named(name);
                     let removed = registry.unregister(name);
-                    let mark = meant.and_then(|place| plain.tools.remove(&place));
+                    let mark = found.and_then(|key| model.tools.remove(&key));
                     let mark = mark.map(|mark| format!("Number {mark}."));
                     prop_assert_eq!(marks(removed), mark.into_iter().collect::<Vec<_>>());
                 }
                 Change::Withdraw(provider, hidden) => {
-                    let (gone, kept) = plain.tools.into_iter().partition(|(place, _)| {
-                        place.0 == Some(provider) && !goes_by(*place, hidden)
+                    let (removed, remaining) = model.tools.into_iter().partition(|(key, _)| {
+                        key.0 == Some(provider) && !has_name(*key, hidden)
                     });
-                    plain.tools = kept;
+                    model.tools = remaining;
                     let withdrawn = registry.without([hidden]).withdraw(provider);
-                    prop_assert_eq!(withdrawn.len(), BTreeMap::len(&gone));
-                    away = Some((withdrawn, gone));
+                    prop_assert_eq!(withdrawn.len(), BTreeMap::len(&removed));
+                    away = Some((withdrawn, removed));
                 }
-                Change::Restore => if let Some((withdrawn, gone)) = away.take() {
-                    let kept_out = gone.keys().any(|place| plain.is_kept_out(*place));
-                    prop_assert_eq!(registry.restore(withdrawn).is_err(), kept_out);
-                    if !kept_out {
-                        plain.tools.extend(gone);
+                Change::Restore => if let Some((withdrawn, removed)) = away.take() {
+                    let is_blocked = removed.keys().any(|key| model.is_blocked(*key));
+                    prop_assert_eq!(registry.restore(withdrawn).is_err(), is_blocked);
+                    if !is_blocked {
+                        model.tools.extend(removed);
                     }
                 },
                 Change::Describe(name, mark) => {
                     store.set(name, format!("Number {mark}."));
-                    plain.described.insert(name, mark);
+                    model.described.insert(name, mark);
                 }
                 Change::Prefer(name, weight, hidden) => {
-                    let is_meant = |place: Place| goes_by(place, name) && !goes_by(place, hidden);
-                    let meant: Vec<_> =
-                        plain.tools.keys().copied().filter(|place| is_meant(*place)).collect();
+                    let is_selected = |key: Key| has_name(key, name) && !has_name(key, hidden);
+                    let selected: Vec<_> =
+                        model.tools.keys().copied().filter(|key| is_selected(*key)).collect();
                     let preference = ToolPreference::default().weight(weight.into());
-                    let is_there = registry.without([hidden]).prefer(name, preference).unwrap();
-                    prop_assert_eq!(is_there, !meant.is_empty());
-                    plain.preferred.extend(meant.into_iter().map(|place| (full(place), weight)));
+                    let is_there = registry.without([hidden]).set_preference(name, preference).unwrap();
+                    prop_assert_eq!(is_there, !selected.is_empty());
+                    model.preferred.extend(selected.into_iter().map(|key| (full(key), weight)));
                 }
             }
-            for (view, is_seen) in views.iter().zip(is_seen) {
-                snapshots.push((view.snapshot(), plain.shown(is_seen)));
+            for (view, is_visible) in views.iter().zip(is_visible) {
+                snapshots.push((view.snapshot(), model.contents(is_visible)));
             }
         }
-        // Each snapshot still shows what there was when it was taken.
-        for (snapshot, wanted) in snapshots {
-            prop_assert_eq!(said(&snapshot), wanted);
+        // Earlier snapshots are unchanged.
+        for (snapshot, expected) in snapshots {
+            prop_assert_eq!(contents(&snapshot), expected);
         }
     }
 
-    /// What tools are called depends on which there are alone, not on how they came to be there.
+    /// Names only depend on the registered tools, not on the history of changes.
     #[test]
     fn names_are_those_of_the_set(
         (places, others) in prop::collection::btree_set(
@@ -233,21 +233,21 @@ proptest! {
             0..12,
         )
         .prop_flat_map(|places| {
-            let places: Vec<Place> = places.into_iter().collect();
+            let places: Vec<Key> = places.into_iter().collect();
             (Just(places.clone()).prop_shuffle(), Just(places).prop_shuffle())
         })
     ) {
-        let put = |registry: &Registry, (provider, own): Place| match provider {
+        let put = |registry: &Registry, (provider, own): Key| match provider {
             None => registry.register(named(own, "It.")).is_ok(),
             Some(provider) => registry.register_from(provider, named(own, "It.")).is_ok(),
         };
         let direct = Registry::new();
-        let places: Vec<_> = places.into_iter().filter(|place| put(&direct, *place)).collect();
-        // All of these and more, in another order; what is too much goes again.
+        let places: Vec<_> = places.into_iter().filter(|key| put(&direct, *key)).collect();
+        // The same tools and others, in another order; the others are removed again.
         let detour = Registry::new();
-        for place in others.into_iter().filter(|place| places.contains(place)) {
-            prop_assert!(put(&detour, place));
-            put(&detour, (Some("z"), place.1));
+        for key in others.into_iter().filter(|key| places.contains(key)) {
+            prop_assert!(put(&detour, key));
+            put(&detour, (Some("z"), key.1));
         }
         let _ = detour.withdraw("z");
         prop_assert_eq!(names(&direct), names(&detour));

@@ -1,4 +1,4 @@
-//! Calls while tools come, go, are replaced and change their names.
+//! Calls while tools are added, replaced, removed and renamed.
 
 use tool_runtime::{Dispatcher, ToolCall};
 
@@ -6,31 +6,31 @@ use super::*;
 
 const ROUNDS: usize = 300;
 
-/// A tool that says whose it is.
+/// A tool whose output is the name of its provider.
 fn whose(provider: &str) -> Arc<dyn Tool> {
     named("find", &format!("By {provider}."))
 }
 
-/// Comes, is replaced and goes, over and over, and once comes back as it went.
+/// Registers, replaces, removes and restores tools in a loop.
 fn come_and_go(registry: &Registry, provider: &str) {
     for round in 0..ROUNDS {
         registry.register_from(provider, whose(provider)).unwrap();
         registry.register_from(provider, whose(provider)).unwrap();
-        let gone = registry.withdraw(provider);
-        assert_eq!(gone.len(), 1);
+        let withdrawn = registry.withdraw(provider);
+        assert_eq!(withdrawn.len(), 1);
         if round % 3 == 0 {
-            registry.restore(gone).unwrap();
+            registry.restore(withdrawn).unwrap();
             assert!(registry.unregister(&format!("{provider}__find")).is_some());
         }
     }
 }
 
-/// Whoever calls a tool by its full name is answered by that tool or told that there is none, and
-/// calls on a snapshot are answered by the tools that it shows.
+/// A call by full name reaches that tool or none, and calls on a snapshot reach the tools of the
+/// snapshot.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_call_never_reaches_anothers_tool() {
+async fn call_never_reaches_a_tool_of_another_name() {
     let registry = Registry::new();
-    registry.register(named("stays", "By nobody.")).unwrap();
+    registry.register(named("stays", "Without provider.")).unwrap();
     let dispatcher = Dispatcher::new(registry.clone());
     let writers: Vec<_> = ["a", "b"]
         .map(|provider| {
@@ -38,25 +38,26 @@ async fn a_call_never_reaches_anothers_tool() {
             thread::spawn(move || come_and_go(&registry, provider))
         })
         .into();
-    let said = ["a__find", "find", "b__find", "stays"];
+    let called = ["a__find", "find", "b__find", "stays"];
     while !writers.iter().all(thread::JoinHandle::is_finished) {
         let snapshot = registry.snapshot();
-        let calls = said.map(|name| ToolCall::new(name, name, "{}")).to_vec();
+        let calls = called.map(|name| ToolCall::new(name, name, "{}")).to_vec();
         let done = dispatcher.dispatch_on(&snapshot, calls.clone()).await;
-        let shown = said.map(|name| snapshot.definition(name).map(|it| it.description.as_str()));
-        for (execution, shown) in done.iter().zip(shown) {
+        let expected =
+            called.map(|name| snapshot.definition(name).map(|it| it.description.as_str()));
+        for (execution, expected) in done.iter().zip(expected) {
             let result = &execution.result;
-            match shown {
-                Some(shown) => assert_eq!(result.text, shown),
+            match expected {
+                Some(expected) => assert_eq!(result.text, expected),
                 None => assert_eq!(result.error.as_deref(), Some("TOOL_NOT_FOUND")),
             }
         }
         assert!(
             done.iter().map(|execution| &execution.result.call).eq(calls.iter().map(|it| &it.id))
         );
-        // What is there by the time that it is called.
+        // The tool that is registered at the time of the call.
         let done = dispatcher.dispatch(calls).await;
-        for (execution, whose) in done.iter().zip(["By a.", "By ", "By b.", "By nobody."]) {
+        for (execution, whose) in done.iter().zip(["By a.", "By ", "By b.", "Without provider."]) {
             let result = &execution.result;
             let is_gone = result.error.as_deref() == Some("TOOL_NOT_FOUND");
             assert!(is_gone || result.text.starts_with(whose), "{result:?}");

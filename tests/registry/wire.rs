@@ -1,4 +1,4 @@
-//! Names on their way to a provider and back.
+//! Wire names: unique, valid, and mapped back to the tool.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -17,35 +17,35 @@ fn name() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever tools are named, each is sent under a name of its own that the provider takes, and what
-    /// is said comes back to it.
+    /// Every tool has a unique wire name that the provider allows, and the wire name maps back to
+    /// the tool.
     #[test]
-    fn no_two_tools_are_sent_under_one_name(names in prop::collection::vec(name(), 0..40)) {
+    fn wire_names_are_unique_and_map_back(names in prop::collection::vec(name(), 0..40)) {
         for rules in [NameRules::OPENAI, NameRules::ANTHROPIC, NameRules::GEMINI] {
             let all = names.iter().map(String::as_str);
             let wire = WireNames::new(all.clone(), rules);
             let backwards = WireNames::new(all.rev(), rules);
             let mut sent = HashSet::new();
             for name in names.iter().collect::<BTreeSet<_>>() {
-                let to = wire.wire(name).into_owned();
-                prop_assert!(rules.fits(&to), "{to:?}");
-                prop_assert_eq!(wire.own(&to), name);
-                prop_assert_eq!(&backwards.wire(name), &to);
-                prop_assert!(!rules.fits(name) || to == *name);
+                let to = wire.wire_name(name).into_owned();
+                prop_assert!(rules.allows(&to), "{to:?}");
+                prop_assert_eq!(wire.tool_name(&to), name);
+                prop_assert_eq!(&backwards.wire_name(name), &to);
+                prop_assert!(!rules.allows(name) || to == *name);
                 prop_assert!(sent.insert(to));
             }
         }
     }
 
-    /// So it is with what a registry calls its tools, and a model that says what it was sent reaches
-    /// the very tool.
+    /// This also holds for the names of a registry: a model that calls a wire name reaches the very
+    /// tool.
     #[test]
-    fn what_a_model_says_leads_back_to_the_tool(
+    fn wire_name_leads_back_to_the_registered_tool(
         tools in prop::collection::vec(("[p9][a-z_-]{0,30}", "[a-b9_./-]{1,3}|[a./]{90,94}"), 1..30)
     ) {
         let registry = Registry::new();
         for (provider, own) in &tools {
-            // Some are refused, for what they are or for who is there.
+            // Some are rejected as invalid or because of a conflict.
             let _ = registry.register_from(provider, named(own, provider));
             let _ = registry.register(named(own, "Ours."));
         }
@@ -54,9 +54,9 @@ proptest! {
         for rules in [NameRules::OPENAI, NameRules::GEMINI] {
             let wire = WireNames::new(names(), rules);
             for entry in snapshot.entries() {
-                let said = wire.wire(entry.name());
-                prop_assert!(rules.fits(&said), "{said:?}");
-                let reached = snapshot.get(wire.own(&said)).unwrap();
+                let wire_name = wire.wire_name(entry.name());
+                prop_assert!(rules.allows(&wire_name), "{wire_name:?}");
+                let reached = snapshot.get(wire.tool_name(&wire_name)).unwrap();
                 prop_assert!(Arc::ptr_eq(reached, entry.tool()));
             }
         }

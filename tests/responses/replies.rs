@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use serde_json::json;
-use tool_runtime::models::{Refusal, RefusalKind};
+use tool_runtime::models::{ApiError, ApiErrorKind};
 use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError};
 
 use crate::canned::{Canned, Reply};
@@ -57,8 +57,8 @@ async fn bodies_without_a_reply_are_errors() {
         r#"{"output": [], "status": "failed", "error": {"code": "rate_limit_exceeded"}}"#,
     ] {
         let error = read(200, body).await.unwrap_err();
-        let is_limited = |refusal: &Refusal| refusal.kind == RefusalKind::RateLimited;
-        assert!(matches!(&error, ModelError::Refused(refusal) if is_limited(refusal)), "{error:?}");
+        let is_limited = |refusal: &ApiError| refusal.kind == ApiErrorKind::RateLimited;
+        assert!(matches!(&error, ModelError::Api(refusal) if is_limited(refusal)), "{error:?}");
     }
 }
 

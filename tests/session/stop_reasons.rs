@@ -7,7 +7,7 @@ use tool_runtime::agent::session::MemoryStore;
 use tool_runtime::agent::{Limits, ModelHook, Prices};
 use tool_runtime::dispatch::{AskLater, OnFailure};
 use tool_runtime::drivers::{PreparedRequest, ReAct};
-use tool_runtime::models::Finish;
+use tool_runtime::models::FinishReason;
 use tool_runtime::{
     Agent, CancellationToken, ChatModel, ChatReply, ChatRequest, EffectRecord, ModelError, Policy,
     ScriptedModel, Stopped, ToolError, ToolOutput, Tools, Usage, async_trait, tool, tools,
@@ -67,9 +67,9 @@ impl ModelHook for StopsBefore {
     }
 }
 
-fn replies(text: &str, finish: Finish) -> ScriptedModel {
+fn replies(text: &str, finish: FinishReason) -> ScriptedModel {
     let mut reply = ChatReply::text(text);
-    reply.finish = finish;
+    reply.finish_reason = finish;
     ScriptedModel::new([reply])
 }
 
@@ -91,17 +91,17 @@ fn stop_cases() -> Vec<(&'static str, Agent, bool)> {
         ("HALTED", calls("fail").policy(Policy::new().on_failure(OnFailure::Abort)), true),
         ("AWAITING_APPROVAL", calls("pay").policy(Policy::new().approver(AskLater)), true),
         ("CANCELLED", calls("fail").cancellation(cancelled), true),
-        ("CUT", Agent::new(replies("But", Finish::Length), Tools::new()), false),
-        ("SILENT", Agent::new(replies("", Finish::Stop), Tools::new()), false),
+        ("CUT", Agent::new(replies("But", FinishReason::Length), Tools::new()), false),
+        ("SILENT", Agent::new(replies("", FinishReason::Stop), Tools::new()), false),
         ("MODEL_FAILED", Agent::new(ScriptedModel::new::<ChatReply>([]), Tools::new()), true),
         ("MODEL_PANICKED", Agent::new(Panics, Tools::new()), true),
         (
             "MISREAD",
-            Agent::new(replies("Hm.", Finish::Stop), tools![fail])
+            Agent::new(replies("Hm.", FinishReason::Stop), tools![fail])
                 .driver(ReAct::new().parse_attempts(1)),
             true,
         ),
-        ("REGISTRY", Agent::new(replies("", Finish::Stop), twice), false),
+        ("REGISTRY", Agent::new(replies("", FinishReason::Stop), twice), false),
     ]
 }
 

@@ -35,7 +35,7 @@ impl ModelHook for Hook {
     }
 
     async fn after_reply(&self, reply: &mut ChatReply) -> ControlFlow<String> {
-        *reply = ChatReply::text(format!("{} {}", reply.words(), self.0));
+        *reply = ChatReply::text(format!("{} {}", reply.to_text(), self.0));
         ControlFlow::Continue(())
     }
 }
@@ -105,7 +105,7 @@ struct RecordsQueries(Arc<Mutex<Vec<String>>>);
 
 impl Selector for RecordsQueries {
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
-        self.0.lock().unwrap().push(selection.asked.to_owned());
+        self.0.lock().unwrap().push(selection.user_text.to_owned());
         selection.tools.to_vec()
     }
 }

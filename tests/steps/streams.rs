@@ -256,7 +256,7 @@ impl ChatModel for Burst {
     async fn stream(
         &self,
         request: ChatRequest<'_>,
-        deltas: &mut tool_runtime::models::Deltas<'_>,
+        deltas: &mut tool_runtime::models::DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         (0..self.0).for_each(|_| deltas(Delta::Text("x")));
         tokio::time::sleep(Duration::from_secs(self.0 as u64 % 2)).await;

@@ -68,7 +68,8 @@ fn result() -> impl Strategy<Value = ToolResult> {
 fn message(thoughts: &'static [fn() -> Reasoning]) -> impl Strategy<Value = Message> {
     let text = || prop_oneof![Just(" \n".to_owned()), ".{0,3}"];
     let thought = (0..=thoughts.len()).prop_map(|index| {
-        let searched = || Reasoning::new("another", "", json!({ "type": "search" })).acting();
+        let searched =
+            || Reasoning::new("another", "", json!({ "type": "search" })).provider_action();
         AssistantPart::Reasoning(thoughts.get(index).map_or_else(searched, |thought| thought()))
     });
     let part = prop_oneof![

@@ -17,12 +17,12 @@ pub async fn streamed(model: &dyn ChatModel) -> (Result<ChatReply, ModelError>, 
         .stream(ChatRequest::new(&messages), &mut |delta| match delta {
             Delta::Text(text) => collected.text += text,
             Delta::Reasoning(text) => collected.reasoning += text,
-            Delta::Call { place, name } => {
+            Delta::Call { index: place, name } => {
                 assert!(place <= collected.calls.len());
                 collected.calls.truncate(place);
                 collected.calls.push([name.to_owned(), String::new()]);
             }
-            Delta::Arguments { place, text } => collected.calls[place][1] += text,
+            Delta::Arguments { index: place, text } => collected.calls[place][1] += text,
             other => panic!("{other:?}"),
         })
         .await;

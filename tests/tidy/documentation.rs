@@ -21,12 +21,13 @@ const BAD_STARTS: [&str; 13] = [
 ];
 
 /// Public items that only generated code names.
-const GENERATED: [&str; 6] = [
+const GENERATED: [&str; 7] = [
     "tool-runtime/src/private.rs",
     "tool-runtime/src/tool/args",
     "tool-runtime/src/tool/function.rs",
+    "tool-runtime/src/tool/layout.rs",
     "tool-runtime/src/tool/param",
-    "tool-runtime/src/tool/output/returned.rs",
+    "tool-runtime/src/tool/output/return_value.rs",
     "tool-macros/src/",
 ];
 
@@ -40,7 +41,7 @@ const ENTRY_POINTS: [(&str, &[&str]); 12] = [
     ("Session", &["run", "stream", "extract", "start", "resume", "resume_with"]),
     ("Paused", &["decide"]),
     ("Dispatcher", &["new", "policy", "dispatch", "try_dispatch"]),
-    ("Registry", &["register", "register_all_from", "without", "prefer"]),
+    ("Registry", &["register", "register_all_from", "without", "set_preference"]),
     ("Schema", &["of", "check", "for_dialect"]),
     ("ToolContext", &["get", "require", "spawn", "dispatch", "progress", "record"]),
     ("ToolDefinition", &["new"]),

@@ -15,7 +15,7 @@ async fn redirects_are_not_followed() {
         for (provider, is_streamed) in both() {
             let reply = Reply::with_header(status, &header, "moved");
             let error = provider.result_of(is_streamed, reply).await.unwrap_err();
-            assert!(matches!(&error, ModelError::Refused(refusal) if refusal.status == status));
+            assert!(matches!(&error, ModelError::Api(refusal) if refusal.status == status));
             let expected = format!("it redirects to {} moved", target.base_url());
             assert!(error.to_string().ends_with(&expected), "{}: {error}", provider.name);
             assert!(target.requests().is_empty());

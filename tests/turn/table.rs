@@ -27,7 +27,7 @@ fn all_states() -> Vec<(&'static str, Turn)> {
         ("started", started),
         ("half done", half),
         ("empty", after(&go(), ChatReply::default())),
-        ("truncated", after(&go(), ChatReply::text("Do").finish(Finish::Length))),
+        ("truncated", after(&go(), ChatReply::text("Do").finish_reason(FinishReason::Length))),
         ("out of tokens", after(&limited, two_calls().usage(Usage::new(9, 9)))),
         ("repeated", after(&strict, two_calls())),
         ("stopped", stopped),

@@ -63,7 +63,7 @@ fn broken_rule(messages: &[Message]) -> Option<String> {
         if let Message::Assistant { parts } = message {
             let has_content = |part: &AssistantPart| match part {
                 AssistantPart::Text { text } => !text.trim().is_empty(),
-                AssistantPart::Reasoning(thought) => thought.acts,
+                AssistantPart::Reasoning(thought) => thought.is_provider_action,
                 _ => true,
             };
             if !parts.iter().any(has_content) {

@@ -1,4 +1,4 @@
-//! Collects errors, so that a user with three mistakes reads of three.
+//! Collects errors, so that all of them are reported at once.
 
 use std::cell::RefCell;
 use std::fmt::Display;
@@ -7,7 +7,7 @@ use std::thread;
 use proc_macro2::TokenStream;
 use quote::ToTokens;
 
-/// All that is wrong so far. Has to be looked at before it is dropped.
+/// The errors so far. [`into_tokens`](Self::into_tokens) must be called before it is dropped.
 #[derive(Default)]
 pub(crate) struct Errors(RefCell<Option<Vec<syn::Error>>>);
 
@@ -16,7 +16,7 @@ impl Errors {
         Self(RefCell::new(Some(Vec::new())))
     }
 
-    /// Notes a mistake; `at` is what the user wrote.
+    /// Adds an error at these tokens of the user.
     pub(crate) fn at(&self, at: impl ToTokens, message: impl Display) {
         self.push(syn::Error::new_spanned(at, message));
     }
@@ -27,7 +27,7 @@ impl Errors {
         }
     }
 
-    /// A `compile_error!` for each mistake; none when all is well.
+    /// Returns a `compile_error!` for each error; `None` if there are none.
     pub(crate) fn into_tokens(self) -> Option<TokenStream> {
         let errors = self.0.take().unwrap_or_default();
         let tokens: TokenStream = errors.iter().map(syn::Error::to_compile_error).collect();
@@ -36,10 +36,10 @@ impl Errors {
 }
 
 impl Drop for Errors {
-    #[expect(clippy::panic, reason = "a mistake of the macro's author, found by any test")]
+    #[expect(clippy::panic, reason = "a bug of this crate, which every test would find")]
     fn drop(&mut self) {
         if self.0.borrow().is_some() && !thread::panicking() {
-            panic!("errors were collected and nobody looked at them");
+            panic!("errors were collected and not reported");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From the model to tokens. Nothing is decided here.
+//! Generates the code from the model. It makes no decisions.
 
 mod words;
 
@@ -8,21 +8,21 @@ use syn::spanned::Spanned;
 use syn::{Attribute, Ident, ReturnType, Type};
 
 use self::words::words;
-use crate::attr::Lone;
+use crate::attr::LoneParameter;
 use crate::model::{Param, Passing, ToolFn, Toolbox};
 use crate::path::Runtime;
 
-/// The user's function, and the tool beside it.
+/// Generates the function of the user and its tool.
 pub(crate) fn function(function: &ToolFn) -> TokenStream {
     let private = function.attr.runtime.private();
-    let made = made(function, &private, None);
-    let tool = named(
+    let value = function_value(function, &private, None);
+    let tool = named_function(
         function,
         &private,
         &quote! {
             fn function() -> &'static #private::Function {
                 static __TOOL_FUNCTION: #private::LazyLock<#private::Function> =
-                    #private::LazyLock::new(|| #made);
+                    #private::LazyLock::new(|| #value);
                 &__TOOL_FUNCTION
             }
         },
@@ -30,48 +30,53 @@ pub(crate) fn function(function: &ToolFn) -> TokenStream {
     quote!(#function #tool)
 }
 
-/// A type of the function's name, which `tools![…]` turns into the tool that `body` gives.
-pub(crate) fn named(function: &ToolFn, private: &TokenStream, body: &TokenStream) -> TokenStream {
+/// Generates a type with the name of the function, whose tool `tools![…]` gets from `body`.
+pub(crate) fn named_function(
+    function: &ToolFn,
+    private: &TokenStream,
+    body: &TokenStream,
+) -> TokenStream {
     let ident = &function.sig.ident;
     let vis = &function.vis;
     let cfgs: Vec<_> = cfgs(function).collect();
     quote! {
         #(#cfgs)*
         #[doc(hidden)]
-        #[allow(non_camel_case_types, reason = "it is named like its function")]
+        #[allow(non_camel_case_types, reason = "the type has the name of its function")]
         #vis struct #ident {}
 
         #(#cfgs)*
         #[automatically_derived]
-        #[allow(deprecated, reason = "the function may be, and is called all the same")]
-        impl #private::NamesFunction for #ident {
+        #[allow(deprecated, reason = "the function may be deprecated")]
+        impl #private::NamedFunction for #ident {
             #body
         }
     }
 }
 
-/// The user's `impl`, and its methods as tools.
+/// Generates the `impl` block of the user and the tools of its methods.
 pub(crate) fn toolbox(toolbox: &Toolbox) -> TokenStream {
     let private = toolbox.runtime.private();
     let state = Ident::new("state", Span::mixed_site());
     let tools = toolbox.tools.iter().map(|tool| {
         let cfgs = cfgs(tool);
-        let made = made(tool, &private, Some(&state));
-        quote!(#(#cfgs)* tools.push(#made);)
+        let value = function_value(tool, &private, Some(&state));
+        quote!(#(#cfgs)* tools.push(#value);)
     });
-    let made = quote! {
+    let body = quote! {
         let mut tools = #private::Vec::new();
         #(#tools)*
         tools
     };
-    from_shared(toolbox, &quote!(#state), &made)
+    toolbox_impl(toolbox, &quote!(#state), &body)
 }
 
-/// The user's `impl`, and beside it that of a toolbox whose tools `made` gives.
-pub(crate) fn from_shared(
+/// Generates the `impl` block of the user and the implementation of `Toolbox`, with `body` as its
+/// method.
+pub(crate) fn toolbox_impl(
     toolbox: &Toolbox,
     state: &TokenStream,
-    made: &TokenStream,
+    body: &TokenStream,
 ) -> TokenStream {
     let private = toolbox.runtime.private();
     let block = &toolbox.block;
@@ -84,14 +89,14 @@ pub(crate) fn from_shared(
 
         #(#cfgs)*
         #[automatically_derived]
-        #[allow(deprecated, reason = "a method may be, and is called all the same")]
+        #[allow(deprecated, reason = "a method may be deprecated")]
         impl #generics #private::Toolbox for #ty
         where
             Self: #private::Send + #private::Sync + 'static,
             #bounds
         {
             fn from_shared(#state: #private::Arc<Self>) -> #private::Vec<#private::Function> {
-                #made
+                #body
             }
         }
     }
@@ -101,8 +106,8 @@ fn cfgs(function: &ToolFn) -> impl Iterator<Item = &Attribute> {
     function.attrs.iter().filter(|attr| attr.path().is_ident("cfg"))
 }
 
-/// The tool as a value.
-fn made(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> TokenStream {
+/// Generates the `Function` of a tool.
+fn function_value(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> TokenStream {
     let attr = &function.attr;
     let name = function.tool_name();
     let description = match &attr.description {
@@ -112,8 +117,8 @@ fn made(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
     let fits = function.params.iter().map(|param| fits(param, private));
     let params = || function.params.iter().zip(0..);
     let kinds = params().map(|(param, index)| {
-        let (kind, pick) = (kind_name(index), pick(param, private));
-        quote!(let #kind = #pick;)
+        let (kind, select) = (kind_name(index), select(param, private));
+        quote!(let #kind = #select;)
     });
     let parameters = params().map(|(param, index)| {
         let (kind, name) = (kind_name(index), param.argument_name());
@@ -124,14 +129,16 @@ fn made(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
         quote!(#private::Param::parameter(&#kind, #name, #doc))
     });
     let lone = match function.params.iter().find_map(|param| param.attr.lone.as_ref()) {
-        Some((_, Lone::Whole)) => quote!(Whole),
-        Some((_, Lone::Named)) => quote!(Named),
-        // What is said of an argument makes it one.
-        None if function.params.iter().any(|param| param.attr.says_something()) => quote!(Named),
+        Some((_, LoneParameter::ArgsStruct)) => quote!(ArgsStruct),
+        Some((_, LoneParameter::Named)) => quote!(Named),
+        // A word that describes an argument makes the parameter an argument.
+        None if function.params.iter().any(|param| param.attr.describes_argument()) => {
+            quote!(Named)
+        }
         None => quote!(ByType),
     };
     let call = call(function, private, state);
-    let (defaults, shown) = defaults(function, private);
+    let (defaults, default_values) = defaults(function, private);
     let secrets = function.params.iter().filter(|param| param.attr.secret).map(|param| {
         let name = param.argument_name();
         quote!(.secret(#name))
@@ -139,47 +146,49 @@ fn made(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
     let words = words(attr, private);
     let output = output(function, private);
     quote! {{
-        use #private::{Bare as _, NoSchema as _, NotShown as _, PickLent as _, PickOwned as _};
+        use #private::{
+            NoSchema as _, NotResult as _, NotSerializable as _, SelectBorrowed as _, SelectOwned as _,
+        };
         #(#fits)*
         #(#kinds)*
         #defaults
         #private::Function::new(
-            #name, #description, &[#(#parameters),*], #private::Lone::#lone, #call,
-        )#shown #(#secrets)* #words #output
+            #name, #description, &[#(#parameters),*], #private::LoneParameter::#lone, #call,
+        )#default_values #(#secrets)* #words #output
     }}
 }
 
-/// What the parameter at `index` is, as a value without size.
+/// Returns the variable that holds the kind of the parameter at `index`, a value without size.
 fn kind_name(index: usize) -> Ident {
     Ident::new(&format!("kind{index}"), Span::mixed_site())
 }
 
-/// The closure that calls the function with its decoded parameters.
+/// Generates the closure that decodes the arguments and calls the function.
 fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> TokenStream {
-    // Names of our own that no name of the user's can meet.
-    let (input, ctx) =
-        (Ident::new("input", Span::mixed_site()), Ident::new("ctx", Span::mixed_site()));
+    // Hygienic names, which can't conflict with names of the user.
+    let (arguments, ctx) =
+        (Ident::new("arguments", Span::mixed_site()), Ident::new("ctx", Span::mixed_site()));
     let slots: Vec<_> = (0..function.params.len())
         .map(|index| Ident::new(&format!("slot{index}"), Span::mixed_site()))
         .collect();
-    let read = slots.iter().enumerate().map(|(index, slot)| {
+    let decoded = slots.iter().enumerate().map(|(index, slot)| {
         let kind = kind_name(index);
         quote! {
-            let #slot = match #private::Param::read(&#kind, #input, #index) {
+            let #slot = match #private::Param::decode(&#kind, #arguments, #index) {
                 #private::Ok(slot) => slot,
-                #private::Err(misread) => return #private::Err(misread),
+                #private::Err(error) => return #private::Err(error),
             };
         }
     });
     let params = || function.params.iter().zip(&slots);
-    let filled = params().zip(0..).filter_map(|((param, slot), index)| {
+    let completed = params().zip(0..).filter_map(|((param, slot), index)| {
         param.attr.default.as_ref()?;
         let default = default_name(index);
-        Some(quote!(let #slot = #slot.or_else(#default);))
+        Some(quote!(let #slot = #slot.unwrap_or_else(#default);))
     });
     let passed = params().map(|(param, slot)| match param.passing {
-        Passing::Owned(_) => quote!(#slot.give(#ctx)),
-        Passing::Lent(_) => quote!(#slot.lend(#ctx)),
+        Passing::Owned(_) => quote!(#slot.pass(#ctx)),
+        Passing::Borrowed(_) => quote!(#slot.borrow(#ctx)),
     });
     let ident = &function.sig.ident;
     let callee = match (state, function.sig.receiver()) {
@@ -187,23 +196,27 @@ fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
         (Some(_), None) => quote!(Self::#ident(#(#passed),*)),
         (None, _) => quote!(#ident(#(#passed),*)),
     };
-    let waited = function.sig.asyncness.map(|_| quote!(.await));
-    // What can't be sent to a model is reported at the argument, so it takes the type's place.
+    let await_ = function.sig.asyncness.map(|_| quote!(.await));
+    // The span of the return type, at which an unsuitable type is reported.
     let returned = match &function.sig.output {
         ReturnType::Type(_, ty) => {
             let private = function.attr.runtime.private_at(ty.span());
             quote_spanned! {ty.span()=>
-                match #private::Returned(#callee #waited).__split() {
-                    #private::Ok(value) => #private::Output::output(value),
-                    #private::Err(error) => #private::Err(#private::Failure::failure(error)),
+                match #private::ReturnValue(#callee #await_).__into_result() {
+                    #private::Ok(value) => #private::IntoToolOutput::into_tool_output(value),
+                    #private::Err(error) => #private::Err(
+                        #private::IntoToolError::into_tool_error(error)
+                    ),
                 }
             }
         }
-        ReturnType::Default => quote!({ #callee #waited; #private::Output::output(()) }),
+        ReturnType::Default => {
+            quote!({ #callee #await_; #private::IntoToolOutput::into_tool_output(()) })
+        }
     };
-    let body = quote!(#(#filled)* #returned);
+    let body = quote!(#(#completed)* #returned);
     let run = match function.sig.asyncness {
-        // What can't be sent between threads is reported at the function.
+        // The span of the function, at which a future that is not `Send` is reported.
         Some(_) => {
             let private = function.attr.runtime.private_at(ident.span());
             quote_spanned!(ident.span()=> #private::Box::pin(async move { #body }))
@@ -214,23 +227,23 @@ fn call(function: &ToolFn, private: &TokenStream, state: Option<&Ident>) -> Toke
     let share = state.map(|state| quote!(let #state = #private::Arc::clone(&#state);));
     quote! {{
         #share
-        #private::Box::new(move |#input, #ctx| {
-            #(#read)*
+        #private::Box::new(move |#arguments, #ctx| {
+            #(#decoded)*
             #share
             #private::Ok(#run)
         })
     }}
 }
 
-/// The one place where the type of a parameter is asked for more than its name.
+/// Generates the check of a type. No other generated code has bounds on the types of parameters.
 fn fits(param: &Param, private: &TokenStream) -> TokenStream {
     match &param.passing {
-        // The name decides on the words of the error alone.
+        // The name of the type only affects the error message.
         Passing::Owned(ty) if is_named_like_context(ty) => {
-            quote!(<#ty as #private::ByValue>::FITS;)
+            quote!(<#ty as #private::NotToolContext>::FITS;)
         }
         Passing::Owned(ty) => quote!(<#ty as #private::Argument>::FITS;),
-        Passing::Lent(ty) => quote!(<#ty as #private::BorrowedArgument>::FITS;),
+        Passing::Borrowed(ty) => quote!(<#ty as #private::BorrowedArgument>::FITS;),
     }
 }
 
@@ -239,28 +252,29 @@ fn is_named_like_context(ty: &Type) -> bool {
     path.path.segments.last().is_some_and(|last| last.ident == "ToolContext")
 }
 
-fn pick(param: &Param, private: &TokenStream) -> TokenStream {
-    let pick = match &param.passing {
-        Passing::Owned(ty) => quote!(#private::Owned::<#ty>::new().__pick()),
-        Passing::Lent(ty) => quote!(#private::Lent::<#ty>::new().__pick()),
+/// Generates the expression that selects the kind of a parameter.
+fn select(param: &Param, private: &TokenStream) -> TokenStream {
+    let select = match &param.passing {
+        Passing::Owned(ty) => quote!(#private::OwnedParam::<#ty>::new().__select()),
+        Passing::Borrowed(ty) => quote!(#private::BorrowedParam::<#ty>::new().__select()),
     };
     match &param.attr.default {
-        Some(_) => quote!(#private::defaulted(#pick)),
-        None => pick,
+        Some(_) => quote!(#private::with_default(#select)),
+        None => select,
     }
 }
 
-/// The expression that a parameter is when the model leaves it out. A text literal stands for
-/// whatever text becomes. What doesn't fit the type is reported at the value, or at the type.
+/// Generates the default of a parameter. A text literal is converted into the type. An unsuitable
+/// value is reported at the value, a type without a default at the type.
 fn default_value(param: &Param, private: &Runtime) -> Option<TokenStream> {
     Some(match param.attr.default.as_ref()? {
         None => {
-            let (Passing::Owned(ty) | Passing::Lent(ty)) = &param.passing;
+            let (Passing::Owned(ty) | Passing::Borrowed(ty)) = &param.passing;
             quote_spanned!(ty.span()=> ::core::default::Default::default())
         }
         Some(expr @ syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(_), .. })) => {
             let private = private.private_at(expr.span());
-            quote_spanned!(expr.span()=> #private::FromText::from_text(#expr))
+            quote_spanned!(expr.span()=> #private::DefaultFromText::default_from_text(#expr))
         }
         Some(expr) => expr.to_token_stream(),
     })
@@ -270,34 +284,34 @@ fn default_name(index: usize) -> Ident {
     Ident::new(&format!("default{index}"), Span::mixed_site())
 }
 
-/// The defaults as functions, each written once; and what the schema shows of them.
+/// Generates a function for each default, and the method calls that add the defaults to the schema.
 fn defaults(function: &ToolFn, private: &TokenStream) -> (TokenStream, TokenStream) {
-    let (mut made, mut shown) = (TokenStream::new(), TokenStream::new());
+    let (mut functions, mut in_schema) = (TokenStream::new(), TokenStream::new());
     for (index, param) in function.params.iter().enumerate() {
         let Some(value) = default_value(param, &function.attr.runtime) else { continue };
         let default = default_name(index);
-        let kept = match &param.passing {
+        let owned = match &param.passing {
             Passing::Owned(ty) => ty.to_token_stream(),
-            Passing::Lent(ty) => quote!(<#ty as #private::ToOwned>::Owned),
+            Passing::Borrowed(ty) => quote!(<#ty as #private::ToOwned>::Owned),
         };
         let name = param.argument_name();
-        made.extend(quote!(let #default: fn() -> #kept = || #value;));
-        shown.extend(quote!(.default(#name, #private::Shown(#default()).__json())));
+        functions.extend(quote!(let #default: fn() -> #owned = || #value;));
+        in_schema.extend(quote!(.default(#name, #private::DefaultValue(#default()).__json())));
     }
-    (made, shown)
+    (functions, in_schema)
 }
 
-/// The schema of what is returned, where its type has one and can be named.
+/// Generates the call that sets the schema of the output, if the return type can be named.
 fn output(function: &ToolFn, private: &TokenStream) -> TokenStream {
     match &function.sig.output {
         ReturnType::Type(_, ty) if can_be_named(ty) => {
-            quote!(.output(#private::Returns::<#ty>::new().__value().__schema()))
+            quote!(.output(#private::ReturnType::<#ty>::new().__value().__schema()))
         }
         _ => TokenStream::new(),
     }
 }
 
-/// Whether no part of a type is `impl Trait`.
+/// Whether a type contains no `impl Trait`.
 fn can_be_named(ty: &Type) -> bool {
     !ty.to_token_stream().to_string().split_whitespace().any(|word| word == "impl")
 }

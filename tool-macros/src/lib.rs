@@ -1,17 +1,27 @@
-//! The attributes of `tool-runtime`, which re-exports them for use and documents them.
+//! The attributes `#[tool]` and `#[args]`. Use them through `tool-runtime`, which documents them.
 //!
-//! `#[tool]` reads a function, or an `impl` with several, in four steps: `attr` and `model` say what
-//! is written, `check` what may not be, `expand` what is generated. On any error `fallback` keeps
-//! the user's code in place, so that nothing else lights up.
+//! The path of `#[tool]`:
+//!
+//! 1. `attr/`: parses the words of `#[tool(…)]` and `#[arg(…)]`.
+//! 2. `model.rs`: parses the function, or the `impl` block with several, into a [`model::ToolFn`]
+//!    or a [`model::Toolbox`].
+//! 3. `check/`: rejects what can't be a tool. All errors are collected (`errors.rs`) and reported
+//!    at once, each at the tokens that cause it.
+//! 4. `expand.rs` and `expand/`: generates the code. It makes no decisions.
+//! 5. On any error, `recovery.rs` generates the user's code and a tool that only type-checks, so
+//!    that no further errors are reported.
+//!
+//! `args.rs` implements `#[args]`. `path.rs` is the only place that spells the path of
+//! `tool_runtime`.
 
 mod args;
 mod attr;
 mod check;
 mod errors;
 mod expand;
-mod fallback;
 mod model;
 mod path;
+mod recovery;
 
 use proc_macro::TokenStream;
 use proc_macro2::{Span, TokenStream as Tokens};
@@ -20,37 +30,36 @@ use attr::ToolAttr;
 use errors::Errors;
 use model::{ToolFn, Toolbox};
 
-/// Makes a tool of a function, or several of an `impl`; documented where `tool-runtime` re-exports
-/// it.
+/// Creates a tool from a function, or several from an `impl` block. `tool-runtime` documents it.
 #[proc_macro_attribute]
 pub fn tool(attr: TokenStream, item: TokenStream) -> TokenStream {
-    shown(tool_or_toolbox(attr.into(), item.into())).into()
+    debug_print(tool_or_toolbox(attr.into(), item.into())).into()
 }
 
-/// Makes a type fit to be arguments; documented where `tool-runtime` re-exports it.
+/// Derives what the arguments of a tool need. `tool-runtime` documents it.
 #[proc_macro_attribute]
 pub fn args(attr: TokenStream, item: TokenStream) -> TokenStream {
-    shown(args::args(attr.into(), item.into())).into()
+    debug_print(args::args(attr.into(), item.into())).into()
 }
 
 fn tool_or_toolbox(attr: Tokens, item: Tokens) -> Tokens {
     let errors = Errors::new();
-    if let Some(toolbox) = Toolbox::read(attr.clone(), item.clone(), &errors) {
+    if let Some(toolbox) = Toolbox::parse(attr.clone(), item.clone(), &errors) {
         check::toolbox(&toolbox, &errors);
         return match errors.into_tokens() {
-            Some(errors) => fallback::toolbox(&errors, &toolbox),
+            Some(errors) => recovery::toolbox(&errors, &toolbox),
             None => expand::toolbox(&toolbox),
         };
     }
-    if let Some(unread) = fallback::unread_toolbox(&item) {
-        // The compiler reads it itself, and says what is wrong with it.
-        return errors.into_tokens().into_iter().chain([unread]).collect();
+    if let Some(block) = recovery::invalid_toolbox(&item) {
+        // The compiler reports the syntax error.
+        return errors.into_tokens().into_iter().chain([block]).collect();
     }
     let attr = ToolAttr::parse(attr, &errors);
-    if let Some(function) = ToolFn::read(attr, item.clone(), &errors) {
+    if let Some(function) = ToolFn::parse(attr, item.clone(), &errors) {
         check::function(&function, &errors);
         return match errors.into_tokens() {
-            Some(errors) => fallback::function(&errors, &function),
+            Some(errors) => recovery::function(&errors, &function),
             None => expand::function(&function),
         };
     }
@@ -59,9 +68,9 @@ fn tool_or_toolbox(attr: Tokens, item: Tokens) -> Tokens {
     errors.into_tokens().into_iter().chain([item]).collect()
 }
 
-/// `TOOL_MACROS_DEBUG=1` prints what is generated.
-#[expect(clippy::print_stderr, reason = "a build's output is where it is looked for")]
-fn shown(tokens: Tokens) -> Tokens {
+/// Prints the generated code if `TOOL_MACROS_DEBUG=1` is set.
+#[expect(clippy::print_stderr, reason = "the output of a build is the place for it")]
+fn debug_print(tokens: Tokens) -> Tokens {
     if std::env::var_os("TOOL_MACROS_DEBUG").is_some_and(|value| value == "1") {
         eprintln!("{tokens}\n");
     }

@@ -1,4 +1,4 @@
-//! What a function's signature says, each piece with the tokens that it came from.
+//! The parsed function or `impl` block. Each part keeps its tokens, at which errors are reported.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;
@@ -11,13 +11,13 @@ use syn::{
 
 use crate::attr::{ArgAttr, ToolAttr};
 use crate::errors::Errors;
-use crate::path::{Runtime, runtime_only};
+use crate::path::{Runtime, parse_crate};
 
-/// The function or method under `#[tool]`. Its body is never looked into.
+/// A function or method under `#[tool]`. Its body is not parsed.
 pub(crate) struct ToolFn {
     pub(crate) attr: ToolAttr,
-    /// What says `#[tool]` again.
-    pub(crate) again: Vec<Attribute>,
+    /// Further `#[tool]` attributes, which are an error.
+    pub(crate) duplicates: Vec<Attribute>,
     pub(crate) attrs: Vec<Attribute>,
     pub(crate) vis: Visibility,
     pub(crate) sig: Signature,
@@ -27,24 +27,24 @@ pub(crate) struct ToolFn {
     pub(crate) params: Vec<Param>,
 }
 
-/// The `impl` under `#[tool]`.
+/// An `impl` block under `#[tool]`.
 pub(crate) struct Toolbox {
     pub(crate) runtime: Runtime,
-    /// The block as the user wrote it, less what only `#[tool]` understands.
+    /// The block without the attributes of `#[tool]`.
     pub(crate) block: ItemImpl,
-    /// Its methods under `#[tool]`.
+    /// The methods under `#[tool]`.
     pub(crate) tools: Vec<ToolFn>,
 }
 
-/// A parameter; a receiver is none.
+/// A parameter of a function, except the receiver.
 pub(crate) struct Param {
-    /// Its name, unless it is a pattern that takes a value apart.
+    /// The name; `None` if the parameter is a destructuring pattern.
     pub(crate) name: Option<Ident>,
     pub(crate) passing: Passing,
     pub(crate) doc: Doc,
     pub(crate) attr: ArgAttr,
-    /// Attributes of types and their fields, which mean nothing here.
-    pub(crate) foreign: Vec<Attribute>,
+    /// Attributes that belong on a type or a field, which are an error.
+    pub(crate) misplaced: Vec<Attribute>,
 }
 
 /// How a parameter is written.
@@ -52,22 +52,22 @@ pub(crate) enum Passing {
     /// `T`
     Owned(Box<Type>),
     /// `&T`
-    Lent(Box<Type>),
+    Borrowed(Box<Type>),
 }
 
-/// The lines of a doc comment; each is an expression that is text.
+/// The lines of a doc comment. Each is an expression that evaluates to a text.
 #[derive(Default)]
 pub(crate) struct Doc(Vec<Expr>);
 
-/// A function whose body is tokens: the compiler reads it, and reports what is wrong with it.
-struct Shell {
+/// A function with an unparsed body. The compiler reports errors in the body.
+struct UnparsedFn {
     attrs: Vec<Attribute>,
     vis: Visibility,
     sig: Signature,
     body: TokenStream,
 }
 
-impl Parse for Shell {
+impl Parse for UnparsedFn {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         Ok(Self {
             attrs: input.call(Attribute::parse_outer)?,
@@ -79,9 +79,9 @@ impl Parse for Shell {
 }
 
 impl ToolFn {
-    /// Reads a function; none where it isn't one.
-    pub(crate) fn read(attr: ToolAttr, item: TokenStream, errors: &Errors) -> Option<Self> {
-        let Shell { attrs, vis, sig, body } = syn::parse2(item).ok()?;
+    /// Parses a function; returns `None` if the item is something else.
+    pub(crate) fn parse(attr: ToolAttr, item: TokenStream, errors: &Errors) -> Option<Self> {
+        let UnparsedFn { attrs, vis, sig, body } = syn::parse2(item).ok()?;
         Some(Self::new(attr, attrs, vis, sig, body, errors))
     }
 
@@ -93,12 +93,12 @@ impl ToolFn {
         body: TokenStream,
         errors: &Errors,
     ) -> Self {
-        let again = attrs.extract_if(.., |attr| is_tool(attr.path())).collect();
+        let duplicates = attrs.extract_if(.., |attr| is_tool(attr.path())).collect();
         let params = sig.inputs.iter_mut().filter_map(|input| Param::take(input, errors)).collect();
-        Self { attr, again, doc: Doc::of(&attrs), attrs, vis, sig, body, params }
+        Self { attr, duplicates, doc: Doc::of(&attrs), attrs, vis, sig, body, params }
     }
 
-    /// The name that the model calls.
+    /// Returns the name of the tool.
     pub(crate) fn tool_name(&self) -> String {
         match &self.attr.name {
             Some(name) => name.value.value(),
@@ -108,17 +108,17 @@ impl ToolFn {
 }
 
 impl Toolbox {
-    /// Reads an `impl`; none where it isn't one.
-    pub(crate) fn read(attr: TokenStream, item: TokenStream, errors: &Errors) -> Option<Self> {
+    /// Parses an `impl` block; returns `None` if the item is something else.
+    pub(crate) fn parse(attr: TokenStream, item: TokenStream, errors: &Errors) -> Option<Self> {
         let mut block: ItemImpl = syn::parse2(item).ok()?;
         let runtime = runtime(attr, errors);
         let mut tools = Vec::new();
         for item in &mut block.items {
             let ImplItem::Fn(method) = item else { continue };
-            let Some(place) = method.attrs.iter().position(|attr| is_tool(attr.path())) else {
+            let Some(index) = method.attrs.iter().position(|attr| is_tool(attr.path())) else {
                 continue;
             };
-            let mut attr = match method.attrs.remove(place).meta {
+            let mut attr = match method.attrs.remove(index).meta {
                 Meta::List(list) => ToolAttr::parse(list.tokens, errors),
                 _ => ToolAttr::default(),
             };
@@ -134,25 +134,27 @@ impl Toolbox {
     }
 }
 
-/// `tool`, `tool_runtime::tool` and the like: within what `#[tool]` reads, the attribute is only a mark.
+/// Whether a path is `tool`, `tool_runtime::tool` or the like. On a method of a toolbox, the
+/// attribute is only a marker.
 fn is_tool(path: &Path) -> bool {
     path.segments.last().is_some_and(|last| last.ident == "tool")
 }
 
-/// The words of a toolbox: those of tools stand on its methods.
+/// Parses the words of `#[tool]` on an `impl` block. The words of a tool belong on its method.
 fn runtime(attr: TokenStream, errors: &Errors) -> Runtime {
-    match runtime_only(attr.clone()) {
+    match parse_crate(attr.clone()) {
         Some(runtime) => runtime,
         None => {
-            errors.at(attr, "an `impl` takes no words but `crate = path`: put them on its methods");
+            errors.at(attr, "on an `impl`, `#[tool]` only takes `crate = path`: put the other words on the methods");
             Runtime::default()
         }
     }
 }
 
 impl ToolFn {
-    /// Whether a type of the function's name would hide one of the language's own.
-    pub(crate) fn hides_primitive(&self) -> bool {
+    /// Whether the function has the name of a primitive type, which the generated type would
+    /// shadow.
+    pub(crate) fn shadows_primitive(&self) -> bool {
         const PRIMITIVES: [&str; 17] = [
             "bool", "char", "str", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32",
             "u64", "u128", "usize", "f32", "f64",
@@ -162,29 +164,29 @@ impl ToolFn {
 }
 
 impl Param {
-    /// Reads a parameter and takes off it what the compiler would refuse there.
+    /// Parses a parameter and removes the attributes that the compiler would reject.
     fn take(input: &mut FnArg, errors: &Errors) -> Option<Self> {
         let FnArg::Typed(typed) = input else { return None };
         let attr = ArgAttr::take(&mut typed.attrs, errors);
         let doc = Doc::of(&typed.attrs);
         let is = |attr: &Attribute, names: &[&str]| names.iter().any(|n| attr.path().is_ident(n));
-        let foreign =
+        let misplaced =
             typed.attrs.extract_if(.., |attr| is(attr, &["args", "serde", "schemars"])).collect();
         typed.attrs.retain(|attr| !is(attr, &["doc"]));
         let name = match typed.pat.as_ref() {
             Pat::Ident(pat) if pat.subpat.is_none() => Some(pat.ident.clone()),
             _ => None,
         };
-        let passing = match written(&typed.ty) {
+        let passing = match unwrapped(&typed.ty) {
             Type::Reference(reference) if reference.mutability.is_none() => {
-                Passing::Lent(reference.elem.clone())
+                Passing::Borrowed(reference.elem.clone())
             }
             other => Passing::Owned(Box::new(other.clone())),
         };
-        Some(Self { name, passing, doc, attr, foreign })
+        Some(Self { name, passing, doc, attr, misplaced })
     }
 
-    /// What the model calls it.
+    /// Returns the name of the argument; empty if the parameter has none.
     pub(crate) fn argument_name(&self) -> String {
         match (&self.attr.rename, &self.name) {
             (Some(name), _) => name.value(),
@@ -194,11 +196,11 @@ impl Param {
     }
 }
 
-/// A type as the user wrote it: `$ty:ty` of a macro, and parentheses, come in a wrapper.
-fn written(ty: &Type) -> &Type {
+/// Returns a type without parentheses and without the group around `$ty:ty` of a macro.
+fn unwrapped(ty: &Type) -> &Type {
     match ty {
-        Type::Group(group) => written(&group.elem),
-        Type::Paren(paren) => written(&paren.elem),
+        Type::Group(group) => unwrapped(&group.elem),
+        Type::Paren(paren) => unwrapped(&paren.elem),
         other => other,
     }
 }
@@ -212,12 +214,12 @@ impl Doc {
         Self(lines.collect())
     }
 
-    /// Whether there is nothing to read.
+    /// Whether the doc comment is missing or blank.
     pub(crate) fn is_empty(&self) -> bool {
         self.literal().is_some_and(|text| text.is_empty())
     }
 
-    /// The text, where every line is a plain one; `#[doc = include_str!("…")]` isn't.
+    /// Returns the text if all lines are literals, which `#[doc = include_str!("…")]` is not.
     fn literal(&self) -> Option<String> {
         let lines: Option<Vec<String>> = self.0.iter().map(line).collect();
         let text = lines?
@@ -235,7 +237,7 @@ fn line(expr: &Expr) -> Option<String> {
     }
 }
 
-/// An expression that is the text.
+/// Writes an expression that evaluates to the text.
 impl ToTokens for Doc {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         if let Some(text) = self.literal() {
@@ -247,7 +249,7 @@ impl ToTokens for Doc {
     }
 }
 
-/// The function as the user wrote it, less what only `#[tool]` understands.
+/// Writes the function without the attributes of `#[tool]`.
 impl ToTokens for ToolFn {
     fn to_tokens(&self, tokens: &mut TokenStream) {
         for attr in &self.attrs {

@@ -1,11 +1,12 @@
-//! The only place that spells where the runtime is.
+//! The path of the crate `tool_runtime` in generated code.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{Expr, Meta, MetaNameValue, Path};
 
-/// `crate = path`, or nothing; none where something else stands there.
-pub(crate) fn runtime_only(attr: TokenStream) -> Option<Runtime> {
+/// Parses an attribute that accepts nothing but `crate = path`; returns `None` if it has other
+/// words.
+pub(crate) fn parse_crate(attr: TokenStream) -> Option<Runtime> {
     if attr.is_empty() {
         return Some(Runtime::default());
     }
@@ -19,27 +20,27 @@ pub(crate) fn runtime_only(attr: TokenStream) -> Option<Runtime> {
     }
 }
 
-/// The runtime's crate.
+/// The path of the crate `tool_runtime`.
 #[derive(Clone, Default)]
 pub(crate) struct Runtime(Option<Path>);
 
 impl Runtime {
-    /// Where the word `crate` says it is.
+    /// Uses the path of `crate = path`.
     pub(crate) fn at(path: Path) -> Self {
         Self(Some(path))
     }
 
-    /// This one, or the other where nothing was said.
+    /// Returns this path, or `other` if none was given.
     pub(crate) fn or(self, other: &Self) -> Self {
         if self.0.is_some() { self } else { other.clone() }
     }
 
-    /// The module that generated code calls into.
+    /// Returns the path of the module that generated code uses.
     pub(crate) fn private(&self) -> TokenStream {
         self.private_at(Span::call_site())
     }
 
-    /// The same, as if the user had written it at `span`: errors are reported there.
+    /// Returns the path of that module with the span at which errors are reported.
     pub(crate) fn private_at(&self, span: Span) -> TokenStream {
         match &self.0 {
             Some(path) => quote_spanned!(span=> #path::__private),
@@ -47,7 +48,7 @@ impl Runtime {
         }
     }
 
-    /// The path of a crate that the runtime re-exports, as the attributes of derives want it.
+    /// Returns the path of a re-exported crate as text, for the attributes of derive macros.
     pub(crate) fn reexport(&self, name: &TokenStream) -> String {
         let private = self.private();
         quote!(#private::#name).to_string().replace(' ', "")

@@ -95,10 +95,10 @@ fn search() {
         let searched = all / u32::try_from(queries.len()).unwrap();
         let found: Vec<_> = tools.iter().take(20).map(|tool| tool.name.clone()).collect();
         let selection =
-            Selection::new(&tools).asked("play music").pulled_in(&found).offered(&found);
+            Selection::new(&tools).user_text("play music").discovered(&found).offered(&found);
         let selectors: [&dyn Selector; 3] = [
             &BySearch::new().always(["now"]),
-            &BySearch::new().fitting(5),
+            &BySearch::new().best_matches(5),
             &ByWeight::new(16 << 10),
         ];
         let selected = selectors.map(|selector| least(&mut || drop(selector.select(selection))));

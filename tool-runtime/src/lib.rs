@@ -105,14 +105,14 @@ pub use message::{
     UserPart,
 };
 pub use models::{
-    ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Finish, ModelError, ScriptedModel,
+    ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, FinishReason, ModelError, ScriptedModel,
     ScriptedTurn, ToolChoice,
 };
 pub use registry::{Registry, RegistryError, Snapshot, Tools};
 pub use tool::{
-    Argument, Availability, BorrowedArgument, DefinitionError, Effect, Extensions, IntoToolOutput,
-    Permission, RateLimit, Repair, RequiredExtension, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolErrorKind, ToolKind, ToolOutput, ToolPreference, Toolbox,
+    Argument, Availability, BorrowedArgument, DefinitionError, Effect, Extensions, IntoToolError,
+    IntoToolOutput, Permission, RateLimit, Repair, RequiredExtension, Tool, ToolContext,
+    ToolDefinition, ToolError, ToolErrorKind, ToolKind, ToolOutput, ToolPreference, Toolbox,
 };
 #[cfg(feature = "process")]
 pub use tool::{Command, CommandOutput};
@@ -156,7 +156,7 @@ macro_rules! tools {
     // Without toolboxes there is no recursion, so the number of entries is unlimited.
     ($($tool:ty),* $(,)?) => {
         $crate::Tools::new()$(
-            .with_function(<$tool as $crate::__private::NamesFunction>::function())
+            .with_function(<$tool as $crate::__private::NamedFunction>::function())
         )*
     };
     ($($entries:tt)*) => {
@@ -177,7 +177,7 @@ macro_rules! __more_tools {
     };
     ($tools:expr; $tool:ty $(, $($rest:tt)*)?) => {
         $crate::__more_tools!(
-            $tools.with_function(<$tool as $crate::__private::NamesFunction>::function());
+            $tools.with_function(<$tool as $crate::__private::NamedFunction>::function());
             $($($rest)*)?
         )
     };

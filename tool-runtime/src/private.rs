@@ -1,4 +1,5 @@
-//! What generated code calls. Not for people: it changes without notice.
+//! Items for code that the macros generate. They are not part of the public API and can change in
+//! any release.
 
 pub use std::borrow::ToOwned;
 pub use std::boxed::Box;
@@ -10,20 +11,20 @@ pub use std::vec::Vec;
 pub use schemars;
 pub use serde;
 
-pub use crate::tool::{Failure, Output, args as decoding, function, param};
+pub use crate::tool::{args as decoding, function, param};
 
-pub use crate::tool::function::{Function, NamesFunction};
-pub use crate::tool::layout::Lone;
+pub use crate::tool::function::{Function, NamedFunction};
+pub use crate::tool::layout::LoneParameter;
 pub use crate::tool::param::{
-    Argument, BorrowedArgument, ByValue, FromText, Lent, NotShown, Owned, Param, PickLent,
-    PickOwned, Shown, defaulted,
+    Argument, BorrowedArgument, BorrowedParam, DefaultFromText, DefaultValue, NotSerializable,
+    NotToolContext, OwnedParam, Param, SelectBorrowed, SelectOwned, with_default,
 };
 pub use crate::tool::{
-    Availability, Bare, Effect, NoSchema, Permission, Repair, RequiredExtension, Returned, Returns,
-    Toolbox, on_blocking_thread,
+    Availability, Effect, IntoToolError, IntoToolOutput, NoSchema, NotResult, Permission, Repair,
+    RequiredExtension, ReturnType, ReturnValue, Toolbox, on_blocking_thread,
 };
 
-/// Stands in a tool whose function has errors, so that only those are reported.
-pub fn unfinished() -> ! {
-    unreachable!("a tool with errors doesn't compile")
+/// Replaces the body of a tool whose function has errors, so that the compiler reports only those.
+pub fn invalid_tool() -> ! {
+    unreachable!("a tool with errors does not compile")
 }

@@ -1,4 +1,4 @@
-//! Names that a user may have given to his own things.
+//! User code whose names equal those of generated code.
 #![deny(warnings)]
 
 mod serde {}
@@ -25,7 +25,7 @@ trait Everywhere: Sized {
 
 impl<T> Everywhere for T {}
 
-// Names that a macro of that name could bring along.
+// Names that a macro of the user could introduce.
 mod tool {}
 #[allow(dead_code)]
 struct Function;
@@ -72,7 +72,7 @@ fn main() {
     let names = tools.into_iter().map(|tool| tool.definition().name.clone());
     assert_eq!(names.collect::<::std::vec::Vec<_>>(), ["ctx", "values", "local", "old", "taken"]);
 
-    // The name stays free for a variable, and the function for a call.
+    // The name can still be used for a variable, and the function can be called.
     let values = values(::std::string::String::new());
     drop(values);
 }

@@ -1,7 +1,7 @@
-//! No name is taken from the prelude.
+//! Generated code uses no name of the prelude.
 #![no_implicit_prelude]
 
-// What schemars derives takes this one from the prelude; what is generated here takes none.
+// The derive of schemars uses this name of the prelude; generated code of this crate uses none.
 use ::std::convert::Into as _;
 
 #[::tool_runtime::args]

@@ -1,4 +1,4 @@
-//! The runtime under another name.
+//! The crate `tool_runtime` under another name.
 
 mod vendor {
     pub use ::tool_runtime as runtime;

@@ -1,4 +1,4 @@
-//! Nothing generated trips the lints of a strict crate.
+//! Generated code triggers no lints of a strict crate.
 #![deny(missing_docs, unused, unreachable_pub, nonstandard_style, rust_2018_idioms)]
 
 use tool_runtime::{args, tool, tools};

@@ -1,33 +1,33 @@
 use syn::{Attribute, Expr, LitStr, Meta, Path};
 
 use super::value;
-use super::words::words;
+use super::words::parse_words;
 use crate::errors::Errors;
 
 const WORDS: [&str; 6] = ["rename", "description", "default", "secret", "flatten", "named"];
 
-/// What stands in the `#[arg(…)]` of a parameter.
+/// The parsed `#[arg(…)]` of a parameter.
 #[derive(Default)]
 pub(crate) struct ArgAttr {
     pub(crate) rename: Option<LitStr>,
     pub(crate) description: Option<LitStr>,
-    /// What the argument is when it is left out: the type's own default where no value stands.
+    /// The default: `Some(None)` is that of the type.
     pub(crate) default: Option<Option<Expr>>,
     pub(crate) secret: bool,
-    pub(crate) lone: Option<(Path, Lone)>,
+    pub(crate) lone: Option<(Path, LoneParameter)>,
 }
 
-/// What a lone parameter is, whatever its type.
+/// Whether the only parameter is the args struct, if the user says so.
 #[derive(Clone, Copy)]
-pub(crate) enum Lone {
-    /// The args struct.
-    Whole,
-    /// One named argument.
+pub(crate) enum LoneParameter {
+    /// The parameter is the args struct (`flatten`).
+    ArgsStruct,
+    /// The parameter is a named argument (`named`).
     Named,
 }
 
 impl ArgAttr {
-    /// Reads all `#[arg(…)]` of a parameter and takes them off it.
+    /// Parses and removes all `#[arg(…)]` of a parameter.
     pub(crate) fn take(attrs: &mut Vec<Attribute>, errors: &Errors) -> Self {
         let mut arg = Self::default();
         attrs.retain(|attr| {
@@ -36,37 +36,38 @@ impl ArgAttr {
             }
             match &attr.meta {
                 Meta::List(list) => {
-                    for (name, word) in words("arg", list.tokens.clone(), &WORDS, errors) {
+                    for (name, word) in parse_words("arg", list.tokens.clone(), &WORDS, errors) {
                         arg.set(&name, &word, errors);
                     }
                 }
-                other => errors.at(other, "say what about it: `#[arg(default = 3)]`"),
+                other => errors
+                    .at(other, "`#[arg]` needs words: write `#[arg(default = 3)]` or the like"),
             }
             false
         });
         arg
     }
 
-    /// Reads all `#[arg(…)]` of a field of an args struct, where one word has a meaning, and takes them
-    /// off it; whether that word is there.
+    /// Parses and removes all `#[arg(…)]` of a field of an args struct, where only `secret` is
+    /// allowed; returns whether it is there.
     pub(crate) fn take_secret(attrs: &mut Vec<Attribute>, errors: &Errors) -> bool {
-        let theirs: Vec<_> =
+        let attributes: Vec<_> =
             attrs.iter().filter(|attr| attr.path().is_ident("arg")).cloned().collect();
         let arg = Self::take(attrs, errors);
         let is_secret = arg.secret;
-        let says_more = arg.lone.is_some() || Self { secret: false, ..arg }.says_something();
-        if let (true, Some(attr)) = (says_more, theirs.first()) {
+        let has_more = arg.lone.is_some() || Self { secret: false, ..arg }.describes_argument();
+        if let (true, Some(attr)) = (has_more, attributes.first()) {
             errors.at(
                 attr,
-                "on a field it is `#[arg(secret)]` alone: names and defaults are told to `#[serde(…)]`, \
-                 descriptions are doc comments",
+                "a field only takes `#[arg(secret)]`: write `#[serde(rename = \"…\")]` for a name, \
+                 `#[serde(default)]` for a default, and a doc comment for a description",
             );
         }
         is_secret
     }
 
-    /// Whether it has a word that is of one argument alone.
-    pub(crate) fn says_something(&self) -> bool {
+    /// Whether it has a word that describes a single argument.
+    pub(crate) fn describes_argument(&self) -> bool {
         let Self { rename, description, default, secret, lone: _ } = self;
         rename.is_some() || description.is_some() || default.is_some() || *secret
     }
@@ -88,7 +89,10 @@ impl ArgAttr {
             }
             _ => {
                 value::flag(word, errors);
-                let lone = if name == "flatten" { Lone::Whole } else { Lone::Named };
+                let lone = match name {
+                    "flatten" => LoneParameter::ArgsStruct,
+                    _ => LoneParameter::Named,
+                };
                 if self.lone.is_some() {
                     errors.at(word, "`flatten` and `named` contradict each other: keep one");
                 }

@@ -5,5 +5,5 @@ mod tool;
 mod value;
 mod words;
 
-pub(crate) use arg::{ArgAttr, Lone};
+pub(crate) use arg::{ArgAttr, LoneParameter};
 pub(crate) use tool::ToolAttr;

@@ -2,11 +2,11 @@ use proc_macro2::TokenStream;
 use syn::{LitStr, Meta, Path, Type};
 
 use super::value;
-use super::words::{EFFECTS, words};
+use super::words::{EFFECTS, parse_words};
 use crate::errors::Errors;
 use crate::path::Runtime;
 
-/// Every word, in the order in which they are listed to the user.
+/// All words, in the order in which error messages list them.
 const WORDS: [&str; 18] = [
     "name",
     "title",
@@ -28,13 +28,13 @@ const WORDS: [&str; 18] = [
     "crate",
 ];
 
-/// A word that was given, where it stands, and its value.
+/// A word with its location and its value.
 pub(crate) struct Word<T> {
     pub(crate) at: Path,
     pub(crate) value: T,
 }
 
-/// What stands in `#[tool(…)]`.
+/// The parsed words of `#[tool(…)]`.
 #[derive(Default)]
 pub(crate) struct ToolAttr {
     pub(crate) name: Option<Word<LitStr>>,
@@ -48,7 +48,7 @@ pub(crate) struct ToolAttr {
     /// In milliseconds.
     pub(crate) timeout: Option<Word<u64>>,
     pub(crate) retries: Option<Word<u32>>,
-    /// How often, and in how many milliseconds.
+    /// The number of calls, and the length of the period in milliseconds.
     pub(crate) rate_limit: Option<Word<(u32, u64)>>,
     pub(crate) permission: Option<Word<&'static str>>,
     pub(crate) requires: Option<Word<Vec<LitStr>>>,
@@ -62,7 +62,7 @@ pub(crate) struct ToolAttr {
 impl ToolAttr {
     pub(crate) fn parse(tokens: TokenStream, errors: &Errors) -> Self {
         let mut attr = Self::default();
-        for (name, word) in words("tool", tokens, &WORDS, errors) {
+        for (name, word) in parse_words("tool", tokens, &WORDS, errors) {
             attr.set(&name, &word, errors);
         }
         attr

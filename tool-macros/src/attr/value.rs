@@ -1,4 +1,4 @@
-//! What stands behind a word.
+//! Parses the value of a word. Each function reports an error at the word or its value.
 
 use syn::punctuated::Punctuated;
 use syn::{Expr, ExprLit, ExprPath, Lit, LitStr, Meta, Path, Token, Type};
@@ -6,64 +6,64 @@ use syn::{Expr, ExprLit, ExprPath, Lit, LitStr, Meta, Path, Token, Type};
 use super::words::nearest;
 use crate::errors::Errors;
 
-/// Nothing.
+/// Checks that a word has no value.
 pub(super) fn flag(word: &Meta, errors: &Errors) {
     if let Meta::List(_) | Meta::NameValue(_) = word {
         let name = word.path().get_ident().map(ToString::to_string).unwrap_or_default();
-        errors.at(word, format!("`{name}` takes no value: write it alone"));
+        errors.at(word, format!("`{name}` takes no value: write `{name}`"));
     }
 }
 
-/// `word = "text"`
+/// Parses `word = "text"`.
 pub(super) fn text(word: &Meta, example: &str, errors: &Errors) -> Option<LitStr> {
-    if let Some(Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) = right_of(word) {
+    if let Some(Expr::Lit(ExprLit { lit: Lit::Str(text), .. })) = value_of(word) {
         return Some(text.clone());
     }
-    errors.at(word, format!("this takes a text: `{example}`"));
+    errors.at(word, format!("expected a text: write `{example}`"));
     None
 }
 
-/// `word = "choice"`
+/// Parses `word = "choice"`.
 pub(super) fn choice(
     word: &Meta,
     example: &str,
     choices: &[&'static str],
     errors: &Errors,
 ) -> Option<&'static str> {
-    let written = text(word, example, errors)?;
-    let chosen = choices.iter().find(|choice| written.value() == **choice).copied();
+    let literal = text(word, example, errors)?;
+    let chosen = choices.iter().find(|choice| literal.value() == **choice).copied();
     if chosen.is_none() {
-        let hint = nearest(&written.value(), choices)
+        let hint = nearest(&literal.value(), choices)
             .map(|choice| format!(" (did you mean \"{choice}\"?)"))
             .unwrap_or_default();
         let choices: Vec<_> = choices.iter().map(|choice| format!("\"{choice}\"")).collect();
         let name = word.path().get_ident().map(ToString::to_string).unwrap_or_default();
-        errors.at(&written, format!("`{name}` is one of {}{hint}", choices.join(", ")));
+        errors.at(&literal, format!("`{name}` must be one of {}{hint}", choices.join(", ")));
     }
     chosen
 }
 
-/// `word = 3`
+/// Parses `word = 3`.
 pub(super) fn count(word: &Meta, example: &str, errors: &Errors) -> Option<u32> {
-    if let Some(Expr::Lit(ExprLit { lit: Lit::Int(number), .. })) = right_of(word)
+    if let Some(Expr::Lit(ExprLit { lit: Lit::Int(number), .. })) = value_of(word)
         && let Ok(number @ 1..) = number.base10_parse()
     {
         return Some(number);
     }
-    errors.at(word, format!("this takes a whole number above 0: `{example}`"));
+    errors.at(word, format!("expected a whole number above 0: write `{example}`"));
     None
 }
 
-/// `word = path::to::it`
+/// Parses `word = path::to::item`.
 pub(super) fn path(word: &Meta, example: &str, errors: &Errors) -> Option<Path> {
-    if let Some(Expr::Path(ExprPath { qself: None, path, .. })) = right_of(word) {
+    if let Some(Expr::Path(ExprPath { qself: None, path, .. })) = value_of(word) {
         return Some(path.clone());
     }
-    errors.at(word, format!("this takes a path: `{example}`"));
+    errors.at(word, format!("expected a path: write `{example}`"));
     None
 }
 
-/// `word("a", "b")`
+/// Parses `word("a", "b")`.
 pub(super) fn list(word: &Meta, example: &str, errors: &Errors) -> Vec<LitStr> {
     if let Meta::List(list) = word
         && let Ok(texts) = list.parse_args_with(Punctuated::<LitStr, Token![,]>::parse_terminated)
@@ -71,11 +71,11 @@ pub(super) fn list(word: &Meta, example: &str, errors: &Errors) -> Vec<LitStr> {
     {
         return texts.into_iter().collect();
     }
-    errors.at(word, format!("this takes a list of texts: `{example}`"));
+    errors.at(word, format!("expected a list of texts: write `{example}`"));
     Vec::new()
 }
 
-/// `word(Type, path::Type)`
+/// Parses `word(Type, path::Type)`.
 pub(super) fn types(word: &Meta, example: &str, errors: &Errors) -> Vec<Type> {
     if let Meta::List(list) = word
         && let Ok(types) = list.parse_args_with(Punctuated::<Type, Token![,]>::parse_terminated)
@@ -83,40 +83,40 @@ pub(super) fn types(word: &Meta, example: &str, errors: &Errors) -> Vec<Type> {
     {
         return types.into_iter().collect();
     }
-    errors.at(word, format!("this takes a list of types: `{example}`"));
+    errors.at(word, format!("expected a list of types: write `{example}`"));
     Vec::new()
 }
 
-/// `word = "5s"`, in milliseconds.
+/// Parses `word = "5s"`; returns milliseconds.
 pub(super) fn duration(word: &Meta, example: &str, errors: &Errors) -> Option<u64> {
-    let written = text(word, example, errors)?;
-    let read = millis(&written.value());
-    if read.is_none() {
+    let literal = text(word, example, errors)?;
+    let millis = millis(&literal.value());
+    if millis.is_none() {
         errors.at(
-            &written,
-            "this is a whole number above 0 and a unit: \"500ms\", \"5s\", \"2m\" or \"1h\"",
+            &literal,
+            "expected a whole number above 0 and a unit: \"500ms\", \"5s\", \"2m\" or \"1h\"",
         );
     }
-    read
+    millis
 }
 
-/// `word = "10/min"`: how often, and in how many milliseconds.
+/// Parses `word = "10/min"`; returns the number and the length of the period in milliseconds.
 pub(super) fn rate(word: &Meta, example: &str, errors: &Errors) -> Option<(u32, u64)> {
-    let written = text(word, example, errors)?;
-    let read = times_per(&written.value());
-    if read.is_none() {
+    let literal = text(word, example, errors)?;
+    let rate = times_per(&literal.value());
+    if rate.is_none() {
         errors.at(
-            &written,
-            "this is a whole number above 0 and a span: \"2/s\", \"10/min\", \"100/h\" or \"1000/day\"",
+            &literal,
+            "expected a whole number above 0 and a period: \"2/s\", \"10/min\", \"100/h\" or \"1000/day\"",
         );
     }
-    read
+    rate
 }
 
-fn right_of(word: &Meta) -> Option<&Expr> {
+fn value_of(word: &Meta) -> Option<&Expr> {
     match word {
         Meta::NameValue(pair) => {
-            // What a `macro_rules!` hands on comes in an invisible group.
+            // A fragment of a `macro_rules!` macro is wrapped in an invisible group.
             let mut value = &pair.value;
             while let Expr::Group(group) = value {
                 value = &group.expr;
@@ -127,9 +127,9 @@ fn right_of(word: &Meta) -> Option<&Expr> {
     }
 }
 
-fn millis(written: &str) -> Option<u64> {
-    let split = written.find(|c: char| !c.is_ascii_digit())?;
-    let (number, unit) = written.split_at_checked(split)?;
+fn millis(text: &str) -> Option<u64> {
+    let split = text.find(|c: char| !c.is_ascii_digit())?;
+    let (number, unit) = text.split_at_checked(split)?;
     let factor = match unit {
         "ms" => 1,
         "s" => 1_000,
@@ -140,9 +140,9 @@ fn millis(written: &str) -> Option<u64> {
     number.parse::<u64>().ok()?.checked_mul(factor).filter(|millis| *millis > 0)
 }
 
-fn times_per(written: &str) -> Option<(u32, u64)> {
-    let (number, span) = written.split_once('/')?;
-    let millis = match span {
+fn times_per(text: &str) -> Option<(u32, u64)> {
+    let (number, period) = text.split_once('/')?;
+    let millis = match period {
         "s" => 1_000,
         "min" => 60_000,
         "h" => 3_600_000,
@@ -159,8 +159,8 @@ mod tests {
     use super::{millis, times_per};
 
     #[test]
-    fn durations() {
-        for (written, expected) in [
+    fn durations_are_parsed_into_milliseconds() {
+        for (text, expected) in [
             ("5s", Some(5_000)),
             ("500ms", Some(500)),
             ("2m", Some(120_000)),
@@ -174,13 +174,13 @@ mod tests {
             ("5 s", None),
             ("99999999999999999999h", None),
         ] {
-            assert_eq!(millis(written), expected, "{written}");
+            assert_eq!(millis(text), expected, "{text}");
         }
     }
 
     #[test]
-    fn rates() {
-        for (written, expected) in [
+    fn rates_are_parsed_into_count_and_period() {
+        for (text, expected) in [
             ("2/s", Some((2, 1_000))),
             ("10/min", Some((10, 60_000))),
             ("100/h", Some((100, 3_600_000))),
@@ -192,7 +192,7 @@ mod tests {
             ("10/minute", None),
             ("/min", None),
         ] {
-            assert_eq!(times_per(written), expected, "{written}");
+            assert_eq!(times_per(text), expected, "{text}");
         }
     }
 }

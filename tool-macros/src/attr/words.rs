@@ -1,4 +1,4 @@
-//! A list of words, each of which stands there once.
+//! Parses the list of words of an attribute. Each word can occur once.
 
 use proc_macro2::TokenStream;
 use syn::parse::{Parse, ParseStream, Parser};
@@ -7,14 +7,14 @@ use syn::{Lit, Meta, Token};
 
 use crate::errors::Errors;
 
-/// What `effect` may be; often written as words of their own.
+/// The values of `effect`, which users often write as words of their own.
 pub(super) const EFFECTS: [&str; 4] = ["none", "read", "write", "external"];
 
-/// Below this likeness (0 to 1) a word is not what was meant.
-const LIKE: f64 = 0.5;
+/// The minimum similarity (0 to 1) of a suggestion.
+const MIN_SIMILARITY: f64 = 0.5;
 
-/// Reads the words in `#[attribute(…)]`: those that are known, and the first of each.
-pub(super) fn words(
+/// Parses the words of `#[attribute(…)]`. Unknown and repeated words are reported and left out.
+pub(super) fn parse_words(
     attribute: &str,
     tokens: TokenStream,
     known: &[&str],
@@ -27,31 +27,31 @@ pub(super) fn words(
             return Vec::new();
         }
     };
-    let mut read: Vec<(String, Meta)> = Vec::new();
+    let mut words: Vec<(String, Meta)> = Vec::new();
     for entry in entries {
         let word = match entry {
             Entry::Word(word) => word,
             Entry::Value(value) => {
-                errors.at(&value, without_word(attribute, &value));
+                errors.at(&value, value_without_word(attribute, &value));
                 continue;
             }
         };
         let name = word.path().get_ident().map(ToString::to_string).unwrap_or_default();
         if !known.contains(&name.as_str()) {
-            errors.at(word.path(), unknown(attribute, &name, known));
-        } else if read.iter().any(|(earlier, _)| *earlier == name) {
+            errors.at(word.path(), unknown_word(attribute, &name, known));
+        } else if words.iter().any(|(earlier, _)| *earlier == name) {
             errors.at(word.path(), format!("`{name}` is given twice: keep one of them"));
         } else {
-            read.push((name, word));
+            words.push((name, word));
         }
     }
-    read
+    words
 }
 
-/// What stands between two commas.
+/// An entry of the list.
 enum Entry {
     Word(Meta),
-    /// A value, whose word is missing.
+    /// A value without its word.
     Value(Lit),
 }
 
@@ -61,20 +61,21 @@ impl Parse for Entry {
     }
 }
 
-/// What to write where a value stands alone.
-fn without_word(attribute: &str, value: &Lit) -> String {
+/// Returns the error for a value without its word.
+fn value_without_word(attribute: &str, value: &Lit) -> String {
     match (attribute, value) {
         ("tool", Lit::Str(text)) if EFFECTS.contains(&text.value().as_str()) => {
             format!("`#[tool]` takes words: write `effect = \"{}\"`", text.value())
         }
         ("tool", _) => "`#[tool]` takes words, such as `effect = \"read\"`: \
-                        say what the tool does by `/// …` above it"
+                        write the description as a doc comment, `/// …`"
             .to_owned(),
         _ => format!("`#[{attribute}]` takes words: write `default = …` or `description = \"…\"`"),
     }
 }
 
-fn unknown(attribute: &str, name: &str, known: &[&str]) -> String {
+/// Returns the error for an unknown word.
+fn unknown_word(attribute: &str, name: &str, known: &[&str]) -> String {
     if attribute == "tool" && EFFECTS.contains(&name) {
         return format!("`#[tool]` has no word `{name}`: write `effect = \"{name}\"`");
     }
@@ -82,14 +83,14 @@ fn unknown(attribute: &str, name: &str, known: &[&str]) -> String {
         Some(word) => format!("`#[{attribute}]` has no word `{name}`: did you mean `{word}`?"),
         None => {
             let known: Vec<_> = known.iter().map(|word| format!("`{word}`")).collect();
-            format!("`#[{attribute}]` has no word `{name}`: it knows {}", known.join(", "))
+            format!("`#[{attribute}]` has no word `{name}`: the words are {}", known.join(", "))
         }
     }
 }
 
-/// The known word that was probably meant.
-pub(super) fn nearest<'a>(written: &str, known: &[&'a str]) -> Option<&'a str> {
-    let likeness = |word: &str| strsim::normalized_damerau_levenshtein(written, word);
-    let best = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
-    (likeness(best) >= LIKE).then_some(best)
+/// Returns the known word that is most similar, if any is similar enough.
+pub(super) fn nearest<'a>(word: &str, known: &[&'a str]) -> Option<&'a str> {
+    let similarity = |known: &str| strsim::normalized_damerau_levenshtein(word, known);
+    let best = known.iter().max_by(|a, b| similarity(a).total_cmp(&similarity(b)))?;
+    (similarity(best) >= MIN_SIMILARITY).then_some(best)
 }

@@ -1,4 +1,4 @@
-//! What a signature may not say.
+//! Rejects signatures that a tool can't have.
 
 use std::collections::HashSet;
 
@@ -7,52 +7,52 @@ use quote::ToTokens;
 use syn::ext::IdentExt;
 use syn::{FnArg, GenericParam, Pat, Receiver, ReceiverKind, Safety, Type};
 
-use super::Place;
-use crate::attr::Lone;
+use super::Container;
+use crate::attr::LoneParameter;
 use crate::errors::Errors;
 use crate::model::{Passing, ToolFn};
 
-pub(super) fn check(function: &ToolFn, place: Place, errors: &Errors) {
-    waits(function, errors);
-    is_plain(function, errors);
+pub(super) fn check(function: &ToolFn, container: Container, errors: &Errors) {
+    check_async(function, errors);
+    check_qualifiers(function, errors);
     for input in &function.sig.inputs {
         if let FnArg::Receiver(receiver) = input {
-            borrows_itself(receiver, place, errors);
+            check_receiver(receiver, container, errors);
         }
     }
-    has_no_generics(function, errors);
-    owns_what_it_takes(function, errors);
-    has_no_foreign_attributes(function, errors);
-    has_named_params(function, errors);
-    has_distinct_params(function, errors);
-    overrides_one(function, errors);
-    has_description(function, errors);
-    has_good_name(function, errors);
+    check_generics(function, errors);
+    check_references(function, errors);
+    check_attributes(function, errors);
+    check_named_parameters(function, errors);
+    check_distinct_arguments(function, errors);
+    check_lone_parameter(function, errors);
+    check_description(function, errors);
+    check_name(function, errors);
 }
 
-/// The runtime awaits tools and stops them where they wait. A function that doesn't wait would hold
-/// up all others, so its author has to say that it may run elsewhere.
-fn waits(function: &ToolFn, errors: &Errors) {
+/// A function that is not async would block the runtime, so it must declare that it runs on another
+/// thread.
+fn check_async(function: &ToolFn, errors: &Errors) {
     match (&function.sig.asyncness, &function.attr.blocking) {
         (None, None) => errors.at(
             function.sig.fn_token,
             "a tool is an `async fn`; \
-             for one that blocks its thread, write `#[tool(blocking)]`",
+             for a function that blocks its thread, write `#[tool(blocking)]`",
         ),
         (Some(_), Some(word)) => errors.at(
             &word.at,
-            "`blocking` is for a plain `fn`, which is moved to a thread of its own: \
-             remove this word, or `async`",
+            "`blocking` is for a plain `fn`, which runs on a thread of its own: \
+             remove `blocking`, or `async`",
         ),
         _ => {}
     }
 }
 
-/// There is no caller who could keep the promises of an `unsafe` or foreign function.
-fn is_plain(function: &ToolFn, errors: &Errors) {
+/// No caller could uphold the contract of an `unsafe` or foreign function.
+fn check_qualifiers(function: &ToolFn, errors: &Errors) {
     let sig = &function.sig;
     if let Safety::Unsafe(word) = &sig.safety {
-        errors.at(word, "a tool can't be `unsafe`: a model can't keep its promises");
+        errors.at(word, "a tool can't be `unsafe`: a model can't uphold its safety contract");
     }
     if let Some(word) = &sig.constness {
         errors.at(word, "a tool is a plain function: remove `const`");
@@ -65,63 +65,67 @@ fn is_plain(function: &ToolFn, errors: &Errors) {
     }
 }
 
-/// A function's name is all that `tools![…]` gets: there is no value to call a method on. The tools
-/// of a toolbox run at the same time, so none of them can have it for itself.
-fn borrows_itself(receiver: &Receiver, place: Place, errors: &Errors) {
-    let text = match place {
-        Place::Free => "a method is a tool only within `#[tool] impl`: put `#[tool]` on the `impl`",
-        Place::InToolbox if is_shared(receiver) => return,
-        Place::InToolbox => {
-            "a tool takes `&self`, for several run at once: \
-             keep what changes behind a lock, or in an atomic"
+/// `tools![…]` gets the name of a function, so there is no value to call a method on. The tools of
+/// a toolbox run concurrently, so none of them can have exclusive access to the value.
+fn check_receiver(receiver: &Receiver, container: Container, errors: &Errors) {
+    let text = match container {
+        Container::Module => {
+            "a method is a tool only within a toolbox: put `#[tool]` on the `impl` block as well"
+        }
+        Container::Toolbox if is_shared(receiver) => return,
+        Container::Toolbox => {
+            "a tool takes `&self`, because calls run concurrently: \
+             keep mutable state in a `Mutex` or an atomic"
         }
     };
     errors.at(receiver, text);
 }
 
-/// `&self`
+/// Whether the receiver is `&self`.
 fn is_shared(receiver: &Receiver) -> bool {
     matches!(receiver.kind, ReceiverKind::Reference(_, None, None))
 }
 
-/// The schema is made once, of one set of types; nobody would choose the type parameters.
-fn has_no_generics(function: &ToolFn, errors: &Errors) {
+/// The schema is created once, for one set of types.
+fn check_generics(function: &ToolFn, errors: &Errors) {
     for param in &function.sig.generics.params {
         match param {
-            GenericParam::Lifetime(lifetime) => errors
-                .at(lifetime, "a tool can't name a lifetime: leave it out, as in `city: &str`"),
-            other => errors.at(other, "a tool can't be generic: name the type that it takes"),
+            GenericParam::Lifetime(lifetime) => errors.at(
+                lifetime,
+                "a tool can't have lifetime parameters: remove it, as in `city: &str`",
+            ),
+            other => errors.at(other, "a tool can't be generic: write a concrete type"),
         }
     }
     for param in &function.params {
-        let (Passing::Owned(ty) | Passing::Lent(ty)) = &param.passing;
+        let (Passing::Owned(ty) | Passing::Borrowed(ty)) = &param.passing;
         if let Type::ImplTrait(_) = ty.as_ref() {
-            errors.at(ty, "a tool can't take `impl Trait`: name the type that it takes");
+            errors.at(ty, "a tool can't take `impl Trait`: write a concrete type");
         }
     }
 }
 
-/// The arguments are decoded for one call and gone after it: there is nothing that could be borrowed
-/// for longer, changed for the caller, or borrowed from inside another value.
-fn owns_what_it_takes(function: &ToolFn, errors: &Errors) {
+/// The arguments exist for one call only: they can't be borrowed for longer, changed for the
+/// caller, or borrowed within another value.
+fn check_references(function: &ToolFn, errors: &Errors) {
     for input in &function.sig.inputs {
         if let FnArg::Typed(typed) = input
             && let Type::Reference(reference) = typed.ty.as_ref()
             && let Some(lifetime) = &reference.lifetime
             && lifetime.ident == "static"
         {
-            errors.at(lifetime, "nothing that a model sends is `'static`: write `&` alone");
+            errors.at(lifetime, "arguments are not `'static`: write `&` without a lifetime");
         }
     }
     for param in &function.params {
         let Passing::Owned(ty) = &param.passing else { continue };
         match ty.as_ref() {
             Type::Reference(_) => {
-                errors.at(ty, "a tool can't take `&mut`: nothing outlives the call to be changed");
+                errors.at(ty, "a tool can't take `&mut`: the arguments exist for this call only, so take them by value");
             }
-            other if borrows_inside(other) => errors.at(
+            other if contains_reference(other) => errors.at(
                 ty,
-                "a tool can't borrow inside another type: take `String` for `&str`, as in \
+                "a tool can't borrow within another type: write `String` for `&str`, as in \
                  `Option<String>`",
             ),
             _ => {}
@@ -129,7 +133,7 @@ fn owns_what_it_takes(function: &ToolFn, errors: &Errors) {
     }
 }
 
-fn borrows_inside(ty: &Type) -> bool {
+fn contains_reference(ty: &Type) -> bool {
     fn has_reference(tokens: TokenStream) -> bool {
         tokens.into_iter().any(|token| match token {
             TokenTree::Punct(punct) => punct.as_char() == '&',
@@ -140,10 +144,10 @@ fn borrows_inside(ty: &Type) -> bool {
     has_reference(ty.to_token_stream())
 }
 
-/// Some attributes mean something on a type or its field and nothing on a parameter.
-fn has_no_foreign_attributes(function: &ToolFn, errors: &Errors) {
-    for attr in function.params.iter().flat_map(|param| &param.foreign) {
-        let place = if attr.path().is_ident("args") {
+/// Attributes of types and fields have no meaning on a parameter.
+fn check_attributes(function: &ToolFn, errors: &Errors) {
+    for attr in function.params.iter().flat_map(|param| &param.misplaced) {
+        let target = if attr.path().is_ident("args") {
             "a type"
         } else {
             "the field of a struct under `#[args]`"
@@ -151,22 +155,22 @@ fn has_no_foreign_attributes(function: &ToolFn, errors: &Errors) {
         errors.at(
             attr,
             format!(
-                "this goes on {place}; a parameter takes `#[arg(default = …, rename = \"…\")]`"
+                "this goes on {target}; a parameter takes `#[arg(default = …, rename = \"…\")]`"
             ),
         );
     }
     for input in &function.sig.inputs {
         let FnArg::Typed(typed) = input else { continue };
         for attr in typed.attrs.iter().filter(|attr| attr.path().is_ident("cfg")) {
-            errors.at(attr, "a parameter can't be left out by `cfg`: put it on the whole function");
+            errors.at(attr, "a parameter can't have `cfg`: put it on the function");
         }
     }
 }
 
-/// A model fills arguments by name; only the args struct, which is alone, needs none, and neither
-/// does the context, which is lent. Whether a lone one is that struct its type says, but no tuple or
-/// array is, nor what is said to be an argument.
-fn has_named_params(function: &ToolFn, errors: &Errors) {
+/// Arguments have names. Only the args struct, which is the only owned parameter, and the borrowed
+/// context need none. The type of the only parameter decides whether it is the args struct; but a
+/// tuple or an array never is, nor a parameter with words that describe an argument.
+fn check_named_parameters(function: &ToolFn, errors: &Errors) {
     let patterns = function.sig.inputs.iter().filter_map(|input| match input {
         FnArg::Typed(typed) => Some(typed.pat.as_ref()),
         FnArg::Receiver(_) => None,
@@ -177,24 +181,24 @@ fn has_named_params(function: &ToolFn, errors: &Errors) {
         .collect();
     let is_lone = owned.len() == 1;
     for (pattern, param) in owned {
-        let may_be_whole = is_lone
+        let may_be_args_struct = is_lone
             && !matches!(pattern, Pat::Tuple(_) | Pat::Slice(_))
-            && !matches!(param.attr.lone, Some((_, Lone::Named)))
-            && !param.attr.says_something();
-        if param.argument_name().is_empty() && !may_be_whole {
-            errors.at(pattern, "give this parameter a name: it is what the model fills in");
+            && !matches!(param.attr.lone, Some((_, LoneParameter::Named)))
+            && !param.attr.describes_argument();
+        if param.argument_name().is_empty() && !may_be_args_struct {
+            errors.at(pattern, "give this parameter a name: the model passes arguments by name");
         }
     }
 }
 
-/// One of two arguments of a name could never be filled in.
-fn has_distinct_params(function: &ToolFn, errors: &Errors) {
+/// Of two arguments with the same name, only one could be passed.
+fn check_distinct_arguments(function: &ToolFn, errors: &Errors) {
     let mut seen = HashSet::new();
     for param in &function.params {
         if let Some(name) = &param.attr.rename
             && name.value().is_empty()
         {
-            errors.at(name, "a model can't fill in an argument without a name");
+            errors.at(name, "the name of an argument can't be empty");
         }
         let name = param.argument_name();
         if !name.is_empty() && !seen.insert(name.clone()) {
@@ -207,16 +211,16 @@ fn has_distinct_params(function: &ToolFn, errors: &Errors) {
     }
 }
 
-/// Whether a parameter is the args struct is asked of a lone one; among several each is an argument.
-fn overrides_one(function: &ToolFn, errors: &Errors) {
+/// `flatten` and `named` apply to the only parameter; among several, each is an argument.
+fn check_lone_parameter(function: &ToolFn, errors: &Errors) {
     for param in &function.params {
-        if let Some((at, Lone::Whole)) = &param.attr.lone
-            && param.attr.says_something()
+        if let Some((at, LoneParameter::ArgsStruct)) = &param.attr.lone
+            && param.attr.describes_argument()
         {
             errors.at(
                 at,
-                "the args struct is the arguments, not one of them: \
-                 say this of its fields, or leave `flatten` out",
+                "`flatten` makes this parameter the args struct, which is not a single argument: \
+                 put the other words on its fields, or remove `flatten`",
             );
         }
     }
@@ -226,42 +230,42 @@ fn overrides_one(function: &ToolFn, errors: &Errors) {
     }
 }
 
-/// A model would call a tool that it knows nothing of.
-fn has_description(function: &ToolFn, errors: &Errors) {
+/// Without a description, a model can't know when to call the tool.
+fn check_description(function: &ToolFn, errors: &Errors) {
     match &function.attr.description {
         Some(word) if word.value.value().trim().is_empty() => {
             errors.at(&word.value, "the description is empty: say what the tool does");
         }
         None if function.doc.is_empty() => errors.at(
             &function.sig.ident,
-            "say what the tool does, for the model chooses by it: \
+            "a tool needs a description, by which the model chooses it: \
              write `/// …` above the function, or `description = \"…\"`",
         ),
         _ => {}
     }
 }
 
-/// The rule of OpenAI and Anthropic, the strictest in wide use.
-fn has_good_name(function: &ToolFn, errors: &Errors) {
+/// The rule of OpenAI and Anthropic, which is the strictest one in wide use.
+fn check_name(function: &ToolFn, errors: &Errors) {
     let name = function.tool_name();
-    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-    if (1..=64).contains(&name.len()) && name.chars().all(fits) {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if (1..=64).contains(&name.len()) && name.chars().all(is_allowed) {
         return;
     }
     let rule = "a tool's name is 1 to 64 characters of a-z, A-Z, 0-9, `_` and `-`";
     match &function.attr.name {
         Some(word) => errors.at(&word.value, rule),
         None => errors
-            .at(&function.sig.ident, format!("{rule}: give it another by `#[tool(name = \"…\")]`")),
+            .at(&function.sig.ident, format!("{rule}: set another with `#[tool(name = \"…\")]`")),
     }
 }
 
-/// A type of a primitive's name would hide the primitive.
-pub(super) fn leaves_primitives(function: &ToolFn, errors: &Errors) {
-    if function.hides_primitive() {
+/// The generated type would shadow a primitive type of the same name.
+pub(super) fn check_primitive_name(function: &ToolFn, errors: &Errors) {
+    if function.shadows_primitive() {
         let name = function.sig.ident.unraw();
         let text = format!(
-            "a tool's function can't be named like the type `{name}`: \
+            "the function of a tool can't have the name of the primitive type `{name}`: \
              rename it, and write `#[tool(name = \"{name}\")]`"
         );
         errors.at(&function.sig.ident, text);

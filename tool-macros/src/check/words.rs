@@ -1,61 +1,64 @@
-//! Words that contradict each other.
+//! Rejects words that contradict each other.
 
 use crate::errors::Errors;
 use crate::model::ToolFn;
 
 pub(super) fn check(function: &ToolFn, errors: &Errors) {
-    pure_changes_nothing(function, errors);
-    retries_need_idempotence(function, errors);
-    without_effect_nothing_is_required(function, errors);
-    denied_never_runs(function, errors);
+    check_pure(function, errors);
+    check_retries(function, errors);
+    check_requires(function, errors);
+    check_denied(function, errors);
 }
 
-/// What comes of a `pure` tool may be remembered and not computed again: a change would be lost.
-fn pure_changes_nothing(function: &ToolFn, errors: &Errors) {
+/// The output of a `pure` tool is cached, so a cached call would not have its effect.
+fn check_pure(function: &ToolFn, errors: &Errors) {
     if let (Some(pure), Some(effect)) = (&function.attr.pure, &function.attr.effect)
         && matches!(effect.value, "write" | "external")
     {
         let text = format!(
             "`pure` and `effect = \"{}\"` contradict each other: \
-             a pure tool's result is remembered, and what it does would not be done again",
+             the output of a pure tool is cached, so a repeated call would have no effect",
             effect.value
         );
         errors.at(&pure.at, text);
     }
 }
 
-/// A failed attempt may have done its work: again is safe only where twice is as good as once.
-fn retries_need_idempotence(function: &ToolFn, errors: &Errors) {
-    let again = function.attr.idempotent.is_some() || function.attr.pure.is_some();
-    if let (Some(retries), false) = (&function.attr.retries, again) {
+/// A failed attempt may have had its effect, so only an idempotent tool can be retried.
+fn check_retries(function: &ToolFn, errors: &Errors) {
+    let is_idempotent = function.attr.idempotent.is_some() || function.attr.pure.is_some();
+    if let (Some(retries), false) = (&function.attr.retries, is_idempotent) {
         errors.at(
             &retries.at,
-            "`retries` runs the tool again after a failure that may have done its work: \
-             add `idempotent` if that is safe, or remove `retries`",
+            "`retries` needs `idempotent`, because a failed attempt may have had its effect: \
+             add `idempotent` if running the tool twice is safe, or remove `retries`",
         );
     }
 }
 
-/// What touches files or the network reads the world at least.
-fn without_effect_nothing_is_required(function: &ToolFn, errors: &Errors) {
+/// A tool that needs a capability at least reads state outside of the program.
+fn check_requires(function: &ToolFn, errors: &Errors) {
     if let (Some(requires), Some(effect)) = (&function.attr.requires, &function.attr.effect)
         && effect.value == "none"
     {
         errors.at(
             &requires.at,
             "`requires` and `effect = \"none\"` contradict each other: \
-             a tool that needs something of the world at least reads it",
+             a tool that needs a capability at least reads: write `effect = \"read\"`, or remove one",
         );
     }
 }
 
-/// How a tool runs means nothing for one that never does.
-fn denied_never_runs(function: &ToolFn, errors: &Errors) {
+/// A denied tool never runs, so words about its execution have no meaning.
+fn check_denied(function: &ToolFn, errors: &Errors) {
     let attr = &function.attr;
     let Some(permission) = &attr.permission else { return };
-    let idle =
+    let unused =
         [attr.retries.as_ref().map(|word| &word.at), attr.rate_limit.as_ref().map(|word| &word.at)];
-    if let ("deny", Some(at)) = (permission.value, idle.into_iter().flatten().next()) {
-        errors.at(at, "`permission = \"deny\"` never runs the tool: remove this word, or that one");
+    if let ("deny", Some(at)) = (permission.value, unused.into_iter().flatten().next()) {
+        errors.at(
+            at,
+            "`permission = \"deny\"` prevents every call: remove this word, or the permission",
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! The words of `#[tool(…)]`, as calls on the tool's value.
+//! Converts the words of `#[tool(…)]` into method calls on the `Function`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -7,7 +7,7 @@ use syn::spanned::Spanned;
 
 use crate::attr::ToolAttr;
 
-/// The words that were given, as calls.
+/// Returns the method calls of the words that were given.
 pub(super) fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
     let title = attr.title.as_ref().map(|word| {
         let text = &word.value;
@@ -62,14 +62,14 @@ pub(super) fn words(attr: &ToolAttr, private: &TokenStream) -> TokenStream {
         let private = attr.runtime.private_at(path.span());
         quote_spanned!(path.span()=> .available(|| -> #private::Availability { #path() }))
     });
-    // `pure` says how careful to be where `effect` doesn't, so it comes first.
+    // `pure` sets an effect, which `effect` replaces, so it comes first.
     quote! {
         #title #pure #effect #idempotent #sequential #blocking #timeout #retries #rate_limit #permission
         #requires #extensions #repair #cli #available
     }
 }
 
-/// `"read"` as `Read`
+/// Converts `"read"` into `Read`.
 fn variant(word: &str) -> Ident {
     let mut letters = word.chars();
     let first = letters.next().map(|first| first.to_ascii_uppercase());

@@ -5,12 +5,12 @@ use super::turn::estimate_usage;
 use super::{Limits, StopReason, Turn};
 use crate::message::Usage;
 use crate::models::{ChatReply, ChatRequest};
-use crate::tool::Bill;
+use crate::tool::MeteredUsage;
 
 /// Usage of all attempts at one model request, checked against the limits of the run.
 pub(super) struct RequestBudget {
     limits: Limits,
-    before: Bill,
+    before: MeteredUsage,
     reported: Option<Usage>,
     /// Estimated usage of replies for which the provider reported none.
     estimated: Usage,

@@ -8,7 +8,7 @@ use super::Agent;
 use super::config::AgentConfig;
 use crate::message::Message;
 use crate::models::{ChatOptions, ChatRequest, ModelError};
-use crate::registry::{Callable, RegistryError};
+use crate::registry::{CallableTools, RegistryError};
 use crate::tool::ToolDefinition;
 
 impl Agent {
@@ -87,7 +87,7 @@ fn check_extensions(
     for tool in tools {
         let missing = tool.extensions.iter().filter(|required| {
             // The dispatcher provides the callable tools itself.
-            let is_built_in = required.type_id() == TypeId::of::<Callable>();
+            let is_built_in = required.type_id() == TypeId::of::<CallableTools>();
             !is_built_in && !required.is_provided_by(extensions)
         });
         problems.extend(missing.map(|required| CheckProblem::MissingExtension {

@@ -4,11 +4,13 @@ use super::selection::discovered_tools;
 use super::{StopRequest, Turn};
 use crate::event::{EffectRecord, ToolExecution};
 use crate::registry::Snapshot;
-use crate::tool::{Bill, Effect, ToolDefinition, ToolErrorKind};
+use crate::tool::{Effect, MeteredUsage, ToolDefinition, ToolErrorKind};
 
 /// Returns the usage that the executions report.
-pub(super) fn metered_usage<'e>(executions: impl IntoIterator<Item = &'e ToolExecution>) -> Bill {
-    Bill::of_effects(executions.into_iter().flat_map(|execution| &execution.effects))
+pub(super) fn metered_usage<'e>(
+    executions: impl IntoIterator<Item = &'e ToolExecution>,
+) -> MeteredUsage {
+    MeteredUsage::of_effects(executions.into_iter().flat_map(|execution| &execution.effects))
 }
 
 /// Returns the names of the tools that ran and may have had effects.

@@ -22,16 +22,16 @@ use crate::drivers::{
 use crate::event::ModelEvent;
 use crate::guard::{BoxFuture, CatchPanic, Panic, catch_panic};
 use crate::message::AssistantPart;
-use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, Deltas};
+use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Delta, DeltaSink};
 
 /// Receives the deltas of a reply as they arrive.
-pub(super) type DeltaSink<'a> = Box<dyn for<'d> FnMut(Delta<'d>) + Send + 'a>;
+pub(super) type BoxedDeltaSink<'a> = Box<dyn for<'d> FnMut(Delta<'d>) + Send + 'a>;
 
 /// A request to the model, with all that is needed to get a reply to it.
 pub(super) struct Exchange<'q, 'p> {
     pub(super) agent: &'q AgentConfig,
     pub(super) request: PreparedRequest<'q>,
-    pub(super) deltas: Option<&'q mut DeltaSink<'p>>,
+    pub(super) deltas: Option<&'q mut BoxedDeltaSink<'p>>,
     /// Emits an event for each reply that can't be parsed.
     pub(super) emit: &'q (dyn Fn(ModelEvent) + Send + Sync),
     /// Counts the usage of every reply, also if none can be parsed in the end.
@@ -68,7 +68,7 @@ impl Exchange<'_, '_> {
             };
             emit(parse_failure_event(
                 error.kind,
-                error.reply.words(),
+                error.reply.to_text(),
                 error.feedback.clone(),
                 attempt,
             ));
@@ -110,8 +110,8 @@ impl Exchange<'_, '_> {
 fn decoding_sink<'h>(
     mut decoder: Option<Box<dyn StreamDecoder + 'h>>,
     tracker: &'h mut DeltaTracker,
-    deltas: &'h mut Deltas<'_>,
-) -> DeltaSink<'h> {
+    deltas: &'h mut DeltaSink<'_>,
+) -> BoxedDeltaSink<'h> {
     Box::new(move |delta| {
         if let Some(decoder) = &mut decoder {
             decoder.decode(delta, &mut |delta| tracker.forward(delta, deltas));
@@ -124,14 +124,14 @@ async fn request_answer(
     agent: &AgentConfig,
     last: &AnswerRequest<'_>,
     tracker: &mut DeltaTracker,
-    deltas: &mut Option<&mut DeltaSink<'_>>,
+    deltas: &mut Option<&mut BoxedDeltaSink<'_>>,
 ) -> Result<ChatReply, StopReason> {
     let AnswerRequest { request, model } = last;
     let model = model.as_ref().unwrap_or(&agent.model);
     match deltas {
         None => request_reply(model.as_ref(), request.request()).await,
         Some(deltas) => {
-            let mut forward: DeltaSink<'_> =
+            let mut forward: BoxedDeltaSink<'_> =
                 Box::new(|delta| tracker.forward(delta, &mut ***deltas));
             stream_reply(model.as_ref(), request.request(), &mut *forward).await
         }
@@ -141,7 +141,7 @@ async fn request_answer(
 /// Combines the reasoning of the first reply with the text of the answer, unless the answer is
 /// empty. Calls in the answer are dropped: no tools were offered with that request.
 fn with_answer_text(decided: ChatReply, answer: ChatReply) -> ChatReply {
-    if answer.words().trim().is_empty() {
+    if answer.to_text().trim().is_empty() {
         return decided;
     }
     let reasoning = decided.parts.into_iter();
@@ -201,7 +201,7 @@ fn request_reply<'a>(
 fn stream_reply<'a>(
     model: &'a dyn ChatModel,
     request: ChatRequest<'a>,
-    deltas: &'a mut Deltas<'_>,
+    deltas: &'a mut DeltaSink<'_>,
 ) -> BoxFuture<'a, Result<ChatReply, StopReason>> {
     Box::pin(CatchPanic::new(
         move || {

@@ -23,7 +23,7 @@ use crate::guard::{Panic, catch_panic};
 use crate::json::{self, Fix};
 use crate::message::{Message, Usage, UserPart};
 use crate::schema::{OrderedJson, Schema, rebase};
-use crate::tool::refused;
+use crate::tool::type_errors;
 
 /// The default number of attempts to get a valid value.
 pub(super) const DEFAULT_ATTEMPTS: u32 = 3;
@@ -384,7 +384,7 @@ fn decode<T: DeserializeOwned>(text: &str, schema: &Schema) -> Result<(T, Vec<Fi
     // From the text, not the value, which has lost the digits beyond 64 bits.
     let decoded = catch_panic(|| {
         let decoded = serde_json::from_str::<T>(parsed.json());
-        decoded.map_err(|error| refused::<T>(schema, &parsed.value, parsed.json(), error))
+        decoded.map_err(|error| type_errors::<T>(schema, &parsed.value, parsed.json(), error))
     });
     match decoded {
         Ok(Ok(value)) => Ok((value, parsed.fixes)),

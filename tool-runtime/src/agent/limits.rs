@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::message::Usage;
-use crate::tool::Bill;
+use crate::tool::MeteredUsage;
 
 /// Limits of a run: model requests, tokens, cost and repeated calls.
 ///
@@ -132,13 +132,13 @@ impl Limits {
     }
 
     /// Computes the cost of the metered usage, or `None` if no prices are set.
-    pub(super) fn cost_of(&self, metered: &Bill) -> Option<f64> {
+    pub(super) fn cost_of(&self, metered: &MeteredUsage) -> Option<f64> {
         self.cost.map(|(_, prices)| metered.cost(|usage| prices.cost_of(usage)))
     }
 
     /// Fixes the cost of the metered usage at these prices, for a parent run with other prices.
-    pub(super) fn priced(&self, metered: Bill) -> Bill {
-        self.cost_of(&metered).map_or(metered, |cost| Bill::new(metered.usage, Some(cost)))
+    pub(super) fn priced(&self, metered: MeteredUsage) -> MeteredUsage {
+        self.cost_of(&metered).map_or(metered, |cost| MeteredUsage::new(metered.usage, Some(cost)))
     }
 
     /// Whether tokens or cost are limited, so that usage must be known.
@@ -147,7 +147,7 @@ impl Limits {
     }
 
     /// Whether the metered usage has reached the token limit or the cost limit.
-    pub(super) fn is_exhausted(&self, metered: &Bill) -> bool {
+    pub(super) fn is_exhausted(&self, metered: &MeteredUsage) -> bool {
         let tokens = metered.usage.input.saturating_add(metered.usage.output);
         let cost = self.cost.map(|(limit, _)| limit).zip(self.cost_of(metered));
         self.tokens.is_some_and(|limit| tokens >= limit)

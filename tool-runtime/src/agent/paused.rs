@@ -13,7 +13,7 @@ use crate::dispatch::Dispatcher;
 use crate::event::{RunId, ToolExecution};
 use crate::message::{CallId, ToolCall};
 use crate::registry::Snapshot;
-use crate::tool::{Approval, Decision, Suspended};
+use crate::tool::{Approval, Decision, SuspendedCall};
 
 /// A run that is paused until its pending calls are decided on, as plain data.
 ///
@@ -201,10 +201,10 @@ impl PendingCall {
     }
 
     /// Returns the state to pass to the tool when the call resumes, if it has started.
-    pub(super) fn to_suspended(&self) -> Option<Suspended> {
+    pub(super) fn to_suspended(&self) -> Option<SuspendedCall> {
         // A tool that gets no readable state reports that itself.
         let state = serde_json::to_value(self.state.as_ref()?).unwrap_or_default();
-        Some(Suspended::new(self.call.id.clone(), self.tool.clone(), state))
+        Some(SuspendedCall::new(self.call.id.clone(), self.tool.clone(), state))
     }
 
     fn decision(&self, approval: Approval, by: impl Into<String>) -> Decision {
@@ -377,7 +377,7 @@ impl Paused {
     pub(super) fn approved(&self) -> BTreeMap<String, String> {
         let mut approved = self.approved.clone();
         let for_run = self.decisions.iter().filter(|it| it.approval == Approval::ForRun);
-        approved.extend(for_run.map(|it| (it.tool.clone(), it.by.clone())));
+        approved.extend(for_run.map(|it| (it.tool.clone(), it.decided_by.clone())));
         approved
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{OfferedTools, Turn};
 use crate::message::{Message, UserPart};
-use crate::models::history::say;
+use crate::models::history::push_user;
 
 /// Input of a run: a text, a message or a conversation to continue.
 ///
@@ -41,7 +41,7 @@ impl Prompt {
 
     /// Appends a user message.
     pub(super) fn with_user_text(mut self, text: impl Into<String>) -> Self {
-        say(&mut self.transcript, vec![UserPart::Text { text: text.into() }]);
+        push_user(&mut self.transcript, vec![UserPart::Text { text: text.into() }]);
         self
     }
 
@@ -49,7 +49,7 @@ impl Prompt {
     pub(super) fn append_to(self, mut before: Vec<Message>, offered_tools: OfferedTools) -> Self {
         for message in self.transcript {
             match message {
-                Message::User { parts } => say(&mut before, parts),
+                Message::User { parts } => push_user(&mut before, parts),
                 message => before.push(message),
             }
         }

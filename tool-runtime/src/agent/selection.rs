@@ -62,8 +62,10 @@ fn selected_names(
     query: &str,
     offered: &OfferedTools,
 ) -> Vec<String> {
-    let selection =
-        Selection::new(tools).asked(query).pulled_in(offered.discovered()).offered(offered.names());
+    let selection = Selection::new(tools)
+        .user_text(query)
+        .discovered(offered.discovered())
+        .offered(offered.names());
     let selected = catch_panic(|| selector.select(selection));
     let selected = selected.unwrap_or_else(|_| AllTools.select(selection));
     let names: HashSet<_> = selected.iter().map(|tool| tool.name.as_str()).collect();

@@ -11,9 +11,9 @@ use crate::drivers::ReplyParseError;
 use crate::event::ToolExecution;
 use crate::event::money::format_amount;
 use crate::message::{ToolCall, Usage};
-use crate::models::{Finish, ModelError};
+use crate::models::{FinishReason, ModelError};
 use crate::registry::RegistryError;
-use crate::tool::Bill;
+use crate::tool::MeteredUsage;
 
 /// The reason for which a run stopped without an answer.
 ///
@@ -46,13 +46,13 @@ pub enum StopReason {
     /// [`Answer::then`](super::Answer::then).
     #[error("no message to answer: add a user message to the conversation")]
     NothingAsked,
-    /// The text of the model's reply was truncated, for [`Length`](Finish::Length) or
-    /// [`Filtered`](Finish::Filtered). It is the last message of the transcript.
+    /// The text of the model's reply was truncated, for [`Length`](FinishReason::Length) or
+    /// [`Filtered`](FinishReason::ContentFilter). It is the last message of the transcript.
     #[error("reply truncated: {}", match .0 {
-        Finish::Length => "the model ran out of output tokens",
+        FinishReason::Length => "the model ran out of output tokens",
         _ => "the provider withheld the rest",
     })]
-    TruncatedReply(Finish),
+    TruncatedReply(FinishReason),
     /// The model replied with neither text nor calls.
     #[error("reply is empty: neither text nor calls")]
     EmptyReply,
@@ -207,7 +207,7 @@ pub(super) fn stop_reason(turn: &Turn, outcome: Outcome) -> StopReason {
 }
 
 /// Returns which of the two limits is reached: the cost limit, or else the token limit.
-pub(super) fn exceeded_limit(limits: &Limits, used: Bill) -> StopReason {
+pub(super) fn exceeded_limit(limits: &Limits, used: MeteredUsage) -> StopReason {
     match limits.cost.map(|(limit, _)| limit).zip(limits.cost_of(&used)) {
         Some((limit, cost)) if cost >= limit => StopReason::CostLimit { cost, limit },
         _ => {

@@ -115,8 +115,8 @@ impl From<Delta<'_>> for StreamItem {
         match delta {
             Delta::Text(text) => Self::Text(text.into()),
             Delta::Reasoning(text) => Self::Reasoning(text.into()),
-            Delta::Call { place: index, name } => Self::Call { index, name: name.into() },
-            Delta::Arguments { place: index, text } => Self::Arguments { index, text: text.into() },
+            Delta::Call { index, name } => Self::Call { index, name: name.into() },
+            Delta::Arguments { index, text } => Self::Arguments { index, text: text.into() },
         }
     }
 }

@@ -13,10 +13,10 @@ use super::{Agent, Limits, Paused, StopReason, Stopped};
 use crate::event::money::format_amount;
 use crate::guard::error_chain;
 use crate::message::Arguments;
-use crate::models::Finish;
+use crate::models::FinishReason;
 use crate::tool::{
-    Bill, Effect, IntoToolOutput as _, Spent, Tool, ToolContext, ToolDefinition, ToolError,
-    ToolErrorKind, ToolOutput,
+    Effect, IntoToolOutput as _, MeteredUsage, Tool, ToolContext, ToolDefinition, ToolError,
+    ToolErrorKind, ToolOutput, UsageMeter,
 };
 
 /// Default of [`SubAgent::max_depth`].
@@ -145,7 +145,7 @@ impl Tool for SubAgent {
     }
 
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let state = match ctx.resumed() {
+        let state = match ctx.suspended_state() {
             Some(saved) => {
                 let paused = Paused::deserialize(saved).map_err(|error| {
                     let text = "It had begun, may have had effects, and can't go on: where it was can't be read.";
@@ -156,7 +156,7 @@ impl Tool for SubAgent {
             None => RunState::new(self.agent.config.turn(task(&args, &self.definition)?.into())),
         };
         let mut run = Run::new(Arc::clone(&self.agent.config), state);
-        if let Some((parent, observer)) = ctx.around() {
+        if let Some((parent, observer)) = ctx.observed_origin() {
             if parent.depth >= self.max_depth {
                 let text = format!(
                     "Not run: agents may call each other at most {} deep. Do it without.",
@@ -199,7 +199,7 @@ impl Tool for SubAgent {
                 let mut cause = error_chain(&stopped);
                 secrets.redact(&mut cause);
                 Err(ToolError::failed(text)
-                    .and_say(&effects_notice(mutating_tools))
+                    .append_text(&effects_notice(mutating_tools))
                     .with_source(cause))
             }
         }
@@ -211,21 +211,21 @@ impl Tool for SubAgent {
 struct UsageRecorder<'c> {
     /// The limits of the nested run, which hold its prices.
     limits: Limits,
-    recorded: Bill,
+    recorded: MeteredUsage,
     /// Usage of calls of the nested run that have no result yet.
-    in_flight: Spent,
+    in_flight: UsageMeter,
     ctx: &'c ToolContext,
 }
 
 impl UsageRecorder<'_> {
     /// Records the usage up to `total` that has not been recorded yet.
-    fn record_up_to(&mut self, total: Bill) {
+    fn record_up_to(&mut self, total: MeteredUsage) {
         self.record(total.since(self.recorded));
         self.recorded = total;
     }
 
-    fn record(&self, metered: Bill) {
-        self.ctx.record_bill(self.limits.priced(metered));
+    fn record(&self, metered: MeteredUsage) {
+        self.ctx.record_usage(self.limits.priced(metered));
     }
 }
 
@@ -273,7 +273,7 @@ fn limit_text(reason: &StopReason) -> Option<String> {
             )
         }
         StopReason::TimeLimit(limit) => format!("the run took {limit:?}, as long as it may"),
-        StopReason::TruncatedReply(Finish::Length) => {
+        StopReason::TruncatedReply(FinishReason::Length) => {
             "the model's answer is incomplete: it ran out of tokens".to_owned()
         }
         StopReason::TruncatedReply(_) => {

@@ -281,7 +281,7 @@ impl Approvals {
             return (Some(by.clone()), Ok(()));
         }
         let (approval, by) = match (decision, &self.approver) {
-            (Some(decision), _) => (decision.approval.clone(), decision.by.clone()),
+            (Some(decision), _) => (decision.approval.clone(), decision.decided_by.clone()),
             (None, None) => {
                 let text = format!("`{name}` needs approval, and there is nobody to ask.");
                 let denied = ToolError::new(ToolErrorKind::Denied, text);

@@ -48,7 +48,7 @@ pub(super) async fn run_attempts(
             return result;
         };
         let attempt = ctx.attempts();
-        batch.scope.tell(|| ToolEvent::Retried {
+        batch.scope.emit(|| ToolEvent::Retried {
             call: ctx.call_id().clone(),
             attempt,
             error: error.kind().code().to_owned(),
@@ -87,7 +87,7 @@ pub(super) async fn run_attempt(
     ctx: &ToolContext,
     record: &mut CallRecord,
 ) -> CallResult {
-    let _end_work = ctx.ends_work();
+    let _end_work = ctx.end_work_on_drop();
     let result = match entry.definition().timeout {
         None => {
             ctx.begin_attempt(None);

@@ -12,7 +12,7 @@ use crate::event::{BlockReason, ToolEvent};
 use crate::guard::catch_panic;
 use crate::message::Arguments;
 use crate::registry::Entry;
-use crate::tool::args::settled;
+use crate::tool::args::validated_arguments;
 use crate::tool::{Permission, ToolContext, ToolError};
 
 /// Authorizes a call. If its arguments were examined, returns their validated form: the tool
@@ -58,9 +58,9 @@ async fn decide(
     let mut validated = None;
     let mut permission = tool_permission;
     if examines_arguments {
-        let (value, json) = settled(definition, &ctx.call().arguments, ctx)?;
+        let (value, json) = validated_arguments(definition, &ctx.call().arguments, ctx)?;
         request.arguments = value;
-        ctx.record_decoded_json(&json);
+        ctx.record_json(&json);
         validated = Some(Arguments::from(json));
         let for_call = catch_panic(|| state.policy.permissions.for_call(tool_permission, &request));
         permission = for_call.unwrap_or(Permission::Deny);
@@ -71,7 +71,7 @@ async fn decide(
         Permission::Ask if batch.suspended_state(ctx.call()).is_some() => {}
         Permission::Ask => {
             let on_request = || {
-                batch.scope.tell(|| ToolEvent::ApprovalRequested {
+                batch.scope.emit(|| ToolEvent::ApprovalRequested {
                     call: request.call.id.clone(),
                     tool: request.call.name.clone(),
                     arguments: request.arguments.clone(),
@@ -83,7 +83,7 @@ async fn decide(
             decision.map_err(|blocked| record.block(blocked))?;
             if let Some(by) = by {
                 let call = &request.call.id;
-                batch.scope.tell(|| ToolEvent::Approved { call: call.clone(), by });
+                batch.scope.emit(|| ToolEvent::Approved { call: call.clone(), by });
             }
         }
         Permission::Deny => {

@@ -31,7 +31,7 @@ pub(super) fn run_batch(
     outer_names: Vec<String>,
 ) -> impl Future<Output = Vec<ToolExecution>> + Send + 'static {
     let policy = &state.policy;
-    let ends_run = batch.ends_run
+    let is_run_deadline = batch.is_run_deadline
         && policy.batch_deadline.is_none_or(|own| batch.deadline.is_some_and(|run| run < own));
     let deadline = match (batch.deadline, policy.batch_deadline) {
         (None, None) => None,
@@ -43,17 +43,17 @@ pub(super) fn run_batch(
     };
     let scope = Scope {
         origin: batch.origin,
-        conversation: batch.conversation,
+        transcript: batch.transcript,
         clock: state.clock,
         observers: state.observers.clone(),
         redactor: state.redactor_for(&tools),
         deadline,
-        ends_run,
-        stop: batch.stop,
-        spent: batch.spent,
+        is_run_deadline,
+        cancellation: batch.cancellation,
+        usage_meter: batch.usage_meter,
     };
     let abort = AbortState::new(policy.on_failure, policy.on_block);
-    let Batch { decisions, resumed: suspended, calls, came, gone: removed_tools, .. } = batch;
+    let Batch { decisions, suspended, calls, completed, removed_tools, .. } = batch;
     let callable = OnceLock::new();
     let context = BatchContext {
         tools,
@@ -66,7 +66,7 @@ pub(super) fn run_batch(
         outer_names,
         callable,
     };
-    run_calls(Arc::new(context), calls, came)
+    run_calls(Arc::new(context), calls, completed)
 }
 
 /// Receives each execution as soon as it is complete, before the batch is.

@@ -27,20 +27,22 @@ use super::record::{CallRecord, CallResult};
 use crate::event::{ToolEvent, ToolExecution, micros};
 use crate::message::{Arguments, ToolCall};
 use crate::registry::Entry;
-use crate::tool::args::settled;
+use crate::tool::args::validated_arguments;
 use crate::tool::dispatch::Scope;
-use crate::tool::{Bill, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput};
+use crate::tool::{
+    MeteredUsage, ToolContext, ToolDefinition, ToolError, ToolErrorKind, ToolOutput,
+};
 
 /// Runs one call and emits its events.
 pub(super) async fn run_call(batch: &Arc<BatchContext>, call: ToolCall) -> ToolExecution {
     let started = Instant::now();
     let scope = &batch.scope;
-    scope.see(&call);
-    scope.tell(|| ToolEvent::Started { call: call.clone() });
+    scope.collect_secrets(&call);
+    scope.emit(|| ToolEvent::Started { call: call.clone() });
     let mut record = CallRecord::default();
     let outcome = match batch.unrestricted_tool(&call) {
         Some(entry) => {
-            let ctx = ToolContext::within(Arc::clone(batch) as _, call);
+            let ctx = ToolContext::with_host(Arc::clone(batch) as _, call);
             let result = run_attempt(entry, &ctx.call().arguments, &ctx, &mut record).await;
             let result = result.map_err(|error| with_availability(batch, entry, error));
             let result = result.map_err(|error| with_certainty(batch, &ctx, error));
@@ -82,9 +84,9 @@ async fn run_with_policy(
         let before = interceptors.before_call(&mut call, record);
         let before = until_stopped(batch, async { Ok(before.await) });
         intercepted = before.await.unwrap_or_else(|error| Some(Err(error)));
-        batch.scope.see(&call);
+        batch.scope.collect_secrets(&call);
     }
-    let ctx = ToolContext::within(Arc::clone(batch) as _, call);
+    let ctx = ToolContext::with_host(Arc::clone(batch) as _, call);
     let mut result = match intercepted {
         Some(result) => result,
         None => {
@@ -103,7 +105,7 @@ async fn run_with_policy(
 
 #[cold]
 fn emit_end(scope: &Scope, execution: &ToolExecution) {
-    end_events(execution).for_each(|event| scope.tell(|| event));
+    end_events(execution).for_each(|event| scope.emit(|| event));
 }
 
 /// Combines the result of a call and the notes of its stages.
@@ -115,7 +117,7 @@ fn into_execution(
     record: CallRecord,
 ) -> ToolExecution {
     let CallOutcome { original_call, ctx, result } = outcome;
-    let recorded = ctx.into_leftover();
+    let recorded = ctx.into_finished();
     let (call, modified_call) = match original_call {
         Some(original) if original != recorded.call => (original, Some(Box::new(recorded.call))),
         _ => (recorded.call, None),
@@ -124,9 +126,10 @@ fn into_execution(
         Ok(output) => success(call, output),
         Err(error) => failure(call, error),
     };
-    if let Some(spent) = batch.scope.spent.as_ref().filter(|_| !execution.effects.is_empty()) {
+    if let Some(spent) = batch.scope.usage_meter.as_ref().filter(|_| !execution.effects.is_empty())
+    {
         // Effects that the tool recorded during the call are counted already.
-        spent.add(Bill::of_effects(&execution.effects));
+        spent.add(MeteredUsage::of_effects(&execution.effects));
     }
     if !recorded.effects.is_empty() {
         execution.effects.splice(..0, recorded.effects);
@@ -138,7 +141,7 @@ fn into_execution(
         execution.full_text = Some(std::mem::replace(&mut execution.result.text, short));
     }
     execution.modified_call = modified_call;
-    if let Some(decoded) = recorded.decoded {
+    if let Some(decoded) = recorded.arguments {
         execution.fixes = decoded.fixes;
         execution.decoded_arguments = decoded.json;
     }
@@ -188,13 +191,13 @@ async fn run_memoized(
     ctx: &ToolContext,
     record: &mut CallRecord,
 ) -> CallResult {
-    let (value, json) = settled(entry.definition(), arguments, ctx)?;
+    let (value, json) = validated_arguments(entry.definition(), arguments, ctx)?;
     let arguments = Arguments::from(json);
     let run = admit_and_run(batch, entry, &arguments, ctx, record);
     let may_wait = batch.is_outermost();
     let (result, is_cached) = batch.state.memo.get_or_run(entry, &value, may_wait, run).await;
     record.is_cached = is_cached;
-    if is_cached { result.map(ToolOutput::for_nothing) } else { result }
+    if is_cached { result.map(ToolOutput::without_usage) } else { result }
 }
 
 /// Waits for the limits that apply to the call, and runs it.
@@ -207,7 +210,8 @@ async fn admit_and_run(
 ) -> CallResult {
     let mut admission = None;
     if Admission::is_needed(batch, entry) {
-        let acquired = Box::pin(Admission::acquire(batch, entry, ctx.resumed().is_some())).await;
+        let acquired =
+            Box::pin(Admission::acquire(batch, entry, ctx.suspended_state().is_some())).await;
         admission = Some(acquired.map_err(|blocked| record.block(blocked))?);
     }
     run_attempts(batch, entry, arguments, ctx, record, admission).await
@@ -218,9 +222,9 @@ async fn until_stopped<T>(
     batch: &BatchContext,
     work: impl Future<Output = Result<T, ToolError>>,
 ) -> Result<T, ToolError> {
-    let Scope { stop, deadline, .. } = &batch.scope;
+    let Scope { cancellation, deadline, .. } = &batch.scope;
     // Check before the first poll: polling starts the tool.
-    if stop.as_ref().is_some_and(CancellationToken::is_cancelled) {
+    if cancellation.as_ref().is_some_and(CancellationToken::is_cancelled) {
         return Err(cancelled());
     }
     if deadline.is_some_and(|at| at <= Instant::now()) {
@@ -235,7 +239,7 @@ async fn until_stopped<T>(
             }
         }
     };
-    match stop {
+    match cancellation {
         None => timed.await,
         Some(stop) => stop.run_until_cancelled(timed).await.unwrap_or_else(|| Err(cancelled())),
     }
@@ -243,7 +247,7 @@ async fn until_stopped<T>(
 
 #[cold]
 fn timed_out(batch: &BatchContext) -> ToolError {
-    let text = match batch.scope.ends_run {
+    let text = match batch.scope.is_run_deadline {
         true => "The call was stopped: the run had taken as long as it may.",
         false => "The call was stopped: the calls of this reply took longer than they may.",
     };
@@ -262,15 +266,15 @@ fn cancelled() -> ToolError {
 #[cold]
 fn with_certainty(batch: &BatchContext, ctx: &ToolContext, error: ToolError) -> ToolError {
     let is_retry_safe =
-        || batch.tools.definition(ctx.tool_name()).is_none_or(ToolDefinition::may_repeat);
+        || batch.tools.definition(ctx.tool_name()).is_none_or(ToolDefinition::is_retry_safe);
     match error.kind() {
         ToolErrorKind::Cancelled | ToolErrorKind::Timeout if ctx.attempts() == 0 => {
-            error.and_say(" It was not run.")
+            error.append_text(" It was not run.")
         }
         ToolErrorKind::Cancelled | ToolErrorKind::Panicked | ToolErrorKind::Timeout
             if !is_retry_safe() =>
         {
-            error.and_say(" It may have had effects.")
+            error.append_text(" It may have had effects.")
         }
         _ => error,
     }

@@ -61,7 +61,7 @@ impl Concurrency {
         self
     }
 
-    /// Limits the calls of the tools together that [go by](crate::registry#what-names-mean) this
+    /// Limits the calls of the tools together that [go by](crate::registry#tool-names) this
     /// name.
     ///
     /// If there is a limit for the full name of a tool, only that limit applies to the tool.

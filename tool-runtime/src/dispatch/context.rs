@@ -11,10 +11,11 @@ use super::state::DispatchState;
 use crate::event::{BlockReason, ToolExecution};
 use crate::guard::BoxFuture;
 use crate::message::ToolCall;
-use crate::registry::{Callable, Entry, Snapshot};
+use crate::registry::{CallableTools, Entry, Snapshot};
 use crate::tool::dispatch::{Host, Scope};
 use crate::tool::{
-    Batch, Decision, Extensions, LeftRunning, Permission, Suspended, ToolError, ToolErrorKind,
+    Batch, Decision, DetachedThreads, Extensions, Permission, SuspendedCall, ToolError,
+    ToolErrorKind,
 };
 
 /// The maximum depth of nested calls.
@@ -27,13 +28,13 @@ pub(super) struct BatchContext {
     pub(super) scope: Scope,
     pub(super) abort: AbortState,
     pub(super) decisions: Vec<Decision>,
-    pub(super) suspended: Vec<Suspended>,
+    pub(super) suspended: Vec<SuspendedCall>,
     /// The names of tools that were offered before and are no longer registered.
     pub(super) removed_tools: Vec<String>,
     /// The names of the tools whose calls this batch is nested in, outermost first.
     pub(super) outer_names: Vec<String>,
     /// Created for the first tool that asks for it.
-    pub(super) callable: OnceLock<Callable>,
+    pub(super) callable: OnceLock<CallableTools>,
 }
 
 impl BatchContext {
@@ -51,7 +52,8 @@ impl BatchContext {
     #[inline]
     pub(super) fn unrestricted_tool(&self, call: &ToolCall) -> Option<&Entry> {
         let Self { state, scope, .. } = self;
-        let is_open = scope.stop.is_none() && scope.deadline.is_none() && scope.origin.depth == 0;
+        let is_open =
+            scope.cancellation.is_none() && scope.deadline.is_none() && scope.origin.depth == 0;
         if !is_open
             || !self.suspended.is_empty()
             || !state.policy.is_plain()
@@ -72,10 +74,10 @@ impl BatchContext {
 
     /// Returns the tools that a model may call.
     #[cold]
-    pub(super) fn callable(&self) -> &Callable {
+    pub(super) fn callable(&self) -> &CallableTools {
         self.callable.get_or_init(|| {
             let state = Arc::clone(&self.state);
-            Callable::new(self.tools.clone(), move |entry| state.is_callable(entry))
+            CallableTools::new(self.tools.clone(), move |entry| state.is_callable(entry))
         })
     }
 
@@ -107,7 +109,7 @@ impl Host for BatchContext {
         &self.scope
     }
 
-    fn resumed(&self, call: &ToolCall) -> Option<&Value> {
+    fn suspended_state(&self, call: &ToolCall) -> Option<&Value> {
         self.suspended_state(call)
     }
 
@@ -117,10 +119,10 @@ impl Host for BatchContext {
 
     /// A tool that finds tools finds those that its caller may call.
     fn get(&self, of: TypeId) -> Option<&dyn Any> {
-        (of == TypeId::of::<Callable>()).then(|| self.callable() as &dyn Any)
+        (of == TypeId::of::<CallableTools>()).then(|| self.callable() as &dyn Any)
     }
 
-    fn left_running(&self) -> &LeftRunning {
+    fn detached_threads(&self) -> &DetachedThreads {
         &self.state.detached_threads
     }
 

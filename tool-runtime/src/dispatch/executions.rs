@@ -3,7 +3,7 @@
 use crate::event::{BlockReason, ToolEvent, ToolExecution};
 use crate::guard::error_chain;
 use crate::message::{ToolCall, ToolResult};
-use crate::registry::{Callable, Entry, called, nearest};
+use crate::registry::{CallableTools, Entry, name_to_suggest, nearest};
 use crate::tool::{ToolError, ToolErrorKind, ToolOutput};
 
 /// The maximum number of tool names in the result of a call to an unknown tool.
@@ -51,10 +51,10 @@ pub(super) fn end_events(execution: &ToolExecution) -> impl Iterator<Item = Tool
 ///
 /// Only tools that the model may call and that may be offered are suggested. Their availability is
 /// checked only for those that are suggested, unless all of them are listed.
-pub(super) fn unknown_tool(callable: &Callable, name: &str) -> ToolError {
+pub(super) fn unknown_tool(callable: &CallableTools, name: &str) -> ToolError {
     let is_selectable = |tool: &&Entry| tool.definition().preference.is_selectable();
     let can_run = |tool: &&Entry| tool.availability().is_available();
-    let quoted = |tool: &Entry| format!("`{}`", called(tool, name));
+    let quoted = |tool: &Entry| format!("`{}`", name_to_suggest(tool, name));
     let permitted = || callable.permitted().filter(is_selectable);
     let finder = permitted().filter(|tool| tool.definition().finds_tools).find(can_run).map(quoted);
     let similar = nearest(name, permitted()).into_iter().filter(can_run);

@@ -53,10 +53,10 @@ impl Drop for FinishGuard {
         let Self { batch, call, is_started, is_finished } = self;
         // The task of a call may be dropped before its first poll.
         if !*is_started {
-            batch.scope.tell(|| ToolEvent::Started { call: call.clone() });
+            batch.scope.emit(|| ToolEvent::Started { call: call.clone() });
         }
         if !*is_finished {
-            batch.scope.tell(|| ToolEvent::Finished(lost_execution(batch, call)));
+            batch.scope.emit(|| ToolEvent::Finished(lost_execution(batch, call)));
         }
     }
 }

@@ -59,7 +59,7 @@ pub use invoke::invoke;
 pub use policy::{Breaker, Permissions, Policy};
 pub use rate::RateLimits;
 
-pub use crate::tool::{Approval, Batch, Decision, Dispatch, Suspended};
+pub use crate::tool::{Approval, Batch, Decision, Dispatch, SuspendedCall};
 
 use crate::event::{Event, EventKind, Observer, Observers, Origin, RunId, ToolExecution};
 use crate::guard::drop_guarded;

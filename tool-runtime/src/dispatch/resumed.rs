@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::context::BatchContext;
 use crate::message::ToolCall;
 use crate::registry::Entry;
-use crate::tool::{Suspended, ToolError, ToolErrorKind};
+use crate::tool::{SuspendedCall, ToolError, ToolErrorKind};
 
 impl BatchContext {
     /// Returns the state from which the tool of this call continues, unless the name belongs to
@@ -37,7 +37,7 @@ impl BatchContext {
         ToolError::new(ToolErrorKind::Indeterminate, text).with_source(error.to_string())
     }
 
-    fn suspended_call(&self, call: &ToolCall) -> Option<&Suspended> {
+    fn suspended_call(&self, call: &ToolCall) -> Option<&SuspendedCall> {
         self.suspended.iter().find(|suspended| suspended.call == call.id)
     }
 }

@@ -15,7 +15,7 @@ use crate::event::{Observers, RunId};
 use crate::registry::{Entry, Snapshot};
 use crate::schema::Schema;
 use crate::secret::Redactor;
-use crate::tool::{Extensions, LeftRunning, Permission};
+use crate::tool::{DetachedThreads, Extensions, Permission};
 
 /// The configuration and the counters of a dispatcher.
 #[derive(Clone, Debug)]
@@ -31,7 +31,7 @@ pub(super) struct DispatchState {
     pub(super) rates: RateLimiters,
     pub(super) concurrency: ConcurrencyLimits,
     pub(super) circuits: CircuitBreakers,
-    pub(super) detached_threads: LeftRunning,
+    pub(super) detached_threads: DetachedThreads,
     pub(super) extensions: Extensions,
     pub(super) clock: Clock,
 }
@@ -49,7 +49,7 @@ impl Default for DispatchState {
             rates: RateLimiters::default(),
             concurrency: ConcurrencyLimits::default(),
             circuits: CircuitBreakers::default(),
-            detached_threads: LeftRunning::default(),
+            detached_threads: DetachedThreads::default(),
             extensions: Extensions::default(),
             clock: Clock::start(),
         }

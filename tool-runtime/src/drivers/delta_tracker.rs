@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::message::AssistantPart;
-use crate::models::{ChatReply, Delta, Deltas};
+use crate::models::{ChatReply, Delta, DeltaSink};
 
 /// Forwards the deltas of a reply and records them, so that all content is emitted exactly once.
 #[derive(Debug, Default)]
@@ -15,15 +15,15 @@ pub(crate) struct DeltaTracker {
 }
 
 impl DeltaTracker {
-    pub(crate) fn forward(&mut self, delta: Delta<'_>, deltas: &mut Deltas<'_>) {
+    pub(crate) fn forward(&mut self, delta: Delta<'_>, deltas: &mut DeltaSink<'_>) {
         match delta {
             Delta::Text(text) => self.text.push_str(text),
             Delta::Reasoning(text) => self.reasoning.push_str(text),
-            Delta::Call { place, name } => {
+            Delta::Call { index: place, name } => {
                 // A new name replaces the call that was emitted at this index before.
                 self.calls.insert(place, (name.to_owned(), String::new()));
             }
-            Delta::Arguments { place, text } => {
+            Delta::Arguments { index: place, text } => {
                 if let Some((_, arguments)) = self.calls.get_mut(&place) {
                     arguments.push_str(text);
                 }
@@ -34,7 +34,7 @@ impl DeltaTracker {
 
     /// Emits the content of `reply` that was not forwarded. Forwarded content that differs from
     /// the reply is void.
-    pub(crate) fn emit_rest(self, reply: &ChatReply, deltas: &mut Deltas<'_>) {
+    pub(crate) fn emit_rest(self, reply: &ChatReply, deltas: &mut DeltaSink<'_>) {
         let Self { text, reasoning, calls } = self;
         let (mut emitted_text, mut emitted_reasoning) = (text.as_str(), reasoning.as_str());
         let mut indices = 0..;
@@ -53,10 +53,10 @@ impl DeltaTracker {
                     let (name, mut emitted) =
                         calls.get(&place).map_or(("", ""), |(name, text)| (name, text));
                     if name != call.name {
-                        deltas(Delta::Call { place, name: &call.name });
+                        deltas(Delta::Call { index: place, name: &call.name });
                     }
                     emit_suffix(&call.arguments.to_text(), &mut emitted, |text| {
-                        deltas(Delta::Arguments { place, text });
+                        deltas(Delta::Arguments { index: place, text });
                     });
                 }
             }

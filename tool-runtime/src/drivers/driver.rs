@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::{AnswerRequest, PreparedRequest, ReplyParseError};
-use crate::models::{ChatReply, ChatRequest, Delta, Deltas};
+use crate::models::{ChatReply, ChatRequest, Delta, DeltaSink};
 
 /// Encodes tools into model requests and parses tool calls from model replies.
 ///
@@ -38,7 +38,7 @@ use crate::models::{ChatReply, ChatRequest, Delta, Deltas};
 ///         reply: ChatReply,
 ///         request: ChatRequest<'_>,
 ///     ) -> Result<ChatReply, ReplyParseError> {
-///         let text = reply.words();
+///         let text = reply.to_text();
 ///         let Some(name) = text.trim().strip_prefix('/') else { return Ok(reply) };
 ///         match request.tools.iter().any(|tool| tool.name == name) {
 ///             true => Ok(ChatReply::default().call(name, "{}")),
@@ -206,14 +206,14 @@ impl<D: Driver + ?Sized> Driver for Arc<D> {
 ///
 /// ```
 /// use tool_runtime::drivers::StreamDecoder;
-/// use tool_runtime::models::Deltas;
+/// use tool_runtime::models::DeltaSink;
 /// use tool_runtime::Delta;
 ///
 /// /// Drops the reasoning of a reply.
 /// struct WithoutReasoning;
 ///
 /// impl StreamDecoder for WithoutReasoning {
-///     fn decode(&mut self, delta: Delta<'_>, emit: &mut Deltas<'_>) {
+///     fn decode(&mut self, delta: Delta<'_>, emit: &mut DeltaSink<'_>) {
 ///         if !matches!(delta, Delta::Reasoning(_)) {
 ///             emit(delta);
 ///         }
@@ -234,5 +234,5 @@ pub trait StreamDecoder: Send {
     /// Decodes the next delta and passes to `emit` what is known to be content by now.
     ///
     /// Content of the reply that is not emitted here is emitted after the reply is parsed.
-    fn decode(&mut self, delta: Delta<'_>, emit: &mut Deltas<'_>);
+    fn decode(&mut self, delta: Delta<'_>, emit: &mut DeltaSink<'_>);
 }

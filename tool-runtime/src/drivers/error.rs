@@ -73,7 +73,7 @@ impl ReplyParseError {
         if self.kind == ReplyParseErrorKind::Validation {
             return self.feedback.clone();
         }
-        let text = self.reply.words();
+        let text = self.reply.to_text();
         let quoted: String = text.chars().take(MAX_QUOTED).collect();
         let ellipsis = if quoted.len() < text.len() { "…" } else { "" };
         format!("{quoted:?}{ellipsis}")

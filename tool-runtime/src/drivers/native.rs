@@ -6,7 +6,7 @@ use serde_json::{Deserializer, Value};
 
 use super::{Driver, ReplyParseError, StreamDecoder};
 use crate::message::{AssistantPart, ToolCall};
-use crate::models::{ChatReply, ChatRequest, Delta, Deltas};
+use crate::models::{ChatReply, ChatRequest, Delta, DeltaSink};
 
 /// Takes calls from the tool-call fields of the provider's API. This is the default driver.
 ///
@@ -56,12 +56,12 @@ impl Driver for Native {
 pub(super) fn strip_echoed_arguments(mut reply: ChatReply) -> ChatReply {
     let mut parts = reply.parts.iter();
     let has_calls = parts.any(|part| matches!(part, AssistantPart::Call(_)));
-    if has_calls && reply.words().trim_start().starts_with(['{', '[', '`']) {
+    if has_calls && reply.to_text().trim_start().starts_with(['{', '[', '`']) {
         let calls = reply.parts.iter().filter_map(|part| match part {
             AssistantPart::Call(call) => Some(call),
             _ => None,
         });
-        if is_echo(&reply.words(), &calls.collect::<Vec<_>>()) {
+        if is_echo(&reply.to_text(), &calls.collect::<Vec<_>>()) {
             reply.parts.retain(|part| !matches!(part, AssistantPart::Text { .. }));
         }
     }
@@ -119,7 +119,7 @@ impl<L> EchoFilter<L> {
 }
 
 impl<L: StreamDecoder> StreamDecoder for EchoFilter<L> {
-    fn decode(&mut self, delta: Delta<'_>, emit: &mut Deltas<'_>) {
+    fn decode(&mut self, delta: Delta<'_>, emit: &mut DeltaSink<'_>) {
         match (delta, self.state) {
             (Delta::Text(text), Some(state)) => {
                 self.text.push_str(text);
@@ -136,7 +136,7 @@ impl<L: StreamDecoder> StreamDecoder for EchoFilter<L> {
 struct PassThrough;
 
 impl StreamDecoder for PassThrough {
-    fn decode(&mut self, delta: Delta<'_>, emit: &mut Deltas<'_>) {
+    fn decode(&mut self, delta: Delta<'_>, emit: &mut DeltaSink<'_>) {
         emit(delta);
     }
 }

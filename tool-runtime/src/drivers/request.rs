@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::ReplyParseError;
 use crate::message::{Message, UserPart};
-use crate::models::history::{is_silent, say};
+use crate::models::history::{is_empty_reply, push_user};
 use crate::models::{ChatModel, ChatOptions, ChatRequest};
 use crate::tool::ToolDefinition;
 
@@ -111,9 +111,9 @@ impl PreparedRequest<'_> {
     pub(crate) fn push_feedback(&mut self, error: &ReplyParseError) {
         let messages = self.messages.to_mut();
         let parts = error.reply.parts.clone();
-        if !is_silent(&parts) {
+        if !is_empty_reply(&parts) {
             messages.push(Message::Assistant { parts });
         }
-        say(messages, vec![UserPart::Text { text: error.feedback.clone() }]);
+        push_user(messages, vec![UserPart::Text { text: error.feedback.clone() }]);
     }
 }

@@ -75,7 +75,7 @@ pub enum RunEvent {
         error: Option<String>,
         /// The tokens that the run has used since it first started, as far as the provider counts
         /// them.
-        #[serde(default, skip_serializing_if = "Usage::is_none")]
+        #[serde(default, skip_serializing_if = "Usage::is_zero")]
         usage: Usage,
         /// The cost of these tokens, if [prices](crate::agent::Limits::cost) are known.
         #[serde(default, skip_serializing_if = "Option::is_none")]

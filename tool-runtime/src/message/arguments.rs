@@ -5,15 +5,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
-/// The arguments of a call, as the model's provider delivered them.
+/// The arguments of a call, as the model provider delivered them.
 ///
-/// Most providers send the text that the model wrote; it is kept byte for byte, so that
-/// whatever was repaired on the way into the tool can be looked up afterwards. Some send an
-/// object; it is kept as it is written in their JSON, for a value would lose numbers that 64 bits
-/// don't hold. A program that makes a call of its own may have a value; it is handed over as it is,
-/// and a `#[tool]` function decodes it. Both are shared: a clone copies no text.
+/// - Most providers send the text that the model wrote. It is kept byte for byte, so that repairs
+///   can be compared with the original.
+/// - Some providers send an object. Its JSON text is kept, because a [`Value`] would lose numbers
+///   that do not fit into 64 bits.
+/// - A program that makes a call itself can pass a [`Value`].
 ///
-/// Serialised, a text is a JSON string and an object is itself.
+/// A clone shares the text or the value. A text serializes as a JSON string, a value as itself.
 ///
 /// ```
 /// use tool_runtime::Arguments;
@@ -26,14 +26,14 @@ use serde_json::Value;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Arguments {
-    /// Text that should hold a JSON object, exactly as the model wrote it.
+    /// The text that the model wrote. It should contain a JSON object.
     Text(Arc<str>),
-    /// A value that was never text.
+    /// A value of the program.
     Value(Arc<Value>),
 }
 
 impl Arguments {
-    /// The arguments as text: the model's own, or the value printed as JSON.
+    /// Returns the text of the model, or the value as JSON text.
     pub fn to_text(&self) -> Cow<'_, str> {
         match self {
             Self::Text(text) => Cow::Borrowed(text),
@@ -63,7 +63,7 @@ impl From<String> for Arguments {
     }
 }
 
-/// A JSON string is taken for the text of the arguments: no tool takes a bare string.
+/// Treats a JSON string as the text of the arguments, because no tool takes a bare string.
 impl From<Value> for Arguments {
     fn from(value: Value) -> Self {
         match value {

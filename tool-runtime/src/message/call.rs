@@ -5,16 +5,23 @@ use serde::{Deserialize, Serialize};
 
 use super::Arguments;
 
-/// The name of one call within a conversation; a result names the call that it answers.
+/// The id of a call within a conversation. A result refers to its call by this id.
 ///
-/// Given by the provider, or minted when the provider gave none or gave one twice. The default is
-/// empty: none was given.
+/// The provider assigns it. If the provider assigns none, or the same id twice, the run assigns a
+/// new one. The default is empty, which means that no id was assigned.
+///
+/// ```
+/// use tool_runtime::CallId;
+///
+/// assert_eq!(CallId::from("call_1").as_str(), "call_1");
+/// assert_eq!(CallId::default().as_str(), "");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(from = "String", into = "String")]
 pub struct CallId(Arc<str>);
 
 impl CallId {
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -44,7 +51,7 @@ impl From<CallId> for String {
     }
 }
 
-/// A model's wish to have a tool called.
+/// A call of a tool that a model requests.
 ///
 /// ```
 /// use tool_runtime::ToolCall;
@@ -55,17 +62,17 @@ impl From<CallId> for String {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolCall {
-    /// Names this call within the conversation.
+    /// The id of the call within the conversation.
     #[serde(default)]
     pub id: CallId,
-    /// The tool's name, as the model spelled it.
+    /// The name of the tool, as the model spelled it.
     pub name: String,
-    /// What the model wants the tool called with.
+    /// The arguments of the call.
     pub arguments: Arguments,
 }
 
 impl ToolCall {
-    /// A call of the tool `name`.
+    /// Creates a call of the tool `name`.
     pub fn new(
         id: impl Into<CallId>,
         name: impl Into<String>,
@@ -81,35 +88,52 @@ impl fmt::Display for ToolCall {
     }
 }
 
-/// A picture for a model to look at.
+/// An image for a model that accepts images.
+///
+/// ```
+/// use tool_runtime::{Image, ToolOutput};
+///
+/// let image = Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
+/// let output = ToolOutput::text("The chart:").with_image(image);
+/// assert_eq!(output.images()[0].media_type, "image/png");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Image {
-    /// Its format, such as `image/png`.
+    /// The media type, such as `image/png`.
     pub media_type: String,
-    /// Its bytes, in base64.
+    /// The bytes of the image, in base64.
     pub base64: String,
 }
 
-/// What the model is told of a call: one for every call, whatever became of it.
+/// What the model receives for a call. Every call has exactly one result.
+///
+/// ```
+/// use tool_runtime::{ToolCall, ToolResult};
+///
+/// let call = ToolCall::new("call_1", "forecast", "{}");
+/// let result = ToolResult::failure(&call, "TOOL_TIMEOUT", "The tool was stopped.");
+/// assert_eq!(result.call, call.id);
+/// assert!(!result.is_success());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ToolResult {
-    /// The call that this answers.
+    /// The id of the call.
     pub call: CallId,
-    /// The tool's name, as the model spelled it.
+    /// The name of the tool, as the model spelled it.
     pub tool: String,
-    /// The text that the model reads.
+    /// The text for the model.
     pub text: String,
-    /// The images that the model is shown beside it.
+    /// The images for the model, which accompany the text.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub images: Vec<Image>,
-    /// The stable code of the failure, such as `TOOL_TIMEOUT`; none when the tool succeeded.
+    /// The stable code of the failure, such as `TOOL_TIMEOUT`; `None` if the tool succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
 impl ToolResult {
-    /// The answer of a tool that did its work.
+    /// Creates the result of a call that succeeded.
     #[inline]
     pub fn success(call: &ToolCall, text: impl Into<String>) -> Self {
         Self {
@@ -121,12 +145,13 @@ impl ToolResult {
         }
     }
 
-    /// The answer for a call that failed or never ran; `code` is stable, `text` is for the model.
+    /// Creates the result of a call that failed or did not run, with a stable code and a text for
+    /// the model.
     pub fn failure(call: &ToolCall, code: impl Into<String>, text: impl Into<String>) -> Self {
         Self { error: Some(code.into()), ..Self::success(call, text) }
     }
 
-    /// Whether the tool did its work.
+    /// Returns `true` if the call succeeded.
     pub fn is_success(&self) -> bool {
         self.error.is_none()
     }

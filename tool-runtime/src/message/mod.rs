@@ -1,7 +1,7 @@
-//! What passes between a program, a model and its tools: plain serde data.
+//! Messages, tool calls, results and token usage: plain serde data.
 //!
-//! Nothing here knows how a provider spells these things on the wire, how a tool
-//! decodes its arguments, or who runs it.
+//! This is what a program, a model and its tools exchange. The module knows neither the formats of
+//! providers nor how a tool decodes its arguments.
 
 mod arguments;
 mod call;

@@ -1,35 +1,44 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What a model thought before it went on, as its provider gave it.
+/// The reasoning of a model before a part of its reply, in the form of its provider.
 ///
-/// Providers sign or seal it and refuse a conversation in which it was changed or left out; so it goes
-/// back as it came, but only to the provider that it is from.
+/// Providers sign or encrypt it, and reject a conversation in which it was changed or removed. So
+/// it is sent back unchanged, and only to the provider that it came from.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_runtime::Reasoning;
+///
+/// let block = json!({ "type": "thinking", "thinking": "Three and one", "signature": "…" });
+/// let reasoning = Reasoning::new("anthropic", "Three and one", block);
+/// assert!(!reasoning.is_provider_action);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Reasoning {
-    /// Whose it is, such as `anthropic`: another provider is not sent it.
+    /// The provider, such as `anthropic`. It is not sent to any other.
     pub provider: String,
-    /// What people can read of it; empty where all of it is sealed.
+    /// The readable part; empty if all of it is encrypted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub text: String,
-    /// The provider's own JSON, to be sent back unchanged.
+    /// The JSON of the provider, which is sent back unchanged.
     pub sealed: Value,
-    /// Whether it is no thought but what the provider did by tools of its own, such as a search: a reply
-    /// with it is not silent.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub acts: bool,
+    /// Whether this records an action of the provider's own tools, such as a web search, instead of
+    /// reasoning. A reply that contains one is not empty.
+    #[serde(rename = "acts", default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_provider_action: bool,
 }
 
 impl Reasoning {
-    /// What the model of `provider` thought.
+    /// Creates the reasoning of a model of `provider`.
     pub fn new(provider: impl Into<String>, text: impl Into<String>, sealed: Value) -> Self {
-        Self { provider: provider.into(), text: text.into(), sealed, acts: false }
+        Self { provider: provider.into(), text: text.into(), sealed, is_provider_action: false }
     }
 
-    /// The same, for what the provider did by tools of its own.
+    /// Marks this as an action of the provider's own tools, such as a web search.
     #[must_use]
-    pub fn acting(self) -> Self {
-        Self { acts: true, ..self }
+    pub fn provider_action(self) -> Self {
+        Self { is_provider_action: true, ..self }
     }
 }

@@ -4,35 +4,57 @@ use super::{Image, Reasoning, ToolCall, ToolResult};
 
 /// One message of a conversation.
 ///
-/// A transcript is a `Vec<Message>`; it is complete when each [`AssistantPart::Call`] is
-/// answered in the [`Message::Tool`] that follows.
+/// A transcript is a `Vec<Message>`. It is complete if each [`AssistantPart::Call`] has its result
+/// in the [`Message::Tool`] that follows.
+///
+/// ```
+/// use tool_runtime::Message;
+///
+/// let transcript = [
+///     Message::system("Answer briefly."),
+///     Message::user("How warm is it?"),
+///     Message::assistant("4 degrees."),
+/// ];
+/// let json = serde_json::to_value(&transcript[1]).unwrap();
+/// assert_eq!(json["role"], "user");
+/// assert_eq!(transcript[2].text(), "4 degrees.");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "role", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Message {
-    /// Standing orders for the model.
+    /// Instructions for the model.
     System {
-        /// The orders.
+        /// The instructions.
         text: String,
     },
-    /// What a person, or the program, says.
+    /// A message of the user or of the program.
     User {
-        /// Its parts, in order.
+        /// The parts of the message, in order.
         parts: Vec<UserPart>,
     },
-    /// What the model said.
+    /// A reply of the model.
     Assistant {
-        /// Its parts, in order.
+        /// The parts of the reply, in order.
         parts: Vec<AssistantPart>,
     },
-    /// The answers to all calls of the assistant message before it, in the order of the calls.
+    /// The results of all calls of the previous assistant message, in the order of the calls.
     Tool {
-        /// One for each call.
+        /// One result for each call.
         results: Vec<ToolResult>,
     },
 }
 
-/// A piece of a user message.
+/// A part of a user message: text or an image.
+///
+/// ```
+/// use tool_runtime::{Image, Message, UserPart};
+///
+/// let image = Image { media_type: "image/png".into(), base64: "iVBORw0KGgo=".into() };
+/// let text = UserPart::Text { text: "What does this show?".into() };
+/// let message = Message::User { parts: vec![text, UserPart::Image(image)] };
+/// assert_eq!(message.text(), "What does this show?");
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -42,11 +64,19 @@ pub enum UserPart {
         /// The text.
         text: String,
     },
-    /// A picture.
+    /// An image.
     Image(Image),
 }
 
-/// A piece of what the model said.
+/// A part of a model's reply: text, a tool call, or reasoning.
+///
+/// ```
+/// use tool_runtime::{AssistantPart, Message, ToolCall};
+///
+/// let call = AssistantPart::Call(ToolCall::new("call_1", "forecast", "{}"));
+/// let message = Message::Assistant { parts: vec![call] };
+/// assert_eq!(message.calls().count(), 1);
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
@@ -56,9 +86,9 @@ pub enum AssistantPart {
         /// The text.
         text: String,
     },
-    /// A tool to be called.
+    /// A call of a tool.
     Call(ToolCall),
-    /// What the model thought, and what its provider wants back with it. It stands before the part
+    /// Reasoning of the model, in the form that its provider requires back. It precedes the part
     /// that it led to.
     Reasoning(Reasoning),
 }
@@ -73,22 +103,22 @@ impl UserPart {
 }
 
 impl Message {
-    /// Standing orders for the model.
+    /// Creates a message of instructions for the model.
     pub fn system(text: impl Into<String>) -> Self {
         Self::System { text: text.into() }
     }
 
-    /// A user message of one text.
+    /// Creates a user message of one text.
     pub fn user(text: impl Into<String>) -> Self {
         Self::User { parts: vec![UserPart::Text { text: text.into() }] }
     }
 
-    /// What the model said, in words only.
+    /// Creates an assistant message of one text.
     pub fn assistant(text: impl Into<String>) -> Self {
         Self::Assistant { parts: vec![AssistantPart::Text { text: text.into() }] }
     }
 
-    /// The calls in this message; none unless the model spoke it.
+    /// Returns the calls of an assistant message; other messages have none.
     ///
     /// ```
     /// use tool_runtime::{AssistantPart, Message, ToolCall};
@@ -109,7 +139,8 @@ impl Message {
         })
     }
 
-    /// All text of this message in one string, without what the model thought; empty for tool results.
+    /// Returns the text parts of this message as one string, without reasoning. The text of a
+    /// [`Message::Tool`] is empty.
     pub fn text(&self) -> String {
         match self {
             Self::System { text } => text.clone(),
@@ -125,23 +156,23 @@ impl Message {
         }
     }
 
-    /// What the model thought before it said this, as far as people may read it.
+    /// Returns the readable reasoning of an assistant message, if there is any.
     ///
     /// ```
     /// use tool_runtime::{AssistantPart, Message, Reasoning};
     ///
-    /// let thought = Reasoning::new("", "Three and one", serde_json::Value::Null);
+    /// let reasoning = Reasoning::new("", "Three and one", serde_json::Value::Null);
     /// let text = AssistantPart::Text { text: "Four".into() };
-    /// let message = Message::Assistant { parts: vec![AssistantPart::Reasoning(thought), text] };
+    /// let message = Message::Assistant { parts: vec![AssistantPart::Reasoning(reasoning), text] };
     /// assert_eq!(message.reasoning().as_deref(), Some("Three and one"));
     /// ```
     pub fn reasoning(&self) -> Option<String> {
         let Self::Assistant { parts } = self else { return None };
-        let thoughts = parts.iter().filter_map(|part| match part {
-            AssistantPart::Reasoning(thought) => Some(thought.text.as_str()),
+        let texts = parts.iter().filter_map(|part| match part {
+            AssistantPart::Reasoning(reasoning) => Some(reasoning.text.as_str()),
             AssistantPart::Text { .. } | AssistantPart::Call(_) => None,
         });
-        let thoughts: Vec<_> = thoughts.filter(|text| !text.is_empty()).collect();
-        (!thoughts.is_empty()).then(|| thoughts.join("\n\n"))
+        let texts: Vec<_> = texts.filter(|text| !text.is_empty()).collect();
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
     }
 }

@@ -2,33 +2,41 @@ use std::ops::AddAssign;
 
 use serde::{Deserialize, Serialize};
 
-/// How many tokens a reply took, as its provider counts them.
+/// The tokens that a model request took, as the provider counts them.
+///
+/// ```
+/// use tool_runtime::Usage;
+///
+/// let mut total = Usage::new(1_200, 80);
+/// total += Usage::new(300, 20);
+/// assert_eq!(total, Usage::new(1_500, 100));
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 #[non_exhaustive]
 pub struct Usage {
-    /// All that the model was sent, what was cached included.
+    /// The input tokens, including cached ones.
     pub input: u64,
-    /// Of that, what was read from the provider's cache.
+    /// The input tokens that were read from the cache of the provider.
     pub cached: u64,
-    /// All that the model said, its reasoning included.
+    /// The output tokens, including reasoning.
     pub output: u64,
-    /// Of that, its reasoning.
+    /// The output tokens that were reasoning.
     pub reasoning: u64,
 }
 
 impl Usage {
-    /// So many tokens in and out.
+    /// Creates a usage of `input` and `output` tokens.
     pub fn new(input: u64, output: u64) -> Self {
         Self { input, output, ..Self::default() }
     }
 
-    /// Whether nothing was counted.
-    pub(crate) fn is_none(&self) -> bool {
+    /// Whether all counts are 0.
+    pub(crate) fn is_zero(&self) -> bool {
         *self == Self::default()
     }
 
-    /// What came to it since it was this much.
+    /// Returns the difference to an earlier total.
     #[must_use]
     pub(crate) fn since(self, before: Self) -> Self {
         Self {
@@ -40,7 +48,7 @@ impl Usage {
     }
 }
 
-/// A provider that counts wrongly makes no sum overflow.
+/// Adds the counts. The sums saturate, so that a wrong count of a provider causes no overflow.
 impl AddAssign for Usage {
     fn add_assign(&mut self, more: Self) {
         let Self { input, cached, output, reasoning } = more;

@@ -1,94 +1,104 @@
 use std::error::Error;
 use std::time::Duration;
 
-/// Why a model gave no reply.
+/// Reports why a model request has no reply.
+///
+/// ```
+/// use tool_runtime::ModelError;
+///
+/// let error = ModelError::unavailable("the weights are being loaded");
+/// assert_eq!(error.to_string(), "model request failed: the weights are being loaded");
+/// assert!(error.is_transient());
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ModelError {
-    /// Something needed to ask it is missing or wrong.
+    /// The client is not configured correctly, or the request can't be expressed in its protocol.
     #[error("{0}")]
     Setup(String),
-    /// It could not be reached, or the connection broke.
-    #[error("the model could not be reached at {url}: {}", root(source.as_ref()))]
+    /// The connection could not be established, or it broke.
+    #[error("connection to the model failed: {url}: {}", root_cause(source.as_ref()))]
     Unreachable {
-        /// The address that was asked.
+        /// The URL of the request.
         url: String,
-        /// What went wrong on the way.
+        /// The error of the transport.
         source: Box<dyn Error + Send + Sync>,
     },
-    /// It did not answer in time.
-    #[error("the model at {url} did not answer within {limit:?}")]
+    /// The response did not arrive in time.
+    #[error("model request timed out after {limit:?}: {url}")]
     Timeout {
-        /// The address that was asked.
+        /// The URL of the request.
         url: String,
-        /// How long it was given.
+        /// The time limit.
         limit: Duration,
     },
-    /// It refused.
+    /// The API of the provider returned an error.
     #[error(transparent)]
-    Refused(#[from] Box<Refusal>),
-    /// What it said is not what its protocol promises.
+    Api(#[from] Box<ApiError>),
+    /// The response does not follow the protocol.
     #[error(
-        "the model's answer can't be understood: {reason}; it was: {body}{}",
-        told(request_id.as_deref())
+        "model response is malformed: {reason}; body: {body}{}",
+        request_suffix(request_id.as_deref())
     )]
     Malformed {
-        /// What is wrong with it.
+        /// The violation of the protocol.
         reason: String,
-        /// What it said, cut where it is long.
+        /// The body of the response. A long body is truncated.
         body: String,
-        /// How its provider finds this request in its logs.
+        /// The id by which the provider finds the request in its logs.
         request_id: Option<String>,
     },
-    /// It failed otherwise: for a reason that only whoever wrote it knows.
-    #[error("the model failed: {source}")]
+    /// The model failed for another reason, which its implementation reports.
+    #[error("model request failed: {source}")]
     Failed {
-        /// Why.
+        /// The error of the implementation.
         source: Box<dyn Error + Send + Sync>,
-        /// Whether the same may go well later.
-        may_pass: bool,
+        /// Whether the same request may succeed later.
+        is_transient: bool,
     },
-    /// A recording that is played holds no answer to what was asked: a test asks something else than when it
-    /// was recorded.
+    /// A replayed recording has no response for the request: the test sends a different request
+    /// from the one that was recorded.
     #[error("{0}")]
     Unrecorded(String),
-    /// The script of a [`ScriptedModel`](super::ScriptedModel) doesn't fit what was asked.
-    #[error("the script doesn't fit at request {request}: {problem}")]
+    /// A request does not meet the expectations of a [`ScriptedModel`](super::ScriptedModel).
+    #[error("request {request} does not match the script: {problem}")]
     Script {
-        /// Which request, counted from 1.
+        /// The number of the request, from 1.
         request: usize,
-        /// What doesn't fit.
+        /// The expectation that is not met.
         problem: String,
     },
 }
 
 impl ModelError {
-    /// It failed, and would fail again.
+    /// Creates an error that would occur again if the request were repeated.
     pub fn failed(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Failed { source: source.into(), may_pass: false }
+        Self::Failed { source: source.into(), is_transient: false }
     }
 
-    /// It can't do its work for now.
+    /// Creates a transient error: the model can't answer now.
     pub fn unavailable(source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
-        Self::Failed { source: source.into(), may_pass: true }
+        Self::Failed { source: source.into(), is_transient: true }
     }
 
-    /// Whether the same may go well later, without a change: it is busy, out of reach, or was too slow. Then a run that
-    /// it stopped may as well be [gone on with](crate::Agent::resume).
+    /// Returns `true` if the same request may succeed later: the model is overloaded, rate limited,
+    /// unreachable or too slow.
+    ///
+    /// A run that stopped with a transient error can be [resumed](crate::Agent::resume).
     ///
     /// ```
     /// use tool_runtime::ModelError;
     ///
-    /// assert!(ModelError::unavailable("the weights are being loaded").may_pass());
-    /// assert!(!ModelError::failed("the weights are damaged").may_pass());
+    /// assert!(ModelError::unavailable("the weights are being loaded").is_transient());
+    /// assert!(!ModelError::failed("the weights are damaged").is_transient());
     /// ```
-    pub fn may_pass(&self) -> bool {
+    pub fn is_transient(&self) -> bool {
         match self {
             Self::Unreachable { .. } | Self::Timeout { .. } => true,
-            Self::Refused(refusal) => {
-                matches!(refusal.kind, RefusalKind::RateLimited | RefusalKind::Overloaded)
+            Self::Api(error) => {
+                matches!(error.kind, ApiErrorKind::RateLimited | ApiErrorKind::Overloaded)
             }
-            Self::Failed { may_pass, .. } => *may_pass,
+            Self::Failed { is_transient, .. } => *is_transient,
             Self::Setup(_) | Self::Malformed { .. } | Self::Unrecorded(_) | Self::Script { .. } => {
                 false
             }
@@ -96,51 +106,67 @@ impl ModelError {
     }
 }
 
-/// A model that was asked and would not answer.
+/// An error that the API of a model provider returned.
+///
+/// ```
+/// use tool_runtime::ModelError;
+/// use tool_runtime::models::{ApiError, ApiErrorKind};
+///
+/// let error = ApiError::new(ApiErrorKind::RateLimited, "https://api.example/v1", 429, "slow down");
+/// assert_eq!(error.to_string(), "model API error: status 429 from https://api.example/v1: slow down");
+/// assert!(ModelError::from(Box::new(error)).is_transient());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the model at {url} answered with status {status}: {body}{}", told(request_id.as_deref()))]
+#[error("model API error: status {status} from {url}: {body}{}", request_suffix(request_id.as_deref()))]
 #[non_exhaustive]
-pub struct Refusal {
-    /// Why, as far as its provider tells.
-    pub kind: RefusalKind,
-    /// The address that was asked.
+pub struct ApiError {
+    /// The kind of the error, as far as the provider reports it.
+    pub kind: ApiErrorKind,
+    /// The URL of the request.
     pub url: String,
-    /// The HTTP status; of a refusal in the midst of a stream, that of the stream.
+    /// The HTTP status. If the error was sent within a stream, this is the status of the stream.
     pub status: u16,
-    /// What it said, cut where it is long.
+    /// The body of the response. A long body is truncated.
     pub body: String,
-    /// How its provider finds this request in its logs.
+    /// The id by which the provider finds the request in its logs.
     pub request_id: Option<String>,
-    /// How long it wants to be left alone.
+    /// The time to wait before the next request, if the provider asks for one.
     pub retry_after: Option<Duration>,
 }
 
-/// Why a model would not answer.
+/// Classifies the errors that APIs of model providers return.
+///
+/// ```
+/// use tool_runtime::models::{ApiError, ApiErrorKind};
+///
+/// let error = ApiError::new(ApiErrorKind::Auth, "https://api.example/v1", 401, "invalid key");
+/// assert_eq!(error.kind, ApiErrorKind::Auth);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum RefusalKind {
-    /// The key is missing, wrong, or not good for this.
+pub enum ApiErrorKind {
+    /// The API key is missing, invalid, or lacks a permission.
     Auth,
-    /// Too many requests, or too many tokens, for now.
+    /// Too many requests or tokens were sent within the limit's period.
     RateLimited,
-    /// Nothing is left of what was paid for: to wait doesn't help.
+    /// The quota or the credit is used up. Waiting does not help.
     OutOfQuota,
-    /// The conversation is longer than what the model can read.
+    /// The conversation exceeds the context length of the model.
     ContextTooLong,
-    /// Its provider doesn't let it speak of this.
+    /// The content filter of the provider rejected the request.
     Filtered,
-    /// Its provider is busy or broken.
+    /// The provider is overloaded or has an internal error.
     Overloaded,
-    /// The request is wrong, or asks for what there is not.
+    /// The request is invalid, or names something that does not exist.
     Invalid,
-    /// For another reason.
+    /// The provider reports another reason.
     Other,
 }
 
-impl Refusal {
-    /// A refusal by an HTTP status, without a request id.
+impl ApiError {
+    /// Creates an error without a request id and without a time to wait.
     pub fn new(
-        kind: RefusalKind,
+        kind: ApiErrorKind,
         url: impl Into<String>,
         status: u16,
         body: impl Into<String>,
@@ -150,11 +176,12 @@ impl Refusal {
     }
 }
 
-fn told(request_id: Option<&str>) -> String {
+fn request_suffix(request_id: Option<&str>) -> String {
     request_id.map(|id| format!(" (request {id})")).unwrap_or_default()
 }
 
-/// What lies at the bottom: whoever prints no sources reads it all the same.
-fn root<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
+/// Returns the last source of an error. It is part of the message, because many programs print the
+/// message alone.
+fn root_cause<'a>(error: &'a (dyn Error + 'static)) -> &'a (dyn Error + 'static) {
     std::iter::successors(Some(error), |&error| error.source()).last().unwrap_or(error)
 }

@@ -1,5 +1,8 @@
-//! Makes a conversation from outside one that a provider takes: each call answered exactly once,
-//! right behind it, and no two calls of one id.
+//! Repairs a transcript so that every provider accepts it.
+//!
+//! Providers require that each call has exactly one result, that the results directly follow their
+//! calls, and that no two calls have the same id. A transcript from outside, or one whose run was
+//! interrupted, may violate these rules.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -7,65 +10,65 @@ use std::collections::HashSet;
 use crate::message::{AssistantPart, CallId, Message, ToolCall, ToolResult, UserPart};
 use crate::tool::ToolErrorKind;
 
-/// The conversation with what is amiss in it put right; one that is in order stays as it is.
+/// Repairs a transcript. A valid transcript is returned unchanged.
 ///
-/// - An empty id, and one that was used before, is replaced; the results follow.
-/// - Results belong to the last open calls of their ids before them; they move up to stand right behind, and bear
-///   the name that was called.
-/// - A call without a result gets one that says so, unless it stands at the very end: then it was
-///   never run.
-/// - A result without a call is dropped, and so is a second one of the same call.
-/// - What the model said is dropped where it is nothing at all. What the user said before and behind it is one
-///   message then.
-pub(crate) fn mended(transcript: Vec<Message>) -> Vec<Message> {
-    let never_run = transcript.last().is_some_and(|last| last.calls().next().is_some());
-    let mut mended = answered_in(transcript);
-    if never_run {
-        mended.pop();
+/// - An id that is empty or was used before is replaced, in the call and in its result.
+/// - A result belongs to the last open call with its id. It is moved directly behind that call and
+///   takes the name that was called.
+/// - A call without a result gets a result with the code `TOOL_INDETERMINATE`. The exception are
+///   calls in the last message: they were never run and stay open.
+/// - A result without a call is dropped, and so is a second result of the same call.
+/// - An empty assistant message is dropped. The user messages before and after it become one.
+pub(crate) fn repaired(transcript: Vec<Message>) -> Vec<Message> {
+    let ends_with_calls = transcript.last().is_some_and(|last| last.calls().next().is_some());
+    let mut repaired = answer_calls(transcript);
+    if ends_with_calls {
+        repaired.pop();
     }
-    mended
+    repaired
 }
 
-/// The same, with a result for every call.
-pub(crate) fn answered(messages: &[Message]) -> Cow<'_, [Message]> {
-    match is_in_order(messages) {
+/// Repairs a transcript as [`repaired`] does and adds a result for every call.
+pub(crate) fn with_all_results(messages: &[Message]) -> Cow<'_, [Message]> {
+    match is_valid(messages) {
         true => Cow::Borrowed(messages),
-        false => Cow::Owned(answered_in(messages.to_vec())),
+        false => Cow::Owned(answer_calls(messages.to_vec())),
     }
 }
 
-/// The same, and the user never speaks twice in a row: what was shown or added on the way, such as a summary or what a
-/// hook says, is one message with what stands next to it.
+/// Repairs a transcript as [`with_all_results`] does and merges adjacent user messages.
+///
+/// They occur where a window adds a summary or a hook adds a message.
 #[cfg(feature = "providers")]
-pub(crate) fn sent(messages: &[Message]) -> Cow<'_, [Message]> {
-    let answered = answered(messages);
-    let is_users = |message: &Message| matches!(message, Message::User { .. });
-    if !answered.windows(2).any(|pair| pair.iter().all(is_users)) {
-        return answered;
+pub(crate) fn for_provider(messages: &[Message]) -> Cow<'_, [Message]> {
+    let messages = with_all_results(messages);
+    let is_user = |message: &Message| matches!(message, Message::User { .. });
+    if !messages.windows(2).any(|pair| pair.iter().all(is_user)) {
+        return messages;
     }
-    let mut sent = Vec::with_capacity(answered.len());
-    for message in answered.into_owned() {
+    let mut merged = Vec::with_capacity(messages.len());
+    for message in messages.into_owned() {
         match message {
-            Message::User { parts } => say(&mut sent, parts),
-            message => sent.push(message),
+            Message::User { parts } => push_user(&mut merged, parts),
+            message => merged.push(message),
         }
     }
-    Cow::Owned(sent)
+    Cow::Owned(merged)
 }
 
-/// Whether there is nothing to mend and every call is answered.
-fn is_in_order(messages: &[Message]) -> bool {
+/// Whether there is nothing to repair and every call has its result.
+fn is_valid(messages: &[Message]) -> bool {
     let mut used = HashSet::new();
     let mut is_new = |call: &ToolCall| !call.id.as_str().is_empty() && used.insert(call.id.clone());
-    let before = std::iter::once(None).chain(messages.iter().map(Some));
-    let behind = messages.iter().skip(1).map(Some).chain([None]);
-    before.zip(messages).zip(behind).all(|((before, message), behind)| match message {
+    let previous = std::iter::once(None).chain(messages.iter().map(Some));
+    let following = messages.iter().skip(1).map(Some).chain([None]);
+    previous.zip(messages).zip(following).all(|((previous, message), next)| match message {
         Message::Assistant { parts } => {
             let mut calls = message.calls().peekable();
             if calls.peek().is_none() {
-                return !is_silent(parts);
+                return !is_empty_reply(parts);
             }
-            let results = match behind {
+            let results = match next {
                 Some(Message::Tool { results }) => results.as_slice(),
                 _ => &[],
             };
@@ -74,127 +77,126 @@ fn is_in_order(messages: &[Message]) -> bool {
                     .map(|call| (&call.id, &call.name))
                     .eq(results.iter().map(|result| (&result.call, &result.tool)))
         }
-        Message::Tool { .. } => before.is_some_and(|before| before.calls().next().is_some()),
+        Message::Tool { .. } => previous.is_some_and(|it| it.calls().next().is_some()),
         _ => true,
     })
 }
 
-fn answered_in(transcript: Vec<Message>) -> Vec<Message> {
-    let mut ids = Ids::default();
-    let mut mended = Vec::with_capacity(transcript.len());
-    let mut open: Vec<Open> = Vec::new();
-    // Whether what stood before the message is dropped.
-    let mut closed_up = false;
+fn answer_calls(transcript: Vec<Message>) -> Vec<Message> {
+    let mut ids = UsedIds::default();
+    let mut repaired = Vec::with_capacity(transcript.len());
+    let mut open: Vec<OpenCalls> = Vec::new();
+    let mut is_previous_dropped = false;
     for message in transcript {
-        let was_closed_up = std::mem::replace(&mut closed_up, false);
+        let was_previous_dropped = std::mem::replace(&mut is_previous_dropped, false);
         match message {
-            Message::Assistant { parts } if is_silent(&parts) => closed_up = true,
+            Message::Assistant { parts } if is_empty_reply(&parts) => is_previous_dropped = true,
             Message::Assistant { mut parts } => {
-                let asked = ids.make_unique(&mut parts);
-                let said = Message::Assistant { parts };
-                if asked.is_empty() {
-                    mended.push(said);
+                let original_ids = ids.make_unique(&mut parts);
+                let reply = Message::Assistant { parts };
+                if original_ids.is_empty() {
+                    repaired.push(reply);
                 } else {
-                    let results = said.calls().map(lost).collect();
-                    mended.push(said);
-                    open.push(Open { place: mended.len(), asked });
-                    mended.push(Message::Tool { results });
+                    let results = reply.calls().map(lost_result).collect();
+                    repaired.push(reply);
+                    open.push(OpenCalls { results_index: repaired.len(), original_ids });
+                    repaired.push(Message::Tool { results });
                 }
             }
             Message::Tool { results } => {
                 for result in results {
-                    // The last first; each of the others may have it if those before it don't.
+                    // The last open call takes the result, or else one before it.
                     _ = open
                         .iter_mut()
                         .rev()
-                        .try_fold(result, |result, open| open.answer(result, &mut mended));
+                        .try_fold(result, |result, open| open.take(result, &mut repaired));
                 }
-                open.retain(|open| open.asked.iter().any(Option::is_some));
-                closed_up = true;
+                open.retain(|open| open.original_ids.iter().any(Option::is_some));
+                is_previous_dropped = true;
             }
-            Message::User { parts } if was_closed_up => say(&mut mended, parts),
-            message => mended.push(message),
+            Message::User { parts } if was_previous_dropped => push_user(&mut repaired, parts),
+            message => repaired.push(message),
         }
     }
-    mended
+    repaired
 }
 
-/// The user says this next: in one message with what was said last, if that was the user's as well. Many chat
-/// templates refuse two in a row.
-pub(crate) fn say(messages: &mut Vec<Message>, mut more: Vec<UserPart>) {
+/// Adds a user message, or appends its parts to the last message if that is a user message too.
+///
+/// Many chat templates reject two user messages in a row.
+pub(crate) fn push_user(messages: &mut Vec<Message>, mut new: Vec<UserPart>) {
     let Some(Message::User { parts }) = messages.last_mut() else {
-        return messages.push(Message::User { parts: more });
+        return messages.push(Message::User { parts: new });
     };
     if let (Some(UserPart::Text { .. }), Some(UserPart::Text { text })) =
-        (parts.last(), more.first_mut())
+        (parts.last(), new.first_mut())
     {
         text.insert_str(0, "\n\n");
     }
-    parts.append(&mut more);
+    parts.append(&mut new);
 }
 
-/// Whether a model said nothing and called nothing.
-pub(crate) fn is_silent(parts: &[AssistantPart]) -> bool {
+/// Whether a reply has neither text nor calls, nor an action of the provider.
+pub(crate) fn is_empty_reply(parts: &[AssistantPart]) -> bool {
     parts.iter().all(|part| match part {
         AssistantPart::Text { text } => text.trim().is_empty(),
-        AssistantPart::Reasoning(thought) => !thought.acts,
+        AssistantPart::Reasoning(reasoning) => !reasoning.is_provider_action,
         AssistantPart::Call(_) => false,
     })
 }
 
-/// Gives the calls of a reply ids that no call of the conversation has.
+/// Replaces the ids of a reply's calls that are empty or used in the transcript.
 pub(crate) fn with_unique_ids(
     transcript: &[Message],
     mut parts: Vec<AssistantPart>,
 ) -> Vec<AssistantPart> {
-    let earlier = transcript.iter().flat_map(Message::calls);
-    Ids(earlier.map(|call| call.id.clone()).collect()).make_unique(&mut parts);
+    let used = transcript.iter().flat_map(Message::calls);
+    UsedIds(used.map(|call| call.id.clone()).collect()).make_unique(&mut parts);
     parts
 }
 
-fn lost(call: &ToolCall) -> ToolResult {
+fn lost_result(call: &ToolCall) -> ToolResult {
     let text = "The result of this call was lost; it may have had effects.";
     ToolResult::failure(call, ToolErrorKind::Indeterminate.code(), text)
 }
 
-/// The calls that results belong to.
-struct Open {
-    /// Where the results go.
-    place: usize,
-    /// The ids that the calls came with; none once answered.
-    asked: Vec<Option<CallId>>,
+/// The calls of one assistant message that may still get a result.
+struct OpenCalls {
+    /// The index of the message that holds the results.
+    results_index: usize,
+    /// The ids of the calls in the original transcript; `None` once the result was found.
+    original_ids: Vec<Option<CallId>>,
 }
 
-impl Open {
-    /// Takes a result of one of its calls; gives back any other.
-    fn answer(&mut self, result: ToolResult, mended: &mut [Message]) -> Option<ToolResult> {
-        let Some(Message::Tool { results }) = mended.get_mut(self.place) else {
+impl OpenCalls {
+    /// Stores a result of one of these calls; returns any other result.
+    fn take(&mut self, result: ToolResult, repaired: &mut [Message]) -> Option<ToolResult> {
+        let Some(Message::Tool { results }) = repaired.get_mut(self.results_index) else {
             return Some(result);
         };
-        let mut slots = self.asked.iter_mut().zip(results.iter_mut());
-        let Some((asked, slot)) = slots.find(|(asked, _)| asked.as_ref() == Some(&result.call))
-        else {
+        let mut slots = self.original_ids.iter_mut().zip(results.iter_mut());
+        let Some((id, slot)) = slots.find(|(id, _)| id.as_ref() == Some(&result.call)) else {
             return Some(result);
         };
-        *asked = None;
+        *id = None;
         let ToolResult { call, tool, .. } = slot.clone();
         *slot = ToolResult { call, tool, ..result };
         None
     }
 }
 
-/// The ids that calls have.
+/// The ids of the calls so far.
 #[derive(Default)]
-struct Ids(HashSet<CallId>);
+struct UsedIds(HashSet<CallId>);
 
-impl Ids {
-    /// Replaces ids that are empty or taken; gives back those that the calls came with.
+impl UsedIds {
+    /// Replaces ids that are empty or used; returns the original ids of the calls.
     fn make_unique(&mut self, parts: &mut [AssistantPart]) -> Vec<Option<CallId>> {
         let Self(used) = self;
-        let mut came = Vec::new();
+        let mut original_ids = Vec::new();
         for part in parts {
             let AssistantPart::Call(call) = part else { continue };
-            came.push(Some(call.id.clone()));
+            original_ids.push(Some(call.id.clone()));
             let mut number = used.len() + 1;
             while call.id.as_str().is_empty() || used.contains(&call.id) {
                 call.id = CallId::from(format!("call_{number}"));
@@ -202,16 +204,16 @@ impl Ids {
             }
             used.insert(call.id.clone());
         }
-        came
+        original_ids
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{answered, answered_in, is_in_order};
+    use super::{answer_calls, is_valid, with_all_results};
     use crate::message::{AssistantPart, Message, ToolCall, ToolResult};
 
-    fn said(calls: &[&str]) -> Message {
+    fn assistant(calls: &[&str]) -> Message {
         let calls = calls.iter().map(|id| AssistantPart::Call(ToolCall::new(*id, "t", "{}")));
         Message::Assistant { parts: calls.collect() }
     }
@@ -222,45 +224,45 @@ mod tests {
     }
 
     #[test]
-    fn results_find_the_calls_of_earlier_messages() {
-        let [a, b] = ["a", "b"].map(|id| [said(&[id]), results(&[id])]);
-        let together = [said(&["a"]), said(&["b"]), results(&["a", "b"])];
-        assert_eq!(*answered(&together), [a.clone(), b].concat());
-        // The last call of an id first.
-        let twice = [said(&["a"]), said(&["a"]), results(&["a"])];
-        let [_, lost, _, found] = answered(&twice).into_owned().try_into().unwrap();
+    fn results_are_moved_behind_the_calls_of_earlier_messages() {
+        let [a, b] = ["a", "b"].map(|id| [assistant(&[id]), results(&[id])]);
+        let together = [assistant(&["a"]), assistant(&["b"]), results(&["a", "b"])];
+        assert_eq!(*with_all_results(&together), [a.clone(), b].concat());
+        // The last call with the id comes first.
+        let twice = [assistant(&["a"]), assistant(&["a"]), results(&["a"])];
+        let [_, lost, _, found] = with_all_results(&twice).into_owned().try_into().unwrap();
         assert_ne!(lost, a[1]);
         assert!(matches!(found, Message::Tool { results } if results[0].text == "done"));
     }
 
     #[test]
-    fn what_is_in_order_is_not_copied() {
+    fn valid_transcript_is_not_copied() {
         let misnamed = ToolResult::success(&ToolCall::new("a", "another", "{}"), "done");
         let (user, yes) = (Message::user("Go"), Message::assistant("Yes."));
-        for (messages, in_order) in [
+        for (messages, is_ok) in [
             (vec![], true),
             (vec![user.clone()], true),
             (vec![user.clone(), yes.clone()], true),
-            (vec![said(&["a", "b"]), results(&["a", "b"]), user.clone()], true),
-            (vec![said(&["a", "b"]), results(&["b", "a"])], false),
-            (vec![said(&["a", "b"]), results(&["a"])], false),
-            (vec![said(&["a"]), results(&["a", "b"])], false),
-            (vec![said(&["a"]), user.clone(), results(&["a"])], false),
-            (vec![said(&["a"])], false),
-            (vec![said(&[""]), results(&[""])], false),
-            (vec![said(&["a"]), results(&["a"]), said(&["a"]), results(&["a"])], false),
-            (vec![said(&["a"]), results(&["a"]), results(&["a"])], false),
+            (vec![assistant(&["a", "b"]), results(&["a", "b"]), user.clone()], true),
+            (vec![assistant(&["a", "b"]), results(&["b", "a"])], false),
+            (vec![assistant(&["a", "b"]), results(&["a"])], false),
+            (vec![assistant(&["a"]), results(&["a", "b"])], false),
+            (vec![assistant(&["a"]), user.clone(), results(&["a"])], false),
+            (vec![assistant(&["a"])], false),
+            (vec![assistant(&[""]), results(&[""])], false),
+            (vec![assistant(&["a"]), results(&["a"]), assistant(&["a"]), results(&["a"])], false),
+            (vec![assistant(&["a"]), results(&["a"]), results(&["a"])], false),
             (vec![results(&["a"])], false),
-            (vec![said(&["a"]), Message::Tool { results: vec![misnamed] }], false),
+            (vec![assistant(&["a"]), Message::Tool { results: vec![misnamed] }], false),
             (vec![yes, results(&[])], false),
-            (vec![said(&[])], false),
+            (vec![assistant(&[])], false),
             (vec![Message::assistant(" ")], false),
         ] {
-            assert_eq!(is_in_order(&messages), in_order, "{messages:?}");
-            let mended = answered(&messages);
-            assert!(is_in_order(&mended), "{messages:?}");
-            assert_eq!(mended == messages, in_order, "{messages:?}");
-            assert_eq!(answered_in(mended.to_vec()), *mended);
+            assert_eq!(is_valid(&messages), is_ok, "{messages:?}");
+            let repaired = with_all_results(&messages);
+            assert!(is_valid(&repaired), "{messages:?}");
+            assert_eq!(repaired == messages, is_ok, "{messages:?}");
+            assert_eq!(answer_calls(repaired.to_vec()), *repaired);
         }
     }
 }

@@ -1,6 +1,18 @@
-//! The model's side of a conversation: what it is asked and what it answers.
+//! The model side of a conversation: requests, replies, options, errors.
 //!
-//! Nothing here knows a provider; [`ScriptedModel`] needs none.
+//! [`ChatModel`] is the trait that an agent calls. The clients in [`providers`](crate::providers)
+//! implement it for the APIs of model providers, [`ScriptedModel`] for tests, and you can implement
+//! it for a model of your own.
+//!
+//! - `request.rs`: [`ChatRequest`] and [`ChatReply`].
+//! - `options.rs`: [`ChatOptions`], the settings of a request.
+//! - `delta.rs`: [`Delta`], a piece of a streamed reply.
+//! - `error.rs`: [`ModelError`].
+//! - `names.rs`: [`WireNames`], tool names that satisfy the rules of a provider.
+//! - `history.rs`: repairs a transcript so that every provider accepts it.
+//! - `scripted.rs`: [`ScriptedModel`].
+//!
+//! Nothing in this module depends on a provider.
 
 pub(crate) mod delta;
 mod error;
@@ -14,41 +26,44 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 
-pub use delta::{Delta, Deltas};
-pub use error::{ModelError, Refusal, RefusalKind};
+pub use delta::{Delta, DeltaSink};
+pub use error::{ApiError, ApiErrorKind, ModelError};
 pub use names::{NameRules, WireNames};
 pub use options::{ChatOptions, ToolChoice};
-pub use request::{ChatReply, ChatRequest, Finish};
+pub use request::{ChatReply, ChatRequest, FinishReason};
 pub use scripted::{ScriptedFailure, ScriptedModel, ScriptedTurn};
 
-/// A model that answers a conversation.
+/// Answers the messages of a conversation with text, tool calls, or both.
 ///
-/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+/// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
 /// ```
 /// use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message, ModelError, async_trait};
 ///
-/// /// Says what it was told.
-/// struct Parrot;
+/// /// Repeats the last message.
+/// struct Echo;
 ///
 /// #[async_trait]
-/// impl ChatModel for Parrot {
+/// impl ChatModel for Echo {
 ///     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
 ///         Ok(ChatReply::text(request.messages.last().map(Message::text).unwrap_or_default()))
 ///     }
 /// }
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-/// let said = Parrot.reply(ChatRequest::new(&[Message::user("Hello")])).await.unwrap();
-/// assert_eq!(said, ChatReply::text("Hello"));
+/// let reply = Echo.reply(ChatRequest::new(&[Message::user("Hello")])).await.unwrap();
+/// assert_eq!(reply, ChatReply::text("Hello"));
 /// # }
 /// ```
 ///
-/// One that fails for a reason of its own says so by [`ModelError::failed`]; or by [`ModelError::unavailable`], where the
-/// same may go well later. It is not asked again by itself: the run ends, and whoever has it can tell.
+/// If your model fails, return [`ModelError::failed`], or [`ModelError::unavailable`] if the same
+/// request may succeed later. An agent does not retry the request: the run stops, and its caller
+/// decides.
 ///
 /// ```
-/// use tool_runtime::{Agent, ChatModel, ChatReply, ChatRequest, ModelError, StopReason, Tools, async_trait};
+/// use tool_runtime::{
+///     Agent, ChatModel, ChatReply, ChatRequest, ModelError, StopReason, Tools, async_trait,
+/// };
 ///
 /// /// Runs in this process.
 /// struct Local {
@@ -59,7 +74,7 @@ pub use scripted::{ScriptedFailure, ScriptedModel, ScriptedTurn};
 /// impl ChatModel for Local {
 ///     async fn reply(&self, _: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
 ///         if !self.is_loaded {
-///             return Err(ModelError::unavailable("its weights are being loaded"));
+///             return Err(ModelError::unavailable("the weights are being loaded"));
 ///         }
 ///         let text = String::from_utf8(vec![0xff]).map_err(ModelError::failed)?;
 ///         Ok(ChatReply::text(text))
@@ -69,37 +84,39 @@ pub use scripted::{ScriptedFailure, ScriptedModel, ScriptedTurn};
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let agent = Agent::new(Local { is_loaded: false }, Tools::new());
 /// let stopped = agent.run("Hello").await.unwrap_err();
-/// assert_eq!(stopped.to_string(), "the run stopped: the model failed: its weights are being loaded");
 /// let StopReason::Model(error) = &stopped.reason else { panic!() };
-/// assert!(error.may_pass());
+/// assert_eq!(error.to_string(), "model request failed: the weights are being loaded");
+/// assert!(error.is_transient());
 /// # }
 /// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no model",
-    label = "pass a client, such as `OpenAi::new(url, name)`, or a `ScriptedModel` in a test",
-    note = "a client is there under its feature, such as `openai`; \
+    message = "`{Self}` is not a model",
+    label = "pass a client such as `OpenAi::new(url, name)`, or a `ScriptedModel` in a test",
+    note = "each client has a feature of its own, such as `openai`; \
             for a model of your own, implement `ChatModel` under `#[async_trait]`"
 )]
 #[async_trait]
 pub trait ChatModel: Send + Sync {
-    /// Asks the model to go on.
+    /// Sends the request and returns the reply of the model.
     ///
     /// # Errors
-    /// There is no reply: the model can't be reached, refuses, or can't be understood.
+    /// The model can't be reached, rejects the request, or sends a response that can't be decoded.
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError>;
 
-    /// The same, told of piece by piece while it is being said. The reply is the one that
-    /// [`reply`](Self::reply) would have given; unless a model says otherwise, it is told of at once.
+    /// Sends the request and passes the pieces of the reply to `deltas` as they arrive.
+    ///
+    /// Returns the reply that [`reply`](Self::reply) would return. The default implementation calls
+    /// `reply` and passes the whole reply at once.
     ///
     /// # Errors
-    /// As above; what was told of by then is void.
+    /// The errors of [`reply`](Self::reply). The pieces that were passed before the error are void.
     async fn stream(
         &self,
         request: ChatRequest<'_>,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         let reply = self.reply(request).await?;
-        delta::tell(&reply.parts, deltas);
+        delta::emit_reply(&reply.parts, deltas);
         Ok(reply)
     }
 
@@ -128,7 +145,7 @@ pub trait ChatModel: Send + Sync {
     }
 }
 
-/// Shared: one client for several agents, or a script that a test asks about afterwards.
+/// Shares one client among several agents, or keeps a script for a test to inspect afterwards.
 #[diagnostic::do_not_recommend]
 #[async_trait]
 impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
@@ -139,7 +156,7 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
     async fn stream(
         &self,
         request: ChatRequest<'_>,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         self.as_ref().stream(request, deltas).await
     }
@@ -153,7 +170,7 @@ impl<M: ChatModel + ?Sized> ChatModel for Arc<M> {
     }
 }
 
-/// Chosen at run time.
+/// Allows the program to choose a model at run time.
 #[diagnostic::do_not_recommend]
 #[async_trait]
 impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
@@ -164,7 +181,7 @@ impl<M: ChatModel + ?Sized> ChatModel for Box<M> {
     async fn stream(
         &self,
         request: ChatRequest<'_>,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         self.as_ref().stream(request, deltas).await
     }

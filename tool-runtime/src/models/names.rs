@@ -1,63 +1,66 @@
-//! Names of tools, as providers want them, and back.
+//! Tool names that satisfy the rules of a provider, and the way back to the tool.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 #[cfg(any(feature = "mistral", feature = "openai"))]
 use std::ops::Bound;
 
-/// What a provider asks of a tool's name. Letters and digits of ASCII fit everywhere.
+/// The rules of a provider for the names of tools. ASCII letters and digits are allowed everywhere.
 ///
 /// ```
 /// use tool_runtime::models::NameRules;
 ///
-/// assert!(NameRules::OPENAI.fits("get_weather"));
-/// assert!(!NameRules::OPENAI.fits("weather.get"));
-/// assert!(NameRules::GEMINI.fits("weather.get"));
-/// assert!(!NameRules::GEMINI.fits("2nd"));
+/// assert!(NameRules::OPENAI.allows("get_weather"));
+/// assert!(!NameRules::OPENAI.allows("weather.get"));
+/// assert!(NameRules::GEMINI.allows("weather.get"));
+/// assert!(!NameRules::GEMINI.allows("2nd"));
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct NameRules {
-    /// The most characters.
-    pub longest: usize,
-    /// The characters that are allowed beside letters and digits.
-    pub signs: &'static str,
-    /// Whether the first is a letter or an underscore.
-    pub begins_with_letter: bool,
+    /// The maximum number of characters.
+    pub max_length: usize,
+    /// The characters that are allowed in addition to ASCII letters and digits.
+    pub extra_characters: &'static str,
+    /// Whether the first character must be a letter or an underscore.
+    pub starts_with_letter: bool,
 }
 
 impl NameRules {
-    /// OpenAI and whoever speaks its protocol: `^[a-zA-Z0-9_-]{1,64}$`.
-    pub const OPENAI: Self = Self { longest: 64, signs: "_-", begins_with_letter: false };
-    /// Anthropic: the same.
+    /// The rules of OpenAI and of APIs that are compatible with it: `^[a-zA-Z0-9_-]{1,64}$`.
+    pub const OPENAI: Self =
+        Self { max_length: 64, extra_characters: "_-", starts_with_letter: false };
+    /// The rules of Anthropic, which are those of OpenAI.
     pub const ANTHROPIC: Self = Self::OPENAI;
-    /// Gemini: a letter or an underscore, then letters, digits, `_`, `.` and `-`, 64 at most.
-    pub const GEMINI: Self = Self { longest: 64, signs: "_.-", begins_with_letter: true };
+    /// The rules of Gemini: a letter or an underscore, then letters, digits, `_`, `.` and `-`, at
+    /// most 64 characters in total.
+    pub const GEMINI: Self =
+        Self { max_length: 64, extra_characters: "_.-", starts_with_letter: true };
 
-    /// Whether a name is one by these rules.
-    pub fn fits(&self, name: &str) -> bool {
+    /// Returns `true` if these rules allow the name.
+    pub fn allows(&self, name: &str) -> bool {
         let first = name.chars().next();
-        let begins = first.is_some_and(|first| !self.begins_with_letter || is_letter(first));
-        begins && name.len() <= self.longest && name.chars().all(|c| self.allows(c))
+        let is_start = first.is_some_and(|first| !self.starts_with_letter || is_letter(first));
+        is_start && name.len() <= self.max_length && name.chars().all(|c| self.allows_char(c))
     }
 
-    fn allows(&self, c: char) -> bool {
-        c.is_ascii_alphanumeric() || self.signs.contains(c)
+    fn allows_char(&self, c: char) -> bool {
+        c.is_ascii_alphanumeric() || self.extra_characters.contains(c)
     }
 
-    /// The nearest name by these rules.
-    pub(crate) fn fitted<'n>(&self, name: &'n str) -> Cow<'n, str> {
-        if self.fits(name) {
+    /// Returns the closest name that these rules allow.
+    pub(crate) fn normalize<'n>(&self, name: &'n str) -> Cow<'n, str> {
+        if self.allows(name) {
             return Cow::Borrowed(name);
         }
-        let fitted: String =
-            name.chars().map(|c| if self.allows(c) { c } else { '_' }).take(self.longest).collect();
-        Cow::Owned(match fitted.chars().next() {
+        let allowed = name.chars().map(|c| if self.allows_char(c) { c } else { '_' });
+        let normalized: String = allowed.take(self.max_length).collect();
+        Cow::Owned(match normalized.chars().next() {
             None => "unknown".to_owned(),
-            Some(first) if self.begins_with_letter && !is_letter(first) => {
-                format!("_{fitted}").chars().take(self.longest).collect()
+            Some(first) if self.starts_with_letter && !is_letter(first) => {
+                format!("_{normalized}").chars().take(self.max_length).collect()
             }
-            Some(_) => fitted,
+            Some(_) => normalized,
         })
     }
 }
@@ -66,113 +69,121 @@ const fn is_letter(c: char) -> bool {
     c.is_ascii_alphabetic() || c == '_'
 }
 
-/// The names of a request's tools as one provider takes them, and the way back from what its model
-/// says.
+/// Maps the names of a request's tools to names that a provider allows, and back.
 ///
-/// A name that fits stays. Another is fitted, and marked by a hash of itself where two would be one:
-/// so a name that was sent once is sent the same way again, whatever other tools come and go, as
-/// long as nothing else is fitted to it. No two tools are sent under one name, and each name that is
-/// sent leads back to its tool. What a conversation calls and no tool is named is never sent under the
-/// name of a tool.
+/// - A name that the rules allow stays as it is.
+/// - Any other name is normalized. If several names have the same normalized form, a hash of the
+///   name is appended. So a tool keeps its wire name when other tools are added or removed, as
+///   long as no other name has the same normalized form.
+/// - No two tools have the same wire name, and each wire name leads back to its tool.
+/// - A name that a conversation mentions and that no tool has is never sent as the wire name of a
+///   tool.
 ///
 /// ```
 /// use tool_runtime::models::{NameRules, WireNames};
 ///
 /// let names = WireNames::new(["get_time", "maps/find", "maps.find"], NameRules::OPENAI);
-/// assert_eq!(names.wire("get_time"), "get_time");
-/// let wire = names.wire("maps/find").into_owned();
-/// assert!(wire.starts_with("maps_find_") && wire != names.wire("maps.find"));
-/// assert_eq!(names.own(&wire), "maps/find");
-/// // What was never sent is what it is.
-/// assert_eq!(names.own("made_up"), "made_up");
-/// // What no tool is named leads to none.
-/// assert_ne!(names.wire("get time"), "get_time");
+/// assert_eq!(names.wire_name("get_time"), "get_time");
+/// let wire_name = names.wire_name("maps/find").into_owned();
+/// assert!(wire_name.starts_with("maps_find_") && wire_name != names.wire_name("maps.find"));
+/// assert_eq!(names.tool_name(&wire_name), "maps/find");
+/// // A name that was never sent is returned unchanged.
+/// assert_eq!(names.tool_name("made_up"), "made_up");
+/// // A name that no tool has does not lead to a tool.
+/// assert_ne!(names.wire_name("get time"), "get_time");
 /// ```
 #[derive(Clone, Debug)]
 pub struct WireNames {
     rules: NameRules,
-    /// The names that tools are sent under, and whose they are.
-    sent: BTreeMap<String, String>,
-    /// Those that are sent otherwise than they are.
-    to: HashMap<String, String>,
+    /// Wire names → tool names.
+    tools: BTreeMap<String, String>,
+    /// Tool names → wire names, where the two differ.
+    renamed: HashMap<String, String>,
 }
 
 impl WireNames {
-    /// The names of tools, by a provider's rules.
+    /// Maps the names of these tools according to the rules of a provider.
     pub fn new<'n>(names: impl IntoIterator<Item = &'n str>, rules: NameRules) -> Self {
-        // Sorted, so that the order in which tools come decides nothing.
+        // Sorted, so that the result does not depend on the order of the tools.
         let names: BTreeSet<&str> = names.into_iter().collect();
-        let mut bearers = HashMap::<Cow<'_, str>, usize>::new();
+        let mut counts = HashMap::<Cow<'_, str>, usize>::new();
         for name in &names {
-            *bearers.entry(rules.fitted(name)).or_default() += 1;
+            *counts.entry(rules.normalize(name)).or_default() += 1;
         }
-        let (fitting, others): (Vec<_>, Vec<_>) = names.into_iter().partition(|it| rules.fits(it));
-        let own = |name: &str| (name.to_owned(), name.to_owned());
-        let mut sent: BTreeMap<_, _> = fitting.into_iter().map(own).collect();
-        let mut to = HashMap::new();
+        let (allowed, others): (Vec<_>, Vec<_>) =
+            names.into_iter().partition(|it| rules.allows(it));
+        let identity = |name: &str| (name.to_owned(), name.to_owned());
+        let mut tools: BTreeMap<_, _> = allowed.into_iter().map(identity).collect();
+        let mut renamed = HashMap::new();
         for name in others {
-            let fitted = rules.fitted(name);
-            let is_cut = name.chars().count() > rules.longest;
-            let wire = if is_cut || bearers.get(&fitted).is_some_and(|bearers| *bearers > 1) {
-                // It is nobody's, nor what another name alone is fitted to.
-                marked(name, &fitted, rules.longest, |wire| {
-                    bearers.contains_key(wire) || sent.contains_key(wire)
+            let normalized = rules.normalize(name);
+            let is_truncated = name.chars().count() > rules.max_length;
+            let wire_name = if is_truncated || counts.get(&normalized).is_some_and(|it| *it > 1) {
+                // The normalized form of any tool's name is taken too.
+                with_hash(name, &normalized, rules.max_length, |wire_name| {
+                    counts.contains_key(wire_name) || tools.contains_key(wire_name)
                 })
             } else {
-                fitted.into_owned()
+                normalized.into_owned()
             };
-            sent.insert(wire.clone(), name.to_owned());
-            to.insert(name.to_owned(), wire);
+            tools.insert(wire_name.clone(), name.to_owned());
+            renamed.insert(name.to_owned(), wire_name);
         }
-        Self { rules, sent, to }
+        Self { rules, tools, renamed }
     }
 
-    /// The name to send for a tool, or for what a model called one.
-    pub fn wire<'n>(&'n self, own: &'n str) -> Cow<'n, str> {
-        if let Some(wire) = self.to.get(own) {
-            return Cow::Borrowed(wire);
+    /// Returns the name to send for a tool, or for a name that a model called.
+    pub fn wire_name<'n>(&'n self, name: &'n str) -> Cow<'n, str> {
+        if let Some(wire_name) = self.renamed.get(name) {
+            return Cow::Borrowed(wire_name);
         }
-        let fitted = self.rules.fitted(own);
-        match self.sent.get(fitted.as_ref()) {
+        let normalized = self.rules.normalize(name);
+        match self.tools.get(normalized.as_ref()) {
             // The model would read that it called this tool.
-            Some(tool) if tool != own => {
-                let is_taken = |wire: &str| self.sent.contains_key(wire);
-                Cow::Owned(marked(own, &fitted, self.rules.longest, is_taken))
+            Some(tool) if tool != name => {
+                let is_taken = |wire_name: &str| self.tools.contains_key(wire_name);
+                Cow::Owned(with_hash(name, &normalized, self.rules.max_length, is_taken))
             }
-            _ => fitted,
+            _ => normalized,
         }
     }
 
-    /// The tool's own name for what the model said.
-    pub fn own<'n>(&'n self, said: &'n str) -> &'n str {
-        self.sent.get(said).map_or(said, String::as_str)
+    /// Returns the name of the tool with this wire name, or `wire_name` if no tool has it.
+    pub fn tool_name<'n>(&'n self, wire_name: &'n str) -> &'n str {
+        self.tools.get(wire_name).map_or(wire_name, String::as_str)
     }
 
-    /// Whether a tool is sent under this name.
+    /// Whether a tool has this wire name.
     #[cfg(any(feature = "mistral", feature = "openai"))]
-    pub(crate) fn is_sent(&self, name: &str) -> bool {
-        self.sent.contains_key(name)
+    pub(crate) fn is_sent(&self, wire_name: &str) -> bool {
+        self.tools.contains_key(wire_name)
     }
 
-    /// Whether a tool is sent under a name that begins so.
+    /// Whether the wire name of a tool starts with `prefix`.
     #[cfg(any(feature = "mistral", feature = "openai"))]
-    pub(crate) fn is_begun(&self, start: &str) -> bool {
-        let from = (Bound::Included(start), Bound::Unbounded);
-        self.sent.range::<str, _>(from).next().is_some_and(|(name, _)| name.starts_with(start))
+    pub(crate) fn is_prefix(&self, prefix: &str) -> bool {
+        let from = (Bound::Included(prefix), Bound::Unbounded);
+        self.tools.range::<str, _>(from).next().is_some_and(|(name, _)| name.starts_with(prefix))
     }
 }
 
-/// A name with a mark of its own that isn't taken.
-fn marked(name: &str, fitted: &str, longest: usize, is_taken: impl Fn(&str) -> bool) -> String {
-    let with_mark = |turn| {
-        let mark = format!("_{:08x}", hash(name).wrapping_add(turn));
-        let head: String = fitted.chars().take(longest.saturating_sub(mark.len())).collect();
-        head + &mark
+/// Returns the normalized name with a hash appended, so that it is not taken.
+fn with_hash(
+    name: &str,
+    normalized: &str,
+    max_length: usize,
+    is_taken: impl Fn(&str) -> bool,
+) -> String {
+    let candidate = |attempt| {
+        let suffix = format!("_{:08x}", hash(name).wrapping_add(attempt));
+        let prefix_length = max_length.saturating_sub(suffix.len());
+        let prefix: String = normalized.chars().take(prefix_length).collect();
+        prefix + &suffix
     };
-    (0..).map(with_mark).find(|wire| !is_taken(wire)).unwrap_or_default()
+    (0..).map(candidate).find(|wire_name| !is_taken(wire_name)).unwrap_or_default()
 }
 
-/// FNV-1a, for it is the same on every machine and in every build.
+/// FNV-1a, because it gives the same value on every machine and in every build.
 fn hash(name: &str) -> u32 {
     name.bytes().fold(0x811c_9dc5, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193))
 }
@@ -184,48 +195,49 @@ mod tests {
     use super::{NameRules, WireNames};
 
     #[test]
-    fn every_name_gets_one_of_its_own_and_back() {
+    fn every_tool_gets_a_distinct_wire_name_that_maps_back() {
         let long = "n".repeat(100);
         let longer = "n".repeat(101);
         let names = ["a", "a b", "a_b", "a/b", "a.b", "9a", "süß", "", &long, &longer];
         for rules in [NameRules::OPENAI, NameRules::GEMINI] {
             let wire = WireNames::new(names, rules);
-            let sent: Vec<_> = names.iter().map(|name| wire.wire(name).into_owned()).collect();
-            assert!(sent.iter().all(|name| rules.fits(name)), "{sent:?}");
+            let sent: Vec<_> = names.iter().map(|name| wire.wire_name(name).into_owned()).collect();
+            assert!(sent.iter().all(|name| rules.allows(name)), "{sent:?}");
             assert_eq!(sent.iter().collect::<HashSet<_>>().len(), names.len(), "{sent:?}");
             for (name, sent) in names.iter().zip(&sent) {
-                assert_eq!(wire.own(sent), *name);
+                assert_eq!(wire.tool_name(sent), *name);
             }
             assert_eq!((sent[0].as_str(), sent[2].as_str()), ("a", "a_b"));
         }
     }
 
     #[test]
-    fn a_mark_never_leads_to_another_tool() {
+    fn hash_suffix_never_leads_to_another_tool() {
         let rules = NameRules::OPENAI;
         let pair = ["a b", "a/b"];
         let alone = WireNames::new(pair, rules);
-        // A tool that is named what one of them would be sent as, and one that is fitted to that.
-        let taken = alone.wire("a b").into_owned();
-        let fitted = alone.wire("a/b").replacen('_', ".", 1);
-        // Two long names of one hash.
+        // One tool has the wire name of the first. The normalized name of another is that of the
+        // second.
+        let taken = alone.wire_name("a b").into_owned();
+        let fitted = alone.wire_name("a/b").replacen('_', ".", 1);
+        // Two long names with the same hash.
         let colliding = ["zyp78t", "h4cnq4"];
         let long = colliding.map(|end| "n".repeat(80) + end);
         let names = [pair[0], pair[1], &taken, &fitted, &long[0], &long[1]];
         let wire = WireNames::new(names, rules);
-        assert_eq!(wire.wire(&taken), taken);
-        let sent: HashSet<_> = names.iter().map(|name| wire.wire(name).into_owned()).collect();
+        assert_eq!(wire.wire_name(&taken), taken);
+        let sent: HashSet<_> = names.iter().map(|name| wire.wire_name(name).into_owned()).collect();
         assert_eq!(sent.len(), names.len(), "{sent:?}");
         for name in names {
-            assert_eq!(wire.own(&wire.wire(name)), name);
+            assert_eq!(wire.tool_name(&wire.wire_name(name)), name);
         }
-        // The same in whatever order they come, and however often.
+        // Neither order nor repetition of the names changes the result.
         let again = WireNames::new(names.into_iter().rev().chain(names), rules);
-        assert!(names.iter().all(|name| again.wire(name) == wire.wire(name)));
+        assert!(names.iter().all(|name| again.wire_name(name) == wire.wire_name(name)));
     }
 
     #[test]
-    fn what_no_tool_is_named_still_fits() {
+    fn name_of_no_tool_is_sent_in_a_valid_form() {
         let names = WireNames::new([], NameRules::OPENAI);
         for (called, sent) in [
             ("get_Weather-2", "get_Weather-2"),
@@ -234,35 +246,35 @@ mod tests {
             ("", "unknown"),
             (&"x".repeat(65), &"x".repeat(64)),
         ] {
-            assert_eq!(names.wire(called), sent);
+            assert_eq!(names.wire_name(called), sent);
         }
     }
 
     #[test]
-    fn what_no_tool_is_named_is_not_sent_as_one() {
+    fn name_of_no_tool_is_not_sent_as_a_tool() {
         let rules = NameRules::OPENAI;
         let long = "n".repeat(64);
         let longer = "n".repeat(70);
         for (tools, called) in [
             (&["a_b"][..], "a b"),
             (&["a_b"], "a/b"),
-            // The tool is not sent under its own name.
+            // The wire name of the tool differs from its name.
             (&["a b"], "a_b"),
             (&["a b", "a/b"], "a_b"),
             (&["unknown"], ""),
             (&[&long], &longer),
         ] {
             let names = WireNames::new(tools.iter().copied(), rules);
-            let offered: Vec<_> = tools.iter().map(|tool| names.wire(tool)).collect();
-            let sent = names.wire(called);
-            assert!(rules.fits(&sent), "{sent}");
+            let offered: Vec<_> = tools.iter().map(|tool| names.wire_name(tool)).collect();
+            let sent = names.wire_name(called);
+            assert!(rules.allows(&sent), "{sent}");
             assert!(!offered.contains(&sent), "{called} is sent as {sent}");
-            assert!(!tools.contains(&names.own(&sent)), "{called} comes back as a tool");
-            assert_eq!(names.wire(called), sent);
-            // Nor is it where a tool has the name that its mark makes.
+            assert!(!tools.contains(&names.tool_name(&sent)), "{called} maps back to a tool");
+            assert_eq!(names.wire_name(called), sent);
+            // Nor is it if a tool has the name that the hash suffix makes.
             let sent = sent.into_owned();
             let names = WireNames::new(tools.iter().copied().chain([sent.as_str()]), rules);
-            assert!(sent == called || names.wire(called) != sent, "{called}");
+            assert!(sent == called || names.wire_name(called) != sent, "{called}");
         }
     }
 }

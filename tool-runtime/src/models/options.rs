@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::schema::Schema;
 
-/// How a model is to answer; what is not set is left to its provider.
+/// Settings of a model request. A setting that is not set is left to the provider.
 ///
 /// ```
 /// use tool_runtime::models::{ChatOptions, ToolChoice};
@@ -20,93 +20,103 @@ use crate::schema::Schema;
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ChatOptions {
-    /// Whether it has to call a tool.
+    /// Whether the model must call a tool.
     pub tool_choice: ToolChoice,
-    /// Whether it may call several tools in one reply.
+    /// Whether the model may call several tools in one reply.
     pub parallel_calls: Option<bool>,
-    /// What its text has to be the JSON of.
+    /// The JSON Schema of the reply's text (structured output).
     pub output: Option<Schema>,
-    /// How freely it chooses its words, from 0 on.
+    /// The sampling temperature, from 0.
     pub temperature: Option<f64>,
-    /// The most tokens that it may say.
+    /// The maximum number of tokens in the reply.
     pub max_tokens: Option<u32>,
-    /// Texts that end the reply where they come up; they are no part of it.
+    /// Texts that end the reply. They are not part of it.
     pub stop: Vec<String>,
-    /// More members of the request, as the provider spells them; they replace those of the same name, but
-    /// for objects in which the provider keeps settings, such as Gemini's `generationConfig`: these they join.
+    /// Further members of the request, in the spelling of the provider.
+    ///
+    /// A member replaces the one of the same name that the client sets. The exception are objects
+    /// in which the provider keeps settings, such as `generationConfig` of Gemini: their members
+    /// are merged.
     pub extra: Map<String, Value>,
 }
 
-/// Whether a model has to call a tool.
+/// Controls whether a model must call a tool.
 ///
-/// What has to be called has to be offered: a request that wants a tool and offers none, or not this one, is
-/// not sent to a provider but a [`ModelError::Setup`](super::ModelError::Setup).
+/// The required tool must be offered. A request that requires a tool and offers none, or not the
+/// named one, is not sent: it fails with [`ModelError::Setup`](super::ModelError::Setup).
+///
+/// ```
+/// use tool_runtime::{ChatOptions, ToolChoice};
+///
+/// let options = ChatOptions::default().tool_choice(ToolChoice::Tool("search".into()));
+/// assert_ne!(options.tool_choice, ToolChoice::Auto);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolChoice {
-    /// As it likes.
+    /// The model decides.
     #[default]
     Auto,
-    /// At least one.
+    /// The model must call at least one tool.
     Required,
-    /// None, though it is told of them.
+    /// The model must not call a tool, although the definitions are sent.
     None,
-    /// The tool of this name.
+    /// The model must call the tool of this name.
     Tool(String),
 }
 
 impl ChatOptions {
-    /// Says whether it has to call a tool.
+    /// Sets whether the model must call a tool. Default: [`ToolChoice::Auto`].
     #[must_use]
     pub fn tool_choice(mut self, choice: ToolChoice) -> Self {
         self.tool_choice = choice;
         self
     }
 
-    /// Says whether it may call several tools in one reply.
+    /// Sets whether the model may call several tools in one reply.
     #[must_use]
-    pub fn parallel_calls(mut self, may: bool) -> Self {
-        self.parallel_calls = Some(may);
+    pub fn parallel_calls(mut self, allow: bool) -> Self {
+        self.parallel_calls = Some(allow);
         self
     }
 
-    /// Has it answer with JSON that fits this schema.
+    /// Sets the JSON Schema that the text of the reply must match (structured output).
     #[must_use]
     pub fn output(mut self, schema: impl Into<Schema>) -> Self {
         self.output = Some(schema.into());
         self
     }
 
-    /// Says how freely it chooses its words.
+    /// Sets the sampling temperature, from 0.
     #[must_use]
     pub fn temperature(mut self, temperature: f64) -> Self {
         self.temperature = Some(temperature);
         self
     }
 
-    /// Says how many tokens it may say at most.
+    /// Sets the maximum number of tokens in the reply.
     #[must_use]
-    pub fn max_tokens(mut self, most: u32) -> Self {
-        self.max_tokens = Some(most);
+    pub fn max_tokens(mut self, max_tokens: u32) -> Self {
+        self.max_tokens = Some(max_tokens);
         self
     }
 
-    /// Ends the reply where this text comes up; may be told several times.
+    /// Adds a text that ends the reply. Call it once for each text.
     #[must_use]
     pub fn stop(mut self, text: impl Into<String>) -> Self {
         self.stop.push(text.into());
         self
     }
 
-    /// Adds a member to the request, as the provider spells it.
+    /// Adds a member to the request, in the spelling of the provider.
     #[must_use]
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(name.into(), value.into());
         self
     }
 
-    /// Nothing is set.
+    /// Returns options in which nothing is set.
     pub(super) fn unset() -> &'static Self {
         static UNSET: LazyLock<ChatOptions> = LazyLock::new(ChatOptions::default);
         &UNSET

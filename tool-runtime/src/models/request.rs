@@ -4,40 +4,49 @@ use super::{ChatOptions, ToolChoice};
 use crate::message::{Arguments, AssistantPart, CallId, Message, ToolCall, Usage};
 use crate::tool::ToolDefinition;
 
-/// What a model is asked.
+/// A request to a model: the conversation, the offered tools and the settings.
+///
+/// ```
+/// use tool_runtime::{ChatOptions, ChatRequest, Message};
+///
+/// let messages = [Message::user("Hello")];
+/// let options = ChatOptions::default().max_tokens(100);
+/// let request = ChatRequest::new(&messages).options(&options);
+/// assert!(request.tools.is_empty());
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ChatRequest<'a> {
-    /// The conversation so far, oldest first.
+    /// The messages of the conversation, oldest first.
     pub messages: &'a [Message],
-    /// The tools that it may call.
+    /// The definitions of the offered tools.
     pub tools: &'a [&'a ToolDefinition],
-    /// How it is to answer.
+    /// The settings.
     pub options: &'a ChatOptions,
 }
 
 impl<'a> ChatRequest<'a> {
-    /// A request to go on with this conversation, without tools.
+    /// Creates a request without tools and with default settings.
     pub fn new(messages: &'a [Message]) -> Self {
         Self { messages, tools: &[], options: ChatOptions::unset() }
     }
 
-    /// Offers these tools.
+    /// Sets the offered tools.
     #[must_use]
     pub fn tools(mut self, tools: &'a [&'a ToolDefinition]) -> Self {
         self.tools = tools;
         self
     }
 
-    /// Says how it is to answer.
+    /// Sets the settings.
     #[must_use]
     pub fn options(mut self, options: &'a ChatOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// The tools that its tool choice lets it call.
-    pub(crate) fn callable(&self) -> Vec<&'a ToolDefinition> {
+    /// Returns the offered tools that the tool choice allows the model to call.
+    pub(crate) fn callable_tools(&self) -> Vec<&'a ToolDefinition> {
         let tools = self.tools.iter().copied();
         match &self.options.tool_choice {
             ToolChoice::None => Vec::new(),
@@ -47,72 +56,83 @@ impl<'a> ChatRequest<'a> {
     }
 }
 
-/// What a model answered: text, calls, or both.
+/// The reply of a model: text, tool calls, or both.
 ///
 /// ```
 /// use tool_runtime::ChatReply;
 ///
 /// let reply = ChatReply::text("One moment.").call("forecast", r#"{"city": "Oslo"}"#);
 /// assert_eq!(reply.parts.len(), 2);
+/// assert_eq!(reply.to_text(), "One moment.");
+/// assert_eq!(reply.calls().count(), 1);
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ChatReply {
-    /// What it said, in order.
+    /// The parts of the reply, in order.
     pub parts: Vec<AssistantPart>,
-    /// Why it stopped there.
-    #[serde(default, skip_serializing_if = "Finish::is_stop")]
-    pub finish: Finish,
-    /// What it took, where the provider tells.
+    /// The reason why the model stopped.
+    #[serde(rename = "finish", default, skip_serializing_if = "FinishReason::is_stop")]
+    pub finish_reason: FinishReason,
+    /// The tokens that the request took, if the provider reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
 }
 
-/// Why a model said no more.
+/// The reason why a model stopped generating its reply.
+///
+/// ```
+/// use tool_runtime::{ChatReply, FinishReason};
+///
+/// let reply = ChatReply::text("It is 4 deg").finish_reason(FinishReason::Length);
+/// assert_eq!(reply.finish_reason, FinishReason::Length);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
-pub enum Finish {
-    /// It had said what it had to say. What is taken where a provider gives no reason.
+pub enum FinishReason {
+    /// The reply is complete. Also the value if the provider reports no reason.
     #[default]
     Stop,
-    /// It waits for the results of its calls.
-    Calls,
-    /// It ran out of tokens: words are cut off.
+    /// The model waits for the results of its calls.
+    #[serde(rename = "calls")]
+    ToolCalls,
+    /// The token limit was reached, so the reply is truncated.
     Length,
-    /// Its provider withheld it, or the rest of it.
-    Filtered,
-    /// For a reason that only its provider knows.
+    /// The content filter of the provider removed the reply or the rest of it.
+    #[serde(rename = "filtered")]
+    ContentFilter,
+    /// The provider reports another reason.
     Other,
 }
 
-impl Finish {
+impl FinishReason {
     fn is_stop(&self) -> bool {
         *self == Self::Stop
     }
 }
 
 impl ChatReply {
-    /// A reply of these parts.
+    /// Creates a reply of these parts.
     pub fn new(parts: Vec<AssistantPart>) -> Self {
         Self { parts, ..Self::default() }
     }
 
-    /// A reply in words.
+    /// Creates a reply of one text.
     pub fn text(text: impl Into<String>) -> Self {
         Self::new(vec![AssistantPart::Text { text: text.into() }])
     }
 
-    /// All that it said in words.
-    pub fn words(&self) -> String {
-        let words = self.parts.iter().filter_map(|part| match part {
+    /// Returns the text parts of the reply as one string.
+    pub fn to_text(&self) -> String {
+        let texts = self.parts.iter().filter_map(|part| match part {
             AssistantPart::Text { text } => Some(text.as_str()),
             AssistantPart::Call(_) | AssistantPart::Reasoning(_) => None,
         });
-        words.collect()
+        texts.collect()
     }
 
-    /// The calls that it asks for, in their order.
+    /// Returns the tool calls of the reply, in order.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCall> {
         self.parts.iter().filter_map(|part| match part {
             AssistantPart::Call(call) => Some(call),
@@ -120,21 +140,21 @@ impl ChatReply {
         })
     }
 
-    /// Says why the model stopped there.
+    /// Sets the reason why the model stopped. Default: [`FinishReason::Stop`].
     #[must_use]
-    pub fn finish(mut self, finish: Finish) -> Self {
-        self.finish = finish;
+    pub fn finish_reason(mut self, reason: FinishReason) -> Self {
+        self.finish_reason = reason;
         self
     }
 
-    /// Says what it took.
+    /// Sets the tokens that the request took.
     #[must_use]
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = Some(usage);
         self
     }
 
-    /// Adds a call without an id; the run mints one.
+    /// Adds a call without an id. The run assigns one.
     #[must_use]
     pub fn call(mut self, tool: impl Into<String>, arguments: impl Into<Arguments>) -> Self {
         self.parts.push(AssistantPart::Call(ToolCall::new(CallId::from(""), tool, arguments)));

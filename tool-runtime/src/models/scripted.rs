@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 use super::{ChatModel, ChatReply, ChatRequest, ModelError};
 use crate::message::Message;
 
-/// A model that says what it was told to say: for tests and for examples that need no network.
+/// A model that replays a script, for tests and for examples that need no network.
 ///
-/// It fails loudly, as a [`ModelError::Script`], when it is asked more often than the script is
-/// long, or when a request isn't what the script expects at that place.
+/// It fails with [`ModelError::Script`] if it receives more requests than the script has turns, or
+/// a request that does not meet the expectations of its turn.
 ///
 /// ```
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, ScriptedTurn, Tools};
@@ -25,77 +25,105 @@ use crate::message::Message;
 #[derive(Debug, Default)]
 pub struct ScriptedModel {
     turns: Vec<ScriptedTurn>,
-    asked: AtomicUsize,
+    request_count: AtomicUsize,
 }
 
-/// One reply of a script, and what is expected of the request that it answers. Plain data.
+/// One turn of a script: a reply, and what is expected of the request.
+///
+/// It is plain data, so a script can be stored as JSON.
+///
+/// ```
+/// use tool_runtime::{ChatReply, ScriptedTurn};
+///
+/// let turn = ScriptedTurn::new(ChatReply::text("Take a coat."))
+///     .expect_last("4 degrees")
+///     .expect_tools(["forecast"]);
+/// assert_eq!(turn.last_contains, ["4 degrees"]);
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ScriptedTurn {
-    /// What the model says.
+    /// The reply of the model.
     pub reply: ChatReply,
-    /// How it fails instead.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub fails: Option<ScriptedFailure>,
-    /// Texts that the last message has to hold; in tool results, in any of them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub last_holds: Vec<String>,
-    /// The names of the tools that have to be offered, exactly these and in this order; anything goes where none.
+    /// The failure that the model returns instead of the reply.
+    #[serde(rename = "fails", default, skip_serializing_if = "Option::is_none")]
+    pub failure: Option<ScriptedFailure>,
+    /// Texts that the last message must contain. If it holds tool results, any of them can contain
+    /// the text.
+    #[serde(rename = "last_holds", default, skip_serializing_if = "Vec::is_empty")]
+    pub last_contains: Vec<String>,
+    /// The exact names of the offered tools, in order. `None` accepts any tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tools: Option<Vec<String>>,
 }
 
-/// A [`ModelError::Failed`], as data.
+/// A [`ModelError::Failed`] as plain data, for a [`ScriptedTurn`].
+///
+/// ```
+/// use tool_runtime::ScriptedTurn;
+///
+/// let failure = ScriptedTurn::unavailable("the weights are being loaded").failure.unwrap();
+/// assert!(failure.is_transient);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ScriptedFailure {
-    /// Why.
+    /// The message of the error.
     pub reason: String,
-    /// Whether the same may go well later.
-    pub may_pass: bool,
+    /// Whether the same request may succeed later.
+    #[serde(rename = "may_pass")]
+    pub is_transient: bool,
 }
 
 impl ScriptedTurn {
-    /// A reply to whatever is asked.
+    /// Creates a turn that answers any request with this reply.
     pub fn new(reply: ChatReply) -> Self {
         Self { reply, ..Self::default() }
     }
 
-    /// The model fails, as [`ModelError::failed`] says it.
+    /// Creates a turn in which the model returns [`ModelError::failed`].
     ///
     /// ```
-    /// use tool_runtime::{Agent, ScriptedModel, ScriptedTurn, StopReason, Tools};
+    /// use tool_runtime::{ChatModel, ChatRequest, Message, ScriptedModel, ScriptedTurn};
     ///
     /// # #[tokio::main(flavor = "current_thread")] async fn main() {
-    /// let model = ScriptedModel::new([ScriptedTurn::unavailable("the weights are being loaded")]);
-    /// let stopped = Agent::new(model, Tools::new()).run("Hello").await.unwrap_err();
-    /// let StopReason::Model(error) = stopped.reason else { panic!("{stopped}") };
-    /// assert!(error.may_pass());
-    /// assert_eq!(error.to_string(), "the model failed: the weights are being loaded");
+    /// let model = ScriptedModel::new([
+    ///     ScriptedTurn::failed("the weights are damaged"),
+    ///     ScriptedTurn::unavailable("the weights are being loaded"),
+    /// ]);
+    /// let messages = [Message::user("Hello")];
+    /// let error = model.reply(ChatRequest::new(&messages)).await.unwrap_err();
+    /// assert_eq!(error.to_string(), "model request failed: the weights are damaged");
+    /// assert!(!error.is_transient());
+    ///
+    /// let error = model.reply(ChatRequest::new(&messages)).await.unwrap_err();
+    /// assert!(error.is_transient());
     /// # }
     /// ```
     pub fn failed(reason: impl Into<String>) -> Self {
-        Self::failing(reason.into(), false)
+        Self::with_failure(reason.into(), false)
     }
 
-    /// The same for now, as [`ModelError::unavailable`] says it.
+    /// Creates a turn in which the model returns [`ModelError::unavailable`].
     pub fn unavailable(reason: impl Into<String>) -> Self {
-        Self::failing(reason.into(), true)
+        Self::with_failure(reason.into(), true)
     }
 
-    fn failing(reason: String, may_pass: bool) -> Self {
-        Self { fails: Some(ScriptedFailure { reason, may_pass }), ..Self::default() }
+    fn with_failure(reason: String, is_transient: bool) -> Self {
+        Self { failure: Some(ScriptedFailure { reason, is_transient }), ..Self::default() }
     }
 
-    /// Expects the last message, or one of the results in it, to hold `text`.
+    /// Expects the last message, or one of its results, to contain `text`.
     #[must_use]
     pub fn expect_last(mut self, text: impl Into<String>) -> Self {
-        self.last_holds.push(text.into());
+        self.last_contains.push(text.into());
         self
     }
 
-    /// Expects exactly these tools to be offered, in this order: sorted by name, but for those that come in the midst
-    /// of a conversation.
+    /// Expects exactly these tools to be offered, in this order.
+    ///
+    /// Tools are offered sorted by name. A tool that is added during a conversation follows the
+    /// ones that were offered before.
     #[must_use]
     pub fn expect_tools<T: Into<String>>(mut self, tools: impl IntoIterator<Item = T>) -> Self {
         self.tools = Some(tools.into_iter().map(Into::into).collect());
@@ -109,7 +137,7 @@ impl ScriptedTurn {
         self
     }
 
-    /// What is wrong with the request.
+    /// Returns the expectation that the request does not meet.
     fn problem(&self, request: ChatRequest<'_>) -> Option<String> {
         let last = match request.messages.last() {
             None => return Some("there are no messages".into()),
@@ -118,13 +146,13 @@ impl ScriptedTurn {
             }
             Some(message) => message.text(),
         };
-        if let Some(absent) = self.last_holds.iter().find(|text| !last.contains(text.as_str())) {
+        if let Some(absent) = self.last_contains.iter().find(|text| !last.contains(text.as_str())) {
             return Some(format!("expected the last message to hold {absent:?}, it was {last:?}"));
         }
-        let wanted: Vec<_> = self.tools.as_ref()?.iter().map(String::as_str).collect();
+        let expected: Vec<_> = self.tools.as_ref()?.iter().map(String::as_str).collect();
         let offered: Vec<_> = request.tools.iter().map(|tool| tool.name.as_str()).collect();
-        (wanted != offered)
-            .then(|| format!("expected the tools {wanted:?}, offered were {offered:?}"))
+        (expected != offered)
+            .then(|| format!("expected the tools {expected:?}, offered were {offered:?}"))
     }
 }
 
@@ -135,29 +163,30 @@ impl From<ChatReply> for ScriptedTurn {
 }
 
 impl ScriptedModel {
-    /// A model that gives these replies, one for each request.
+    /// Creates a model that answers each request with the next of these turns or replies.
     pub fn new<T: Into<ScriptedTurn>>(turns: impl IntoIterator<Item = T>) -> Self {
-        Self { turns: turns.into_iter().map(Into::into).collect(), asked: AtomicUsize::new(0) }
+        let turns = turns.into_iter().map(Into::into).collect();
+        Self { turns, request_count: AtomicUsize::new(0) }
     }
 
-    /// How many replies have not been asked for; 0 when the whole script was played.
+    /// Returns the number of turns that were not requested yet; 0 after the whole script.
     pub fn remaining(&self) -> usize {
-        self.turns.len().saturating_sub(self.asked.load(Ordering::Relaxed))
+        self.turns.len().saturating_sub(self.request_count.load(Ordering::Relaxed))
     }
 }
 
 #[async_trait]
 impl ChatModel for ScriptedModel {
     async fn reply(&self, request: ChatRequest<'_>) -> Result<ChatReply, ModelError> {
-        let place = self.asked.fetch_add(1, Ordering::Relaxed);
-        let unfit = |problem| ModelError::Script { request: place + 1, problem };
-        let Some(turn) = self.turns.get(place) else {
+        let index = self.request_count.fetch_add(1, Ordering::Relaxed);
+        let mismatch = |problem| ModelError::Script { request: index + 1, problem };
+        let Some(turn) = self.turns.get(index) else {
             let replies = if self.turns.len() == 1 { "reply" } else { "replies" };
-            return Err(unfit(format!("the script ends after {} {replies}", self.turns.len())));
+            return Err(mismatch(format!("the script ends after {} {replies}", self.turns.len())));
         };
-        match (turn.problem(request), &turn.fails) {
-            (Some(problem), _) => Err(unfit(problem)),
-            (None, Some(ScriptedFailure { reason, may_pass: true })) => {
+        match (turn.problem(request), &turn.failure) {
+            (Some(problem), _) => Err(mismatch(problem)),
+            (None, Some(ScriptedFailure { reason, is_transient: true })) => {
                 Err(ModelError::unavailable(reason.clone()))
             }
             (None, Some(ScriptedFailure { reason, .. })) => Err(ModelError::failed(reason.clone())),

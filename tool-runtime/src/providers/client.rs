@@ -17,8 +17,8 @@ use super::secrets::Secrets;
 use super::transport::{
     CONNECT_TIMEOUT, Headers, HttpRequest, HttpResponse, ReqwestTransport, Transport,
 };
-use crate::models::history::sent;
-use crate::models::{ChatModel, ChatReply, ChatRequest, Deltas, ModelError, WireNames};
+use crate::models::history::for_provider;
+use crate::models::{ChatModel, ChatReply, ChatRequest, DeltaSink, ModelError, WireNames};
 use crate::schema::OrderedJson;
 
 /// Client for a model behind an HTTP API; the type parameter is the codec of the API.
@@ -188,7 +188,7 @@ impl<C: Codec> Client<C> {
         check_request::<C>(&request)?;
         let names = request.tools.iter().map(|tool| tool.name.as_str());
         let names = WireNames::new(names, C::NAME_RULES);
-        let messages = sent(request.messages);
+        let messages = for_provider(request.messages);
         let request = ChatRequest { messages: &messages, ..request };
         let url = self.endpoint.below(&C::path(&self.model, is_streamed), C::query(is_streamed))?;
         let mut body = self.codec.encode(&self.model, request, &names, is_streamed)?;
@@ -282,7 +282,7 @@ impl<C: Codec> ChatModel for Client<C> {
     async fn stream(
         &self,
         request: ChatRequest<'_>,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         let exchange = self.exchange(request, true)?;
         let streamed = async {

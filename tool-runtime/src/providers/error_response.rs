@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::transport::Headers;
-use crate::models::{Refusal, RefusalKind};
+use crate::models::{ApiError, ApiErrorKind};
 
 /// Headers with the id under which a provider logs a request.
 const REQUEST_IDS: [&str; 4] =
@@ -20,9 +20,9 @@ pub(super) fn error_response(
     body: &str,
     excerpt: String,
     now: &str,
-) -> Refusal {
+) -> ApiError {
     let error: Value = serde_json::from_str(body).unwrap_or_default();
-    let mut refusal = Refusal::new(kind(status, &error), url, status, excerpt);
+    let mut refusal = ApiError::new(kind(status, &error), url, status, excerpt);
     refusal.request_id =
         request_id(headers).or_else(|| Some(error.get("request_id")?.as_str()?.to_owned()));
     refusal.retry_after = retry_after(headers, now).or_else(|| retry_delay(&error));
@@ -44,7 +44,7 @@ pub(super) fn error_message(error: &Value) -> String {
 
 /// Classifies an error. The codes are those of the error lists of OpenAI, Anthropic, Google and
 /// Mistral; the texts are those of servers that have no code.
-pub(super) fn kind(status: u16, error: &Value) -> RefusalKind {
+pub(super) fn kind(status: u16, error: &Value) -> ApiErrorKind {
     let codes = codes(error);
     // In the middle of a stream the status is in the error.
     let status_in_error =
@@ -57,10 +57,10 @@ pub(super) fn kind(status: u16, error: &Value) -> RefusalKind {
     let text = error.to_string().to_lowercase();
     let mentions = |known: &[&str]| known.iter().any(|part| text.contains(part));
     if is(&["insufficient_quota", "billing_error", "billing_hard_limit_reached"]) {
-        return RefusalKind::OutOfQuota;
+        return ApiErrorKind::OutOfQuota;
     }
     if is(&["context_length_exceeded", "exceed_context_size_error", "request_too_large"]) {
-        return RefusalKind::ContextTooLong;
+        return ApiErrorKind::ContextTooLong;
     }
     if is(&[
         "content_filter",
@@ -70,18 +70,18 @@ pub(super) fn kind(status: u16, error: &Value) -> RefusalKind {
         "bio_policy",
         "image_content_policy_violation",
     ]) {
-        return RefusalKind::Filtered;
+        return ApiErrorKind::Filtered;
     }
     if is(&["service_tier_capacity_exceeded"]) {
-        return RefusalKind::Overloaded;
+        return ApiErrorKind::Overloaded;
     }
     match status {
-        401 | 403 => RefusalKind::Auth,
-        400 if is(&["API_KEY_INVALID", "invalid_api_key"]) => RefusalKind::Auth,
-        402 => RefusalKind::OutOfQuota,
-        400 if mentions(&["credit balance is too low"]) => RefusalKind::OutOfQuota,
-        413 if is(&["rate_limit_exceeded"]) => RefusalKind::RateLimited,
-        413 => RefusalKind::ContextTooLong,
+        401 | 403 => ApiErrorKind::Auth,
+        400 if is(&["API_KEY_INVALID", "invalid_api_key"]) => ApiErrorKind::Auth,
+        402 => ApiErrorKind::OutOfQuota,
+        400 if mentions(&["credit balance is too low"]) => ApiErrorKind::OutOfQuota,
+        413 if is(&["rate_limit_exceeded"]) => ApiErrorKind::RateLimited,
+        413 => ApiErrorKind::ContextTooLong,
         400 | 422
             if mentions(&[
                 "context length",
@@ -94,10 +94,10 @@ pub(super) fn kind(status: u16, error: &Value) -> RefusalKind {
                 "maximum model length",
             ]) =>
         {
-            RefusalKind::ContextTooLong
+            ApiErrorKind::ContextTooLong
         }
-        429 => RefusalKind::RateLimited,
-        408 | 500..=599 => RefusalKind::Overloaded,
+        429 => ApiErrorKind::RateLimited,
+        408 | 500..=599 => ApiErrorKind::Overloaded,
         _ if is(&[
             "rate_limit_exceeded",
             "rate_limit_error",
@@ -105,23 +105,23 @@ pub(super) fn kind(status: u16, error: &Value) -> RefusalKind {
             "RESOURCE_EXHAUSTED",
         ]) =>
         {
-            RefusalKind::RateLimited
+            ApiErrorKind::RateLimited
         }
         _ if is(&["overloaded_error", "server_error", "internal_server_error", "api_error"])
             || is(&["UNAVAILABLE", "INTERNAL", "DEADLINE_EXCEEDED", "vector_store_timeout"]) =>
         {
-            RefusalKind::Overloaded
+            ApiErrorKind::Overloaded
         }
         _ if is(&["authentication_error", "permission_error"])
             || is(&["PERMISSION_DENIED", "UNAUTHENTICATED"]) =>
         {
-            RefusalKind::Auth
+            ApiErrorKind::Auth
         }
-        400..=499 => RefusalKind::Invalid,
+        400..=499 => ApiErrorKind::Invalid,
         _ if is(&["INVALID_ARGUMENT"]) || begins(&["invalid_", "image_", "unsupported_"]) => {
-            RefusalKind::Invalid
+            ApiErrorKind::Invalid
         }
-        _ => RefusalKind::Other,
+        _ => ApiErrorKind::Other,
     }
 }
 
@@ -181,10 +181,10 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{error_response, kind};
-    use crate::models::RefusalKind;
+    use crate::models::ApiErrorKind;
     use crate::providers::transport::Headers;
 
-    const TOO_LONG: RefusalKind = RefusalKind::ContextTooLong;
+    const TOO_LONG: ApiErrorKind = ApiErrorKind::ContextTooLong;
 
     #[test]
     fn errors_are_classified() {
@@ -193,49 +193,49 @@ mod tests {
         let google = |status: &str| json!({ "error": { "code": 400, "status": status } });
         let text = |text: &str| json!({ "error": { "message": text } });
         for (status, error, expected) in [
-            (401, Value::Null, RefusalKind::Auth),
-            (403, google("PERMISSION_DENIED"), RefusalKind::Auth),
+            (401, Value::Null, ApiErrorKind::Auth),
+            (403, google("PERMISSION_DENIED"), ApiErrorKind::Auth),
             (
                 400,
                 json!({ "error": { "code": 400, "status": "INVALID_ARGUMENT",
                     "details": [{ "reason": "API_KEY_INVALID" }] } }),
-                RefusalKind::Auth,
+                ApiErrorKind::Auth,
             ),
-            (429, Value::Null, RefusalKind::RateLimited),
-            (429, typed("rate_limit_error"), RefusalKind::RateLimited),
-            (429, typed("service_tier_capacity_exceeded"), RefusalKind::Overloaded),
-            (429, code("insufficient_quota"), RefusalKind::OutOfQuota),
-            (402, Value::Null, RefusalKind::OutOfQuota),
-            (400, code("context_length_exceeded"), RefusalKind::ContextTooLong),
+            (429, Value::Null, ApiErrorKind::RateLimited),
+            (429, typed("rate_limit_error"), ApiErrorKind::RateLimited),
+            (429, typed("service_tier_capacity_exceeded"), ApiErrorKind::Overloaded),
+            (429, code("insufficient_quota"), ApiErrorKind::OutOfQuota),
+            (402, Value::Null, ApiErrorKind::OutOfQuota),
+            (400, code("context_length_exceeded"), ApiErrorKind::ContextTooLong),
             (
                 400,
                 text("This model's maximum context length is 8192 tokens."),
-                RefusalKind::ContextTooLong,
+                ApiErrorKind::ContextTooLong,
             ),
-            (400, text("prompt is too long: 9 tokens > 8 maximum"), RefusalKind::ContextTooLong),
-            (413, typed("request_too_large"), RefusalKind::ContextTooLong),
-            (400, code("content_filter"), RefusalKind::Filtered),
-            (400, typed("invalid_request_error"), RefusalKind::Invalid),
-            (404, Value::Null, RefusalKind::Invalid),
-            (422, text("extra field"), RefusalKind::Invalid),
-            (500, Value::Null, RefusalKind::Overloaded),
-            (503, google("UNAVAILABLE"), RefusalKind::Overloaded),
-            (529, typed("overloaded_error"), RefusalKind::Overloaded),
+            (400, text("prompt is too long: 9 tokens > 8 maximum"), ApiErrorKind::ContextTooLong),
+            (413, typed("request_too_large"), ApiErrorKind::ContextTooLong),
+            (400, code("content_filter"), ApiErrorKind::Filtered),
+            (400, typed("invalid_request_error"), ApiErrorKind::Invalid),
+            (404, Value::Null, ApiErrorKind::Invalid),
+            (422, text("extra field"), ApiErrorKind::Invalid),
+            (500, Value::Null, ApiErrorKind::Overloaded),
+            (503, google("UNAVAILABLE"), ApiErrorKind::Overloaded),
+            (529, typed("overloaded_error"), ApiErrorKind::Overloaded),
             // Errors in the middle of a stream.
-            (200, typed("overloaded_error"), RefusalKind::Overloaded),
-            (200, code("rate_limit_exceeded"), RefusalKind::RateLimited),
-            (200, typed("rate_limited"), RefusalKind::RateLimited),
-            (200, google("DEADLINE_EXCEEDED"), RefusalKind::Overloaded),
-            (200, google("UNAUTHENTICATED"), RefusalKind::Auth),
-            (200, code("invalid_prompt"), RefusalKind::Filtered),
-            (200, code("image_too_large"), RefusalKind::Invalid),
-            (200, json!({ "error": { "code": 429 } }), RefusalKind::RateLimited),
-            (413, code("rate_limit_exceeded"), RefusalKind::RateLimited),
-            (400, text("Your credit balance is too low to access it"), RefusalKind::OutOfQuota),
+            (200, typed("overloaded_error"), ApiErrorKind::Overloaded),
+            (200, code("rate_limit_exceeded"), ApiErrorKind::RateLimited),
+            (200, typed("rate_limited"), ApiErrorKind::RateLimited),
+            (200, google("DEADLINE_EXCEEDED"), ApiErrorKind::Overloaded),
+            (200, google("UNAUTHENTICATED"), ApiErrorKind::Auth),
+            (200, code("invalid_prompt"), ApiErrorKind::Filtered),
+            (200, code("image_too_large"), ApiErrorKind::Invalid),
+            (200, json!({ "error": { "code": 429 } }), ApiErrorKind::RateLimited),
+            (413, code("rate_limit_exceeded"), ApiErrorKind::RateLimited),
+            (400, text("Your credit balance is too low to access it"), ApiErrorKind::OutOfQuota),
             (400, text("input length and `max_tokens` exceed context limit: 9"), TOO_LONG),
             (400, text("longer than the maximum model length of 9"), TOO_LONG),
-            (200, text("No."), RefusalKind::Other),
-            (302, Value::Null, RefusalKind::Other),
+            (200, text("No."), ApiErrorKind::Other),
+            (302, Value::Null, ApiErrorKind::Other),
         ] {
             assert_eq!(kind(status, &error), expected, "{status} {error}");
         }

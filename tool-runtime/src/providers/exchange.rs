@@ -10,8 +10,8 @@ use super::error_response::{error_message, error_response, kind, request_id};
 use super::frames::{Frames, TooLong};
 use super::secrets::Secrets;
 use super::transport::{Headers, HttpBody, HttpRequest, HttpResponse, TransportError};
-use crate::models::delta::tell;
-use crate::models::{ChatReply, Deltas, ModelError, Refusal, RefusalKind, WireNames};
+use crate::models::delta::emit_reply;
+use crate::models::{ApiError, ApiErrorKind, ChatReply, DeltaSink, ModelError, WireNames};
 
 /// Highest number of characters of a body in an error.
 const MAX_EXCERPT: usize = 2_000;
@@ -75,13 +75,13 @@ impl<C: Codec> Exchange<'_, C> {
     pub(super) async fn read_stream(
         &self,
         response: HttpResponse,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) -> Result<ChatReply, ModelError> {
         let content_type =
             response.headers.get("content-type").unwrap_or_default().to_ascii_lowercase();
         if C::FRAMING == Framing::Events && content_type.starts_with("application/json") {
             let reply = self.read_body(response).await?.decode(self)?;
-            tell(&reply.parts, deltas);
+            emit_reply(&reply.parts, deltas);
             return Ok(reply);
         }
         let HttpResponse { headers, mut body, .. } = response;
@@ -136,7 +136,7 @@ impl<C: Codec> Exchange<'_, C> {
 
     /// Converts an error response. The status is enough; the body is read as far as it arrives in
     /// time.
-    pub(super) async fn read_error(&self, mut response: HttpResponse) -> Refusal {
+    pub(super) async fn read_error(&self, mut response: HttpResponse) -> ApiError {
         let mut bytes = Vec::new();
         if let Some(target) = response.headers.get("location") {
             bytes.extend_from_slice(format!("it redirects to {target} ").as_bytes());
@@ -171,12 +171,12 @@ impl<C: Codec> Exchange<'_, C> {
             DecodeError::Incomplete => return self.malformed(ENDED_EARLY, body, headers),
         };
         match kind(200, &serde_json::json!({ "error": failure })) {
-            RefusalKind::Other => {
+            ApiErrorKind::Other => {
                 let reason = format!("the provider reported an error: {}", error_message(&failure));
                 self.malformed(reason, body, headers)
             }
             kind => {
-                let mut refusal = Refusal::new(kind, &self.url, 200, self.excerpt(body));
+                let mut refusal = ApiError::new(kind, &self.url, 200, self.excerpt(body));
                 refusal.request_id = self.request_id(headers);
                 Box::new(refusal).into()
             }

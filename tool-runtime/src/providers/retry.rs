@@ -22,10 +22,10 @@ pub(super) fn pause_before_next(
     let requested = match error {
         // The request used its whole time limit.
         ModelError::Timeout { .. } => return None,
-        ModelError::Refused(refusal) => refusal.retry_after,
+        ModelError::Api(refusal) => refusal.retry_after,
         _ => None,
     };
-    if !error.may_pass() || attempts >= max_attempts {
+    if !error.is_transient() || attempts >= max_attempts {
         return None;
     }
     let whole = FIRST.saturating_mul(1 << attempts.saturating_sub(1).min(16)).min(LONGEST);
@@ -39,10 +39,10 @@ mod tests {
     use std::time::Duration;
 
     use super::pause_before_next;
-    use crate::models::{ModelError, Refusal, RefusalKind};
+    use crate::models::{ApiError, ApiErrorKind, ModelError};
 
-    fn refused(kind: RefusalKind, retry_after: Option<u64>) -> ModelError {
-        let mut refusal = Refusal::new(kind, "u", 429, "");
+    fn refused(kind: ApiErrorKind, retry_after: Option<u64>) -> ModelError {
+        let mut refusal = ApiError::new(kind, "u", 429, "");
         refusal.retry_after = retry_after.map(Duration::from_millis);
         Box::new(refusal).into()
     }
@@ -50,14 +50,14 @@ mod tests {
     #[test]
     fn only_transient_errors_are_retried() {
         for (kind, again) in [
-            (RefusalKind::RateLimited, true),
-            (RefusalKind::Overloaded, true),
-            (RefusalKind::OutOfQuota, false),
-            (RefusalKind::Auth, false),
-            (RefusalKind::ContextTooLong, false),
-            (RefusalKind::Filtered, false),
-            (RefusalKind::Invalid, false),
-            (RefusalKind::Other, false),
+            (ApiErrorKind::RateLimited, true),
+            (ApiErrorKind::Overloaded, true),
+            (ApiErrorKind::OutOfQuota, false),
+            (ApiErrorKind::Auth, false),
+            (ApiErrorKind::ContextTooLong, false),
+            (ApiErrorKind::Filtered, false),
+            (ApiErrorKind::Invalid, false),
+            (ApiErrorKind::Other, false),
         ] {
             let pause = pause_before_next(&refused(kind, None), 1, 3, 0.0);
             assert_eq!(pause.is_some(), again, "{kind:?}");
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn pauses_grow_and_respect_retry_after() {
-        let busy = |wait| refused(RefusalKind::RateLimited, wait);
+        let busy = |wait| refused(ApiErrorKind::RateLimited, wait);
         for (attempts, wait, jitter, pause) in [
             (1, None, 0.0, Some(500)),
             (1, None, 1.0, Some(250)),

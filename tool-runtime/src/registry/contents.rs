@@ -1,37 +1,37 @@
-//! What a registry holds at one moment: never changed, only replaced.
+//! The contents of a registry at one moment: never changed, only replaced.
 //!
-//! All of this is pure: foreign code was asked before. A change costs what it changes, for the rest
-//! is shared with what was there before.
+//! This module is pure; foreign code runs before it. The cost of a change depends on what it
+//! changes, because the new contents share the rest with the old ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
-use super::described::Described;
+use super::description_source::DescriptionSource;
 use super::error::RegistryError;
 use super::table::Table;
 use super::{Entry, namesakes, naming};
 use crate::schema::Dialect;
 use crate::tool::ToolPreference;
-use crate::tool::full_name::parts;
+use crate::tool::full_name::split_full_name;
 
 /// All tools at one moment.
 #[derive(Clone, Default)]
 pub(super) struct Contents {
     table: Table,
-    /// By the full names of tools, whether they are there by now or not.
+    /// By the full names of tools, whether they are registered now or not.
     preferences: Arc<BTreeMap<String, Arc<ToolPreference>>>,
-    described: Described,
-    /// In which models are told of all tools.
+    descriptions: DescriptionSource,
+    /// The dialect of the schemas that models receive.
     dialect: Dialect,
-    /// How many take arguments that are marked as secret.
-    secretive: usize,
-    /// By the names that models call them by; made when they are first listed.
+    /// The number of tools with secret arguments.
+    secret_count: usize,
+    /// Sorted by the names by which models call the tools; created when it is first needed.
     sorted: OnceLock<Arc<[Arc<Entry>]>>,
 }
 
 impl Contents {
-    /// All tools, sorted by the names that models call them by.
+    /// Returns all tools, sorted by the names by which models call them.
     pub(super) fn sorted(&self) -> &[Arc<Entry>] {
         self.sorted.get_or_init(|| {
             let mut entries: Vec<_> = self.table.iter().cloned().collect();
@@ -40,147 +40,158 @@ impl Contents {
         })
     }
 
-    /// In which models are told of them.
     pub(super) fn dialect(&self) -> Dialect {
         self.dialect
     }
 
-    /// All tools, in no order.
+    /// Returns all tools, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.table.iter()
     }
 
-    /// The tool that models call by this name, or whose full name it is.
+    /// Returns the tool that models call by this name, or that has this full name.
     #[inline]
     pub(super) fn get(&self, name: &str) -> Option<&Arc<Entry>> {
-        let bare = self.table.find(name).and_then(|namesakes| namesakes.bare());
-        bare.or_else(|| {
-            let (provider, own) = parts(name)?;
-            self.at(Some(provider), own)
+        let by_own_name =
+            self.table.find(name).and_then(|namesakes| namesakes.called_by_own_name());
+        by_own_name.or_else(|| {
+            let (provider, own) = split_full_name(name)?;
+            self.of_provider(Some(provider), own)
         })
     }
 
-    /// Whether a tool takes arguments that are marked as secret.
+    /// Whether any tool has secret arguments.
     #[inline]
     pub(super) fn has_secrets(&self) -> bool {
-        self.secretive > 0
+        self.secret_count > 0
     }
 
-    /// What the descriptions are of.
-    pub(super) fn described(&self) -> &Described {
-        &self.described
+    /// Returns the source of the current descriptions.
+    pub(super) fn descriptions(&self) -> &DescriptionSource {
+        &self.descriptions
     }
 
-    /// With these tools in their places, of which no two are the same; those that were there come
-    /// back.
-    pub(super) fn put(
+    /// Returns contents with these distinct tools, and the tools that they replace.
+    pub(super) fn insert(
         &self,
         new: &[Arc<Entry>],
-        described: &Described,
+        source: &DescriptionSource,
     ) -> Result<(Self, Vec<Arc<Entry>>), RegistryError> {
-        let (mut next, mut displaced) = (self.clone(), Vec::new());
+        let (mut next, mut replaced) = (self.clone(), Vec::new());
         for entry in new {
-            let entry = &Entry::bent(entry, self.dialect)?;
+            let entry = &Entry::in_dialect(entry, self.dialect)?;
             if let Some((provider, own)) = naming::rival(entry.provider(), entry.own_name())
-                && let Some(rival) = next.at(provider.as_deref(), &own)
+                && let Some(rival) = next.of_provider(provider.as_deref(), &own)
             {
-                return Err(RegistryError::taken(entry, rival));
+                return Err(RegistryError::name_conflict(entry, rival));
             }
             next.edit(entry.own_name(), |tools| {
-                displaced.extend(namesakes::put(tools, Arc::clone(entry)));
+                replaced.extend(namesakes::insert(tools, Arc::clone(entry)));
             });
         }
-        next.described = self.described.with(described);
-        Ok((next, displaced))
+        next.descriptions = self.descriptions.merged_with(source);
+        Ok((next, replaced))
     }
 
-    /// With all tools told of in this dialect.
-    pub(super) fn bent(&self, dialect: Dialect) -> Result<Self, RegistryError> {
+    /// Returns contents in which the schemas are expressed in this dialect.
+    pub(super) fn in_dialect(&self, dialect: Dialect) -> Result<Self, RegistryError> {
         let mut next = Self { dialect, ..self.clone() };
-        for entry in self.sorted() {
-            let bent = Entry::bent(entry, dialect)?;
-            next.edit(entry.own_name(), |tools| drop(namesakes::put(tools, bent)));
+        for old in self.sorted() {
+            let entry = Entry::in_dialect(old, dialect)?;
+            next.edit(old.own_name(), |tools| drop(namesakes::insert(tools, entry)));
         }
         Ok(next)
     }
 
-    /// Without the tools that stand where these do; they come back as they are now.
-    pub(super) fn take(&self, old: &[Arc<Entry>]) -> (Self, Vec<Arc<Entry>>) {
-        let (mut next, mut taken) = (self.clone(), Vec::new());
+    /// Returns contents without the tools of these names and providers, and the removed tools.
+    pub(super) fn remove(&self, old: &[Arc<Entry>]) -> (Self, Vec<Arc<Entry>>) {
+        let (mut next, mut removed) = (self.clone(), Vec::new());
         for entry in old {
             next.edit(entry.own_name(), |tools| {
-                taken.extend(namesakes::take(tools, entry.provider()));
+                removed.extend(namesakes::remove(tools, entry.provider()));
             });
         }
-        (next, taken)
+        (next, removed)
     }
 
-    /// With what those should know of these tools who decide which are offered.
-    pub(super) fn prefer(&self, tools: &[Arc<Entry>], preference: &Arc<ToolPreference>) -> Self {
+    /// Returns contents with another preference of these tools.
+    pub(super) fn with_preference(
+        &self,
+        tools: &[Arc<Entry>],
+        preference: &Arc<ToolPreference>,
+    ) -> Self {
         let mut next = self.clone();
-        let said = tools.iter().map(|tool| (tool.full_name().to_owned(), Arc::clone(preference)));
-        Arc::make_mut(&mut next.preferences).extend(said);
+        let new = tools.iter().map(|tool| (tool.full_name().to_owned(), Arc::clone(preference)));
+        Arc::make_mut(&mut next.preferences).extend(new);
         for own in tools.iter().map(|tool| tool.own_name()).collect::<BTreeSet<_>>() {
             next.edit(own, |_| ());
         }
         next
     }
 
-    /// With another store of descriptions, which nobody has asked yet.
-    pub(super) fn described_by(&self, described: &Described) -> Self {
-        Self { described: described.clone(), ..self.clone() }
+    /// Returns contents with another source of descriptions, which was not queried yet.
+    pub(super) fn with_source(&self, source: &DescriptionSource) -> Self {
+        Self { descriptions: source.clone(), ..self.clone() }
     }
 
-    /// With these tools described as they are here.
-    pub(super) fn refreshed(&self, told: &[Entry], described: &Described) -> Self {
-        if !self.described.is_of_the_store(described) {
+    /// Returns contents with the descriptions of these entries, which `source` provided.
+    pub(super) fn with_descriptions(
+        &self,
+        described: &[Entry],
+        source: &DescriptionSource,
+    ) -> Self {
+        if !self.descriptions.has_same_store(source) {
             return self.clone();
         }
         let (mut changed, mut found) = (BTreeMap::<_, Vec<_>>::new(), 0);
-        for told in told {
-            let Some(now) = self.at(told.provider(), told.own_name()) else { continue };
-            // One that was registered since was asked for then.
-            if !now.is_same(told) {
+        for entry in described {
+            let Some(current) = self.of_provider(entry.provider(), entry.own_name()) else {
+                continue;
+            };
+            // A tool that was registered in the meantime was described then.
+            if !current.is_same_registration(entry) {
                 continue;
             }
             found += 1;
-            if !now.is_described_as(told) {
-                changed.entry(told.own_name()).or_default().push(Arc::new(told.clone()));
+            if !current.has_same_description(entry) {
+                changed.entry(entry.own_name()).or_default().push(Arc::new(entry.clone()));
             }
         }
         let mut next = self.clone();
         for (own, new) in changed {
-            next.edit(own, |tools| new.into_iter().for_each(|it| drop(namesakes::put(tools, it))));
+            next.edit(own, |tools| {
+                new.into_iter().for_each(|entry| drop(namesakes::insert(tools, entry)));
+            });
         }
-        next.described = match found == self.iter().count() {
-            true => described.clone(),
-            false => self.described.with(described),
+        next.descriptions = match found == self.iter().count() {
+            true => source.clone(),
+            false => self.descriptions.merged_with(source),
         };
         next
     }
 
-    fn at(&self, provider: Option<&str>, own: &str) -> Option<&Arc<Entry>> {
+    fn of_provider(&self, provider: Option<&str>, own: &str) -> Option<&Arc<Entry>> {
         self.table.find(own)?.of_provider(provider)
     }
 
-    /// Changes the tools of one name, and has models told of each what holds by then.
+    /// Changes the tools of one own name and updates their definitions.
     fn edit(&mut self, own: &str, edit: impl FnOnce(&mut Vec<Arc<Entry>>)) {
         self.sorted = OnceLock::new();
         self.table.edit(own, |tools| {
-            self.secretive -= secretive(tools);
+            self.secret_count -= secret_count(tools);
             edit(tools);
-            self.secretive += secretive(tools);
+            self.secret_count += secret_count(tools);
             let count = tools.len();
             for tool in tools {
-                let is_bare = naming::is_bare(tool.provider(), own, count);
+                let is_own_name = naming::is_called_by_own_name(tool.provider(), own, count);
                 let preference = self.preferences.get(tool.full_name());
-                Entry::settle(tool, is_bare, preference.map(AsRef::as_ref));
+                Entry::update(tool, is_own_name, preference.map(AsRef::as_ref));
             }
         });
     }
 }
 
-fn secretive(tools: &[Arc<Entry>]) -> usize {
+fn secret_count(tools: &[Arc<Entry>]) -> usize {
     tools.iter().filter(|tool| tool.definition().parameters.has_secrets()).count()
 }
 

@@ -3,24 +3,54 @@ use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-/// Descriptions that take the place of the tools' own, so that they can be changed without touching
-/// code: what a model is told decides how well it calls.
+/// Stores descriptions that replace those of the tools, so that they can be tuned at run time.
 ///
-/// A registry asks for the version each time a snapshot is taken, and for the descriptions only
-/// when it has moved, or tools are registered; so neither may block. Both may look at the registry, and
-/// find what was there before.
+/// A registry queries the version for each snapshot. It queries the descriptions only if the
+/// version has changed or tools are registered. Neither method may block. Both can access the
+/// registry, which then still has the old contents.
+///
+/// ```
+/// use std::sync::Arc;
+/// use tool_runtime::registry::DescriptionStore;
+/// use tool_runtime::{Registry, tool, tools};
+///
+/// /// Tells the time.
+/// #[tool(effect = "read")]
+/// async fn now() -> &'static str {
+///     "noon"
+/// }
+///
+/// /// Shortens every description.
+/// struct Terse;
+///
+/// impl DescriptionStore for Terse {
+///     fn version(&self) -> u64 {
+///         1
+///     }
+///
+///     fn description(&self, name: &str) -> Option<Arc<str>> {
+///         Some(format!("Runs {name}.").into())
+///     }
+/// }
+///
+/// let registry = Registry::try_from(tools![now])?.descriptions(Terse);
+/// assert_eq!(registry.snapshot().definition("now").unwrap().description, "Runs now.");
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
 pub trait DescriptionStore: Send + Sync {
-    /// Moves whenever a description is changed.
+    /// Returns a number that changes whenever a description changes.
     fn version(&self) -> u64;
 
-    /// What models are told of the tools that [go by](crate::registry#what-names-mean) this name; none
-    /// where it says nothing of it. A provider's tool is asked for as `provider__name` first and then by
-    /// its own name, whatever models call it; a tool's own description holds where there is neither, and
-    /// where what is said is empty, too long or not plain.
+    /// Returns the description of the tools that [have this name](crate::registry#tool-names), if
+    /// the store has one.
+    ///
+    /// The tool of a provider is queried by its full name first and then by its own name. If the
+    /// store has neither, or the description is empty, too long or contains invisible characters,
+    /// the description of the tool itself is used.
     fn description(&self, name: &str) -> Option<Arc<str>>;
 }
 
-/// Descriptions that live as long as the program. Clones share them.
+/// Stores descriptions in memory. Clones share them.
 ///
 /// ```
 /// use tool_runtime::{Registry, tool, tools};
@@ -44,27 +74,27 @@ pub trait DescriptionStore: Send + Sync {
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
 #[derive(Clone, Default)]
-pub struct MemoryDescriptions(Arc<Kept>);
+pub struct MemoryDescriptions(Arc<Inner>);
 
 #[derive(Default)]
-struct Kept {
+struct Inner {
     version: AtomicU64,
     texts: RwLock<BTreeMap<String, Arc<str>>>,
 }
 
 impl MemoryDescriptions {
-    /// Replaces what models are told of the tools that [go by](crate::registry#what-names-mean) this name,
-    /// but for those of which something is said by their full name. Tells the new version.
+    /// Sets the description of the tools that [have this name](crate::registry#tool-names). A
+    /// description for a full name takes precedence. Returns the new version.
     pub fn set(&self, name: impl Into<String>, description: impl Into<Arc<str>>) -> u64 {
         self.change(|texts| drop(texts.insert(name.into(), description.into())))
     }
 
-    /// Takes back what was set for this name. Tells the new version.
+    /// Removes the description for this name. Returns the new version.
     pub fn remove(&self, name: &str) -> u64 {
         self.change(|texts| drop(texts.remove(name)))
     }
 
-    /// Gives all tools their own descriptions back. Tells the new version.
+    /// Removes all descriptions. Returns the new version.
     pub fn clear(&self) -> u64 {
         self.change(BTreeMap::clear)
     }
@@ -72,7 +102,7 @@ impl MemoryDescriptions {
     fn change(&self, change: impl FnOnce(&mut BTreeMap<String, Arc<str>>)) -> u64 {
         let mut texts = self.0.texts.write().unwrap_or_else(PoisonError::into_inner);
         change(&mut texts);
-        // Moved while nobody reads: who sees the version finds what belongs to it.
+        // Incremented under the lock: a reader of the new version finds the new texts.
         self.0.version.fetch_add(1, Ordering::Release) + 1
     }
 }

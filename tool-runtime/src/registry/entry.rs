@@ -6,92 +6,119 @@ use crate::guard::catch_panic;
 use crate::schema::Dialect;
 use crate::tool::{Availability, Tool, ToolDefinition, ToolPreference};
 
-/// A registered tool, and what it said of itself when it was registered: it is asked but once, so
-/// that it neither changes its mind nor crashes between two calls.
+/// A registered tool and its definition.
+///
+/// The definition is read once, when the tool is registered, so that it can neither change nor
+/// panic between two calls.
+///
+/// ```
+/// use tool_runtime::{Registry, tool, tools};
+///
+/// /// Finds issues.
+/// #[tool(effect = "read")]
+/// async fn find(query: String) -> String {
+///     query
+/// }
+///
+/// let registry = Registry::new();
+/// registry.register_all_from("github", tools![find])?;
+/// let tools = registry.snapshot();
+/// let entry = tools.entry("find").unwrap();
+/// assert_eq!(entry.provider(), Some("github"));
+/// assert_eq!((entry.name(), entry.full_name()), ("find", "github__find"));
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
 #[derive(Clone)]
 pub struct Entry {
     tool: Arc<dyn Tool>,
     provider: Option<Arc<str>>,
-    /// As the tool has it.
+    /// The definition of the tool itself.
     own: Arc<ToolDefinition>,
-    /// What the store of descriptions says of it.
-    described: Option<Arc<str>>,
-    /// As models are told: under a name that is its alone, with the description of the store.
-    shown: Arc<ToolDefinition>,
-    is_bare: bool,
+    /// The description in the store.
+    description: Option<Arc<str>>,
+    /// The definition that models receive: with a unique name, the description in the store, and
+    /// the preference that was set.
+    effective: Arc<ToolDefinition>,
+    is_called_by_own_name: bool,
 }
 
 impl Entry {
-    /// Asks a tool, which is foreign code, what it says of itself.
+    /// Reads the definition of a tool, which is foreign code.
     pub(super) fn new(
         tool: Arc<dyn Tool>,
         provider: Option<Arc<str>>,
     ) -> Result<Self, RegistryError> {
-        let of = provider.as_deref();
-        // Not copied before it is known to be of a size that can be.
-        let valid = || {
+        let provider_name = provider.as_deref();
+        // Validated before it is cloned, because it may be arbitrarily large.
+        let validated = || {
             let definition = tool.definition();
             definition.validate().map(|()| definition.clone())
         };
-        let own =
-            catch_panic(valid).map_err(|panic| RegistryError::panicked(of, &panic.to_string()))?;
-        let own = own.map_err(|error| RegistryError::definition(of, error))?;
-        if let Some(provider) = of {
+        let own = catch_panic(validated)
+            .map_err(|panic| RegistryError::panicked(provider_name, &panic.to_string()))?;
+        let own = own.map_err(|error| RegistryError::definition(provider_name, error))?;
+        if let Some(provider) = provider_name {
             naming::check_length(provider, &own.name)?;
         }
-        let own = Arc::new(own.under(of));
-        let shown = Arc::clone(&own);
-        Ok(Self { tool, provider, own, described: None, shown, is_bare: true })
+        let own = Arc::new(own.with_provider(provider_name));
+        let effective = Arc::clone(&own);
+        Ok(Self { tool, provider, own, description: None, effective, is_called_by_own_name: true })
     }
 
-    /// The same tool, of which models are told in this dialect.
-    pub(super) fn bent(this: &Arc<Self>, dialect: Dialect) -> Result<Arc<Self>, RegistryError> {
+    /// Returns the entry with its parameters expressed in this dialect.
+    pub(super) fn in_dialect(
+        this: &Arc<Self>,
+        dialect: Dialect,
+    ) -> Result<Arc<Self>, RegistryError> {
         if this.own.wire_parameters().dialect() == dialect {
             return Ok(Arc::clone(this));
         }
-        let own = ToolDefinition::clone(&this.own).bent(dialect);
+        let own = ToolDefinition::clone(&this.own).for_dialect(dialect);
         let own = own.map_err(|error| RegistryError::definition(this.provider(), error))?;
         let own = Arc::new(own);
-        Ok(Arc::new(Self { shown: Arc::clone(&own), own, ..Self::clone(this) }))
+        Ok(Arc::new(Self { effective: Arc::clone(&own), own, ..Self::clone(this) }))
     }
 
-    /// The tool.
+    /// Returns the tool.
     pub fn tool(&self) -> &Arc<dyn Tool> {
         &self.tool
     }
 
-    /// What models are told of it.
+    /// Returns the definition that models receive.
     pub fn definition(&self) -> &ToolDefinition {
-        &self.shown
+        &self.effective
     }
 
-    /// The same, to keep.
+    /// Returns the definition that models receive, as a shared pointer.
     pub fn shared_definition(&self) -> &Arc<ToolDefinition> {
-        &self.shown
+        &self.effective
     }
 
-    /// Under whom it is registered, if under anybody.
+    /// Returns the name of the provider under which the tool is registered.
     pub fn provider(&self) -> Option<&str> {
         self.provider.as_deref()
     }
 
-    /// The name that models call it by. It may change when others come and go.
+    /// Returns the name by which models call the tool. It can change when other tools are added or
+    /// removed.
     pub fn name(&self) -> &str {
-        &self.shown.name
+        &self.effective.name
     }
 
-    /// The name that it gave itself. Another provider's tool may have the same.
+    /// Returns the name in the definition of the tool itself. Tools of other providers can have the
+    /// same own name.
     pub fn own_name(&self) -> &str {
         &self.own.name
     }
 
-    /// The name that is its alone, whoever comes and goes: see [`ToolDefinition::full_name`].
+    /// Returns the name that is unique and never changes: see [`ToolDefinition::full_name`].
     pub fn full_name(&self) -> &str {
         self.own.full_name()
     }
 
-    /// Whether it can run now, and why not. A tool that panics when it is asked can't: it won't do
-    /// better when it is called.
+    /// Returns whether the tool can run now, and the reason if not.
+    ///
+    /// If [`Tool::availability`] panics, the tool is unavailable.
     pub fn availability(&self) -> Availability {
         catch_panic(|| self.tool.availability())
             .unwrap_or_else(|panic| Availability::Unavailable(panic.to_string()))
@@ -99,63 +126,68 @@ impl Entry {
 
     #[inline]
     pub(super) fn is_enabled(&self) -> bool {
-        self.shown.preference.enabled
+        self.effective.preference.enabled
     }
 
     #[inline]
-    pub(super) fn is_bare(&self) -> bool {
-        self.is_bare
+    pub(super) fn is_called_by_own_name(&self) -> bool {
+        self.is_called_by_own_name
     }
 
-    /// Whether this is the other as it was registered, whatever it is called by now.
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    /// Whether both entries stem from the same registration.
+    pub(super) fn is_same_registration(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.own, &other.own)
     }
 
-    pub(super) fn is_described_as(&self, other: &Self) -> bool {
-        self.described == other.described
+    pub(super) fn has_same_description(&self, other: &Self) -> bool {
+        self.description == other.description
     }
 
-    /// The same tool, described so, unless providers don't take that: nobody waits here for what is
-    /// wrong with another's words.
-    pub(super) fn described(&self, description: Option<Arc<str>>) -> Self {
-        let fits = |text: &Arc<str>| {
-            let mut told = ToolDefinition::clone(&self.own);
-            told.description = text.as_ref().into();
-            told.validate().is_ok()
+    /// Returns the entry with the description in the store. An invalid description is ignored,
+    /// because there is no caller to which the error could be returned.
+    pub(super) fn with_description(&self, description: Option<Arc<str>>) -> Self {
+        let is_valid = |text: &Arc<str>| {
+            let mut definition = ToolDefinition::clone(&self.own);
+            definition.description = text.as_ref().into();
+            definition.validate().is_ok()
         };
-        Self { described: description.filter(fits), ..self.clone() }
+        Self { description: description.filter(is_valid), ..self.clone() }
     }
 
-    /// Has models told what is known of it by now.
-    pub(super) fn settle(this: &mut Arc<Self>, is_bare: bool, preference: Option<&ToolPreference>) {
-        let name = if is_bare { this.own_name() } else { this.full_name() };
-        let description = this.described.as_deref().unwrap_or(&this.own.description);
+    /// Updates the definition that models receive.
+    pub(super) fn update(
+        this: &mut Arc<Self>,
+        is_called_by_own_name: bool,
+        preference: Option<&ToolPreference>,
+    ) {
+        let name = if is_called_by_own_name { this.own_name() } else { this.full_name() };
+        let description = this.description.as_deref().unwrap_or(&this.own.description);
         let preference = preference.unwrap_or(&this.own.preference);
-        let is_shown = |shown: &ToolDefinition| {
-            shown.name == name
-                && shown.description == description
-                && shown.preference == *preference
+        let is_current = |definition: &ToolDefinition| {
+            definition.name == name
+                && definition.description == description
+                && definition.preference == *preference
         };
-        if is_shown(&this.shown) && this.is_bare == is_bare {
+        let is_unchanged = this.is_called_by_own_name == is_called_by_own_name;
+        if is_unchanged && is_current(&this.effective) {
             return;
         }
-        let shown = if is_shown(&this.own) {
+        let effective = if is_current(&this.own) {
             Arc::clone(&this.own)
         } else {
-            let mut shown = ToolDefinition::clone(&this.own);
-            shown.name = name.to_owned();
-            shown.description = description.to_owned();
-            shown.preference = preference.clone();
-            Arc::new(shown)
+            let mut effective = ToolDefinition::clone(&this.own);
+            effective.name = name.to_owned();
+            effective.description = description.to_owned();
+            effective.preference = preference.clone();
+            Arc::new(effective)
         };
         let this = Arc::make_mut(this);
-        (this.shown, this.is_bare) = (shown, is_bare);
+        (this.effective, this.is_called_by_own_name) = (effective, is_called_by_own_name);
     }
 }
 
 impl fmt::Debug for Entry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Entry").field("definition", &self.shown).finish_non_exhaustive()
+        f.debug_struct("Entry").field("definition", &self.effective).finish_non_exhaustive()
     }
 }

@@ -1,72 +1,84 @@
 use super::Entry;
 use crate::tool::DefinitionError;
 
-/// The most characters that are told of what foreign code said.
-const LONGEST: usize = 200;
+/// The maximum number of characters of a panic message in an error.
+const MAX_MESSAGE_CHARS: usize = 200;
 
-/// Why tools could not be registered. Nothing was changed.
+/// Reports why tools could not be registered. The registry is unchanged.
+///
+/// ```
+/// use tool_runtime::{Registry, RegistryError, tool, tools};
+///
+/// /// Tells the time.
+/// #[tool(effect = "read")]
+/// async fn now() -> &'static str {
+///     "noon"
+/// }
+///
+/// let error = Registry::try_from(tools![now, now]).unwrap_err();
+/// assert_eq!(error, RegistryError::Duplicate { name: "now".into() });
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RegistryError {
-    /// A definition that providers don't take.
+    /// The definition of a tool without a provider is invalid.
     #[error(transparent)]
     Definition(#[from] DefinitionError),
-    /// The same of a tool that another provides.
-    #[error("what the provider `{provider}` says of a tool can't be taken: {error}")]
-    Provided {
-        /// Who provides it.
+    /// The definition of a provider's tool is invalid.
+    #[error("provider `{provider}`: {error}")]
+    ProviderDefinition {
+        /// The name of the provider.
         provider: String,
-        /// What is wrong.
+        /// The error in the definition.
         error: DefinitionError,
     },
-    /// A tool panicked when it was asked for its definition.
-    #[error("{} {message} when it was asked for its definition", told(.provider.as_deref()))]
+    /// A tool panicked in [`Tool::definition`](crate::Tool::definition).
+    #[error("definition of {} {message}", tool_of(.provider.as_deref()))]
     Panicked {
-        /// Who provides it, if anybody.
+        /// The name of the provider, if there is one.
         provider: Option<String>,
-        /// What it panicked with.
+        /// The message of the panic.
         message: String,
     },
-    /// Two tools of one name in one list.
+    /// Two tools in a list have the same name.
     #[error(
-        "two tools are named `{name}`: give one of them another, as by `#[tool(name = \"…\")]`, or \
-         register it under another provider"
+        "duplicate tool name `{name}`: rename one of the tools, for example with \
+         `#[tool(name = \"…\")]`, or register it under another provider"
     )]
     Duplicate {
-        /// The name: `provider__name` where they have a provider.
+        /// The name: `provider__name` if the tools have a provider.
         name: String,
     },
-    /// A provider's tool and one without a provider that models would call by one name.
+    /// A tool without a provider has the full name of a provider's tool.
     #[error(
-        "the tool `{name}` of the provider `{provider}` would be called `{provider}__{name}`, and a \
-         tool without a provider is named so: rename that one, or register the provider's tools \
-         under another name"
+        "tool name conflict: `{provider}__{name}` is the full name of tool `{name}` of provider \
+         `{provider}` and the name of a tool without a provider: rename the latter, or register the \
+         provider under another name"
     )]
-    Taken {
-        /// Who provides the one.
+    NameConflict {
+        /// The name of the provider.
         provider: String,
-        /// What its provider calls it.
+        /// The own name of the provider's tool.
         name: String,
     },
-    /// The name of a provider that can't stand before a tool's.
+    /// The name of a provider is invalid.
     #[error(
-        "the provider `{name}` must be named by 1 to 32 characters of a-z, A-Z, 0-9, `_` and `-`, \
-         with no `__` in it and no `_` at its end"
+        "invalid provider name `{name}`: expected 1 to 32 characters of a-z, A-Z, 0-9, `_` and `-`, \
+         without `__` and without `_` at the end"
     )]
-    Provider {
-        /// The name, cut where it is long.
+    ProviderName {
+        /// The name. A long name is truncated.
         name: String,
     },
-    /// The name of a tool that can't stand behind its provider's.
+    /// The full name of a provider's tool is too long.
     #[error(
-        "the tool `{name}` of the provider `{provider}` is called `{provider}__{name}` where others \
-         have its name, and that takes more than 128 characters: register the provider's tools under \
-         a shorter name"
+        "full name of tool `{name}` of provider `{provider}` is longer than 128 characters: register \
+         the provider under a shorter name"
     )]
-    TooLong {
-        /// Who provides it.
+    NameTooLong {
+        /// The name of the provider.
         provider: String,
-        /// What its provider calls it.
+        /// The own name of the tool.
         name: String,
     },
 }
@@ -74,29 +86,29 @@ pub enum RegistryError {
 impl RegistryError {
     pub(super) fn definition(provider: Option<&str>, error: DefinitionError) -> Self {
         match provider {
-            Some(provider) => Self::Provided { provider: provider.to_owned(), error },
+            Some(provider) => Self::ProviderDefinition { provider: provider.to_owned(), error },
             None => Self::Definition(error),
         }
     }
 
     pub(super) fn panicked(provider: Option<&str>, message: &str) -> Self {
-        let message = message.chars().take(LONGEST).collect();
+        let message = message.chars().take(MAX_MESSAGE_CHARS).collect();
         Self::Panicked { provider: provider.map(str::to_owned), message }
     }
 
-    /// Of two tools that exclude each other, of which one has a provider.
-    pub(super) fn taken(one: &Entry, other: &Entry) -> Self {
+    /// Creates the error for two tools of which exactly one has a provider.
+    pub(super) fn name_conflict(one: &Entry, other: &Entry) -> Self {
         let provided = if one.provider().is_some() { one } else { other };
-        Self::Taken {
+        Self::NameConflict {
             provider: provided.provider().unwrap_or_default().to_owned(),
             name: provided.own_name().to_owned(),
         }
     }
 }
 
-fn told(provider: Option<&str>) -> String {
+fn tool_of(provider: Option<&str>) -> String {
     match provider {
-        Some(provider) => format!("a tool of the provider `{provider}`"),
+        Some(provider) => format!("a tool of provider `{provider}`"),
         None => "a tool".to_owned(),
     }
 }

@@ -4,43 +4,42 @@ use std::sync::Arc;
 use super::Entry;
 use crate::guard::catch_panic;
 
-/// Which tools of a registry a view of it holds: those that pass all rules. A rule is foreign code:
-/// what it panics at doesn't pass.
+/// The filter of a view: a tool passes if it passes all rules.
+///
+/// A rule is foreign code. A tool for which it panics does not pass.
 #[derive(Clone, Default)]
 pub(super) struct Filter(Option<Arc<Rule>>);
 
 struct Rule {
-    passes: Box<dyn Fn(&Entry) -> bool + Send + Sync>,
-    before: Filter,
+    predicate: Box<dyn Fn(&Entry) -> bool + Send + Sync>,
+    previous: Filter,
 }
 
 impl Filter {
-    /// These rules, and one more.
-    pub(super) fn and(&self, passes: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
-        Self(Some(Arc::new(Rule { passes: Box::new(passes), before: self.clone() })))
+    /// Returns a filter with one more rule.
+    pub(super) fn and(&self, predicate: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
+        Self(Some(Arc::new(Rule { predicate: Box::new(predicate), previous: self.clone() })))
     }
 
     #[inline]
     pub(super) fn passes(&self, entry: &Entry) -> bool {
         let mut next = self;
         while let Some(rule) = &next.0 {
-            // One that panics has let nothing through.
-            if !catch_panic(|| (rule.passes)(entry)).unwrap_or(false) {
+            if !catch_panic(|| (rule.predicate)(entry)).unwrap_or(false) {
                 return false;
             }
-            next = &rule.before;
+            next = &rule.previous;
         }
         true
     }
 }
 
-/// One after the other: a view of a view of a view may be the last to hold them all, and a stack holds
-/// only so many.
+/// Drops the rules in a loop. Recursion would overflow the stack for a long chain of views.
 impl Drop for Rule {
     fn drop(&mut self) {
-        let mut next = self.before.0.take();
+        let mut next = self.previous.0.take();
         while let Some(mut rule) = next.and_then(Arc::into_inner) {
-            next = rule.before.0.take();
+            next = rule.previous.0.take();
         }
     }
 }

@@ -1,15 +1,29 @@
 use super::{Registry, RegistryError, Tools};
 
-/// What an agent takes for its tools.
+/// A set of tools that an agent accepts: [`Tools`], a [`Registry`], or a `Result` with either.
+///
+/// ```
+/// use tool_runtime::schema::Dialect;
+/// use tool_runtime::{Agent, ScriptedModel, tool, tools};
+///
+/// /// Tells the time.
+/// #[tool(effect = "read")]
+/// async fn now() -> &'static str {
+///     "noon"
+/// }
+///
+/// let of_tools = Agent::new(ScriptedModel::default(), tools![now]);
+/// let of_result = Agent::new(ScriptedModel::default(), tools![now].dialect(Dialect::OpenAiStrict));
+/// ```
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is no set of tools",
+    message = "`{Self}` is not a set of tools",
     label = "write `tools![…]` with the names of the tools, or pass a `Registry`"
 )]
 pub trait IntoRegistry {
-    /// The registry.
+    /// Converts the set of tools into a registry.
     ///
     /// # Errors
-    /// A definition that providers don't take, or two tools of one name.
+    /// A definition is invalid, or two tools have the same name.
     fn into_registry(self) -> Result<Registry, RegistryError>;
 }
 
@@ -25,7 +39,7 @@ impl IntoRegistry for Tools {
     }
 }
 
-/// One that may have failed to be made, such as in a dialect: the run says so.
+/// Accepts the result of a conversion that can fail. The first run returns the error.
 impl<R: IntoRegistry, E: Into<RegistryError>> IntoRegistry for Result<R, E> {
     fn into_registry(self) -> Result<Registry, RegistryError> {
         self.map_err(Into::into)?.into_registry()
@@ -33,7 +47,7 @@ impl<R: IntoRegistry, E: Into<RegistryError>> IntoRegistry for Result<R, E> {
 }
 
 /// # Errors
-/// A definition that providers don't take, or two tools of one name.
+/// A definition is invalid, or two tools have the same name.
 impl TryFrom<Tools> for Registry {
     type Error = RegistryError;
 

@@ -1,30 +1,41 @@
-//! Which tools there are, and which of them a model may see.
+//! The tools of a program, and the views and selections of them.
 //!
-//! A [`Registry`] is shared and changes; a [`Snapshot`] is what it held at one moment and never
-//! changes, so that what a model is offered and what is called for it are the same. Readers never
-//! wait: a snapshot is taken without a lock.
+//! A [`Registry`] is shared and mutable. A [`Snapshot`] is an immutable copy of its contents, so
+//! the tools that a model is offered are the tools that its calls run. Taking a snapshot needs no
+//! lock.
 //!
-//! # What names mean
+//! - `contents.rs`, `table.rs`: the contents at one moment, replaced as a whole by `shared.rs`.
+//! - `entry.rs`: one registered tool. `namesakes.rs`: tools with the same own name.
+//! - `naming.rs`: under which name models call a tool.
+//! - `descriptions.rs`, `description_source.rs`: descriptions that replace those of the tools.
+//! - `filter.rs`: views. `provider.rs`: groups of tools that are registered together.
+//! - `nearest.rs`: suggestions for a model that calls an unknown tool.
+//! - `select/`: which tools are offered on a turn.
 //!
-//! A tool has the name that it gave itself, its *own* name, and under a provider a *full* name,
-//! `provider__name`, which is its alone whoever comes and goes. Models call it by the one or the other:
-//! by its own while nobody else has that name, else by its full one.
+//! Invariants: each change is atomic, no foreign code runs while the lock is held, and a tool is
+//! asked for its definition only once, when it is registered.
 //!
-//! - A setting means all tools that [go by](crate::ToolDefinition::goes_by) the name, whatever models
-//!   call them at the moment: `find` those of all providers and of none, `github__find` the one. So it is
-//!   with [`Registry::only`], [`without`](Registry::without) and [`prefer`](Registry::prefer), with a
-//!   [`DescriptionStore`], with `BySearch::always`, and with the
+//! # Tool names
+//!
+//! A tool has an *own* name, which its definition declares. The tool of a provider also has a
+//! *full* name, `provider__name`, which is unique and never changes. Models call it by its own name
+//! as long as no other tool has that name, and by its full name otherwise.
+//!
+//! - A setting applies to all tools that [have the name](crate::ToolDefinition::has_name), under
+//!   whatever name models call them: `find` applies to the tools of all providers and to the one
+//!   without a provider, `github__find` to one tool. This concerns [`Registry::only`],
+//!   [`without`](Registry::without) and [`set_preference`](Registry::set_preference), a
+//!   [`DescriptionStore`], `BySearch::always`, and the
 //!   [permissions](crate::dispatch::Permissions), [concurrency](crate::dispatch::Concurrency) and
-//!   [rate limits](crate::dispatch::RateLimits) of a dispatcher.
-//! - A look-up means one tool: the one that models call so at that moment, or whose full name it is.
-//!   So it is with a model's call, [`Snapshot::get`] and [`Registry::unregister`].
+//!   [rate limits](crate::dispatch::RateLimits) of a policy.
+//! - A lookup finds one tool: the one that models currently call by the name, or the one with that
+//!   full name. This concerns calls of a model, [`Snapshot::get`] and [`Registry::unregister`].
 //!
-//! An own name with `__` in it reads like a full one and would be another's: such a tool goes by its full
-//! name alone.
+//! An own name that contains `__` could be taken for the full name of another tool. A provider's
+//! tool with such a name is known by its full name only.
 
-mod cell;
 mod contents;
-mod described;
+mod description_source;
 mod descriptions;
 mod entry;
 mod error;
@@ -35,6 +46,7 @@ mod naming;
 mod nearest;
 mod provider;
 mod select;
+mod shared;
 mod snapshot;
 mod table;
 mod tools;
@@ -48,9 +60,9 @@ pub use descriptions::{DescriptionStore, MemoryDescriptions};
 pub use entry::Entry;
 pub use error::RegistryError;
 pub use into_registry::IntoRegistry;
-pub(crate) use nearest::{called, nearest};
-pub use provider::Withdrawn;
-pub use select::{AllTools, ByWeight, Callable, Selection, Selector, definition_bytes};
+pub(crate) use nearest::{name_to_suggest, nearest};
+pub use provider::WithdrawnTools;
+pub use select::{AllTools, ByWeight, CallableTools, Selection, Selector, definition_bytes};
 #[cfg(feature = "search")]
 pub use select::{BySearch, SearchTools, ToolIndex};
 pub use snapshot::{Snapshot, ToolStatus};
@@ -58,22 +70,23 @@ pub use tools::Tools;
 
 use crate::schema::Dialect;
 use crate::tool::{Tool, ToolPreference};
-use cell::Cell;
 use contents::Contents;
-use described::Described;
+use description_source::DescriptionSource;
 use filter::Filter;
+use shared::Shared;
 
-/// The tools of a program. Clones share one set.
+/// The tools of a program. Clones share one set of tools.
 ///
-/// A tool is asked for its definition when it is registered; what it said then holds.
+/// A tool is asked for its definition when it is registered. Later changes of the definition have
+/// no effect.
 ///
 /// ```
 /// use tool_runtime::{Registry, tool, tools};
 ///
-/// /// Says hello.
+/// /// Greets a person.
 /// #[tool]
 /// async fn hello(
-///     /// Whom to greet.
+///     /// The name of the person.
 ///     name: String,
 /// ) -> String {
 ///     format!("Hello, {name}!")
@@ -82,62 +95,82 @@ use filter::Filter;
 /// let registry = Registry::try_from(tools![hello])?;
 /// assert!(registry.snapshot().get("hello").is_some());
 ///
-/// // A view of the same tools: what is registered later is seen in it as well.
-/// let harmless = registry.without(["hello"]);
-/// assert!(harmless.snapshot().get("hello").is_none());
+/// // A view shares the tools, including those that are registered later.
+/// let view = registry.without(["hello"]);
+/// assert!(view.snapshot().get("hello").is_none());
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```
 #[derive(Clone, Default)]
 pub struct Registry {
-    contents: Arc<Cell<Contents>>,
+    contents: Arc<Shared<Contents>>,
     filter: Filter,
 }
 
 impl Registry {
-    /// A registry without tools.
+    /// Creates a registry without tools.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a tool, or puts it in the place of the one of the same name, which comes back.
+    /// Adds a tool. It replaces the tool of the same name, which is returned.
     ///
-    /// Through a view as well it is registered for all, and may take the place of a tool that the view
-    /// doesn't hold. What this costs grows with the square root of the number of tools; so does each
-    /// change.
+    /// Registering through a view registers the tool for all views, and can replace a tool that
+    /// this view does not contain. The cost of a change grows with the square root of the number of
+    /// tools.
     ///
     /// # Errors
-    /// The tool's definition is not one that providers take, or a provider's tool is called the same;
-    /// nothing was changed.
+    /// The definition is [invalid](crate::ToolDefinition::validate), or conflicts with the full
+    /// name of a provider's tool. Then nothing is changed.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use tool_runtime::{Registry, tool, tools};
+    ///
+    /// /// Tells the time.
+    /// #[tool(effect = "read")]
+    /// async fn now() -> &'static str {
+    ///     "noon"
+    /// }
+    ///
+    /// let registry = Registry::new();
+    /// for tool in tools![now] {
+    ///     assert!(registry.register(Arc::clone(&tool))?.is_none());
+    ///     assert!(registry.register(tool)?.is_some());
+    /// }
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
     pub fn register(&self, tool: Arc<dyn Tool>) -> Result<Option<Arc<dyn Tool>>, RegistryError> {
         Ok(self.add([tool].into_iter().collect(), None)?.pop())
     }
 
-    /// Adds all of these tools or none, in one change that no snapshot shows in part; those that they
-    /// displace come back. For many tools it costs less than one by one.
+    /// Adds several tools in one atomic change and returns the tools that they replace.
+    ///
+    /// This is faster than registering them one by one.
     ///
     /// # Errors
-    /// As [`register`](Self::register), or two of these tools have one name; nothing was changed.
+    /// The errors of [`register`](Self::register), or two of the tools have the same name. Then
+    /// nothing is changed.
     pub fn register_all(&self, tools: Tools) -> Result<Vec<Arc<dyn Tool>>, RegistryError> {
         self.add(tools, None)
     }
 
-    /// Takes away the tool that models call by this name, or whose full name it is; it comes back. One
-    /// that this view of the registry doesn't hold stays. See [what names mean](crate::registry#what-names-mean).
+    /// Removes and returns the tool that models call by this name, or that has this full name.
+    ///
+    /// A tool that this view does not contain is not removed. See
+    /// [tool names](crate::registry#tool-names).
     pub fn unregister(&self, name: &str) -> Option<Arc<dyn Tool>> {
-        let held = self.held_as(name)?;
-        self.take(&[held]).first().map(|entry| Arc::clone(entry.tool()))
+        let entry = self.find(name)?;
+        self.remove(&[entry]).first().map(|entry| Arc::clone(entry.tool()))
     }
 
-    /// Sets what those should know who decide which tools are offered: of all tools that
-    /// [go by](crate::registry#what-names-mean) this name and that this view of the registry holds by now. Tells
-    /// whether there are any.
+    /// Sets the preference of all current tools of this view that
+    /// [have this name](crate::registry#tool-names). Returns whether there are any.
     ///
-    /// From then on this holds in place of what such a tool itself says, also when it is registered
-    /// again, as that of a server is which comes back. What was said last counts.
+    /// It replaces the preference in the definition, also when the tool is registered again, such
+    /// as after a reconnect. A later call replaces it.
     ///
     /// # Errors
-    /// A weight that is no number to compare by, or overrides too large to work with; nothing was
-    /// changed.
+    /// The weight is not finite, or the overrides are too large. Then nothing is changed.
     ///
     /// ```
     /// use tool_runtime::{Registry, ToolPreference, tool, tools};
@@ -151,54 +184,61 @@ impl Registry {
     /// let registry = Registry::new();
     /// registry.register_all_from("github", tools![find])?;
     /// registry.register_all_from("jira", tools![find])?;
-    /// registry.prefer("find", ToolPreference::default().hidden())?;
-    /// registry.prefer("jira__find", ToolPreference::default().weight(2.0))?;
+    /// registry.set_preference("find", ToolPreference::default().hidden())?;
+    /// registry.set_preference("jira__find", ToolPreference::default().weight(2.0))?;
     ///
     /// let tools = registry.snapshot();
     /// let hidden = |name| tools.definition(name).map(|tool| tool.preference.hidden);
     /// assert_eq!((hidden("github__find"), hidden("jira__find")), (Some(true), Some(false)));
     /// # Ok::<(), tool_runtime::RegistryError>(())
     /// ```
-    pub fn prefer(&self, name: &str, preference: ToolPreference) -> Result<bool, RegistryError> {
-        let held = self.held(|entry| entry.definition().goes_by(name));
-        for entry in &held {
+    pub fn set_preference(
+        &self,
+        name: &str,
+        preference: ToolPreference,
+    ) -> Result<bool, RegistryError> {
+        let entries = self.entries_where(|entry| entry.definition().has_name(name));
+        for entry in &entries {
             entry.definition().clone().preference(preference.clone()).validate()?;
         }
-        if held.is_empty() {
+        if entries.is_empty() {
             return Ok(false);
         }
         let preference = Arc::new(preference);
-        self.change(|contents| (contents.prefer(&held, &preference), ()));
+        self.change(|contents| (contents.with_preference(&entries, &preference), ()));
         Ok(true)
     }
 
-    /// What the registry holds now, without a lock: only the first snapshot after a description was
-    /// changed asks the store and changes the registry, as registering does.
+    /// Returns the current contents, without a lock.
+    ///
+    /// The first snapshot after a description was changed queries the [`DescriptionStore`] and
+    /// changes the registry.
     pub fn snapshot(&self) -> Snapshot {
         let contents = self.contents.load();
-        let is_outdated = contents.described().is_outdated();
+        let is_outdated = contents.descriptions().is_outdated();
         let contents = if is_outdated { self.refresh(&contents) } else { contents };
         Snapshot::new(contents, self.filter.clone())
     }
 
-    /// Has models told what this store says of the tools, in all views of this registry.
+    /// Sets the store whose descriptions replace those of the tools, for all views of this
+    /// registry.
     #[must_use]
     pub fn descriptions(self, store: impl DescriptionStore + 'static) -> Self {
-        let described = Described::by(Arc::new(store));
-        let contents = self.change(|contents| (contents.described_by(&described), ())).0;
+        let source = DescriptionSource::new(Arc::new(store));
+        let contents = self.change(|contents| (contents.with_source(&source), ())).0;
         self.refresh(&contents);
         self
     }
 
-    /// Has models told of all tools, also of those that are registered later, in the
-    /// [dialect](crate::schema::Dialect) of their provider; in all views of this registry. With a strict
-    /// one the provider is asked to hold the model to it. What tools take stays the same.
+    /// Sets the [dialect](crate::schema::Dialect) in which schemas are sent to the model provider,
+    /// for all views of this registry and for tools that are registered later.
     ///
-    /// For models of two providers make two registries of the same tools.
+    /// A strict dialect asks the provider to enforce the schema. The validation of arguments does
+    /// not change. If you use models of two providers, create a registry for each.
     ///
     /// # Errors
-    /// What a tool takes can't be said in it; nothing was changed. From then on such a tool can't be
-    /// registered.
+    /// The dialect can't express the parameters of a tool. Then nothing is changed. Once a dialect
+    /// is set, such a tool can't be registered.
     ///
     /// ```
     /// use tool_runtime::{Registry, schema::Dialect, tool, tools};
@@ -211,35 +251,59 @@ impl Registry {
     ///
     /// let registry = Registry::try_from(tools![find])?.dialect(Dialect::OpenAiStrict)?;
     /// let tools = registry.snapshot();
-    /// let told = tools.definition("find").unwrap().wire_parameters();
-    /// assert_eq!(told.as_value()["required"], serde_json::json!(["word", "within"]));
+    /// let schema = tools.definition("find").unwrap().wire_parameters();
+    /// assert_eq!(schema.as_value()["required"], serde_json::json!(["word", "within"]));
     /// # Ok::<(), tool_runtime::RegistryError>(())
     /// ```
     pub fn dialect(self, dialect: Dialect) -> Result<Self, RegistryError> {
-        self.contents.change(|contents| Ok::<_, RegistryError>((contents.bent(dialect)?, ())))?;
+        let change =
+            |contents: &Contents| Ok::<_, RegistryError>((contents.in_dialect(dialect)?, ()));
+        self.contents.change(change)?;
         Ok(self)
     }
 
-    /// A view of this registry: the tools that [go by](crate::registry#what-names-mean) these names alone, whether
-    /// they are there by now or not.
+    /// Creates a view that contains only the tools that
+    /// [have one of these names](crate::registry#tool-names), now or later.
     #[must_use]
     pub fn only<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> Self {
-        let names = Names::new(names);
-        self.filter(move |entry| names.has(entry))
+        let names = NameSet::new(names);
+        self.filter(move |entry| names.matches(entry))
     }
 
-    /// A view of this registry: all tools but those that [go by](crate::registry#what-names-mean) these names.
+    /// Creates a view that contains all tools except those that
+    /// [have one of these names](crate::registry#tool-names).
     #[must_use]
     pub fn without<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> Self {
-        let names = Names::new(names);
-        self.filter(move |entry| !names.has(entry))
+        let names = NameSet::new(names);
+        self.filter(move |entry| !names.matches(entry))
     }
 
-    /// A view of this registry: the tools for which `passes` holds. It is asked at each look, also
-    /// of tools that are registered later, and nothing is copied. What it panics at is not held.
+    /// Creates a view that contains the tools for which `predicate` returns `true`.
+    ///
+    /// The view copies nothing: the predicate runs at each access, also for tools that are
+    /// registered later. A tool for which it panics is not contained.
+    ///
+    /// ```
+    /// use tool_runtime::{Effect, Registry, tool, tools};
+    ///
+    /// /// Tells the time.
+    /// #[tool(effect = "read")]
+    /// async fn now() -> &'static str {
+    ///     "noon"
+    /// }
+    ///
+    /// /// Deletes everything.
+    /// #[tool]
+    /// async fn clear() {}
+    ///
+    /// let registry = Registry::try_from(tools![clear, now])?;
+    /// let read_only = registry.filter(|tool| tool.definition().effect == Effect::Read);
+    /// assert_eq!(read_only.snapshot().definitions().len(), 1);
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
     #[must_use]
-    pub fn filter(&self, passes: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
-        Self { contents: Arc::clone(&self.contents), filter: self.filter.and(passes) }
+    pub fn filter(&self, predicate: impl Fn(&Entry) -> bool + Send + Sync + 'static) -> Self {
+        Self { contents: Arc::clone(&self.contents), filter: self.filter.and(predicate) }
     }
 
     fn add(
@@ -257,40 +321,40 @@ impl Registry {
             }
             new.push(Arc::new(entry));
         }
-        let displaced = self.put(new)?;
-        Ok(displaced.iter().map(|entry| Arc::clone(entry.tool())).collect())
+        let replaced = self.insert(new)?;
+        Ok(replaced.iter().map(|entry| Arc::clone(entry.tool())).collect())
     }
 
-    /// Puts entries in their places; those that were there come back.
-    fn put(&self, new: Vec<Arc<Entry>>) -> Result<Vec<Arc<Entry>>, RegistryError> {
-        let described = self.contents.load().described().now();
-        let new: Vec<_> = new.into_iter().map(|entry| Arc::new(described.tell(&entry))).collect();
-        Ok(self.contents.change(|contents| contents.put(&new, &described))?.1)
+    /// Inserts entries and returns those that they replace.
+    fn insert(&self, new: Vec<Arc<Entry>>) -> Result<Vec<Arc<Entry>>, RegistryError> {
+        let source = self.contents.load().descriptions().at_current_version();
+        let new: Vec<_> = new.into_iter().map(|entry| Arc::new(source.describe(&entry))).collect();
+        Ok(self.contents.change(|contents| contents.insert(&new, &source))?.1)
     }
 
-    /// Takes away what stands in the places of these entries, which comes back.
-    fn take(&self, old: &[Arc<Entry>]) -> Vec<Arc<Entry>> {
-        self.change(|contents| contents.take(old)).1
+    /// Removes and returns the current entries of these names and providers.
+    fn remove(&self, old: &[Arc<Entry>]) -> Vec<Arc<Entry>> {
+        self.change(|contents| contents.remove(old)).1
     }
 
-    /// The entries that this view holds now and that are meant. Filters are foreign code, so a change
-    /// begins with this.
-    fn held(&self, is_meant: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
+    /// Returns the entries of this view for which `predicate` holds. Filters are foreign code, so
+    /// they run before a change locks the contents.
+    fn entries_where(&self, predicate: impl Fn(&Entry) -> bool) -> Vec<Arc<Entry>> {
         let contents = self.contents.load();
-        let held = contents.iter().filter(|entry| is_meant(entry) && self.filter.passes(entry));
-        held.cloned().collect()
+        let entries = contents.iter();
+        entries.filter(|entry| predicate(entry) && self.filter.passes(entry)).cloned().collect()
     }
 
-    fn held_as(&self, name: &str) -> Option<Arc<Entry>> {
+    fn find(&self, name: &str) -> Option<Arc<Entry>> {
         let contents = self.contents.load();
         contents.get(name).filter(|entry| self.filter.passes(entry)).cloned()
     }
 
     #[cold]
     fn refresh(&self, outdated: &Contents) -> Arc<Contents> {
-        let described = outdated.described().now();
-        let told: Vec<_> = outdated.iter().map(|entry| described.tell(entry)).collect();
-        self.change(|contents| (contents.refreshed(&told, &described), ())).0
+        let source = outdated.descriptions().at_current_version();
+        let described: Vec<_> = outdated.iter().map(|entry| source.describe(entry)).collect();
+        self.change(|contents| (contents.with_descriptions(&described, &source), ())).0
     }
 
     fn change<T>(&self, change: impl Fn(&Contents) -> (Contents, T)) -> (Arc<Contents>, T) {
@@ -299,15 +363,15 @@ impl Registry {
     }
 }
 
-/// Names that tools go by.
-struct Names(HashSet<String>);
+/// The names that a view is defined by.
+struct NameSet(HashSet<String>);
 
-impl Names {
+impl NameSet {
     fn new<N: Into<String>>(names: impl IntoIterator<Item = N>) -> Self {
         Self(names.into_iter().map(Into::into).collect())
     }
 
-    fn has(&self, entry: &Entry) -> bool {
+    fn matches(&self, entry: &Entry) -> bool {
         entry.definition().names().any(|name| self.0.contains(name))
     }
 }

@@ -2,8 +2,8 @@ use std::sync::Arc;
 
 use super::Entry;
 
-/// Tools of one own name: at most one without a provider and one of each provider, in this order.
-/// There is at least one.
+/// The tools with the same own name: at most one without a provider and one of each provider,
+/// sorted by provider. There is at least one.
 #[derive(Clone)]
 pub(super) struct Namesakes {
     name: Arc<str>,
@@ -29,25 +29,25 @@ impl Namesakes {
         [&self.first].into_iter().chain(&self.others)
     }
 
-    /// The one that models call by the name alone.
+    /// Returns the tool that models call by its own name.
     #[inline]
-    pub(super) fn bare(&self) -> Option<&Arc<Entry>> {
-        self.first.is_bare().then_some(&self.first)
+    pub(super) fn called_by_own_name(&self) -> Option<&Arc<Entry>> {
+        self.first.is_called_by_own_name().then_some(&self.first)
     }
 
-    /// The one of this provider, or without any.
+    /// Returns the tool of this provider, or the one without a provider.
     pub(super) fn of_provider(&self, provider: Option<&str>) -> Option<&Arc<Entry>> {
         if self.first.provider() == provider {
             return Some(&self.first);
         }
-        let at = place(&self.others, provider).ok()?;
+        let at = position(&self.others, provider).ok()?;
         self.others.get(at)
     }
 }
 
-/// Puts a tool in its place; the one that was there comes back.
-pub(super) fn put(tools: &mut Vec<Arc<Entry>>, tool: Arc<Entry>) -> Option<Arc<Entry>> {
-    match place(tools, tool.provider()) {
+/// Inserts a tool and returns the one that it replaces.
+pub(super) fn insert(tools: &mut Vec<Arc<Entry>>, tool: Arc<Entry>) -> Option<Arc<Entry>> {
+    match position(tools, tool.provider()) {
         Ok(at) => tools.get_mut(at).map(|old| std::mem::replace(old, tool)),
         Err(at) => {
             tools.insert(at, tool);
@@ -56,12 +56,12 @@ pub(super) fn put(tools: &mut Vec<Arc<Entry>>, tool: Arc<Entry>) -> Option<Arc<E
     }
 }
 
-/// Takes the tool of a provider away, or the one without any.
-pub(super) fn take(tools: &mut Vec<Arc<Entry>>, provider: Option<&str>) -> Option<Arc<Entry>> {
-    place(tools, provider).ok().map(|at| tools.remove(at))
+/// Removes and returns the tool of this provider, or the one without a provider.
+pub(super) fn remove(tools: &mut Vec<Arc<Entry>>, provider: Option<&str>) -> Option<Arc<Entry>> {
+    position(tools, provider).ok().map(|at| tools.remove(at))
 }
 
-/// Where the tool of this provider stands, or belongs.
-fn place(tools: &[Arc<Entry>], provider: Option<&str>) -> Result<usize, usize> {
+/// Returns the index of this provider's tool, or where to insert it.
+fn position(tools: &[Arc<Entry>], provider: Option<&str>) -> Result<usize, usize> {
     tools.binary_search_by(|tool| tool.provider().cmp(&provider))
 }

@@ -5,45 +5,64 @@ use std::sync::Arc;
 use super::{Entry, Registry, RegistryError};
 use crate::tool::Tool;
 
-/// The tools of a provider that were taken away, for [`Registry::restore`].
+/// The tools of a provider that were removed from a registry, for [`Registry::restore`].
+///
+/// ```
+/// use tool_runtime::{Registry, tool, tools};
+///
+/// /// Finds issues.
+/// #[tool(effect = "read")]
+/// async fn search(query: String) -> String {
+///     query
+/// }
+///
+/// let registry = Registry::new();
+/// registry.register_all_from("github", tools![search])?;
+/// let withdrawn = registry.withdraw("github");
+/// assert_eq!(withdrawn.len(), 1);
+/// registry.restore(withdrawn)?;
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
 #[derive(Clone)]
-#[must_use = "dropped, the tools are gone"]
-pub struct Withdrawn(pub(super) Vec<Arc<Entry>>);
+#[must_use = "if this is dropped, the tools can't be restored"]
+pub struct WithdrawnTools(pub(super) Vec<Arc<Entry>>);
 
-impl Withdrawn {
-    /// How many there are.
+impl WithdrawnTools {
+    /// Returns the number of tools.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Returns `true` if there are no tools.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The tools.
+    /// Returns the tools.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.0.iter().map(|entry| entry.tool())
     }
 }
 
-impl fmt::Debug for Withdrawn {
+impl fmt::Debug for WithdrawnTools {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|entry| entry.own_name())).finish()
     }
 }
 
-/// Tools under the name of who provides them, such as a server, apart from all others.
+/// Tools that are registered together under the name of their provider, such as a server.
 ///
-/// Two providers may have a tool of the same name. Then neither is hidden: models are told of both
-/// as `provider__name`, and a tool without a provider keeps its own name. A tool whose own name holds
-/// `__` is always told of like that, so that no provider takes a name that is another's.
+/// Two providers can have tools with the same name. Models then receive both as `provider__name`,
+/// and a tool without a provider keeps its own name. A provider's tool whose own name contains `__`
+/// always appears as `provider__name`, so that no provider can claim the name of another provider's
+/// tool.
 impl Registry {
-    /// As [`register`](Self::register), under a provider: what is replaced is the provider's own.
+    /// Adds a tool under a provider. It replaces the provider's tool of the same name, which is
+    /// returned.
     ///
     /// # Errors
-    /// The provider's name or the tool's definition is not one that models' providers take, or a tool
-    /// without a provider is named `provider__name` like this one; nothing was changed.
+    /// The name of the provider or the definition is invalid, or a tool without a provider has the
+    /// name `provider__name`. Then nothing is changed.
     ///
     /// ```
     /// use tool_runtime::{Registry, tool, tools};
@@ -76,10 +95,12 @@ impl Registry {
         Ok(self.add([tool].into_iter().collect(), Some(provider))?.pop())
     }
 
-    /// All of these tools at once, under a provider; those that they displace come back.
+    /// Adds several tools under a provider in one atomic change and returns the tools that they
+    /// replace.
     ///
     /// # Errors
-    /// As [`register_from`](Self::register_from), or two tools of one name.
+    /// The errors of [`register_from`](Self::register_from), or two of the tools have the same
+    /// name. Then nothing is changed.
     pub fn register_all_from(
         &self,
         provider: &str,
@@ -88,23 +109,23 @@ impl Registry {
         self.add(tools, Some(provider))
     }
 
-    /// Takes all tools of a provider away, and no other; of those, the ones that this view of the
-    /// registry holds.
-    pub fn withdraw(&self, provider: &str) -> Withdrawn {
-        let held = self.held(|entry| entry.provider() == Some(provider));
-        Withdrawn(self.take(&held))
+    /// Removes all tools of a provider that this view contains, and returns them.
+    pub fn withdraw(&self, provider: &str) -> WithdrawnTools {
+        let entries = self.entries_where(|entry| entry.provider() == Some(provider));
+        WithdrawnTools(self.remove(&entries))
     }
 
-    /// Gives a provider its tools back, in the places of those that it has registered since.
+    /// Registers the removed tools of a provider again. They replace tools of the same names that
+    /// the provider has registered in the meantime.
     ///
     /// # Errors
-    /// By now a tool without a provider is named `provider__name` like one of these; nothing was
-    /// changed.
-    pub fn restore(&self, withdrawn: Withdrawn) -> Result<(), RegistryError> {
-        self.put(withdrawn.0).map(drop)
+    /// A tool without a provider has been registered with the name `provider__name` of one of them.
+    /// Then nothing is changed.
+    pub fn restore(&self, withdrawn: WithdrawnTools) -> Result<(), RegistryError> {
+        self.insert(withdrawn.0).map(drop)
     }
 
-    /// A view of this registry: the tools of these providers alone.
+    /// Creates a view that contains only the tools of these providers.
     #[must_use]
     pub fn only_from<P: Into<String>>(&self, providers: impl IntoIterator<Item = P>) -> Self {
         let providers: HashSet<String> = providers.into_iter().map(Into::into).collect();

@@ -5,27 +5,60 @@ use std::sync::{Arc, Weak};
 
 use super::contents::Contents;
 use super::filter::Filter;
-use super::{Entry, called, nearest};
+use super::{Entry, name_to_suggest, nearest};
 use crate::schema::Dialect;
 use crate::tool::{Availability, Tool, ToolDefinition, ToolKind};
 
-/// What a registry held at one moment, sorted by name. It never changes, and costs nothing to take
-/// or to clone.
+/// An immutable copy of a registry's contents, sorted by name. Taking and cloning it is cheap.
+///
+/// It contains the tools of the registry's view that are not
+/// [disabled](crate::ToolPreference::disabled).
+///
+/// ```
+/// use tool_runtime::{Registry, tool, tools};
+///
+/// /// Tells the time.
+/// #[tool(effect = "read")]
+/// async fn now() -> &'static str {
+///     "noon"
+/// }
+///
+/// let registry = Registry::try_from(tools![now])?;
+/// let snapshot = registry.snapshot();
+/// registry.unregister("now");
+/// assert!(snapshot.get("now").is_some());
+/// assert!(registry.snapshot().get("now").is_none());
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct Snapshot {
     contents: Arc<Contents>,
     filter: Filter,
 }
 
-/// Whether a tool can run, and why not.
+/// Whether a tool can run, and the reason if not.
+///
+/// ```
+/// use tool_runtime::{Registry, tool, tools};
+///
+/// /// Shows the last commits.
+/// #[tool(effect = "read", cli = "no-such-program")]
+/// async fn last_commits() {}
+///
+/// let tools = Registry::try_from(tools![last_commits])?.snapshot();
+/// let status = tools.check_availability().remove(0);
+/// assert_eq!(status.name, "last_commits");
+/// assert!(!status.availability.is_available());
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolStatus {
-    /// The name that models call it by.
+    /// The name by which models call the tool.
     pub name: String,
-    /// What it is made of.
+    /// How the tool is implemented.
     pub kind: ToolKind,
-    /// Whether it can run now.
+    /// Whether the tool can run now.
     pub availability: Availability,
 }
 
@@ -34,30 +67,31 @@ impl Snapshot {
         Self { contents, filter }
     }
 
-    /// The tool of this name, and what is known of it. It is the name that models call it by, or its
+    /// Returns the tool that models call by this name, or that has this
     /// [full name](ToolDefinition::full_name), which models may remember.
     #[inline]
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         self.contents.get(name).map(AsRef::as_ref).filter(|entry| self.holds(entry))
     }
 
-    /// The tool of this name.
+    /// Returns the implementation of the tool with this name; see [`entry`](Self::entry).
     #[inline]
     pub fn get(&self, name: &str) -> Option<&Arc<dyn Tool>> {
         self.entry(name).map(Entry::tool)
     }
 
-    /// What models are told of the tool of this name.
+    /// Returns the definition of the tool with this name, as models receive it; see
+    /// [`entry`](Self::entry).
     pub fn definition(&self, name: &str) -> Option<&ToolDefinition> {
         self.entry(name).map(Entry::definition)
     }
 
-    /// The dialect in which models are told of the tools.
+    /// Returns the dialect of the schemas that models receive.
     pub(crate) fn dialect(&self) -> Dialect {
         self.contents.dialect()
     }
 
-    /// All tools, with what is known of them, sorted by name.
+    /// Returns all tools, sorted by name.
     pub fn entries(&self) -> impl Iterator<Item = &Entry> {
         let entries = self.contents.sorted().iter().map(AsRef::as_ref);
         entries.filter(|entry| self.holds(entry))
@@ -75,23 +109,25 @@ impl Snapshot {
         entry.is_enabled() && self.filter.passes(entry)
     }
 
-    /// All tools, sorted by name.
+    /// Returns the implementations of all tools, sorted by name.
     pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.entries().map(Entry::tool)
     }
 
-    /// The definitions of the tools that can run now, sorted by name. Each is asked.
+    /// Returns the definitions of the tools that are available, sorted by name. It queries the
+    /// [availability](Tool::availability) of each tool.
     pub fn definitions(&self) -> Vec<&ToolDefinition> {
         let available = self.entries().filter(|entry| entry.availability().is_available());
         available.map(Entry::definition).collect()
     }
 
-    /// The definitions of all tools, sorted by name, whether they can run or not.
+    /// Returns the definitions of all tools, sorted by name, whether they are available or not.
     pub fn all_definitions(&self) -> Vec<&ToolDefinition> {
         self.entries().map(Entry::definition).collect()
     }
 
-    /// Which tools can run now and why the others can't, sorted by name. Each is asked.
+    /// Returns the status of each tool, sorted by name. It queries the
+    /// [availability](Tool::availability) of each tool.
     pub fn check_availability(&self) -> Vec<ToolStatus> {
         let status = |entry: &Entry| ToolStatus {
             name: entry.name().to_owned(),
@@ -101,32 +137,34 @@ impl Snapshot {
         self.entries().map(status).collect()
     }
 
-    /// Whether one of them takes secrets, also one that this view leaves out.
+    /// Whether any tool of the registry has secret arguments, including tools outside of this view.
     #[inline]
     pub(crate) fn has_secrets(&self) -> bool {
         self.contents.has_secrets()
     }
 
-    /// All tools, in no order, also those that this view leaves out.
+    /// Returns all tools of the registry, in no order, including tools outside of this view.
     pub(crate) fn all_entries(&self) -> impl Iterator<Item = &Entry> {
         self.contents.iter().map(AsRef::as_ref)
     }
 
-    /// What two snapshots share between which no tool came or went.
+    /// Returns an identity that two snapshots share if the registry did not change in between.
     pub(crate) fn identity(&self) -> Weak<dyn Any + Send + Sync> {
         let contents: Arc<dyn Any + Send + Sync> = Arc::clone(&self.contents) as _;
         Arc::downgrade(&contents)
     }
 
-    /// Those who provide tools, sorted.
+    /// Returns the names of the providers, sorted.
     pub fn providers(&self) -> Vec<&str> {
         self.entries().filter_map(Entry::provider).collect::<BTreeSet<_>>().into_iter().collect()
     }
 
-    /// The names most like `name`, best first: what a model may have meant. A name that says whose the
-    /// tool is, as `github__find`, is answered with full names.
+    /// Returns the names that are most similar to `name`, best first, as suggestions for a model
+    /// that called an unknown tool.
+    ///
+    /// For a name with a provider, such as `github__find`, the suggestions are full names.
     pub fn nearest(&self, name: &str) -> Vec<&str> {
-        nearest(name, self.entries()).into_iter().map(|tool| called(tool, name)).collect()
+        nearest(name, self.entries()).into_iter().map(|tool| name_to_suggest(tool, name)).collect()
     }
 }
 

@@ -7,9 +7,10 @@ use hashbrown::HashTable;
 use super::Entry;
 use super::namesakes::Namesakes;
 
-/// Tools by the names that they gave themselves, in parts that copies share: a change copies the one
-/// part that it falls into. There are about as many parts as tools in a part, so that this is the
-/// least to copy.
+/// Tools by their own names, in parts that copies of the table share.
+///
+/// A change copies the vector of parts and the one part that it affects. Their number grows with
+/// the square root of the number of names, which minimizes what is copied.
 #[derive(Clone, Default)]
 pub(super) struct Table {
     parts: Vec<Arc<HashTable<Namesakes>>>,
@@ -18,7 +19,7 @@ pub(super) struct Table {
 }
 
 impl Table {
-    /// The tools of a name.
+    /// Returns the tools with this own name.
     #[inline]
     pub(super) fn find(&self, own: &str) -> Option<&Namesakes> {
         let hash = self.hasher.hash_one(own);
@@ -26,12 +27,12 @@ impl Table {
         part.find(hash, |known| **known.name() == *own)
     }
 
-    /// All tools, in no order.
+    /// Returns all tools, in no order.
     pub(super) fn iter(&self) -> impl Iterator<Item = &Arc<Entry>> {
         self.parts.iter().flat_map(|part| part.iter()).flat_map(Namesakes::iter)
     }
 
-    /// Changes the tools of a name, of which there may be none before or after.
+    /// Changes the tools with this own name. There may be none before or after the change.
     pub(super) fn edit(&mut self, own: &str, edit: impl FnOnce(&mut Vec<Arc<Entry>>)) {
         let known = self.find(own).map(|known| Arc::clone(known.name()));
         let name = known.unwrap_or_else(|| own.into());
@@ -52,7 +53,7 @@ impl Table {
         }
     }
 
-    /// Doubles the parts, or makes the first.
+    /// Doubles the number of parts, or creates the first one.
     fn grow(&mut self) {
         let count = (self.parts.len() * 2).max(1);
         let mut parts = vec![HashTable::new(); count];
@@ -69,8 +70,8 @@ impl Table {
     }
 }
 
-/// Which part of so many, a power of two, a hash falls into: by other bits than the table in it goes
-/// by.
+/// Returns the index of the part for a hash. `count` is a power of two. The bits differ from those
+/// that the hash table of the part uses.
 #[inline]
 fn part_of(hash: u64, count: usize) -> usize {
     (hash >> 32) as usize & count.wrapping_sub(1)

@@ -7,26 +7,40 @@ use crate::schema::Dialect;
 use crate::tool::Tool;
 use crate::tool::function::Function;
 
-/// A list of tools, as [`tools!`](crate::tools) writes it.
+/// A list of tools, which the macro [`tools!`](crate::tools) creates.
+///
+/// ```
+/// use tool_runtime::{Registry, Tools, tool, tools};
+///
+/// /// Tells the time.
+/// #[tool(effect = "read")]
+/// async fn now() -> &'static str {
+///     "noon"
+/// }
+///
+/// let registry = Registry::try_from(tools![now])?;
+/// assert!(registry.snapshot().get("now").is_some());
+/// assert_eq!(Tools::new().into_iter().count(), 0);
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
 #[derive(Clone, Default)]
 pub struct Tools(Vec<Arc<dyn Tool>>);
 
 impl Tools {
-    /// An empty list.
+    /// Creates an empty list.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds one more.
+    /// Adds a tool.
     #[must_use]
     pub fn with(mut self, tool: impl Tool + 'static) -> Self {
         self.0.push(Arc::new(tool));
         self
     }
-}
 
-impl Tools {
-    /// Adds several, such as [`Toolbox::into_tools`](crate::Toolbox::into_tools) gives.
+    /// Adds several tools of the same type, such as those of
+    /// [`Toolbox::into_tools`](crate::Toolbox::into_tools).
     #[must_use]
     pub fn with_all<T: Tool + 'static>(self, tools: impl IntoIterator<Item = T>) -> Self {
         tools.into_iter().fold(self, Self::with)
@@ -43,11 +57,11 @@ impl Tools {
     ///     "noon"
     /// }
     ///
-    /// fn of_another_module() -> Tools {
+    /// fn clock_tools() -> Tools {
     ///     tools![now]
     /// }
     ///
-    /// assert_eq!(tools![].merge(of_another_module()).into_iter().count(), 1);
+    /// assert_eq!(tools![].merge(clock_tools()).into_iter().count(), 1);
     /// ```
     #[must_use]
     pub fn merge(mut self, other: Self) -> Self {
@@ -55,17 +69,16 @@ impl Tools {
         self
     }
 
-    /// A registry of them, of which models are told in the dialect of their provider: see
+    /// Creates a registry of these tools with the dialect of a model provider: see
     /// [`Registry::dialect`].
     ///
     /// # Errors
-    /// A definition that providers don't take, one that can't be said in this dialect, or two tools of
-    /// one name.
+    /// A definition is invalid, the dialect can't express it, or two tools have the same name.
     pub fn dialect(self, dialect: Dialect) -> Result<Registry, RegistryError> {
         Registry::try_from(self)?.dialect(dialect)
     }
 
-    /// Adds the tool that a function's name stands for.
+    /// Adds the tool of a function.
     #[doc(hidden)]
     #[must_use]
     pub fn with_function(self, function: &'static Function) -> Self {

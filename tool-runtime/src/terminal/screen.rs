@@ -157,9 +157,9 @@ fn run_end(name: String, event: &RunEvent) -> (Sign, String) {
         (None, None) => Sign::Done,
         _ => Sign::Failed,
     };
-    let tokens = if usage.is_none() { String::new() } else { tokens(*usage) };
+    let tokens = if usage.is_zero() { String::new() } else { tokens(*usage) };
     // Without a token count, the cost is unknown, not zero.
-    let cost = cost.filter(|_| !usage.is_none());
+    let cost = cost.filter(|_| !usage.is_zero());
     let cost = cost.map(|cost| format!("cost {}", format_amount(cost))).unwrap_or_default();
     let error = error.as_deref().map(error_excerpt).unwrap_or_default();
     (sign, join_columns([name, time(*duration), tokens, cost, error]))

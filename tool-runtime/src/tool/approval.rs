@@ -1,70 +1,100 @@
-//! What somebody decided on a call, and what waits for that, in a form that can be kept and sent.
+//! Decisions on calls and the states of suspended calls, as data that can be stored and sent.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::message::CallId;
 
-/// What was decided.
+/// The answer of an approver to a request for approval.
+///
+/// ```
+/// use tool_runtime::dispatch::Approval;
+///
+/// let denial = Approval::Deny("the order exceeds the budget".into());
+/// assert_eq!(serde_json::to_value(&Approval::ForRun).unwrap(), "for_run");
+/// assert_ne!(denial, Approval::Once);
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Approval {
-    /// This call may run.
+    /// Allows this call.
     Once,
-    /// This tool may run for the rest of the run; outside of runs, for as long as this dispatcher lives.
+    /// Allows all calls of this tool for the rest of the run. Outside of a run, it allows them for
+    /// the lifetime of the dispatcher.
     ForRun,
-    /// It may not, for this reason, which the model is told.
+    /// Denies the call. The model receives this reason.
     Deny(String),
-    /// Nothing yet: the call is left open, and its run stops until there is an answer.
+    /// Postpones the decision: the call stays open and its run pauses.
     Defer,
 }
 
-/// A call that has begun and waits for somebody, and what its tool goes on from when it is made again: a state of its
-/// own, which means nothing to others.
+/// A call that has started and waits for an external decision, with the state that its tool needs
+/// to continue.
+///
+/// The state belongs to the tool. Nothing else interprets it.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_runtime::dispatch::SuspendedCall;
+///
+/// let call = SuspendedCall::new("call_1".into(), "research", json!({ "step": 2 }));
+/// assert_eq!(call.tool, "research");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Suspended {
-    /// The call.
+pub struct SuspendedCall {
+    /// The id of the call.
     pub call: CallId,
-    /// The tool, by its [full name](super::ToolDefinition::full_name): no other is given the state.
+    /// The [full name](super::ToolDefinition::full_name) of the tool. No other tool receives the
+    /// state.
     pub tool: String,
-    /// The state.
+    /// The state that the tool continues from.
     pub state: Value,
 }
 
-impl Suspended {
-    /// A call of the tool of this full name.
+impl SuspendedCall {
+    /// Creates the record of a suspended call. `tool` is the full name of its tool.
     pub fn new(call: CallId, tool: impl Into<String>, state: Value) -> Self {
         Self { call, tool: tool.into(), state }
     }
 }
 
-/// What was decided on one call, of what tool and on what arguments: it holds for no others.
+/// A decision on one call. It holds for this tool and these arguments only.
+///
+/// ```
+/// use serde_json::json;
+/// use tool_runtime::dispatch::{Approval, Decision};
+///
+/// let arguments = json!({ "order": 7 });
+/// let decision = Decision::new("call_1".into(), "pay", arguments, Approval::Once, "Ada");
+/// assert_eq!(decision.decided_by, "Ada");
+/// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Decision {
-    /// The call.
+    /// The id of the call.
     pub call: CallId,
-    /// The tool, by its [full name](super::ToolDefinition::full_name).
+    /// The [full name](super::ToolDefinition::full_name) of the tool.
     pub tool: String,
-    /// The arguments that were looked at.
+    /// The arguments that were decided on.
     pub arguments: Value,
-    /// What was decided.
+    /// The decision.
     pub approval: Approval,
-    /// Who decided.
-    pub by: String,
+    /// The name of the person or program that decided.
+    #[serde(rename = "by")]
+    pub decided_by: String,
 }
 
 impl Decision {
-    /// A decision on a call of the tool of this full name with these arguments.
+    /// Creates a decision on a call. `tool` is the full name of its tool.
     pub fn new(
         call: CallId,
         tool: impl Into<String>,
         arguments: Value,
         approval: Approval,
-        by: impl Into<String>,
+        decided_by: impl Into<String>,
     ) -> Self {
-        Self { call, tool: tool.into(), arguments, approval, by: by.into() }
+        Self { call, tool: tool.into(), arguments, approval, decided_by: decided_by.into() }
     }
 }

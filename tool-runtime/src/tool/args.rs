@@ -1,24 +1,29 @@
-//! Decoding: a call's arguments → the parameters of a function.
+//! Decodes the arguments of a call into the parameters of a function.
 //!
-//! The fast path goes from the text straight into the types. Everything else, repair and the
-//! search for what is wrong, happens only when that fails or when the schema holds rules that the
-//! types don't. Where it holds none, the types decide what a tool takes, also what the schema
-//! doesn't tell of, such as a name of `#[serde(alias = "…")]`. Where it holds one, both do: a rule
-//! can't be held to what stands where no rule is.
+//! 1. Fast path: the text is split into the texts of the arguments (`raw.rs`), and each is decoded
+//!    into its type. It applies to valid JSON if the schema has no constraints beyond the types.
+//! 2. Otherwise the text is repaired and coerced to the schema (`repair.rs`), validated against the
+//!    schema, and decoded.
+//! 3. If a type rejects a value, `location.rs` finds the path of the value and `type_error.rs` the
+//!    further errors behind it. The model receives one error that lists all wrong arguments.
 //!
-//! What is decoded is always text that the model wrote, never a value printed again: that would have
-//! lost a key that comes twice and digits beyond 64 bits.
+//! Invariants:
+//! - If the schema has no constraints, the types decide what a tool accepts, including what the
+//!   schema does not mention, such as a name of `#[serde(alias = "…")]`. If it has constraints,
+//!   both types and schema must accept the arguments, because a constraint can't be checked where
+//!   the schema does not describe the value.
+//! - Text of the model is decoded, never a re-serialized value, which would have lost repeated keys
+//!   and digits beyond 64 bits.
+//! - An array is not accepted for a struct. Derived implementations of `Deserialize` would accept
+//!   it and assign the members by position; but a model that sends `["Rome", "Oslo"]` for `{from,
+//!   to}` has not said which is which. If arguments contain an array and the schema nests objects,
+//!   the schema is checked.
 
-//!
-//! Derived decoders also take an array for a struct, member by position; but a model that sends
-//! `["Rome", "Oslo"]` for `{from, to}` has not said which is which. So an array is looked at by the
-//! schema, where there is a struct that it could be meant for.
-
-mod members;
-mod place;
-mod refusal;
-mod repeated;
-mod settle;
+mod duplicate_keys;
+mod location;
+mod raw;
+mod repair;
+mod type_error;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -26,13 +31,13 @@ use std::future::ready;
 
 use serde_json::Value;
 
-pub use self::members::Input;
-use self::members::Odd;
-use self::place::{Place, place};
-pub(crate) use self::refusal::refused;
-use self::refusal::{Refusal, told};
-use self::repeated::has_repeated;
-use self::settle::settle;
+use self::duplicate_keys::has_duplicate_keys;
+use self::location::{Location, locate};
+pub use self::raw::RawArguments;
+use self::raw::SplitError;
+use self::repair::repair;
+pub(crate) use self::type_error::type_errors;
+use self::type_error::{TypeError, describe_type_errors};
 use super::layout::Layout;
 use super::param::Parameter;
 use super::{Call, ToolContext, ToolDefinition, ToolError};
@@ -40,46 +45,48 @@ use crate::json;
 use crate::message::Arguments;
 use crate::schema::{Mismatch, MismatchKind};
 
-/// Makes a call of a function of its arguments.
-pub type Decode =
-    dyn for<'a> Fn(&Input<'_>, &'a ToolContext) -> Result<Call<'a>, Misread> + Send + Sync;
+/// Decodes the arguments and calls the function.
+pub type DecodeAndCall = dyn for<'a> Fn(&RawArguments<'_>, &'a ToolContext) -> Result<Call<'a>, DecodeError>
+    + Send
+    + Sync;
 
-/// A type refused what came for the parameter at `index`; no error where nothing came.
+/// The error of the parameter at `index`: its type rejected the argument, or the argument is
+/// missing (no source).
 #[derive(Debug)]
-pub struct Misread {
+pub struct DecodeError {
     index: usize,
-    error: Option<serde_json::Error>,
+    source: Option<serde_json::Error>,
 }
 
-impl Misread {
+impl DecodeError {
     #[cold]
-    pub(super) const fn new(index: usize, error: serde_json::Error) -> Self {
-        Self { index, error: Some(error) }
+    pub(super) const fn new(index: usize, source: serde_json::Error) -> Self {
+        Self { index, source: Some(source) }
     }
 
     #[cold]
     pub(super) const fn missing(index: usize) -> Self {
-        Self { index, error: None }
+        Self { index, source: None }
     }
 
-    /// Whether the type refused a value, rather than text that stops short.
-    fn is_refusal(&self) -> bool {
-        self.error.as_ref().is_some_and(serde_json::Error::is_data)
+    /// Whether the type rejected a value. False for text that ends too early.
+    fn is_type_error(&self) -> bool {
+        self.source.as_ref().is_some_and(serde_json::Error::is_data)
     }
 }
 
-/// Why text gave no call.
-enum Refused<'t> {
-    Odd(Odd<'t>),
-    Misread(Misread),
+/// Why a text could not be decoded.
+enum Failure<'t> {
+    Split(SplitError<'t>),
+    Decode(DecodeError),
 }
 
-/// The arguments of one function.
+/// Decodes the arguments of one function.
 pub(super) struct Decoder {
     names: Box<[&'static str]>,
     layout: Layout,
     nests_objects: bool,
-    decode: Box<Decode>,
+    decode: Box<DecodeAndCall>,
 }
 
 impl Decoder {
@@ -87,13 +94,13 @@ impl Decoder {
         parameters: &[Parameter],
         layout: Layout,
         nests_objects: bool,
-        decode: Box<Decode>,
+        decode: Box<DecodeAndCall>,
     ) -> Self {
         let names = parameters.iter().map(Parameter::argument_name).collect();
         Self { names, layout, nests_objects, decode }
     }
 
-    /// The function with these arguments, or its refusal.
+    /// Calls the function with these arguments. If they are invalid, the call returns an error.
     pub(super) fn call<'c>(
         &self,
         definition: &ToolDefinition,
@@ -106,7 +113,7 @@ impl Decoder {
         self.call_with_text(definition, text, ctx)
     }
 
-    /// A value is printed, for to read it as it is would compile every type once more.
+    /// Converts a value into text. Decoding values directly would compile every type twice.
     #[cold]
     fn call_with_value<'c>(
         &self,
@@ -124,92 +131,97 @@ impl Decoder {
         text: &str,
         ctx: &'c ToolContext,
     ) -> Call<'c> {
-        let is_checked =
+        let needs_schema =
             definition.parameters.is_constrained() || self.nests_objects && text.contains('[');
-        if !is_checked && let Some(call) = self.call_with_plain_text(text, ctx) {
+        if !needs_schema && let Some(call) = self.decode_fast(text, ctx) {
             return call;
         }
-        let call = self.decode_carefully(definition, text, ctx);
+        let call = self.decode_validated(definition, text, ctx);
         call.unwrap_or_else(|error| Box::pin(ready(Err(error))))
     }
 
-    /// The fast path.
     #[inline]
-    fn call_with_plain_text<'c>(&self, text: &str, ctx: &'c ToolContext) -> Option<Call<'c>> {
-        let read = match self.layout {
-            Layout::Whole(_) if !is_object(text) => return None,
-            Layout::Whole(index) => (self.decode)(&Input::one(text, index), ctx),
-            Layout::Named => (self.decode)(&Input::members(text, &self.names).ok()?, ctx),
+    fn decode_fast<'c>(&self, text: &str, ctx: &'c ToolContext) -> Option<Call<'c>> {
+        let decoded = match self.layout {
+            Layout::ArgsStruct(_) if !is_object(text) => return None,
+            Layout::ArgsStruct(index) => (self.decode)(&RawArguments::single(text, index), ctx),
+            Layout::Named => (self.decode)(&RawArguments::split(text, &self.names).ok()?, ctx),
         };
-        read.ok()
+        decoded.ok()
     }
 
-    fn read<'t, 'c>(&self, text: &'t str, ctx: &'c ToolContext) -> Result<Call<'c>, Refused<'t>> {
-        let input = self.input(text).map_err(Refused::Odd)?;
-        (self.decode)(&input, ctx).map_err(Refused::Misread)
+    fn decode<'t, 'c>(&self, text: &'t str, ctx: &'c ToolContext) -> Result<Call<'c>, Failure<'t>> {
+        let arguments = self.split(text).map_err(Failure::Split)?;
+        (self.decode)(&arguments, ctx).map_err(Failure::Decode)
     }
 
-    fn input<'t>(&self, text: &'t str) -> Result<Input<'t>, Odd<'t>> {
+    fn split<'t>(&self, text: &'t str) -> Result<RawArguments<'t>, SplitError<'t>> {
         match self.layout {
-            Layout::Whole(index) if is_object(text) => Ok(Input::one(text, index)),
-            Layout::Whole(_) => Err(Odd::Unsound),
-            Layout::Named => Input::members(text, &self.names),
+            Layout::ArgsStruct(index) if is_object(text) => Ok(RawArguments::single(text, index)),
+            Layout::ArgsStruct(_) => Err(SplitError::NotAnObject),
+            Layout::Named => RawArguments::split(text, &self.names),
         }
     }
 
-    /// Everything in its place, or one error that names all that is wrong.
+    /// Repairs, validates and decodes the arguments; the error lists everything that is wrong.
     #[cold]
-    fn decode_carefully<'c>(
+    fn decode_validated<'c>(
         &self,
         definition: &ToolDefinition,
         text: &str,
         ctx: &'c ToolContext,
     ) -> Result<Call<'c>, ToolError> {
-        let (value, json) = settle(definition, text, ctx)?;
-        let call = self.read(&json, ctx).or_else(|refused| {
-            // The schema takes 30.0 for an integer; the type may not.
-            let whole = json::with_normalized_integers(&json);
-            whole.and_then(|whole| self.read(&whole, ctx).ok()).ok_or(refused)
+        let (value, json) = repair(definition, text, ctx)?;
+        let call = self.decode(&json, ctx).or_else(|failure| {
+            // The schema accepts 30.0 for an integer; the type may not.
+            let integers = json::with_normalized_integers(&json);
+            integers.and_then(|json| self.decode(&json, ctx).ok()).ok_or(failure)
         });
         let mut mismatches = definition.parameters.check(&value);
         let is_secret = || holds_secrets(definition, &json, ctx);
         match call {
             Ok(call) => {
-                // A shape that the type takes and the schema doesn't may hide a rule that is broken.
+                // A shape that the type accepts and the schema does not could hide a violated
+                // constraint.
                 if !definition.parameters.is_constrained() {
-                    mismatches.retain(|mismatch| self.nests_objects && is_list(mismatch));
+                    mismatches.retain(|mismatch| self.nests_objects && may_be_array(mismatch));
                 }
                 match mismatches.is_empty() {
                     true => Ok(call),
-                    false => Err(mismatched(definition, &mismatches, is_secret())),
+                    false => Err(mismatch_error(definition, &mismatches, is_secret())),
                 }
             }
-            Err(Refused::Odd(odd)) if mismatches.is_empty() => {
-                Err(refuse(definition, &[self.odd(&odd)]))
+            Err(Failure::Split(error)) if mismatches.is_empty() => {
+                Err(invalid_arguments(definition, &[self.describe(&error)]))
             }
-            Err(Refused::Misread(misread)) => {
+            Err(Failure::Decode(error)) => {
                 let mut problems = lines(&mismatches, is_secret());
-                match self.refusal(&json, misread, ctx) {
+                match self.type_error(&json, error, ctx) {
                     Ok(first) => {
-                        let again = |value: &Value| {
+                        let decode_again = |value: &Value| {
                             let json = value.to_string();
-                            match self.read(&json, ctx).err()? {
-                                Refused::Misread(misread) => self.refusal(&json, misread, ctx).ok(),
-                                Refused::Odd(_) => None,
+                            match self.decode(&json, ctx).err()? {
+                                Failure::Decode(error) => self.type_error(&json, error, ctx).ok(),
+                                Failure::Split(_) => None,
                             }
                         };
-                        let schema = &definition.parameters;
-                        let known = &mismatches;
-                        problems.extend(told(schema, value, &first, known, is_secret(), &again));
-                        Err(refuse(definition, &problems).with_source(first.error))
+                        problems.extend(describe_type_errors(
+                            &definition.parameters,
+                            value,
+                            &first,
+                            &mismatches,
+                            is_secret(),
+                            &decode_again,
+                        ));
+                        Err(invalid_arguments(definition, &problems).with_source(first.error))
                     }
                     Err(missing) if problems.is_empty() => {
-                        Err(refuse(definition, &[format!("`{missing}` is missing")]))
+                        Err(invalid_arguments(definition, &[format!("`{missing}` is missing")]))
                     }
-                    Err(_) => Err(refuse(definition, &problems)),
+                    Err(_) => Err(invalid_arguments(definition, &problems)),
                 }
             }
-            Err(_) => Err(mismatched(definition, &mismatches, is_secret())),
+            Err(_) => Err(mismatch_error(definition, &mismatches, is_secret())),
         }
     }
 
@@ -217,38 +229,40 @@ impl Decoder {
         self.names.get(index).copied().unwrap_or_default()
     }
 
-    fn odd(&self, odd: &Odd<'_>) -> String {
-        match odd {
-            Odd::Unsound => "expected an object".to_owned(),
-            Odd::Unknown(name) => format!("`{name}` is not known here"),
-            Odd::Twice(index) => format!("`{}` came twice: send it once", self.name(*index)),
+    fn describe(&self, error: &SplitError<'_>) -> String {
+        match error {
+            SplitError::NotAnObject => "expected an object".to_owned(),
+            SplitError::Unknown(name) => format!("`{name}` is not known here"),
+            SplitError::Duplicate(index) => {
+                format!("`{}` came twice: send it once", self.name(*index))
+            }
         }
     }
 
-    /// Where a type refused this, and why; or the name of what is missing.
-    fn refusal(
+    /// Finds the value that a type rejected. The error is the name of a missing argument.
+    fn type_error(
         &self,
         json: &str,
-        Misread { index, error }: Misread,
+        DecodeError { index, source }: DecodeError,
         ctx: &ToolContext,
-    ) -> Result<Refusal, &'static str> {
+    ) -> Result<TypeError, &'static str> {
         let name = self.name(index);
-        let error = error.ok_or(name)?;
-        let above = match self.layout {
-            Layout::Named => Place::member(name),
-            Layout::Whole(_) => Place::default(),
+        let error = source.ok_or(name)?;
+        let root = match self.layout {
+            Layout::Named => Location::member(name),
+            Layout::ArgsStruct(_) => Location::default(),
         };
-        let place = match self.input(json) {
-            Ok(mut input) => {
-                let text = input.text(index).unwrap_or_default();
-                place(above, text, |beginning| {
-                    input.replace(index, beginning);
-                    (self.decode)(&input, ctx).is_err_and(|misread| misread.is_refusal())
+        let location = match self.split(json) {
+            Ok(mut arguments) => {
+                let text = arguments.text(index).unwrap_or_default();
+                locate(root, text, |prefix| {
+                    arguments.replace(index, prefix);
+                    (self.decode)(&arguments, ctx).is_err_and(|error| error.is_type_error())
                 })
             }
-            Err(_) => above,
+            Err(_) => root,
         };
-        Ok(Refusal { place, error })
+        Ok(TypeError { location, error })
     }
 }
 
@@ -256,7 +270,7 @@ fn text_of(arguments: &Arguments) -> Cow<'_, str> {
     match arguments {
         Arguments::Text(text) => Cow::Borrowed(text.as_ref()),
         Arguments::Value(value) => match value.as_ref() {
-            // A value that is a string is text as well.
+            // A string value is the text of the arguments too.
             Value::String(text) => Cow::Borrowed(text.as_str()),
             _ => arguments.to_text(),
         },
@@ -268,65 +282,71 @@ fn is_object(text: &str) -> bool {
     text.bytes().find(|byte| !byte.is_ascii_whitespace()) == Some(b'{')
 }
 
-/// The arguments of a tool as its schema has them, as a value and as JSON, or an error that names all
-/// that is wrong. What the tool is given then is what was looked at before.
-pub(crate) fn settled(
+/// Returns the repaired and validated arguments of any tool, as a value and as JSON.
+///
+/// The tool receives exactly this JSON, so what was approved is what runs.
+pub(crate) fn validated_arguments(
     definition: &ToolDefinition,
     arguments: &Arguments,
     ctx: &ToolContext,
 ) -> Result<(Value, String), ToolError> {
-    let (value, json) = settle(definition, &text_of(arguments), ctx)?;
-    if has_repeated(&json, &value) {
-        return Err(refuse(definition, &["a member came twice: send each once".into()]));
+    let (value, json) = repair(definition, &text_of(arguments), ctx)?;
+    if has_duplicate_keys(&json, &value) {
+        let problem = "a member came twice: send each once".into();
+        return Err(invalid_arguments(definition, &[problem]));
     }
     match definition.parameters.check(&value).as_slice() {
         [] => Ok((value, json)),
         mismatches => {
             let is_secret = holds_secrets(definition, &json, ctx);
-            Err(mismatched(definition, mismatches, is_secret))
+            Err(mismatch_error(definition, mismatches, is_secret))
         }
     }
 }
 
-/// Whether something in the arguments may be nobody's business.
+/// Whether the arguments may contain secrets.
 #[cold]
 fn holds_secrets(definition: &ToolDefinition, text: &str, ctx: &ToolContext) -> bool {
-    definition.parameters.has_secrets() || ctx.holds_secret(text)
+    definition.parameters.has_secrets() || ctx.contains_secret(text)
 }
 
-/// The arguments of a tool that is no function.
+/// Decodes the arguments of a tool that is not a `#[tool]` function.
 #[cfg(feature = "search")]
-pub(crate) fn decoded<T: serde::de::DeserializeOwned>(
+pub(crate) fn decode_arguments<T: serde::de::DeserializeOwned>(
     definition: &ToolDefinition,
     arguments: &Arguments,
     ctx: &ToolContext,
 ) -> Result<T, ToolError> {
-    let (value, _) = settled(definition, arguments, ctx)?;
-    let read = T::deserialize(value);
-    read.map_err(|error| refuse(definition, &[error.to_string()]).with_source(error))
+    let (value, _) = validated_arguments(definition, arguments, ctx)?;
+    let decoded = T::deserialize(value);
+    decoded.map_err(|error| invalid_arguments(definition, &[error.to_string()]).with_source(error))
 }
 
-/// Whether an array may have been taken for a struct: one that stands where it may not, or that is
-/// somewhere in what fits none of several shapes.
-fn is_list(mismatch: &Mismatch) -> bool {
+/// Whether the cause of a mismatch may be an array in place of a struct: at the path of the
+/// mismatch, or within a value that matches none of several shapes.
+fn may_be_array(mismatch: &Mismatch) -> bool {
     !matches!(mismatch.kind, MismatchKind::Missing | MismatchKind::Unknown)
 }
 
-fn mismatched(definition: &ToolDefinition, mismatches: &[Mismatch], is_secret: bool) -> ToolError {
-    refuse(definition, &lines(mismatches, is_secret))
+fn mismatch_error(
+    definition: &ToolDefinition,
+    mismatches: &[Mismatch],
+    is_secret: bool,
+) -> ToolError {
+    invalid_arguments(definition, &lines(mismatches, is_secret))
 }
 
 fn lines(mismatches: &[Mismatch], is_secret: bool) -> Vec<String> {
     let line = |mismatch: &Mismatch| match is_secret {
-        // What came is cut where it is long: half a secret can't be told from other text.
+        // A long value is truncated, and half a secret can't be redacted later.
         true => Mismatch { found: String::new(), ..mismatch.clone() }.to_string(),
         false => mismatch.to_string(),
     };
     mismatches.iter().map(line).collect()
 }
 
-/// What the model reads when the function was not called.
-fn refuse(definition: &ToolDefinition, problems: &[String]) -> ToolError {
+/// Returns the error for the model if the function was not called.
+fn invalid_arguments(definition: &ToolDefinition, problems: &[String]) -> ToolError {
     let mut text = format!("`{}` was not called: its arguments are wrong.", definition.name);
     for problem in problems {
         let _ = write!(text, "\n- {problem}");

@@ -1,4 +1,4 @@
-//! Functions that don't wait run on threads of their own, which nobody can stop.
+//! Runs blocking functions on threads of their own, which can't be stopped.
 
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -9,10 +9,22 @@ use tokio::task::spawn_blocking;
 use super::Call;
 use super::{ToolContext, ToolError, ToolErrorKind, ToolOutput};
 
-/// Runs a function that doesn't wait where it holds up nobody.
+/// Runs a blocking function on a thread where it does not delay other tasks.
 ///
-/// It can't be stopped: when nobody waits for it any more, its thread still works to the end, and is
-/// counted. One that has not begun by then never does.
+/// The thread can't be stopped. If the returned future is dropped, the function runs to its end and
+/// its thread counts as detached. If it has not started by then, it never starts.
+///
+/// Generated code calls it:
+///
+/// ```
+/// use tool_runtime::tool;
+///
+/// /// Counts the lines of a file.
+/// #[tool(blocking, effect = "read")]
+/// fn count_lines(path: String) -> Result<usize, std::io::Error> {
+///     Ok(std::fs::read_to_string(path)?.lines().count())
+/// }
+/// ```
 pub fn on_blocking_thread<F>(ctx: &ToolContext, run: F) -> Call<'static>
 where
     F: FnOnce(&ToolContext) -> Result<ToolOutput, ToolError> + Send + 'static,
@@ -20,10 +32,10 @@ where
     let ctx = ctx.clone();
     Box::pin(async move {
         let thread = ctx.begin_thread();
-        let _waits = Waits(Arc::clone(&thread));
+        let _waiting = Waiting(Arc::clone(&thread));
         let work = spawn_blocking(move || {
-            let _is_waited_for = ctx.tracked();
-            let Some(_at_work) = AtWork::begin(&thread) else { return Err(not_run()) };
+            let _tracked = ctx.track();
+            let Some(_working) = Working::begin(&thread) else { return Err(not_run()) };
             run(&ctx)
         });
         match work.await {
@@ -40,11 +52,11 @@ fn not_run() -> ToolError {
     ToolError::new(ToolErrorKind::Cancelled, text)
 }
 
-/// How many threads are at work whose calls have their results.
+/// Counts the threads that still work although their calls have results. Clones share the count.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct LeftRunning(Arc<AtomicUsize>);
+pub(crate) struct DetachedThreads(Arc<AtomicUsize>);
 
-impl LeftRunning {
+impl DetachedThreads {
     pub(crate) fn count(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
@@ -52,64 +64,64 @@ impl LeftRunning {
 
 /// The thread of one attempt.
 #[derive(Debug)]
-pub(super) struct Thread {
+pub(super) struct BlockingThread {
     state: AtomicU8,
-    left: LeftRunning,
+    detached: DetachedThreads,
 }
 
 const QUEUED: u8 = 0;
-const AT_WORK: u8 = 1;
-/// Nobody waits for it any more.
-const LEFT: u8 = 2;
+const WORKING: u8 = 1;
+/// The call ended while the function was running.
+const DETACHED: u8 = 2;
 const DONE: u8 = 3;
-/// Nobody waited for it any more before it began.
+/// The call ended before the function started.
 const NEVER_BEGAN: u8 = 4;
 
-impl Thread {
-    pub(super) fn new(left: LeftRunning) -> Self {
-        Self { state: AtomicU8::new(QUEUED), left }
+impl BlockingThread {
+    pub(super) fn new(detached: DetachedThreads) -> Self {
+        Self { state: AtomicU8::new(QUEUED), detached }
     }
 
     pub(super) fn never_began(&self) -> bool {
         self.state.load(Ordering::Acquire) == NEVER_BEGAN
     }
 
-    fn goes_from(&self, from: u8, to: u8) -> bool {
+    fn transition(&self, from: u8, to: u8) -> bool {
         self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
     }
 }
 
-/// On the thread, while the function runs.
-struct AtWork<'t>(&'t Thread);
+/// Lives on the thread while the function runs.
+struct Working<'t>(&'t BlockingThread);
 
-impl<'t> AtWork<'t> {
-    fn begin(thread: &'t Thread) -> Option<Self> {
-        thread.goes_from(QUEUED, AT_WORK).then_some(Self(thread))
+impl<'t> Working<'t> {
+    fn begin(thread: &'t BlockingThread) -> Option<Self> {
+        thread.transition(QUEUED, WORKING).then_some(Self(thread))
     }
 }
 
-impl Drop for AtWork<'_> {
+impl Drop for Working<'_> {
     fn drop(&mut self) {
-        let Thread { state, left } = self.0;
-        if state.swap(DONE, Ordering::AcqRel) == LEFT {
-            left.0.fetch_sub(1, Ordering::Relaxed);
+        let BlockingThread { state, detached } = self.0;
+        if state.swap(DONE, Ordering::AcqRel) == DETACHED {
+            detached.0.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }
 
-/// In the task that waits for it.
-struct Waits(Arc<Thread>);
+/// Lives in the task that waits for the thread.
+struct Waiting(Arc<BlockingThread>);
 
-impl Drop for Waits {
+impl Drop for Waiting {
     fn drop(&mut self) {
         let thread = &self.0;
-        if thread.goes_from(QUEUED, NEVER_BEGAN) {
+        if thread.transition(QUEUED, NEVER_BEGAN) {
             return;
         }
-        // Counted before the thread can see that it is, or it would count itself off first.
-        thread.left.0.fetch_add(1, Ordering::Relaxed);
-        if !thread.goes_from(AT_WORK, LEFT) {
-            thread.left.0.fetch_sub(1, Ordering::Relaxed);
+        // Count first: once the thread sees that it is detached, it subtracts itself.
+        thread.detached.0.fetch_add(1, Ordering::Relaxed);
+        if !thread.transition(WORKING, DETACHED) {
+            thread.detached.0.fetch_sub(1, Ordering::Relaxed);
         }
     }
 }

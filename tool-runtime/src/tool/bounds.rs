@@ -1,33 +1,36 @@
-//! How large a definition may be. A tool of another machine may say anything of itself.
+//! Size limits and allowed characters of definitions. The definition of a remote tool is untrusted.
 
 use serde_json::Value;
 
-/// The longest description, in bytes: far more than any provider takes.
-pub(super) const LONGEST_TEXT: usize = 64 << 10;
+/// The maximum length of a description in bytes. It exceeds what any provider accepts.
+pub(super) const MAX_TEXT_BYTES: usize = 64 << 10;
 
-/// The deepest schema. Values any deeper are never read, and to print one takes stack.
-pub(super) const DEEPEST: usize = 128;
+/// The maximum depth of a schema. Deeper values are never parsed, and writing one would need too
+/// much stack.
+pub(super) const MAX_DEPTH: usize = 128;
 
-/// The longest name of something that a tool needs, and how many such things there may be.
-pub(super) const LONGEST_NAME: usize = 128;
+/// The maximum length of a required capability in bytes, and the maximum number of capabilities.
+pub(super) const MAX_CAPABILITIES: usize = 128;
 
-/// How much a schema may hold: bytes of text and keys, and one for each value.
-pub(super) const LARGEST: usize = 512 << 10;
+/// The maximum size of all schemas: the bytes of texts and keys, plus one for each value.
+pub(super) const MAX_SCHEMA_SIZE: usize = 512 << 10;
 
-/// Whether a text says to a model what it shows to people.
+/// Whether a text contains only characters that people can see.
 ///
-/// Control characters, but those of lines, speak to a terminal; those that turn the direction of
-/// writing, and those that take no room, hide what is said or hold words that nobody sees. A joiner
-/// has its place between letters of scripts that join them, and in pictures made of several: nowhere
-/// beside a character of ASCII, and never beside another.
+/// - Control characters except those of line breaks and tabs control a terminal.
+/// - Characters that change the direction of writing, and those without width, hide text from
+///   people.
+/// - A joiner is allowed between two characters outside of ASCII that are no joiners themselves,
+///   because some scripts and emoji need it.
 pub(super) fn is_plain(text: &str) -> bool {
     let is_joiner = |c: char| matches!(c, '\u{200c}' | '\u{200d}');
-    let is_joined = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && !is_joiner(c));
+    let can_be_joined = |c: Option<char>| c.is_some_and(|c| !c.is_ascii() && !is_joiner(c));
     let mut chars = text.chars().peekable();
     let mut last = None;
     while let Some(c) = chars.next() {
-        let is_misplaced = is_joiner(c) && !(is_joined(last) && is_joined(chars.peek().copied()));
-        if is_misplaced || is_hidden(c) {
+        let is_misplaced =
+            is_joiner(c) && !(can_be_joined(last) && can_be_joined(chars.peek().copied()));
+        if is_misplaced || is_invisible(c) {
             return false;
         }
         last = Some(c);
@@ -35,54 +38,54 @@ pub(super) fn is_plain(text: &str) -> bool {
     true
 }
 
-fn is_hidden(c: char) -> bool {
+fn is_invisible(c: char) -> bool {
     match c {
         '\n' | '\r' | '\t' => false,
         '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{feff}' => true,
-        // Spaces without width, marks and overrides of direction, breaks of lines, unseen operators.
+        // Zero-width spaces, direction marks and overrides, line separators, invisible operators.
         '\u{200b}' | '\u{200e}'..='\u{200f}' | '\u{2028}'..='\u{202e}' => true,
         '\u{2060}'..='\u{206f}' | '\u{fff9}'..='\u{fffb}' => true,
-        // Tags, and selectors of variants that no common text needs: both can spell whole sentences.
+        // Tags, and variation selectors that common text does not need: both can encode sentences.
         '\u{e0000}'..='\u{e0fff}' => true,
         c => c.is_control(),
     }
 }
 
-/// What is wrong with a document that a definition holds.
+/// Why a definition contains an unacceptable JSON document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unfit {
-    /// It is too large or too deep.
+pub(super) enum DocumentError {
     TooLarge,
-    /// A key or a text in it is not plain.
-    Hidden,
+    InvisibleCharacter,
 }
 
-/// Whether documents are together of a size to work with, and plain in all their texts; found out
-/// without recursion.
-pub(super) fn fit<'d>(documents: impl Iterator<Item = &'d Value>) -> Result<(), Unfit> {
-    let (mut waiting, mut left) = (documents.map(|it| (it, 1)).collect::<Vec<_>>(), LARGEST);
-    let mut is_hidden = false;
-    while let Some((value, depth)) = waiting.pop() {
+/// Checks the total size, the depth and all texts of JSON documents, without recursion.
+pub(super) fn check_documents<'d>(
+    documents: impl Iterator<Item = &'d Value>,
+) -> Result<(), DocumentError> {
+    let mut stack: Vec<_> = documents.map(|document| (document, 1)).collect();
+    let mut left = MAX_SCHEMA_SIZE;
+    let mut has_invisible = false;
+    while let Some((value, depth)) = stack.pop() {
         let size = match value {
             Value::String(text) => 1 + text.len(),
             Value::Object(members) => 1 + members.keys().map(String::len).sum::<usize>(),
             _ => 1,
         };
         match left.checked_sub(size) {
-            Some(rest) if depth <= DEEPEST => left = rest,
-            _ => return Err(Unfit::TooLarge),
+            Some(rest) if depth <= MAX_DEPTH => left = rest,
+            _ => return Err(DocumentError::TooLarge),
         }
         match value {
-            Value::String(text) => is_hidden |= !is_plain(text),
-            Value::Array(items) => waiting.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::String(text) => has_invisible |= !is_plain(text),
+            Value::Array(items) => stack.extend(items.iter().map(|item| (item, depth + 1))),
             Value::Object(members) => {
-                is_hidden |= !members.keys().all(|name| is_plain(name));
-                waiting.extend(members.values().map(|member| (member, depth + 1)));
+                has_invisible |= !members.keys().all(|name| is_plain(name));
+                stack.extend(members.values().map(|member| (member, depth + 1)));
             }
             _ => {}
         }
     }
-    if is_hidden { Err(Unfit::Hidden) } else { Ok(()) }
+    if has_invisible { Err(DocumentError::InvisibleCharacter) } else { Ok(()) }
 }
 
 #[cfg(test)]
@@ -90,7 +93,7 @@ mod tests {
     use super::is_plain;
 
     #[test]
-    fn writing_of_all_peoples_is_plain() {
+    fn text_in_any_script_is_plain() {
         for text in [
             "a\tb\r\nc",
             "می‌خواهم",
@@ -105,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_sees_is_not() {
+    fn invisible_characters_are_not_plain() {
         for text in [
             "\0",
             "\u{1b}[2J",

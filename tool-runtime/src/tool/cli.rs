@@ -3,14 +3,14 @@ use std::{env, fs};
 
 use super::Availability;
 
-/// Whether a program of this name is on `PATH`.
+/// Returns whether an executable of this name is on `PATH`.
 pub(super) fn availability(binary: &str) -> Availability {
     let path = env::var_os("PATH").unwrap_or_default();
-    let found = env::split_paths(&path).any(|folder| {
+    let is_found = env::split_paths(&path).any(|folder| {
         is_executable(&folder.join(binary))
             || is_executable(&folder.join(format!("{binary}{}", env::consts::EXE_SUFFIX)))
     });
-    if found {
+    if is_found {
         Availability::Available
     } else {
         Availability::Unavailable(format!("`{binary}` is not on PATH"))

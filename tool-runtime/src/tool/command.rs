@@ -1,4 +1,4 @@
-//! Programs that a tool runs, and that are gone with its call.
+//! Processes that a tool starts. They end with its call.
 
 use std::ffi::OsStr;
 use std::fmt;
@@ -17,28 +17,27 @@ use super::{ToolContext, ToolError, ToolErrorKind};
 use crate::event::EffectRecord;
 use crate::guard::catch_panic;
 
-/// The most bytes that are kept of what a program writes to one stream, unless set.
+/// The default limit of the captured output of one stream, in bytes.
 const OUTPUT_LIMIT: usize = 1 << 20;
 
-/// How long what a program wrote is still read when it and all that it started are gone: somebody
-/// who left its group may hold the pipe for ever.
+/// How long the output is read after the process group has ended. A process that left the group can
+/// keep the pipe open forever.
 const LINGER: Duration = Duration::from_secs(1);
 
 impl ToolContext {
-    /// A program to run: by its name on `PATH` or its path, without a shell. It has no input unless
-    /// it is given one.
+    /// Prepares a program to run, by its name on `PATH` or its path, without a shell.
     ///
-    /// It and all that it starts are gone when it ends, and when the call does, however that comes
-    /// about: past its time, cancelled, by a panic, or because nobody waits for it any more. A group of
-    /// processes is what is ended, on Windows a job; what takes itself out of its group, as a daemon
-    /// does, is out of reach.
+    /// The program and all processes that it starts are killed when the program ends and when the
+    /// call ends, whether by its result, a timeout, a cancellation, a panic or a dropped future.
+    /// What is killed is the process group (on Windows the job), so a process that leaves the
+    /// group, as a daemon does, survives.
     ///
     /// ```
     /// use tool_runtime::{ToolContext, ToolError, tool};
     ///
-    /// /// Tells what was changed last.
+    /// /// Shows the last commits.
     /// #[tool(effect = "read", cli = "git", timeout = "10s")]
-    /// async fn last_changes(ctx: &ToolContext) -> Result<String, ToolError> {
+    /// async fn last_commits(ctx: &ToolContext) -> Result<String, ToolError> {
     ///     ctx.command("git").args(["log", "--oneline", "-n", "5"]).output().await?.into_text()
     /// }
     /// ```
@@ -49,8 +48,18 @@ impl ToolContext {
     }
 }
 
-/// A program to run, by [`ToolContext::command`].
-#[must_use = "it runs when `output` is awaited"]
+/// A program to run, which [`ToolContext::command`] prepares.
+///
+/// ```
+/// use tool_runtime::{ToolContext, ToolError, tool};
+///
+/// /// Counts the lines of a text.
+/// #[tool(effect = "none", cli = "wc", timeout = "10s")]
+/// async fn count_lines(ctx: &ToolContext, text: String) -> Result<String, ToolError> {
+///     ctx.command("wc").arg("-l").env_clear().stdin(text).output().await?.into_text()
+/// }
+/// ```
+#[must_use = "the program runs when `output` is awaited"]
 pub struct Command<'c> {
     ctx: &'c ToolContext,
     command: tokio::process::Command,
@@ -59,82 +68,91 @@ pub struct Command<'c> {
 }
 
 impl Command<'_> {
-    /// Gives it one more argument.
+    /// Adds an argument.
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.command.arg(argument);
         self
     }
 
-    /// Gives it more arguments.
+    /// Adds several arguments.
     pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.command.args(arguments);
         self
     }
 
-    /// Sets a variable of its environment, which is that of this process otherwise.
+    /// Sets an environment variable. Default: the environment of this process.
     pub fn env(mut self, name: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
         self
     }
 
-    /// Gives it none of this process's environment, such as keys.
+    /// Removes the environment of this process, which may contain keys.
     pub fn env_clear(mut self) -> Self {
         self.command.env_clear();
         self
     }
 
-    /// Runs it in this folder.
+    /// Sets the working directory. Default: that of this process.
     pub fn current_dir(mut self, folder: impl AsRef<Path>) -> Self {
         self.command.current_dir(folder);
         self
     }
 
-    /// Gives it this to read.
+    /// Sets the standard input. Default: empty.
     pub fn stdin(mut self, input: impl Into<Vec<u8>>) -> Self {
         self.command.stdin(Stdio::piped());
         self.input = Some(input.into());
         self
     }
 
-    /// Keeps at most this many bytes of each stream, their head and their tail; a megabyte unless set.
+    /// Limits the captured bytes of each stream. Of a longer output, the head and the tail are
+    /// kept. Default: 1 MiB.
     pub fn output_limit(mut self, bytes: usize) -> Self {
         self.output_limit = bytes;
         self
     }
 
-    /// Runs it to its end.
+    /// Runs the program and waits for it to end.
+    ///
+    /// The exit status does not cause an error: see [`CommandOutput::into_text`].
     ///
     /// # Errors
-    /// Where it can't be started, `Unavailable` if there is no such program; and where the call is
-    /// over before it ends. How it ended is no error: see [`CommandOutput::into_text`].
+    /// - [`ToolErrorKind::Unavailable`] if the program does not exist.
+    /// - [`ToolErrorKind::Failed`] if it can't be started or waited for.
+    /// - [`ToolErrorKind::Cancelled`] if the call ends before the program.
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// Panics outside of a tokio runtime.
+    ///
+    /// # Cancellation
+    /// Dropping the future kills the program and all processes that it started.
     pub async fn output(self) -> Result<CommandOutput, ToolError> {
         let Self { ctx, command, input, output_limit } = self;
-        // Ends it also where its tool alone loses interest.
-        let stop = ctx.cancellation().child_token();
-        if stop.is_cancelled() {
+        // A child token, so that dropping this future alone ends the program too.
+        let cancellation = ctx.cancellation().child_token();
+        if cancellation.is_cancelled() {
             return Err(stopped());
         }
-        let shown = shown(command.as_std());
+        let command_line = command_line(command.as_std());
         let program = command.as_std().get_program().to_string_lossy().into_owned();
         let group = Group::spawn(command).map_err(|error| not_started(&program, error))?;
-        ctx.record(EffectRecord::ProcessStarted { command: shown });
-        let _ends = stop.clone().drop_guard();
-        let run = ctx.run_to_its_end(drive(group, input.unwrap_or_default(), output_limit, stop));
+        ctx.record(EffectRecord::ProcessStarted { command: command_line });
+        let _guard = cancellation.clone().drop_guard();
+        let input = input.unwrap_or_default();
+        let run = ctx.spawn_until_end(drive(group, input, output_limit, cancellation));
         let ended = run.await.map_err(|_| stopped())?;
         let ended = ended.map_err(|error| {
             ToolError::failed(format!("`{program}` was lost sight of.")).with_source(error)
         })?;
         let (status, [stdout, stderr]) = ended.ok_or_else(stopped)?;
-        let [stdout, stderr] = [stdout, stderr].map(|said| said.text(|text| ctx.secrets_in(text)));
+        let [stdout, stderr] =
+            [stdout, stderr].map(|it| it.into_text(|text| ctx.secret_ranges(text)));
         Ok(CommandOutput { status, stdout, stderr })
     }
 }
 
-/// The command line alone: its environment may hold keys.
-fn shown(command: &std::process::Command) -> String {
+/// Returns the command line without the environment, which may contain keys.
+fn command_line(command: &std::process::Command) -> String {
     let words = [command.get_program()].into_iter().chain(command.get_args());
     words.map(|word| format!("{word:?}")).collect::<Vec<_>>().join(" ")
 }
@@ -154,41 +172,53 @@ fn stopped() -> ToolError {
 
 impl fmt::Debug for Command<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Command({})", shown(self.command.as_std()))
+        write!(f, "Command({})", command_line(self.command.as_std()))
     }
 }
 
-/// What came of a program.
+/// The exit status and the output of a program.
+///
+/// ```
+/// use tool_runtime::{ToolContext, ToolError, tool};
+///
+/// /// Tells whether two files are equal.
+/// #[tool(effect = "read", cli = "cmp")]
+/// async fn is_equal(ctx: &ToolContext, a: &str, b: &str) -> Result<bool, ToolError> {
+///     let output = ctx.command("cmp").args(["--silent", a, b]).output().await?;
+///     Ok(output.status.success())
+/// }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CommandOutput {
-    /// How it ended.
+    /// The exit status.
     pub status: ExitStatus,
-    /// What it wrote, where it was too much without the middle; bytes that are no UTF-8 are replaced.
+    /// The standard output. The middle of a long output is left out; invalid UTF-8 is replaced.
     pub stdout: String,
-    /// The same of its errors.
+    /// The standard error, captured like the standard output.
     pub stderr: String,
 }
 
 impl CommandOutput {
-    /// What it wrote; where it did not end well, an error that shows its errors.
+    /// Returns the standard output of a program that succeeded.
     ///
     /// # Errors
-    /// `Failed`, with how it ended and what it wrote to its errors, or if that is nothing, at all.
+    /// [`ToolErrorKind::Failed`] if the exit status is not success. The text for the model contains
+    /// the status and the standard error, or the standard output if the former is empty.
     pub fn into_text(self) -> Result<String, ToolError> {
         if self.status.success() {
             return Ok(self.stdout);
         }
-        let said = if self.stderr.trim().is_empty() { &self.stdout } else { &self.stderr };
-        Err(ToolError::failed(format!("It ended with {}.\n{}", self.status, said.trim())))
+        let output = if self.stderr.trim().is_empty() { &self.stdout } else { &self.stderr };
+        Err(ToolError::failed(format!("It ended with {}.\n{}", self.status, output.trim())))
     }
 }
 
-/// A program and all that it starts, gone when this is dropped.
+/// A process group, which is killed on drop.
 #[derive(Debug)]
 struct Group {
     leader: Box<dyn ChildWrapper>,
-    is_gone: bool,
+    has_ended: bool,
 }
 
 impl Group {
@@ -199,10 +229,10 @@ impl Group {
         #[cfg(windows)]
         command.wrap(process_wrap::tokio::JobObject);
         let leader = catch_panic(|| command.spawn()).map_err(io::Error::other)??;
-        Ok(Self { leader, is_gone: false })
+        Ok(Self { leader, has_ended: false })
     }
 
-    /// Waits for the program itself, and ends what it left behind.
+    /// Waits for the leader and kills what it left behind.
     async fn wait(&mut self) -> io::Result<ExitStatus> {
         let status = self.leader.inner_mut().wait().await;
         self.end().await;
@@ -212,29 +242,29 @@ impl Group {
     async fn end(&mut self) {
         self.kill();
         let _ = self.leader.wait().await;
-        self.is_gone = true;
+        self.has_ended = true;
     }
 
     fn kill(&mut self) {
-        // It fails where nobody is left.
+        // Fails if no process is left.
         let _ = self.leader.start_kill();
     }
 }
 
 impl Drop for Group {
     fn drop(&mut self) {
-        if !self.is_gone {
+        if !self.has_ended {
             self.kill();
         }
     }
 }
 
-/// Runs a program to its end, or until it is stopped: then there is none.
+/// Runs a process group to its end; returns `None` if it was cancelled.
 async fn drive(
     mut group: Group,
     input: Vec<u8>,
     limit: usize,
-    stop: CancellationToken,
+    cancellation: CancellationToken,
 ) -> io::Result<Option<(ExitStatus, [Capture; 2])>> {
     let stdin = group.leader.stdin().take();
     let (stdout, stderr) = (group.leader.stdout().take(), group.leader.stderr().take());
@@ -242,22 +272,22 @@ async fn drive(
     let status = {
         let write = async {
             if let Some(mut stdin) = stdin {
-                // It need not read all that it is given.
+                // A program need not read all of its input.
                 let _ = stdin.write_all(&input).await;
             }
         };
-        let talk = async { tokio::join!(write, out.read(stdout), err.read(stderr)) };
-        let mut talk = std::pin::pin!(talk);
+        let transfer = async { tokio::join!(write, out.read(stdout), err.read(stderr)) };
+        let mut transfer = std::pin::pin!(transfer);
         let run = async {
             tokio::select! {
                 status = group.wait() => {
-                    let _ = timeout(LINGER, talk).await;
+                    let _ = timeout(LINGER, transfer).await;
                     status
                 }
-                _ = &mut talk => group.wait().await,
+                _ = &mut transfer => group.wait().await,
             }
         };
-        stop.run_until_cancelled(run).await
+        cancellation.run_until_cancelled(run).await
     };
     let Some(status) = status else {
         group.end().await;

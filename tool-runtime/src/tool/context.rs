@@ -1,60 +1,58 @@
+mod internal;
+
 use std::any::TypeId;
 use std::fmt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use serde_json::Value;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::blocking::Thread;
+pub(crate) use self::internal::ArgumentRecord;
 use super::dispatch::{Batch, Host, Scope};
-use super::work::{EndsWork, Live};
-use super::{Bill, Extensions, RequiredExtension, Spent, ToolError, ToolErrorKind};
-use crate::event::{
-    EffectRecord, Event, Observer, Origin, Progress, RunId, ToolEvent, ToolExecution,
-};
+use super::work::CallWork;
+use super::{Extensions, MeteredUsage, RequiredExtension, ToolError, ToolErrorKind, UsageMeter};
+use crate::event::{EffectRecord, Progress, RunId, ToolEvent, ToolExecution};
 use crate::json::Fix;
 use crate::message::{CallId, Message, ToolCall, ToolResult};
-use crate::secret::Redactor;
 
-/// What a tool may know of the call that it serves, and what it may do beside its own work.
+/// The context of a call: information about the call, and what a tool can do besides its own work.
 ///
-/// A function takes it as a parameter `ctx: &ToolContext`, at any position; it is no argument
-/// and the model never hears of it. `ToolContext::default()` serves a unit test.
+/// A function receives it as a parameter `ctx: &ToolContext`, at any position. The parameter is not
+/// an argument, so the model does not see it. In a unit test, use `ToolContext::default()`.
 ///
-/// What a tool starts by it ends with the call: [`spawn`](Self::spawn)ed tasks are stopped when the
-/// tool returns, fails, is past its time or is cancelled.
+/// Whatever a tool starts through its context ends with the call: [`spawn`](Self::spawn)ed tasks
+/// are stopped when the tool returns, fails, times out or is cancelled.
+///
+/// ```
+/// use tool_runtime::{Dispatcher, Registry, ToolCall, ToolContext, tool, tools};
+///
+/// /// Returns the id of the call.
+/// #[tool(effect = "none")]
+/// async fn call_id(ctx: &ToolContext) -> String {
+///     ctx.call_id().to_string()
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// let dispatcher = Dispatcher::new(Registry::try_from(tools![call_id])?);
+/// let executions = dispatcher.dispatch(vec![ToolCall::new("call_1", "call_id", "{}")]).await;
+/// assert_eq!(executions[0].result.text, "call_1");
+/// # Ok(())
+/// # }
+/// ```
 pub struct ToolContext {
     call: ToolCall,
     host: Option<Arc<dyn Host>>,
     extensions: Extensions,
     attempts: AtomicU32,
-    decoded: OnceLock<Box<Decoded>>,
-    /// Made when it is first needed: most tools have nothing going.
-    live: OnceLock<Arc<Live>>,
-}
-
-/// What came of reading the arguments, where that is more than the text of the call.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Decoded {
-    pub(crate) fixes: Vec<Fix>,
-    /// None where the tool didn't take them.
-    pub(crate) json: Option<String>,
-}
-
-/// What is left of a context when its call is over.
-pub(crate) struct Leftover {
-    pub(crate) call: ToolCall,
-    pub(crate) decoded: Option<Box<Decoded>>,
-    pub(crate) attempts: u32,
-    pub(crate) effects: Vec<EffectRecord>,
+    arguments: OnceLock<Box<ArgumentRecord>>,
+    /// Created when it is first needed: most tools start no further work.
+    work: OnceLock<Arc<CallWork>>,
 }
 
 impl ToolContext {
-    /// The context of one call.
+    /// Creates the context of a call outside of a dispatcher, such as in a test.
     #[inline]
     pub fn new(call: ToolCall) -> Self {
         Self {
@@ -62,18 +60,18 @@ impl ToolContext {
             host: None,
             extensions: Extensions::default(),
             attempts: AtomicU32::new(0),
-            decoded: OnceLock::new(),
-            live: OnceLock::new(),
+            arguments: OnceLock::new(),
+            work: OnceLock::new(),
         }
     }
 
-    /// The context of a call that runs in `host`.
+    /// Creates the context of a call that `host` runs.
     #[inline]
-    pub(crate) fn within(host: Arc<dyn Host>, call: ToolCall) -> Self {
+    pub(crate) fn with_host(host: Arc<dyn Host>, call: ToolCall) -> Self {
         Self { host: Some(host), ..Self::new(call) }
     }
 
-    /// Gives the tool these values to use.
+    /// Sets the extensions that the tool can use.
     #[must_use]
     pub fn with_extensions(mut self, extensions: Extensions) -> Self {
         self.extensions = extensions;
@@ -96,7 +94,7 @@ impl ToolContext {
     ///
     /// struct Stock(u32);
     ///
-    /// /// Tells how many items are in stock.
+    /// /// Returns how many items are in stock.
     /// #[tool(effect = "read", extensions(Stock))]
     /// async fn in_stock(ctx: &ToolContext) -> Result<u32, ToolError> {
     ///     let Stock(count) = ctx.require()?;
@@ -130,6 +128,15 @@ impl ToolContext {
     /// Returns the extension of the type `T`, if there is one.
     ///
     /// Use [`require`](Self::require) for an extension that the tool can't do without.
+    ///
+    /// ```
+    /// use tool_runtime::{Extensions, ToolContext};
+    ///
+    /// struct Locale(&'static str);
+    ///
+    /// let ctx = ToolContext::default().with_extensions(Extensions::default().with(Locale("nb")));
+    /// assert_eq!(ctx.get::<Locale>().map_or("en", |locale| locale.0), "nb");
+    /// ```
     pub fn get<T: 'static>(&self) -> Option<&T> {
         self.extensions.get().or_else(|| {
             let host = self.host.as_ref()?;
@@ -137,104 +144,108 @@ impl ToolContext {
         })
     }
 
-    /// The call as it came.
+    /// Returns the call as the model made it.
     pub(crate) fn call(&self) -> &ToolCall {
         &self.call
     }
 
-    /// The id of the call.
+    /// Returns the id of the call.
     pub fn call_id(&self) -> &CallId {
         &self.call.id
     }
 
-    /// The name under which the tool was called.
+    /// Returns the name under which the tool was called.
     pub fn tool_name(&self) -> &str {
         &self.call.name
     }
 
-    /// What was repaired on the way from the model's text to the arguments, or would have been.
+    /// Returns the repairs of the arguments, including those that the tool does not allow.
     pub fn fixes(&self) -> &[Fix] {
-        self.decoded.get().map_or(&[], |decoded| decoded.fixes.as_slice())
+        self.arguments.get().map_or(&[], |record| record.fixes.as_slice())
     }
 
-    /// The run that the call belongs to; 0 outside of runs.
+    /// Returns the id of the run that the call belongs to; 0 outside of a run.
     pub fn run_id(&self) -> RunId {
         self.scope().map_or_else(RunId::default, |scope| scope.origin.run)
     }
 
-    /// How often the model has been asked in this run.
+    /// Returns the number of the turn within the run; 0 outside of a run.
     pub fn turn(&self) -> u32 {
         self.scope().map_or(0, |scope| scope.origin.turn)
     }
 
-    /// The call whose tool made this one.
-    pub fn parent(&self) -> Option<&CallId> {
+    /// Returns the id of the call whose tool made this call, if it is nested.
+    pub fn parent_call(&self) -> Option<&CallId> {
         self.scope()?.origin.parent.as_ref()
     }
 
-    /// All that was said before this call; empty outside of runs.
-    pub fn conversation(&self) -> &[Message] {
-        let conversation = self.scope().and_then(|scope| scope.conversation.as_ref());
-        conversation.map_or(&[], |conversation| conversation.as_slice())
+    /// Returns the messages before this call; empty outside of a run.
+    pub fn transcript(&self) -> &[Message] {
+        let transcript = self.scope().and_then(|scope| scope.transcript.as_ref());
+        transcript.map_or(&[], |transcript| transcript.as_slice())
     }
 
-    /// Which attempt this is, from 1.
+    /// Returns the number of the current attempt, from 1.
     pub fn attempt(&self) -> u32 {
         self.attempts.load(Ordering::Relaxed).max(1)
     }
 
-    /// The same text on each attempt of this call and on no other call's: what a service takes as an
-    /// idempotency key, so that it does the work once however often it is asked.
+    /// Returns a text that identifies this call: the same for each attempt, and unique among calls.
+    ///
+    /// Pass it to a service as its idempotency key, so that a retry does not repeat the work.
     pub fn idempotency_key(&self) -> String {
         let (turn, id) = (self.turn(), self.call_id());
-        // A model may give a call the very id that a call within another one has.
+        // A model may assign the id of a nested call to a call of its own.
         let depth = match self.scope().map_or(0, |scope| scope.origin.depth) {
             0 => String::new(),
             depth => format!(".{depth}"),
         };
-        // Outside of runs ids repeat.
+        // Ids are not unique outside of a run.
         let run = match self.run_id() {
-            none if none == RunId::default() => self.live().stand_in(),
+            none if none == RunId::default() => self.work().substitute_run_id(),
             run => run,
         };
         format!("{run}-{turn}{depth}-{id}")
     }
 
-    /// When this attempt is stopped; none where nothing limits it.
+    /// Returns when this attempt times out; `None` if it has no time limit.
     pub fn deadline(&self) -> Option<Instant> {
         let of_batch = self.scope().and_then(|scope| scope.deadline);
-        let of_attempt = self.live.get().and_then(|live| live.deadline());
+        let of_attempt = self.work.get().and_then(|work| work.deadline());
         [of_batch, of_attempt].into_iter().flatten().min()
     }
 
-    /// Is cancelled when this attempt is over, however it ends: what a thread or a library looks at
-    /// that can't be stopped from outside.
+    /// Returns a token that is cancelled when this attempt ends, however it ends.
+    ///
+    /// Use it for work that can't be stopped by dropping a future, such as a thread.
     ///
     /// ```
     /// use tool_runtime::{ToolContext, tool};
     ///
-    /// /// Looks for a large prime.
+    /// /// Finds the next larger prime.
     /// #[tool(effect = "none", blocking, timeout = "5s")]
     /// fn prime(above: u64, ctx: &ToolContext) -> Option<u64> {
-    ///     let stop = ctx.cancellation();
+    ///     let cancellation = ctx.cancellation();
     ///     let is_prime = |n: &u64| (2..).take_while(|d| d * d <= *n).all(|d| n % d != 0);
-    ///     (above + 1..).take_while(|_| !stop.is_cancelled()).find(is_prime)
+    ///     (above + 1..).take_while(|_| !cancellation.is_cancelled()).find(is_prime)
     /// }
     /// ```
     pub fn cancellation(&self) -> CancellationToken {
-        self.live().stop(self.outer_stop())
+        self.work().cancellation(self.batch_cancellation())
     }
 
-    /// Runs this beside the tool, until the attempt is over: then it is stopped where it waits, and
-    /// the handle gives none.
+    /// Spawns a task that runs beside the tool until the attempt ends.
+    ///
+    /// When the attempt ends, the task is stopped at its next `.await`, and the handle returns
+    /// `None`.
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// Panics outside of a tokio runtime.
     ///
     /// ```
     /// use tool_runtime::{ToolContext, ToolError, tool};
     ///
-    /// /// Asks both at once.
+    /// /// Adds two numbers that are computed at the same time.
     /// #[tool(effect = "read")]
     /// async fn both(ctx: &ToolContext) -> Result<u32, ToolError> {
     ///     let (left, right) = (ctx.spawn(async { 1 }), ctx.spawn(async { 2 }));
@@ -249,207 +260,151 @@ impl ToolContext {
         &self,
         task: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<Option<T>> {
-        self.live().spawn(self.outer_stop(), task)
+        self.work().spawn(self.batch_cancellation(), task)
     }
 
-    /// Tells those who watch how far the work is.
+    /// Emits a progress event to the observers.
+    ///
+    /// ```
+    /// use tool_runtime::event::Progress;
+    /// use tool_runtime::{ToolContext, tool};
+    ///
+    /// /// Imports files.
+    /// #[tool(effect = "write")]
+    /// async fn import(ctx: &ToolContext, files: Vec<String>) {
+    ///     for (done, file) in files.into_iter().enumerate() {
+    ///         let (done, message) = (done as f64, Some(file));
+    ///         ctx.progress(Progress { done, message, ..Progress::default() });
+    ///     }
+    /// }
+    /// ```
     pub fn progress(&self, progress: Progress) {
         if let Some(scope) = self.scope() {
-            scope.tell(|| ToolEvent::Progress { call: self.call.id.clone(), progress });
+            scope.emit(|| ToolEvent::Progress { call: self.call.id.clone(), progress });
         }
     }
 
-    /// Notes that something was done to the world: kept also where the call then fails, unlike what
-    /// is on its output.
-    pub fn record(&self, effect: EffectRecord) {
-        if let Some(spent) = self.scope().and_then(|scope| scope.spent.as_ref()) {
-            spent.add(Bill::of_effects([&effect]));
-        }
-        self.live().record(effect);
-    }
-
-    /// So much was taken.
-    pub(crate) fn record_bill(&self, took: Bill) {
-        took.into_effects().for_each(|effect| self.record(effect));
-    }
-
-    /// Calls other tools of the same registry, as a model would: with the same permissions, and
-    /// events of their own that name this call. One execution for each call, in their order.
+    /// Records an observed effect in the execution.
     ///
-    /// Ids are given out anew. Calls within calls within calls are refused from the eighth on.
+    /// The record is kept even if the call fails, unlike the effects of a
+    /// [`ToolOutput`](crate::ToolOutput::with_effect).
+    ///
+    /// ```
+    /// use tool_runtime::{EffectRecord, ToolContext, tool};
+    ///
+    /// /// Starts the server.
+    /// #[tool]
+    /// async fn start_server(ctx: &ToolContext) {
+    ///     ctx.record(EffectRecord::ProcessStarted { command: "server".into() });
+    /// }
+    /// ```
+    pub fn record(&self, effect: EffectRecord) {
+        if let Some(meter) = self.scope().and_then(|scope| scope.usage_meter.as_ref()) {
+            meter.add(MeteredUsage::of_effects([&effect]));
+        }
+        self.work().record(effect);
+    }
+
+    /// Records tokens and their cost.
+    pub(crate) fn record_usage(&self, used: MeteredUsage) {
+        used.into_effects().for_each(|effect| self.record(effect));
+    }
+
+    /// Calls other tools of the same registry and returns one execution for each call, in order.
+    ///
+    /// The calls are subject to the same policy as calls of a model, and emit events that name this
+    /// call as their parent. Each call gets a new id. Calls that are nested more than eight levels
+    /// deep are denied.
     ///
     /// # Panics
-    /// Outside a tokio runtime.
+    /// Panics outside of a tokio runtime.
+    ///
+    /// # Cancellation
+    /// Dropping the future cancels the calls.
+    ///
+    /// ```
+    /// use tool_runtime::{Dispatcher, Registry, ToolCall, ToolContext, tool, tools};
+    ///
+    /// /// Doubles a number.
+    /// #[tool(effect = "none")]
+    /// async fn double(n: i64) -> i64 {
+    ///     2 * n
+    /// }
+    ///
+    /// /// Doubles a number by another tool.
+    /// #[tool(effect = "none")]
+    /// async fn delegate(ctx: &ToolContext) -> String {
+    ///     let call = ToolCall::new("", "double", r#"{"n": 21}"#);
+    ///     ctx.dispatch(vec![call]).await.remove(0).result.text
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// let dispatcher = Dispatcher::new(Registry::try_from(tools![delegate, double])?);
+    /// let executions = dispatcher.dispatch(vec![ToolCall::new("1", "delegate", "{}")]).await;
+    /// assert_eq!(executions[0].result.text, "42");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub async fn dispatch(&self, mut calls: Vec<ToolCall>) -> Vec<ToolExecution> {
-        for (call, number) in calls.iter_mut().zip(self.live().numbers()) {
+        for (call, number) in calls.iter_mut().zip(self.work().call_numbers()) {
             call.id = CallId::from(format!("{}/{number}", self.call.id));
         }
         let Some(host) = &self.host else {
             let text = "There are no tools to call here.";
             let code = ToolErrorKind::NotFound.code();
-            let none = |call: ToolCall| {
+            let not_found = |call: ToolCall| {
                 let result = ToolResult::failure(&call, code, text);
                 ToolExecution::new(call, result)
             };
-            return calls.into_iter().map(none).collect();
+            return calls.into_iter().map(not_found).collect();
         };
-        let (scope, spent) = (host.scope(), Spent::default());
+        let (scope, meter) = (host.scope(), UsageMeter::default());
         let batch = Batch {
             calls,
             origin: scope.origin.nested(&self.call.id),
-            conversation: scope.conversation.clone(),
+            transcript: scope.transcript.clone(),
             deadline: self.deadline().map(|at| at.saturating_duration_since(Instant::now())),
-            ends_run: scope.ends_run && self.deadline() == scope.deadline,
-            stop: Some(self.cancellation()),
-            spent: Some(spent.clone()),
+            is_run_deadline: scope.is_run_deadline && self.deadline() == scope.deadline,
+            cancellation: Some(self.cancellation()),
+            usage_meter: Some(meter.clone()),
             ..Batch::default()
         };
-        let unheard = Unheard { spent, ctx: self };
-        let done = host.dispatch_within(&self.call, batch).await;
-        // All that they took stands in what became of them.
-        unheard.spent.take();
-        let said = done.iter().flat_map(|execution| &execution.effects);
-        unheard.spent.add(Bill::of_effects(said));
-        done
-    }
-
-    /// What the tool goes on from, where the call was [suspended](ToolError::suspended) before.
-    pub(crate) fn resumed(&self) -> Option<&Value> {
-        self.host.as_ref()?.resumed(&self.call)
-    }
-
-    /// Where the call comes from, and who watches, for runs within it.
-    pub(crate) fn around(&self) -> Option<(Origin, impl Observer + use<>)> {
-        let host = Arc::clone(self.host.as_ref()?);
-        let origin = host.scope().origin.clone();
-        let pass = move |event: &Event| {
-            let scope = host.scope();
-            let redactor = scope.redactor.as_ref().map(Redactor::for_nested_agent);
-            scope.observers.emit(redactor.as_ref(), || event.clone());
-        };
-        Some((origin, pass))
-    }
-
-    /// The attempt is about to run on a thread of its own.
-    pub(super) fn begin_thread(&self) -> Arc<Thread> {
-        let left = self.host.as_ref().map(|host| host.left_running().clone());
-        let thread = Arc::new(Thread::new(left.unwrap_or_default()));
-        self.live().begin_thread(&thread);
-        thread
-    }
-
-    /// Runs beside the tool what ends by itself when the attempt is over.
-    #[cfg(feature = "process")]
-    pub(super) fn run_to_its_end<T: Send + 'static>(
-        &self,
-        task: impl Future<Output = T> + Send + 'static,
-    ) -> JoinHandle<T> {
-        self.live().run_to_its_end(self.outer_stop(), task)
-    }
-
-    /// Has the end of the attempt wait a moment for whoever holds this.
-    pub(super) fn tracked(&self) -> TaskTrackerToken {
-        self.live().tracked(self.outer_stop())
-    }
-
-    /// Whether no thread was free for the attempt in its time.
-    pub(crate) fn never_began(&self) -> bool {
-        self.live.get().is_some_and(|live| live.never_began())
-    }
-
-    /// Counts an attempt that begins.
-    #[inline]
-    pub(crate) fn begin_attempt(&self, deadline: Option<Instant>) {
-        self.attempts.fetch_add(1, Ordering::Relaxed);
-        if deadline.is_some() || self.live.get().is_some() {
-            self.live().begin(deadline);
-        }
-    }
-
-    pub(crate) fn attempts(&self) -> u32 {
-        self.attempts.load(Ordering::Relaxed)
-    }
-
-    /// Whether the tool may have something going.
-    pub(crate) fn has_work(&self) -> bool {
-        self.live.get().is_some()
-    }
-
-    /// Ends what the attempt has going; whether it has ended.
-    pub(crate) async fn end_attempt(&self) -> bool {
-        match self.live.get() {
-            None => true,
-            Some(live) => live.end().await,
-        }
-    }
-
-    /// Ends what the call has going when this is dropped.
-    #[inline]
-    pub(crate) fn ends_work(&self) -> EndsWork<'_> {
-        EndsWork(&self.live)
-    }
-
-    /// What is left when the call is over.
-    #[inline]
-    pub(crate) fn into_leftover(mut self) -> Leftover {
-        Leftover {
-            attempts: self.attempts(),
-            effects: self.live.get().map_or_else(Vec::new, |live| live.take_effects()),
-            decoded: self.decoded.take(),
-            call: self.call,
-        }
-    }
-
-    /// Notes what decoding made of the arguments. A call is decoded once; a retry repairs the same
-    /// text alike.
-    pub(crate) fn record_decoded(&self, decoded: impl FnOnce() -> Decoded) {
-        self.decoded.get_or_init(|| Box::new(decoded()));
-    }
-
-    /// Notes what the tool is given, where somebody looks at it first.
-    pub(crate) fn record_decoded_json(&self, json: &str) {
-        self.record_decoded(|| Decoded { fixes: Vec::new(), json: Some(json.to_owned()) });
-    }
-
-    /// Where in a text secrets stand.
-    #[cfg(feature = "process")]
-    pub(super) fn secrets_in(&self, text: &str) -> Vec<std::ops::Range<usize>> {
-        let redactor = self.scope().and_then(|scope| scope.redactor.as_ref());
-        redactor.map(|redactor| redactor.secret_ranges(text)).unwrap_or_default()
-    }
-
-    /// Whether a text holds what nobody is to read who watches.
-    pub(super) fn holds_secret(&self, text: &str) -> bool {
-        let redactor = self.scope().and_then(|scope| scope.redactor.as_ref());
-        redactor.is_some_and(|redactor| redactor.contains_secret(text))
+        let nested = NestedUsage { meter, ctx: self };
+        let executions = host.dispatch_within(&self.call, batch).await;
+        // The executions record all usage of finished calls.
+        nested.meter.take();
+        let effects = executions.iter().flat_map(|execution| &execution.effects);
+        nested.meter.add(MeteredUsage::of_effects(effects));
+        executions
     }
 
     fn scope(&self) -> Option<&Scope> {
         self.host.as_ref().map(|host| host.scope())
     }
 
-    fn outer_stop(&self) -> Option<&CancellationToken> {
-        self.scope()?.stop.as_ref()
+    fn batch_cancellation(&self) -> Option<&CancellationToken> {
+        self.scope()?.cancellation.as_ref()
     }
 
-    fn live(&self) -> &Arc<Live> {
-        self.live.get_or_init(Arc::default)
+    fn work(&self) -> &Arc<CallWork> {
+        self.work.get_or_init(Arc::default)
     }
 }
 
-/// What calls of a tool took counts as its own, also where the tool doesn't see their end.
-struct Unheard<'c> {
-    spent: Spent,
+/// Charges the usage of nested calls to their caller, even if the caller is dropped before they
+/// finish.
+struct NestedUsage<'c> {
+    meter: UsageMeter,
     ctx: &'c ToolContext,
 }
 
-impl Drop for Unheard<'_> {
+impl Drop for NestedUsage<'_> {
     fn drop(&mut self) {
-        self.ctx.record_bill(self.spent.take());
+        self.ctx.record_usage(self.meter.take());
     }
 }
 
-/// A clone shares what the call has going: it is for a thread that serves the same call.
+/// Shares the work of the call, so that another thread can serve the same call.
 impl Clone for ToolContext {
     fn clone(&self) -> Self {
         Self {
@@ -457,13 +412,13 @@ impl Clone for ToolContext {
             host: self.host.clone(),
             extensions: self.extensions.clone(),
             attempts: AtomicU32::new(self.attempts()),
-            decoded: self.decoded.clone(),
-            live: OnceLock::from(Arc::clone(self.live())),
+            arguments: self.arguments.clone(),
+            work: OnceLock::from(Arc::clone(self.work())),
         }
     }
 }
 
-/// Without the arguments, some of which may be secret.
+/// Omits the arguments, because they may contain secrets.
 impl fmt::Debug for ToolContext {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolContext")

@@ -1,13 +1,22 @@
+mod error;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Serialize;
 
-use super::bounds::{DEEPEST, LARGEST, LONGEST_NAME, LONGEST_TEXT, Unfit, fit, is_plain};
+use super::bounds::{
+    DocumentError, MAX_CAPABILITIES, MAX_SCHEMA_SIZE, MAX_TEXT_BYTES, check_documents, is_plain,
+};
 use super::{Effect, Permission, RateLimit, Repair, RequiredExtension, ToolKind, ToolPreference};
-use crate::schema::{Dialect, DialectError, Schema};
+use crate::schema::{Dialect, Schema};
 
-/// Everything the framework knows of a tool, as one plain value.
+pub use self::error::DefinitionError;
+
+/// Everything that the framework knows about a tool, as one plain value.
+///
+/// `#[tool]` creates it for a function. For a tool that you implement by hand, create it with
+/// [`new`](Self::new).
 ///
 /// ```
 /// use tool_runtime::{Effect, ToolDefinition};
@@ -19,68 +28,72 @@ use crate::schema::{Dialect, DialectError, Schema};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[non_exhaustive]
 pub struct ToolDefinition {
-    /// What the model calls it: 1 to 128 of `a-z A-Z 0-9 _ - . /`. Where a provider takes less, it is
-    /// told a name that fits, and what it says is mapped back.
+    /// The name by which the model calls the tool: 1 to 128 characters of `a-z A-Z 0-9 _ - . /`.
+    ///
+    /// If a provider allows fewer, it receives a name that it allows, and the calls are mapped
+    /// back.
     pub name: String,
-    /// What people are shown instead of the name.
+    /// The name for user interfaces.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
-    /// What the model is told that it does.
+    /// The description of the tool for the model.
     pub description: String,
-    /// The schema of its arguments: an object.
+    /// The JSON Schema of the arguments: an object.
     pub parameters: Schema,
-    /// The schema of its output, where that is JSON of a known shape.
+    /// The JSON Schema of the output, if that is JSON of a known shape.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Schema>,
-    /// What it is made of.
+    /// How the tool is implemented.
     pub kind: ToolKind,
-    /// What running it does to the world.
+    /// The side effect of running the tool.
     pub effect: Effect,
-    /// Whether running it twice with the same arguments is as good as running it once.
+    /// Whether running the tool twice with the same arguments has the same effect as running it
+    /// once.
     pub idempotent: bool,
-    /// Whether the same arguments always give the same output, so that it may be remembered.
+    /// Whether the same arguments always give the same output, so that outputs can be cached.
     pub pure: bool,
-    /// Whether it runs alone: after the calls before it, and before those after it.
+    /// Whether the tool runs alone: after the previous calls of the batch and before the next ones.
     pub sequential: bool,
-    /// Whether it holds up the thread that it runs on, and so can't be stopped.
+    /// Whether the tool blocks its thread, and so can't be stopped.
     pub blocking: bool,
-    /// Whether a call may run.
+    /// Whether calls are allowed.
     pub permission: Permission,
-    /// What it needs to be granted to, such as `filesystem`.
+    /// The capabilities that must be granted, such as `filesystem`.
     pub requires: Vec<String>,
-    /// The extensions that its context must hold. They are Rust types of this program, so they are
+    /// The extensions that the context must hold. They are Rust types of this program, so they are
     /// not serialized.
     #[serde(skip)]
     pub extensions: Vec<RequiredExtension>,
-    /// What may be repaired in its arguments.
+    /// The riskiest repairs that the tool accepts in its arguments.
     pub repair: Repair,
-    /// How often it is tried again after a failure that may pass.
+    /// The maximum number of retries after a transient failure.
     pub retries: u32,
-    /// How often it may be called.
+    /// The maximum number of calls per period.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rate_limit: Option<RateLimit>,
-    /// How long one attempt of its body may take.
+    /// The time limit of one attempt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeout: Option<Duration>,
-    /// Whether it finds other tools for a model that isn't offered all of them. Then it is offered
-    /// always, and a model that calls what there isn't is sent to it.
+    /// Whether the tool finds other tools for a model that is not offered all of them.
+    ///
+    /// Such a tool is always offered, and a model that calls an unknown tool is referred to it.
     pub finds_tools: bool,
-    /// What those should know who decide which tools a model is offered.
+    /// Whether and how readily the tool is offered.
     pub preference: ToolPreference,
-    /// What was found wrong with it where it was made.
+    /// An error that was found when the definition was created.
     #[serde(skip)]
-    pub(super) flaw: Option<DefinitionError>,
-    /// The same name behind its provider's, where it is registered under one.
+    pub(super) error: Option<DefinitionError>,
+    /// The full name, if the tool is registered under a provider.
     #[serde(skip)]
     pub(super) full_name: Option<Arc<str>>,
-    /// The parameters in the dialect of a provider, where that isn't the plain one.
+    /// The parameters in the dialect of a provider, unless that is the plain dialect.
     #[serde(skip)]
-    bent: Option<Schema>,
+    dialect_parameters: Option<Schema>,
 }
 
 impl ToolDefinition {
-    /// A definition with everything that may be left out at its most careful:
-    /// effect [`External`](Effect::External), not idempotent; and no timeout.
+    /// Creates a definition with careful defaults: effect [`External`](Effect::External), not
+    /// idempotent, no retries. It has no timeout.
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,
@@ -107,34 +120,34 @@ impl ToolDefinition {
             timeout: None,
             finds_tools: false,
             preference: ToolPreference::default(),
-            flaw: None,
+            error: None,
             full_name: None,
-            bent: None,
+            dialect_parameters: None,
         }
     }
 
-    /// The schema of its arguments as a model is told it: in the dialect in which it is
-    /// [registered](crate::Registry::dialect). Arguments are held to
-    /// [`parameters`](Self::parameters), whatever the model was told.
+    /// Returns the schema of the arguments that is sent to the model, in the
+    /// [dialect](crate::Registry::dialect) of the registry.
+    ///
+    /// Arguments are always validated against [`parameters`](Self::parameters).
     pub fn wire_parameters(&self) -> &Schema {
-        self.bent.as_ref().unwrap_or(&self.parameters)
+        self.dialect_parameters.as_ref().unwrap_or(&self.parameters)
     }
 
-    /// Has models told of its parameters in this dialect.
-    pub(crate) fn bent(mut self, dialect: Dialect) -> Result<Self, DefinitionError> {
+    /// Expresses the parameters in this dialect.
+    pub(crate) fn for_dialect(mut self, dialect: Dialect) -> Result<Self, DefinitionError> {
         let failed = |error| {
             let (name, error) = (self.name.clone(), Box::new(error));
             DefinitionError::Dialect { name, error }
         };
-        self.bent = match dialect {
+        self.dialect_parameters = match dialect {
             Dialect::Plain => None,
             dialect => Some(self.parameters.for_dialect(dialect).map_err(failed)?),
         };
         Ok(self)
     }
 
-    /// Sets what running the tool does to the world, and with it what may be repaired in its
-    /// arguments.
+    /// Sets the side effect, and with it the [default level of repairs](Repair::of_effect).
     #[must_use]
     pub fn effect(mut self, effect: Effect) -> Self {
         self.effect = effect;
@@ -142,21 +155,22 @@ impl ToolDefinition {
         self
     }
 
-    /// Declares that running it twice is as good as once.
+    /// Declares that running the tool twice has the same effect as running it once.
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.idempotent = true;
         self
     }
 
-    /// Whether a call of it that may have run may be made again: it says so, or changes nothing.
-    pub fn may_repeat(&self) -> bool {
+    /// Returns `true` if a call that may have run can be made again: the tool is idempotent or
+    /// changes nothing.
+    pub fn is_retry_safe(&self) -> bool {
         self.idempotent || matches!(self.effect, Effect::None | Effect::Read)
     }
 
     /// Declares that a value of the type `T` must be among the extensions of a call.
     ///
-    /// `Agent::check` reports what is missing; a tool gets the value from
+    /// `Agent::check` reports a missing extension. The tool gets the value from
     /// [`ToolContext::require`](crate::ToolContext::require).
     ///
     /// ```
@@ -175,39 +189,40 @@ impl ToolDefinition {
         self
     }
 
-    /// Declares that it finds other tools for a model that isn't offered all of them.
+    /// Declares that the tool finds other tools for a model that is not offered all of them.
     #[must_use]
     pub fn finds_tools(mut self) -> Self {
         self.finds_tools = true;
         self
     }
 
-    /// Sets what those should know who decide which tools a model is offered.
+    /// Sets whether and how readily the tool is offered.
     #[must_use]
     pub fn preference(mut self, preference: ToolPreference) -> Self {
         self.preference = preference;
         self
     }
 
-    /// Limits how long one attempt of its body may take.
+    /// Sets the time limit of one attempt.
     #[must_use]
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
         self
     }
 
-    /// Whether providers would take this definition.
+    /// Checks whether model providers would accept this definition.
     ///
     /// # Errors
-    /// The first rule that it breaks.
+    /// Returns the first rule that the definition violates.
     pub fn validate(&self) -> Result<(), DefinitionError> {
-        if let Some(flaw) = &self.flaw {
-            return Err(flaw.clone());
+        if let Some(error) = &self.error {
+            return Err(error.clone());
         }
         let name = || self.name.chars().take(80).collect::<String>();
-        // The rule of the Model Context Protocol, the widest; providers' own are kept to on the way.
-        let fits = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
-        if self.name.is_empty() || self.name.len() > 128 || !self.name.chars().all(fits) {
+        // The rule of the Model Context Protocol, which is the most permissive one. Codecs apply
+        // the rules of their providers.
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || "_-./".contains(c);
+        if self.name.is_empty() || self.name.len() > 128 || !self.name.chars().all(is_allowed) {
             return Err(DefinitionError::Name { name: name() });
         }
         if self.description.trim().is_empty() {
@@ -219,27 +234,33 @@ impl ToolDefinition {
         };
         let texts = [Some(&self.description), self.title.as_ref(), program];
         for text in texts.into_iter().flatten() {
-            if text.len() > LONGEST_TEXT {
+            if text.len() > MAX_TEXT_BYTES {
                 return Err(DefinitionError::TooLong { name: name() });
             }
             if !is_plain(text) {
                 return Err(DefinitionError::Control { name: name() });
             }
         }
-        let short =
-            |needed: &String| (1..=LONGEST_NAME).contains(&needed.len()) && is_plain(needed);
-        if self.requires.len() > LONGEST_NAME || !self.requires.iter().all(short) {
+        let is_valid =
+            |name: &String| (1..=MAX_CAPABILITIES).contains(&name.len()) && is_plain(name);
+        if self.requires.len() > MAX_CAPABILITIES || !self.requires.iter().all(is_valid) {
             return Err(DefinitionError::Requires { name: name() });
         }
         let schemas = [Some(&self.parameters), self.output.as_ref()];
         let schemas = schemas.into_iter().flatten().map(Schema::as_value);
         let overrides = &self.preference.overrides;
-        let keys: usize = overrides.keys().map(String::len).sum();
-        match fit(schemas.chain(overrides.values())) {
-            Ok(()) if keys > LARGEST => return Err(DefinitionError::TooLarge { name: name() }),
+        let key_bytes: usize = overrides.keys().map(String::len).sum();
+        match check_documents(schemas.chain(overrides.values())) {
+            Ok(()) if key_bytes > MAX_SCHEMA_SIZE => {
+                return Err(DefinitionError::TooLarge { name: name() });
+            }
             Ok(()) if overrides.keys().all(|key| is_plain(key)) => {}
-            Err(Unfit::TooLarge) => return Err(DefinitionError::TooLarge { name: name() }),
-            Ok(()) | Err(Unfit::Hidden) => return Err(DefinitionError::Control { name: name() }),
+            Err(DocumentError::TooLarge) => {
+                return Err(DefinitionError::TooLarge { name: name() });
+            }
+            Ok(()) | Err(DocumentError::InvisibleCharacter) => {
+                return Err(DefinitionError::Control { name: name() });
+            }
         }
         let parameters = self.parameters.as_value();
         if parameters.get("type").and_then(|kind| kind.as_str()) != Some("object") {
@@ -259,104 +280,4 @@ impl ToolDefinition {
         }
         Ok(())
     }
-}
-
-/// Why a definition can't be offered to a model.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum DefinitionError {
-    /// The name isn't one that providers take.
-    #[error(
-        "the tool name `{name}` must be 1 to 128 characters of a-z, A-Z, 0-9, `_`, `-`, `.` and `/`"
-    )]
-    Name {
-        /// The name, cut where it is long.
-        name: String,
-    },
-    /// There is no description, so that a model would call a tool that it knows nothing of.
-    #[error("the tool `{name}` has no description")]
-    Description {
-        /// The tool's name.
-        name: String,
-    },
-    /// Its description or title is longer than any provider takes, or the program's name that it wraps.
-    #[error("the description of the tool `{name}` is longer than {LONGEST_TEXT} bytes")]
-    TooLong {
-        /// The tool's name.
-        name: String,
-    },
-    /// A text, also one in a schema, holds control characters, or others that nobody sees.
-    #[error("a text of the tool `{name}` holds control characters, or others that nobody sees")]
-    Control {
-        /// The tool's name.
-        name: String,
-    },
-    /// What it needs is no list of names.
-    #[error(
-        "what the tool `{name}` requires must be at most {LONGEST_NAME} names of as many bytes"
-    )]
-    Requires {
-        /// The tool's name.
-        name: String,
-    },
-    /// Its schemas, or the overrides of its preference, are too large or too deep to work with.
-    #[error(
-        "the schemas of the tool `{name}`, or what it prefers, hold more than {LARGEST} bytes or \
-         {DEEPEST} levels"
-    )]
-    TooLarge {
-        /// The tool's name.
-        name: String,
-    },
-    /// A pattern that no value could be held to, so that it would be a rule in name only.
-    #[error(
-        "the tool `{name}` has the pattern `{pattern}`, which can't be read: \
-         patterns know no look-around, no back-references and no classes of Unicode"
-    )]
-    Pattern {
-        /// The tool's name.
-        name: String,
-        /// The pattern.
-        pattern: String,
-    },
-    /// Its parameters can't be said in the dialect that it is registered in.
-    #[error("the parameters of the tool `{name}`: {error}")]
-    Dialect {
-        /// The tool's name.
-        name: String,
-        /// What can't be said, and where.
-        error: Box<DialectError>,
-    },
-    /// The arguments aren't an object.
-    #[error("the parameters of the tool `{name}` must be a schema of type `object`")]
-    Parameters {
-        /// The tool's name.
-        name: String,
-    },
-    /// An argument has no name, as a parameter that is a pattern: a model couldn't fill it in.
-    #[error(
-        "an argument of the tool `{name}` has no name: give the parameter one, or a type that is an args struct"
-    )]
-    Unnamed {
-        /// The tool's name.
-        name: String,
-    },
-    /// Its weight is no number to compare with others.
-    #[error("the weight of the tool `{name}` must be a finite number")]
-    Weight {
-        /// The tool's name.
-        name: String,
-    },
-    /// It would be run again though twice isn't as good as once.
-    #[error("the tool `{name}` has retries and isn't idempotent")]
-    Retries {
-        /// The tool's name.
-        name: String,
-    },
-    /// It could never be called.
-    #[error("the rate limit of the tool `{name}` allows no call at all")]
-    RateLimit {
-        /// The tool's name.
-        name: String,
-    },
 }

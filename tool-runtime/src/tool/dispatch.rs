@@ -1,4 +1,4 @@
-//! Calls in, executions out: whoever runs calls, here or on another machine.
+//! The contract between what makes calls and what executes them.
 
 use std::any::{Any, TypeId};
 use std::fmt;
@@ -11,28 +11,55 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::blocking::LeftRunning;
-use super::{Decision, Extensions, Spent, Suspended};
+use super::blocking::DetachedThreads;
+use super::{Decision, Extensions, SuspendedCall, UsageMeter};
 use crate::event::clock::Clock;
 use crate::event::{Event, EventKind, Observers, Origin, ToolExecution};
 use crate::guard::BoxFuture;
 use crate::message::{Message, ToolCall};
 use crate::secret::Redactor;
 
-/// Runs calls.
+/// Executes the calls of a batch.
 ///
-/// [`Dispatcher`](crate::Dispatcher) runs them on the tools of a registry in this process. Another
-/// one may send them elsewhere: an agent takes either. Whoever asks waits for the answer, so one that
-/// is told to stop, or when to be done, has to heed it.
+/// [`Dispatcher`](crate::Dispatcher) executes them with the tools of a registry in this process.
+/// Implement this trait to execute calls elsewhere, such as on a worker, and pass the
+/// implementation to an agent. An agent waits for the executions, so an implementation must respect
+/// [`Batch::cancellation`] and [`Batch::deadline`].
 ///
-/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+/// Implement it under `#[async_trait]`, which this crate re-exports.
+///
+/// ```
+/// use tool_runtime::dispatch::{Batch, Dispatch};
+/// use tool_runtime::message::ToolResult;
+/// use tool_runtime::{ToolCall, ToolExecution, async_trait};
+///
+/// /// Answers each call with the name of its tool.
+/// struct Names;
+///
+/// #[async_trait]
+/// impl Dispatch for Names {
+///     async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution> {
+///         let execution = |call: ToolCall| {
+///             let result = ToolResult::success(&call, call.name.clone());
+///             ToolExecution::new(call, result)
+///         };
+///         batch.calls.into_iter().map(execution).collect()
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")] async fn main() {
+/// let batch = Batch::from(vec![ToolCall::new("call_1", "now", "{}")]);
+/// assert_eq!(Names.dispatch(batch).await[0].result.text, "now");
+/// # }
+/// ```
 #[async_trait]
 pub trait Dispatch: Send + Sync {
-    /// Gives one execution for each call, in the order of the calls, whatever happens.
+    /// Executes the calls and returns one execution for each, in the order of the calls, whatever
+    /// happens.
     async fn dispatch(&self, batch: Batch) -> Vec<ToolExecution>;
 }
 
-/// The calls of one reply, and what is to be known of them.
+/// The calls of one reply and the context in which they run.
 ///
 /// ```
 /// use tool_runtime::dispatch::Batch;
@@ -46,26 +73,26 @@ pub trait Dispatch: Send + Sync {
 pub struct Batch {
     /// The calls.
     pub calls: Vec<ToolCall>,
-    /// Where they come from.
+    /// The run, the turn and the parent call that the calls belong to.
     pub origin: Origin,
-    /// All that was said before them.
-    pub conversation: Option<Arc<Vec<Message>>>,
-    /// How long they may take together.
+    /// The messages before the calls.
+    pub transcript: Option<Arc<Vec<Message>>>,
+    /// The time limit of all calls together.
     pub deadline: Option<Duration>,
-    /// Whether that is when the run ends that they are of.
-    pub(crate) ends_run: bool,
-    /// Stops them when it is cancelled.
-    pub stop: Option<CancellationToken>,
-    /// What was decided on some of them before.
+    /// Whether `deadline` is the time limit of the run.
+    pub(crate) is_run_deadline: bool,
+    /// Stops the calls when it is cancelled.
+    pub cancellation: Option<CancellationToken>,
+    /// The decisions on calls that were made before.
     pub decisions: Vec<Decision>,
-    /// Those that have begun before, and go on.
-    pub resumed: Vec<Suspended>,
-    /// Where what they take is counted before they have a result, if anybody counts it.
-    pub(crate) spent: Option<Spent>,
-    /// Who is told what came of each before all of them have ended, if anybody is.
-    pub(crate) came: Option<UnboundedSender<ToolExecution>>,
-    /// The names among theirs that tools went by that were offered before, and are gone.
-    pub(crate) gone: Vec<String>,
+    /// The calls that started before and continue from a saved state.
+    pub suspended: Vec<SuspendedCall>,
+    /// Counts what unfinished calls take, if the caller needs it.
+    pub(crate) usage_meter: Option<UsageMeter>,
+    /// Receives each execution when it ends, before all of them have ended.
+    pub(crate) completed: Option<UnboundedSender<ToolExecution>>,
+    /// The called names under which tools were offered before that have since been removed.
+    pub(crate) removed_tools: Vec<String>,
 }
 
 impl From<Vec<ToolCall>> for Batch {
@@ -75,57 +102,56 @@ impl From<Vec<ToolCall>> for Batch {
     }
 }
 
-/// What the calls of one reply share: what a tool may know beyond its own call.
+/// What the calls of a batch share and a tool can access.
 #[derive(Debug)]
 pub(crate) struct Scope {
     pub(crate) origin: Origin,
-    pub(crate) conversation: Option<Arc<Vec<Message>>>,
+    pub(crate) transcript: Option<Arc<Vec<Message>>>,
     pub(crate) clock: Clock,
     pub(crate) observers: Observers,
-    /// Where there is anything to hide.
+    /// `None` if there is nothing to redact.
     pub(crate) redactor: Option<Redactor>,
     pub(crate) deadline: Option<Instant>,
-    /// Whether the run ends then.
-    pub(crate) ends_run: bool,
-    pub(crate) stop: Option<CancellationToken>,
-    pub(crate) spent: Option<Spent>,
+    /// Whether `deadline` is the time limit of the run.
+    pub(crate) is_run_deadline: bool,
+    pub(crate) cancellation: Option<CancellationToken>,
+    pub(crate) usage_meter: Option<UsageMeter>,
 }
 
 impl Scope {
-    /// Remembers what is secret in a call, so that it is hidden wherever it turns up.
+    /// Collects the secret arguments of a call, so that they are redacted wherever they occur.
     #[inline]
-    pub(crate) fn see(&self, call: &ToolCall) {
+    pub(crate) fn collect_secrets(&self, call: &ToolCall) {
         if let Some(redactor) = &self.redactor {
             redactor.collect_secrets(call);
         }
     }
 
-    /// Tells of something that happens here and now.
+    /// Emits an event with the current time.
     #[inline]
-    pub(crate) fn tell<K: Into<EventKind>>(&self, kind: impl FnOnce() -> K) {
+    pub(crate) fn emit<K: Into<EventKind>>(&self, kind: impl FnOnce() -> K) {
         let event = || Event::new(self.origin.clone(), self.clock.now(), kind());
         self.observers.emit(self.redactor.as_ref(), event);
     }
 }
 
-/// What a tool runs in.
+/// What a [`ToolContext`](super::ToolContext) needs of the dispatcher that runs its call.
 pub(crate) trait Host: Send + Sync {
-    /// What it may know.
     fn scope(&self) -> &Scope;
 
-    /// What the tool of this call goes on from, where it has begun before.
-    fn resumed(&self, call: &ToolCall) -> Option<&Value>;
+    /// Returns the state that the tool of this call continues from, if it was suspended.
+    fn suspended_state(&self, call: &ToolCall) -> Option<&Value>;
 
-    /// The program's values.
+    /// Returns the extensions of the program.
     fn extensions(&self) -> &Extensions;
 
-    /// A value of its own of this type, for tools that look for one.
+    /// Returns a value of this type that the host itself provides.
     fn get(&self, of: TypeId) -> Option<&dyn Any>;
 
-    /// Where threads are counted that nobody waits for any more.
-    fn left_running(&self) -> &LeftRunning;
+    /// Returns the count of the threads that outlive their calls.
+    fn detached_threads(&self) -> &DetachedThreads;
 
-    /// Runs calls that the tool of the call `parent` makes.
+    /// Runs the calls that the tool of the call `parent` makes.
     fn dispatch_within<'a>(
         &'a self,
         parent: &'a ToolCall,

@@ -6,14 +6,18 @@ use serde_json::Value;
 
 use crate::guard::drop_guarded;
 
-/// Why a call has no output.
+/// The error of a call, with texts for its three readers.
 ///
-/// Its text is for the model, which reads it in place of the output; a [source](Self::source) is
-/// for the operator, who finds it in the events. Every error that implements
-/// [`Error`](std::error::Error), and text, turns into a [`Failed`](ToolErrorKind::Failed) one by
-/// `?`: its own message is the model's text and the errors behind it are the operator's.
+/// - The model reads the [text](Self::text) instead of an output. It should be short and say what
+///   to do next.
+/// - Operators read the [source](Self::source) in the events.
+/// - Programs match on the [kind](Self::kind) and its stable code.
 ///
-/// It doesn't implement `Error` itself: that is what lets `?` take everything else.
+/// The operator `?` converts text and every type that implements [`Error`](std::error::Error) into
+/// an error of the kind [`Failed`](ToolErrorKind::Failed). The message becomes the text for the
+/// model, and the error becomes the source.
+///
+/// `ToolError` does not implement `Error` itself, because that would conflict with this conversion.
 ///
 /// ```
 /// use tool_runtime::{ToolError, ToolErrorKind};
@@ -35,12 +39,12 @@ struct Inner {
     text: String,
     source: Option<Box<dyn Error + Send + Sync>>,
     retry_after: Option<Duration>,
-    /// What the tool goes on from, where it waits for somebody.
+    /// The state that a suspended tool continues from.
     state: Option<Box<Value>>,
 }
 
-/// What lies behind an error is foreign code, its destructor included; and an error may be dropped
-/// anywhere, as when a call is stopped that holds one.
+/// The destructor of the source is foreign code, which may panic; and an error can be dropped
+/// anywhere, such as when its call is cancelled.
 impl Drop for Inner {
     fn drop(&mut self) {
         if let Some(source) = self.source.take() {
@@ -49,36 +53,44 @@ impl Drop for Inner {
     }
 }
 
-/// Whose fault it was, and what may be done about it.
+/// Classifies the failures of calls: who caused the failure, and what can be done about it.
+///
+/// ```
+/// use tool_runtime::ToolErrorKind;
+///
+/// assert_eq!(ToolErrorKind::Timeout.code(), "TOOL_TIMEOUT");
+/// assert!(ToolErrorKind::Timeout.is_infrastructure());
+/// assert!(!ToolErrorKind::Validation.is_infrastructure());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ToolErrorKind {
-    /// The model asked wrongly: it can mend the arguments and ask again.
+    /// The arguments are invalid. The model can correct them and call again.
     Validation,
-    /// The model asked for a tool that doesn't exist.
+    /// No tool has the called name.
     NotFound,
-    /// The world's fault: the same call may work later.
+    /// The tool failed for a reason outside of it that may not recur, such as a busy service.
     Transient,
-    /// The tool ran and the answer is no.
+    /// The tool ran and failed.
     Failed,
-    /// The call was not allowed.
+    /// The policy does not allow the call.
     Denied,
-    /// Somebody has yet to decide whether it may run.
+    /// The call waits for an external decision.
     Pending,
     /// The tool can't run now.
     Unavailable,
-    /// It took longer than it may.
+    /// The call exceeded its time limit.
     Timeout,
-    /// It was stopped, or never started.
+    /// The call was cancelled, possibly before it started.
     Cancelled,
-    /// Its code panicked.
+    /// The code of the tool panicked.
     Panicked,
-    /// Nobody can tell whether it ran.
+    /// The call may or may not have run.
     Indeterminate,
 }
 
 impl ToolErrorKind {
-    /// The stable code that results and events carry.
+    /// Returns the stable code that results and events carry.
     pub fn code(self) -> &'static str {
         match self {
             Self::Validation => "TOOL_INVALID_ARGUMENTS",
@@ -95,8 +107,10 @@ impl ToolErrorKind {
         }
     }
 
-    /// Whether the fault lies in what the tool is made of or depends on: another time, or another
-    /// machine, the same call may do. All else is an answer: of the tool, or of the program's rules.
+    /// Returns `true` if the cause is the tool's implementation or something that it depends on.
+    ///
+    /// The same call may succeed later or on another machine. All other kinds are answers: of the
+    /// tool, or of the policy.
     pub fn is_infrastructure(self) -> bool {
         match self {
             Self::Transient | Self::Unavailable | Self::Timeout => true,
@@ -108,57 +122,82 @@ impl ToolErrorKind {
 }
 
 impl ToolError {
-    /// An error of the given kind; `text` is for the model.
+    /// Creates an error of this kind. The model reads `text`.
     #[cold]
     pub fn new(kind: ToolErrorKind, text: impl Into<String>) -> Self {
         let text = text.into();
         Self(Box::new(Inner { kind, text, source: None, retry_after: None, state: None }))
     }
 
-    /// The model's fault: `text` says what to send instead.
+    /// Creates an error for invalid arguments. `text` should say what to send instead.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolError, ToolErrorKind};
+    ///
+    /// let error = ToolError::validation("`until` is before `since`: send a later date.");
+    /// assert_eq!(error.kind(), ToolErrorKind::Validation);
+    /// ```
     pub fn validation(text: impl Into<String>) -> Self {
         Self::new(ToolErrorKind::Validation, text)
     }
 
-    /// The world's fault: the same call may work later.
+    /// Creates an error that may not recur, such as that of a busy service.
+    ///
+    /// ```
+    /// use tool_runtime::{ToolError, ToolErrorKind};
+    ///
+    /// let error = ToolError::transient("The service is busy; try again later.");
+    /// assert_eq!(error.kind(), ToolErrorKind::Transient);
+    /// ```
     pub fn transient(text: impl Into<String>) -> Self {
         Self::new(ToolErrorKind::Transient, text)
     }
 
-    /// The tool ran and the answer is no.
+    /// Creates the error of a tool that ran and failed.
     pub fn failed(text: impl Into<String>) -> Self {
         Self::new(ToolErrorKind::Failed, text)
     }
 
-    /// The tool has begun and can't go on until somebody has decided: the call waits, and is made again with this
-    /// state, which [`ToolContext::resumed`](super::ToolContext::resumed) gives.
+    /// Suspends the call until an external decision arrives.
+    ///
+    /// The call is then made again, and
+    /// [`suspended_state`](super::ToolContext::suspended_state) returns this state.
     pub(crate) fn suspended(text: impl Into<String>, state: Value) -> Self {
         let mut error = Self::new(ToolErrorKind::Pending, text);
         error.0.state = Some(Box::new(state));
         error
     }
 
-    /// What the tool goes on from.
+    /// Takes the state of a suspended call.
     pub(crate) fn take_state(&mut self) -> Option<Box<Value>> {
         self.0.state.take()
     }
 
-    /// Says this as well.
-    pub(crate) fn and_say(mut self, more: &str) -> Self {
+    /// Appends to the text for the model.
+    pub(crate) fn append_text(mut self, more: &str) -> Self {
         self.0.text.push_str(more);
         self
     }
 
-    /// Keeps what lies behind this error for the operator; the model never sees it.
+    /// Sets the source of the error. Operators see it in the events; the model never does.
+    ///
+    /// ```
+    /// use tool_runtime::ToolError;
+    ///
+    /// let error = ToolError::failed("The order was not found.").with_source("row 7 is missing");
+    /// assert_eq!(error.text(), "The order was not found.");
+    /// assert_eq!(error.source().unwrap().to_string(), "row 7 is missing");
+    /// ```
     #[must_use]
     pub fn with_source(mut self, source: impl Into<Box<dyn Error + Send + Sync>>) -> Self {
         drop_guarded(self.0.source.replace(source.into()));
         self
     }
 
-    /// Says when to come back, as a server that is busy does. The next attempt, where there is one, is
-    /// not made before; where this is longer than 10 seconds, or than what is left of the time of the calls beside it,
-    /// there is none.
+    /// Sets how long to wait before the next attempt, such as the `Retry-After` of a server.
+    ///
+    /// The next attempt is not made earlier. It is not made at all if the time exceeds 10 seconds
+    /// or what is left of the time limit of the batch.
     ///
     /// ```
     /// use std::time::Duration;
@@ -171,27 +210,27 @@ impl ToolError {
     /// # let _ = busy(2);
     /// ```
     #[must_use]
-    pub fn retry_after(mut self, span: Duration) -> Self {
-        self.0.retry_after = Some(span);
+    pub fn retry_after(mut self, delay: Duration) -> Self {
+        self.0.retry_after = Some(delay);
         self
     }
 
-    /// Whose fault it was.
+    /// Returns the kind of the error.
     pub fn kind(&self) -> ToolErrorKind {
         self.0.kind
     }
 
-    /// When to come back, where that was said.
-    pub(crate) fn wait_hint(&self) -> Option<Duration> {
+    /// Returns the delay that [`retry_after`](Self::retry_after) set.
+    pub(crate) fn retry_delay(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// The text for the model.
+    /// Returns the text for the model.
     pub fn text(&self) -> &str {
         &self.0.text
     }
 
-    /// What lies behind this error, for the operator.
+    /// Returns the source of the error, for operators.
     pub fn source(&self) -> Option<&(dyn Error + Send + Sync + 'static)> {
         self.0.source.as_deref()
     }
@@ -201,6 +240,48 @@ impl<E: Into<Box<dyn Error + Send + Sync>>> From<E> for ToolError {
     fn from(error: E) -> Self {
         let error = error.into();
         Self::failed(error.to_string()).with_source(error)
+    }
+}
+
+/// An error type that a tool can return: text, [`ToolError`], or any `Error + Send + Sync`.
+///
+/// Every type that converts into a [`ToolError`] implements it. For an error type of your own,
+/// implement [`Error`](std::error::Error), or `From<YourError> for ToolError` to choose the kind
+/// and the texts.
+///
+/// ```
+/// use tool_runtime::{ToolError, tool};
+///
+/// struct OutOfStock {
+///     item: String,
+/// }
+///
+/// impl From<OutOfStock> for ToolError {
+///     fn from(error: OutOfStock) -> Self {
+///         Self::failed(format!("{} is out of stock. Offer another item.", error.item))
+///     }
+/// }
+///
+/// /// Orders an item.
+/// #[tool]
+/// async fn order(item: String) -> Result<(), OutOfStock> {
+///     Err(OutOfStock { item })
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be the error of a tool",
+    label = "implement `std::error::Error + Send + Sync` for it, or return `ToolError` or text",
+    note = "to choose what the model reads, implement `From<{Self}> for ToolError`"
+)]
+pub trait IntoToolError {
+    /// Converts the error into what the call returns.
+    fn into_tool_error(self) -> ToolError;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<ToolError>> IntoToolError for E {
+    fn into_tool_error(self) -> ToolError {
+        self.into()
     }
 }
 

@@ -1,42 +1,45 @@
-//! The name that is a tool's alone: `provider__name`, or its name where it has no provider.
+//! The full name of a tool: `provider__name`, or its own name if it has no provider.
 //!
-//! What models call a provider's tool depends on who else is there; this name doesn't. Settings that
-//! name a tool mean it by this one, so that they go on meaning it.
+//! The name under which models call the tool of a provider depends on the other tools. The full
+//! name does not. Settings refer to tools by full name, so that they keep their meaning.
 
 use std::sync::Arc;
 
 use super::ToolDefinition;
 
-/// Between a provider and the name of its tool. No provider's name holds it or ends in a part of it,
-/// so the first one in a full name is where the two meet.
-pub(crate) const JOINT: &str = "__";
+/// Separates the provider from the tool. The name of a provider neither contains it nor ends with
+/// `_`, so the first separator in a full name is where the provider ends.
+pub(crate) const SEPARATOR: &str = "__";
 
-/// The full name of a provider's tool.
+/// Returns the full name of a provider's tool.
 pub(crate) fn full_name(provider: &str, own: &str) -> String {
-    format!("{provider}{JOINT}{own}")
+    format!("{provider}{SEPARATOR}{own}")
 }
 
-/// The provider and the tool that a full name is made of, if it is made of two.
-pub(crate) fn parts(full: &str) -> Option<(&str, &str)> {
-    full.split_once(JOINT)
+/// Splits a full name into the provider and the tool, if it has a provider.
+pub(crate) fn split_full_name(full: &str) -> Option<(&str, &str)> {
+    full.split_once(SEPARATOR)
 }
 
-/// Whether models may have called the tool of this full name so.
-pub(crate) fn is_named(full: &str, name: &str) -> bool {
-    full == name || parts(full).is_some_and(|(_, own)| own == name)
+/// Whether models may have called the tool with this full name by `name`.
+pub(crate) fn can_be_called(full: &str, name: &str) -> bool {
+    full == name || split_full_name(full).is_some_and(|(_, own)| own == name)
 }
 
 impl ToolDefinition {
-    /// The name that is this tool's alone in a registry, whoever comes and goes beside it:
-    /// `provider__name`, or its name where it has no provider.
+    /// Returns the name that is unique within a registry and never changes.
+    ///
+    /// It is `provider__name`, or [`name`](Self::name) if the tool has no provider.
     pub fn full_name(&self) -> &str {
         self.full_name.as_deref().unwrap_or(&self.name)
     }
 
-    /// Whether this names the tool, where a setting names tools: its full name does, and so does the
-    /// name that it gave itself. Two providers' tools may share that one, so it means both; but not one
-    /// that reads like a full name, for that would be another's. See
-    /// [what names mean](crate::registry#what-names-mean).
+    /// Returns `true` if a setting for `name` applies to this tool.
+    ///
+    /// A setting applies if it names the full name or the own name of the tool. Tools of several
+    /// providers can have the same own name, so a setting can apply to several tools. An own name
+    /// that looks like a full name does not count. See
+    /// [tool names](crate::registry#tool-names).
     ///
     /// ```
     /// use std::sync::Arc;
@@ -53,24 +56,24 @@ impl ToolDefinition {
     /// let tools = registry.snapshot();
     /// let definition = tools.definition("find").unwrap();
     /// assert_eq!(definition.full_name(), "github__find");
-    /// assert!(definition.goes_by("find") && definition.goes_by("github__find"));
-    /// assert!(!definition.goes_by("jira__find"));
+    /// assert!(definition.has_name("find") && definition.has_name("github__find"));
+    /// assert!(!definition.has_name("jira__find"));
     /// # Ok::<(), tool_runtime::RegistryError>(())
     /// ```
-    pub fn goes_by(&self, name: &str) -> bool {
+    pub fn has_name(&self, name: &str) -> bool {
         self.names().any(|known| known == name)
     }
 
-    /// The names that it goes by: its full name, and where it has a provider that of its own which
-    /// reads like none. What is said of the first is said of this tool alone, and so goes before what
-    /// is said of the second.
+    /// Returns the names that settings can use: the full name, then the own name if the tool has a
+    /// provider and its own name does not look like a full name. A setting for the full name takes
+    /// precedence.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        let own = self.full_name.as_deref().and_then(parts).map(|(_, own)| own);
-        [Some(self.full_name()), own.filter(|own| !own.contains(JOINT))].into_iter().flatten()
+        let own = self.full_name.as_deref().and_then(split_full_name).map(|(_, own)| own);
+        [Some(self.full_name()), own.filter(|own| !own.contains(SEPARATOR))].into_iter().flatten()
     }
 
-    /// The same as one of a provider's tools, or of none's.
-    pub(crate) fn under(mut self, provider: Option<&str>) -> Self {
+    /// Sets or removes the provider.
+    pub(crate) fn with_provider(mut self, provider: Option<&str>) -> Self {
         self.full_name = provider.map(|provider| Arc::from(full_name(provider, &self.name)));
         self
     }

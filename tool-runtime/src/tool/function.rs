@@ -1,4 +1,4 @@
-//! A tool made of a function: what `#[tool]` generates calls into this.
+//! The tool that `#[tool]` creates for a function. Generated code calls this module.
 
 use std::fmt;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::Call;
-use super::args::{Decode, Decoder};
-use super::layout::{Lone, lay_out};
+use super::args::{DecodeAndCall, Decoder};
+use super::layout::{LoneParameter, lay_out};
 use super::param::Parameter;
 use super::{
     Availability, DefinitionError, Effect, Permission, RateLimit, Repair, RequiredExtension, Tool,
@@ -16,49 +16,51 @@ use super::{
 use crate::message::Arguments;
 use crate::schema::{Schema, finish};
 
-/// A function, what is known of it, and how its arguments are decoded.
+/// A tool that decodes its arguments and calls a function.
 pub struct Function {
     definition: ToolDefinition,
     available: Option<fn() -> Availability>,
     decoder: Decoder,
 }
 
-/// A name that stands for a [`Function`].
+/// The type that `#[tool]` generates under the name of a function, which stands for its
+/// [`Function`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a tool",
     label = "not a tool",
-    note = "`tools![…]` takes the names of functions under `#[tool]`; add others by `.with(…)`",
-    note = "where the `impl` of `{Self}` is under `#[tool]`, write `tools![..value]` with a value of it"
+    note = "`tools![…]` takes the names of functions under `#[tool]`; add other tools with `.with(…)`",
+    note = "if the `impl` of `{Self}` is under `#[tool]`, write `tools![..value]` with a value of it"
 )]
-pub trait NamesFunction: Send + Sync + Sized {
-    /// The function.
+pub trait NamedFunction: Send + Sync + Sized {
+    /// Returns the tool of the function.
     fn function() -> &'static Function;
 }
 
 impl Function {
-    /// A tool of the function that `decode` calls with these parameters.
+    /// Creates the tool of a function with these parameters, which `decode_and_call` calls.
     ///
-    /// Nothing here is generic: whatever is, is compiled again for each tool of a program.
+    /// This type is not generic, because generic code would be compiled again for each tool.
     #[must_use]
     pub fn new(
         name: &str,
         description: &str,
         parameters: &[Parameter],
-        lone: Lone,
-        decode: Box<Decode>,
+        lone: LoneParameter,
+        decode_and_call: Box<DecodeAndCall>,
     ) -> Self {
         let (layout, schema) = lay_out(parameters, lone);
         let schema = finish(schema);
-        let decoder = Decoder::new(parameters, layout, schema.has_nested_objects(), decode);
+        let decoder =
+            Decoder::new(parameters, layout, schema.has_nested_objects(), decode_and_call);
         let mut definition = ToolDefinition::new(name, description, schema);
-        definition.flaw = definition
+        definition.error = definition
             .parameters
             .unsupported_pattern()
             .map(|pattern| DefinitionError::Pattern { name: name.into(), pattern: pattern.into() });
         Self { definition, available: None, decoder }
     }
 
-    /// What an argument is when it is left out, where that can be shown.
+    /// Shows the default of an argument in the schema, if it can be serialized.
     #[must_use]
     pub fn default(mut self, argument: &str, value: Option<Value>) -> Self {
         if let Some(value) = value {
@@ -68,7 +70,7 @@ impl Function {
         self
     }
 
-    /// `#[arg(secret)]` of an argument.
+    /// Applies `#[arg(secret)]` to an argument.
     #[must_use]
     pub fn secret(mut self, argument: &str) -> Self {
         let parameters = &self.definition.parameters;
@@ -76,35 +78,35 @@ impl Function {
         self
     }
 
-    /// The schema of the output, where there is one.
+    /// Sets the schema of the output, if there is one.
     #[must_use]
     pub fn output(mut self, schema: Option<Schema>) -> Self {
         self.definition.output = schema;
         self
     }
 
-    /// The word `title`.
+    /// Applies `#[tool(title)]`.
     #[must_use]
     pub fn title(mut self, title: &str) -> Self {
         self.definition.title = Some(title.into());
         self
     }
 
-    /// The word `effect`.
+    /// Applies `#[tool(effect)]`.
     #[must_use]
     pub fn effect(mut self, effect: Effect) -> Self {
         self.definition = self.definition.effect(effect);
         self
     }
 
-    /// The word `idempotent`.
+    /// Applies `#[tool(idempotent)]`.
     #[must_use]
     pub fn idempotent(mut self) -> Self {
         self.definition.idempotent = true;
         self
     }
 
-    /// The word `pure`: without another effect it has none, and twice is as good as once.
+    /// Applies `#[tool(pure)]`: idempotent, and without an effect unless one is set afterwards.
     #[must_use]
     pub fn pure(mut self) -> Self {
         self.definition = self.definition.effect(Effect::None).idempotent();
@@ -112,77 +114,77 @@ impl Function {
         self
     }
 
-    /// The word `sequential`.
+    /// Applies `#[tool(sequential)]`.
     #[must_use]
     pub fn sequential(mut self) -> Self {
         self.definition.sequential = true;
         self
     }
 
-    /// The word `blocking`.
+    /// Applies `#[tool(blocking)]`.
     #[must_use]
     pub fn blocking(mut self) -> Self {
         self.definition.blocking = true;
         self
     }
 
-    /// The word `timeout`.
+    /// Applies `#[tool(timeout)]`.
     #[must_use]
     pub fn timeout_millis(mut self, millis: u64) -> Self {
         self.definition.timeout = Some(Duration::from_millis(millis));
         self
     }
 
-    /// The word `retries`.
+    /// Applies `#[tool(retries)]`.
     #[must_use]
     pub fn retries(mut self, times: u32) -> Self {
         self.definition.retries = times;
         self
     }
 
-    /// The word `rate_limit`.
+    /// Applies `#[tool(rate_limit)]`.
     #[must_use]
     pub fn rate_limit(mut self, times: u32, millis: u64) -> Self {
         self.definition.rate_limit = Some(RateLimit { times, per: Duration::from_millis(millis) });
         self
     }
 
-    /// The word `permission`.
+    /// Applies `#[tool(permission)]`.
     #[must_use]
     pub fn permission(mut self, permission: Permission) -> Self {
         self.definition.permission = permission;
         self
     }
 
-    /// The word `requires`.
+    /// Applies `#[tool(requires)]`.
     #[must_use]
     pub fn requires(mut self, capabilities: &[&str]) -> Self {
         self.definition.requires = capabilities.iter().map(|name| (*name).into()).collect();
         self
     }
 
-    /// The word `extensions`.
+    /// Applies `#[tool(extensions)]`.
     #[must_use]
     pub fn extensions(mut self, extensions: &[RequiredExtension]) -> Self {
         self.definition.extensions = extensions.to_vec();
         self
     }
 
-    /// The word `repair`.
+    /// Applies `#[tool(repair)]`.
     #[must_use]
     pub fn repair(mut self, repair: Repair) -> Self {
         self.definition.repair = repair;
         self
     }
 
-    /// The word `cli`.
+    /// Applies `#[tool(cli)]`.
     #[must_use]
     pub fn cli(mut self, binary: &str) -> Self {
         self.definition.kind = ToolKind::Cli(binary.into());
         self
     }
 
-    /// The word `available`.
+    /// Applies `#[tool(available)]`.
     #[must_use]
     pub fn available(mut self, available: fn() -> Availability) -> Self {
         self.available = Some(available);
@@ -205,7 +207,7 @@ impl fmt::Debug for Function {
     }
 }
 
-/// Written out where `async_trait` would box the box again.
+/// Implements [`Tool`] without `async_trait`, which would box the future again.
 macro_rules! tool_of_function {
     ($self:ident => $function:expr) => {
         #[inline]
@@ -242,7 +244,7 @@ macro_rules! tool_of_function {
 }
 
 #[diagnostic::do_not_recommend]
-impl<N: NamesFunction> Tool for N {
+impl<N: NamedFunction> Tool for N {
     tool_of_function!(self => N::function());
 }
 
@@ -250,7 +252,7 @@ impl Tool for Function {
     tool_of_function!(self => self);
 }
 
-/// What `tools![…]` makes of every name: one type, where each name is one of its own.
+/// The type of all tools in `tools![…]`, so that not every tool has a vtable of its own.
 impl Tool for &'static Function {
     tool_of_function!(self => self);
 }

@@ -1,32 +1,32 @@
-//! How a function's arguments lie in the object that a model sends, and the schema of that object.
+//! The layout of a function's arguments in the JSON object of a call, and its schema.
 
 use serde_json::{Map, Value, json};
 
 use super::param::Parameter;
 use crate::schema::{Generator, part_as_root, takes_whole_object};
 
-/// Whether a lone parameter is the args struct.
+/// Whether the only parameter of a function is its args struct.
 #[derive(Clone, Copy, Debug)]
-pub enum Lone {
-    /// Its type says.
+pub enum LoneParameter {
+    /// The type of the parameter decides.
     ByType,
-    /// It is.
-    Whole,
-    /// It is one named argument.
+    /// The parameter is the args struct (`#[arg(flatten)]`).
+    ArgsStruct,
+    /// The parameter is a named argument (`#[arg(named)]`).
     Named,
 }
 
-/// How the arguments lie in the object that is sent.
+/// How the arguments are laid out in the JSON object of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// The object is the one argument, the parameter of this index: an args struct.
-    Whole(usize),
-    /// Each member is an argument.
+    /// The object is the argument of the parameter with this index: an args struct.
+    ArgsStruct(usize),
+    /// Each member of the object is an argument.
     Named,
 }
 
-/// Where the arguments lie, and the schema of them all, still to be finished.
-pub(super) fn lay_out(parameters: &[Parameter], lone: Lone) -> (Layout, Value) {
+/// Returns the layout and the schema of all arguments, which is not finished yet.
+pub(super) fn lay_out(parameters: &[Parameter], lone: LoneParameter) -> (Layout, Value) {
     let mut generator = Generator::new();
     let mut parts = Vec::new();
     for (index, parameter) in parameters.iter().enumerate() {
@@ -35,17 +35,19 @@ pub(super) fn lay_out(parameters: &[Parameter], lone: Lone) -> (Layout, Value) {
         }
     }
     let definitions = generator.into_definitions();
-    if let ([(index, _, part)], Lone::ByType | Lone::Whole) = (parts.as_slice(), lone) {
+    if let ([(index, _, part)], LoneParameter::ByType | LoneParameter::ArgsStruct) =
+        (parts.as_slice(), lone)
+    {
         let root = part_as_root(part, &definitions);
-        if matches!(lone, Lone::Whole) || takes_whole_object(&root) {
-            return (Layout::Whole(*index), root);
+        if matches!(lone, LoneParameter::ArgsStruct) || takes_whole_object(&root) {
+            return (Layout::ArgsStruct(*index), root);
         }
     }
     let parts = parts.into_iter().map(|(_, parameter, part)| (parameter, part));
     (Layout::Named, object(parts, definitions))
 }
 
-/// The schema of an object with one member for each argument.
+/// Returns the schema of an object with one member for each argument.
 fn object<'a>(
     parts: impl Iterator<Item = (&'a Parameter, Value)>,
     definitions: Map<String, Value>,
@@ -56,7 +58,7 @@ fn object<'a>(
         if !(parameter.is_optional)() {
             required.push(parameter.name);
         }
-        properties.insert(parameter.name.into(), described(part, parameter.description));
+        properties.insert(parameter.name.into(), with_description(part, parameter.description));
     }
     let mut schema = json!({
         "type": "object",
@@ -74,8 +76,8 @@ fn object<'a>(
     schema
 }
 
-/// What the parameter's own documentation says goes before what its type's says.
-fn described(schema: Value, description: &str) -> Value {
+/// Sets the description of a parameter, which takes precedence over that of its type.
+fn with_description(schema: Value, description: &str) -> Value {
     if description.is_empty() {
         return schema;
     }

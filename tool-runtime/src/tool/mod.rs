@@ -1,10 +1,22 @@
-//! The contract of a tool: what it says of itself, what it takes and what it gives.
+//! The contract of a tool: its definition, arguments, context, output and errors.
 //!
-//! Nothing here knows who calls a tool or how many are called at once.
+//! The path of a call of a `#[tool]` function:
+//!
+//! 1. `function.rs`: [`function::Function`] implements [`Tool`] for the generated code.
+//! 2. `args.rs` and `args/`: the text of the arguments is repaired, validated and split into the
+//!    texts of the parameters.
+//! 3. `param/`: each text is decoded into the type of its parameter.
+//! 4. The function runs with its [`ToolContext`] (`context.rs`). `work.rs` tracks the tasks that it
+//!    spawns, `blocking.rs` the threads, `command.rs` the processes.
+//! 5. `output/`: the return value becomes a [`ToolOutput`], an error a [`ToolError`].
+//!
+//! `definition.rs` and `bounds.rs` validate definitions, `layout.rs` builds the schema of the
+//! arguments, `dispatch.rs` declares what executes calls.
+//!
+//! Nothing in this module depends on the code that calls tools, or on how many calls run at once.
 
 mod approval;
 pub mod args;
-mod bill;
 mod blocking;
 mod bounds;
 #[cfg(feature = "process")]
@@ -20,12 +32,13 @@ mod extensions;
 pub(crate) mod full_name;
 pub mod function;
 pub(crate) mod layout;
+mod metered_usage;
 mod output;
 pub mod param;
 mod preference;
 mod safety;
-mod spent;
 mod toolbox;
+mod usage_meter;
 mod work;
 
 use std::fmt;
@@ -33,38 +46,38 @@ use std::pin::Pin;
 
 use async_trait::async_trait;
 
-pub use approval::{Approval, Decision, Suspended};
+pub use approval::{Approval, Decision, SuspendedCall};
 #[cfg(feature = "process")]
 pub use command::{Command, CommandOutput};
 pub use context::ToolContext;
 pub use definition::{DefinitionError, ToolDefinition};
 pub use dispatch::{Batch, Dispatch};
-pub use error::{ToolError, ToolErrorKind};
+pub use error::{IntoToolError, ToolError, ToolErrorKind};
 pub use extensions::{Extensions, RequiredExtension};
 pub use output::{IntoToolOutput, ToolOutput};
 pub use preference::ToolPreference;
 pub use safety::{Availability, Effect, Permission, RateLimit, Repair, ToolKind};
 
-pub(crate) use args::refused;
-pub(crate) use bill::Bill;
-pub(crate) use blocking::LeftRunning;
+pub(crate) use args::type_errors;
+pub(crate) use blocking::DetachedThreads;
 pub use blocking::on_blocking_thread;
-pub use output::{Bare, Failure, NoSchema, Output, Returned, Returns};
+pub(crate) use metered_usage::MeteredUsage;
+pub use output::{NoSchema, NotResult, ReturnType, ReturnValue};
 pub use param::{Argument, BorrowedArgument};
-pub(crate) use spent::Spent;
 pub use toolbox::Toolbox;
+pub(crate) use usage_meter::UsageMeter;
 
 use crate::message::Arguments;
 
-/// What comes of one call.
+/// The future of one call.
 pub(crate) type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolError>> + Send + 'a>>;
 
-/// Something that a model can call.
+/// A tool that a model can call.
 ///
-/// `#[tool]` writes this impl for a function; write it by hand for a tool that is known only
-/// at run time, such as one that lives on another machine. Both look the same from outside.
+/// `#[tool]` implements this trait for a function. Implement it by hand for a tool that is known
+/// only at run time, such as a remote one. Callers can't tell the two apart.
 ///
-/// Its impl stands under `#[async_trait]`, which this crate re-exports.
+/// Implement it under `#[async_trait]`, which this crate re-exports.
 ///
 /// ```
 /// use tool_runtime::{Arguments, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput};
@@ -85,7 +98,7 @@ pub(crate) type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolEr
 ///
 /// # #[tokio::main(flavor = "current_thread")] async fn main() {
 /// let schema = serde_json::json!({ "type": "object" });
-/// let echo = Echo(ToolDefinition::new("echo", "Says it back.", schema));
+/// let echo = Echo(ToolDefinition::new("echo", "Returns its arguments.", schema));
 /// let output = echo.call("{}".into(), &ToolContext::default()).await.unwrap();
 /// assert_eq!(output.as_text(), "{}");
 /// # }
@@ -97,11 +110,14 @@ pub(crate) type Call<'a> = Pin<Box<dyn Future<Output = Result<ToolOutput, ToolEr
 )]
 #[async_trait]
 pub trait Tool: Send + Sync {
-    /// What the model and the runtime are told of this tool; the same at each call.
+    /// Returns what the model and the runtime know about this tool. It must not change between
+    /// calls.
     fn definition(&self) -> &ToolDefinition;
 
-    /// Whether the tool can run now; asked each time tools are offered to a model, and when a call of
-    /// it has failed: see [`Availability`]. Must not block.
+    /// Returns whether the tool can run now. Must not block.
+    ///
+    /// It is called each time tools are offered to a model, and when a call of the tool failed: see
+    /// [`Availability`]. Default: available.
     fn availability(&self) -> Availability {
         Availability::Available
     }
@@ -109,11 +125,16 @@ pub trait Tool: Send + Sync {
     /// Runs the tool.
     ///
     /// # Errors
-    /// What the model should be told instead of an output; see [`ToolErrorKind`].
+    /// The error that the model receives instead of an output; see [`ToolErrorKind`].
+    ///
+    /// # Cancellation
+    /// The future is dropped when the call times out or is cancelled.
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError>;
 
-    /// The same with arguments that are lent, as the dispatcher calls: a tool of `#[tool]` decodes
-    /// them where they are. Written by hand, `call` is enough.
+    /// Runs the tool with borrowed arguments. The dispatcher calls this method.
+    ///
+    /// A `#[tool]` function decodes its arguments without a copy. The default implementation calls
+    /// [`call`](Self::call), which is sufficient for a tool that you implement by hand.
     fn call_with<'a>(&'a self, args: &Arguments, ctx: &'a ToolContext) -> Call<'a> {
         self.call(args.clone(), ctx)
     }

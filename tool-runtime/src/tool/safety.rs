@@ -4,73 +4,111 @@ use serde::{Deserialize, Serialize};
 
 use crate::json::Risk;
 
-/// What running a tool does to the world; the runtime is as careful as this demands.
+/// The side effect of running a tool. It determines how careful the runtime is.
+///
+/// ```
+/// use tool_runtime::{Effect, Repair};
+///
+/// assert_eq!(Effect::default(), Effect::External);
+/// assert_eq!(Repair::of_effect(Effect::Read), Repair::Lossy);
+/// assert_eq!(Repair::of_effect(Effect::External), Repair::Inferred);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
-    /// Nothing: the output depends on the arguments alone.
+    /// No effect: the output depends on the arguments only.
     None,
-    /// Looks at the world and leaves it as it was.
+    /// Reads state outside of the tool and does not change it.
     Read,
-    /// Changes something that the program owns.
+    /// Changes state that the program owns.
     Write,
-    /// Changes something beyond the program's reach: mail, payments, other people's systems.
-    /// What a tool that says nothing is taken for.
+    /// Changes state that the program does not own, such as by mail or a payment. This is the
+    /// default.
     #[default]
     External,
 }
 
-/// Whether a tool can run now, and so is offered.
+/// Whether a tool can run now. An unavailable tool is not offered.
 ///
-/// A call is tried all the same: one may be under way when a server goes, and be answered when it is
-/// back. Where it fails, and the tool says then that it can't run, the model is told
-/// `TOOL_UNAVAILABLE`, and why. What must not run is denied, by its `permission`.
+/// A call of an unavailable tool is still attempted, because the tool may become available in the
+/// meantime. If the attempt fails and the tool is still unavailable, the model receives the reason
+/// with the code `TOOL_UNAVAILABLE`. To prevent calls, deny them with a
+/// [`Permission`].
+///
+/// ```
+/// use tool_runtime::Availability;
+///
+/// let offline = Availability::Unavailable("the network is down".into());
+/// assert!(!offline.is_available());
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
-    /// It can.
+    /// The tool can run.
     Available,
-    /// It can't: why, in a few words that operators read, and models whose calls fail for it.
+    /// The tool can't run. The reason is a short text for operators, and for a model whose call
+    /// fails.
     Unavailable(String),
 }
 
 impl Availability {
-    /// Whether the tool can run.
+    /// Returns `true` if the tool can run.
     pub fn is_available(&self) -> bool {
         matches!(self, Self::Available)
     }
 }
 
-/// Whether a call may run.
+/// Whether calls of a tool are allowed.
+///
+/// ```
+/// use tool_runtime::{Permission, Registry, tool, tools};
+///
+/// /// Sends money.
+/// #[tool(permission = "ask")]
+/// async fn pay(amount: u32) {}
+///
+/// let tools = Registry::try_from(tools![pay])?.snapshot();
+/// assert_eq!(tools.definition("pay").unwrap().permission, Permission::Ask);
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// It may.
+    /// Calls are allowed.
     #[default]
     Allow,
-    /// Somebody is asked first. Where nobody can be, it may not.
+    /// Each call needs an approval. Without an approver it is denied.
     Ask,
-    /// It may not.
+    /// Calls are denied.
     Deny,
 }
 
-/// What may be repaired in a tool's arguments, by what a repair puts at risk.
+/// The riskiest repairs that a tool accepts in its arguments.
+///
+/// ```
+/// use tool_runtime::Repair;
+/// use tool_runtime::json::Risk;
+///
+/// assert!(Repair::Inferred.allows(Risk::Lossless));
+/// assert!(!Repair::Inferred.allows(Risk::Lossy));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Repair {
-    /// Nothing: only sound JSON of the schema's types is taken. To JSON Schema 30.0 is an integer, so
-    /// that is taken for one.
+    /// No repairs: the arguments must be valid JSON that matches the schema. 30.0 is accepted for
+    /// an integer, because JSON Schema defines it as one.
     None,
-    /// What changes no meaning, such as a code fence.
+    /// Repairs that do not change the meaning, such as removing a code fence.
     Lossless,
-    /// What is the evident meaning as well, such as prose around the value.
+    /// In addition, repairs whose meaning is evident, such as removing prose around the value.
     Inferred,
-    /// Everything, also what loses something: alone this takes a text that was cut off.
+    /// All repairs, including those that lose something. Only this level accepts truncated
+    /// arguments.
     Lossy,
 }
 
 impl Repair {
-    /// What a tool of this effect takes that says nothing else: one that changes something must not
-    /// act on half of what was meant.
+    /// Returns the default level for tools with this effect. A tool that changes something must not
+    /// run with incomplete arguments.
     pub fn of_effect(effect: Effect) -> Self {
         match effect {
             Effect::None | Effect::Read => Self::Lossy,
@@ -78,7 +116,7 @@ impl Repair {
         }
     }
 
-    /// Whether it allows a fix of this risk.
+    /// Returns `true` if this level allows a fix of this risk.
     pub fn allows(self, risk: Risk) -> bool {
         match self {
             Self::None => false,
@@ -89,33 +127,53 @@ impl Repair {
     }
 }
 
-/// How often a tool may be called: never more often in any span of that length, wherever it begins.
+/// The maximum number of calls of a tool within any period of a given length (sliding window).
+///
+/// ```
+/// use std::time::Duration;
+/// use tool_runtime::RateLimit;
+///
+/// let limit = RateLimit::per_minute(10);
+/// assert_eq!(limit, RateLimit { times: 10, per: Duration::from_secs(60) });
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RateLimit {
-    /// This many times …
+    /// The maximum number of calls.
     pub times: u32,
-    /// … in any span of this length.
+    /// The length of the period.
     pub per: Duration,
 }
 
 impl RateLimit {
-    /// So many times in each second.
+    /// Allows this many calls in any second.
     pub fn per_second(times: u32) -> Self {
         Self { times, per: Duration::from_secs(1) }
     }
 
-    /// So many times in each minute.
+    /// Allows this many calls in any minute.
     pub fn per_minute(times: u32) -> Self {
         Self { times, per: Duration::from_secs(60) }
     }
 
-    /// So many times in each hour.
+    /// Allows this many calls in any hour.
     pub fn per_hour(times: u32) -> Self {
         Self { times, per: Duration::from_secs(60 * 60) }
     }
 }
 
-/// What a tool is made of. It says how to show a tool, not how to run it.
+/// How a tool is implemented. User interfaces can show it; it does not change how the tool runs.
+///
+/// ```
+/// use tool_runtime::{Registry, ToolKind, tool, tools};
+///
+/// /// Shows the last commits.
+/// #[tool(effect = "read", cli = "git")]
+/// async fn last_commits() {}
+///
+/// let tools = Registry::try_from(tools![last_commits])?.snapshot();
+/// assert_eq!(tools.definition("last_commits").unwrap().kind, ToolKind::Cli("git".into()));
+/// # Ok::<(), tool_runtime::RegistryError>(())
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -123,6 +181,6 @@ pub enum ToolKind {
     /// Code of the program.
     #[default]
     Function,
-    /// A program of this name, which has to be on `PATH`.
+    /// An executable of this name, which must be on `PATH`.
     Cli(String),
 }

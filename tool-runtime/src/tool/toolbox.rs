@@ -1,10 +1,10 @@
-//! Several tools made of one value.
+//! Several tools that share one value.
 
 use std::sync::Arc;
 
 use super::function::Function;
 
-/// A value whose methods are tools. `#[tool] impl` writes this.
+/// A value whose methods are tools. `#[tool]` on an `impl` block implements it.
 ///
 /// ```
 /// use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,13 +14,13 @@ use super::function::Function;
 ///
 /// #[tool]
 /// impl Counter {
-///     /// Counts one up.
+///     /// Increments the counter.
 ///     #[tool(effect = "write")]
-///     async fn up(&self) -> u32 {
+///     async fn increment(&self) -> u32 {
 ///         self.0.fetch_add(1, Ordering::Relaxed) + 1
 ///     }
 ///
-///     /// Tells the count.
+///     /// Returns the count.
 ///     #[tool(effect = "read")]
 ///     async fn count(&self) -> u32 {
 ///         self.0.load(Ordering::Relaxed)
@@ -34,19 +34,19 @@ use super::function::Function;
     message = "`{Self}` is not a toolbox",
     label = "not a toolbox",
     note = "`..value` adds the tools of a value whose `impl` is under `#[tool]`; \
-            it has to be `Send + Sync + 'static`. Two lists of tools are one by `.merge(…)`"
+            it has to be `Send + Sync + 'static`; to join two lists of tools, use `.merge(…)`"
 )]
 pub trait Toolbox: Sized {
-    /// The tools of a shared value.
+    /// Returns the tools of a shared value.
     fn from_shared(shared: Arc<Self>) -> Vec<Function>;
 
-    /// The tools of a value.
+    /// Returns the tools of a value.
     fn into_tools(self) -> Vec<Function> {
         Self::from_shared(Arc::new(self))
     }
 }
 
-/// The program keeps the value as well.
+/// Lets the program keep access to the value.
 #[diagnostic::do_not_recommend]
 impl<T: Toolbox> Toolbox for Arc<T> {
     fn from_shared(shared: Arc<Self>) -> Vec<Function> {

@@ -1,4 +1,4 @@
-//! What a tool has going beside its own future, and what ends with it.
+//! Tracks the work that a call starts besides its own future, and ends it with the call.
 
 use std::iter;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -11,40 +11,40 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
-use super::Bill;
-use super::blocking::Thread;
+use super::MeteredUsage;
+use super::blocking::BlockingThread;
 use crate::event::{EffectRecord, RunId};
 
-/// How long a result waits for tasks to be gone that were told to go. They go where they wait, so
-/// all but one that holds its thread up are gone at once.
+/// How long a result waits for cancelled tasks to end. A task ends at its next `.await`, so only a
+/// task that blocks its thread takes longer.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// What one call has going. Clones of its context share it.
+/// The work of one call. Clones of its context share it.
 #[derive(Debug, Default)]
-pub(super) struct Live {
+pub(super) struct CallWork {
     attempt: Mutex<Attempt>,
     effects: Mutex<Vec<EffectRecord>>,
-    calls: AtomicU32,
-    stand_in: OnceLock<RunId>,
+    nested_calls: AtomicU32,
+    substitute_run_id: OnceLock<RunId>,
 }
 
 #[derive(Debug, Default)]
 struct Attempt {
     deadline: Option<Instant>,
     is_over: bool,
-    /// Whether its end was waited for in vain; then it is not waited for again.
-    was_waited_for: bool,
-    work: Option<Work>,
-    thread: Option<Arc<Thread>>,
+    /// Whether the tasks did not end within [`GRACE`]; then nothing waits for them again.
+    timed_out_ending: bool,
+    tasks: Option<Tasks>,
+    thread: Option<Arc<BlockingThread>>,
 }
 
 #[derive(Clone, Debug)]
-struct Work {
-    stop: CancellationToken,
-    tasks: TaskTracker,
+struct Tasks {
+    cancellation: CancellationToken,
+    tracker: TaskTracker,
 }
 
-impl Live {
+impl CallWork {
     pub(super) fn begin(&self, deadline: Option<Instant>) {
         *lock(&self.attempt) = Attempt { deadline, ..Attempt::default() };
     }
@@ -53,98 +53,100 @@ impl Live {
         lock(&self.attempt).deadline
     }
 
-    /// Cancelled when the attempt is over; or when `outer` is.
-    pub(super) fn stop(&self, outer: Option<&CancellationToken>) -> CancellationToken {
-        self.work(outer).stop
+    /// Returns a token that is cancelled when the attempt ends or `parent` is cancelled.
+    pub(super) fn cancellation(&self, parent: Option<&CancellationToken>) -> CancellationToken {
+        self.tasks(parent).cancellation
     }
 
     pub(super) fn spawn<T: Send + 'static>(
         &self,
-        outer: Option<&CancellationToken>,
+        parent: Option<&CancellationToken>,
         task: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<Option<T>> {
-        let Work { stop, tasks } = self.work(outer);
-        tasks.spawn(stop.run_until_cancelled_owned(task))
+        let Tasks { cancellation, tracker } = self.tasks(parent);
+        tracker.spawn(cancellation.run_until_cancelled_owned(task))
     }
 
-    /// Runs what ends by itself when the attempt is over.
+    /// Spawns a task that ends by itself when the attempt ends.
     #[cfg(feature = "process")]
-    pub(super) fn run_to_its_end<T: Send + 'static>(
+    pub(super) fn spawn_until_end<T: Send + 'static>(
         &self,
-        outer: Option<&CancellationToken>,
+        parent: Option<&CancellationToken>,
         task: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
-        self.work(outer).tasks.spawn(task)
+        self.tasks(parent).tracker.spawn(task)
     }
 
-    /// Has the end of the attempt wait for whoever holds this.
-    pub(super) fn tracked(&self, outer: Option<&CancellationToken>) -> TaskTrackerToken {
-        self.work(outer).tasks.token()
+    /// Returns a token for which the end of the attempt waits until it is dropped.
+    pub(super) fn track(&self, parent: Option<&CancellationToken>) -> TaskTrackerToken {
+        self.tasks(parent).tracker.token()
     }
 
-    /// The attempt is about to run on this thread.
-    pub(super) fn begin_thread(&self, thread: &Arc<Thread>) {
+    /// Registers the thread that is about to run the attempt.
+    pub(super) fn begin_thread(&self, thread: &Arc<BlockingThread>) {
         lock(&self.attempt).thread = Some(Arc::clone(thread));
     }
 
-    /// Whether the attempt was to run on a thread and none was free for it.
+    /// Whether the attempt needed a thread and ended before one was free.
     pub(super) fn never_began(&self) -> bool {
         lock(&self.attempt).thread.as_ref().is_some_and(|thread| thread.never_began())
     }
 
-    fn work(&self, outer: Option<&CancellationToken>) -> Work {
+    fn tasks(&self, parent: Option<&CancellationToken>) -> Tasks {
         let mut attempt = lock(&self.attempt);
         let is_over = attempt.is_over;
-        let work = attempt.work.get_or_insert_with(|| {
-            let stop = outer.map_or_else(CancellationToken::new, CancellationToken::child_token);
+        let tasks = attempt.tasks.get_or_insert_with(|| {
+            let cancellation =
+                parent.map_or_else(CancellationToken::new, CancellationToken::child_token);
             if is_over {
-                stop.cancel();
+                cancellation.cancel();
             }
-            Work { stop, tasks: TaskTracker::new() }
+            Tasks { cancellation, tracker: TaskTracker::new() }
         });
-        work.clone()
+        tasks.clone()
     }
 
-    /// Tells everything to end, and begins nothing more.
-    pub(super) fn stop_all(&self) -> Option<TaskTracker> {
+    /// Cancels all tasks and prevents new ones.
+    pub(super) fn cancel(&self) -> Option<TaskTracker> {
         let mut attempt = lock(&self.attempt);
         attempt.is_over = true;
-        let Work { stop, tasks } = attempt.work.as_ref()?;
-        stop.cancel();
-        tasks.close();
-        Some(tasks.clone())
+        let Tasks { cancellation, tracker } = attempt.tasks.as_ref()?;
+        cancellation.cancel();
+        tracker.close();
+        Some(tracker.clone())
     }
 
-    /// The same, and waits until it has ended; whether it has.
+    /// Cancels all tasks and waits for them; returns whether all of them have ended.
     pub(super) async fn end(&self) -> bool {
-        let Some(tasks) = self.stop_all() else { return true };
-        if tasks.is_empty() || lock(&self.attempt).was_waited_for {
-            return tasks.is_empty();
+        let Some(tracker) = self.cancel() else { return true };
+        if tracker.is_empty() || lock(&self.attempt).timed_out_ending {
+            return tracker.is_empty();
         }
-        let has_ended = timeout(GRACE, tasks.wait()).await.is_ok();
-        lock(&self.attempt).was_waited_for = !has_ended;
+        let has_ended = timeout(GRACE, tracker.wait()).await.is_ok();
+        lock(&self.attempt).timed_out_ending = !has_ended;
         has_ended
     }
 
-    /// The numbers of the calls that the tool makes, from 1.
-    pub(super) fn numbers(&self) -> impl Iterator<Item = u32> {
-        iter::repeat_with(|| self.calls.fetch_add(1, Ordering::Relaxed) + 1)
+    /// Returns the numbers of the nested calls, from 1.
+    pub(super) fn call_numbers(&self) -> impl Iterator<Item = u32> {
+        iter::repeat_with(|| self.nested_calls.fetch_add(1, Ordering::Relaxed) + 1)
     }
 
-    /// Tells the call from others where there is no run to do so.
-    pub(super) fn stand_in(&self) -> RunId {
-        *self.stand_in.get_or_init(RunId::random)
+    /// Returns a random id that identifies the call outside of a run.
+    pub(super) fn substitute_run_id(&self) -> RunId {
+        *self.substitute_run_id.get_or_init(RunId::random)
     }
 
-    /// Tokens are one sum, however often some are recorded; those whose cost is known are another.
+    /// Records an effect. All records of tokens are merged into at most two, one for those with a
+    /// known cost and one for the others.
     pub(super) fn record(&self, effect: EffectRecord) {
         let mut effects = lock(&self.effects);
-        let is_bill = |effect: &EffectRecord| matches!(effect, EffectRecord::TokensSpent { .. });
-        let says_more = is_bill(&effect);
+        let is_usage = |effect: &EffectRecord| matches!(effect, EffectRecord::TokensSpent { .. });
+        let is_merged = is_usage(&effect);
         effects.push(effect);
-        if says_more {
-            let sum = Bill::of_effects(effects.iter());
-            effects.retain(|known| !is_bill(known));
+        if is_merged {
+            let sum = MeteredUsage::of_effects(effects.iter());
+            effects.retain(|known| !is_usage(known));
             effects.extend(sum.into_effects());
         }
     }
@@ -158,14 +160,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Ends what a call has going when its own future is dropped.
+/// Ends the work of a call when the future of the call is dropped.
 #[derive(Debug)]
-pub(crate) struct EndsWork<'a>(pub(super) &'a OnceLock<Arc<Live>>);
+pub(crate) struct EndWorkOnDrop<'a>(pub(super) &'a OnceLock<Arc<CallWork>>);
 
-impl Drop for EndsWork<'_> {
+impl Drop for EndWorkOnDrop<'_> {
     fn drop(&mut self) {
-        if let Some(live) = self.0.get() {
-            live.stop_all();
+        if let Some(work) = self.0.get() {
+            work.cancel();
         }
     }
 }

@@ -11,7 +11,7 @@ use crate::dispatch::Batch;
 use crate::event::ToolExecution;
 use crate::message::{ToolCall, ToolResult};
 use crate::registry::Snapshot;
-use crate::tool::full_name::is_named;
+use crate::tool::full_name::can_be_called;
 
 impl Run {
     /// Runs the calls. Stops the run if a policy says so, and pauses it if calls are pending.
@@ -24,7 +24,7 @@ impl Run {
             None => self.dispatcher.registry().snapshot(),
         };
         let mut batch = self.batch(calls.clone());
-        batch.gone = self.removed_tools(&calls, &tools);
+        batch.removed_tools = self.removed_tools(&calls, &tools);
         self.state.turn.begin_calls();
         if let Err(reason) = self.save().await {
             // No call was started.
@@ -59,7 +59,7 @@ impl Run {
         let aborting = aborting.and_then(|index| executions.get(index)).cloned();
         let mut pending: Vec<_> = executions.iter().filter(|it| it.is_pending()).collect();
         if let Some(request) = turn.stop_request().cloned() {
-            // The run stops, so no call waits for a decision. Suspended calls have run in part and
+            // The run stops, so no call waits for a decision. SuspendedCall calls have run in part and
             // are not answered as if they had not.
             pending.retain(|execution| execution.suspended_state.is_some());
             turn.on_partial_results(results(pending.drain(..)))?;
@@ -84,15 +84,15 @@ impl Run {
         let state = &self.state;
         let mut batch = Batch::from(calls);
         batch.origin = self.origin();
-        batch.conversation = Some(state.turn.shared_transcript());
-        batch.stop = self.agent.cancellation.clone();
+        batch.transcript = Some(state.turn.shared_transcript());
+        batch.cancellation = self.agent.cancellation.clone();
         batch.deadline = self.deadline(&self.agent).remaining();
-        batch.ends_run = batch.deadline.is_some();
-        batch.spent = Some(self.meter.clone());
+        batch.is_run_deadline = batch.deadline.is_some();
+        batch.usage_meter = Some(self.meter.clone());
         // Cloned, not moved: until the calls have ended, a resumed run needs them to make the calls
         // again.
         batch.decisions.clone_from(&state.decisions);
-        batch.resumed = state.suspended.iter().filter_map(PendingCall::to_suspended).collect();
+        batch.suspended = state.suspended.iter().filter_map(PendingCall::to_suspended).collect();
         batch
     }
 
@@ -102,7 +102,7 @@ impl Run {
         let is_removed = |call: &&ToolCall| {
             let all = self.dispatcher.registry().snapshot();
             let offered = self.state.turn.offered_tools().names().iter();
-            let mut of_name = offered.filter(|full| is_named(full, &call.name)).peekable();
+            let mut of_name = offered.filter(|full| can_be_called(full, &call.name)).peekable();
             let is_present = |full: &String| all.entries().any(|it| it.full_name() == full);
             of_name.peek().is_some() && !of_name.any(is_present)
         };

@@ -29,7 +29,7 @@ impl Run {
         mut batch: Batch,
     ) -> (Vec<ToolExecution>, HashSet<CallId>) {
         let (sender, finished) = unbounded_channel();
-        batch.came = Some(sender);
+        batch.completed = Some(sender);
         let mut dispatching = pin!(self.dispatcher.dispatch_on(tools, batch));
         let mut recording = pin!(self.record_early(tools, finished));
         let (mut executions, mut recorded) = (None, None);
@@ -96,7 +96,7 @@ impl Run {
         let turn = &mut self.state.turn;
         turn.on_partial_results(results(done))?;
         let usage = metered_usage(executions.iter().copied());
-        self.meter.settle(usage);
+        self.meter.subtract(usage);
         turn.add_metered(usage);
         self.state.mutating_tools.extend(mutating_tools(executions.iter().copied(), tools));
         apply_effects(turn, executions.iter().copied(), tools);

@@ -33,7 +33,7 @@ pub(super) use abandoned::AbandonedRun;
 
 use super::answer::stopped_at;
 use super::config::AgentConfig;
-use super::exchange::DeltaSink;
+use super::exchange::BoxedDeltaSink;
 use super::persist::SessionWriter;
 use super::state::RunState;
 use super::{Answer, StopReason, Stopped, Turn};
@@ -43,7 +43,7 @@ use crate::message::{CallId, Message};
 use crate::registry::Snapshot;
 use crate::schema::Schema;
 use crate::span::{self, Span};
-use crate::tool::Spent;
+use crate::tool::UsageMeter;
 
 /// A run of an agent that you drive, step by step or to its end.
 ///
@@ -109,7 +109,7 @@ pub struct Run {
     /// The run in which this one is nested.
     parent: Option<RunId>,
     /// The usage of calls without a result. If a step is dropped, they never get one.
-    meter: Spent,
+    meter: UsageMeter,
     /// The tools of the last request, in which its calls are looked up.
     offered: Option<Snapshot>,
     /// Events of added messages that are not emitted yet.
@@ -119,7 +119,7 @@ pub struct Run {
     ended: Option<Result<(), StopReason>>,
     is_finish_emitted: bool,
     span: Span,
-    deltas: Option<DeltaSink<'static>>,
+    deltas: Option<BoxedDeltaSink<'static>>,
     pub(super) writer: Option<SessionWriter>,
     /// The run that this one replaces.
     abandoned: Option<AbandonedRun>,
@@ -164,7 +164,7 @@ impl Run {
             state,
             root,
             parent: None,
-            meter: Spent::default(),
+            meter: UsageMeter::default(),
             offered: None,
             unemitted: Vec::new(),
             started: None,
@@ -191,7 +191,7 @@ impl Run {
     }
 
     /// Sends the deltas of replies to this sink.
-    pub(super) fn with_deltas(mut self, deltas: DeltaSink<'static>) -> Self {
+    pub(super) fn with_deltas(mut self, deltas: BoxedDeltaSink<'static>) -> Self {
         self.deltas = Some(deltas);
         self
     }
@@ -263,7 +263,7 @@ impl Run {
     pub fn state(&self) -> RunState {
         let (approved, session) = (self.dispatcher.approved_tools(self.state.run), self.session());
         let mut state = RunState { approved, session, ..self.state.clone() };
-        state.turn.add_metered(self.meter.so_far());
+        state.turn.add_metered(self.meter.total());
         state
     }
 
@@ -274,7 +274,7 @@ impl Run {
 
     /// Returns the meter of calls without a result, for a caller that may stop the run while they
     /// are in flight.
-    pub(super) fn meter(&self) -> Spent {
+    pub(super) fn meter(&self) -> UsageMeter {
         self.meter.clone()
     }
 

@@ -17,7 +17,7 @@ use crate::guard::{drop_guarded, error_text};
 use crate::message::{Message, Usage};
 use crate::models::ChatRequest;
 use crate::span;
-use crate::tool::Spent;
+use crate::tool::UsageMeter;
 
 impl Run {
     /// Selects the tools, fits the window, requests a reply and takes it into the transcript.
@@ -107,7 +107,7 @@ impl Run {
 /// run's meter: replies that can't be parsed, or whose exchange is cancelled, count as well.
 struct MeteredBudget<'r> {
     budget: RequestBudget,
-    meter: &'r Spent,
+    meter: &'r UsageMeter,
     is_recorded: bool,
 }
 

@@ -80,7 +80,7 @@ impl Run {
         let Some(tools) = &self.offered else { return Vec::new() };
         // If the tool was removed since, it is unknown whether the call may be repeated.
         self.state.turn.fail_interrupted(|call| {
-            tools.definition(&call.name).is_some_and(ToolDefinition::may_repeat)
+            tools.definition(&call.name).is_some_and(ToolDefinition::is_retry_safe)
         })
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::{Halt, Limits, Turn};
 use crate::message::{Message, ToolCall};
-use crate::models::Finish;
-use crate::models::history::{answered, is_silent, mended};
+use crate::models::FinishReason;
+use crate::models::history::{is_empty_reply, repaired, with_all_results};
 
 impl Turn {
     /// Edits the transcript in place, and normalizes it afterwards as [`Turn::new`] does.
@@ -30,7 +30,7 @@ impl Turn {
         self.normalize();
         if self.transcript.last() != before.last() {
             // The finish reason of the replaced reply does not apply to the new last message.
-            self.finish = Finish::default();
+            self.finish = FinishReason::default();
         }
         self.reported = self.reported.after_edit(&before, &self.transcript);
     }
@@ -59,11 +59,11 @@ impl Turn {
             transcript.push(Message::Tool { results: std::mem::take(&mut self.early_results) });
         }
         // An empty last reply stays: it decides how the run ended.
-        let is_empty_reply = |message: &mut Message| matches!(message, Message::Assistant { parts } if is_silent(parts));
+        let is_empty_reply = |message: &mut Message| matches!(message, Message::Assistant { parts } if is_empty_reply(parts));
         let transcript = match transcript.pop_if(is_empty_reply) {
-            None => mended(transcript),
+            None => repaired(transcript),
             Some(last) => {
-                let mut before = answered(&transcript).into_owned();
+                let mut before = with_all_results(&transcript).into_owned();
                 before.push(last);
                 before
             }

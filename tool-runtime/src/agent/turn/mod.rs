@@ -43,9 +43,9 @@ use self::step::Halt;
 pub use self::step::{InvalidTransition, Outcome, Step, StopRequest};
 use super::{Limits, OfferedTools};
 use crate::message::{CallId, Message, ToolCall, ToolResult, Usage, UserPart};
-use crate::models::history::{is_silent, mended, say, with_unique_ids};
-use crate::models::{ChatReply, ChatRequest, Finish};
-use crate::tool::{Bill, ToolDefinition};
+use crate::models::history::{is_empty_reply, push_user, repaired, with_unique_ids};
+use crate::models::{ChatReply, ChatRequest, FinishReason};
+use crate::tool::{MeteredUsage, ToolDefinition};
 
 /// State machine of a run, without I/O: decides the next step and records its outcome.
 ///
@@ -78,10 +78,10 @@ pub struct Turn {
     iterations: u32,
     /// Tokens and cost of all requests so far.
     #[serde(default, rename = "bill")]
-    metered: Bill,
+    metered: MeteredUsage,
     /// How the last reply ended.
     #[serde(default)]
-    finish: Finish,
+    finish: FinishReason,
     #[serde(default, rename = "repeats")]
     repeated_calls: RepeatedCalls,
     /// The reason to end the run before the model answers.
@@ -130,11 +130,11 @@ impl Turn {
     /// A transcript that is already in order stays unchanged.
     pub fn new(transcript: Vec<Message>, max_iterations: u32) -> Self {
         Self {
-            transcript: Arc::new(mended(transcript)),
+            transcript: Arc::new(repaired(transcript)),
             limits: Limits::default().iterations(max_iterations),
             iterations: 0,
-            metered: Bill::default(),
-            finish: Finish::default(),
+            metered: MeteredUsage::default(),
+            finish: FinishReason::default(),
             repeated_calls: RepeatedCalls::default(),
             halt: None,
             started_calls: Vec::new(),
@@ -190,12 +190,12 @@ impl Turn {
     }
 
     /// Adds tokens of which a part may have a known cost.
-    pub(super) fn add_metered(&mut self, metered: Bill) {
+    pub(super) fn add_metered(&mut self, metered: MeteredUsage) {
         self.metered += metered;
     }
 
     /// Returns the tokens and the known cost of the run so far.
-    pub(super) fn metered(&self) -> Bill {
+    pub(super) fn metered(&self) -> MeteredUsage {
         self.metered
     }
 
@@ -286,10 +286,10 @@ impl Turn {
                 match self.finish {
                     _ if !calls.is_empty() => Step::RunCalls(calls),
                     // A halt that arrives after the answer does not replace it.
-                    Finish::Length | Finish::Filtered => {
+                    FinishReason::Length | FinishReason::ContentFilter => {
                         Step::Done(Outcome::TruncatedReply(self.finish))
                     }
-                    _ if is_silent(parts) => Step::Done(Outcome::EmptyReply),
+                    _ if is_empty_reply(parts) => Step::Done(Outcome::EmptyReply),
                     _ => Step::Done(Outcome::Answered),
                 }
             }
@@ -349,7 +349,7 @@ impl Turn {
             return Err(InvalidTransition("no model request is pending"));
         }
         self.iterations += 1;
-        self.finish = reply.finish;
+        self.finish = reply.finish_reason;
         self.add_usage(usage);
         let parts = with_unique_ids(&self.transcript, reply.parts);
         self.push_message(Message::Assistant { parts });
@@ -378,7 +378,7 @@ impl Turn {
         if !matches!(self.next(), Step::RequestModel | Step::Done(Outcome::Answered)) {
             return Err(InvalidTransition("calls are open or the run ended without an answer"));
         }
-        say(Arc::make_mut(&mut self.transcript), parts);
+        push_user(Arc::make_mut(&mut self.transcript), parts);
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::message::ToolCall;
-use crate::models::Finish;
+use crate::models::FinishReason;
 
 /// Next step of a run, as decided by [`Turn::next`](super::Turn::next).
 ///
@@ -72,11 +72,11 @@ impl StopRequest {
 ///
 /// ```
 /// use tool_runtime::agent::{Outcome, Step, Turn};
-/// use tool_runtime::{ChatReply, Finish, Message};
+/// use tool_runtime::{ChatReply, FinishReason, Message};
 ///
 /// let mut turn = Turn::new(vec![Message::user("Tell me a story.")], 20);
-/// turn.on_reply(ChatReply::text("Once upon").finish(Finish::Length))?;
-/// assert_eq!(turn.next(), Step::Done(Outcome::TruncatedReply(Finish::Length)));
+/// turn.on_reply(ChatReply::text("Once upon").finish_reason(FinishReason::Length))?;
+/// assert_eq!(turn.next(), Step::Done(Outcome::TruncatedReply(FinishReason::Length)));
 /// # Ok::<(), tool_runtime::agent::InvalidTransition>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,7 +85,7 @@ pub enum Outcome {
     /// The model answered.
     Answered,
     /// The model's answer was cut off for the given reason.
-    TruncatedReply(Finish),
+    TruncatedReply(FinishReason),
     /// The model returned neither text nor calls.
     EmptyReply,
     /// The limit of model requests was reached while the model still made calls. The calls did not

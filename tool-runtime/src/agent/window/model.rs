@@ -4,7 +4,7 @@ use async_trait::async_trait;
 
 use super::{EvictedMessages, Summarizer, SummaryError};
 use crate::message::{Message, ToolResult};
-use crate::models::{ChatModel, ChatOptions, ChatRequest, Finish};
+use crate::models::{ChatModel, ChatOptions, ChatRequest, FinishReason};
 
 /// Summarizer that asks a model to summarize evicted messages. A small model is enough.
 ///
@@ -59,8 +59,10 @@ impl<M: ChatModel> Summarizer for ModelSummarizer<M> {
         let request = ChatRequest::new(&messages).options(&options);
         let reply = self.model.reply(request).await.map_err(SummaryError::new)?;
         let summary = Message::Assistant { parts: reply.parts }.text();
-        match reply.finish {
-            Finish::Filtered => Err(SummaryError::new("the model provider withheld the summary")),
+        match reply.finish_reason {
+            FinishReason::ContentFilter => {
+                Err(SummaryError::new("the model provider withheld the summary"))
+            }
             _ if summary.trim().is_empty() => {
                 Err(SummaryError::new("the model returned an empty summary"))
             }

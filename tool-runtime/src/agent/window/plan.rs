@@ -6,7 +6,7 @@ use super::state::EvictedReplies;
 use super::visible::{self, Cut, VisibleMessages};
 use super::{EvictedMessages, Window, WindowState};
 use crate::message::Message;
-use crate::models::history::answered;
+use crate::models::history::with_all_results;
 
 /// Messages selected for a request, and the messages that were evicted for them.
 ///
@@ -43,10 +43,10 @@ impl Window {
     ///
     /// If calls lack results or results lack calls, the conversation is normalized first.
     pub fn plan<'m>(&self, messages: &'m [Message], run: usize, state: &WindowState) -> Plan<'m> {
-        let messages_in_order = answered(messages);
+        let messages_in_order = with_all_results(messages);
         let run = match &messages_in_order {
             Cow::Borrowed(_) => run,
-            Cow::Owned(_) => answered(messages.get(..run).unwrap_or(messages)).len(),
+            Cow::Owned(_) => with_all_results(messages.get(..run).unwrap_or(messages)).len(),
         };
         let run_start = find_run_start(&messages_in_order, run);
         let state = validate_state(&messages_in_order, run_start, state);

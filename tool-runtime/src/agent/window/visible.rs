@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::{ToolCallHistory, WindowState};
 use crate::message::{AssistantPart, Message};
-use crate::models::history::is_silent;
+use crate::models::history::is_empty_reply;
 
 /// Indices at which a conversation is cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,7 +94,7 @@ impl<'m> VisibleMessages<'m> {
                 // Reasoning and provider-side tools belong to the calls and are dropped with them.
                 let is_text = |part: &&AssistantPart| matches!(part, AssistantPart::Text { .. });
                 let parts: Vec<_> = parts.iter().filter(is_text).cloned().collect();
-                (!is_silent(&parts)).then_some(Cow::Owned(Message::Assistant { parts }))
+                (!is_empty_reply(&parts)).then_some(Cow::Owned(Message::Assistant { parts }))
             }
             message => Some(Cow::Borrowed(message)),
         }

@@ -58,7 +58,7 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Sets the permission of the tools that [go by](crate::registry#what-names-mean) this name.
+    /// Sets the permission of the tools that [go by](crate::registry#tool-names) this name.
     ///
     /// `Deny` and `Ask` apply to every tool that goes by the name. `Allow` applies only to the tool
     /// whose model-visible name or full name it is, so that a shared name never allows a tool by
@@ -106,7 +106,7 @@ impl Permissions {
         // A name that is shared by tools of two providers may restrict both, but allows neither.
         let is_tool = |(name, permission): &Rule| {
             let is_exact = name == definition.full_name() || *name == definition.name;
-            is_exact || *permission != Permission::Allow && definition.goes_by(name)
+            is_exact || *permission != Permission::Allow && definition.has_name(name)
         };
         let is_provider = |(name, _): &Rule| entry.provider() == Some(name);
         let tool_rule = last_match(&self.tools, &is_tool);

@@ -33,7 +33,7 @@ pub(in crate::dispatch) fn retry_delay(
     let exponent = attempts.saturating_sub(1).min(16);
     let full = BASE_DELAY.saturating_mul(1 << exponent).min(MAX_DELAY);
     let delay = full.mul_f64(1.0 - jitter.clamp(0.0, 1.0) / 2.0);
-    let hint = failure.wait_hint().unwrap_or_default();
+    let hint = failure.retry_delay().unwrap_or_default();
     (hint <= MAX_DELAY).then(|| delay.max(hint))
 }
 

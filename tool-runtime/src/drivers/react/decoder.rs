@@ -4,7 +4,7 @@ use super::super::StreamDecoder;
 use super::super::text::{Formats, TextStream, ToolLookup};
 use super::decision::{ANSWERS, ARGS, THOUGHT};
 use crate::json::Partial;
-use crate::models::{ChatRequest, Delta, Deltas};
+use crate::models::{ChatRequest, Delta, DeltaSink};
 
 /// Follows the members of the first object of a reply.
 #[derive(Debug)]
@@ -67,7 +67,7 @@ impl<'o> DecisionDecoder<'o> {
         }
     }
 
-    fn decode_text(&mut self, emit: &mut Deltas<'_>) {
+    fn decode_text(&mut self, emit: &mut DeltaSink<'_>) {
         let text = std::mem::take(&mut self.text);
         let mut start = self.decoded;
         for (at, c) in text.get(self.decoded..).unwrap_or_default().char_indices() {
@@ -114,13 +114,13 @@ impl<'o> DecisionDecoder<'o> {
     }
 
     /// Decodes more of the value of the current member.
-    fn decode_value(&mut self, piece: &str, emit: &mut Deltas<'_>) {
+    fn decode_value(&mut self, piece: &str, emit: &mut DeltaSink<'_>) {
         let key = self.key.as_str();
         if ARGS.contains(&key) {
             let piece = if self.emitted == 0 { piece.trim_start() } else { piece };
             if self.tool.is_some() && !piece.is_empty() {
                 self.emitted += piece.len();
-                emit(Delta::Arguments { place: 0, text: piece });
+                emit(Delta::Arguments { index: 0, text: piece });
             }
         } else if THOUGHT.contains(&key) || ANSWERS.contains(&key) && self.streams_answer {
             self.value.push(piece);
@@ -138,14 +138,14 @@ impl<'o> DecisionDecoder<'o> {
         }
     }
 
-    fn end_value(&mut self, emit: &mut Deltas<'_>) {
+    fn end_value(&mut self, emit: &mut DeltaSink<'_>) {
         if self.key == "tool" {
             self.tool = self
                 .tools
                 .find(self.other_value.trim().trim_matches('"'))
                 .map(|tool| tool.name.as_str());
             if let Some(name) = self.tool {
-                emit(Delta::Call { place: 0, name });
+                emit(Delta::Call { index: 0, name });
             }
         }
         self.other_value.clear();
@@ -188,7 +188,7 @@ impl Value {
 }
 
 impl StreamDecoder for DecisionDecoder<'_> {
-    fn decode(&mut self, delta: Delta<'_>, emit: &mut Deltas<'_>) {
+    fn decode(&mut self, delta: Delta<'_>, emit: &mut DeltaSink<'_>) {
         let Delta::Text(piece) = delta else { return emit(delta) };
         let chunk = self.stream.push(piece);
         if chunk.replaces_previous {

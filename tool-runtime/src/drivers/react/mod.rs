@@ -48,7 +48,7 @@ use super::text::{Formats, ToolLookup, is_schema, reasoning_part};
 use super::{AnswerRequest, Driver, PreparedRequest, ReplyParseError, StreamDecoder};
 use crate::json::parse_as;
 use crate::message::{AssistantPart, Message, ToolCall};
-use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, Finish};
+use crate::models::{ChatModel, ChatOptions, ChatReply, ChatRequest, FinishReason};
 use crate::schema::{Mismatch, Schema};
 use crate::tool::ToolDefinition;
 
@@ -142,7 +142,7 @@ impl fmt::Debug for ReAct {
 
 impl Driver for ReAct {
     fn prepare<'r>(&self, request: ChatRequest<'r>) -> PreparedRequest<'r> {
-        let tools = request.callable();
+        let tools = request.callable_tools();
         let instructions = prompt::instructions(&tools, request.options);
         let mut prepared = PreparedRequest::from(request).without_tools();
         prepared.messages = history::messages(request.messages, Some(&instructions)).into();
@@ -159,10 +159,10 @@ impl Driver for ReAct {
         if reply.parts.iter().any(|part| matches!(part, AssistantPart::Call(_))) {
             return Ok(reply);
         }
-        let tools = request.callable();
+        let tools = request.callable_tools();
         let is_json = request.options.output.is_some();
         // Reasoning is no part of the decision.
-        let stripped = Formats::reasoning_only().extract(&reply.words(), &ToolLookup::new(&[]));
+        let stripped = Formats::reasoning_only().extract(&reply.to_text(), &ToolLookup::new(&[]));
         let decision = decision::parse(&stripped.text, is_json);
         // The reply may be the requested value without a decision around it.
         let is_bare = match &decision {
@@ -186,7 +186,7 @@ impl Driver for ReAct {
             }
             // The loop reports truncation by a token limit.
             Some(Decision::Answer { thought, answer, is_truncated: true })
-                if reply.finish != Finish::Length =>
+                if reply.finish_reason != FinishReason::Length =>
             {
                 let fallback = parsed_reply(&reply, thought, None, answer);
                 Err(ReplyParseError::unparsable(reply, prompt::CUT_ANSWER).with_fallback(fallback))
@@ -254,7 +254,7 @@ fn parsed_reply(
         parts.push(AssistantPart::Text { text: answer });
     }
     parts.extend(call.map(AssistantPart::Call));
-    ChatReply { parts, finish: reply.finish, usage: reply.usage }
+    ChatReply { parts, finish_reason: reply.finish_reason, usage: reply.usage }
 }
 
 /// Returns true if the whole text is a value of the schema `output`.

@@ -4,7 +4,7 @@ use super::{Formats, TextStream, ToolLookup};
 use crate::drivers::native::{EchoFilter, strip_echoed_arguments};
 use crate::drivers::{Driver, ReplyParseError, StreamDecoder};
 use crate::message::{AssistantPart, Reasoning};
-use crate::models::{ChatReply, ChatRequest, Delta, Deltas, Finish};
+use crate::models::{ChatReply, ChatRequest, Delta, DeltaSink, FinishReason};
 
 /// Takes native calls, and parses calls that the model writes into its text.
 ///
@@ -66,8 +66,8 @@ impl Driver for Text {
         if has_call {
             return Ok(strip_echoed_arguments(reply));
         }
-        let is_truncated = reply.finish == Finish::Length;
-        let tools = ToolLookup::new(&request.callable()).truncated(is_truncated);
+        let is_truncated = reply.finish_reason == FinishReason::Length;
+        let tools = ToolLookup::new(&request.callable_tools()).truncated(is_truncated);
         let parse = |part| parse_part(part, self.formats_or_all(), &tools);
         let parts = reply.parts.into_iter().flat_map(parse).collect();
         Ok(ChatReply { parts, ..reply })
@@ -77,7 +77,8 @@ impl Driver for Text {
         &'o self,
         request: ChatRequest<'o>,
     ) -> Option<Box<dyn StreamDecoder + 'o>> {
-        let stream = TextStream::new(self.formats_or_all(), ToolLookup::new(&request.callable()));
+        let stream =
+            TextStream::new(self.formats_or_all(), ToolLookup::new(&request.callable_tools()));
         Some(Box::new(EchoFilter::new(request, stream)))
     }
 }
@@ -108,7 +109,7 @@ pub(in crate::drivers) fn reasoning_part(text: String) -> AssistantPart {
 
 /// Emits a call once it is complete: until then it may turn out to be text.
 impl StreamDecoder for TextStream<'_> {
-    fn decode(&mut self, delta: Delta<'_>, emit: &mut Deltas<'_>) {
+    fn decode(&mut self, delta: Delta<'_>, emit: &mut DeltaSink<'_>) {
         let Delta::Text(piece) = delta else { return emit(delta) };
         let before = self.emitted_calls();
         let chunk = self.push(piece);
@@ -120,8 +121,8 @@ impl StreamDecoder for TextStream<'_> {
             emit(Delta::Text(chunk.text));
         }
         for (place, call) in (first..).zip(chunk.calls) {
-            emit(Delta::Call { place, name: &call.name });
-            emit(Delta::Arguments { place, text: &call.arguments.to_text() });
+            emit(Delta::Call { index: place, name: &call.name });
+            emit(Delta::Arguments { index: place, text: &call.arguments.to_text() });
         }
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::decode::{assemble_reply, failure, part};
 use crate::message::{Arguments, AssistantPart};
-use crate::models::{ChatReply, Delta, Deltas, WireNames};
+use crate::models::{ChatReply, Delta, DeltaSink, WireNames};
 use crate::providers::codec::{Assemble, DecodeError, RawJson};
 use crate::providers::shared::Counts;
 
@@ -86,15 +86,15 @@ impl Assembler {
         index: u64,
         members: Map<String, Value>,
         raw: Option<RawJson<'_>>,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) {
         let (mut call_index, mut initial_input) = (None, None);
         let text = |name: &str| members.get(name).and_then(Value::as_str);
         match text("type") {
             Some("tool_use") => {
                 deltas(Delta::Call {
-                    place: self.calls,
-                    name: self.names.own(text("name").unwrap_or_default()),
+                    index: self.calls,
+                    name: self.names.tool_name(text("name").unwrap_or_default()),
                 });
                 call_index = Some(self.calls);
                 self.calls += 1;
@@ -112,7 +112,7 @@ impl Assembler {
         &mut self,
         index: u64,
         delta: &Map<String, Value>,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) -> Result<(), DecodeError> {
         let Some(block) = self.blocks.get_mut(&index) else {
             return Err(DecodeError::malformed("a delta refers to a block that never started"));
@@ -131,7 +131,7 @@ impl Assembler {
             "input_json_delta" => {
                 let more = text("partial_json");
                 if let Some(place) = block.call_index {
-                    emit(Some(more), |text| deltas(Delta::Arguments { place, text }));
+                    emit(Some(more), |text| deltas(Delta::Arguments { index: place, text }));
                 }
                 block.input.push_str(more);
             }
@@ -169,7 +169,7 @@ fn finished_part(block: Block, names: &WireNames) -> Result<Option<AssistantPart
 }
 
 impl Assemble for Assembler {
-    fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
+    fn push(&mut self, message: &str, deltas: &mut DeltaSink<'_>) -> Result<(), DecodeError> {
         let event = match serde_json::from_str(message) {
             Ok(Event::Other) if failure(message).is_some() => None,
             Ok(event) => Some(event),

@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
-use crate::models::{ChatReply, Finish, WireNames};
+use crate::models::{ChatReply, FinishReason, WireNames};
 use crate::providers::codec::{DecodeError, RawJson};
 use crate::providers::shared::Counts;
 
@@ -67,13 +67,13 @@ pub(super) fn assemble_reply(
     usage: Counts,
 ) -> ChatReply {
     let finish = match stop_reason {
-        None | Some("end_turn" | "stop_sequence") => Finish::Stop,
-        Some("tool_use") => Finish::Calls,
-        Some("max_tokens" | "model_context_window_exceeded") => Finish::Length,
-        Some("refusal") => Finish::Filtered,
-        Some(_) => Finish::Other,
+        None | Some("end_turn" | "stop_sequence") => FinishReason::Stop,
+        Some("tool_use") => FinishReason::ToolCalls,
+        Some("max_tokens" | "model_context_window_exceeded") => FinishReason::Length,
+        Some("refusal") => FinishReason::ContentFilter,
+        Some(_) => FinishReason::Other,
     };
-    let mut reply = ChatReply::new(parts.into_iter().flatten().collect()).finish(finish);
+    let mut reply = ChatReply::new(parts.into_iter().flatten().collect()).finish_reason(finish);
     reply.usage = usage.usage(counted);
     reply
 }
@@ -99,14 +99,19 @@ pub(super) fn part(
             let name = text("name");
             let name = name.ok_or_else(|| DecodeError::malformed("a call has no name"))?;
             let arguments = arguments().unwrap_or_else(|| Arguments::from(""));
-            let call = ToolCall::new(text("id").unwrap_or_default(), names.own(&name), arguments);
+            let call =
+                ToolCall::new(text("id").unwrap_or_default(), names.tool_name(&name), arguments);
             Some(AssistantPart::Call(call))
         }
         Some(kind) => {
             let thinking = text("thinking").unwrap_or_default();
             let is_tool_use = !["thinking", "redacted_thinking"].contains(&kind);
             let sealed = Reasoning::new(REASONING_OF, thinking, block);
-            Some(AssistantPart::Reasoning(if is_tool_use { sealed.acting() } else { sealed }))
+            Some(AssistantPart::Reasoning(if is_tool_use {
+                sealed.provider_action()
+            } else {
+                sealed
+            }))
         }
         None => return Err(DecodeError::malformed("a content block has no type")),
     })

@@ -67,7 +67,7 @@ fn tool_choice(options: &ChatOptions, names: &WireNames) -> Option<Value> {
         ToolChoice::Auto => json!({ "type": "auto" }),
         ToolChoice::Required => json!({ "type": "any" }),
         ToolChoice::None => return Some(json!({ "type": "none" })),
-        ToolChoice::Tool(name) => json!({ "type": "tool", "name": names.wire(name) }),
+        ToolChoice::Tool(name) => json!({ "type": "tool", "name": names.wire_name(name) }),
     };
     if let Some(is_parallel) = options.parallel_calls {
         set(&mut choice, "disable_parallel_tool_use", !is_parallel);
@@ -78,7 +78,7 @@ fn tool_choice(options: &ChatOptions, names: &WireNames) -> Option<Value> {
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
     let parameters = tool.wire_parameters();
     let mut definition = json!({
-        "name": names.wire(&tool.name),
+        "name": names.wire_name(&tool.name),
         "description": tool.description,
         "input_schema": parameters,
     });
@@ -172,7 +172,7 @@ fn assistant(part: &AssistantPart, names: &WireNames, ids: &WireIds<'_>) -> Opti
         AssistantPart::Call(call) => Some(json!({
             "type": "tool_use",
             "id": ids.wire(&call.id),
-            "name": names.wire(&call.name),
+            "name": names.wire_name(&call.name),
             "input": arguments_object(&call.arguments),
         })),
         AssistantPart::Reasoning(reasoning) => {

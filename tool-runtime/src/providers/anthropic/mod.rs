@@ -126,7 +126,7 @@ mod tests {
     fn too_many_strict_tools_are_an_error() {
         let tool = || {
             let tool = ToolDefinition::new("now", "Tells the time.", json!({ "type": "object" }));
-            tool.bent(Dialect::AnthropicStrict).unwrap()
+            tool.for_dialect(Dialect::AnthropicStrict).unwrap()
         };
         let tools: Vec<_> = (0..21).map(|_| tool()).collect();
         let tools: Vec<_> = tools.iter().collect();

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::ContentBuilder;
 use super::reply::{WireCall, WireFunction, assemble_reply, restore_raw_arguments};
-use crate::models::{ChatReply, Delta, Deltas, WireNames};
+use crate::models::{ChatReply, Delta, DeltaSink, WireNames};
 use crate::providers::codec::{Assemble, DecodeError, RawJson};
 use crate::providers::shared::Counts;
 
@@ -54,7 +54,7 @@ impl<S: ContentBuilder> Assembler<S> {
         }
     }
 
-    fn push_call(&mut self, more: WireCall, deltas: &mut Deltas<'_>) {
+    fn push_call(&mut self, more: WireCall, deltas: &mut DeltaSink<'_>) {
         let place = self.index_of(&more);
         if place == self.calls.len() {
             let WireCall { index, ref id, .. } = more;
@@ -70,19 +70,19 @@ impl<S: ContentBuilder> Assembler<S> {
         if let Some(more) = name.filter(|name| !name.is_empty() && !has_arguments) {
             let name = joined(known.unwrap_or_default(), more, &self.names);
             if known != Some(&name) {
-                deltas(Delta::Call { place, name: self.names.own(&name) });
+                deltas(Delta::Call { index: place, name: self.names.tool_name(&name) });
                 function.name = Some(name);
             }
         }
         match (&mut function.arguments, arguments) {
             (_, None | Some(Value::Null)) => {}
             (Some(Value::String(text)), Some(Value::String(more))) => {
-                deltas(Delta::Arguments { place, text: &more });
+                deltas(Delta::Arguments { index: place, text: &more });
                 text.push_str(&more);
             }
             (kept, Some(more)) => {
                 let text = more.as_str().map_or_else(|| more.to_string(), ToOwned::to_owned);
-                deltas(Delta::Arguments { place, text: &text });
+                deltas(Delta::Arguments { index: place, text: &text });
                 *kept = Some(more);
             }
         }
@@ -118,12 +118,12 @@ impl<S: ContentBuilder> Assembler<S> {
 /// sent before is the whole name, unless only the concatenation is, or begins, the name of a tool.
 fn joined(known: &str, more: String, names: &WireNames) -> String {
     let together = format!("{known}{more}");
-    let is_whole = more.starts_with(known) && (names.is_sent(&more) || !names.is_begun(&together));
+    let is_whole = more.starts_with(known) && (names.is_sent(&more) || !names.is_prefix(&together));
     if is_whole { more } else { together }
 }
 
 impl<S: ContentBuilder> Assemble for Assembler<S> {
-    fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
+    fn push(&mut self, message: &str, deltas: &mut DeltaSink<'_>) -> Result<(), DecodeError> {
         if message.trim() == "[DONE]" {
             self.is_done = true;
             return Ok(());

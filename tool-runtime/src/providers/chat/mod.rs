@@ -14,7 +14,7 @@ pub(super) use request::{encode_call, encode_content, image_message, push_messag
 
 use super::codec::DecodeError;
 use crate::message::{AssistantPart, Reasoning};
-use crate::models::Deltas;
+use crate::models::DeltaSink;
 
 /// Builds the content of a reply beside its calls.
 pub(super) trait ContentBuilder: Default + Send {
@@ -22,7 +22,7 @@ pub(super) trait ContentBuilder: Default + Send {
     type Message: Default + DeserializeOwned;
 
     /// Adds content, emits it, and returns the calls in it, or the pieces of calls.
-    fn push(&mut self, message: Self::Message, deltas: &mut Deltas<'_>) -> Vec<WireCall>;
+    fn push(&mut self, message: Self::Message, deltas: &mut DeltaSink<'_>) -> Vec<WireCall>;
 
     /// Returns the content in order.
     fn into_parts(self) -> Vec<AssistantPart>;

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::ContentBuilder;
 use crate::message::{Arguments, AssistantPart, ToolCall, Usage};
-use crate::models::{ChatReply, Finish, WireNames};
+use crate::models::{ChatReply, FinishReason, WireNames};
 use crate::providers::codec::{DecodeError, RawJson};
 use crate::providers::shared::Counts;
 
@@ -129,18 +129,18 @@ pub(super) fn assemble_reply<S: ContentBuilder>(
             return Err(DecodeError::malformed("a call has no name"));
         };
         let arguments = arguments.map_or_else(|| Arguments::from(""), Into::into);
-        let call = ToolCall::new(call.id.unwrap_or_default(), names.own(&name), arguments);
+        let call = ToolCall::new(call.id.unwrap_or_default(), names.tool_name(&name), arguments);
         parts.push(AssistantPart::Call(call));
     }
     let finish = match finish {
-        None | Some("stop") if is_refused => Finish::Filtered,
-        None | Some("stop") => Finish::Stop,
-        Some("tool_calls" | "function_call") => Finish::Calls,
-        Some("length" | "model_length") => Finish::Length,
-        Some("content_filter") => Finish::Filtered,
-        Some(_) => Finish::Other,
+        None | Some("stop") if is_refused => FinishReason::ContentFilter,
+        None | Some("stop") => FinishReason::Stop,
+        Some("tool_calls" | "function_call") => FinishReason::ToolCalls,
+        Some("length" | "model_length") => FinishReason::Length,
+        Some("content_filter") => FinishReason::ContentFilter,
+        Some(_) => FinishReason::Other,
     };
-    let mut reply = ChatReply::new(parts).finish(finish);
+    let mut reply = ChatReply::new(parts).finish_reason(finish);
     reply.usage = usage.usage(counted);
     Ok(reply)
 }

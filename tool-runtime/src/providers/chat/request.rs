@@ -26,7 +26,7 @@ pub(in crate::providers) fn set_options(
             ToolChoice::Required => set(body, "tool_choice", required),
             ToolChoice::None => set(body, "tool_choice", "none"),
             ToolChoice::Tool(name) => {
-                let function = json!({ "name": names.wire(name) });
+                let function = json!({ "name": names.wire_name(name) });
                 set(body, "tool_choice", json!({ "type": "function", "function": function }));
             }
         }
@@ -75,7 +75,7 @@ pub(in crate::providers) fn encode_call(call: &ToolCall, id: &str, names: &WireN
     json!({
         "id": id,
         "type": "function",
-        "function": { "name": names.wire(&call.name), "arguments": arguments_text(&call.arguments) },
+        "function": { "name": names.wire_name(&call.name), "arguments": arguments_text(&call.arguments) },
     })
 }
 
@@ -123,7 +123,7 @@ fn joined(content: [Value; 2]) -> Value {
 fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
     let parameters = tool.wire_parameters();
     let mut function = json!({
-        "name": names.wire(&tool.name),
+        "name": names.wire_name(&tool.name),
         "description": tool.description,
         "parameters": parameters,
     });

@@ -22,7 +22,7 @@
 //!
 //! ```
 //! use serde_json::{Value, json};
-//! use tool_runtime::models::{Delta, Deltas, ModelError, NameRules, WireNames};
+//! use tool_runtime::models::{Delta, DeltaSink, ModelError, NameRules, WireNames};
 //! use tool_runtime::providers::Client;
 //! use tool_runtime::providers::codec::{Assemble, Codec, DecodeError, Framing};
 //! use tool_runtime::{ChatModel, ChatReply, ChatRequest, Message};
@@ -75,7 +75,7 @@
 //! }
 //!
 //! impl Assemble for Assembler {
-//!     fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
+//!     fn push(&mut self, message: &str, deltas: &mut DeltaSink<'_>) -> Result<(), DecodeError> {
 //!         let message = object(message)?;
 //!         if let Some(text) = message["delta"].as_str() {
 //!             deltas(Delta::Text(text));
@@ -131,7 +131,7 @@ pub use arguments::{arguments_object, arguments_text};
 pub use ids::{IdRules, WireIds};
 pub use raw_json::RawJson;
 
-use crate::models::{ChatReply, ChatRequest, Deltas, ModelError, NameRules, WireNames};
+use crate::models::{ChatReply, ChatRequest, DeltaSink, ModelError, NameRules, WireNames};
 use crate::schema::Dialect;
 
 /// Converts turns into the requests of one model API, and its replies into [`ChatReply`].
@@ -235,14 +235,14 @@ pub enum Framing {
 ///
 /// ```
 /// use tool_runtime::ChatReply;
-/// use tool_runtime::models::{Delta, Deltas};
+/// use tool_runtime::models::{Delta, DeltaSink};
 /// use tool_runtime::providers::codec::{Assemble, DecodeError};
 ///
 /// #[derive(Default)]
 /// struct PlainText(String);
 ///
 /// impl Assemble for PlainText {
-///     fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
+///     fn push(&mut self, message: &str, deltas: &mut DeltaSink<'_>) -> Result<(), DecodeError> {
 ///         deltas(Delta::Text(message));
 ///         self.0.push_str(message);
 ///         Ok(())
@@ -265,7 +265,7 @@ pub trait Assemble: Send {
     /// # Errors
     /// [`DecodeError::Malformed`] if the message cannot be decoded, [`DecodeError::Reported`] if it
     /// reports an error.
-    fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError>;
+    fn push(&mut self, message: &str, deltas: &mut DeltaSink<'_>) -> Result<(), DecodeError>;
 
     /// Returns whether the stream has announced its end.
     ///

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::decode::{Body, REASONING_OF, SIGNATURE, WireCall, counted, decode_body, finish};
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall};
-use crate::models::{ChatReply, Delta, Deltas, Finish, WireNames};
+use crate::models::{ChatReply, Delta, DeltaSink, FinishReason, WireNames};
 use crate::providers::codec::{Assemble, DecodeError, RawJson};
 use crate::providers::shared::Counts;
 
@@ -36,7 +36,7 @@ impl PartialReply {
         body: Body,
         raw: RawJson<'_>,
         names: &WireNames,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) -> Result<(), DecodeError> {
         let feedback = body.prompt_feedback.and_then(|feedback| feedback.block_reason);
         self.is_blocked |= feedback.is_some();
@@ -67,7 +67,7 @@ impl PartialReply {
         mut part: Map<String, Value>,
         raw: RawJson<'_>,
         names: &WireNames,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) -> Result<(), DecodeError> {
         part.retain(|_, member| !member.is_null());
         if let Some(call) = part.remove("functionCall") {
@@ -99,7 +99,7 @@ impl PartialReply {
             }
             Some(_) => self.add_sealed(String::new(), part),
             None => {
-                let tool_use = Reasoning::new(REASONING_OF, "", part.into()).acting();
+                let tool_use = Reasoning::new(REASONING_OF, "", part.into()).provider_action();
                 self.parts.push(AssistantPart::Reasoning(tool_use));
                 self.can_extend = false;
             }
@@ -112,7 +112,7 @@ impl PartialReply {
         text: String,
         part: Map<String, Value>,
         is_signed: bool,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) {
         if !text.is_empty() {
             deltas(Delta::Reasoning(&text));
@@ -137,7 +137,7 @@ impl PartialReply {
         arguments: Option<Arguments>,
         signature: Option<Value>,
         names: &WireNames,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) -> Result<(), DecodeError> {
         let wire_call: WireCall = serde_json::from_value(call)
             .map_err(|error| DecodeError::malformed(format!("malformed call: {error}")))?;
@@ -148,10 +148,11 @@ impl PartialReply {
             return Err(DecodeError::Malformed(reason));
         }
         let arguments = arguments.unwrap_or_else(|| "{}".into());
-        let call = ToolCall::new(wire_call.id.unwrap_or_default(), names.own(&name), arguments);
+        let call =
+            ToolCall::new(wire_call.id.unwrap_or_default(), names.tool_name(&name), arguments);
         let place = self.calls;
-        deltas(Delta::Call { place, name: &call.name });
-        deltas(Delta::Arguments { place, text: &call.arguments.to_text() });
+        deltas(Delta::Call { index: place, name: &call.name });
+        deltas(Delta::Arguments { index: place, text: &call.arguments.to_text() });
         self.calls += 1;
         self.add_signature(signature);
         self.parts.push(AssistantPart::Call(call));
@@ -174,10 +175,10 @@ impl PartialReply {
 
     pub(super) fn into_reply(self) -> Result<ChatReply, DecodeError> {
         let finish = match self.finish_reason.as_deref() {
-            None if self.is_blocked => Finish::Filtered,
+            None if self.is_blocked => FinishReason::ContentFilter,
             reason => finish(reason, self.calls > 0)?,
         };
-        let mut reply = ChatReply::new(self.parts).finish(finish);
+        let mut reply = ChatReply::new(self.parts).finish_reason(finish);
         reply.usage = self.usage.usage(counted);
         Ok(reply)
     }
@@ -196,7 +197,7 @@ impl Assembler {
 }
 
 impl Assemble for Assembler {
-    fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
+    fn push(&mut self, message: &str, deltas: &mut DeltaSink<'_>) -> Result<(), DecodeError> {
         self.partial.add(decode_body(message)?, RawJson::new(message), &self.names, deltas)
     }
 

@@ -151,7 +151,7 @@ impl Encoder<'_> {
     fn call(&self, call: &ToolCall) -> Value {
         json!({ "functionCall": {
             "id": call.id,
-            "name": self.names.wire(&call.name),
+            "name": self.names.wire_name(&call.name),
             "args": arguments_object(&call.arguments),
         } })
     }
@@ -161,7 +161,7 @@ impl Encoder<'_> {
         let outcome = if result.is_success() { "output" } else { "error" };
         let mut response = json!({
             "id": result.call,
-            "name": self.names.wire(name),
+            "name": self.names.wire_name(name),
             "response": { outcome: result.text },
         });
         if self.is_third_generation && !result.images.is_empty() {
@@ -175,7 +175,7 @@ impl Encoder<'_> {
         if self.is_third_generation || result.images.is_empty() {
             return Vec::new();
         }
-        let name = self.names.wire(self.tool_name(result));
+        let name = self.names.wire_name(self.tool_name(result));
         let heading = text(&format!("[What `{name}` ({}) showed:]", result.call));
         [heading].into_iter().chain(result.images.iter().map(image)).collect()
     }

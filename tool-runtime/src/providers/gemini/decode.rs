@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::message::Usage;
-use crate::models::Finish;
+use crate::models::FinishReason;
 use crate::providers::codec::DecodeError;
 use crate::providers::shared::Counts;
 
@@ -83,11 +83,11 @@ pub(super) fn decode_body(body: &str) -> Result<Body, DecodeError> {
 /// # Errors
 /// [`DecodeError::Malformed`] if the model made a call that the API could not parse: the rest of
 /// the reply is not an answer then.
-pub(super) fn finish(reason: Option<&str>, has_calls: bool) -> Result<Finish, DecodeError> {
+pub(super) fn finish(reason: Option<&str>, has_calls: bool) -> Result<FinishReason, DecodeError> {
     Ok(match reason {
-        None | Some("STOP") if has_calls => Finish::Calls,
-        None | Some("STOP") => Finish::Stop,
-        Some("MAX_TOKENS") => Finish::Length,
+        None | Some("STOP") if has_calls => FinishReason::ToolCalls,
+        None | Some("STOP") => FinishReason::Stop,
+        Some("MAX_TOKENS") => FinishReason::Length,
         Some(
             "SAFETY"
             | "RECITATION"
@@ -99,13 +99,13 @@ pub(super) fn finish(reason: Option<&str>, has_calls: bool) -> Result<Finish, De
             | "IMAGE_SAFETY"
             | "IMAGE_PROHIBITED_CONTENT"
             | "IMAGE_RECITATION",
-        ) => Finish::Filtered,
+        ) => FinishReason::ContentFilter,
         Some(
             reason @ ("MALFORMED_FUNCTION_CALL"
             | "UNEXPECTED_TOOL_CALL"
             | "MISSING_THOUGHT_SIGNATURE"
             | "MALFORMED_RESPONSE"),
         ) => return Err(DecodeError::malformed(format!("finish reason {reason}"))),
-        Some(_) => Finish::Other,
+        Some(_) => FinishReason::Other,
     })
 }

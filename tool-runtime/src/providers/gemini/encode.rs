@@ -54,7 +54,7 @@ fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
         _ => "parametersJsonSchema",
     };
     let mut definition = json!({
-        "name": names.wire(&tool.name),
+        "name": names.wire_name(&tool.name),
         "description": tool.description,
     });
     // The API refuses an object without members there, but accepts a function without parameters.
@@ -79,7 +79,7 @@ fn calling(options: &ChatOptions, names: &WireNames) -> Result<Option<Value>, Mo
         ToolChoice::Required => Some(json!({ "mode": "ANY" })),
         ToolChoice::None => Some(json!({ "mode": "NONE" })),
         ToolChoice::Tool(name) => {
-            Some(json!({ "mode": "ANY", "allowedFunctionNames": [names.wire(name)] }))
+            Some(json!({ "mode": "ANY", "allowedFunctionNames": [names.wire_name(name)] }))
         }
     })
 }
@@ -127,7 +127,8 @@ mod tests {
     fn schema_is_sent_in_the_member_of_its_dialect() {
         let own = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
         let sent = |schema: &Value, dialect| {
-            let tool = ToolDefinition::new("t", "Does.", schema.clone()).bent(dialect).unwrap();
+            let tool =
+                ToolDefinition::new("t", "Does.", schema.clone()).for_dialect(dialect).unwrap();
             let output = Schema::from(own.clone()).for_dialect(dialect).unwrap();
             let options = ChatOptions::default().output(output);
             let tools = [&tool];

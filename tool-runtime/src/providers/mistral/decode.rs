@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::message::{AssistantPart, Reasoning};
-use crate::models::{Delta, Deltas};
+use crate::models::{Delta, DeltaSink};
 use crate::providers::chat::{ContentBuilder, WireCall, reported_error};
 use crate::providers::codec::DecodeError;
 
@@ -38,7 +38,7 @@ enum Piece {
 }
 
 impl MistralContent {
-    fn push_text(&mut self, more: &str, deltas: &mut Deltas<'_>) {
+    fn push_text(&mut self, more: &str, deltas: &mut DeltaSink<'_>) {
         if more.is_empty() {
             return;
         }
@@ -50,7 +50,7 @@ impl MistralContent {
     }
 
     /// Adds a thought. It continues the thought right before it, unless that one is closed.
-    fn push_thought(&mut self, more: Map<String, Value>, deltas: &mut Deltas<'_>) {
+    fn push_thought(&mut self, more: Map<String, Value>, deltas: &mut DeltaSink<'_>) {
         let text = text_of(&more);
         if !text.is_empty() {
             deltas(Delta::Reasoning(&text));
@@ -102,7 +102,7 @@ impl ContentBuilder for MistralContent {
     type Message = WireMessage;
 
     /// Adds content. References to sources and unknown kinds of chunks are ignored.
-    fn push(&mut self, message: WireMessage, deltas: &mut Deltas<'_>) -> Vec<WireCall> {
+    fn push(&mut self, message: WireMessage, deltas: &mut DeltaSink<'_>) -> Vec<WireCall> {
         match message.content {
             None => {}
             Some(Content::Text(text)) => self.push_text(&text, deltas),

@@ -136,7 +136,7 @@ fn tool_result(result: &ToolResult, names: &WireNames, ids: &WireIds<'_>) -> Val
     json!({
         "role": "tool",
         "tool_call_id": ids.wire(&result.call),
-        "name": names.wire(&result.tool),
+        "name": names.wire_name(&result.tool),
         "content": result.text,
     })
 }

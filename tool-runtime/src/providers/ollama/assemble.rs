@@ -2,7 +2,7 @@
 
 use super::decode::{Chunk, assemble_reply, decode_chunk};
 use crate::message::{AssistantPart, Usage};
-use crate::models::{ChatReply, Delta, Deltas, WireNames};
+use crate::models::{ChatReply, Delta, DeltaSink, WireNames};
 use crate::providers::codec::{Assemble, DecodeError, RawJson};
 
 /// Reply that is being assembled.
@@ -29,7 +29,7 @@ impl Assembler {
         }
     }
 
-    fn add(&mut self, mut chunk: Chunk, raw: RawJson<'_>, deltas: &mut Deltas<'_>) {
+    fn add(&mut self, mut chunk: Chunk, raw: RawJson<'_>, deltas: &mut DeltaSink<'_>) {
         let calls = chunk.message.calls(raw, &self.names);
         self.usage = chunk.usage().or(self.usage);
         self.reason =
@@ -46,8 +46,8 @@ impl Assembler {
         for part in calls {
             let place = self.calls.len();
             if let AssistantPart::Call(call) = &part {
-                deltas(Delta::Call { place, name: &call.name });
-                deltas(Delta::Arguments { place, text: &call.arguments.to_text() });
+                deltas(Delta::Call { index: place, name: &call.name });
+                deltas(Delta::Arguments { index: place, text: &call.arguments.to_text() });
             }
             self.calls.push(part);
         }
@@ -55,7 +55,7 @@ impl Assembler {
 }
 
 impl Assemble for Assembler {
-    fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
+    fn push(&mut self, message: &str, deltas: &mut DeltaSink<'_>) -> Result<(), DecodeError> {
         self.add(decode_chunk(message)?, RawJson::new(message), deltas);
         Ok(())
     }

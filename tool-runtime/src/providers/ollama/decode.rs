@@ -4,7 +4,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::message::{AssistantPart, Reasoning, ToolCall, Usage};
-use crate::models::{ChatReply, Finish, WireNames};
+use crate::models::{ChatReply, FinishReason, WireNames};
 use crate::providers::codec::{DecodeError, RawJson};
 use crate::providers::shared::count;
 
@@ -63,7 +63,7 @@ impl WireMessage {
         let part = |(call, raw): (WireCall, RawJson<'_>)| {
             let arguments = raw.member("function").and_then(|it| it.member("arguments"));
             let arguments = arguments.and_then(RawJson::arguments).unwrap_or_else(|| "".into());
-            let (id, name) = (call.id.unwrap_or_default(), names.own(&call.function.name));
+            let (id, name) = (call.id.unwrap_or_default(), names.tool_name(&call.function.name));
             AssistantPart::Call(ToolCall::new(id, name, arguments))
         };
         calls.map(part).collect()
@@ -93,17 +93,17 @@ pub(super) fn assemble_reply(
 ) -> ChatReply {
     let finish = match reason {
         // The API has no reason of its own for calls.
-        None | Some("stop") if !calls.is_empty() => Finish::Calls,
-        None | Some("stop") => Finish::Stop,
-        Some("length") => Finish::Length,
-        Some(_) => Finish::Other,
+        None | Some("stop") if !calls.is_empty() => FinishReason::ToolCalls,
+        None | Some("stop") => FinishReason::Stop,
+        Some("length") => FinishReason::Length,
+        Some(_) => FinishReason::Other,
     };
     let sealed = json!({ "thinking": thinking });
     let reasoning = (!thinking.is_empty())
         .then(|| AssistantPart::Reasoning(Reasoning::new(REASONING_OF, thinking, sealed)));
     let text = (!text.is_empty()).then_some(AssistantPart::Text { text });
     let parts = reasoning.into_iter().chain(text).chain(calls).collect();
-    let mut reply = ChatReply::new(parts).finish(finish);
+    let mut reply = ChatReply::new(parts).finish_reason(finish);
     reply.usage = usage;
     reply
 }

@@ -118,15 +118,14 @@ fn reasoning(part: &AssistantPart) -> Option<Map<String, Value>> {
 /// Encodes a call. Newer servers match results by id; older ones ignore it and use the order of the
 /// results.
 fn encode_call(call: &ToolCall, names: &WireNames) -> Value {
-    let function =
-        json!({ "name": names.wire(&call.name), "arguments": arguments_object(&call.arguments) });
+    let function = json!({ "name": names.wire_name(&call.name), "arguments": arguments_object(&call.arguments) });
     json!({ "id": call.id, "function": function })
 }
 
 fn tool_result(result: &ToolResult, names: &WireNames) -> Value {
     let encoded = json!({
         "role": "tool",
-        "tool_name": names.wire(&result.tool),
+        "tool_name": names.wire_name(&result.tool),
         "tool_call_id": result.call,
         "content": result.text,
     });
@@ -147,7 +146,7 @@ fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
     json!({
         "type": "function",
         "function": {
-            "name": names.wire(&tool.name),
+            "name": names.wire_name(&tool.name),
             "description": tool.description,
             "parameters": parameters,
         },

@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
 use crate::message::{AssistantPart, Reasoning};
-use crate::models::{Delta, Deltas};
+use crate::models::{Delta, DeltaSink};
 use crate::providers::chat::{ContentBuilder, WireCall};
 
 /// Provider name of the reasoning that this codec seals. All servers that send reasoning spell it
@@ -92,7 +92,7 @@ impl OpenAiContent {
 impl ContentBuilder for OpenAiContent {
     type Message = WireMessage;
 
-    fn push(&mut self, message: WireMessage, deltas: &mut Deltas<'_>) -> Vec<WireCall> {
+    fn push(&mut self, message: WireMessage, deltas: &mut DeltaSink<'_>) -> Vec<WireCall> {
         for (kept, more) in [
             (&mut self.reasoning_content, message.reasoning_content),
             (&mut self.reasoning, message.reasoning),
@@ -160,7 +160,7 @@ mod tests {
 
     use super::OpenAiContent;
     use crate::message::{AssistantPart, Reasoning, Usage};
-    use crate::models::{ChatReply, Finish, NameRules, WireNames};
+    use crate::models::{ChatReply, FinishReason, NameRules, WireNames};
     use crate::providers::chat;
     use crate::providers::codec::DecodeError;
 
@@ -189,7 +189,7 @@ mod tests {
             (json!({ "content": [{ "type": "text", "text": "Hi" }] }), ChatReply::text("Hi")),
             (
                 json!({ "content": null, "refusal": "No." }),
-                ChatReply::text("No.").finish(Finish::Filtered),
+                ChatReply::text("No.").finish_reason(FinishReason::ContentFilter),
             ),
             (
                 json!({ "content": null, "function_call":
@@ -219,16 +219,20 @@ mod tests {
     #[test]
     fn finish_reasons() {
         for (reason, finish) in [
-            (json!(null), Finish::Stop),
-            (json!("stop"), Finish::Stop),
-            (json!("tool_calls"), Finish::Calls),
-            (json!("length"), Finish::Length),
-            (json!("content_filter"), Finish::Filtered),
-            (json!("eos"), Finish::Other),
+            (json!(null), FinishReason::Stop),
+            (json!("stop"), FinishReason::Stop),
+            (json!("tool_calls"), FinishReason::ToolCalls),
+            (json!("length"), FinishReason::Length),
+            (json!("content_filter"), FinishReason::ContentFilter),
+            (json!("eos"), FinishReason::Other),
         ] {
             let choice = json!({ "message": { "content": "Hi" }, "finish_reason": reason });
             let body = json!({ "choices": [choice] }).to_string();
-            assert_eq!(reply(&body).unwrap(), ChatReply::text("Hi").finish(finish), "{body}");
+            assert_eq!(
+                reply(&body).unwrap(),
+                ChatReply::text("Hi").finish_reason(finish),
+                "{body}"
+            );
         }
     }
 

@@ -211,7 +211,7 @@ mod tests {
         let tools = [
             ToolDefinition::new("a", "Says \"a\"\nand more.", schema),
             ToolDefinition::new("b", "B.", json!({ "type": "object" }))
-                .bent(Dialect::OpenAiStrict)
+                .for_dialect(Dialect::OpenAiStrict)
                 .unwrap(),
         ];
         let names = WireNames::new([], NameRules::OPENAI);
@@ -237,7 +237,7 @@ mod tests {
             (
                 set().tool_choice(ToolChoice::Tool("weather.get".into())),
                 json!({ "tool_choice":
-                    { "type": "function", "function": { "name": names.wire("weather.get") } } }),
+                    { "type": "function", "function": { "name": names.wire_name("weather.get") } } }),
             ),
             (set().parallel_calls(false), json!({ "parallel_tool_calls": false })),
             (

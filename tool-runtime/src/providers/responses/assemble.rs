@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::decode::{Response, assemble_reply, failed, failure};
 use super::items::{Item, kind_of, text_of};
 use super::streamed_item::{Slot, StreamedItem};
-use crate::models::{ChatReply, Deltas, WireNames};
+use crate::models::{ChatReply, DeltaSink, WireNames};
 use crate::providers::codec::{Assemble, DecodeError};
 
 #[derive(Deserialize)]
@@ -75,7 +75,7 @@ impl Assembler {
         id.and_then(|_| by_id()).or_else(|| index.and_then(|_| by_index()))
     }
 
-    fn add_text(&mut self, event: &Event, deltas: &mut Deltas<'_>) {
+    fn add_text(&mut self, event: &Event, deltas: &mut DeltaSink<'_>) {
         let Some((kind, slot)) = slot(event) else { return };
         let is_piece = event.kind.ends_with(".delta");
         let text = match is_piece {
@@ -101,7 +101,7 @@ impl Assembler {
         item: Item,
         index: Option<u64>,
         is_whole: bool,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) {
         let id = id_of(&item);
         // If a server sends one index for all items, a new item has an id of its own.
@@ -118,7 +118,7 @@ impl Assembler {
 
     /// Completes the response that ends the stream. If it contains fewer items than were received,
     /// the received ones replace them.
-    fn complete(&mut self, mut response: Response, deltas: &mut Deltas<'_>) -> Response {
+    fn complete(&mut self, mut response: Response, deltas: &mut DeltaSink<'_>) -> Response {
         if self.items.iter().all(|item| item.index.is_some()) {
             self.items.sort_by_key(|item| item.index);
         }
@@ -140,7 +140,7 @@ impl Assembler {
         response
     }
 
-    fn update(&mut self, place: usize, item: Item, is_whole: bool, deltas: &mut Deltas<'_>) {
+    fn update(&mut self, place: usize, item: Item, is_whole: bool, deltas: &mut DeltaSink<'_>) {
         let Some(known) = self.items.get_mut(place) else { return };
         known.update(item, is_whole, deltas);
         known.begin_call(&mut self.calls, &self.names, deltas);
@@ -166,7 +166,7 @@ fn slot(event: &Event) -> Option<(&'static str, Slot)> {
 }
 
 impl Assemble for Assembler {
-    fn push(&mut self, message: &str, deltas: &mut Deltas<'_>) -> Result<(), DecodeError> {
+    fn push(&mut self, message: &str, deltas: &mut DeltaSink<'_>) -> Result<(), DecodeError> {
         if message.trim() == "[DONE]" {
             self.is_done = true;
             return Ok(());

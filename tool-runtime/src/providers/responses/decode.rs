@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::items::{Item, kind_of, remainder, text_of};
 use crate::message::{Arguments, AssistantPart, Reasoning, ToolCall, Usage};
-use crate::models::{ChatReply, Finish, WireNames};
+use crate::models::{ChatReply, FinishReason, WireNames};
 use crate::providers::codec::DecodeError;
 use crate::providers::shared::Counts;
 
@@ -81,14 +81,16 @@ pub(super) fn assemble_reply(
     let is_refused = output.iter().any(is_refusal);
     let parts = parts(output, names, provider)?;
     let finish = match incomplete.as_deref() {
-        Some("max_output_tokens") => Finish::Length,
-        Some("content_filter") => Finish::Filtered,
-        Some(_) => Finish::Other,
-        None if parts.iter().any(|part| matches!(part, AssistantPart::Call(_))) => Finish::Calls,
-        None if is_refused => Finish::Filtered,
-        None => Finish::Stop,
+        Some("max_output_tokens") => FinishReason::Length,
+        Some("content_filter") => FinishReason::ContentFilter,
+        Some(_) => FinishReason::Other,
+        None if parts.iter().any(|part| matches!(part, AssistantPart::Call(_))) => {
+            FinishReason::ToolCalls
+        }
+        None if is_refused => FinishReason::ContentFilter,
+        None => FinishReason::Stop,
     };
-    let mut reply = ChatReply::new(parts).finish(finish);
+    let mut reply = ChatReply::new(parts).finish_reason(finish);
     reply.usage = usage.usage(counted);
     Ok(reply)
 }
@@ -135,7 +137,7 @@ fn parts(
                 follows_sealed = true;
             }
             None => {
-                let tool_use = Reasoning::new(provider, "", item.into()).acting();
+                let tool_use = Reasoning::new(provider, "", item.into()).provider_action();
                 parts.push(AssistantPart::Reasoning(tool_use));
                 follows_sealed = true;
             }
@@ -167,5 +169,5 @@ fn call(item: &Map<String, Value>, names: &WireNames) -> Result<ToolCall, Decode
     let id = text_of(item, "call_id").or_else(|| text_of(item, "id")).unwrap_or_default();
     let arguments = item.get("arguments").filter(|arguments| !arguments.is_null()).cloned();
     let arguments = arguments.map_or_else(|| Arguments::from(""), Arguments::from);
-    Ok(ToolCall::new(id, names.own(name), arguments))
+    Ok(ToolCall::new(id, names.tool_name(name), arguments))
 }

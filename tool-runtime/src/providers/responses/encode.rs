@@ -68,7 +68,7 @@ fn set_tool_choice(body: &mut Value, options: &ChatOptions, names: &WireNames) {
         ToolChoice::Required => set(body, "tool_choice", "required"),
         ToolChoice::None => set(body, "tool_choice", "none"),
         ToolChoice::Tool(name) => {
-            let choice = json!({ "type": "function", "name": names.wire(name) });
+            let choice = json!({ "type": "function", "name": names.wire_name(name) });
             set(body, "tool_choice", choice);
         }
     }
@@ -83,7 +83,7 @@ fn definition(tool: &ToolDefinition, names: &WireNames) -> Value {
     let parameters = tool.wire_parameters();
     json!({
         "type": "function",
-        "name": names.wire(&tool.name),
+        "name": names.wire_name(&tool.name),
         "description": tool.description,
         "parameters": parameters,
         "strict": parameters.dialect().is_strict(),
@@ -158,7 +158,7 @@ fn image(Image { media_type, base64 }: &Image) -> Value {
 fn encode_call(call: &ToolCall, names: &WireNames, ids: &WireIds<'_>) -> Item {
     let members = [
         ("call_id", ids.wire(&call.id).into()),
-        ("name", names.wire(&call.name).into()),
+        ("name", names.wire_name(&call.name).into()),
         ("arguments", arguments_text(&call.arguments).into()),
     ];
     item("function_call", members)
@@ -188,7 +188,7 @@ mod tests {
     fn strict_is_always_sent() {
         let own = json!({ "type": "object", "properties": { "a": { "type": "integer" } } });
         for (dialect, is_strict) in [(Dialect::Plain, false), (Dialect::OpenAiStrict, true)] {
-            let tool = ToolDefinition::new("t", "Does.", own.clone()).bent(dialect).unwrap();
+            let tool = ToolDefinition::new("t", "Does.", own.clone()).for_dialect(dialect).unwrap();
             let output = Schema::from(own.clone()).for_dialect(dialect).unwrap();
             let options = ChatOptions::default().output(output);
             let tools = [&tool];

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::items::{Item, kind_of, text_of};
-use crate::models::{Delta, Deltas, WireNames};
+use crate::models::{Delta, DeltaSink, WireNames};
 
 /// Position of a text in an item.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,7 +56,7 @@ impl StreamedItem {
     }
 
     /// Appends a piece to a text.
-    pub(super) fn append(&mut self, slot: Slot, more: &str, deltas: &mut Deltas<'_>) {
+    pub(super) fn append(&mut self, slot: Slot, more: &str, deltas: &mut DeltaSink<'_>) {
         if more.is_empty() {
             return;
         }
@@ -68,7 +68,7 @@ impl StreamedItem {
     }
 
     /// Sets a whole text: the part that was not received in pieces is appended.
-    pub(super) fn set_full(&mut self, slot: Slot, text: &str, deltas: &mut Deltas<'_>) {
+    pub(super) fn set_full(&mut self, slot: Slot, text: &str, deltas: &mut DeltaSink<'_>) {
         if text.is_empty() {
             return;
         }
@@ -79,7 +79,7 @@ impl StreamedItem {
     }
 
     /// Updates the item with the one that the server sent.
-    pub(super) fn update(&mut self, item: Item, is_whole: bool, deltas: &mut Deltas<'_>) {
+    pub(super) fn update(&mut self, item: Item, is_whole: bool, deltas: &mut DeltaSink<'_>) {
         for (member, slot) in
             [("summary", Slot::Summary as fn(u64) -> Slot), ("content", Slot::Content)]
         {
@@ -107,7 +107,7 @@ impl StreamedItem {
         &mut self,
         calls: &mut usize,
         names: &WireNames,
-        deltas: &mut Deltas<'_>,
+        deltas: &mut DeltaSink<'_>,
     ) {
         let name = text_of(&self.item, "name").filter(|name| !name.is_empty());
         let Some(name) =
@@ -116,19 +116,19 @@ impl StreamedItem {
             return;
         };
         let place = *calls;
-        deltas(Delta::Call { place, name: names.own(name) });
+        deltas(Delta::Call { index: place, name: names.tool_name(name) });
         if let Some(text) = self.texts.get(&Slot::Arguments).filter(|text| !text.is_empty()) {
-            deltas(Delta::Arguments { place, text });
+            deltas(Delta::Arguments { index: place, text });
         }
         self.call_index = Some(place);
         *calls += 1;
     }
 
-    fn emit(&self, slot: Slot, text: &str, deltas: &mut Deltas<'_>) {
+    fn emit(&self, slot: Slot, text: &str, deltas: &mut DeltaSink<'_>) {
         match (slot, self.kind()) {
             (Slot::Arguments, _) => {
                 if let Some(place) = self.call_index {
-                    deltas(Delta::Arguments { place, text });
+                    deltas(Delta::Arguments { index: place, text });
                 }
             }
             (Slot::Content(_), "message") => deltas(Delta::Text(text)),
@@ -138,7 +138,7 @@ impl StreamedItem {
     }
 
     /// Emits the separator between two parts of reasoning.
-    fn emit_break(&self, deltas: &mut Deltas<'_>) {
+    fn emit_break(&self, deltas: &mut DeltaSink<'_>) {
         if self.kind() == "reasoning" {
             deltas(Delta::Reasoning("\n\n"));
         }

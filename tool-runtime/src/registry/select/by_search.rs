@@ -2,28 +2,34 @@ use std::collections::HashSet;
 
 use foldhash::fast::RandomState;
 
-use super::cached::Cached;
-use super::room::fitting;
-use super::weight::ranked;
-use super::{ROOM, Selection, Selector, goes_out_always, newest, selectable};
+use super::by_weight::ranked;
+use super::byte_budget::fitting;
+use super::index_cache::IndexCache;
+use super::{
+    DEFAULT_BYTE_BUDGET, Selection, Selector, is_always_offered, newest_first, selectable,
+};
 use crate::tool::ToolDefinition;
 
-/// [`SearchTools`](super::SearchTools), and the tools that the model found with it; the others wait.
+/// Offers [`SearchTools`](super::SearchTools) and the tools that the model discovered with it.
 ///
-/// A model that is offered a thousand tools pays for all of them on each turn. By this it is offered
-/// those by which it [finds others](ToolDefinition::finds_tools), those that
-/// [always](crate::ToolPreference::always) go out, and what was found so far.
+/// With a thousand tools, a model would pay for all definitions on each turn. This selector offers:
 ///
-/// Where none of them can find others, and none are [fitting](Self::fitting), those that wait would wait
-/// for ever: so as many of them go out as there is room for, those of most
+/// - the tools that [find others](ToolDefinition::finds_tools),
+/// - the tools that are [always](crate::ToolPreference::always) offered,
+/// - the tools that the model discovered, or that match the user message
+///   ([`best_matches`](Self::best_matches)),
+/// - the tools that were offered before, so that the caches of providers stay valid.
+///
+/// The last two groups share a [byte budget](Self::byte_budget). If it is exceeded, what is needed
+/// now takes precedence, then what was added last. A tool that is left out can still be called and
+/// found again.
+///
+/// If no tool can find others and `best_matches` is not set, the remaining tools could never be
+/// discovered. Then as many of them as fit the budget are offered, those of the highest
 /// [weight](crate::ToolPreference::weight) first.
 ///
-/// What was offered before stays, and what is new comes behind it, as long as there is
-/// [room](Self::room). Where it is full, what is needed now goes out, and of the rest what came last:
-/// a tool that is left out can still be called, and be found again.
-///
-/// A turn costs a look at each tool's name; with [`fitting`](Self::fitting) also a search, and an
-/// index where the tools are others than on the turn before.
+/// Each turn looks at the name of each tool. With `best_matches`, each turn also searches an index,
+/// which is built again if the tools have changed.
 ///
 /// ```
 /// use tool_runtime::registry::{BySearch, Selection, Selector};
@@ -37,60 +43,65 @@ use crate::tool::ToolDefinition;
 ///     ToolDefinition::new("weather", "Tells how warm it is in a city.", schema()),
 /// ];
 /// let tools: Vec<_> = tools.iter().collect();
-/// let names = |chosen: Vec<&ToolDefinition>| -> Vec<_> {
-///     chosen.iter().map(|tool| tool.name.clone()).collect()
+/// let names = |selected: Vec<&ToolDefinition>| -> Vec<_> {
+///     selected.iter().map(|tool| tool.name.clone()).collect()
 /// };
 ///
 /// let selector = BySearch::new().always(["now"]);
-/// let selection = Selection::new(&tools).asked("How warm is it in Oslo?");
+/// let selection = Selection::new(&tools).user_text("How warm is it in Oslo?");
 /// assert_eq!(names(selector.select(selection)), ["now", "search_tools"]);
 ///
-/// let found = ["send_mail".to_owned()];
-/// let chosen = selector.select(selection.pulled_in(&found));
-/// assert_eq!(names(chosen), ["now", "search_tools", "send_mail"]);
+/// let discovered = ["send_mail".to_owned()];
+/// let selected = selector.select(selection.discovered(&discovered));
+/// assert_eq!(names(selected), ["now", "search_tools", "send_mail"]);
 ///
-/// // What fits the question need not be searched for.
-/// let chosen = selector.fitting(1).select(selection);
-/// assert_eq!(names(chosen), ["now", "search_tools", "weather"]);
+/// // A tool that matches the user message needs no search by the model.
+/// let selected = selector.best_matches(1).select(selection);
+/// assert_eq!(names(selected), ["now", "search_tools", "weather"]);
 /// ```
 #[derive(Debug)]
 pub struct BySearch {
     always: Vec<String>,
-    fitting: usize,
-    room: usize,
-    cached: Cached,
+    best_matches: usize,
+    byte_budget: usize,
+    indexes: IndexCache,
 }
 
 impl Default for BySearch {
     fn default() -> Self {
-        Self { always: Vec::new(), fitting: 0, room: ROOM, cached: Cached::default() }
+        Self {
+            always: Vec::new(),
+            best_matches: 0,
+            byte_budget: DEFAULT_BYTE_BUDGET,
+            indexes: IndexCache::default(),
+        }
     }
 }
 
 impl BySearch {
-    /// The search alone.
+    /// Creates a selector with default settings.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Tools that don't go out always take at most this many bytes; 65,536 unless set.
+    /// Sets the budget for tools that are not always offered, in bytes. Default: 65,536.
     #[must_use]
-    pub fn room(mut self, bytes: usize) -> Self {
-        self.room = bytes;
+    pub fn byte_budget(mut self, bytes: usize) -> Self {
+        self.byte_budget = bytes;
         self
     }
 
-    /// The tools that [go by](crate::registry#what-names-mean) these names go out on every turn.
+    /// Offers the tools that [have one of these names](crate::registry#tool-names) on every turn.
     #[must_use]
     pub fn always<N: Into<String>>(mut self, names: impl IntoIterator<Item = N>) -> Self {
         self.always.extend(names.into_iter().map(Into::into));
         self
     }
 
-    /// So many tools go out as well that fit best what the user said last; none unless set.
+    /// Offers this many tools that match the last user message best. Default: 0.
     #[must_use]
-    pub fn fitting(mut self, most: usize) -> Self {
-        self.fitting = most;
+    pub fn best_matches(mut self, count: usize) -> Self {
+        self.best_matches = count;
         self
     }
 }
@@ -98,29 +109,29 @@ impl BySearch {
 impl Selector for BySearch {
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
         let mut tools = selectable(selection.tools);
-        let mut chosen: HashSet<&str, RandomState> = tools
+        let is_named = |tool: &ToolDefinition| self.always.iter().any(|name| tool.has_name(name));
+        let mut selected: HashSet<&str, RandomState> = tools
             .iter()
-            .filter(|tool| {
-                goes_out_always(tool) || self.always.iter().any(|name| tool.goes_by(name))
-            })
+            .filter(|tool| is_always_offered(tool) || is_named(tool))
             .map(|tool| tool.name.as_str())
             .collect();
-        let is_way_in = self.fitting > 0 || tools.iter().any(|tool| goes_out_always(tool));
-        let found: Vec<_> = match self.fitting {
+        let can_discover =
+            self.best_matches > 0 || tools.iter().any(|tool| is_always_offered(tool));
+        let matches: Vec<_> = match self.best_matches {
             0 => Vec::new(),
-            most => self.cached.with(&tools, |index| {
-                let found = index.search(selection.asked, most);
+            count => self.indexes.with(&tools, |index| {
+                let found = index.search(selection.user_text, count);
                 found.iter().rev().map(|(name, _)| (*name).to_owned()).collect()
             }),
         };
-        // What is needed now, and then what was, the last first.
-        let recent = [found.as_slice(), selection.pulled_in, selection.offered];
-        let recent = recent.into_iter().flat_map(|names| newest(&tools, names));
-        let others = if is_way_in { Vec::new() } else { ranked(&tools) };
-        let mut seen = chosen.clone();
-        let more = recent.chain(others).filter(|tool| seen.insert(tool.name.as_str()));
-        chosen.extend(fitting(more, self.room).map(|tool| tool.name.as_str()));
-        tools.retain(|tool| chosen.contains(tool.name.as_str()));
+        // What is needed now, then what was offered before, the newest first.
+        let candidates = [matches.as_slice(), selection.discovered, selection.offered];
+        let candidates = candidates.into_iter().flat_map(|names| newest_first(&tools, names));
+        let others = if can_discover { Vec::new() } else { ranked(&tools) };
+        let mut seen = selected.clone();
+        let more = candidates.chain(others).filter(|tool| seen.insert(tool.name.as_str()));
+        selected.extend(fitting(more, self.byte_budget).map(|tool| tool.name.as_str()));
+        tools.retain(|tool| selected.contains(tool.name.as_str()));
         tools
     }
 

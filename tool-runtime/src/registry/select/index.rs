@@ -1,4 +1,4 @@
-//! Finds tools by what they do.
+//! The search index of tools.
 
 use std::fmt;
 use std::iter::repeat_n;
@@ -6,33 +6,33 @@ use std::iter::repeat_n;
 use bm25::{Embedder, EmbedderBuilder, Embedding, Scorer, Tokenizer};
 use serde_json::Value;
 
-use super::kin::meanings;
-use super::words::{beginning, words};
+use super::synonyms::meanings;
+use super::words::{prefix, words};
 use crate::tool::ToolDefinition;
 
-/// How often the words of a name and a description count; those of arguments count once.
-const OWN_WORDS: usize = 2;
+/// The weight of the words of name, title and description. Words of arguments have the weight 1.
+const OWN_WEIGHT: usize = 2;
 
-/// What a word of the same meaning is worth, beside the very word.
-const KIN: f32 = 0.2;
+/// The weight of a synonym, relative to the word itself.
+const SYNONYM_WEIGHT: f32 = 0.2;
 
-/// How much it adds that a word comes again (the k1 of BM25). Less than is usual for long texts: in
-/// one sentence, to hold another word of the query says more.
-const REPETITION: f32 = 0.6;
+/// The k1 of BM25: how much repetitions of a word add. It is lower than usual for long texts,
+/// because in one sentence another word of the query is more significant.
+const K1: f32 = 0.6;
 
-/// How many bytes are read of a description: what comes behind them tells no more of a tool.
-const LONGEST_DESCRIPTION: usize = 2_048;
+/// The maximum number of bytes of a description that are indexed.
+const MAX_DESCRIPTION_BYTES: usize = 2_048;
 
-/// The same for an argument, its name included.
-const LONGEST_ARGUMENT: usize = 256;
+/// The maximum number of bytes of an argument that are indexed, including its name.
+const MAX_ARGUMENT_BYTES: usize = 256;
 
-/// How many arguments of a tool are read.
-const MOST_ARGUMENTS: usize = 64;
+/// The maximum number of arguments of a tool that are indexed.
+const MAX_ARGUMENTS: usize = 64;
 
-/// The words of tools, ranked by BM25: a word counts the more, the fewer tools have it.
+/// A full-text index of tools, ranked by BM25: the fewer tools contain a word, the more it counts.
 ///
-/// It holds names, titles, descriptions, and the names and descriptions of arguments. The same
-/// definitions and the same query give the same answer, always.
+/// It contains names, titles, descriptions, and the names and descriptions of arguments. The result
+/// is deterministic.
 ///
 /// ```
 /// use tool_runtime::ToolDefinition;
@@ -55,7 +55,7 @@ pub struct ToolIndex {
 }
 
 impl ToolIndex {
-    /// An index of these tools: some milliseconds for a thousand.
+    /// Builds an index of these tools. It takes some milliseconds for a thousand tools.
     pub fn new<'a>(definitions: impl IntoIterator<Item = &'a ToolDefinition>) -> Self {
         let (mut names, mut words) = (Vec::new(), Vec::new());
         for tool in definitions {
@@ -66,32 +66,32 @@ impl ToolIndex {
         Self { names, words: Ranking::new(&words), meanings: Ranking::new(&meanings) }
     }
 
-    /// The names of the tools that fit a query best, at most so many, with their scores. Where
-    /// those are the same, the names decide.
-    pub fn search(&self, query: &str, most: usize) -> Vec<(&str, f32)> {
+    /// Returns the names and scores of the tools that match a query best, at most `max_results`.
+    /// Ties are sorted by name.
+    pub fn search(&self, query: &str, max_results: usize) -> Vec<(&str, f32)> {
         let mut scores = vec![0.0; self.names.len()];
         let words = words(query);
-        self.words.rate(&words, 1.0, &mut scores);
-        self.meanings.rate(&meanings(&words), KIN, &mut scores);
+        self.words.add_scores(&words, 1.0, &mut scores);
+        self.meanings.add_scores(&meanings(&words), SYNONYM_WEIGHT, &mut scores);
         let named = self.names.iter().map(String::as_str).zip(scores);
         let mut ranked: Vec<_> = named.filter(|(_, score)| *score > 0.0).collect();
         ranked.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(b.0)));
-        ranked.truncate(most);
+        ranked.truncate(max_results);
         ranked
     }
 }
 
-/// Texts by one view of what is in them, ranked by BM25.
+/// A BM25 ranking of texts by one kind of terms.
 struct Ranking {
-    embedder: Embedder<u64, Split>,
+    embedder: Embedder<u64, SplitAtSpaces>,
     scorer: Scorer<usize, u64>,
 }
 
-/// Words are found once, before they are ranked: here they only have to be told apart.
+/// Splits at spaces, because the terms were extracted before.
 #[derive(Default)]
-struct Split;
+struct SplitAtSpaces;
 
-impl Tokenizer for Split {
+impl Tokenizer for SplitAtSpaces {
     fn tokenize(&self, text: &str) -> Vec<String> {
         text.split_ascii_whitespace().map(str::to_owned).collect()
     }
@@ -101,11 +101,11 @@ impl Ranking {
     fn new<W: AsRef<str>>(texts: &[Vec<W>]) -> Self {
         let all: usize = texts.iter().map(Vec::len).sum();
         let average = all as f32 / texts.len().max(1) as f32;
-        let embedder = EmbedderBuilder::with_avgdl(average).k1(REPETITION).build();
+        let embedder = EmbedderBuilder::with_avgdl(average).k1(K1).build();
         let mut ranking = Self { embedder, scorer: Scorer::new() };
-        for (place, words) in texts.iter().enumerate() {
+        for (index, words) in texts.iter().enumerate() {
             let embedding = ranking.embed(words);
-            ranking.scorer.upsert(&place, embedding);
+            ranking.scorer.upsert(&index, embedding);
         }
         ranking
     }
@@ -115,8 +115,8 @@ impl Ranking {
         self.embedder.embed(&words.join(" "))
     }
 
-    /// Adds what each text is worth.
-    fn rate<W: AsRef<str>>(&self, words: &[W], weight: f32, scores: &mut [f32]) {
+    /// Adds the weighted score of each text.
+    fn add_scores<W: AsRef<str>>(&self, words: &[W], weight: f32, scores: &mut [f32]) {
         for found in self.scorer.matches(&self.embed(words)) {
             if let Some(score) = scores.get_mut(found.id) {
                 *score += weight * found.score;
@@ -131,25 +131,25 @@ impl fmt::Debug for ToolIndex {
     }
 }
 
-/// The words of a tool: its own as often as they count, then those of its arguments.
+/// Returns the words of a tool: its own, repeated by their weight, then those of its arguments.
 fn words_of(tool: &ToolDefinition) -> Vec<String> {
     let own = [
-        (tool.name.as_str(), LONGEST_ARGUMENT),
-        (tool.title.as_deref().unwrap_or_default(), LONGEST_ARGUMENT),
-        (tool.description.as_str(), LONGEST_DESCRIPTION),
+        (tool.name.as_str(), MAX_ARGUMENT_BYTES),
+        (tool.title.as_deref().unwrap_or_default(), MAX_ARGUMENT_BYTES),
+        (tool.description.as_str(), MAX_DESCRIPTION_BYTES),
     ];
-    let own: Vec<_> = own.iter().flat_map(|(text, most)| words(beginning(text, *most))).collect();
-    let mut all: Vec<_> = repeat_n(&own, OWN_WORDS).flatten().cloned().collect();
-    for (name, schema) in arguments(tool).take(MOST_ARGUMENTS) {
-        all.extend(words(beginning(name, LONGEST_ARGUMENT)));
+    let own: Vec<_> = own.iter().flat_map(|(text, max)| words(prefix(text, *max))).collect();
+    let mut all: Vec<_> = repeat_n(&own, OWN_WEIGHT).flatten().cloned().collect();
+    for (name, schema) in arguments(tool).take(MAX_ARGUMENTS) {
+        all.extend(words(prefix(name, MAX_ARGUMENT_BYTES)));
         let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-        let most = LONGEST_ARGUMENT.saturating_sub(name.len());
-        all.extend(words(beginning(description, most)));
+        let max = MAX_ARGUMENT_BYTES.saturating_sub(name.len());
+        all.extend(words(prefix(description, max)));
     }
     all
 }
 
-/// The arguments of a tool, by name, with their schemas.
+/// Returns the names and schemas of a tool's arguments.
 pub(super) fn arguments(tool: &ToolDefinition) -> impl Iterator<Item = (&str, &Value)> {
     let properties = tool.parameters.as_value().get("properties").and_then(Value::as_object);
     properties.into_iter().flatten().map(|(name, schema)| (name.as_str(), schema))

@@ -1,22 +1,28 @@
-//! Which tools go out on a turn.
+//! Selects the tools that are offered to a model on a turn.
 //!
-//! A thousand definitions eat the context that the conversation needs, and a model chooses worse
-//! among them. A [`Selector`] decides what a model is offered; what it is not offered can still be
-//! called, for the dispatcher looks calls up in the registry.
+//! A thousand definitions use up the context that the conversation needs, and a model chooses worse
+//! among them. A [`Selector`] decides which tools a model is offered. Other tools can still be
+//! called, because the dispatcher looks calls up in the registry.
+//!
+//! - `by_weight.rs`, `by_search.rs`: the selectors. `byte_budget.rs`: the size of definitions.
+//! - `search_tools.rs`: the tool with which a model finds tools. `callable_tools.rs`: the tools
+//!   that it searches.
+//! - `index.rs`, `index_cache.rs`: the search index. `words.rs`, `synonyms.rs`: text → search
+//!   terms.
 
 #[cfg(feature = "search")]
 mod by_search;
-#[cfg(feature = "search")]
-mod cached;
-mod callable;
+mod by_weight;
+mod byte_budget;
+mod callable_tools;
 #[cfg(feature = "search")]
 mod index;
 #[cfg(feature = "search")]
-mod kin;
-mod room;
+mod index_cache;
 #[cfg(feature = "search")]
 mod search_tools;
-mod weight;
+#[cfg(feature = "search")]
+mod synonyms;
 #[cfg(feature = "search")]
 mod words;
 
@@ -29,59 +35,71 @@ use crate::tool::ToolDefinition;
 
 #[cfg(feature = "search")]
 pub use by_search::BySearch;
-pub use callable::Callable;
+pub use by_weight::ByWeight;
+pub use byte_budget::definition_bytes;
+pub use callable_tools::CallableTools;
 #[cfg(feature = "search")]
 pub use index::ToolIndex;
-pub use room::definition_bytes;
 #[cfg(feature = "search")]
 pub use search_tools::SearchTools;
-pub use weight::ByWeight;
 
-/// How many bytes tools may take that come to others during a run, unless a program says otherwise:
-/// as many as some dozens of common tools do.
-const ROOM: usize = 64 << 10;
+/// The default budget for tools that are added during a run, in bytes: enough for some dozens of
+/// common tools.
+const DEFAULT_BYTE_BUDGET: usize = 64 << 10;
 
-/// What a selector decides on.
+/// The input of a [`Selector`]: the tools, and what the run has used so far.
+///
+/// ```
+/// use tool_runtime::ToolDefinition;
+/// use tool_runtime::registry::{AllTools, Selection, Selector};
+///
+/// let schema = serde_json::json!({ "type": "object" });
+/// let now = ToolDefinition::new("now", "Tells the time.", schema);
+/// let tools = [&now];
+/// let selection = Selection::new(&tools).user_text("What time is it?");
+/// assert_eq!(AllTools.select(selection), [&now]);
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct Selection<'a> {
-    /// The tools that may be offered, sorted by name.
+    /// The tools that can be offered, sorted by name.
     pub tools: &'a [&'a ToolDefinition],
-    /// What the user said last.
-    pub asked: &'a str,
-    /// The names of the tools that the model pulled in during the run.
-    pub pulled_in: &'a [String],
-    /// The full names of the tools that the model was offered before, in the order in which they first
-    /// were.
+    /// The text of the last user message.
+    pub user_text: &'a str,
+    /// The full names of the tools that the model discovered during the run, by a tool that
+    /// [finds tools](ToolDefinition::finds_tools).
+    pub discovered: &'a [String],
+    /// The full names of the tools that were offered before, in the order in which they first were.
     pub offered: &'a [String],
 }
 
 impl<'a> Selection<'a> {
-    /// A choice among these tools.
+    /// Creates the input for the first turn of a run, with an empty user message.
     pub fn new(tools: &'a [&'a ToolDefinition]) -> Self {
-        Self { tools, asked: "", pulled_in: &[], offered: &[] }
+        Self { tools, user_text: "", discovered: &[], offered: &[] }
     }
 
-    /// What the user said last.
+    /// Sets the text of the last user message.
     #[must_use]
-    pub fn asked(mut self, text: &'a str) -> Self {
-        self.asked = text;
+    pub fn user_text(mut self, text: &'a str) -> Self {
+        self.user_text = text;
         self
     }
 
-    /// The names of the tools that the model pulled in.
+    /// Sets the full names of the tools that the model discovered.
     #[must_use]
-    pub fn pulled_in(mut self, names: &'a [String]) -> Self {
-        self.pulled_in = names;
+    pub fn discovered(mut self, names: &'a [String]) -> Self {
+        self.discovered = names;
         self
     }
 
-    /// Whether the model pulled this tool in. Looks through all that it pulled in.
-    pub fn is_pulled_in(&self, tool: &ToolDefinition) -> bool {
-        self.pulled_in.iter().any(|name| name == tool.full_name())
+    /// Returns `true` if the model discovered this tool. The cost is linear in the number of
+    /// discovered tools.
+    pub fn is_discovered(&self, tool: &ToolDefinition) -> bool {
+        self.discovered.iter().any(|name| name == tool.full_name())
     }
 
-    /// The full names of the tools that the model was offered before.
+    /// Sets the full names of the tools that were offered before.
     #[must_use]
     pub fn offered(mut self, names: &'a [String]) -> Self {
         self.offered = names;
@@ -89,24 +107,57 @@ impl<'a> Selection<'a> {
     }
 }
 
-/// Decides which tools a model is offered on a turn.
+/// Selects the tools that a model is offered on a turn.
 ///
-/// It is asked on each turn. Tools that the model pulled in have to be among those it gives, or the
-/// model is not told how to call what it found; the order is not its to decide: tools that were
-/// offered before keep their places, for the caches of providers depend on it. One that panics is
-/// taken for [`AllTools`].
+/// An agent calls it on each turn. The selection should include the discovered tools, because
+/// otherwise the model does not receive the definitions of what it found. The order of the result
+/// does not matter: tools that were offered before keep their order, so that the caches of
+/// providers stay valid. If a selector panics, [`AllTools`] is used instead.
+///
+/// ```
+/// use tool_runtime::ToolDefinition;
+/// use tool_runtime::registry::{Selection, Selector};
+///
+/// /// Offers tools whose name occurs in the user message.
+/// struct Mentioned;
+///
+/// impl Selector for Mentioned {
+///     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+///         let is_mentioned = |tool: &&ToolDefinition| selection.user_text.contains(&tool.name);
+///         selection.tools.iter().copied().filter(is_mentioned).collect()
+///     }
+/// }
+///
+/// let schema = || serde_json::json!({ "type": "object" });
+/// let (mail, time) =
+///     (ToolDefinition::new("mail", "Sends mail.", schema()), ToolDefinition::new("time", "…", schema()));
+/// let tools = [&mail, &time];
+/// let selection = Selection::new(&tools).user_text("Send a mail to Ada.");
+/// assert_eq!(Mentioned.select(selection), [&mail]);
+/// ```
 pub trait Selector: Send + Sync {
-    /// The tools to offer, out of [`Selection::tools`]; others are not offered.
+    /// Returns the tools to offer, out of [`Selection::tools`]. Other tools are ignored.
     fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition>;
 
-    /// Whether choosing takes more than a millisecond where there are many tools, so that an agent
-    /// has it done on a thread where that holds up nobody.
+    /// Returns `true` if the selection can take more than a millisecond. An agent then runs it on a
+    /// thread for blocking work. Default: `false`.
     fn blocking(&self) -> bool {
         false
     }
 }
 
-/// Offers all tools that are not [hidden](crate::ToolPreference::hidden).
+/// Offers all tools that are not [hidden](crate::ToolPreference::hidden). The default selector.
+///
+/// ```
+/// use tool_runtime::registry::{AllTools, Selection, Selector};
+/// use tool_runtime::{ToolDefinition, ToolPreference};
+///
+/// let schema = || serde_json::json!({ "type": "object" });
+/// let shown = ToolDefinition::new("shown", "Is offered.", schema());
+/// let hidden = ToolDefinition::new("hidden", "Is not offered.", schema())
+///     .preference(ToolPreference::default().hidden());
+/// assert_eq!(AllTools.select(Selection::new(&[&hidden, &shown])), [&shown]);
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AllTools;
 
@@ -116,9 +167,8 @@ impl Selector for AllTools {
     }
 }
 
-/// Whether a tool goes out on every turn by what it says of itself: others come in by it, or somebody
-/// wants it so.
-fn goes_out_always(tool: &ToolDefinition) -> bool {
+/// Whether a tool is offered on every turn: its preference says so, or it finds other tools.
+fn is_always_offered(tool: &ToolDefinition) -> bool {
     tool.finds_tools || tool.preference.always
 }
 
@@ -126,15 +176,15 @@ fn selectable<'a>(tools: &[&'a ToolDefinition]) -> Vec<&'a ToolDefinition> {
     tools.iter().copied().filter(|tool| tool.preference.is_selectable()).collect()
 }
 
-/// The tools of these names, the last first.
-fn newest<'a>(tools: &[&'a ToolDefinition], names: &[String]) -> Vec<&'a ToolDefinition> {
+/// Returns the tools with these full names, in reverse order of the names.
+fn newest_first<'a>(tools: &[&'a ToolDefinition], names: &[String]) -> Vec<&'a ToolDefinition> {
     if names.is_empty() {
         return Vec::new();
     }
-    let places: HashMap<_, _, RandomState> =
+    let indices: HashMap<_, _, RandomState> =
         names.iter().map(String::as_str).zip(0_usize..).collect();
-    let placed = |tool: &&'a ToolDefinition| Some((*places.get(tool.full_name())?, *tool));
-    let mut found: Vec<_> = tools.iter().filter_map(placed).collect();
-    found.sort_by_key(|(place, _)| Reverse(*place));
+    let with_index = |tool: &&'a ToolDefinition| Some((*indices.get(tool.full_name())?, *tool));
+    let mut found: Vec<_> = tools.iter().filter_map(with_index).collect();
+    found.sort_by_key(|(index, _)| Reverse(*index));
     found.into_iter().map(|(_, tool)| tool).collect()
 }

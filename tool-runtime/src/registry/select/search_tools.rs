@@ -1,4 +1,4 @@
-//! The tool by which a model finds tools.
+//! The tool with which a model finds other tools.
 
 use std::fmt::Write as _;
 
@@ -8,41 +8,42 @@ use async_trait::async_trait;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Callable;
-use super::cached::Cached;
+use super::CallableTools;
 use super::index::arguments;
+use super::index_cache::IndexCache;
 use crate::event::EffectRecord;
 use crate::message::Arguments;
 use crate::registry::Entry;
 use crate::schema::Schema;
-use crate::tool::args::decoded;
+use crate::tool::args::decode_arguments;
 use crate::tool::{
     Effect, Tool, ToolContext, ToolDefinition, ToolError, ToolOutput, on_blocking_thread,
 };
 
-/// How many tools are found unless the model asks for another number.
-const FOUND: u8 = 5;
+/// The default number of results.
+const DEFAULT_LIMIT: u8 = 5;
 
-/// The most that the model may ask for.
-const MOST_FOUND: u8 = 20;
+/// The maximum number of results.
+const MAX_LIMIT: u8 = 20;
 
-/// How many characters of a description are told: with the tool the model is offered all of it.
-const LONGEST_TOLD: usize = 200;
+/// The maximum number of characters of a description in the output. The definition that the model
+/// is offered next contains all of it.
+const MAX_DESCRIPTION_CHARS: usize = 200;
 
-/// How many arguments of a tool are named.
-const MOST_NAMED: usize = 16;
+/// The maximum number of arguments of a tool in the output.
+const MAX_ARGUMENTS: usize = 16;
 
-/// Finds tools by what they do, for a model that is not offered all of them.
+/// A tool that finds other tools by what they do, for a model that is not offered all of them.
 ///
-/// What it finds the model is offered from its next turn on, if the agent's selector lets tools in
-/// that were found, as [`BySearch`](super::BySearch) does. It searches what its caller may call at
-/// that moment, as the dispatcher tells it by [`Callable`]: nothing that the agent's view hides, that
-/// is denied, needs more than is granted, or can't run now; and no [hidden] tool. Called by a program
-/// that tells it nothing, it fails.
+/// The model is offered what it found from its next turn on, if the selector of the agent includes
+/// discovered tools, as [`BySearch`](super::BySearch) does.
 ///
-/// The first search, and the first after tools came or went, makes an index of them, on a thread
-/// where that holds up nobody. Those of the sets of tools that were searched last are kept, for agents
-/// that see different ones.
+/// The search covers the [`CallableTools`], which the dispatcher provides: no tool that the agent's
+/// view excludes, that the policy denies, that requires a capability which is not granted, that is
+/// unavailable, or that is [hidden]. A call outside of a dispatcher fails.
+///
+/// The first search for a set of tools builds an index, on a thread for blocking work. The indexes
+/// of the last sets are cached, for agents with different views.
 ///
 /// [hidden]: crate::ToolPreference::hidden
 ///
@@ -50,7 +51,7 @@ const MOST_NAMED: usize = 16;
 /// use tool_runtime::registry::{BySearch, SearchTools};
 /// use tool_runtime::{Agent, ChatReply, ScriptedModel, ScriptedTurn, tool, tools};
 ///
-/// /// Tells how warm it is in a city.
+/// /// Measures the temperature in a city.
 /// #[tool(effect = "read")]
 /// async fn temperature(city: String) -> String {
 ///     format!("4 degrees in {city}")
@@ -74,10 +75,10 @@ const MOST_NAMED: usize = 16;
 #[derive(Debug)]
 pub struct SearchTools {
     definition: ToolDefinition,
-    cached: Arc<Cached>,
+    indexes: Arc<IndexCache>,
 }
 
-// What is documented here the model reads.
+// The model reads these doc comments.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Query {
@@ -85,7 +86,7 @@ struct Query {
     #[schemars(length(min = 1))]
     query: String,
     /// How many tools to find: 5 unless given.
-    #[schemars(range(min = 1, max = MOST_FOUND))]
+    #[schemars(range(min = 1, max = MAX_LIMIT))]
     limit: Option<u8>,
 }
 
@@ -96,10 +97,10 @@ impl Default for SearchTools {
 }
 
 impl SearchTools {
-    /// What models call it by, unless it is registered under another name.
+    /// The name of the tool.
     pub const NAME: &'static str = "search_tools";
 
-    /// A search among the tools that its caller may call.
+    /// Creates the tool.
     pub fn new() -> Self {
         let description = "Finds more tools by what they do. Call it when the tools you have can't \
             do what is asked: you can call the tools it finds in your next reply.";
@@ -109,7 +110,7 @@ impl SearchTools {
                 .effect(Effect::Read)
                 .idempotent()
                 .finds_tools(),
-            cached: Arc::default(),
+            indexes: Arc::default(),
         }
     }
 }
@@ -121,26 +122,27 @@ impl Tool for SearchTools {
     }
 
     async fn call(&self, args: Arguments, ctx: &ToolContext) -> Result<ToolOutput, ToolError> {
-        let query: Query = decoded(&self.definition, &args, ctx)?;
+        let query: Query = decode_arguments(&self.definition, &args, ctx)?;
         if query.query.trim().is_empty() {
             return Err(ToolError::validation("`query` is empty: say what you want to do."));
         }
-        let Some(callable) = ctx.get::<Callable>().cloned() else {
+        let Some(callable) = ctx.get::<CallableTools>().cloned() else {
             return Err(ToolError::failed("There are no tools to search."));
         };
-        let cached = Arc::clone(&self.cached);
-        on_blocking_thread(ctx, move |_: &ToolContext| Ok(found(&query, &callable, &cached))).await
+        let indexes = Arc::clone(&self.indexes);
+        on_blocking_thread(ctx, move |_: &ToolContext| Ok(search(&query, &callable, &indexes)))
+            .await
     }
 }
 
-/// What is found among the tools that may be called, but for those that search: they go out always.
-fn found(query: &Query, callable: &Callable, cached: &Cached) -> ToolOutput {
+/// Searches the callable tools, except those that find tools, because they are always offered.
+fn search(query: &Query, callable: &CallableTools, indexes: &IndexCache) -> ToolOutput {
     let tools = callable.entries().map(Entry::definition);
     let tools = tools.filter(|tool| !tool.finds_tools && tool.preference.is_selectable());
     let tools: Vec<_> = tools.collect();
     let of_name = |name: &str| tools.iter().copied().find(|tool| tool.name == name);
-    let found: Vec<_> = cached.with(&tools, |index| {
-        let found = index.search(&query.query, query.limit.unwrap_or(FOUND).into());
+    let found: Vec<_> = indexes.with(&tools, |index| {
+        let found = index.search(&query.query, query.limit.unwrap_or(DEFAULT_LIMIT).into());
         found.iter().filter_map(|(name, _)| of_name(name)).collect()
     });
     if found.is_empty() {
@@ -150,17 +152,17 @@ fn found(query: &Query, callable: &Callable, cached: &Cached) -> ToolOutput {
         );
     }
     let names = found.iter().map(|tool| tool.full_name().to_owned()).collect();
-    ToolOutput::text(told(&found)).with_effect(EffectRecord::ToolsFound { names })
+    ToolOutput::text(describe(&found)).with_effect(EffectRecord::ToolsFound { names })
 }
 
-/// One line for each tool: `name(argument, argument): description`.
-fn told(tools: &[&ToolDefinition]) -> String {
+/// Returns one line for each tool: `name(argument, argument): description`.
+fn describe(tools: &[&ToolDefinition]) -> String {
     let mut text = String::from("You can call these tools now, best first:");
     for tool in tools {
-        let names: Vec<_> = arguments(tool).take(MOST_NAMED).map(|(name, _)| name).collect();
-        let description: String = tool.description.chars().take(LONGEST_TOLD).collect();
+        let names: Vec<_> = arguments(tool).take(MAX_ARGUMENTS).map(|(name, _)| name).collect();
+        let description: String = tool.description.chars().take(MAX_DESCRIPTION_CHARS).collect();
         let line = format!("{}({}): {description}", tool.name, names.join(", "));
-        // What a tool says of itself stays on its line.
+        // A description can't start a new line.
         let line = line.replace(['\n', '\r'], " ");
         let _ = write!(text, "\n- {line}");
     }

@@ -1,21 +1,21 @@
-//! Text → the words that a search compares.
+//! Extracts the terms of a text that a search compares.
 
 use std::borrow::Cow;
 use std::iter;
 
-/// The most bytes that are read of one text, which may come from outside and be endless.
-const LONGEST_TEXT: usize = 32 * 1_024;
+/// The maximum number of bytes of a text that are read, because a text can be untrusted.
+const MAX_TEXT_BYTES: usize = 32 * 1_024;
 
-/// A word longer than this is no word, such as encoded data.
-const LONGEST_WORD: usize = 40;
+/// The maximum length of a word. Anything longer is not a word, such as encoded data.
+const MAX_WORD_LENGTH: usize = 40;
 
-/// Endings that a word may have or not.
-const ENDINGS: [&str; 5] = ["ment", "ing", "ed", "er", "e"];
+/// The suffixes that are removed.
+const SUFFIXES: [&str; 5] = ["ment", "ing", "ed", "er", "e"];
 
-/// What is left when an ending is taken off has to tell words apart.
-const SHORTEST_STEM: usize = 3;
+/// The minimum length of a stem.
+const MIN_STEM_LENGTH: usize = 3;
 
-/// Words that say nothing of what a tool does.
+/// Words that do not describe what a tool does.
 const STOP_WORDS: [&str; 80] = [
     "a", "an", "and", "any", "are", "as", "at", "be", "been", "but", "by", "can", "could", "did",
     "do", "does", "for", "from", "had", "has", "have", "he", "her", "here", "his", "how", "i",
@@ -26,18 +26,21 @@ const STOP_WORDS: [&str; 80] = [
     "would", "you", "your",
 ];
 
-/// The words of a text: split at everything that is no letter or digit and where small letters turn into capitals,
-/// and takes English endings off, so that `listEvents`, `list_events` and "listing an event" are the
-/// same. In scripts that put no spaces between words, each two neighbours are taken for one.
+/// Returns the terms of a text.
+///
+/// The text is split at everything that is neither a letter nor a digit, and where lower case
+/// changes to upper case. English suffixes are removed, so that `listEvents`, `list_events` and
+/// "listing an event" give the same terms. In scripts without spaces between words, each pair of
+/// neighbouring characters is a term.
 pub(super) fn words(text: &str) -> Vec<String> {
-    let text = beginning(text, LONGEST_TEXT);
+    let text = prefix(text, MAX_TEXT_BYTES);
     let mut words = Vec::new();
     for run in text.split(|c: char| !c.is_alphanumeric() && c != '-') {
-        for run in unhyphened(run) {
+        for run in split_at_hyphens(run) {
             for (run, is_unspaced) in by_script(&run) {
                 match is_unspaced {
                     true => words.extend(pairs(run)),
-                    false => split_at_capitals(run, |word| words.extend(normal(word))),
+                    false => split_at_capitals(run, |word| words.extend(term(word))),
                 }
             }
         }
@@ -45,25 +48,26 @@ pub(super) fn words(text: &str) -> Vec<String> {
     words
 }
 
-/// At most so many bytes of a text, in whole characters.
-pub(super) fn beginning(text: &str, most: usize) -> &str {
-    let ends = (0..=most.min(text.len())).rev();
+/// Returns the longest prefix of at most `max` bytes that ends at a character boundary.
+pub(super) fn prefix(text: &str, max: usize) -> &str {
+    let ends = (0..=max.min(text.len())).rev();
     ends.into_iter().find_map(|end| text.get(..end)).unwrap_or_default()
 }
 
-/// Cuts where a script without spaces begins or ends, and says of each piece whether it is in one.
+/// Splits where a script without spaces starts or ends; returns each piece and whether it is in
+/// one.
 fn by_script(run: &str) -> impl Iterator<Item = (&str, bool)> {
     let mut rest = run;
     iter::from_fn(move || {
         let is_unspaced = is_unspaced(rest.chars().next()?);
         let other = |c: char| self::is_unspaced(c) != is_unspaced;
-        let (piece, behind) = rest.split_at_checked(rest.find(other).unwrap_or(rest.len()))?;
-        rest = behind;
+        let (piece, remainder) = rest.split_at_checked(rest.find(other).unwrap_or(rest.len()))?;
+        rest = remainder;
         Some((piece, is_unspaced))
     })
 }
 
-/// Thai and its neighbours, kana, Han, Hangul.
+/// Whether a character belongs to Thai or Lao, kana, Han or Hangul.
 const fn is_unspaced(c: char) -> bool {
     matches!(c,
         '\u{e00}'..='\u{eff}' | '\u{3040}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}'
@@ -71,64 +75,64 @@ const fn is_unspaced(c: char) -> bool {
         | '\u{20000}'..='\u{323af}')
 }
 
-/// Each character with the next; one alone stands for itself.
+/// Returns each character with the next one, or a single character alone.
 fn pairs(run: &str) -> impl Iterator<Item = String> {
     let alone = Some(run.to_owned()).filter(|run| run.chars().nth(1).is_none());
     let next = run.chars().skip(1);
     run.chars().zip(next).map(|(a, b)| String::from_iter([a, b])).chain(alone)
 }
 
-/// The word as it is compared, unless it says nothing.
-fn normal(word: &str) -> Option<String> {
+/// Returns the term of a word, unless the word is not significant.
+fn term(word: &str) -> Option<String> {
     let word = word.to_lowercase();
-    // A number is what a tool is given, not what it does.
+    // A number is an argument and does not describe what a tool does.
     let is_number = word.chars().all(char::is_numeric);
-    let says_nothing =
-        is_number || word.len() > LONGEST_WORD || STOP_WORDS.contains(&word.as_str());
-    (!says_nothing).then(|| stem(&word).to_owned())
+    let is_insignificant =
+        is_number || word.len() > MAX_WORD_LENGTH || STOP_WORDS.contains(&word.as_str());
+    (!is_insignificant).then(|| stem(&word).to_owned())
 }
 
-/// `e-mail` and `to-do` are one word each, `check-in` is two.
-fn unhyphened(run: &str) -> Vec<Cow<'_, str>> {
+/// Splits at hyphens: `e-mail` and `to-do` are one word each, `check-in` is two.
+fn split_at_hyphens(run: &str) -> Vec<Cow<'_, str>> {
     match run.split_once('-') {
         Some((first, _)) if (1..=2).contains(&first.len()) => vec![run.replace('-', "").into()],
         _ => run.split('-').map(Cow::Borrowed).collect(),
     }
 }
 
-/// `parseHTTPReply2` → `parse`, `HTTP`, `Reply2`.
+/// Splits at capitals: `parseHTTPReply2` → `parse`, `HTTP`, `Reply2`.
 fn split_at_capitals(run: &str, mut take: impl FnMut(&str)) {
     let mut rest = run;
-    let mut before: Option<(char, char)> = None;
+    let mut previous: Option<(char, char)> = None;
     let mut start = 0;
     for (at, c) in run.char_indices() {
-        // A capital that a small letter follows begins a word, also behind other capitals.
-        let cut = match before {
+        // A capital before a small letter starts a word, also after other capitals.
+        let cut = match previous {
             Some((_, last)) if c.is_uppercase() && !last.is_uppercase() => Some(at),
-            Some((ante, last))
-                if c.is_lowercase() && last.is_uppercase() && ante.is_uppercase() =>
+            Some((second_last, last))
+                if c.is_lowercase() && last.is_uppercase() && second_last.is_uppercase() =>
             {
                 Some(at - last.len_utf8())
             }
             _ => None,
         };
         let cut = cut.filter(|cut| *cut > start);
-        if let Some((word, behind)) = cut.and_then(|cut| rest.split_at_checked(cut - start)) {
+        if let Some((word, remainder)) = cut.and_then(|cut| rest.split_at_checked(cut - start)) {
             take(word);
             start += word.len();
-            rest = behind;
+            rest = remainder;
         }
-        before = Some((before.map_or(c, |(_, last)| last), c));
+        previous = Some((previous.map_or(c, |(_, last)| last), c));
     }
     if !rest.is_empty() {
         take(rest);
     }
 }
 
-/// The word without its ending. What is left need not be a word; only the same for its forms.
+/// Returns the stem of a word. It need not be a word itself, but must be the same for all forms.
 pub(super) fn stem(word: &str) -> &str {
     let singular = singular(word);
-    let stem = ENDINGS.iter().find_map(|ending| without(singular, ending)).unwrap_or(singular);
+    let stem = SUFFIXES.iter().find_map(|suffix| without(singular, suffix)).unwrap_or(singular);
     // "mention" and "mentioned", then "reservation" and "reserve", "create" and "creation".
     let stem = ["ion", "at"].iter().fold(stem, |stem, end| without(stem, end).unwrap_or(stem));
     // "cancelled" and "cancel", "query" and "queries".
@@ -142,8 +146,8 @@ pub(super) fn stem(word: &str) -> &str {
     }
 }
 
-fn without<'a>(word: &'a str, ending: &str) -> Option<&'a str> {
-    word.strip_suffix(ending).filter(|stem| stem.len() >= SHORTEST_STEM)
+fn without<'a>(word: &'a str, suffix: &str) -> Option<&'a str> {
+    word.strip_suffix(suffix).filter(|stem| stem.len() >= MIN_STEM_LENGTH)
 }
 
 fn singular(word: &str) -> &str {
@@ -156,7 +160,7 @@ fn singular(word: &str) -> &str {
         let stays = ["ss", "us", "is"].iter().any(|end| word.ends_with(end));
         word.strip_suffix('s').filter(|_| !stays)
     });
-    stem.filter(|stem| stem.len() >= SHORTEST_STEM).unwrap_or(word)
+    stem.filter(|stem| stem.len() >= MIN_STEM_LENGTH).unwrap_or(word)
 }
 
 #[cfg(test)]
@@ -164,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_and_sentences_give_the_same_words() {
+    fn names_and_sentences_give_the_same_terms() {
         for (one, other) in [
             ("listCalendarEvents", "list_calendar_events"),
             ("HTTPRequest", "http request"),
@@ -189,14 +193,14 @@ mod tests {
     }
 
     #[test]
-    fn other_words_stay_others() {
+    fn different_words_have_different_terms() {
         for (one, other) in [("user", "us"), ("bus", "bu"), ("ring", "r"), ("station", "st")] {
             assert_ne!(words(one), words(other), "{one} and {other}");
         }
     }
 
     #[test]
-    fn capitals_split_wherever_they_stand() {
+    fn words_are_split_at_capitals() {
         let words = |text| {
             let mut words = Vec::new();
             split_at_capitals(text, |word| words.push(word.to_owned()));
@@ -209,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn scripts_without_spaces_are_compared_by_pairs() {
+    fn scripts_without_spaces_give_pairs_of_characters() {
         assert_eq!(words("天気予報"), ["天気", "気予", "予報"]);
         assert_eq!(words("PDFを読む"), ["pdf", "を読", "読む"]);
         assert_eq!(words("犬 날씨-예보"), ["犬", "날씨", "예보"]);
@@ -217,8 +221,8 @@ mod tests {
     }
 
     #[test]
-    fn hostile_text_is_bounded() {
-        assert!(words(&"word ".repeat(1_000_000)).len() <= LONGEST_TEXT);
+    fn long_text_gives_a_bounded_number_of_terms() {
+        assert!(words(&"word ".repeat(1_000_000)).len() <= MAX_TEXT_BYTES);
         assert!(words(&"é".repeat(1_000_000)).is_empty());
         assert_eq!(words("\u{0}mail\u{202e}\nnow"), ["mail", "now"]);
     }

@@ -133,7 +133,7 @@ impl Trace {
                 (None, Some(_)) => (State::Failed, Some("stopped".into())),
                 (Some(_), _) => (State::Failed, code.clone()),
             };
-            row.usage = (!usage.is_none()).then_some(*usage);
+            row.usage = (!usage.is_zero()).then_some(*usage);
             // Without a token count, the cost is unknown, not zero.
             row.cost = cost.filter(|_| row.usage.is_some() || !row.has_model_requests);
             details::of_end(row, error.as_deref());

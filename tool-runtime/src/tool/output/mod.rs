@@ -5,12 +5,12 @@ use super::ToolErrorKind;
 use crate::event::EffectRecord;
 use crate::message::Image;
 
-mod returned;
+mod return_value;
 mod text;
 
-pub use returned::{Bare, Failure, NoSchema, Output, Returned, Returns};
+pub use return_value::{NoSchema, NotResult, ReturnType, ReturnValue};
 
-/// What a tool gives back to the model.
+/// The output of a tool: text or JSON, with images and recorded effects.
 ///
 /// ```
 /// use tool_runtime::ToolOutput;
@@ -22,31 +22,31 @@ pub use returned::{Bare, Failure, NoSchema, Output, Returned, Returns};
 pub struct ToolOutput {
     text: String,
     is_json: bool,
-    /// Boxed, for few outputs have any.
-    more: Option<Box<More>>,
+    /// Boxed, because few outputs have any.
+    attachments: Option<Box<Attachments>>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
-struct More {
+struct Attachments {
     images: Vec<Image>,
     effects: Vec<EffectRecord>,
 }
 
 impl ToolOutput {
-    /// Plain text.
+    /// Creates an output of plain text.
     pub fn text(text: impl Into<String>) -> Self {
-        Self { text: text.into(), is_json: false, more: None }
+        Self { text: text.into(), is_json: false, attachments: None }
     }
 
-    /// A value, sent as JSON.
+    /// Creates an output that is sent as JSON.
     ///
     /// # Errors
-    /// The value can't be written as JSON, such as a map with keys that aren't text.
+    /// The value can't be serialized as JSON, such as a map whose keys are not strings.
     pub fn json<T: Serialize + ?Sized>(value: &T) -> Result<Self, serde_json::Error> {
-        Ok(Self { text: serde_json::to_string(value)?, is_json: true, more: None })
+        Ok(Self { text: serde_json::to_string(value)?, is_json: true, attachments: None })
     }
 
-    /// Shows the model a picture as well.
+    /// Adds an image for the model.
     ///
     /// ```
     /// use tool_runtime::{Image, ToolOutput};
@@ -57,68 +57,96 @@ impl ToolOutput {
     /// ```
     #[must_use]
     pub fn with_image(mut self, image: Image) -> Self {
-        self.more.get_or_insert_default().images.push(image);
+        self.attachments.get_or_insert_default().images.push(image);
         self
     }
 
-    /// Records what the tool did to the world, for whoever watches; the model doesn't see it.
+    /// Records an observed effect. It appears in the execution and in events; the model does not
+    /// see it.
     #[must_use]
     pub fn with_effect(mut self, effect: EffectRecord) -> Self {
-        self.more.get_or_insert_default().effects.push(effect);
+        self.attachments.get_or_insert_default().effects.push(effect);
         self
     }
 
-    /// What the model reads.
+    /// Returns the text for the model.
     pub fn as_text(&self) -> &str {
         &self.text
     }
 
-    /// Whether the text is a JSON document.
+    /// Returns `true` if the text is a JSON document.
     pub fn is_json(&self) -> bool {
         self.is_json
     }
 
-    /// The pictures that the model is shown.
+    /// Returns the images for the model.
     pub fn images(&self) -> &[Image] {
-        self.more.as_ref().map_or(&[], |more| &more.images)
+        self.attachments.as_ref().map_or(&[], |attachments| &attachments.images)
     }
 
-    /// What the tool did to the world.
+    /// Returns the recorded effects.
     pub fn effects(&self) -> &[EffectRecord] {
-        self.more.as_ref().map_or(&[], |more| &more.effects)
+        self.attachments.as_ref().map_or(&[], |attachments| &attachments.effects)
     }
 
-    /// What the model reads, by value.
+    /// Returns the text for the model by value.
     pub fn into_text(self) -> String {
         self.text
     }
 
-    /// The same once more: nothing was taken for that.
-    pub(crate) fn for_nothing(mut self) -> Self {
-        if let Some(more) = &mut self.more {
-            more.effects.retain(|effect| !matches!(effect, EffectRecord::TokensSpent { .. }));
+    /// Removes the recorded tokens, for an output that is reused from a cache.
+    pub(crate) fn without_usage(mut self) -> Self {
+        if let Some(attachments) = &mut self.attachments {
+            attachments
+                .effects
+                .retain(|effect| !matches!(effect, EffectRecord::TokensSpent { .. }));
         }
         self
     }
 
     pub(crate) fn into_parts(self) -> (String, Vec<Image>, Vec<EffectRecord>) {
-        let more = self.more.map(|more| *more).unwrap_or_default();
-        (self.text, more.images, more.effects)
+        let attachments = self.attachments.map(|attachments| *attachments).unwrap_or_default();
+        (self.text, attachments.images, attachments.effects)
     }
 }
 
-/// A value that a tool may return.
+/// A value that a tool can return.
 ///
-/// Whatever serialises to a string (text, a `char`, a unit variant) is sent as that text, `()` as
-/// `ok`, and every other [`Serialize`] as JSON. [`ToolOutput`] is sent as it is.
+/// It is implemented for [`ToolOutput`] and for every [`Serialize`] type: what serializes as a
+/// string (text, a `char`, a unit variant) is sent as that text, `()` as `ok`, and everything else
+/// as JSON. Implement it for a type of your own that is not `Serialize`:
+///
+/// ```
+/// use tool_runtime::{IntoToolOutput, ToolError, ToolOutput, tool};
+///
+/// struct Celsius(f64);
+///
+/// impl IntoToolOutput for Celsius {
+///     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
+///         Ok(ToolOutput::text(format!("{} °C", self.0)))
+///     }
+/// }
+///
+/// /// Measures the temperature.
+/// #[tool(effect = "read")]
+/// async fn temperature() -> Celsius {
+///     Celsius(4.5)
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` can't be the output of a tool",
+    label = "derive `serde::Serialize` for it, or return text or a `ToolOutput`",
+    note = "to choose what the model reads, implement `IntoToolOutput` for `{Self}`"
+)]
 pub trait IntoToolOutput {
-    /// The output to send.
+    /// Converts the value into the output of the call.
     ///
     /// # Errors
-    /// The value can't be written as JSON.
+    /// The value can't be serialized as JSON.
     fn into_tool_output(self) -> Result<ToolOutput, ToolError>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize> IntoToolOutput for T {
     #[inline]
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
@@ -129,6 +157,7 @@ impl<T: Serialize> IntoToolOutput for T {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl IntoToolOutput for ToolOutput {
     fn into_tool_output(self) -> Result<ToolOutput, ToolError> {
         Ok(self)

@@ -1,4 +1,4 @@
-//! Writes a value as the text that a model reads: strings as they are, the rest as JSON.
+//! Serializes a value as the text for a model: strings unquoted, everything else as JSON.
 
 use std::io::{self, Write};
 
@@ -9,13 +9,13 @@ use super::ToolOutput;
 
 type Json = serde_json::Serializer<Buffer>;
 
-/// `()` serialises as unit; an empty result would leave a model guessing.
+/// The text of `()`, because an empty result would be ambiguous to a model.
 const UNIT: &str = "ok";
 
 #[inline]
 pub(super) fn encode<T: Serialize>(value: &T) -> serde_json::Result<ToolOutput> {
     let mut json = serde_json::Serializer::new(Buffer(Vec::new()));
-    let (text, is_json) = match value.serialize(Root(&mut json))? {
+    let (text, is_json) = match value.serialize(RootSerializer(&mut json))? {
         Written::Text(text) => (text, false),
         Written::Scalar(text) => (text, true),
         Written::Buffered => {
@@ -23,19 +23,19 @@ pub(super) fn encode<T: Serialize>(value: &T) -> serde_json::Result<ToolOutput> 
             (text, true)
         }
     };
-    Ok(ToolOutput { text, is_json, more: None })
+    Ok(ToolOutput { text, is_json, attachments: None })
 }
 
-/// Where a value went.
+/// Where the serialized value is.
 enum Written {
-    /// Text is sent as it is.
+    /// A string, unquoted.
     Text(String),
-    /// JSON that needed no buffer.
+    /// JSON of a scalar, which bypasses the buffer.
     Scalar(String),
     Buffered,
 }
 
-/// Takes memory when it is first written to: most scalars never are.
+/// Allocates at the first write, because most scalars are never written to it.
 struct Buffer(Vec<u8>);
 
 impl Write for Buffer {
@@ -58,8 +58,8 @@ impl Write for Buffer {
     }
 }
 
-/// Looks at the root of a value only: a string is given back, anything else goes to `Json`.
-struct Root<'a>(&'a mut Json);
+/// Examines the root of a value only: returns a string, and passes anything else to `Json`.
+struct RootSerializer<'a>(&'a mut Json);
 
 macro_rules! to_json {
     ($($method:ident($($arg:ident: $kind:ty),*);)*) => {$(
@@ -83,21 +83,21 @@ macro_rules! to_compound {
     ($($method:ident($($arg:ident: $kind:ty),*) -> $compound:ident;)*) => {$(
         #[inline]
         fn $method(self, $($arg: $kind),*) -> Result<Self::$compound, Self::Error> {
-            self.0.$method($($arg),*).map(Finished)
+            self.0.$method($($arg),*).map(CompoundSerializer)
         }
     )*};
 }
 
-impl<'a> Serializer for Root<'a> {
+impl<'a> Serializer for RootSerializer<'a> {
     type Ok = Written;
     type Error = serde_json::Error;
-    type SerializeSeq = Finished<'a>;
-    type SerializeTuple = Finished<'a>;
-    type SerializeTupleStruct = Finished<'a>;
-    type SerializeTupleVariant = Finished<'a>;
-    type SerializeMap = Finished<'a>;
-    type SerializeStruct = Finished<'a>;
-    type SerializeStructVariant = Finished<'a>;
+    type SerializeSeq = CompoundSerializer<'a>;
+    type SerializeTuple = CompoundSerializer<'a>;
+    type SerializeTupleStruct = CompoundSerializer<'a>;
+    type SerializeTupleVariant = CompoundSerializer<'a>;
+    type SerializeMap = CompoundSerializer<'a>;
+    type SerializeStruct = CompoundSerializer<'a>;
+    type SerializeStructVariant = CompoundSerializer<'a>;
 
     to_scalar! {
         serialize_bool(bool);
@@ -184,12 +184,12 @@ impl<'a> Serializer for Root<'a> {
     }
 }
 
-/// A list or object on its way into `Json`.
-struct Finished<'a>(Compound<'a, Buffer, CompactFormatter>);
+/// Passes the items of a list or object to `Json`.
+struct CompoundSerializer<'a>(Compound<'a, Buffer, CompactFormatter>);
 
 macro_rules! forward {
     ($($kind:ident { $($method:ident($($arg:ident: $ty:ty),*);)* })*) => {$(
-        impl serde::ser::$kind for Finished<'_> {
+        impl serde::ser::$kind for CompoundSerializer<'_> {
             type Ok = Written;
             type Error = serde_json::Error;
 

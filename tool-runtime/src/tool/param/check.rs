@@ -1,25 +1,42 @@
-//! What is wrong with the type of a parameter: one error, under the type, that names the mend.
+//! Reports an unsuitable type of a parameter: one error, at the type, that says what to write.
 //!
-//! Each trait is a blanket over what it asks for and nothing else, so that the compiler reports it
-//! in the trait's own words, and generated code names it by path, which spares the reader a note
-//! on where the bound stands.
+//! Each trait has a blanket implementation for the types that satisfy its bounds, so that the
+//! compiler reports the message of the trait. Generated code names the traits by path, which avoids
+//! a note about where the bound was introduced.
 
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
-use super::pick::Lendable;
+use super::select::Lendable;
 use crate::tool::ToolContext;
 
-/// A type that a parameter may have: one that is decoded from what a model sends, or
+/// A type that a parameter of a tool can have: one that is decoded from the arguments of a call, or
 /// `&ToolContext`.
+///
+/// It is implemented for every `DeserializeOwned + JsonSchema + Send`. Put
+/// [`#[args]`](macro@crate::args) on a type of your own.
+///
+/// ```
+/// use tool_runtime::{Argument, args};
+///
+/// #[args]
+/// struct Place {
+///     lat: f64,
+///     lon: f64,
+/// }
+///
+/// fn is_argument<T: Argument>() {}
+/// is_argument::<Option<Vec<Place>>>();
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` can't be an argument of a tool",
     label = "put `#[args]` on this type, or derive both `serde::Deserialize` and `schemars::JsonSchema`",
-    note = "what a model doesn't send comes through `ctx: &ToolContext`, by `ctx.get::<T>()`; \
-            a type of another crate has to know serde 1 and schemars 1, and any has to be `Send`"
+    note = "the type must also be `Send`; a type of another crate must implement the traits of serde 1 \
+            and schemars 1",
+    note = "for a value of the program, take `ctx: &ToolContext` and call `ctx.require::<T>()`"
 )]
 pub trait Argument {
-    /// It is one.
+    /// Fails to compile if the type is unsuitable.
     const FITS: () = ();
 }
 
@@ -29,27 +46,35 @@ impl<T: DeserializeOwned + JsonSchema + Send> Argument for T {}
 #[diagnostic::do_not_recommend]
 impl Argument for &ToolContext {}
 
-/// The same of a type that is named like the context: where it is the context, the mend is another.
+/// Checks a type that is spelled `ToolContext`. If it is the context, the error says to borrow it.
 #[diagnostic::on_unimplemented(
     message = "a tool can't take the context by value",
-    label = "write `&ToolContext`: the context is lent"
+    label = "write `&ToolContext`: the context is borrowed"
 )]
-pub trait ByValue {
-    /// It is one.
+pub trait NotToolContext {
+    /// Fails to compile if the type is the context.
     const FITS: () = ();
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Argument> ByValue for T {}
+impl<T: Argument> NotToolContext for T {}
 
-/// A type that a parameter may borrow: `str`, `[T]` or `ToolContext`.
+/// A type that a parameter of a tool can borrow: `str`, `[T]` or `ToolContext`.
+///
+/// ```
+/// use tool_runtime::BorrowedArgument;
+///
+/// fn is_borrowed_argument<T: BorrowedArgument + ?Sized>() {}
+/// is_borrowed_argument::<str>();
+/// is_borrowed_argument::<[u8]>();
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a tool can't borrow `{Self}` from its arguments",
-    label = "take it by value; only `&str`, `&[T]` and `&ToolContext` are lent",
-    note = "what a model doesn't send comes through `ctx: &ToolContext`, by `ctx.get::<T>()`"
+    label = "take it by value; only `&str`, `&[T]` and `&ToolContext` can be borrowed",
+    note = "for a value of the program, take `ctx: &ToolContext` and call `ctx.require::<T>()`"
 )]
 pub trait BorrowedArgument {
-    /// It is one.
+    /// Fails to compile if the type is unsuitable.
     const FITS: () = ();
 }
 

@@ -1,68 +1,72 @@
-//! What a parameter can be.
+//! The kinds of parameters.
 
 use std::convert::Infallible;
 use std::marker::PhantomData;
 
 use schemars::JsonSchema;
-use serde::de::value::Error as Undecodable;
+use serde::de::value::Error as AbsentError;
 use serde::de::{DeserializeOwned, Deserializer, Error as _, Visitor};
 use serde::forward_to_deserialize_any;
 
 use super::slot::{Parameter, Slot};
 use crate::schema::Generator;
 use crate::tool::ToolContext;
-use crate::tool::args::{Input, Misread};
+use crate::tool::args::{DecodeError, RawArguments};
 
-/// One parameter of a tool's function.
+/// A parameter of a tool's function.
 pub trait Param: Sized {
-    /// What is decoded and kept until the function is called.
+    /// The decoded value, which is kept until the function is called.
     type Value: Send;
 
-    /// What is known of it before a call.
+    /// Describes the parameter for the schema.
     fn parameter(&self, name: &'static str, description: &'static str) -> Parameter;
 
-    /// Reads what came for the parameter at `index`.
+    /// Decodes the argument of the parameter at `index`.
     ///
     /// # Errors
-    /// It isn't such a value, or nothing came and it may not be left out.
-    fn value(input: &Input<'_>, index: usize) -> Result<Self::Value, Misread>;
+    /// The type rejects the text, or the argument is missing and not optional.
+    fn value(arguments: &RawArguments<'_>, index: usize) -> Result<Self::Value, DecodeError>;
 
-    /// The same, as it waits for the function.
+    /// Decodes the argument into a slot, from which the function receives it.
     ///
     /// # Errors
-    /// As [`value`](Self::value).
+    /// The errors of [`value`](Self::value).
     #[inline]
-    fn read(&self, input: &Input<'_>, index: usize) -> Result<Slot<Self>, Misread> {
-        match Self::value(input, index) {
+    fn decode(
+        &self,
+        arguments: &RawArguments<'_>,
+        index: usize,
+    ) -> Result<Slot<Self>, DecodeError> {
+        match Self::value(arguments, index) {
             Ok(value) => Ok(Slot(value)),
-            Err(misread) => Err(misread),
+            Err(error) => Err(error),
         }
     }
 }
 
 /// A parameter that is passed by value.
-pub trait Give: Param {
-    /// What the function receives.
-    type Given<'a>;
+pub trait PassByValue: Param {
+    /// The type that the function receives.
+    type Passed<'a>;
 
-    /// Hands it over.
-    fn give(value: Self::Value, ctx: &ToolContext) -> Self::Given<'_>;
+    /// Converts the decoded value into what the function receives.
+    fn pass(value: Self::Value, ctx: &ToolContext) -> Self::Passed<'_>;
 }
 
 /// A parameter that is passed by reference.
-pub trait Lend: Param {
-    /// What the function borrows.
-    type Lent: ?Sized;
+pub trait PassByReference: Param {
+    /// The type that the function borrows.
+    type Borrowed: ?Sized;
 
-    /// Lends it.
-    fn lend<'a>(value: &'a Self::Value, ctx: &'a ToolContext) -> &'a Self::Lent;
+    /// Borrows what the function receives.
+    fn borrow<'a>(value: &'a Self::Value, ctx: &'a ToolContext) -> &'a Self::Borrowed;
 }
 
 /// An argument of type `T`.
 #[derive(Debug)]
 pub struct Value<T>(PhantomData<fn() -> T>);
 
-/// An argument of type `T` that the function borrows as `&U`.
+/// An argument that is decoded as `T` and borrowed as `&U`.
 #[derive(Debug)]
 pub struct Borrowed<T, U: ?Sized>(PhantomData<fn(&U) -> T>);
 
@@ -70,15 +74,15 @@ pub struct Borrowed<T, U: ?Sized>(PhantomData<fn(&U) -> T>);
 #[derive(Debug)]
 pub struct Context(());
 
-/// A parameter that has a default: where it is left out, the caller fills it in.
+/// A parameter with a default, which the caller supplies if the argument is missing.
 #[derive(Debug)]
 pub struct Defaulted<P>(P);
 
-/// A type that can't be a parameter. Its error is reported elsewhere; this keeps it the only one.
+/// A type that can't be a parameter. The error is reported elsewhere; this kind avoids another one.
 #[derive(Debug)]
-pub struct Misfit<T: ?Sized>(PhantomData<fn(&T)>);
+pub struct Unsupported<T: ?Sized>(PhantomData<fn(&T)>);
 
-/// What a [`Misfit`] decodes to.
+/// The value of an [`Unsupported`] parameter, which never exists.
 pub type Never = Infallible;
 
 impl<T> Value<T> {
@@ -93,7 +97,7 @@ impl Context {
     pub(super) const NEW: Self = Self(());
 }
 
-impl<T: ?Sized> Misfit<T> {
+impl<T: ?Sized> Unsupported<T> {
     pub(super) const NEW: Self = Self(PhantomData);
 }
 
@@ -106,17 +110,17 @@ impl<T: DeserializeOwned + JsonSchema + Send> Param for Value<T> {
     }
 
     #[inline]
-    fn value(input: &Input<'_>, index: usize) -> Result<T, Misread> {
-        let Some(text) = input.text(index) else {
-            return T::deserialize(Absent).map_err(|_| Misread::missing(index));
+    fn value(arguments: &RawArguments<'_>, index: usize) -> Result<T, DecodeError> {
+        let Some(text) = arguments.text(index) else {
+            return T::deserialize(Absent).map_err(|_| DecodeError::missing(index));
         };
         let mut text = serde_json::Deserializer::from_str(text);
         match T::deserialize(&mut text) {
             Ok(value) => match text.end() {
                 Ok(()) => Ok(value),
-                Err(error) => Err(Misread::new(index, error)),
+                Err(error) => Err(DecodeError::new(index, error)),
             },
-            Err(error) => Err(Misread::new(index, error)),
+            Err(error) => Err(DecodeError::new(index, error)),
         }
     }
 }
@@ -125,11 +129,11 @@ fn is_optional<T: DeserializeOwned>() -> bool {
     T::deserialize(Absent).is_ok()
 }
 
-impl<T: DeserializeOwned + JsonSchema + Send> Give for Value<T> {
-    type Given<'a> = T;
+impl<T: DeserializeOwned + JsonSchema + Send> PassByValue for Value<T> {
+    type Passed<'a> = T;
 
     #[inline]
-    fn give(value: T, _: &ToolContext) -> T {
+    fn pass(value: T, _: &ToolContext) -> T {
         value
     }
 }
@@ -146,25 +150,25 @@ where
     }
 
     #[inline]
-    fn value(input: &Input<'_>, index: usize) -> Result<T, Misread> {
-        Value::<T>::value(input, index)
+    fn value(arguments: &RawArguments<'_>, index: usize) -> Result<T, DecodeError> {
+        Value::<T>::value(arguments, index)
     }
 }
 
-impl<T: AsRef<U> + Send, U: ?Sized> Lend for Borrowed<T, U>
+impl<T: AsRef<U> + Send, U: ?Sized> PassByReference for Borrowed<T, U>
 where
     Value<T>: Param<Value = T>,
 {
-    type Lent = U;
+    type Borrowed = U;
 
     #[inline]
-    fn lend<'a>(value: &'a T, _: &'a ToolContext) -> &'a U {
+    fn borrow<'a>(value: &'a T, _: &'a ToolContext) -> &'a U {
         value.as_ref()
     }
 }
 
-/// Of a parameter that is no argument.
-fn unread(name: &'static str) -> Parameter {
+/// Describes a parameter that is not an argument.
+fn not_an_argument(name: &'static str) -> Parameter {
     Parameter { name, description: "", schema: None, is_optional: || true }
 }
 
@@ -172,35 +176,35 @@ impl Param for Context {
     type Value = ();
 
     fn parameter(&self, name: &'static str, _: &'static str) -> Parameter {
-        unread(name)
+        not_an_argument(name)
     }
 
     #[inline]
-    fn value(_: &Input<'_>, _: usize) -> Result<(), Misread> {
+    fn value(_: &RawArguments<'_>, _: usize) -> Result<(), DecodeError> {
         Ok(())
     }
 }
 
-impl Give for Context {
-    type Given<'a> = &'a ToolContext;
+impl PassByValue for Context {
+    type Passed<'a> = &'a ToolContext;
 
     #[inline]
-    fn give((): (), ctx: &ToolContext) -> &ToolContext {
+    fn pass((): (), ctx: &ToolContext) -> &ToolContext {
         ctx
     }
 }
 
-impl Lend for Context {
-    type Lent = ToolContext;
+impl PassByReference for Context {
+    type Borrowed = ToolContext;
 
     #[inline]
-    fn lend<'a>((): &'a (), ctx: &'a ToolContext) -> &'a ToolContext {
+    fn borrow<'a>((): &'a (), ctx: &'a ToolContext) -> &'a ToolContext {
         ctx
     }
 }
 
-/// A parameter with a default.
-pub fn defaulted<P>(param: P) -> Defaulted<P> {
+/// Declares that a parameter has a default.
+pub fn with_default<P>(param: P) -> Defaulted<P> {
     Defaulted(param)
 }
 
@@ -212,47 +216,47 @@ impl<P: Param> Param for Defaulted<P> {
     }
 
     #[inline]
-    fn value(input: &Input<'_>, index: usize) -> Result<Self::Value, Misread> {
-        input.text(index).map(|_| P::value(input, index)).transpose()
+    fn value(arguments: &RawArguments<'_>, index: usize) -> Result<Self::Value, DecodeError> {
+        arguments.text(index).map(|_| P::value(arguments, index)).transpose()
     }
 }
 
-impl<T: ?Sized> Param for Misfit<T> {
+impl<T: ?Sized> Param for Unsupported<T> {
     type Value = Never;
 
     fn parameter(&self, name: &'static str, _: &'static str) -> Parameter {
-        unread(name)
+        not_an_argument(name)
     }
 
-    fn value(_: &Input<'_>, index: usize) -> Result<Never, Misread> {
-        Err(Misread::missing(index))
+    fn value(_: &RawArguments<'_>, index: usize) -> Result<Never, DecodeError> {
+        Err(DecodeError::missing(index))
     }
 }
 
-impl<T> Give for Misfit<T> {
-    type Given<'a> = T;
+impl<T> PassByValue for Unsupported<T> {
+    type Passed<'a> = T;
 
-    fn give(never: Never, _: &ToolContext) -> T {
+    fn pass(never: Never, _: &ToolContext) -> T {
         match never {}
     }
 }
 
-impl<T: ?Sized> Lend for Misfit<T> {
-    type Lent = T;
+impl<T: ?Sized> PassByReference for Unsupported<T> {
+    type Borrowed = T;
 
-    fn lend<'a>(never: &'a Never, _: &'a ToolContext) -> &'a T {
+    fn borrow<'a>(never: &'a Never, _: &'a ToolContext) -> &'a T {
         match *never {}
     }
 }
 
-/// An input with nothing in it: `Option` and the like read it, everything else refuses.
+/// The input of a missing argument: `Option` and the like accept it, everything else rejects it.
 struct Absent;
 
 impl<'de> Deserializer<'de> for Absent {
-    type Error = Undecodable;
+    type Error = AbsentError;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {
-        Err(Undecodable::custom("left out"))
+        Err(AbsentError::custom("left out"))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Self::Error> {

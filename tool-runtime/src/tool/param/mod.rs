@@ -1,16 +1,26 @@
-//! The parameters of a tool's function, judged by their types.
+//! The parameters of a tool's function, classified by their types.
 //!
-//! Of a parameter written `T` generated code asks that `T` be an [`Argument`], of one written `&T`
-//! that `T` be a [`BorrowedArgument`]: what is wrong with the type is said there, once. [`Owned`]
-//! and [`Lent`] then pick what it is, an argument or the context, without a bound that could fail a
-//! second time. Types decide; how they were spelled does not.
+//! 1. For a parameter written `T`, generated code requires `T: Argument`; for one written `&T`, it
+//!    requires `T: BorrowedArgument` (`check.rs`). An unsuitable type is reported there, once.
+//! 2. [`OwnedParam`] and [`BorrowedParam`] then select the kind of the parameter (`select.rs`)
+//!    without a trait bound that could cause a second error.
+//! 3. The kinds (`kind.rs`) implement [`Param`]: they provide the schema and decode the text of the
+//!    argument into a [`Slot`] (`slot.rs`), from which the function receives it.
+//!
+//! Types decide, not their spelling: an alias has the same meaning.
 
 mod check;
 mod kind;
-mod pick;
+mod select;
 mod slot;
 
-pub use check::{Argument, BorrowedArgument, ByValue};
-pub use kind::{Borrowed, Context, Defaulted, Give, Lend, Misfit, Never, Param, Value, defaulted};
-pub use pick::{FromText, Lendable, Lent, NotShown, Owned, PickLent, PickOwned, Shown};
+pub use check::{Argument, BorrowedArgument, NotToolContext};
+pub use kind::{
+    Borrowed, Context, Defaulted, Never, Param, PassByReference, PassByValue, Unsupported, Value,
+    with_default,
+};
+pub use select::{
+    BorrowedParam, DefaultFromText, DefaultValue, Lendable, NotSerializable, OwnedParam,
+    SelectBorrowed, SelectOwned,
+};
 pub use slot::{Parameter, Slot};

@@ -2,23 +2,23 @@ use std::fmt;
 
 use serde_json::Value;
 
-use super::kind::{Defaulted, Give, Lend, Param};
+use super::kind::{Defaulted, Param, PassByReference, PassByValue};
 use crate::schema::Generator;
 use crate::tool::ToolContext;
 
-/// What is known of a parameter before it is called.
+/// What is known about a parameter before a call.
 #[derive(Clone, Copy)]
 pub struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) description: &'static str,
-    /// The schema of its type, as a part of the tool's; none for one that is no argument.
+    /// Generates the schema of the type; `None` for a parameter that is not an argument.
     pub(crate) schema: Option<fn(&mut Generator) -> Value>,
-    /// Whether a model may leave it out.
+    /// Whether the argument can be missing.
     pub(crate) is_optional: fn() -> bool,
 }
 
 impl Parameter {
-    /// Empty for one that is no argument: no member of an object is meant for it.
+    /// Returns the name of the argument; empty for a parameter that is not an argument.
     pub(crate) fn argument_name(&self) -> &'static str {
         if self.schema.is_some() { self.name } else { "" }
     }
@@ -30,7 +30,7 @@ impl fmt::Debug for Parameter {
     }
 }
 
-/// What was decoded for one parameter.
+/// The decoded argument of a parameter.
 pub struct Slot<P: Param>(pub(super) P::Value);
 
 impl<P: Param> fmt::Debug for Slot<P> {
@@ -39,26 +39,26 @@ impl<P: Param> fmt::Debug for Slot<P> {
     }
 }
 
-impl<P: Give> Slot<P> {
-    /// Hands a parameter written `T` to the function.
+impl<P: PassByValue> Slot<P> {
+    /// Returns the argument of a parameter written `T`.
     #[inline]
-    pub fn give(self, ctx: &ToolContext) -> P::Given<'_> {
-        P::give(self.0, ctx)
+    pub fn pass(self, ctx: &ToolContext) -> P::Passed<'_> {
+        P::pass(self.0, ctx)
     }
 }
 
-impl<P: Lend> Slot<P> {
-    /// Lends a parameter written `&T` to the function.
+impl<P: PassByReference> Slot<P> {
+    /// Borrows the argument of a parameter written `&T`.
     #[inline]
-    pub fn lend<'a>(&'a self, ctx: &'a ToolContext) -> &'a P::Lent {
-        P::lend(&self.0, ctx)
+    pub fn borrow<'a>(&'a self, ctx: &'a ToolContext) -> &'a P::Borrowed {
+        P::borrow(&self.0, ctx)
     }
 }
 
 impl<P: Param> Slot<Defaulted<P>> {
-    /// Fills in what the model left out.
+    /// Supplies the default if the argument is missing.
     #[inline]
-    pub fn or_else(self, default: impl FnOnce() -> P::Value) -> Slot<P> {
+    pub fn unwrap_or_else(self, default: impl FnOnce() -> P::Value) -> Slot<P> {
         Slot(self.0.unwrap_or_else(default))
     }
 }

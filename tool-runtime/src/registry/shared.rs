@@ -1,7 +1,6 @@
-//! The one place that changes: what a registry holds now.
+//! The current value of a registry's contents.
 //!
-//! Readers take what is there without a lock; writers wait for each other, so that none of them
-//! builds on what another has just replaced.
+//! Readers load the value without a lock. Writers wait for each other, so that no change is lost.
 
 use std::sync::Arc;
 
@@ -17,39 +16,40 @@ use shuttle::sync::Mutex;
 #[cfg(shuttle)]
 use std::sync::PoisonError;
 
-/// A value that is replaced, never changed.
+/// A shared value that is replaced as a whole.
 #[derive(Default)]
-pub(super) struct Cell<T> {
+pub(super) struct Shared<T> {
     current: ArcSwap<T>,
     writing: Mutex<()>,
 }
 
-impl<T> Cell<T> {
-    /// What is there now.
+impl<T> Shared<T> {
+    /// Returns the current value.
     pub(super) fn load(&self) -> Arc<T> {
         self.current.load_full()
     }
 
-    /// Puts in its place what `change` makes of it, unless that fails. Tells what is there then.
+    /// Replaces the value with the result of `change`, unless that fails. Returns the new value.
     ///
-    /// `change` runs under the lock and so must run no foreign code. Nor is any dropped under it: what
-    /// was replaced, and all that `change` holds, are let go of when the lock is free.
+    /// `change` runs under the lock, so it must not run foreign code. Foreign code is not dropped
+    /// under the lock either: the replaced value and the captures of `change` are dropped after it
+    /// is released.
     pub(super) fn change<R, E>(
         &self,
         change: impl Fn(&T) -> Result<(T, R), E>,
     ) -> Result<(Arc<T>, R), E> {
         let current;
-        // Who panicked while it held the lock has replaced nothing.
+        // A writer that panicked under the lock has replaced nothing.
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         current = self.load();
-        let (next, told) = change(&current)?;
+        let (next, result) = change(&current)?;
         let next = Arc::new(next);
         self.current.store(Arc::clone(&next));
-        Ok((next, told))
+        Ok((next, result))
     }
 }
 
-/// The same cell, made of parts whose steps shuttle can put in any order.
+/// A replacement of `ArcSwap` whose steps shuttle can schedule in any order.
 #[cfg(shuttle)]
 mod scheduled {
     use std::sync::{Arc, PoisonError};
@@ -70,8 +70,8 @@ mod scheduled {
     }
 }
 
-/// In every order of steps that shuttle tries:
-/// `RUSTFLAGS="--cfg shuttle" CARGO_TARGET_DIR=target/shuttle cargo test -p tool-runtime --lib registry`
+/// Tests all schedules that shuttle tries: `RUSTFLAGS="--cfg shuttle"
+/// CARGO_TARGET_DIR=target/shuttle cargo test -p tool-runtime --lib registry`
 #[cfg(all(test, shuttle))]
 mod tests {
     use std::convert::Infallible;
@@ -79,31 +79,30 @@ mod tests {
 
     use shuttle::thread;
 
-    use super::Cell;
+    use super::Shared;
 
     const SCHEDULES: usize = 5_000;
 
-    /// Each writer replaces what the one before it put there: nothing is lost, nothing comes twice.
     #[test]
-    fn no_change_is_lost_and_none_is_seen_in_part() {
+    fn concurrent_changes_are_atomic_and_none_is_lost() {
         shuttle::check_random(
             || {
-                let cell: Arc<Cell<Vec<u32>>> = Arc::default();
+                let shared: Arc<Shared<Vec<u32>>> = Arc::default();
                 let write = |mark: u32| {
-                    let cell = Arc::clone(&cell);
+                    let shared = Arc::clone(&shared);
                     thread::spawn(move || {
                         let put = |old: &Vec<u32>| {
                             let new = old.iter().copied().chain([mark, mark]).collect();
                             Ok::<_, Infallible>((new, old.len()))
                         };
-                        cell.change(put).unwrap().1
+                        shared.change(put).unwrap().1
                     })
                 };
                 let writers: Vec<_> = (0..3).map(write).collect();
                 let reader = {
-                    let cell = Arc::clone(&cell);
+                    let shared = Arc::clone(&shared);
                     thread::spawn(move || {
-                        let (first, second) = (cell.load(), cell.load());
+                        let (first, second) = (shared.load(), shared.load());
                         assert!(first.len() % 2 == 0 && second.starts_with(&first));
                         first
                     })
@@ -112,25 +111,25 @@ mod tests {
                 found.sort_unstable();
                 assert_eq!(found, [0, 2, 4]);
                 let first = reader.join().unwrap();
-                // What was taken stays as it was taken.
-                assert!(cell.load().starts_with(&first) && cell.load().len() == 6);
+                // A loaded value does not change.
+                assert!(shared.load().starts_with(&first) && shared.load().len() == 6);
             },
             SCHEDULES,
         );
     }
 
     #[test]
-    fn a_change_that_fails_changes_nothing() {
+    fn failed_change_keeps_the_value() {
         shuttle::check_random(
             || {
-                let cell: Arc<Cell<u32>> = Arc::default();
+                let shared: Arc<Shared<u32>> = Arc::default();
                 let failing = {
-                    let cell = Arc::clone(&cell);
-                    thread::spawn(move || cell.change(|_| Err::<(u32, ()), _>("no")).map(drop))
+                    let shared = Arc::clone(&shared);
+                    thread::spawn(move || shared.change(|_| Err::<(u32, ()), _>("no")).map(drop))
                 };
-                let counted = cell.change(|old| Ok::<_, Infallible>((old + 1, *old)));
+                let counted = shared.change(|old| Ok::<_, Infallible>((old + 1, *old)));
                 assert_eq!((failing.join().unwrap(), counted), (Err("no"), Ok((Arc::new(1), 0))));
-                assert_eq!(*cell.load(), 1);
+                assert_eq!(*shared.load(), 1);
             },
             SCHEDULES,
         );

@@ -6,56 +6,56 @@ use super::{DescriptionStore, Entry};
 use crate::guard::catch_panic;
 
 thread_local! {
-    static IS_ASKING: Cell<bool> = const { Cell::new(false) };
+    static IS_QUERYING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Which store describes the tools, and the version that all of their descriptions are of; none where
-/// they are of several.
+/// The store of the descriptions, and the version that all current descriptions have; `None` if
+/// they are of different versions.
 ///
-/// A store is foreign code, so it is asked where nobody waits. One that panics says nothing. One that
-/// looks at the registry while it is asked finds what was there before, for it would be asked without
-/// end.
+/// A store is foreign code, so it is queried outside of the lock. If it panics, it has no
+/// description. If it accesses the registry during a query, the registry does not query it again.
 #[derive(Clone, Default)]
-pub(super) struct Described {
+pub(super) struct DescriptionSource {
     store: Option<Arc<dyn DescriptionStore>>,
     version: Option<u64>,
 }
 
-impl Described {
-    /// By a store that nobody has asked yet.
-    pub(super) fn by(store: Arc<dyn DescriptionStore>) -> Self {
+impl DescriptionSource {
+    /// Creates the source for a store that was not queried yet.
+    pub(super) fn new(store: Arc<dyn DescriptionStore>) -> Self {
         Self { store: Some(store), version: None }
     }
 
-    /// Whether descriptions were changed since.
+    /// Whether the store has another version by now.
     pub(super) fn is_outdated(&self) -> bool {
-        // Where it says nothing, what it said before holds.
-        self.store.is_some() && self.now().version.is_some_and(|now| Some(now) != self.version)
+        // If the store panics, the current descriptions stay.
+        self.store.is_some()
+            && self.at_current_version().version.is_some_and(|it| Some(it) != self.version)
     }
 
-    /// By the same store as it is now. Taken before it is asked for descriptions, so that what is
-    /// changed meanwhile is taken over next time.
-    pub(super) fn now(&self) -> Self {
-        let version = self.store.as_ref().and_then(|store| ask(|| store.version()));
+    /// Returns the source with the current version of the store. The version is queried before the
+    /// descriptions, so that a change in between is noticed the next time.
+    pub(super) fn at_current_version(&self) -> Self {
+        let version = self.store.as_ref().and_then(|store| query(|| store.version()));
         Self { store: self.store.clone(), version }
     }
 
-    /// A tool with what the store says of it.
-    pub(super) fn tell(&self, tool: &Entry) -> Entry {
+    /// Returns the entry with the description in the store.
+    pub(super) fn describe(&self, tool: &Entry) -> Entry {
         let store = self.store.as_ref();
         let mut names = tool.definition().names();
-        tool.described(
-            store.and_then(|store| names.find_map(|name| ask(|| store.description(name))?)),
+        tool.with_description(
+            store.and_then(|store| names.find_map(|name| query(|| store.description(name))?)),
         )
     }
 
-    /// Those of tools of which some are described like this and some like the other.
-    pub(super) fn with(&self, other: &Self) -> Self {
-        let is_same = self.is_of_the_store(other) && self.version == other.version;
+    /// Returns the source of tools of which some have descriptions of `self` and some of `other`.
+    pub(super) fn merged_with(&self, other: &Self) -> Self {
+        let is_same = self.has_same_store(other) && self.version == other.version;
         Self { store: self.store.clone(), version: self.version.filter(|_| is_same) }
     }
 
-    pub(super) fn is_of_the_store(&self, other: &Self) -> bool {
+    pub(super) fn has_same_store(&self, other: &Self) -> bool {
         match (&self.store, &other.store) {
             (Some(one), Some(other)) => ptr::addr_eq(Arc::as_ptr(one), Arc::as_ptr(other)),
             (None, None) => true,
@@ -64,16 +64,16 @@ impl Described {
     }
 }
 
-fn ask<T>(question: impl FnOnce() -> T) -> Option<T> {
-    if IS_ASKING.replace(true) {
+fn query<T>(query: impl FnOnce() -> T) -> Option<T> {
+    if IS_QUERYING.replace(true) {
         return None;
     }
-    let answer = catch_panic(question).ok();
-    IS_ASKING.set(false);
+    let answer = catch_panic(query).ok();
+    IS_QUERYING.set(false);
     answer
 }
 
-/// In every order of steps that shuttle tries: see [`cell`](super::cell).
+/// Tests all schedules that shuttle tries: see [`shared`](super::shared).
 #[cfg(all(test, shuttle))]
 mod tests {
     use std::sync::Arc;
@@ -105,10 +105,9 @@ mod tests {
         Arc::new(Named(ToolDefinition::new(name, "Its own.", json!({ "type": "object" }))))
     }
 
-    /// While tools come and go, one who has changed a description is shown it, or a later one, and
-    /// in the end everything is described as it should be.
+    /// A writer sees its own description or a later one, while tools are added and removed.
     #[test]
-    fn a_changed_description_reaches_every_tool() {
+    fn changed_description_reaches_every_tool() {
         shuttle::check_random(
             || {
                 let store = MemoryDescriptions::default();
@@ -123,9 +122,10 @@ mod tests {
                         registry.register(named(&name)).unwrap();
                         store.set("kept", format!("By {number}."));
                         let shown = registry.snapshot();
-                        let told = |name| shown.definition(name).unwrap().description.as_str();
-                        assert!(told("kept").starts_with("By "));
-                        assert!(told(&name).starts_with("By "));
+                        let description =
+                            |name| shown.definition(name).unwrap().description.as_str();
+                        assert!(description("kept").starts_with("By "));
+                        assert!(description(&name).starts_with("By "));
                     })
                 };
                 let mut threads: Vec<_> = (0..2).map(writer).collect();
@@ -140,19 +140,18 @@ mod tests {
                 let last = registry.snapshot();
                 let names: Vec<_> = last.entries().map(|entry| entry.name()).collect();
                 assert_eq!(names, ["described_0", "described_1", "kept"]);
-                assert!(!registry.contents.load().described().is_outdated());
+                assert!(!registry.contents.load().descriptions().is_outdated());
                 for entry in last.entries() {
-                    let told = store.description(entry.name());
-                    assert_eq!(Some(&*entry.definition().description), told.as_deref());
+                    let stored = store.description(entry.name());
+                    assert_eq!(Some(&*entry.definition().description), stored.as_deref());
                 }
             },
             SCHEDULES,
         );
     }
 
-    /// One that is registered while it is being described, and while others are asked for.
     #[test]
-    fn a_tool_that_comes_meanwhile_is_described() {
+    fn tool_that_is_registered_during_a_change_is_described() {
         shuttle::check_random(
             || {
                 let store = MemoryDescriptions::default();
@@ -169,7 +168,7 @@ mod tests {
                 describing.join().unwrap();
                 let last = registry.snapshot();
                 assert_eq!(last.definition("coming").unwrap().description, "By the store.");
-                assert_eq!(registry.contents.load().described().version, Some(store.version()));
+                assert_eq!(registry.contents.load().descriptions().version, Some(store.version()));
             },
             SCHEDULES,
         );

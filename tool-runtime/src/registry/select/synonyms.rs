@@ -1,13 +1,13 @@
-//! Words that people use for the same when they speak of tools.
+//! Synonyms among the words that describe tools.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::words::stem;
 
-/// Each line is one meaning. They are the words that tools of all trades have in common; those of
-/// one trade belong into the descriptions of its tools.
-const KIN: [&str; 31] = [
+/// Each line is a group of synonyms. They are words that tools of all domains have in common; the
+/// words of one domain belong into the descriptions of its tools.
+const SYNONYMS: [&str; 31] = [
     // What tools do.
     "create add make new insert register generate",
     "delete remove erase drop destroy discard",
@@ -29,7 +29,7 @@ const KIN: [&str; 31] = [
     "identify recognise recognize detect",
     "check verify validate test",
     "buy purchase order",
-    // What they do it to.
+    // What tools act on.
     "email mail inbox mailbox",
     "message note comment remark",
     "photo picture image",
@@ -43,15 +43,15 @@ const KIN: [&str; 31] = [
     "deadline due",
 ];
 
-/// What words mean, as far as others mean the same.
+/// Returns the meanings of the words that have synonyms.
 pub(super) fn meanings(words: &[String]) -> Vec<&'static str> {
     words.iter().filter_map(|word| meaning(word)).collect()
 }
 
-/// The first word of the line that a word is in.
+/// Returns the first word of the group that contains a word.
 fn meaning(word: &str) -> Option<&'static str> {
     static MEANINGS: LazyLock<HashMap<String, &str>> = LazyLock::new(|| {
-        let lines = KIN.iter().flat_map(|line| {
+        let lines = SYNONYMS.iter().flat_map(|line| {
             let first = line.split(' ').next().unwrap_or_default();
             line.split(' ').map(move |word| (stem(word).to_owned(), first))
         });
@@ -66,8 +66,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_word_has_one_meaning() {
-        let stems = KIN.iter().flat_map(|line| line.split(' ').map(stem));
+    fn each_word_is_in_one_group() {
+        let stems = SYNONYMS.iter().flat_map(|line| line.split(' ').map(stem));
         let mut stems: Vec<_> = stems.collect();
         let count = stems.len();
         stems.sort_unstable();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn kin_share_a_meaning() {
+    fn synonyms_share_a_meaning() {
         let of = |text| meanings(&words(text));
         assert_eq!(of("deleting photos"), of("removes a picture"));
         assert_ne!(of("delete"), of("create"));

@@ -1,0 +1,147 @@
+//! What the dispatcher and other parts of the crate need of a context.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use serde_json::Value;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use super::ToolContext;
+use crate::event::{EffectRecord, Event, Observer, Origin};
+use crate::json::Fix;
+use crate::message::ToolCall;
+use crate::secret::Redactor;
+use crate::tool::blocking::BlockingThread;
+use crate::tool::work::EndWorkOnDrop;
+
+/// How the arguments that a tool received differ from the text of the call.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ArgumentRecord {
+    pub(crate) fixes: Vec<Fix>,
+    /// The JSON that the tool received; `None` if it rejected the arguments.
+    pub(crate) json: Option<String>,
+}
+
+/// The parts of a context that outlive its call.
+pub(crate) struct FinishedCall {
+    pub(crate) call: ToolCall,
+    pub(crate) arguments: Option<Box<ArgumentRecord>>,
+    pub(crate) attempts: u32,
+    pub(crate) effects: Vec<EffectRecord>,
+}
+
+impl ToolContext {
+    /// Returns the state that the tool stored when the call was
+    /// [suspended](crate::tool::ToolError::suspended).
+    pub(crate) fn suspended_state(&self) -> Option<&Value> {
+        self.host.as_ref()?.suspended_state(&self.call)
+    }
+
+    /// Returns the origin and the observers of this call, for nested runs.
+    pub(crate) fn observed_origin(&self) -> Option<(Origin, impl Observer + use<>)> {
+        let host = Arc::clone(self.host.as_ref()?);
+        let origin = host.scope().origin.clone();
+        let forward = move |event: &Event| {
+            let scope = host.scope();
+            let redactor = scope.redactor.as_ref().map(Redactor::for_nested_agent);
+            scope.observers.emit(redactor.as_ref(), || event.clone());
+        };
+        Some((origin, forward))
+    }
+
+    /// Registers the thread that is about to run the attempt.
+    pub(in crate::tool) fn begin_thread(&self) -> Arc<BlockingThread> {
+        let detached = self.host.as_ref().map(|host| host.detached_threads().clone());
+        let thread = Arc::new(BlockingThread::new(detached.unwrap_or_default()));
+        self.work().begin_thread(&thread);
+        thread
+    }
+
+    /// Spawns a task that ends by itself when the attempt ends.
+    #[cfg(feature = "process")]
+    pub(in crate::tool) fn spawn_until_end<T: Send + 'static>(
+        &self,
+        task: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.work().spawn_until_end(self.batch_cancellation(), task)
+    }
+
+    /// Returns a token for which the end of the attempt waits briefly until it is dropped.
+    pub(in crate::tool) fn track(&self) -> TaskTrackerToken {
+        self.work().track(self.batch_cancellation())
+    }
+
+    /// Whether the attempt timed out before a thread was free for it.
+    pub(crate) fn never_began(&self) -> bool {
+        self.work.get().is_some_and(|work| work.never_began())
+    }
+
+    /// Counts an attempt that begins.
+    #[inline]
+    pub(crate) fn begin_attempt(&self, deadline: Option<Instant>) {
+        self.attempts.fetch_add(1, Ordering::Relaxed);
+        if deadline.is_some() || self.work.get().is_some() {
+            self.work().begin(deadline);
+        }
+    }
+
+    pub(crate) fn attempts(&self) -> u32 {
+        self.attempts.load(Ordering::Relaxed)
+    }
+
+    /// Whether the tool may have started further work.
+    pub(crate) fn has_work(&self) -> bool {
+        self.work.get().is_some()
+    }
+
+    /// Ends the work of the attempt; returns whether all of it has ended.
+    pub(crate) async fn end_attempt(&self) -> bool {
+        match self.work.get() {
+            None => true,
+            Some(work) => work.end().await,
+        }
+    }
+
+    /// Returns a guard that ends the work of the call when it is dropped.
+    #[inline]
+    pub(crate) fn end_work_on_drop(&self) -> EndWorkOnDrop<'_> {
+        EndWorkOnDrop(&self.work)
+    }
+
+    /// Returns what the execution records about the call.
+    #[inline]
+    pub(crate) fn into_finished(mut self) -> FinishedCall {
+        FinishedCall {
+            attempts: self.attempts(),
+            effects: self.work.get().map_or_else(Vec::new, |work| work.take_effects()),
+            arguments: self.arguments.take(),
+            call: self.call,
+        }
+    }
+
+    /// Records how the arguments were decoded. Only the first record of a call is kept: a retry
+    /// repairs the same text in the same way.
+    pub(crate) fn record_arguments(&self, record: impl FnOnce() -> ArgumentRecord) {
+        self.arguments.get_or_init(|| Box::new(record()));
+    }
+
+    /// Records the JSON that the tool receives, if an approver examines it first.
+    pub(crate) fn record_json(&self, json: &str) {
+        self.record_arguments(|| ArgumentRecord { fixes: Vec::new(), json: Some(json.to_owned()) });
+    }
+
+    /// Returns where a text contains secrets.
+    #[cfg(feature = "process")]
+    pub(in crate::tool) fn secret_ranges(&self, text: &str) -> Vec<std::ops::Range<usize>> {
+        let redactor = self.scope().and_then(|scope| scope.redactor.as_ref());
+        redactor.map(|redactor| redactor.secret_ranges(text)).unwrap_or_default()
+    }
+
+    /// Whether a text contains a secret.
+    pub(in crate::tool) fn contains_secret(&self, text: &str) -> bool {
+        let redactor = self.scope().and_then(|scope| scope.redactor.as_ref());
+        redactor.is_some_and(|redactor| redactor.contains_secret(text))
+    }
+}

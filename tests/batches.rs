@@ -338,12 +338,12 @@ fn check(trial: &Trial, ran: &Ran) {
         assert!(keys.len() <= most, "{name} was entered {} times", keys.len());
         assert!(keys.windows(2).all(|pair| pair[0] == pair[1]), "a retry has its call's key");
         if done.is_blocked() || ["deny", "unknown"].contains(&name) {
-            assert!(keys.is_empty() && !done.was_attempted(), "{name} ran though it was held back");
+            assert!(keys.is_empty() && !done.did_run(), "{name} ran though it was held back");
         }
         if name == "ask" && !keys.is_empty() {
             assert!(done.decided_by.is_some(), "nobody approved");
         }
-        if ["once", "again", "alone"].contains(&name) && done.was_attempted() && !trial.guarded {
+        if ["once", "again", "alone"].contains(&name) && done.did_run() && !trial.guarded {
             let is_read = done.result.error.as_deref() != Some("TOOL_INVALID_ARGUMENTS");
             assert_eq!(done.attempts as usize, if is_read { keys.len() } else { 1 }, "{done:?}");
         }
@@ -357,7 +357,7 @@ fn check(trial: &Trial, ran: &Ran) {
         let next = rest.map_or(usize::MAX, |rest| place + rest.max(1));
         trial.halts(done).then_some((place, next))
     }) {
-        let ran = done.iter().skip(behind).find(|done| done.was_attempted());
+        let ran = done.iter().skip(behind).find(|done| done.did_run());
         assert!(ran.is_none(), "{place} ended the batch, and yet {ran:?}");
     }
     // Nested calls are entered once as well.

@@ -175,7 +175,7 @@ async fn disabled_tool_is_refused_like_a_tool_outside_the_view() {
     let refusal = view.dispatch(call()).await.remove(0).result;
     assert_eq!(refusal.text, "There is no tool named `a`. The tools are `b`.");
 
-    assert!(registry.set_preference("a", ToolPreference::default().disabled()).unwrap());
+    assert!(registry.prefer("a", ToolPreference::default().disabled()).unwrap());
     let dispatcher = Dispatcher::new(registry.clone());
     assert_eq!(dispatcher.dispatch(call()).await.remove(0).result, refusal);
     let snapshot = registry.snapshot();
@@ -186,9 +186,9 @@ async fn disabled_tool_is_refused_like_a_tool_outside_the_view() {
     assert_eq!(registry.without(["a"]).snapshot().disabled_entries().count(), 0);
 
     // It can be enabled again, and a disabled tool can be unregistered.
-    assert!(registry.set_preference("a", ToolPreference::default()).unwrap());
+    assert!(registry.prefer("a", ToolPreference::default()).unwrap());
     assert_eq!(dispatcher.dispatch(call()).await.remove(0).result.text, "A.");
-    assert!(registry.set_preference("a", ToolPreference::default().disabled()).unwrap());
+    assert!(registry.prefer("a", ToolPreference::default().disabled()).unwrap());
     assert!(registry.unregister("a").is_some());
 }
 
@@ -203,7 +203,7 @@ async fn disabled_tool_of_an_agent_is_neither_offered_nor_run() {
     let agent = Agent::new(model, registry.clone());
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
 
-    registry.set_preference("a", ToolPreference::default().always().disabled()).unwrap();
+    registry.prefer("a", ToolPreference::default().always().disabled()).unwrap();
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call("a", "{}")).expect_tools(["b"]),
         ScriptedTurn::new(ChatReply::text("Done.")).expect_last("There is no tool named `a`."),
@@ -215,7 +215,7 @@ async fn disabled_tool_of_an_agent_is_neither_offered_nor_run() {
 async fn hidden_tool_is_not_offered_and_its_calls_run() {
     let registry = Registry::new();
     registry.register_all([named("a", "A."), named("b", "B.")].into_iter().collect()).unwrap();
-    registry.set_preference("a", ToolPreference::default().hidden()).unwrap();
+    registry.prefer("a", ToolPreference::default().hidden()).unwrap();
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call("a", "{}")).expect_tools(["b"]),
         ScriptedTurn::new(ChatReply::text("Done.")).expect_last("A."),
@@ -242,17 +242,16 @@ fn preference_survives_reregistration() {
     registry.register_all([named("a", "A."), named("b", "B.")].into_iter().collect()).unwrap();
     let heavy = || ToolPreference::default().weight(2.0);
     let weight = |name: &str| registry.snapshot().definition(name).unwrap().preference.weight;
-    assert!(registry.set_preference("a", heavy()).unwrap());
-    assert!(!registry.set_preference("c", heavy()).unwrap());
-    let nothing =
-        registry.set_preference("a", ToolPreference::default().weight(f64::NAN)).unwrap_err();
+    assert!(registry.prefer("a", heavy()).unwrap());
+    assert!(!registry.prefer("c", heavy()).unwrap());
+    let nothing = registry.prefer("a", ToolPreference::default().weight(f64::NAN)).unwrap_err();
     assert_eq!(nothing.to_string(), "weight of tool `a` is not a finite number");
     registry.register(named("c", "C.")).unwrap();
     assert_eq!(weight("a"), 2.0);
 
     // The preference stays when the provider reconnects or replaces the tool.
     registry.register_from("p", named("d", "D.")).unwrap();
-    assert!(registry.set_preference("d", ToolPreference::default().hidden()).unwrap());
+    assert!(registry.prefer("d", ToolPreference::default().hidden()).unwrap());
     let _ = registry.withdraw("p");
     registry.register_from("p", named("d", "D's new.")).unwrap();
     assert!(registry.snapshot().definition("d").unwrap().preference.hidden);
@@ -262,7 +261,7 @@ fn preference_survives_reregistration() {
 
     // A view only changes the tools that it contains.
     let view = registry.without(["b"]);
-    assert!(!view.set_preference("b", heavy()).unwrap());
+    assert!(!view.prefer("b", heavy()).unwrap());
     assert_eq!(weight("b"), 1.0);
     let withdrawn = registry.without(["p__d"]).withdraw("p");
     assert!(withdrawn.is_empty() && registry.snapshot().get("p__d").is_some());

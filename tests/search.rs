@@ -445,12 +445,12 @@ async fn all_tools_are_offered_without_a_search_tool() {
     registry.register(Arc::new(SearchTools::new())).unwrap();
     offered(BySearch::new(), &["search_tools"]).await;
     // A weight of 0 does not remove the search tool. Hiding it does.
-    registry.set_preference("search_tools", ToolPreference::default().weight(0.0)).unwrap();
+    registry.prefer("search_tools", ToolPreference::default().weight(0.0)).unwrap();
     offered(BySearch::new(), &["search_tools"]).await;
-    registry.set_preference("search_tools", ToolPreference::default().hidden()).unwrap();
+    registry.prefer("search_tools", ToolPreference::default().hidden()).unwrap();
     offered(BySearch::new(), &["a", "b", "c"]).await;
     registry.unregister("search_tools");
-    registry.set_preference("a", ToolPreference::default().always()).unwrap();
+    registry.prefer("a", ToolPreference::default().always()).unwrap();
     offered(BySearch::new(), &["a"]).await;
 }
 

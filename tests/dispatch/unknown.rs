@@ -85,7 +85,7 @@ async fn unknown_name_points_to_the_search_tool() {
          `look_up` to find others."
     );
     // A search tool that is denied is not suggested.
-    registry.set_preference("look_up", ToolPreference::default().hidden()).unwrap();
+    registry.prefer("look_up", ToolPreference::default().hidden()).unwrap();
     let text = told(&dispatcher, "launch").await;
     assert!(text.ends_with(" and 4 more."), "{text}");
 }

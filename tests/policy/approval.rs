@@ -224,7 +224,7 @@ async fn tool_receives_only_approved_arguments() {
     ] {
         let done = dispatcher.dispatch(vec![ToolCall::new("c", "echo", arguments)]).await.remove(0);
         let asked = std::mem::take(&mut *clerk.asked.lock().unwrap());
-        assert_eq!((done.was_attempted(), asked.len()), (runs, usize::from(runs)), "{arguments}");
+        assert_eq!((done.did_run(), asked.len()), (runs, usize::from(runs)), "{arguments}");
         if runs {
             let ran: serde_json::Value = serde_json::from_str(&done.result.text).unwrap();
             assert_eq!(asked, [format!("echo {ran}")]);

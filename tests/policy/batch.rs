@@ -71,7 +71,7 @@ async fn failure_or_block_aborts_the_batch_if_configured() {
         assert_eq!((code(&done[0]), code(&done[2])), ("-", last), "{second} {on_failure:?}");
         assert_eq!(aborted_at, at);
         assert_eq!(entered.0.load(Ordering::Relaxed), if last == "-" { 2 } else { 1 });
-        assert_eq!(done[2].was_attempted(), last == "-");
+        assert_eq!(done[2].did_run(), last == "-");
     }
 }
 

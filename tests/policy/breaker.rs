@@ -68,7 +68,7 @@ async fn breaker_opens_after_two_failures() {
     ] {
         let dispatcher = with(&script);
         for _ in script {
-            assert!(call(&dispatcher, "far__once").await.was_attempted());
+            assert!(call(&dispatcher, "far__once").await.did_run());
         }
         let done = call(&dispatcher, "far__again").await;
         assert_eq!(done.blocked_by, is_closed.then_some(BlockReason::Breaker), "{script:?}");
@@ -93,10 +93,7 @@ async fn breaker_admits_one_probe_after_the_cool_down() {
         run(&dispatcher, &["far__once"]).await;
         tokio::time::sleep(Duration::from_secs(30)).await;
         let done = run(&dispatcher, &["far__once"; 3]).await;
-        assert_eq!(
-            done.iter().filter(|done| done.was_attempted()).count(),
-            if opens { 3 } else { 1 }
-        );
+        assert_eq!(done.iter().filter(|done| done.did_run()).count(), if opens { 3 } else { 1 });
         let next = call(&dispatcher, "far__once").await;
         assert_eq!(next.is_success(), opens, "{probe}");
     }

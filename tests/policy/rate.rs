@@ -97,7 +97,7 @@ async fn calls_wait_for_a_rate_limit_slot() {
     ] {
         let (dispatcher, begun) = limited(limits.clone());
         let done = run(&dispatcher, names).await;
-        assert!(done.iter().all(|done| done.was_attempted()));
+        assert!(done.iter().all(|done| done.did_run()));
         assert_eq!(begun.seconds(), seconds, "{names:?} {limits:?}");
     }
 }

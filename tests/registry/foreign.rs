@@ -21,7 +21,7 @@ fn ends(test: impl FnOnce() + Send + 'static) {
 /// Performs every operation of a registry.
 fn use_all(registry: &Registry) {
     registry.register_from("used", named("used", "Used.")).unwrap();
-    registry.set_preference("used__used", ToolPreference::default().weight(2.0)).unwrap();
+    registry.prefer("used__used", ToolPreference::default().weight(2.0)).unwrap();
     assert!(!registry.snapshot().all_definitions().is_empty());
     registry.restore(registry.withdraw("used")).unwrap();
     registry.unregister("used__used");
@@ -80,7 +80,7 @@ fn filter_can_use_the_registry() {
             true
         });
         assert!(view.snapshot().get("a").is_some());
-        assert!(view.set_preference("a", ToolPreference::default().weight(3.0)).unwrap());
+        assert!(view.prefer("a", ToolPreference::default().weight(3.0)).unwrap());
         assert_eq!(view.withdraw("p").len(), 1);
         registry.register(named("b", "B.")).unwrap();
         assert!(view.unregister("b").is_some());
@@ -216,7 +216,7 @@ async fn tool_for_which_a_filter_panics_is_not_in_the_view() {
     assert_eq!(names(&view), ["always"]);
     assert!(view.snapshot().get("a").is_none() && view.unregister("a").is_none());
     assert!(view.withdraw("p").is_empty());
-    assert!(!view.set_preference("a", ToolPreference::default().disabled()).unwrap());
+    assert!(!view.prefer("a", ToolPreference::default().disabled()).unwrap());
     // The panic does not end the run.
     let model = ScriptedModel::new([
         ScriptedTurn::new(ChatReply::default().call("a", "{}")).expect_tools(["always"]),

@@ -207,7 +207,7 @@ proptest! {
                     let selected: Vec<_> =
                         model.tools.keys().copied().filter(|key| is_selected(*key)).collect();
                     let preference = ToolPreference::default().weight(weight.into());
-                    let is_there = registry.without([hidden]).set_preference(name, preference).unwrap();
+                    let is_there = registry.without([hidden]).prefer(name, preference).unwrap();
                     prop_assert_eq!(is_there, !selected.is_empty());
                     model.preferred.extend(selected.into_iter().map(|key| (full(key), weight)));
                 }

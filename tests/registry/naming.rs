@@ -168,7 +168,7 @@ fn name_selects_the_same_tools_in_every_setting() {
             left.sort();
             assert_eq!(left, full_names(&registry, &|_| true), "without {name}");
             let hidden = ToolPreference::default().hidden();
-            assert_eq!(registry.set_preference(name, hidden).unwrap(), is_there, "{name}");
+            assert_eq!(registry.prefer(name, hidden).unwrap(), is_there, "{name}");
             assert_eq!(
                 full_names(&registry, &|tool| tool.preference.hidden),
                 wanted,

@@ -41,7 +41,7 @@ const ENTRY_POINTS: [(&str, &[&str]); 12] = [
     ("Session", &["run", "stream", "extract", "start", "resume", "resume_with"]),
     ("Paused", &["decide"]),
     ("Dispatcher", &["new", "policy", "dispatch", "try_dispatch"]),
-    ("Registry", &["register", "register_all_from", "without", "set_preference"]),
+    ("Registry", &["register", "register_all_from", "without", "prefer"]),
     ("Schema", &["of", "check", "for_dialect"]),
     ("ToolContext", &["get", "require", "spawn", "dispatch", "progress", "record"]),
     ("ToolDefinition", &["new"]),

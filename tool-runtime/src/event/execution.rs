@@ -187,7 +187,7 @@ impl ToolExecution {
     }
 
     /// Whether the tool was invoked.
-    pub fn was_attempted(&self) -> bool {
+    pub fn did_run(&self) -> bool {
         self.attempts > 0
     }
 

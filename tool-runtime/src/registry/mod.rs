@@ -24,7 +24,7 @@
 //! - A setting applies to all tools that [have the name](crate::ToolDefinition::has_name), under
 //!   whatever name models call them: `find` applies to the tools of all providers and to the one
 //!   without a provider, `github__find` to one tool. This concerns [`Registry::only`],
-//!   [`without`](Registry::without) and [`set_preference`](Registry::set_preference), a
+//!   [`without`](Registry::without) and [`prefer`](Registry::prefer), a
 //!   [`DescriptionStore`], `BySearch::always`, and the
 //!   [permissions](crate::dispatch::Permissions), [concurrency](crate::dispatch::Concurrency) and
 //!   [rate limits](crate::dispatch::RateLimits) of a policy.
@@ -184,19 +184,15 @@ impl Registry {
     /// let registry = Registry::new();
     /// registry.register_all_from("github", tools![find])?;
     /// registry.register_all_from("jira", tools![find])?;
-    /// registry.set_preference("find", ToolPreference::default().hidden())?;
-    /// registry.set_preference("jira__find", ToolPreference::default().weight(2.0))?;
+    /// registry.prefer("find", ToolPreference::default().hidden())?;
+    /// registry.prefer("jira__find", ToolPreference::default().weight(2.0))?;
     ///
     /// let tools = registry.snapshot();
     /// let hidden = |name| tools.definition(name).map(|tool| tool.preference.hidden);
     /// assert_eq!((hidden("github__find"), hidden("jira__find")), (Some(true), Some(false)));
     /// # Ok::<(), tool_runtime::RegistryError>(())
     /// ```
-    pub fn set_preference(
-        &self,
-        name: &str,
-        preference: ToolPreference,
-    ) -> Result<bool, RegistryError> {
+    pub fn prefer(&self, name: &str, preference: ToolPreference) -> Result<bool, RegistryError> {
         let entries = self.entries_where(|entry| entry.definition().has_name(name));
         for entry in &entries {
             entry.definition().clone().preference(preference.clone()).validate()?;

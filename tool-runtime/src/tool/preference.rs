@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 /// Controls whether and how readily a tool is offered to models.
 ///
 /// A tool declares its preference in its [`ToolDefinition`](crate::ToolDefinition::preference).
-/// [`Registry::set_preference`](crate::Registry::set_preference) replaces it at run time.
+/// [`Registry::prefer`](crate::Registry::prefer) replaces it at run time.
 ///
 /// | preference | offered | a call is |
 /// |---|---|---|
@@ -21,13 +21,13 @@ use serde_json::{Map, Value};
 /// async fn delete_user(id: u32) {}
 ///
 /// let registry = Registry::try_from(tools![delete_user])?;
-/// registry.set_preference("delete_user", ToolPreference::default().hidden())?;
+/// registry.prefer("delete_user", ToolPreference::default().hidden())?;
 /// assert!(registry.snapshot().get("delete_user").is_some());
 ///
-/// registry.set_preference("delete_user", ToolPreference::default().disabled())?;
+/// registry.prefer("delete_user", ToolPreference::default().disabled())?;
 /// assert!(registry.snapshot().get("delete_user").is_none());
 ///
-/// registry.set_preference("delete_user", ToolPreference::default())?;
+/// registry.prefer("delete_user", ToolPreference::default())?;
 /// assert!(registry.snapshot().get("delete_user").is_some());
 /// # Ok::<(), tool_runtime::RegistryError>(())
 /// ```

@@ -183,7 +183,7 @@ impl Policy {
 
     /// Sets what a failed call means for the other calls of its reply, and for an agent's run.
     ///
-    /// Default: [`OnFailure::Collect`].
+    /// Default: [`OnFailure::Continue`].
     #[must_use]
     pub fn on_failure(mut self, reaction: OnFailure) -> Self {
         self.on_failure = reaction;

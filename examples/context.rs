@@ -23,7 +23,7 @@ async fn orders(
     /// Return only orders whose name contains this text.
     containing: Option<String>,
 ) -> Result<Vec<&'static str>, ToolError> {
-    let Customer(name) = ctx.get().ok_or("nobody is signed in")?;
+    let Customer(name) = ctx.get().ok_or("no customer is signed in")?;
     let Orders(all) = ctx.get().ok_or("there is no database")?;
 
     println!("  (call {} of {} for {name})", ctx.call_id(), ctx.tool_name());

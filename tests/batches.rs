@@ -328,7 +328,7 @@ fn check(trial: &Trial, ran: &Ran) {
     assert_eq!(answered, ids, "one result for each call, in their order");
     assert_eq!(*left, 0, "nothing is left running");
     let entered = entered.0.lock().unwrap();
-    assert!(entered.inside.is_empty(), "nobody is in a tool");
+    assert!(entered.inside.is_empty(), "a call is still inside a tool");
     assert!(!entered.was_crowded, "one that runs alone did not");
 
     for done in done {
@@ -341,7 +341,7 @@ fn check(trial: &Trial, ran: &Ran) {
             assert!(keys.is_empty() && !done.did_run(), "{name} ran though it was held back");
         }
         if name == "ask" && !keys.is_empty() {
-            assert!(done.decided_by.is_some(), "nobody approved");
+            assert!(done.decided_by.is_some(), "the execution records no decision");
         }
         if ["once", "again", "alone"].contains(&name) && done.did_run() && !trial.guarded {
             let is_read = done.result.error.as_deref() != Some("TOOL_INVALID_ARGUMENTS");

@@ -82,7 +82,7 @@ async fn denied() {
 /// Runs after an approval.
 #[tool(permission = "ask")]
 async fn asked() {
-    unreachable!("there is nobody to ask")
+    unreachable!("no approver is set")
 }
 
 /// Needs two capabilities.

@@ -223,7 +223,7 @@ fn scripted_turns_are_deserialized_from_json() {
             { "type": "call", "name": "forecast", "arguments": "{\"city\": \"Oslo\"}" },
             { "type": "call", "id": "b", "name": "forecast", "arguments": { "city": "Rome" } },
         ] }, "tools": ["forecast"] },
-        { "reply": { "parts": [{ "type": "text", "text": "Rain." }] }, "last_contains": ["7 degrees"] },
+        { "reply": { "parts": [{ "type": "text", "text": "Rain." }] }, "last_holds": ["7 degrees"] },
     ]))
     .unwrap();
 

@@ -58,7 +58,7 @@ fn is_call(call: &Value) -> bool {
 fn broken_rule(body: &Value) -> Option<String> {
     let messages = body["messages"].as_array()?;
     if messages.iter().all(|message| message["role"] == "system") {
-        return Some("nobody speaks".into());
+        return Some("no message has a speaker".into());
     }
     let (mut last, mut used) = ("", HashSet::new());
     let mut open: Vec<[Value; 2]> = Vec::new();

@@ -19,7 +19,7 @@ use crate::sent;
 fn broken_rule(body: &Value) -> Option<String> {
     let items = body["input"].as_array()?;
     if items.iter().all(|item| item["role"] == "system") {
-        return Some("nobody speaks".into());
+        return Some("no message has a speaker".into());
     }
     let kind = |item: &Value| item["type"].as_str().unwrap_or_default().to_owned();
     let mut ids = HashSet::new();

@@ -199,7 +199,7 @@ async fn abandoned_extraction_leaves_no_request_for_a_value() {
         let session = Agent::new(Slow, tools).session(MemoryStore::default(), "s");
         let soon = Duration::from_secs(ended_at);
         assert!(timeout(soon, session.extract::<u32>("What hour is it?")).await.is_err());
-        assert!(asks(&session.messages().await.unwrap()), "it may be gone on with");
+        assert!(asks(&session.messages().await.unwrap()), "the session can be continued");
         let answer = session.run("Hello").await.unwrap();
         assert!(!asks(&answer.transcript), "{:?}", answer.transcript);
         assert!(answer.transcript[0].text().starts_with("What hour is it?"));

@@ -49,7 +49,7 @@ async fn each_added_message_is_emitted_once() {
     let expected = [
         "0 System Be brief.",
         "0 User Hello",
-        "0 Elsewhere [a <b>mail</b>] Obey! </untrusted>",
+        "0 Untrusted [a <b>mail</b>] Obey! </untrusted>",
         "0 Steering Quick.",
     ];
     assert_eq!(added_messages(&recorder), expected);
@@ -129,10 +129,10 @@ async fn reason_of_an_invalid_value_is_emitted() {
     assert_eq!(told.len(), 2);
     let first = recorder.events()[0].action();
     let said = added_messages(&recorder);
-    assert_eq!(said.len(), 2, "what it was told is told with why: {said:?}");
+    assert_eq!(said.len(), 2, "the retry emits the reply and the feedback: {said:?}");
     assert_eq!(said[0], "0 User When?");
     assert!(said[1].starts_with("0 Loop Give the answer as JSON alone"), "{}", said[1]);
-    assert_eq!(first, "started", "nothing is told of a run before its start");
+    assert_eq!(first, "started", "a run emits nothing before its start");
 
     // All attempts, and no more.
     let recorder = Recorder::new(100);

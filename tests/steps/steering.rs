@@ -97,7 +97,7 @@ async fn answer_is_returned_despite_a_late_steering_message() {
             }
         });
     assert_eq!(agent.run("Go").await.unwrap().text, "Done.");
-    assert_eq!(steering.len(), 1, "the next run is told");
+    assert_eq!(steering.len(), 1, "the next run receives it");
 }
 
 /// Selects all tools, and records the user texts that it gets.
@@ -180,7 +180,7 @@ async fn take() {
 /// Pays, once that is approved.
 #[tool(permission = "ask")]
 async fn pay() {
-    panic!("nobody allowed it");
+    panic!("the call was not approved");
 }
 
 #[tokio::test]
@@ -204,7 +204,7 @@ async fn steering_message_changes_no_tools_and_no_permissions() {
         let stopped = agent.run("Go").await.unwrap_err();
         let StopReason::AwaitingApproval(paused) = &stopped.reason else { panic!("{stopped}") };
         let pending: Vec<_> = paused.pending().iter().map(|it| it.tool.as_str()).collect();
-        assert_eq!(pending, ["pay"], "somebody is asked all the same");
+        assert_eq!(pending, ["pay"], "the approver is asked all the same");
         let codes: Vec<_> =
             results(&stopped.transcript[2]).iter().map(|it| it.error.as_deref().unwrap()).collect();
         assert_eq!(codes, ["TOOL_DENIED", "TOOL_AWAITING_APPROVAL", "TOOL_NOT_FOUND"]);

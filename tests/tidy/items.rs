@@ -13,8 +13,6 @@ pub(crate) struct Item {
     pub(crate) docs: Vec<String>,
     /// Whether an attribute hides the item from the docs.
     pub(crate) is_hidden: bool,
-    /// Whether the item belongs to an implementation of a trait.
-    pub(crate) is_of_trait_impl: bool,
 }
 
 const KINDS: [&str; 8] = ["struct", "enum", "trait", "fn", "type", "const", "mod", "macro_rules!"];
@@ -40,12 +38,11 @@ impl Item {
 
     /// Returns whether the docs contain Rust code that is compiled.
     pub(crate) fn has_example(&self) -> bool {
+        let mut is_code = false;
         self.docs.iter().any(|line| {
-            let fence = line.trim_start().strip_prefix("```");
-            fence.is_some_and(|info| {
-                ["", "no_run", "should_panic", "rust"].contains(&info.trim())
-                    || info.starts_with("compile_fail")
-            })
+            let Some(info) = line.trim_start().strip_prefix("```") else { return false };
+            is_code = !is_code;
+            is_code && ["", "no_run", "should_panic", "rust", "compile_fail"].contains(&info.trim())
         })
     }
 }
@@ -74,8 +71,8 @@ pub(crate) fn module_docs(text: &str) -> Vec<String> {
 pub(crate) fn items(text: &str) -> Vec<Item> {
     let mut found = Vec::new();
     let mut item = Item::default();
-    // The blocks around a line: their indentation, the type's name, and whether a trait is named.
-    let mut owners: Vec<(usize, String, bool)> = Vec::new();
+    // The blocks around a line: their indentation and the type's name.
+    let mut owners: Vec<(usize, String)> = Vec::new();
     let mut open_attribute = 0_i32;
     for (at, line) in text.lines().enumerate() {
         let code = line.trim_start();
@@ -96,16 +93,14 @@ pub(crate) fn items(text: &str) -> Vec<Item> {
             owners.retain(|(own, ..)| *own < indent);
         }
         if code.starts_with("impl") || is_trait(code) {
-            let is_of_trait_impl = code.starts_with("impl") && code.contains(" for ");
-            owners.push((indent, block_type(code), is_of_trait_impl));
+            owners.push((indent, block_type(code)));
         }
         let is_item = !item.docs.is_empty() || code.starts_with("pub ");
         if is_item && !code.is_empty() && !code.starts_with("//") {
-            let owner = owners.iter().rev().find(|(own, ..)| *own < indent);
-            let (owner, is_of_trait_impl) =
-                owner.map(|(_, name, is)| (name.clone(), *is)).unwrap_or_default();
+            let owner = owners.iter().rev().find(|(own, _)| *own < indent);
+            let owner = owner.map(|(_, name)| name.clone()).unwrap_or_default();
             let code = code.to_owned();
-            found.push(Item { line: at + 1, owner, code, is_of_trait_impl, ..item });
+            found.push(Item { line: at + 1, owner, code, ..item });
         }
         item = Item::default();
     }
@@ -168,15 +163,20 @@ impl Tool for Run<'_> {
     fn call(&self) {}
 }
 
+/// Parses a text.
+///
+/// ```text
+/// no Rust
+/// ```
 #[doc(hidden)]
 pub fn hidden() {}
 ";
     let items = items(text);
     let read: Vec<_> = items.iter().map(|item| (item.line, item.owner.as_str())).collect();
-    assert_eq!(read, [(7, ""), (9, ""), (14, "Run"), (22, "")]);
+    assert_eq!(read, [(7, ""), (9, ""), (14, "Run"), (27, "")]);
     assert!(items[0].has_example() && !items[2].has_example());
     assert_eq!(items[0].kind_and_name(), Some(("struct", "Run")));
     assert_eq!(items[2].kind_and_name(), Some(("fn", "next")));
     assert_eq!(items[2].summary(), "Returns the next step");
-    assert!(items[3].is_hidden);
+    assert!(items[3].is_hidden && !items[3].has_example());
 }

@@ -12,16 +12,16 @@ const FOLDERS: [&str; 4] = ["tool-macros", "tool-runtime", "examples", "tests"];
 
 /// Words that have a replacement in the language of the field.
 const BANNED: [&str; 16] = [
-    r"[Ww]hoever",
-    r"[Ss]omebody",
-    r"[Nn]obody",
+    r"whoever",
+    r"somebody",
+    r"nobody",
     r"those who watch",
     r"who watch(es)?",
     r"(is|are|was|were|be|being) told",
     r"(goes|go|gone|going|went) on with",
     r"(came|comes|come) of (it|what|them|that)",
     r"what became of",
-    r"[Uu]nless set",
+    r"unless set",
     r"heed(s|ed)?",
     r"hears? of",
     r"hand(s|ed)? on",
@@ -34,7 +34,7 @@ const BANNED: [&str; 16] = [
 const MOST_COLUMNS: usize = 100;
 
 fn banned() -> Regex {
-    Regex::new(&format!(r"\b({})\b", BANNED.join("|"))).expect("an expression")
+    Regex::new(&format!(r"(?i)\b({})\b", BANNED.join("|"))).expect("an expression")
 }
 
 /// Returns the comments of a Rust file with their lines, without code in doc comments.
@@ -69,6 +69,18 @@ fn error_messages(text: &str) -> Vec<(usize, String)> {
     found.map(|it| (line_of(it.get(0).expect("all").start()), it[1].to_owned())).collect()
 }
 
+/// Returns the string literals of an assertion, a panic or an `expect` on one line, with the line.
+fn panic_messages(text: &str) -> Vec<(usize, String)> {
+    let call = Regex::new(r"(?:assert\w*!|panic!|unreachable!|\.expect)\((.*)").expect("it");
+    let literal = Regex::new(r#""((?:[^"\\]|\\.)*)"\)?;?$"#).expect("an expression");
+    let message = |line: &str| {
+        let arguments = call.captures(line)?.get(1)?.as_str().to_owned();
+        Some(literal.captures(&arguments)?[1].to_owned())
+    };
+    let lines = text.lines().enumerate();
+    lines.filter_map(|(at, line)| Some((at + 1, message(line)?))).collect()
+}
+
 /// Returns the names of the tests of a Rust file with their lines, as words.
 fn test_names(text: &str) -> Vec<(usize, String)> {
     let name = Regex::new(r"fn (\w+)\(").expect("an expression");
@@ -98,6 +110,9 @@ fn prose_uses_the_words_of_the_field() {
         }
         let comments = comments(&text).into_iter().map(|(line, text)| (line, text.to_owned()));
         let prose = comments.chain(error_messages(&text)).chain(test_names(&text));
+        let is_program = !path.starts_with(super::files::root().join("tool-runtime/src"));
+        let messages = if is_program { panic_messages(&text) } else { Vec::new() };
+        let prose = prose.chain(messages);
         for (line, prose) in prose {
             for word in banned.find_iter(&prose) {
                 violations.push(format!("{}:{line}: `{}`", relative(&path), word.as_str()));

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use crate::errors::Errors;
 use crate::model::{ToolFn, Toolbox};
 
-/// Where a function is declared.
+/// The place where a function is declared.
 #[derive(Clone, Copy, PartialEq)]
 enum Container {
     Module,

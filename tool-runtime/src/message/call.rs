@@ -105,7 +105,7 @@ pub struct Image {
     pub base64: String,
 }
 
-/// What the model receives for a call. Every call has exactly one result.
+/// The result that the model receives for a call. Every call has exactly one.
 ///
 /// ```
 /// use tool_runtime::{ToolCall, ToolResult};

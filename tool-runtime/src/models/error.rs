@@ -112,8 +112,8 @@ impl ModelError {
 /// use tool_runtime::ModelError;
 /// use tool_runtime::models::{ApiError, ApiErrorKind};
 ///
-/// let error = ApiError::new(ApiErrorKind::RateLimited, "https://api.example/v1", 429, "slow down");
-/// assert_eq!(error.to_string(), "model API error: status 429 from https://api.example/v1: slow down");
+/// let error = ApiError::new(ApiErrorKind::RateLimited, "https://a.example", 429, "slow down");
+/// assert_eq!(error.to_string(), "model API error: status 429 from https://a.example: slow down");
 /// assert!(ModelError::from(Box::new(error)).is_transient());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -122,8 +122,8 @@ pub trait ChatModel: Send + Sync {
 
     /// Reports what would make every request fail, without sending one.
     ///
-    /// [`Agent::check`](crate::Agent::check) calls this at startup. Provider clients report a missing
-    /// API key, a malformed URL and the like. Default: nothing to report.
+    /// [`Agent::check`](crate::Agent::check) calls this at startup. Provider clients report a
+    /// missing API key, a malformed URL and the like. Default: nothing to report.
     ///
     /// # Errors
     /// Returns the error with which the next request would fail.
@@ -133,9 +133,9 @@ pub trait ChatModel: Send + Sync {
 
     /// Reports what would make this request fail, without sending it.
     ///
-    /// [`Agent::check`](crate::Agent::check) calls this at startup, for each tool and for all of them
-    /// with the options of the agent. Provider clients report a schema that they can't send, and
-    /// options that contradict each other. Default: nothing to report.
+    /// [`Agent::check`](crate::Agent::check) calls this at startup, for each tool and for all of
+    /// them with the options of the agent. Provider clients report a schema that they can't send,
+    /// and options that contradict each other. Default: nothing to report.
     ///
     /// # Errors
     /// Returns the error with which the request would fail.

@@ -21,7 +21,7 @@ pub struct ChatRequest<'a> {
     pub messages: &'a [Message],
     /// The definitions of the offered tools.
     pub tools: &'a [&'a ToolDefinition],
-    /// The settings.
+    /// The settings of the request.
     pub options: &'a ChatOptions,
 }
 
@@ -38,7 +38,7 @@ impl<'a> ChatRequest<'a> {
         self
     }
 
-    /// Sets the settings.
+    /// Sets the settings of the request.
     #[must_use]
     pub fn options(mut self, options: &'a ChatOptions) -> Self {
         self.options = options;

@@ -79,7 +79,7 @@ impl Entry {
         Ok(Arc::new(Self { effective: Arc::clone(&own), own, ..Self::clone(this) }))
     }
 
-    /// Returns the tool.
+    /// Returns the implementation of the tool.
     pub fn tool(&self) -> &Arc<dyn Tool> {
         &self.tool
     }

@@ -12,8 +12,9 @@ use super::{Registry, RegistryError, Tools};
 ///     "noon"
 /// }
 ///
-/// let of_tools = Agent::new(ScriptedModel::default(), tools![now]);
-/// let of_result = Agent::new(ScriptedModel::default(), tools![now].dialect(Dialect::OpenAiStrict));
+/// let from_tools = Agent::new(ScriptedModel::default(), tools![now]);
+/// let strict = tools![now].dialect(Dialect::OpenAiStrict);
+/// let from_result = Agent::new(ScriptedModel::default(), strict);
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a set of tools",

@@ -38,7 +38,7 @@ impl WithdrawnTools {
         self.0.is_empty()
     }
 
-    /// Returns the tools.
+    /// Returns the removed tools.
     pub fn tools(&self) -> impl Iterator<Item = &Arc<dyn Tool>> {
         self.0.iter().map(|entry| entry.tool())
     }

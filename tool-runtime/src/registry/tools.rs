@@ -32,7 +32,7 @@ impl Tools {
         Self::default()
     }
 
-    /// Adds a tool.
+    /// Adds a tool to the list.
     #[must_use]
     pub fn with(mut self, tool: impl Tool + 'static) -> Self {
         self.0.push(Arc::new(tool));

@@ -79,7 +79,7 @@ pub struct Decision {
     pub tool: String,
     /// The arguments that were decided on.
     pub arguments: Value,
-    /// The decision.
+    /// The decision on the call.
     pub approval: Approval,
     /// The name of the person or program that decided.
     #[serde(rename = "by")]

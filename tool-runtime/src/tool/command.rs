@@ -68,13 +68,13 @@ pub struct Command<'c> {
 }
 
 impl Command<'_> {
-    /// Adds an argument.
+    /// Adds an argument to the command line.
     pub fn arg(mut self, argument: impl AsRef<OsStr>) -> Self {
         self.command.arg(argument);
         self
     }
 
-    /// Adds several arguments.
+    /// Adds several arguments to the command line.
     pub fn args<A: AsRef<OsStr>>(mut self, arguments: impl IntoIterator<Item = A>) -> Self {
         self.command.args(arguments);
         self
@@ -191,7 +191,7 @@ impl fmt::Debug for Command<'_> {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct CommandOutput {
-    /// The exit status.
+    /// The exit status of the program.
     pub status: ExitStatus,
     /// The standard output. The middle of a long output is left out; invalid UTF-8 is replaced.
     pub stdout: String,

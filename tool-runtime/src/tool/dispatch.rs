@@ -71,7 +71,7 @@ pub trait Dispatch: Send + Sync {
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Batch {
-    /// The calls.
+    /// The calls to execute.
     pub calls: Vec<ToolCall>,
     /// The run, the turn and the parent call that the calls belong to.
     pub origin: Origin,
@@ -102,7 +102,7 @@ impl From<Vec<ToolCall>> for Batch {
     }
 }
 
-/// What the calls of a batch share and a tool can access.
+/// The state that the calls of a batch share and that their contexts expose.
 #[derive(Debug)]
 pub(crate) struct Scope {
     pub(crate) origin: Origin,
@@ -135,7 +135,7 @@ impl Scope {
     }
 }
 
-/// What a [`ToolContext`](super::ToolContext) needs of the dispatcher that runs its call.
+/// The interface of a dispatcher for the [`ToolContext`](super::ToolContext) of a call.
 pub(crate) trait Host: Send + Sync {
     fn scope(&self) -> &Scope;
 

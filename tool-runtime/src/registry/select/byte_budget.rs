@@ -6,11 +6,11 @@ use serde::Serialize;
 
 use crate::tool::ToolDefinition;
 
-/// What surrounds the texts of a definition in a chat-completions request, with the following
+/// The text around the parts of a definition in a chat-completions request, with the following
 /// comma. Other providers need less.
 const ENVELOPE: &str = r#"{"type":"function","function":{"name":,"description":,"parameters":}},"#;
 
-/// What is added if the provider enforces the schema.
+/// The additional text if the provider enforces the schema.
 const STRICT: &str = r#","strict":true"#;
 
 /// Returns the size of a definition in a request, in bytes of JSON: name, description, parameters,

@@ -129,8 +129,8 @@ impl<'a> Selection<'a> {
 /// }
 ///
 /// let schema = || serde_json::json!({ "type": "object" });
-/// let (mail, time) =
-///     (ToolDefinition::new("mail", "Sends mail.", schema()), ToolDefinition::new("time", "…", schema()));
+/// let mail = ToolDefinition::new("mail", "Sends mail.", schema());
+/// let time = ToolDefinition::new("time", "Tells the time.", schema());
 /// let tools = [&mail, &time];
 /// let selection = Selection::new(&tools).user_text("Send a mail to Ada.");
 /// assert_eq!(Mentioned.select(selection), [&mail]);

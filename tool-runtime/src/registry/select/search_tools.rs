@@ -78,15 +78,20 @@ pub struct SearchTools {
     indexes: Arc<IndexCache>,
 }
 
-// The model reads these doc comments.
+// The model reads these descriptions.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Query {
-    /// What you want to do, in a few plain words, such as "send an invoice to a customer".
-    #[schemars(length(min = 1))]
+    #[schemars(
+        description = "What you want to do, in a few plain words, such as \"send an invoice to a \
+                       customer\".",
+        length(min = 1)
+    )]
     query: String,
-    /// How many tools to find: 5 unless given.
-    #[schemars(range(min = 1, max = MAX_LIMIT))]
+    #[schemars(
+        description = "How many tools to find: 5 unless given.",
+        range(min = 1, max = MAX_LIMIT)
+    )]
     limit: Option<u8>,
 }
 
@@ -100,7 +105,7 @@ impl SearchTools {
     /// The name of the tool.
     pub const NAME: &'static str = "search_tools";
 
-    /// Creates the tool.
+    /// Creates the search tool.
     pub fn new() -> Self {
         let description = "Finds more tools by what they do. Call it when the tools you have can't \
             do what is asked: you can call the tools it finds in your next reply.";

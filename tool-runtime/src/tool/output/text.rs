@@ -26,7 +26,7 @@ pub(super) fn encode<T: Serialize>(value: &T) -> serde_json::Result<ToolOutput> 
     Ok(ToolOutput { text, is_json, attachments: None })
 }
 
-/// Where the serialized value is.
+/// The location of the serialized value.
 enum Written {
     /// A string, unquoted.
     Text(String),

@@ -6,7 +6,7 @@ use super::kind::{Defaulted, Param, PassByReference, PassByValue};
 use crate::schema::Generator;
 use crate::tool::ToolContext;
 
-/// What is known about a parameter before a call.
+/// The description of a parameter that is known before a call.
 #[derive(Clone, Copy)]
 pub struct Parameter {
     pub(crate) name: &'static str,

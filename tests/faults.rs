@@ -171,7 +171,7 @@ async fn scripted_model_reports_unexpected_requests() {
             Agent::new(ScriptedModel::new(script), tools![echo]).run("Hello").await.unwrap_err();
         let text = stopped.to_string();
         assert!(text.contains(problem), "{text}");
-        assert!(text.contains(&format!("at request {request}")), "{text}");
+        assert!(text.contains(&format!("request {request} does not match the script")), "{text}");
         // The earlier transcript stays, with a result for each call.
         assert_complete(&stopped.transcript);
         assert_eq!(stopped.transcript.len(), 2 * request - 1);

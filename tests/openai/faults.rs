@@ -262,7 +262,7 @@ async fn run_without_a_server_stops_with_one_line() {
     assert_eq!(stopped.transcript, [Message::user("Hello")]);
     let shown = stopped.to_string();
     let start =
-        format!("the run stopped: the model could not be reached at {base}/chat/completions: ");
+        format!("the run stopped: connection to the model failed: {base}/chat/completions: ");
     assert!(shown.starts_with(&start) && shown.len() > start.len(), "{shown}");
     // The error of the operating system, which is also the last source.
     let mut bottom: &dyn Error = &stopped;

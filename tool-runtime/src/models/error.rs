@@ -113,11 +113,11 @@ impl ModelError {
 /// use tool_runtime::models::{ApiError, ApiErrorKind};
 ///
 /// let error = ApiError::new(ApiErrorKind::RateLimited, "https://a.example", 429, "slow down");
-/// assert_eq!(error.to_string(), "model API error: status 429 from https://a.example: slow down");
+/// assert_eq!(error.to_string(), "model API error at https://a.example: status 429: slow down");
 /// assert!(ModelError::from(Box::new(error)).is_transient());
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("model API error: status {status} from {url}: {body}{}", request_suffix(request_id.as_deref()))]
+#[error("model API error at {url}: status {status}: {body}{}", request_suffix(request_id.as_deref()))]
 #[non_exhaustive]
 pub struct ApiError {
     /// The kind of the error, as far as the provider reports it.

@@ -94,7 +94,7 @@ impl MemoryDescriptions {
         self.change(|texts| drop(texts.remove(name)))
     }
 
-    /// Removes all descriptions. Returns the new version.
+    /// Removes all descriptions of the store. Returns the new version.
     pub fn clear(&self) -> u64 {
         self.change(BTreeMap::clear)
     }

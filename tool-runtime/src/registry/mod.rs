@@ -112,7 +112,7 @@ impl Registry {
         Self::default()
     }
 
-    /// Adds a tool. It replaces the tool of the same name, which is returned.
+    /// Adds a tool to the registry. It replaces the tool of the same name, which is returned.
     ///
     /// Registering through a view registers the tool for all views, and can replace a tool that
     /// this view does not contain. The cost of a change grows with the square root of the number of
@@ -268,6 +268,24 @@ impl Registry {
 
     /// Creates a view that contains all tools except those that
     /// [have one of these names](crate::registry#tool-names).
+    ///
+    /// ```
+    /// use tool_runtime::{Registry, tool, tools};
+    ///
+    /// /// Tells the time.
+    /// #[tool(effect = "read")]
+    /// async fn now() -> &'static str {
+    ///     "noon"
+    /// }
+    ///
+    /// /// Deletes everything.
+    /// #[tool]
+    /// async fn clear() {}
+    ///
+    /// let registry = Registry::try_from(tools![clear, now])?;
+    /// assert_eq!(registry.without(["clear"]).snapshot().definitions().len(), 1);
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
     #[must_use]
     pub fn without<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) -> Self {
         let names = NameSet::new(names);

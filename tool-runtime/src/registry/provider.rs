@@ -101,6 +101,21 @@ impl Registry {
     /// # Errors
     /// The errors of [`register_from`](Self::register_from), or two of the tools have the same
     /// name. Then nothing is changed.
+    ///
+    /// ```
+    /// use tool_runtime::{Registry, tool, tools};
+    ///
+    /// /// Finds issues.
+    /// #[tool(effect = "read")]
+    /// async fn find(query: String) -> String {
+    ///     query
+    /// }
+    ///
+    /// let registry = Registry::new();
+    /// registry.register_all_from("github", tools![find])?;
+    /// assert_eq!(registry.snapshot().providers(), ["github"]);
+    /// # Ok::<(), tool_runtime::RegistryError>(())
+    /// ```
     pub fn register_all_from(
         &self,
         provider: &str,

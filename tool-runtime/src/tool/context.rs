@@ -34,7 +34,8 @@ use crate::message::{CallId, Message, ToolCall, ToolResult};
 ///     ctx.call_id().to_string()
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![call_id])?);
 /// let executions = dispatcher.dispatch(vec![ToolCall::new("call_1", "call_id", "{}")]).await;
 /// assert_eq!(executions[0].result.text, "call_1");
@@ -338,7 +339,8 @@ impl ToolContext {
     ///     ctx.dispatch(vec![call]).await.remove(0).result.text
     /// }
     ///
-    /// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), tool_runtime::RegistryError> {
     /// let dispatcher = Dispatcher::new(Registry::try_from(tools![delegate, double])?);
     /// let executions = dispatcher.dispatch(vec![ToolCall::new("1", "delegate", "{}")]).await;
     /// assert_eq!(executions[0].result.text, "42");

@@ -94,6 +94,15 @@ pub struct ToolDefinition {
 impl ToolDefinition {
     /// Creates a definition with careful defaults: effect [`External`](Effect::External), not
     /// idempotent, no retries. It has no timeout.
+    ///
+    /// ```
+    /// use tool_runtime::{Effect, Repair, ToolDefinition};
+    ///
+    /// let schema = serde_json::json!({ "type": "object" });
+    /// let definition = ToolDefinition::new("ping", "Checks the connection.", schema);
+    /// assert_eq!(definition.effect, Effect::External);
+    /// assert_eq!(definition.repair, Repair::Inferred);
+    /// ```
     pub fn new(
         name: impl Into<String>,
         description: impl Into<String>,

@@ -21,7 +21,7 @@ use std::sync::Arc;
 pub struct Extensions(Option<Arc<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>>);
 
 impl Extensions {
-    /// Adds a value. It replaces the value of the same type, if there is one.
+    /// Adds a value of the type `T`. It replaces an earlier value of the same type.
     #[must_use]
     pub fn with<T: Send + Sync + 'static>(mut self, value: T) -> Self {
         let values = self.0.get_or_insert_default();

@@ -24,7 +24,8 @@ use crate::registry::{Entry, Snapshot};
 /// #[tool(permission = "deny")]
 /// async fn clear() {}
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), tool_runtime::RegistryError> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), tool_runtime::RegistryError> {
 /// let dispatcher = Dispatcher::new(Registry::try_from(tools![clear, count])?);
 /// let executions = dispatcher.dispatch(vec![ToolCall::new("1", "count", "{}")]).await;
 /// assert_eq!(executions[0].result.text, "1");

@@ -57,7 +57,8 @@ const MAX_ARGUMENTS: usize = 16;
 ///     format!("4 degrees in {city}")
 /// }
 ///
-/// # #[tokio::main(flavor = "current_thread")] async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let tools = tools![temperature].with(SearchTools::new());
 ///
 /// let model = ScriptedModel::new([

@@ -1,9 +1,10 @@
-//! What the dispatcher and other parts of the crate need of a context.
+//! Crate-internal methods of a context, for the dispatcher and for nested runs.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use serde_json::Value;
+#[cfg(feature = "process")]
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::task_tracker::TaskTrackerToken;

@@ -143,7 +143,7 @@ fn check_request(
 /// let model = ScriptedModel::new([ChatReply::text("It is noon.")]);
 /// let error = Agent::new(model, tools![now, now]).check().unwrap_err();
 /// assert!(matches!(error.problems(), [CheckProblem::Registry(_)]));
-/// assert!(error.to_string().starts_with("registry: two tools are named `now`"));
+/// assert!(error.to_string().starts_with("registry: duplicate tool name `now`"));
 /// ```
 #[derive(Debug)]
 pub struct CheckError {

@@ -84,7 +84,7 @@ fn duplicate_tool_is_reported_with_the_problem_of_the_model() {
     let agent = Agent::new(model, tools![now, now]);
     let lines = lines(&agent);
     assert_eq!(lines[0], "model: missing API key: set PICKY_API_KEY");
-    assert!(lines[1].starts_with("registry: two tools are named `now`"), "{lines:?}");
+    assert!(lines[1].starts_with("registry: duplicate tool name `now`"), "{lines:?}");
     let error = agent.check().unwrap_err();
     assert!(matches!(error.problems(), [CheckProblem::Model(_), CheckProblem::Registry(_)]));
 }

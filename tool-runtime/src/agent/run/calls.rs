@@ -59,7 +59,7 @@ impl Run {
         let aborting = aborting.and_then(|index| executions.get(index)).cloned();
         let mut pending: Vec<_> = executions.iter().filter(|it| it.is_pending()).collect();
         if let Some(request) = turn.stop_request().cloned() {
-            // The run stops, so no call waits for a decision. SuspendedCall calls have run in part
+            // The run stops, so no call waits for a decision. Suspended calls have run in part
             // and are not answered as if they had not.
             pending.retain(|execution| execution.suspended_state.is_some());
             turn.on_partial_results(results(pending.drain(..)))?;

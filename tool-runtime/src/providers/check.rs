@@ -4,7 +4,7 @@ use super::codec::Codec;
 use crate::models::{ChatRequest, ModelError, ToolChoice};
 use crate::schema::Schema;
 
-/// Highest number of tool names in an error.
+/// The highest number of tool names in an error.
 const MAX_NAMES: usize = 20;
 
 /// Checks whether a request makes sense for any provider.

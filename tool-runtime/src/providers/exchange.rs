@@ -13,16 +13,16 @@ use super::transport::{Headers, HttpBody, HttpRequest, HttpResponse, TransportEr
 use crate::models::delta::emit_reply;
 use crate::models::{ApiError, ApiErrorKind, ChatReply, DeltaSink, ModelError, WireNames};
 
-/// Highest number of characters of a body in an error.
+/// The highest number of characters of a body in an error.
 const MAX_EXCERPT: usize = 2_000;
 
-/// Time to wait for the end of a connection after the whole reply was received.
+/// The time to wait for the end of a connection after the whole reply was received.
 const LINGER: Duration = Duration::from_millis(200);
 
-/// Time to wait for the body of an error response; its status is enough.
+/// The time to wait for the body of an error response; its status is enough.
 const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Highest number of bytes of a reply; far more than any model writes.
+/// The highest number of bytes of a reply; far more than any model writes.
 const MAX_BYTES: usize = 32 << 20;
 
 /// Reason for a stream that ended early.
@@ -36,7 +36,7 @@ pub(super) struct Exchange<'c, C> {
     pub(super) url: String,
     /// Secrets of the request; some servers quote a key that they do not know.
     pub(super) secrets: Secrets,
-    /// Time limit of the whole exchange.
+    /// The time limit of the whole exchange.
     pub(super) limit: Duration,
 }
 

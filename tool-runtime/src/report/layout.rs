@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, BinaryHeap};
 
 use super::row::{Kind, Row};
 
-/// Time axis of a report.
+/// The time axis of a report.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Axis {
-    /// Time from the first start to the last end, in microseconds.
+    /// The time from the first start to the last end, in microseconds.
     pub length: u64,
     /// Whether each outermost row starts at 0, because the rows are too far apart to be visible on
     /// one axis.

@@ -20,7 +20,7 @@ pub(super) struct Row {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent: Option<usize>,
     pub turn: u32,
-    /// Start, in microseconds.
+    /// The start, in microseconds.
     pub start: u64,
     /// End, in microseconds; of an unfinished row the time of the last event.
     pub end: u64,
@@ -49,7 +49,7 @@ pub(super) struct Row {
     /// Events between start and end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<Note>,
-    /// Number of notes that were dropped before the last one.
+    /// The number of notes that were dropped before the last one.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_notes: u64,
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -70,7 +70,7 @@ pub(super) enum Kind {
     Run,
     Model,
     Tool,
-    /// Event without duration.
+    /// An event without a duration.
     #[default]
     Event,
 }
@@ -100,7 +100,7 @@ pub(super) enum Mark {
 
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub(super) struct Note {
-    /// Time, in microseconds.
+    /// The time, in microseconds.
     pub at: u64,
     pub name: String,
     pub text: String,
@@ -132,23 +132,23 @@ pub(super) enum Form {
     Folded,
 }
 
-/// Named value.
+/// A value with its name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub(super) enum Fact {
     Text(String),
     Count(u64),
-    /// Microseconds since 1970.
+    /// A time in microseconds since 1970.
     At {
         at: u64,
     },
-    /// Microseconds.
+    /// A duration in microseconds.
     Duration {
         took: u64,
     },
 }
 
-/// Highest number of characters of a summary.
+/// The highest number of characters of a summary.
 const MAX_SUMMARY: usize = 160;
 
 /// Returns a text on one line, truncated to the length of a summary.
@@ -169,7 +169,7 @@ pub(super) fn one_line(text: &str) -> String {
 }
 
 impl Row {
-    /// Highest number of notes; the first ones and the last one are kept.
+    /// The highest number of notes; the first ones and the last one are kept.
     const MAX_NOTES: usize = 100;
 
     pub(super) fn note(&mut self, note: Note) {

@@ -9,10 +9,10 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::schema::migrate;
 
-/// Time that a writer waits for another one.
+/// The time that a writer waits for another one.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Reason why a file of sessions cannot be opened. The file is unchanged.
+/// The reason why a file of sessions cannot be opened. The file is unchanged.
 ///
 /// ```
 /// use tool_runtime::store::{OpenError, Sqlite};

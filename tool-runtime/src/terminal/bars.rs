@@ -6,11 +6,11 @@ use std::time::Instant;
 
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Highest number of visible bars; the oldest activities come first.
+/// The highest number of visible bars; the oldest activities come first.
 const MAX_BARS: usize = 12;
 
-/// Highest number of characters shown of an unfinished line. Lines that exceed the height of the
-/// terminal would not be drawn at all, nor the bars below them.
+/// The highest number of characters shown of an unfinished line. Lines that exceed the height of
+/// the terminal would not be drawn at all, nor the bars below them.
 const MAX_LINE: usize = 240;
 
 /// Progress bars of all running activities.

@@ -15,7 +15,7 @@ pub(super) struct Display {
     pub(super) output: Output,
     /// Destination of the program's output, if it is not the display.
     pub(super) aside: Option<Box<dyn Write + Send>>,
-    /// Number of writers of the program.
+    /// The number of writers of the program.
     pub(super) writers: usize,
     screen: Screen,
     replies: Replies,

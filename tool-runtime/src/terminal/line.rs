@@ -6,12 +6,12 @@
 use std::fmt::{self, Write};
 use std::time::Duration;
 
-/// Highest number of characters of a text.
+/// The highest number of characters of a text.
 const MAX_TEXT: usize = 72;
-/// Highest number of characters of the error of a run, which may contain a URL before the reason.
+/// The highest number of characters of a run's error, which may contain a URL before the reason.
 const MAX_ERROR: usize = 400;
 
-/// Kind of a line.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sign {
     Done,
@@ -21,7 +21,7 @@ pub(super) enum Sign {
     Pending,
     Retry,
     Reply,
-    /// Message to the model.
+    /// The message to the model.
     Message,
     Other,
 }

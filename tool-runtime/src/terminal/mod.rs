@@ -121,12 +121,15 @@ impl Terminal {
     /// If the output and the display are on the same terminal, the output appears above the running
     /// activities. On a terminal, all control characters except line endings are escaped.
     ///
-    /// The end of a model's reply ends the current line, and so does dropping the writer; the
-    /// program's own line ending after a reply is then skipped. On plain output, events that occur
-    /// while the text of a model is within a line are printed after that line. A reply that was
-    /// printed here is not shown again; its line shows only its calls, and is omitted if there are
-    /// none. The exception is a writer whose output goes to a file while the display is on a
-    /// terminal.
+    /// - The end of a model's reply ends the current line. The program's own line ending after a
+    ///   reply is then skipped.
+    /// - Dropping the writer ends the current line.
+    /// - On plain output, events that occur while the text of a model is within a line are printed
+    ///   after that line.
+    /// - A reply that was printed here is not shown again: its line shows only its calls, and is
+    ///   omitted if there are none.
+    /// - If the output goes to a file while the display is on a terminal, the display shows the
+    ///   whole reply.
     ///
     /// Do not write to it within [`suspend`](Self::suspend).
     ///

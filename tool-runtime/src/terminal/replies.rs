@@ -10,10 +10,10 @@ use std::mem::take;
 use super::line::sanitize_lines;
 use crate::event::{Event, EventKind, ModelEvent, RunEvent, RunId};
 
-/// Number of bytes at the end of a text that are compared.
+/// The number of bytes at the end of a text that are compared.
 const MAX_COMPARED: usize = 64 * 1024;
 
-/// Highest number of replies whose output is expected.
+/// The highest number of replies whose output is expected.
 const MAX_REPLIES: usize = 16;
 
 /// Code of a run whose stream was dropped.

@@ -1,4 +1,4 @@
-//! Turn → body of a Messages request.
+//! `ChatRequest` → body of a Messages request.
 //!
 //! The shapes follow Anthropic's API reference, "Create a message", and its SDKs. The order follows
 //! "How to implement tool use":

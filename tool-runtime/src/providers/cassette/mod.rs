@@ -17,9 +17,9 @@ use super::transport::{
 /// Transport that records the replies of a provider to a file, or replays them without a network.
 ///
 /// A recording contains no header of a request, and no password or key of the URL. Where their
-/// values occur in a body, they are replaced. Name other secrets with [`redact`](Self::redact). Of
-/// the headers of a reply, those are kept that carry its type, its id and the time to wait before a
-/// retry.
+/// values occur in a body, they are replaced. Name other secrets with [`redact`](Self::redact). The
+/// recorded response headers are the content type, the date, the location, the request id and the
+/// retry delay.
 ///
 /// In replay, a request is answered by the first recording that was not replayed yet and has the
 /// same URL and the same JSON; the order of members does not matter. A request without a recording

@@ -3,10 +3,10 @@ use serde_json::Value;
 use crate::providers::secrets::in_url;
 use crate::providers::transport::HttpRequest;
 
-/// Replacement of a secret in a recording.
+/// The replacement of a secret in a recording.
 const REPLACEMENT: &str = "[scrubbed]";
 
-/// Headers and query parameters that tell how to interpret a request; all others may be, or
+/// Headers and query parameters that describe the format of a request; all others may be, or
 /// contain, a key.
 const PLAIN: [&str; 5] = ["accept", "alt", "anthropic-version", "api-version", "content-type"];
 
@@ -24,10 +24,10 @@ const KEYS: [&str; 9] = [
     "x-goog-api-key",
 ];
 
-/// Shortest key; a shorter text is part of other words.
+/// The shortest key; a shorter text is part of other words.
 const SHORTEST_KEY: usize = 4;
 
-/// Shortest secret of other names; a shorter one may be a word such as `true`, which occurs
+/// The shortest secret of other names; a shorter one may be a word such as `true`, which occurs
 /// anywhere.
 const SHORTEST_WORD: usize = 8;
 

@@ -105,7 +105,7 @@ impl Tape {
         self.exchanges.iter().filter(|(_, was_played)| !was_played).map(|(exchange, _)| exchange)
     }
 
-    /// Returns the recorded response to the same request, or an error that tells how the request
+    /// Returns the recorded response to the same request, or an error that lists how the request
     /// differs.
     pub(super) fn play(&mut self, sent: &RecordedRequest) -> Result<RecordedResponse, String> {
         let mut fresh = self.exchanges.iter_mut().filter(|(_, was_played)| !was_played);

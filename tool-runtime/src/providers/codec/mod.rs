@@ -1,4 +1,4 @@
-//! Codecs of model APIs: the conversion between a turn and the JSON of one provider.
+//! Codecs of model APIs: the conversion between requests and replies and the JSON of one provider.
 //!
 //! [`Client`](super::Client) drives a [`Codec`]; everything that does I/O is in the client and in
 //! its [`Transport`](super::Transport):
@@ -282,7 +282,7 @@ pub trait Assemble: Send {
     fn finish(self) -> Result<ChatReply, DecodeError>;
 }
 
-/// Reason why a body or a stream contains no reply.
+/// The reason why a body or a stream contains no reply.
 ///
 /// ```
 /// use tool_runtime::providers::codec::DecodeError;

@@ -1,4 +1,4 @@
-//! Turn → body of a `generateContent` request.
+//! `ChatRequest` → body of a `generateContent` request.
 //!
 //! The shapes follow Google's API reference, "GenerateContentRequest", and its SDKs.
 
@@ -11,7 +11,7 @@ use crate::providers::shared::set;
 use crate::schema::{Dialect, Schema};
 use crate::tool::ToolDefinition;
 
-/// Highest number of stop sequences.
+/// The highest number of stop sequences.
 const MAX_STOP_SEQUENCES: usize = 5;
 
 pub(super) fn request(

@@ -131,8 +131,8 @@ impl ContentBuilder for MistralContent {
         self.0.into_iter().map(part).collect()
     }
 
-    /// Decodes `{"object": "error", "message": …}`; members beside the message tell the kind of the
-    /// error.
+    /// Decodes `{"object": "error", "message": …}`; members beside the message contain the kind
+    /// of the error.
     fn reported_error(body: &str) -> Option<DecodeError> {
         let body_json: Value = serde_json::from_str(body).ok()?;
         match body_json.get("object").and_then(Value::as_str) {

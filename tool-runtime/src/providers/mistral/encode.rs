@@ -1,4 +1,4 @@
-//! Turn → body of a chat completion request.
+//! `ChatRequest` → body of a chat completion request.
 //!
 //! The shapes follow Mistral's API reference, "Chat completion", and its Python SDK. The order
 //! follows the validators of the package `mistral-common` and the errors of the API:

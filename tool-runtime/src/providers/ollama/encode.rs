@@ -1,4 +1,4 @@
-//! Turn → body of a request.
+//! `ChatRequest` → body of a request.
 //!
 //! The shapes follow Ollama's `docs/api.md`, "Generate a chat completion", and the `api/types.go`
 //! of its server, which refuses a request that it cannot decode into them.

@@ -21,9 +21,9 @@ pub(super) const EXTRA: &str = "extra_content";
 pub(super) struct WireMessage {
     content: Option<Content>,
     refusal: Option<String>,
-    /// Name used by vLLM, llama.cpp and DeepSeek.
+    /// The name used by vLLM, llama.cpp and DeepSeek.
     reasoning_content: Option<String>,
-    /// Name used by OpenRouter and Ollama.
+    /// The name used by OpenRouter and Ollama.
     reasoning: Option<String>,
     /// Reasoning in pieces with kinds and signatures; OpenRouter needs these back.
     reasoning_details: Option<Vec<Map<String, Value>>>,

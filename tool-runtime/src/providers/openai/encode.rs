@@ -1,4 +1,4 @@
-//! Turn → body of a chat completion request.
+//! `ChatRequest` → body of a chat completion request.
 //!
 //! The shapes follow OpenAI's API reference, "Create chat completion".
 
@@ -13,7 +13,7 @@ use crate::providers::chat::{
 use crate::providers::codec::{IdRules, WireIds};
 use crate::providers::shared::{OPENING, only_system, set};
 
-/// Highest number of calls in one message that OpenAI accepts.
+/// The highest number of calls in one message that OpenAI accepts.
 const MAX_CALLS: usize = 128;
 
 pub(super) fn request(model: &str, request: ChatRequest<'_>, names: &WireNames) -> Value {
@@ -154,7 +154,7 @@ mod tests {
     use crate::schema::{Dialect, Schema};
     use crate::tool::ToolDefinition;
 
-    /// Message that is sent if the conversation is empty.
+    /// The message that is sent if the conversation is empty.
     fn opening() -> serde_json::Value {
         json!({ "role": "user", "content": super::OPENING })
     }

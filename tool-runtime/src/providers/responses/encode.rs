@@ -1,4 +1,4 @@
-//! Turn → body of a Responses request.
+//! `ChatRequest` → body of a Responses request.
 //!
 //! The shapes follow OpenAI's API reference, "Create a model response", and its Python SDK
 //! (`types/responses`). Its guide "Reasoning models" requires that reasoning and the item after it
@@ -13,7 +13,7 @@ use crate::providers::codec::{IdRules, WireIds, arguments_text};
 use crate::providers::shared::{OPENING, only_system, set};
 use crate::tool::ToolDefinition;
 
-/// Name parts of models that do not reason; they refuse a request for encrypted reasoning.
+/// The name parts of models that do not reason; they refuse a request for encrypted reasoning.
 const UNREASONING: [&str; 4] = ["gpt-3", "gpt-4", "chatgpt", "-chat"];
 
 pub(super) fn request(

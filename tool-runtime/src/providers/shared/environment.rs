@@ -4,7 +4,7 @@ use crate::models::ModelError;
 
 /// Model, address and key from environment variables.
 pub(crate) struct Environment {
-    /// Name of the model.
+    /// The name of the model.
     pub(crate) model: String,
     /// Base URL of the API. Default: the one of the provider.
     pub(crate) base_url: Option<String>,

@@ -75,7 +75,7 @@ pub struct HttpRequest {
     pub url: String,
     /// Headers, except those that a transport adds, such as the length.
     pub headers: Headers,
-    /// JSON body.
+    /// The JSON body of the request.
     pub body: String,
 }
 
@@ -107,7 +107,7 @@ impl fmt::Debug for HttpRequest {
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct HttpResponse {
-    /// HTTP status code.
+    /// The HTTP status code of the response.
     pub status: u16,
     /// Headers of the response.
     pub headers: Headers,
@@ -237,7 +237,7 @@ impl BodyStream for Complete {
     }
 }
 
-/// Reason why a request has no response.
+/// The reason why a request has no response.
 ///
 /// ```
 /// use std::time::Duration;

@@ -27,7 +27,7 @@ pub struct ReqwestTransport {
     /// Client, or the reason why it could not be built, such as a machine without root
     /// certificates.
     client: Result<Client, String>,
-    /// Time limit for a connection; `None` if the client of the program has its own.
+    /// The time limit for a connection; `None` if the client of the program has its own.
     connect_timeout: Option<Duration>,
 }
 
@@ -75,7 +75,7 @@ impl ReqwestTransport {
         Self { client, connect_timeout: Some(connect_timeout) }
     }
 
-    /// Returns the client.
+    /// Returns the HTTP client of the transport.
     ///
     /// # Errors
     /// [`TransportError::Setup`] if the client could not be built.

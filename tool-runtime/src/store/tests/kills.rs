@@ -21,11 +21,11 @@ use crate::store::Sqlite;
 
 const FILE: &str = "TOOL_RUNTIME_KILLS_FILE";
 const STEPS: &str = "TOOL_RUNTIME_KILLS_STEPS";
-/// Number of the statement before which the child stops to be killed.
+/// The number of the statement before which the child stops to be killed.
 const STOP: &str = "TOOL_RUNTIME_KILLS_STOP";
 const SESSION: &str = "story";
 
-/// Number of random kills: `KILLS`, or 20.
+/// The number of random kills: `KILLS`, or 20.
 fn kills() -> usize {
     env::var("KILLS").ok().and_then(|value| value.parse().ok()).unwrap_or(20)
 }

@@ -29,7 +29,7 @@ pub struct Answer {
     pub text: String,
     /// The transcript of the conversation, including the answer.
     pub transcript: Vec<Message>,
-    /// The tools that the conversation was offered and has discovered so far.
+    /// The tools that were offered or discovered in this conversation.
     pub offered_tools: OfferedTools,
     /// The tokens that the run used, as far as the model provider reports them.
     pub usage: Usage,
@@ -87,7 +87,7 @@ pub struct Stopped {
     /// The transcript so far. Every call in it has a result, so that the conversation can be
     /// continued.
     pub transcript: Vec<Message>,
-    /// The tools that the conversation was offered and has discovered so far.
+    /// The tools that were offered or discovered in this conversation.
     pub offered_tools: OfferedTools,
     /// The tokens that the run used, as far as the model provider reports them.
     // Boxed to keep the error small: a large one slows down every `Result` that carries it.
@@ -141,7 +141,7 @@ impl fmt::Display for Stopped {
     }
 }
 
-/// Displaying prints the reason already, so the source is that of the reason.
+/// `source` skips the reason, which `Display` already prints.
 impl std::error::Error for Stopped {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         self.reason.source()

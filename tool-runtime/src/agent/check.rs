@@ -20,7 +20,8 @@ impl Agent {
     /// - a model that can't send any request, such as a provider client with a malformed URL
     /// - a tool whose schema the model provider does not accept
     /// - options that the model provider does not accept, such as the choice of an unknown tool
-    /// - an [extension](Self::extension) that a tool requires and that the agent does not have
+    /// - an [extension](Self::extension) that a tool declares with `extensions(…)` and that the
+    ///   agent does not have; undeclared ones are not checked
     ///
     /// Only the tools that the [policy](Self::policy) lets the model call are checked. If the tools
     /// can't be registered, the error names the first conflict, and the tools are not checked

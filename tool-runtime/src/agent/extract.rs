@@ -78,13 +78,13 @@ impl<T: DeserializeOwned + JsonSchema> Extract for T {}
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Extracted<T> {
-    /// The value.
+    /// The extracted value of the answer.
     pub value: T,
     /// The repairs of the model's JSON.
     pub fixes: Vec<Fix>,
     /// The transcript of the conversation, including the request for the value.
     pub transcript: Vec<Message>,
-    /// The tools that the conversation was offered and has discovered so far.
+    /// The tools that were offered or discovered in this conversation.
     pub offered_tools: OfferedTools,
     /// The tokens that the run used, as far as the model provider reports them.
     pub usage: Usage,

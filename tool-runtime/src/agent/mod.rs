@@ -219,9 +219,10 @@ impl Agent {
     /// [paused](Paused) run after its pending calls were [decided](Paused::decide) on.
     ///
     /// Calls that may have been in flight when the state was saved are made again if their tool is
-    /// idempotent or read-only. Others are answered with `TOOL_INDETERMINATE`. A decision holds for
-    /// the arguments for which it was made. Calls without a decision are submitted for approval
-    /// again. A sub-agent resumes where it paused. Calls that have their result are not run again.
+    /// [repeatable](crate::ToolDefinition::is_retry_safe). Others get the result
+    /// `TOOL_INDETERMINATE`. A decision holds for the arguments for which it was made. Calls
+    /// without a decision are submitted for approval again. A sub-agent resumes where it paused.
+    /// Calls that have their result are not run again.
     ///
     /// The [limits](Self::limits) of this agent and of its sub-agents apply, whatever applied
     /// before; the usage so far counts. The [time limit](Self::time_limit) starts anew. A state

@@ -191,8 +191,7 @@ impl PendingCall {
         self.redacted.as_ref().unwrap_or(&self.arguments)
     }
 
-    /// Returns the paused run of the sub-agent that this call runs, if it does. Decide on the calls
-    /// of that run.
+    /// Returns the paused nested run if the call is a sub-agent's. Decide on the calls of that run.
     pub fn nested_run(&self) -> Option<&Paused> {
         match &self.state {
             Some(ToolState::Run(paused)) => Some(paused),

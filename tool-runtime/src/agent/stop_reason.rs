@@ -60,6 +60,8 @@ pub enum StopReason {
     #[error(transparent)]
     Model(#[from] ModelError),
     /// The model's client or the driver panicked with this message.
+    ///
+    /// The displayed text names the model client in both cases.
     #[error("model client panicked: {0}")]
     ModelPanicked(String),
     /// The tools could not be registered. No request was sent to the model.
@@ -67,9 +69,8 @@ pub enum StopReason {
     Registry(#[from] RegistryError),
     /// Calls, or calls of their nested runs, await approval.
     ///
-    /// Decide on them and pass the paused run to [`Agent::resume`](crate::Agent::resume). The
-    /// transcript answers the calls as pending, so that it can be continued without resuming as
-    /// well.
+    /// Decide on them and pass the paused run to [`Agent::resume`](crate::Agent::resume). In the
+    /// transcript, these calls have pending results, so you can also continue it as a new run.
     #[error("{}", approval_error(&.0.awaited()))]
     AwaitingApproval(Box<Paused>),
     /// A call failed or was blocked, and the policy stops the run for that. See

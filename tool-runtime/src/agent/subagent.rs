@@ -128,7 +128,9 @@ impl SubAgent {
         self
     }
 
-    /// Sets how deep calls of agents may be nested around this one. Default: 3.
+    /// Sets the maximum number of levels below the outermost run at which this agent runs.
+    ///
+    /// Default: 3.
     ///
     /// A call beyond the limit is denied. The limit ends recursion of agents that call each other.
     #[must_use]

@@ -1,4 +1,4 @@
-//! Circuit breakers: calls to providers that fail repeatedly are blocked for a while.
+//! Circuit breakers: calls to tool providers that fail repeatedly are blocked for a while.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,16 +11,17 @@ use crate::event::BlockReason;
 use crate::registry::Entry;
 use crate::tool::{ToolError, ToolErrorKind};
 
-/// Sets which providers have a circuit breaker, and when each of them opens.
+/// Sets which tool providers have a circuit breaker, and when each of them opens.
 ///
 /// An open breaker blocks the calls of its provider, and the model receives the number of seconds
 /// after which to call again. Default: no breakers. Tools without a provider have none.
 ///
-/// A call counts as a failure of its provider if the tool could not do its work: it failed because
-/// of its environment, was unavailable, timed out or panicked. A tool that answers with an ordinary
-/// refusal has worked. Each attempt counts. After the cool-down one call probes the provider, and
-/// its result decides for the rest. A dispatcher and its clones share their breakers, over all runs
-/// of an agent.
+/// Each attempt counts. Errors of the tool's [infrastructure](ToolErrorKind::is_infrastructure)
+/// count as failures of the provider: transient errors, unavailability, timeouts and panics. Other
+/// errors, such as `Failed` and `NotFound`, count as successes; cancelled and pending calls and
+/// invalid arguments do not count. After the cool-down, one call probes the provider, and its
+/// result closes or reopens the breaker. A dispatcher and its clones share their breakers, over all
+/// runs of an agent.
 ///
 /// ```
 /// use tool_runtime::dispatch::{Breaker, Breakers};

@@ -61,8 +61,7 @@ impl Concurrency {
         self
     }
 
-    /// Limits the calls of the tools together that [go by](crate::registry#tool-names) this
-    /// name.
+    /// Limits all tools with this [name](crate::registry#tool-names) together.
     ///
     /// If there is a limit for the full name of a tool, only that limit applies to the tool.
     #[must_use]
@@ -71,7 +70,7 @@ impl Concurrency {
         self
     }
 
-    /// Limits the calls of all tools of a provider together.
+    /// Limits all tools of a tool provider together.
     #[must_use]
     pub fn provider(mut self, name: impl Into<String>, max: usize) -> Self {
         self.providers.insert(name.into(), max);

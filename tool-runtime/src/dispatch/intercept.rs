@@ -80,8 +80,8 @@ pub trait Interceptor: Send + Sync {
     /// Runs after a call, also after one that was blocked or answered, and may change the
     /// execution.
     ///
-    /// The result of the call is available only afterwards, and no timeout applies. Default: the
-    /// execution stays as it is.
+    /// The run waits for this method; no timeout applies to it. Default: the execution stays
+    /// unchanged.
     async fn after_call(&self, execution: &mut ToolExecution) {
         let _ = execution;
     }
@@ -99,7 +99,7 @@ pub trait Interceptor: Send + Sync {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum InterceptAction {
-    /// Runs the call.
+    /// Runs the call as usual.
     Run,
     /// Uses this output as the result; the tool is not invoked.
     Answer(ToolOutput),

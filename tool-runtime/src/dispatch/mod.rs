@@ -266,8 +266,8 @@ impl Dispatcher {
     /// Each such thread occupies one of tokio's threads for blocking work, 512 unless the runtime
     /// was built with other
     /// [`max_blocking_threads`](tokio::runtime::Builder::max_blocking_threads). If none is free,
-    /// calls of blocking tools wait for one; a call that gets none within its timeout is not run,
-    /// and its result tells so. A function that checks
+    /// calls of blocking tools wait for one. A call that gets none within its timeout does not run,
+    /// and its result is an error. A function that checks
     /// [`ToolContext::cancellation`](crate::ToolContext::cancellation) leaves no thread behind.
     pub fn detached_threads(&self) -> usize {
         self.state.detached_threads.count()

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::message::Usage;
 
-/// A change that a tool made to the world, as the tool reports it.
+/// Report of a tool about a call: a mutation that it made, or a signal to the run.
 ///
 /// A tool returns effect records by
 /// [`ToolOutput::with_effect`](crate::ToolOutput::with_effect), or reports them during the call by

@@ -176,7 +176,7 @@ impl ToolExecution {
         !self.is_success() && !self.is_blocked()
     }
 
-    /// Whether the policy blocked the call, or a pending decision of a nested call.
+    /// Whether the policy or a pending nested call blocked the call.
     pub fn is_blocked(&self) -> bool {
         self.blocked_by.is_some()
     }

@@ -29,7 +29,7 @@ pub enum ModelEvent {
     /// A request was sent to the model.
     #[serde(rename = "asked")]
     Requested,
-    /// The model replied.
+    /// The model replied to the request.
     Replied {
         /// The text of the reply.
         text: String,

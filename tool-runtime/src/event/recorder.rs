@@ -51,7 +51,7 @@ struct EventLog {
 
 impl Recorder {
     /// Creates a recorder of at most `capacity` events, and of one at least. Beyond that, each new
-    /// event evicts the oldest.
+    /// event replaces the oldest, which is dropped.
     pub fn new(capacity: usize) -> Self {
         Self { capacity: capacity.max(1), log: Arc::default() }
     }
@@ -110,12 +110,12 @@ impl Recorder {
         self.effects_by_turn().remove(&(run, turn)).unwrap_or_default()
     }
 
-    /// Returns the number of events that were evicted.
+    /// Returns the number of events that were dropped because the recorder was full.
     pub fn dropped_count(&self) -> u64 {
         self.lock().dropped_count
     }
 
-    /// Removes all events, and resets the number of evicted events.
+    /// Removes all events, and resets the number of dropped events.
     pub fn clear(&self) {
         *self.lock() = EventLog::default();
     }

@@ -42,9 +42,8 @@ pub enum RunEvent {
     /// prompt, or a message during the run.
     ///
     /// Each message is emitted once, also if the run is resumed. If the prompt continues a
-    /// conversation, only its system message and the new user message are emitted. Messages that
-    /// the program [inserts](crate::agent::Turn::edit) before those that were emitted are not
-    /// emitted.
+    /// conversation, only its system message and the new user message are emitted. A message that
+    /// is [inserted](crate::agent::Turn::edit) before an already emitted one is not emitted.
     #[serde(rename = "said")]
     MessageAdded {
         /// The kind of source that the message came from.

@@ -12,9 +12,9 @@ use crate::message::{CallId, ToolCall};
 /// is dropped, it finishes as `TOOL_INDETERMINATE`. If its process ended, it finishes once its run
 /// is resumed or abandoned.
 ///
-/// There are two exceptions. A call that is answered without being made may have a `Finished`
-/// alone. A call of a run that is resumed from a store may have two, since the store does not know
-/// which events were received.
+/// There are two exceptions. A skipped call may emit only `Finished`. A call of a run that is
+/// resumed from a store may emit `Finished` twice, since the store does not know which events were
+/// received.
 ///
 /// ```
 /// use tool_runtime::event::{Recorder, ToolEvent};
@@ -116,7 +116,7 @@ pub struct Progress {
     /// The total amount of work, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<f64>,
-    /// The current activity.
+    /// The current activity of the tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub message: Option<String>,
 }

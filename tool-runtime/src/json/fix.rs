@@ -53,7 +53,7 @@ pub enum Level {
 pub enum Risk {
     /// The value is spelled in full and has one meaning.
     Lossless,
-    /// The value is complete, but the choice of this value is a conclusion.
+    /// The value is complete, but was inferred.
     Inferred,
     /// Part of the intended value may be missing: the text was cut off.
     Lossy,

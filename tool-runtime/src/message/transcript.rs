@@ -59,12 +59,12 @@ pub enum Message {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum UserPart {
-    /// Plain text.
+    /// A part of plain text.
     Text {
-        /// The text.
+        /// The text of the part.
         text: String,
     },
-    /// An image.
+    /// A part with an image.
     Image(Image),
 }
 
@@ -81,9 +81,9 @@ pub enum UserPart {
 #[serde(tag = "type", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum AssistantPart {
-    /// Plain text.
+    /// A part of plain text.
     Text {
-        /// The text.
+        /// The text of the part.
         text: String,
     },
     /// A call of a tool.

@@ -55,7 +55,7 @@ pub struct ChatOptions {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolChoice {
-    /// The model decides.
+    /// The model decides whether to call tools.
     #[default]
     Auto,
     /// The model must call at least one tool.

@@ -18,7 +18,7 @@ use crate::message::CallId;
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Approval {
-    /// Allows this call.
+    /// Allows this one call only.
     Once,
     /// Allows all calls of this tool for the rest of the run. Outside of a run, it allows them for
     /// the lifetime of the dispatcher.

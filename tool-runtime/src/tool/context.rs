@@ -314,8 +314,8 @@ impl ToolContext {
     /// Calls other tools of the same registry and returns one execution for each call, in order.
     ///
     /// The calls are subject to the same policy as calls of a model, and emit events that name this
-    /// call as their parent. Each call gets a new id. Calls that are nested more than eight levels
-    /// deep are denied.
+    /// call as their parent. Each call gets a new id. Calls more than seven levels below the
+    /// outermost call are denied.
     ///
     /// # Panics
     /// Panics outside of a tokio runtime.

@@ -171,8 +171,10 @@ impl ToolDefinition {
         self
     }
 
-    /// Returns `true` if a call that may have run can be made again: the tool is idempotent or
-    /// changes nothing.
+    /// Returns `true` if calls may be repeated after a crash: the tool is idempotent, or its effect
+    /// is `none` or `read`.
+    ///
+    /// The dispatcher is stricter: it retries failed attempts only of idempotent tools.
     pub fn is_retry_safe(&self) -> bool {
         self.idempotent || matches!(self.effect, Effect::None | Effect::Read)
     }

@@ -109,8 +109,8 @@ impl ToolErrorKind {
 
     /// Returns `true` if the cause is the tool's implementation or something that it depends on.
     ///
-    /// The same call may succeed later or on another machine. All other kinds are answers: of the
-    /// tool, or of the policy.
+    /// The same call may succeed later or on another machine. Other kinds are regular results
+    /// of the tool or the policy.
     pub fn is_infrastructure(self) -> bool {
         match self {
             Self::Transient | Self::Unavailable | Self::Timeout => true,

@@ -122,7 +122,7 @@ pub trait Tool: Send + Sync {
         Availability::Available
     }
 
-    /// Runs the tool.
+    /// Runs the tool for one call.
     ///
     /// # Errors
     /// The error that the model receives instead of an output; see [`ToolErrorKind`].

@@ -73,12 +73,12 @@ impl Availability {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Permission {
-    /// Calls are allowed.
+    /// Calls of the tool are allowed.
     #[default]
     Allow,
     /// Each call needs an approval. Without an approver it is denied.
     Ask,
-    /// Calls are denied.
+    /// Calls of the tool are denied.
     Deny,
 }
 

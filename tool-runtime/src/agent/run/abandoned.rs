@@ -1,5 +1,4 @@
-//! Emits the end of what no process saw end: interrupted calls, and a run that its session
-//! abandoned.
+//! Emits the end of interrupted calls and abandoned runs.
 
 use std::time::Duration;
 
@@ -34,8 +33,8 @@ impl AbandonedRun {
 }
 
 impl Run {
-    /// Saves that the run ended with an answer in words. If it owes a value, it does not count as
-    /// abandoned for that.
+    /// Saves that the run ended with an answer in words, so that a run whose extraction is
+    /// unfinished does not count as abandoned.
     pub(super) async fn save_end(&mut self) -> Result<(), StopReason> {
         if !self.state.owes_value() {
             return Ok(());

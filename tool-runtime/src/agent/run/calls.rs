@@ -14,7 +14,7 @@ use crate::registry::Snapshot;
 use crate::tool::full_name::can_be_called;
 
 impl Run {
-    /// Runs the calls. Stops the run if a policy says so, and pauses it if calls are pending.
+    /// Runs the calls. Stops the run if the policy requires it, and pauses it if calls are pending.
     pub(super) async fn run_calls(
         &mut self,
         calls: Vec<ToolCall>,

@@ -16,18 +16,17 @@ use crate::message::Message;
 /// A named, persisted conversation of an agent.
 ///
 /// [`Agent::session`](crate::Agent::session) returns it. Each run continues the conversation of the
-/// runs before it. Each step of a run is saved before the next one starts: the model's reply before
-/// its calls are run, that the calls start, and each result as it arrives. So the process may end
-/// at any moment.
+/// runs before it. The session saves the model's reply before its calls start, marks the calls as
+/// started, and saves each result on arrival. So the process may end at any moment.
 ///
 /// An unfinished run is continued with [`resume`](Self::resume), or abandoned by the next prompt. A
-/// call that was in flight when the process ended is made again if its tool is idempotent or
-/// read-only. Any other call is answered with `TOOL_INDETERMINATE`, because it may or may not have
-/// run; an event reports that as the end of the call. The end of an abandoned run is emitted with
-/// its own id and the code `GIVEN_UP`.
+/// call that was in flight when the process ended is made again if its tool is
+/// [repeatable](crate::ToolDefinition::is_retry_safe). Any other call gets the result
+/// `TOOL_INDETERMINATE`, because it may or may not have run; an event reports that as the end of
+/// the call. The end of an abandoned run is emitted with its own id and the code `GIVEN_UP`.
 ///
 /// Each prompt starts a run of its own, to which the full [limits](crate::agent::Limits) of the
-/// agent apply. A resumed run has what is left of them.
+/// agent apply. A resumed run continues with the remaining limits.
 ///
 /// ```
 /// use tool_runtime::agent::session::MemoryStore;

@@ -280,7 +280,7 @@ pub struct SessionInfo {
     pub session: String,
     /// The number of stored messages.
     pub message_count: usize,
-    /// The current revision.
+    /// The current revision of the session.
     pub revision: u64,
     /// The time of the last write.
     pub saved_at: SystemTime,

@@ -27,7 +27,7 @@ impl Turn {
         self.started_calls.retain(|started| started != call);
     }
 
-    /// Answers started calls that have no result, after the process that ran them has ended.
+    /// Adds the missing results of started calls, after the process that ran them has ended.
     ///
     /// A call for which `is_retry_safe` returns `false` gets the result `TOOL_INDETERMINATE`. All
     /// other calls stay open. Returns the calls that were answered, with their results.

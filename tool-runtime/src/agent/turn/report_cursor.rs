@@ -9,7 +9,7 @@ use super::Turn;
 use crate::event::{MessageSource, RunEvent};
 use crate::message::{Message, UserPart};
 
-/// Number of reported messages and, if the last of them is a user message, of its reported parts.
+/// The number of reported messages and, if the last one is a user message, of its reported parts.
 ///
 /// Parts are counted because a user message can grow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

@@ -82,7 +82,7 @@ impl StopRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Outcome {
-    /// The model answered.
+    /// The model answered without further calls.
     Answered,
     /// The model's answer was cut off for the given reason.
     TruncatedReply(FinishReason),

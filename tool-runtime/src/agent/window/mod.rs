@@ -45,8 +45,8 @@ use crate::models::ChatRequest;
 /// 2. If the current run alone is too long, its earlier replies with their results. A note takes
 ///    their place.
 ///
-/// So a call is never separated from its result, nor reasoning from the call that it led to. A
-/// conversation that begins with a user message still does.
+/// So a call is never separated from its result, nor reasoning from the call that it led to. If a
+/// conversation begins with a user message, so does its window.
 ///
 /// ```
 /// use tool_runtime::Message;

@@ -37,9 +37,9 @@ pub struct Plan<'m> {
 impl Window {
     /// Selects the messages of a conversation to send, without I/O.
     ///
-    /// `run` is the index of the message with which the current run began. If that message is not a
-    /// user message, the last user message before it is used. The same conversation and state give
-    /// the same plan, and so does the state that the plan returns.
+    /// `run` is the index in `messages` of the message with which the current run began. If that
+    /// message is not a user message, the plan uses the last user message before it. The same
+    /// conversation and state give the same plan, and so does the state that the plan returns.
     ///
     /// If calls lack results or results lack calls, the conversation is normalized first.
     pub fn plan<'m>(&self, messages: &'m [Message], run: usize, state: &WindowState) -> Plan<'m> {

@@ -66,10 +66,10 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Creates a policy that adds nothing to what tools declare of themselves.
+    /// Creates a policy without approver, grants or limits.
     ///
-    /// No tool that asks for approval runs, no capability is granted, and only the retries and rate
-    /// limits that tools declare apply.
+    /// Tools with `permission = "ask"` and tools that require a capability do not run. Only the
+    /// retries and rate limits that tools declare apply.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -143,7 +143,9 @@ impl Policy {
         self
     }
 
-    /// Sets the circuit breakers that block calls to providers that fail repeatedly. Default: none.
+    /// Sets the circuit breakers, which block calls to tool providers that fail repeatedly.
+    ///
+    /// Default: none.
     #[must_use]
     pub fn breakers(mut self, breakers: Breakers) -> Self {
         self.breakers = Some(breakers);

@@ -58,18 +58,18 @@ pub struct Permissions {
 }
 
 impl Permissions {
-    /// Sets the permission of the tools that [go by](crate::registry#tool-names) this name.
+    /// Sets the permission of the tools with this [name](crate::registry#tool-names).
     ///
-    /// `Deny` and `Ask` apply to every tool that goes by the name. `Allow` applies only to the tool
-    /// whose model-visible name or full name it is, so that a shared name never allows a tool by
-    /// accident. If several rules match, the last one applies.
+    /// `Deny` and `Ask` apply to every tool with the name. `Allow` matches only the model-visible
+    /// name or the full name, so that a shared name never allows a tool by accident. If several
+    /// rules match, the last one applies.
     #[must_use]
     pub fn tool(mut self, name: impl Into<String>, permission: Permission) -> Self {
         self.tools.push((name.into(), permission));
         self
     }
 
-    /// Sets the permission of all tools of a provider.
+    /// Sets the permission of all tools of a tool provider.
     ///
     /// If several rules name the provider, the last one applies.
     #[must_use]

@@ -11,7 +11,7 @@ use crate::message::ToolCall;
 /// from a marker on to [`parse`](Self::parse). After [`NoMatch::Incomplete`] it passes more of the
 /// text. Every other result has to hold however the text continues.
 ///
-/// A truncated call is returned with arguments that have no end;
+/// A truncated call is returned with arguments without a closing bracket;
 /// [`ArgumentBuilder`](super::ArgumentBuilder) builds them from single arguments. If only the end
 /// of the line ends a call, the last line of a [truncated](ToolLookup::is_truncated) reply may be
 /// half of a call and is returned in the same way.
@@ -239,8 +239,10 @@ pub enum Match {
 pub enum NoMatch {
     /// The text is plain text.
     Text,
-    /// The text is plain text, and it took reading much of it to see that. After 32 of these in one
-    /// text the scanner treats the rest as text, so that no text takes long.
+    /// The text is plain text, and the format read much of it before rejecting it.
+    ///
+    /// After 32 of these in one text, the scanner treats the rest as text, so that no text takes
+    /// long.
     Malformed,
     /// More of the text is needed to decide.
     Incomplete,

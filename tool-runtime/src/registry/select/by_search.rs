@@ -20,9 +20,9 @@ use crate::tool::ToolDefinition;
 ///   ([`best_matches`](Self::best_matches)),
 /// - the tools that were offered before, so that the caches of providers stay valid.
 ///
-/// The last two groups share a [byte budget](Self::byte_budget). If it is exceeded, what is needed
-/// now takes precedence, then what was added last. A tool that is left out can still be called and
-/// found again.
+/// The last two groups share a [byte budget](Self::byte_budget). If it is exceeded,
+/// matches come first, then discovered tools, then tools that were offered before; within a group,
+/// the newest come first. A tool that is left out can still be called and found again.
 ///
 /// If no tool can find others and `best_matches` is not set, the remaining tools could never be
 /// discovered. Then as many of them as fit the budget are offered, those of the highest
@@ -84,7 +84,7 @@ impl BySearch {
         Self::default()
     }
 
-    /// Sets the budget for tools that are not always offered, in bytes. Default: 65,536.
+    /// Sets the budget of all tools that are not always offered, in bytes. Default: 65,536.
     #[must_use]
     pub fn byte_budget(mut self, bytes: usize) -> Self {
         self.byte_budget = bytes;
@@ -124,7 +124,7 @@ impl Selector for BySearch {
                 found.iter().rev().map(|(name, _)| (*name).to_owned()).collect()
             }),
         };
-        // What is needed now, then what was offered before, the newest first.
+        // Matches, then discovered tools, then tools that were offered before; the newest first.
         let candidates = [matches.as_slice(), selection.discovered, selection.offered];
         let candidates = candidates.into_iter().flat_map(|names| newest_first(&tools, names));
         let others = if can_discover { Vec::new() } else { ranked(&tools) };

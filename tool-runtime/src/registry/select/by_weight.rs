@@ -52,7 +52,9 @@ impl ByWeight {
         Self { bytes, byte_budget: DEFAULT_BYTE_BUDGET }
     }
 
-    /// Sets the additional budget for discovered tools, in bytes. Default: 65,536.
+    /// Sets the budget of discovered tools, in bytes. Default: 65,536.
+    ///
+    /// The budget applies to discovered tools only, and is added to that of [`new`](Self::new).
     #[must_use]
     pub fn byte_budget(mut self, bytes: usize) -> Self {
         self.byte_budget = bytes;

@@ -167,7 +167,7 @@ impl Selector for AllTools {
     }
 }
 
-/// Whether a tool is offered on every turn: its preference says so, or it finds other tools.
+/// Whether a tool is offered on every turn: by its preference, or because it finds other tools.
 fn is_always_offered(tool: &ToolDefinition) -> bool {
     tool.finds_tools || tool.preference.always
 }

@@ -106,7 +106,7 @@ impl SearchTools {
     /// The name of the tool.
     pub const NAME: &'static str = "search_tools";
 
-    /// Creates the search tool.
+    /// Creates the search tool with default settings.
     pub fn new() -> Self {
         let description = "Finds more tools by what they do. Call it when the tools you have can't \
             do what is asked: you can call the tools it finds in your next reply.";

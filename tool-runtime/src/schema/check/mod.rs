@@ -97,7 +97,7 @@ pub enum MismatchKind {
     Missing,
     /// The schema doesn't allow a member of this name.
     Unknown,
-    /// The value has another type, or another shape than all that are allowed.
+    /// The value matches none of the allowed types and shapes.
     Type,
     /// The value is an array where no array is allowed.
     Array,
@@ -111,7 +111,7 @@ pub enum MismatchKind {
     Length,
     /// The string doesn't match the pattern.
     Pattern,
-    /// The string has another format than its type reads.
+    /// The string does not have the format that the Rust type parses.
     Format,
     /// The array has too few or too many items.
     Items,

@@ -65,7 +65,7 @@ impl Endpoint {
         let is_below = |known: &&str| {
             host.strip_suffix(*known).is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
         };
-        hosts.iter().any(|known| is_below(known)).then_some(host)
+        hosts.iter().any(is_below).then_some(host)
     }
 
     /// Returns whether the URL itself may carry credentials: a user, a password or a query.

@@ -3,8 +3,8 @@
 //! The path of `#[tool]`:
 //!
 //! 1. `attr/`: parses the words of `#[tool(…)]` and `#[arg(…)]`.
-//! 2. `model.rs`: parses the function, or the `impl` block with several, into a [`model::ToolFn`]
-//!    or a [`model::Toolbox`].
+//! 2. `model.rs`: parses the function, or the `impl` block with several, into a `model::ToolFn`
+//!    or a `model::Toolbox`.
 //! 3. `check/`: rejects what can't be a tool. All errors are collected (`errors.rs`) and reported
 //!    at once, each at the tokens that cause it.
 //! 4. `expand.rs` and `expand/`: generates the code. It makes no decisions.

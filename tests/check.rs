@@ -2,9 +2,11 @@
 
 use tool_runtime::agent::CheckProblem;
 use tool_runtime::dispatch::{AskLater, Permissions};
+use tool_runtime::registry::{AllTools, Selection, Selector};
 use tool_runtime::{
     Agent, ChatModel, ChatOptions, ChatReply, ChatRequest, ModelError, Permission, Policy,
-    ScriptedModel, ToolChoice, Tools, async_trait, tool, tools,
+    Registry, ScriptedModel, ToolChoice, ToolDefinition, ToolPreference, Tools, async_trait, tool,
+    tools,
 };
 
 struct Database;
@@ -117,11 +119,104 @@ fn refused_options_are_reported() {
     assert_eq!(lines(&agent), ["options: tool choice: `then` is not offered"]);
 }
 
+/// Offers the first tools.
+struct FirstTools(usize);
+
+impl Selector for FirstTools {
+    fn select<'a>(&self, selection: Selection<'a>) -> Vec<&'a ToolDefinition> {
+        selection.tools.iter().copied().take(self.0).collect()
+    }
+}
+
+/// Returns a registry of these tools in which one is hidden.
+fn hide(tools: Tools, name: &str) -> Registry {
+    let registry = Registry::try_from(tools).unwrap();
+    assert!(registry.prefer(name, ToolPreference::default().hidden()).unwrap());
+    registry
+}
+
+#[test]
+fn hidden_tool_is_checked_for_its_extensions_only() {
+    let model = Picky { refused_tool: "count_orders", ..Picky::default() };
+    let agent = Agent::new(model, hide(tools![count_orders, now], "count_orders"));
+    let missing = "tool `count_orders`: missing extension: check::Database";
+    assert_eq!(lines(&agent), [missing]);
+    assert_eq!(lines(&agent.extension(Database)), [""; 0]);
+}
+
+#[test]
+fn required_call_of_a_hidden_tool_is_reported_with_any_selector() {
+    let options = ChatOptions::default().tool_choice(ToolChoice::Tool("now".into()));
+    let tools = || tools![count_orders, now];
+    let agent = |registry| {
+        Agent::new(Picky::default(), registry).extension(Database).options(options.clone())
+    };
+    let hidden = || agent(hide(tools(), "now"));
+    let expected = ["options: tool choice: `now` is not offered"];
+    assert_eq!(lines(&hidden()), expected);
+    assert_eq!(lines(&hidden().selector(AllTools)), expected);
+    assert_eq!(lines(&hidden().selector(FirstTools(2))), expected);
+    // Whether the selector offers the tool depends on the conversation.
+    let offered = || agent(Registry::try_from(tools()).unwrap());
+    assert_eq!(lines(&offered()), [""; 0]);
+    assert_eq!(lines(&offered().selector(FirstTools(1))), [""; 0]);
+}
+
+/// Tool with any definition.
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+struct UncalledTool(ToolDefinition);
+
+#[cfg(any(feature = "anthropic", feature = "openai"))]
+#[async_trait]
+impl tool_runtime::Tool for UncalledTool {
+    fn definition(&self) -> &ToolDefinition {
+        &self.0
+    }
+
+    async fn call(
+        &self,
+        _: tool_runtime::Arguments,
+        _: &tool_runtime::ToolContext,
+    ) -> Result<tool_runtime::ToolOutput, tool_runtime::ToolError> {
+        panic!("a check calls no tool")
+    }
+}
+
+#[cfg(feature = "anthropic")]
+#[test]
+fn limit_of_tools_in_a_request_is_checked_unless_a_selector_chooses_them() {
+    use tool_runtime::providers::Anthropic;
+    use tool_runtime::schema::Dialect;
+
+    let agent = |options| {
+        let definition = |number| {
+            let schema = serde_json::json!({ "type": "object", "additionalProperties": false });
+            ToolDefinition::new(format!("tool_{number:02}"), "Waits.", schema)
+        };
+        let tools = Tools::new().with_all((1..=21).map(|number| UncalledTool(definition(number))));
+        let registry = Registry::try_from(tools).unwrap();
+        let registry = registry.dialect(Dialect::AnthropicStrict).unwrap();
+        let model = Anthropic::new("http://localhost:1/v1", "claude");
+        Agent::new(model, registry).options(options)
+    };
+    for choice in [ToolChoice::Auto, ToolChoice::Required, ToolChoice::Tool("tool_02".into())] {
+        let agent = || agent(ChatOptions::default().tool_choice(choice.clone()));
+        assert_eq!(lines(&agent().selector(FirstTools(5))), [""; 0], "{choice:?}");
+        let lines = lines(&agent());
+        assert!(lines[0].starts_with("options: "), "{lines:?}");
+        assert!(lines[0].contains("strict tool limit exceeded: 21 of 20"), "{lines:?}");
+        assert_eq!(lines.len(), 1);
+    }
+    // Options that no request can have are reported with a selector too.
+    let agent = agent(ChatOptions::default().temperature(f64::NAN)).selector(FirstTools(5));
+    assert_eq!(lines(&agent), ["options: invalid temperature: not a finite number"]);
+}
+
 #[cfg(feature = "openai")]
 mod clients {
+    use tool_runtime::RegistryError;
     use tool_runtime::providers::OpenAi;
     use tool_runtime::schema::Dialect;
-    use tool_runtime::{Registry, RegistryError};
 
     use super::*;
 
@@ -146,33 +241,23 @@ mod clients {
     }
 
     #[test]
+    fn hidden_tool_in_the_dialect_of_another_provider_is_not_reported() {
+        let model = OpenAi::new("http://localhost:1/v1", "gpt");
+        let registry = hide(tools![now], "now").dialect(Dialect::AnthropicStrict).unwrap();
+        assert_eq!(lines(&Agent::new(model, registry)), [""; 0]);
+    }
+
+    #[test]
     fn schema_that_its_dialect_cannot_express_is_reported() {
         let registry = || -> Result<Registry, RegistryError> {
             let schema = serde_json::json!({ "type": "object", "patternProperties": { "^a": {} } });
-            let definition = tool_runtime::ToolDefinition::new("map", "Maps.", schema);
+            let definition = ToolDefinition::new("map", "Maps.", schema);
             let registry = Registry::new();
-            registry.register(std::sync::Arc::new(Plain(definition)))?;
+            registry.register(std::sync::Arc::new(UncalledTool(definition)))?;
             registry.dialect(Dialect::OpenAiStrict)
         };
         let agent = Agent::new(OpenAi::new("http://localhost:1/v1", "gpt"), registry());
         let lines = lines(&agent);
         assert!(lines[0].starts_with("registry: "), "{lines:?}");
-    }
-
-    struct Plain(tool_runtime::ToolDefinition);
-
-    #[async_trait]
-    impl tool_runtime::Tool for Plain {
-        fn definition(&self) -> &tool_runtime::ToolDefinition {
-            &self.0
-        }
-
-        async fn call(
-            &self,
-            _: tool_runtime::Arguments,
-            _: &tool_runtime::ToolContext,
-        ) -> Result<tool_runtime::ToolOutput, tool_runtime::ToolError> {
-            Ok(tool_runtime::ToolOutput::text("{}"))
-        }
     }
 }

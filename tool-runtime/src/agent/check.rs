@@ -7,7 +7,7 @@ use std::fmt;
 use super::Agent;
 use super::config::AgentConfig;
 use crate::message::Message;
-use crate::models::{ChatOptions, ChatRequest, ModelError};
+use crate::models::{ChatOptions, ChatRequest, ModelError, ToolChoice};
 use crate::registry::{CallableTools, RegistryError};
 use crate::tool::ToolDefinition;
 
@@ -27,6 +27,20 @@ impl Agent {
     /// can't be registered, the error names the first conflict, and the tools are not checked
     /// further. A sub-agent is not checked as a part of its caller: check it before
     /// [`into_tool`](Self::into_tool).
+    ///
+    /// [Hidden](crate::ToolPreference::hidden) tools are never offered. Their schemas are not
+    /// checked, and an option that requires a call of one is reported. Their extensions are
+    /// checked, because a call of a hidden tool runs.
+    ///
+    /// By default, the options are checked in a request with all tools, so a limit on the tools of
+    /// one request is checked too. Any [selector](Self::selector) other than
+    /// [`AllTools`](crate::registry::AllTools) chooses the tools by the conversation, which is not
+    /// known yet. The check does not call such a selector: it checks each tool alone, and the
+    /// options with at most one tool, which satisfies their tool choice.
+    ///
+    /// Only declared extensions are checked, such as with `#[tool(extensions(…))]`. A type that a
+    /// tool [requires](crate::ToolContext::require) from its context without a declaration is not
+    /// seen.
     ///
     /// # Errors
     /// Returns a [`CheckError`] with every problem.
@@ -98,13 +112,15 @@ fn check_extensions(
     }
 }
 
-/// Checks a request for each tool; and if these are accepted, one for all tools with the options of
-/// the agent.
+/// Checks a request for each tool that can be offered; and if these are accepted, one with the
+/// options of the agent.
 fn check_requests(
     config: &AgentConfig,
     tools: &[&ToolDefinition],
     problems: &mut Vec<CheckProblem>,
 ) {
+    let selectable = tools.iter().copied().filter(|tool| tool.preference.is_selectable());
+    let tools: Vec<_> = selectable.collect();
     let plain = ChatOptions::default();
     let tool_errors = tools.iter().filter_map(|tool| {
         let error = check_request(config, &[tool], &plain).err()?;
@@ -112,11 +128,30 @@ fn check_requests(
     });
     let tool_errors: Vec<_> = tool_errors.collect();
     if tool_errors.is_empty()
-        && let Err(error) = check_request(config, tools, &config.options)
+        && let Err(error) =
+            check_request(config, tools_for_options(config, &tools), &config.options)
     {
         problems.push(CheckProblem::Options(error));
     }
     problems.extend(tool_errors);
+}
+
+/// Returns the tools with which the options are checked: all if every run offers them, otherwise
+/// the fewest that satisfy the tool choice, because a selector may leave out all others.
+fn tools_for_options<'s, 't>(
+    config: &AgentConfig,
+    tools: &'s [&'t ToolDefinition],
+) -> &'s [&'t ToolDefinition] {
+    if config.offers_all_tools {
+        return tools;
+    }
+    let mut single_tools = tools.chunks(1);
+    let required = match &config.options.tool_choice {
+        ToolChoice::Auto | ToolChoice::None => None,
+        ToolChoice::Required => single_tools.next(),
+        ToolChoice::Tool(name) => single_tools.find(|tool| tool.iter().any(|it| it.name == *name)),
+    };
+    required.unwrap_or_default()
 }
 
 fn check_request(
@@ -207,7 +242,8 @@ pub enum CheckProblem {
         #[source]
         error: ModelError,
     },
-    /// The model provider does not accept a request with all tools and the options of the agent.
+    /// The model provider does not accept a request with the options of the agent and the tools
+    /// that they apply to.
     #[error("options: {0}")]
     Options(#[source] ModelError),
     /// The agent has no value of an extension type that a tool requires.

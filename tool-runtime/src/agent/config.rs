@@ -24,6 +24,8 @@ pub(super) struct AgentConfig {
     /// Runs the calls instead of the dispatcher, if set.
     pub(super) remote: Option<Arc<dyn Dispatch>>,
     pub(super) selector: Arc<dyn Selector>,
+    /// Whether the selector is [`AllTools`], so that the offered tools are known before a run.
+    pub(super) offers_all_tools: bool,
     pub(super) cancellation: Option<CancellationToken>,
     pub(super) system: Option<String>,
     pub(super) options: ChatOptions,
@@ -49,6 +51,7 @@ impl AgentConfig {
             dispatcher: Dispatcher::new(Registry::new()),
             remote: None,
             selector: Arc::new(AllTools),
+            offers_all_tools: true,
             cancellation: None,
             system: None,
             options: ChatOptions::default(),

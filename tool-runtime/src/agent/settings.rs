@@ -1,5 +1,6 @@
 //! The settings of an agent.
 
+use std::any::{Any, TypeId};
 use std::mem;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use crate::dispatch::{Dispatch, Dispatcher, Policy};
 use crate::drivers::Driver;
 use crate::event::{Event, Observer, ToolExecution};
 use crate::models::ChatOptions;
-use crate::registry::{Registry, Selector};
+use crate::registry::{AllTools, Registry, Selector};
 
 impl Agent {
     /// Returns the configuration. It is copied first if a run or another agent shares it.
@@ -143,7 +144,9 @@ impl Agent {
     /// Default: all tools.
     #[must_use]
     pub fn selector(mut self, selector: impl Selector + 'static) -> Self {
-        self.config_mut().selector = Arc::new(selector);
+        let config = self.config_mut();
+        config.offers_all_tools = selector.type_id() == TypeId::of::<AllTools>();
+        config.selector = Arc::new(selector);
         self
     }
 

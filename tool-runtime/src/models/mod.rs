@@ -133,9 +133,9 @@ pub trait ChatModel: Send + Sync {
 
     /// Reports what would make this request fail, without sending it.
     ///
-    /// [`Agent::check`](crate::Agent::check) calls this at startup, for each tool and for all of
-    /// them with the options of the agent. Provider clients report a schema that they can't send,
-    /// and options that contradict each other. Default: nothing to report.
+    /// [`Agent::check`](crate::Agent::check) calls this at startup, for each tool and for the
+    /// options of the agent with the tools that they apply to. Provider clients report a schema
+    /// that they can't send, and options that contradict each other. Default: nothing to report.
     ///
     /// # Errors
     /// Returns the error with which the request would fail.

@@ -99,7 +99,7 @@ impl Tool for Shy {
     }
 
     fn availability(&self) -> Availability {
-        panic!("nobody knows")
+        panic!("the answer is unknown")
     }
 
     async fn call(&self, _: Arguments, _: &ToolContext) -> Result<ToolOutput, ToolError> {

@@ -55,11 +55,11 @@ async fn run_that_was_taken_over_stops_before_its_next_call() {
     }
 
     // Another process, which assumes that the first is dead.
-    let second = agent(vec![ScriptedTurn::new(ChatReply::text("Nobody knows."))]);
+    let second = agent(vec![ScriptedTurn::new(ChatReply::text("I do not know."))]);
     let second = second.session(store.clone(), "ada");
     let answer = second.resume().await.unwrap().unwrap().finish().await.unwrap();
     assert_eq!(called.times(), [1, 2], "what may not be made twice is not");
-    assert_eq!(answer.text, "Nobody knows.");
+    assert_eq!(answer.text, "I do not know.");
 
     called.1.notify_waiters();
     let stopped = run.await.unwrap().unwrap_err();

@@ -153,6 +153,13 @@ impl<C: Codec> Client<C> {
     }
 
     /// Returns the client if [`check`](ChatModel::check) succeeds.
+    #[cfg(any(
+        feature = "anthropic",
+        feature = "gemini",
+        feature = "mistral",
+        feature = "ollama",
+        feature = "openai"
+    ))]
     pub(super) fn checked(self) -> Result<Self, ModelError> {
         self.check()?;
         Ok(self)

@@ -1,10 +1,10 @@
 //! Tests that a tool's schema and its decoder agree.
 
-#[path = "schema_check/draw.rs"]
+#[path = "../tool-runtime/json/tests/check/draw.rs"]
 mod draw;
 #[path = "agreement/fitting.rs"]
 mod fitting;
-#[path = "schema_check/mutate.rs"]
+#[path = "../tool-runtime/json/tests/check/mutate.rs"]
 mod mutate;
 #[path = "agreement/shapes.rs"]
 mod shapes;

@@ -6,7 +6,7 @@
 #[path = "dialects/cases.rs"]
 mod cases;
 #[expect(dead_code, reason = "other tests draw more")]
-#[path = "schema_check/draw.rs"]
+#[path = "../tool-runtime/json/tests/check/draw.rs"]
 mod draw;
 #[path = "agreement/fitting.rs"]
 mod fitting;

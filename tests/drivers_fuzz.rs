@@ -1,23 +1,23 @@
 //! Fuzz test: randomly changed cases keep the invariants of all texts.
 //!
-//! Run it like `repair_fuzz`: `FUZZ_SECONDS=600 cargo test --release -p tool-tests --test
+//! Run it for longer: `FUZZ_SECONDS=600 cargo test --release -p tool-tests --test
 //! drivers_fuzz`.
 
 #[expect(dead_code, reason = "only the texts are wanted here")]
 #[path = "drivers/corpus.rs"]
 mod cases;
 #[expect(dead_code, reason = "only the texts are wanted here")]
-#[path = "support/corpus.rs"]
+#[path = "../tool-runtime/json/tests/support/corpus.rs"]
 mod corpus;
 #[expect(dead_code, reason = "no schemas are drawn here")]
-#[path = "schema_check/draw.rs"]
+#[path = "../tool-runtime/json/tests/check/draw.rs"]
 mod draw;
-#[path = "fuzz/drive.rs"]
+#[path = "../tool-runtime/json/tests/fuzz/drive.rs"]
 mod drive;
 #[path = "drivers/invariants.rs"]
 mod invariants;
 #[expect(dead_code, reason = "the texts that are changed are others")]
-#[path = "fuzz/mangle.rs"]
+#[path = "../tool-runtime/json/tests/fuzz/mangle.rs"]
 mod mangle;
 #[path = "drivers/tools.rs"]
 mod tools;
@@ -27,10 +27,13 @@ use mangle::{Seeds, mangled};
 use tool_runtime::ToolDefinition;
 use tool_runtime::drivers::text::{ToolLookup, extract};
 
+/// The texts that are changed besides those of the drivers.
+const CORPUS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tool-runtime/json/tests/corpus");
+
 #[test]
 fn fuzzed_texts_keep_invariants() {
     let cases: Vec<_> = cases::files().iter().flat_map(|file| cases::Case::all(file)).collect();
-    let (seeds, tools) = (Seeds::of_corpus(), tools::all());
+    let (seeds, tools) = (Seeds::of_corpus(CORPUS), tools::all());
     let (cases, tools) = (&cases, &tools);
     drive("text", |draws| {
         let pick = |at: usize| &cases[at % cases.len()].text;

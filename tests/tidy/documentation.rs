@@ -1,7 +1,7 @@
 //! Documentation: summaries and examples of public items, the README, and the mention of features.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use regex_lite::Regex;
 
@@ -81,10 +81,15 @@ fn summaries_stand_alone() {
     assert!(violations.is_empty(), "{} summaries:\n{}", violations.len(), violations.join("\n"));
 }
 
+/// The sources of the crates that users import.
+fn crates() -> impl Iterator<Item = (PathBuf, String)> {
+    ["tool-runtime/src", "tool-runtime/json/src"].into_iter().flat_map(sources)
+}
+
 #[test]
 fn public_summaries_have_at_least_four_words() {
     let mut violations = Vec::new();
-    for (path, text) in sources("tool-runtime/src") {
+    for (path, text) in crates() {
         if is_generated(&path) {
             continue;
         }
@@ -107,7 +112,7 @@ fn is_documented_api(item: &Item) -> bool {
 fn public_types_traits_and_entry_points_have_examples() {
     let mut violations = Vec::new();
     let mut entry_points = 0;
-    for (path, text) in sources("tool-runtime/src") {
+    for (path, text) in crates() {
         if is_generated(&path) {
             continue;
         }

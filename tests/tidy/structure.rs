@@ -7,13 +7,12 @@ use std::path::Path;
 use super::files::{files, root, sources};
 use super::source::code;
 
-/// Which modules of the runtime each module may import; one way, no circles.
-const MAY_IMPORT: [(&str, &[&str]); 17] = [
+/// Which modules of the runtime each module may import; one way, no circles. `json` is a crate.
+const MAY_IMPORT: [(&str, &[&str]); 16] = [
     ("guard", &[]),
     ("span", &[]),
     ("message", &[]),
-    ("schema", &[]),
-    ("json", &[]),
+    ("schema", &["json"]),
     ("secret", &["message", "schema", "json"]),
     ("event", &["guard", "message", "json", "secret"]),
     ("report", &["event", "message", "json"]),
@@ -37,10 +36,10 @@ const MAY_IMPORT: [(&str, &[&str]); 17] = [
     ("store", &["agent", "registry", "tool", "message", "event"]),
 ];
 
-/// Modules that decide: time, tasks and chance come to them as arguments.
-const SANS_IO: [&str; 24] = [
+/// Modules that decide, besides the crate of `json`: time, tasks and chance come to them as
+/// arguments.
+const SANS_IO: [&str; 23] = [
     "drivers/",
-    "json/",
     "schema/",
     "message/",
     "agent/turn/",
@@ -142,11 +141,15 @@ fn imports_go_one_way() {
 fn what_decides_does_no_io() {
     let runtime = root().join("tool-runtime/src");
     let mut read = 0;
-    for (path, text) in sources("tool-runtime/src") {
-        let below = path.strip_prefix(&runtime).expect("below").to_string_lossy().into_owned();
+    let json = root().join("tool-runtime/json/src");
+    for (path, text) in
+        [sources("tool-runtime/src"), sources("tool-runtime/json/src")].into_iter().flatten()
+    {
+        let below = path.strip_prefix(&runtime).unwrap_or(&path).to_string_lossy().into_owned();
         // The one file of a codec that reads the environment.
         let sets_up = below.starts_with("providers/") && below.ends_with("/mod.rs");
-        if sets_up || !SANS_IO.iter().any(|place| below.starts_with(place)) {
+        let decides = SANS_IO.iter().any(|place| below.starts_with(place));
+        if sets_up || !decides && !path.starts_with(&json) {
             continue;
         }
         read += 1;
@@ -161,7 +164,7 @@ fn what_decides_does_no_io() {
 
 #[test]
 fn files_are_short() {
-    for folder in ["tool-macros", "tool-runtime/src", "examples", "tests"] {
+    for folder in ["tool-macros", "tool-runtime", "examples", "tests"] {
         for (path, text) in sources(folder) {
             let lines = text.lines().count();
             assert!(lines <= MOST_LINES, "{} has {lines} lines", path.display());

@@ -9,7 +9,9 @@
     reason = "a bench stops at the first failure and prints its figures"
 )]
 
+#[path = "../json/benches/documents.rs"]
 mod documents;
+#[path = "../json/benches/rounds.rs"]
 mod rounds;
 
 use std::sync::Arc;

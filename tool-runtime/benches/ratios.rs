@@ -7,6 +7,7 @@
 )]
 
 mod contenders;
+#[path = "../json/benches/rounds.rs"]
 mod rounds;
 
 use contenders::{COUNTS, args_struct, boxed, floor, params, pipeline};

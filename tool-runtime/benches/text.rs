@@ -5,6 +5,7 @@
     reason = "a bench stops at the first failure and prints its figures"
 )]
 
+#[path = "../json/benches/rounds.rs"]
 mod rounds;
 
 use rounds::Rounds;

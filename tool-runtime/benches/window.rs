@@ -4,6 +4,7 @@
 
 #![expect(clippy::print_stdout, reason = "a bench prints its figures")]
 
+#[path = "../json/benches/rounds.rs"]
 mod rounds;
 
 use rounds::Rounds;

@@ -68,7 +68,8 @@ mod guard;
 #[cfg(any(doc, doctest))]
 #[path = "docs/guide.rs"]
 pub mod guide;
-pub mod json;
+#[doc(inline)]
+pub use tool_json as json;
 pub mod message;
 pub mod models;
 #[cfg(feature = "providers")]

@@ -4,8 +4,7 @@ use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
-use super::check::is_supported;
-use super::pointer::resolve;
+use crate::json::__private::{is_supported, resolve};
 
 /// Keywords whose value is one schema.
 const SCHEMA_KEYWORDS: [&str; 11] = [

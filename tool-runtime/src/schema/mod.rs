@@ -5,21 +5,21 @@
 //!
 //! 1. [`Schema::of`] generates the schema of a Rust type with schemars and simplifies it for
 //!    language models (`generate.rs`, `inline.rs`).
-//! 2. [`Schema::check`] validates a value and reports every [`Mismatch`] (`check/`).
+//! 2. [`Schema::check`] validates a value and reports every [`Mismatch`], as [`json`] does.
 //!    `constraints.rs` decides whether decoding into the type makes this check superfluous.
 //! 3. [`Schema::for_dialect`] converts the schema to the subset that a model provider enforces
 //!    (`dialect/`). `ordered_json.rs` writes members in the order of `required`.
 //! 4. `secret.rs` finds values that the schema marks as secret.
 //!
-//! References are resolved within one document (`pointer.rs`); nothing is ever fetched.
+//! References are resolved within one document, and follow a schema that moves into another one
+//! (`rebase.rs`); nothing is ever fetched.
 
-mod check;
 mod constraints;
 mod dialect;
 mod generate;
 mod inline;
 mod ordered_json;
-mod pointer;
+mod rebase;
 mod secret;
 
 use std::sync::Arc;
@@ -28,14 +28,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-pub use check::{Mismatch, MismatchKind};
-pub(crate) use check::{PathSegment, path, value_at_mut};
+use crate::json;
+
+pub(crate) use crate::json::__private::{PathSegment, path, value_at_mut};
+pub use crate::json::{Mismatch, MismatchKind};
 pub use dialect::{Dialect, DialectError};
 #[doc(hidden)]
 pub use generate::Generator;
 pub(crate) use generate::{finish, part_as_root, takes_whole_object};
 pub(crate) use ordered_json::OrderedJson;
-pub(crate) use pointer::rebase;
+pub(crate) use rebase::rebase;
 
 /// A JSON Schema document. Clones share the document.
 ///
@@ -121,7 +123,7 @@ impl Schema {
     /// assert_eq!(mismatches[0].to_string(), "`days`: expected an integer from 1 to 7, got 9");
     /// ```
     pub fn check(&self, value: &Value) -> Vec<Mismatch> {
-        check::check(&self.document, value)
+        json::check(value, &self.document)
     }
 
     /// Describes the expected format of a string that its type refused, with an example; see
@@ -131,7 +133,7 @@ impl Schema {
         value: &Value,
         place: &[PathSegment<'_>],
     ) -> Option<(Mismatch, &'static str)> {
-        check::format_mismatch(&self.document, value, place)
+        json::__private::format_mismatch(&self.document, value, place)
     }
 
     /// Converts the schema to the dialect of a provider.

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::constraints::any;
-use super::pointer::resolve;
+use crate::json::__private::resolve;
 
 type Rules = Map<String, Value>;
 

@@ -24,6 +24,7 @@ mod location;
 mod raw;
 mod repair;
 mod type_error;
+pub(crate) mod value_end;
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -174,7 +175,7 @@ impl Decoder {
         let (value, json) = repair(definition, text, ctx)?;
         let call = self.decode(&json, ctx).or_else(|failure| {
             // The schema accepts 30.0 for an integer; the type may not.
-            let integers = json::with_normalized_integers(&json);
+            let integers = json::__private::with_normalized_integers(&json);
             integers.and_then(|json| self.decode(&json, ctx).ok()).ok_or(failure)
         });
         let mut mismatches = definition.parameters.check(&value);
@@ -337,12 +338,14 @@ fn mismatch_error(
 }
 
 fn lines(mismatches: &[Mismatch], is_secret: bool) -> Vec<String> {
-    let line = |mismatch: &Mismatch| match is_secret {
-        // A long value is truncated, and half a secret can't be redacted later.
-        true => Mismatch { found: String::new(), ..mismatch.clone() }.to_string(),
-        false => mismatch.to_string(),
+    let line = |mut mismatch: Mismatch| {
+        if is_secret {
+            // A long value is truncated, and half a secret can't be redacted later.
+            mismatch.found.clear();
+        }
+        mismatch.to_string()
     };
-    mismatches.iter().map(line).collect()
+    mismatches.iter().cloned().map(line).collect()
 }
 
 /// Returns the error for the model if the function was not called.

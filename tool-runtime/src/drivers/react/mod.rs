@@ -295,9 +295,11 @@ fn wrong_arguments(tool: &ToolDefinition, call: &ToolCall) -> Option<String> {
         Err(error) => Some(prompt::wrong_arguments(tool, &[error.to_string()])),
         Ok(parsed) => {
             let is_secret = tool.parameters.has_secrets();
-            let line = |mismatch: Mismatch| match is_secret {
-                true => Mismatch { found: String::new(), ..mismatch }.to_string(),
-                false => mismatch.to_string(),
+            let line = |mut mismatch: Mismatch| {
+                if is_secret {
+                    mismatch.found.clear();
+                }
+                mismatch.to_string()
             };
             let wrong: Vec<_> =
                 tool.parameters.check(&parsed.value).into_iter().map(line).collect();

@@ -6,8 +6,8 @@
 //! program that builds with it decodes: an object whose first key is a certain word becomes what
 //! its text spells.
 
-use crate::json::value_end::end_of_value;
 use crate::message::Arguments;
+use crate::tool::args::value_end::end_of_value;
 
 /// Text of a JSON value that was validated before.
 ///

@@ -1,7 +1,7 @@
 //! The location in a value to which a schema applies, as error messages show it.
 
 use super::Unsupported;
-use crate::schema::check::{PathSegment, path};
+use crate::schema::{PathSegment, path};
 
 /// The nesting limit of definitions.
 const MAX_DEPTH: usize = 128;

@@ -10,7 +10,7 @@ use super::location::Location;
 use super::node::{
     AdditionalMembers, Annotations, Choice, Kind, Member, Node, Object, Scalar, Shape,
 };
-use crate::schema::pointer::resolve;
+use crate::json::__private::resolve;
 
 /// The number of schemas that are parsed: inlined references could multiply.
 const MAX_SCHEMAS: usize = 100_000;

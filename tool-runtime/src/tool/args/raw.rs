@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use crate::json::value_end::{end_of_string, end_of_value};
+use super::value_end::{end_of_string, end_of_value};
 
 /// The texts of the arguments, by the indices of their parameters.
 #[derive(Debug)]

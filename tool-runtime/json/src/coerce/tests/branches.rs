@@ -1,0 +1,126 @@
+//! References and branches, and the bounds on following them.
+
+use serde_json::json;
+
+use super::{changed, kept, member_changed, member_kept, read};
+use crate::{
+    FixKind::*,
+    coerce::{Coerced, coerce},
+    valid_tree::parse_valid_tree,
+};
+
+#[test]
+fn coercion_follows_references_and_branches() {
+    let tree = json!({
+        "$ref": "#/$defs/Tree",
+        "$defs": {"Tree": {"type": "object", "properties": {
+            "size": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            "next": {"anyOf": [{"$ref": "#/$defs/Tree"}, {"type": "null"}]},
+            "all": {"allOf": [{"type": ["string", "integer"]}, {"type": ["integer", "null"]}]},
+        }}},
+    });
+    changed(
+        &tree,
+        &[(
+            r#"{"size":"1","next":{"Size":"2","next":{"all":"3","next":null}}}"#,
+            r#"{"size":1,"next":{"size":2,"next":{"all":3,"next":null}}}"#,
+            &[Unquoted, KeyCase, Unquoted, Unquoted],
+        )],
+    );
+    kept(&tree, &[r#"{"next":{"size":"two"}}"#]);
+
+    let shapes = json!({"oneOf": [
+        {"type": "object", "properties": {"kind": {"const": "circle"}, "radius": {"type": "number"}}, "required": ["kind", "radius"]},
+        {"type": "object", "properties": {"kind": {"const": "square"}, "side": {"type": "number"}}, "required": ["kind", "side"]},
+        {"type": "object", "properties": {"kind": {"const": "text"}, "radius": {"type": "string"}}, "required": ["kind", "radius"]},
+    ]});
+    member_changed(
+        &shapes,
+        &[
+            (r#"{"kind":"circle","radius":"2"}"#, r#"{"kind":"circle","radius":2}"#, &[Unquoted]),
+            (
+                r#"{"kind":"Square","Side":2}"#,
+                r#"{"kind":"square","side":2}"#,
+                &[ChoiceCase, KeyCase],
+            ),
+        ],
+    );
+    member_kept(&shapes, &[r#"{"kind":"text","radius":"2"}"#, r#"{"kind":"cube","side":"2"}"#]);
+    changed(
+        &shapes,
+        &[(r#"{"kind":"circle","radius":"2"}"#, r#"{"kind":"circle","radius":2}"#, &[Unquoted])],
+    );
+
+    // Two branches give two values: neither is chosen.
+    let either = json!({"anyOf": [{"type": "integer"}, {"type": "boolean"}, {"type": "array", "items": {"type": "string"}}]});
+    member_kept(&either, &[r#""7""#, r#""true""#]);
+    let numbers = json!({"anyOf": [{"type": "integer"}, {"type": "number"}, {"type": "null"}]});
+    member_changed(&numbers, &[(r#""7""#, "7", &[Unquoted])]);
+    member_kept(&numbers, &["7.5", "7.0"]);
+    let one_or_more =
+        json!({"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "integer"}]});
+    member_changed(&one_or_more, &[(r#"["7"]"#, "[7]", &[Unquoted])]);
+    // A schema that only refers to itself declares nothing.
+    for schema in [
+        json!({"$ref": "#"}),
+        json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}),
+        json!({"allOf": [{"$ref": "#"}]}),
+    ] {
+        kept(&schema, &[r#"{"a":"1"}"#, "\"1\"", "[1]"]);
+    }
+}
+
+#[test]
+fn nested_branches_are_bounded() {
+    // Without a bound, the work doubles at each level.
+    let schema = json!({"$ref": "#/$defs/A", "$defs": {"A": {"anyOf": [
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}, "b": {"type": "integer"}}},
+        {"type": "object", "properties": {"a": {"$ref": "#/$defs/A"}, "c": {"type": "integer"}}},
+        {"type": "array", "items": {"$ref": "#/$defs/A"}},
+    ]}}});
+    for unit in [r#"{"a":"#, "[", r#"{"c":"1","a":"#] {
+        for depth in [5, 60, 126] {
+            let close = if unit == "[" { "]" } else { "}" };
+            let text = unit.repeat(depth) + "\"x\"" + &close.repeat(depth);
+            kept(&schema, &[&text]);
+        }
+    }
+}
+
+#[test]
+fn discriminated_branches_do_not_multiply_work() {
+    let branch = |kind: &str| {
+        json!({"type": "object", "required": ["kind", "of"], "properties": {
+            "kind": {"const": kind}, "of": {"$ref": "#"}, "n": {"type": "integer"},
+        }})
+    };
+    let kinds = ["not", "neg", "abs", "sin", "cos"];
+    let mut branches: Vec<_> = kinds.into_iter().map(branch).collect();
+    branches.push(json!({"type": "integer"}));
+    let schema = json!({"oneOf": branches});
+    for depth in [1, 10, 60] {
+        let text = r#"{"Kind":"abs","n":"2","of":"#.repeat(depth) + "\"1\"" + &"}".repeat(depth);
+        let expected = text.replace("Kind", "kind").replace("\"2\"", "2").replace("\"1\"", "1");
+        let (json, fixes) = read(&text, &schema);
+        assert_eq!(json, expected);
+        assert_eq!(fixes.len(), 2 * depth + 1);
+    }
+}
+
+/// Values may be nested as deep as this; the walk must end before the stack overflows.
+#[test]
+fn coercion_stops_at_maximum_depth() {
+    let schema = json!({"anyOf": [
+        {"type": "array", "items": {"anyOf": [{"$ref": "#"}, {"type": "null"}]}},
+        {"type": "array", "items": {"$ref": "#"}, "maxItems": 1},
+        {"type": "integer"},
+    ]});
+    for depth in [5, 100, 512] {
+        let text = "[".repeat(depth) + "\"1\"" + &"]".repeat(depth);
+        let node = parse_valid_tree(&text, 0).unwrap();
+        let Coerced { node: coerced, fixes, .. } =
+            coerce(node, &schema, text.len(), &mut |_, _| None);
+        assert_eq!(fixes.is_empty(), coerced.to_json() == text, "{depth}");
+        assert_eq!(fixes.is_empty(), depth > 5, "{depth}");
+    }
+}

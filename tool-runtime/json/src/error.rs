@@ -1,0 +1,264 @@
+//! The error of parsing, in words that a language model can act upon.
+
+use std::{error::Error, fmt, ops::Range};
+
+use super::{coerce::TypeSet, recover::RecoveryError};
+
+/// The maximum number of characters quoted on each side of the position, or of each candidate.
+const MAX_QUOTED_CHARS: usize = 16;
+/// The maximum number of candidates quoted; all are counted.
+const MAX_QUOTED_CANDIDATES: usize = 3;
+
+/// The reasons for which a text cannot be parsed.
+///
+/// ```
+/// use tool_json::{ParseErrorKind, parse};
+///
+/// assert_eq!(parse("").unwrap_err().kind(), ParseErrorKind::Empty);
+/// assert_eq!(parse("Sorry, I can't.").unwrap_err().kind(), ParseErrorKind::NoValue);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ParseErrorKind {
+    /// The text is empty or whitespace.
+    Empty,
+    /// The text holds no JSON value of an expected type.
+    NoValue,
+    /// The value is not valid JSON and cannot be repaired.
+    Syntax,
+    /// The text ends before the value does.
+    Incomplete,
+    /// The value is nested too deep.
+    TooDeep,
+    /// The text holds several values that differ.
+    Ambiguous,
+    /// An ellipsis stands for omitted content.
+    Elided,
+    /// A number has two readings, or is not a number.
+    Number,
+    /// A key occurs twice, with two values.
+    Conflict,
+    /// The text or its repairs exceed the [`Options`](super::Options).
+    Limit,
+}
+
+/// The error returned for a text that cannot be parsed without guessing.
+///
+/// [`Display`](fmt::Display) writes a message for the model: what is wrong, where, and what to send
+/// instead. It quotes only a few characters of the text.
+///
+/// ```
+/// use tool_json::parse;
+///
+/// let error = parse(r#"{"city": "Oslo", "days": 1.000,5}"#).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "this number can be read in two ways: write it without separators of thousands, and with \
+///      a point at line 1 column 32, near `, \"days\": 1.000,5}`. Send one JSON value and \
+///      nothing else.",
+/// );
+/// assert_eq!(error.offset(), 31);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseError {
+    kind: ParseErrorKind,
+    offset: usize,
+    message: String,
+}
+
+impl ParseError {
+    /// Returns the reason for which the text cannot be parsed.
+    ///
+    /// ```
+    /// use tool_json::{ParseErrorKind, parse};
+    ///
+    /// assert_eq!(parse("[1, 2").unwrap_err().kind(), ParseErrorKind::Incomplete);
+    /// ```
+    pub const fn kind(&self) -> ParseErrorKind {
+        self.kind
+    }
+
+    /// Returns the byte offset of the error in the text.
+    ///
+    /// ```
+    /// use tool_json::parse;
+    ///
+    /// assert_eq!(parse("[1, ...]").unwrap_err().offset(), 4);
+    /// ```
+    pub const fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// Returns whether the text was empty.
+    ///
+    /// ```
+    /// use tool_json::parse;
+    ///
+    /// assert!(parse(" \n").unwrap_err().is_empty());
+    /// ```
+    pub const fn is_empty(&self) -> bool {
+        matches!(self.kind, ParseErrorKind::Empty)
+    }
+
+    /// Returns whether the text holds several values that differ.
+    ///
+    /// ```
+    /// use tool_json::parse;
+    ///
+    /// assert!(parse(r#"{"city": "Oslo"} or {"city": "Rome"}"#).unwrap_err().is_ambiguous());
+    /// ```
+    pub const fn is_ambiguous(&self) -> bool {
+        matches!(self.kind, ParseErrorKind::Ambiguous)
+    }
+
+    /// Returns whether the text ends before the value does.
+    ///
+    /// ```
+    /// use tool_json::parse;
+    ///
+    /// assert!(parse(r#"{"days": 1"#).unwrap_err().is_incomplete());
+    /// ```
+    pub const fn is_incomplete(&self) -> bool {
+        matches!(self.kind, ParseErrorKind::Incomplete)
+    }
+
+    pub(super) fn empty(expected: TypeSet) -> Self {
+        let message = format!("the text is empty. Send one JSON {}.", expected.noun());
+        Self { kind: ParseErrorKind::Empty, offset: 0, message }
+    }
+
+    /// The text was cut off, so content may be missing.
+    pub(super) fn truncated(text: &str, expected: TypeSet) -> Self {
+        let message = format!(
+            "the text was cut off: it ends before the value does. Send one whole JSON {} and \
+             nothing else.",
+            expected.noun()
+        );
+        Self { kind: ParseErrorKind::Incomplete, offset: text.len(), message }
+    }
+
+    pub(super) fn too_long(text: &str, limit: usize, expected: TypeSet) -> Self {
+        let message = format!(
+            "the text is too long: it has {} bytes, where {limit} may be. {}",
+            text.len(),
+            instruction(expected)
+        );
+        Self { kind: ParseErrorKind::Limit, offset: 0, message }
+    }
+
+    pub(super) fn no_value(text: &str, expected: TypeSet) -> Self {
+        let noun = expected.noun();
+        let start = text.len() - text.trim_start().len();
+        let bare = if begins_member(text.trim_start()) {
+            ": members need braces around them, and quotes around keys and text"
+        } else {
+            ""
+        };
+        let message = format!(
+            "there is no JSON {noun} in the text, which begins `{}`{bare}. {}",
+            quote_start(text.trim_start()),
+            instruction(expected)
+        );
+        Self { kind: ParseErrorKind::NoValue, offset: start, message }
+    }
+
+    pub(super) fn ambiguous(text: &str, spans: &[Range<usize>], expected: TypeSet) -> Self {
+        let starts: Vec<_> = spans
+            .iter()
+            .take(MAX_QUOTED_CANDIDATES)
+            .map(|span| format!("`{}`", quote_start(text.get(span.clone()).unwrap_or_default())))
+            .collect();
+        let message = format!(
+            "the text holds {} JSON values that differ; they begin {}{}. {}",
+            spans.len(),
+            starts.join(", "),
+            if spans.len() > MAX_QUOTED_CANDIDATES { ", …" } else { "" },
+            instruction(expected)
+        );
+        let offset = spans.get(1).map_or(0, |second| second.start);
+        Self { kind: ParseErrorKind::Ambiguous, offset, message }
+    }
+
+    /// Converts an error of the recovery parser.
+    pub(super) fn from_recovery(text: &str, error: &RecoveryError, expected: TypeSet) -> Self {
+        match error.kind {
+            ParseErrorKind::Syntax => Self::syntax(text, error.at, &error.reason, expected),
+            kind => Self::at(kind, text, error.at, &error.reason, expected),
+        }
+    }
+
+    pub(super) fn syntax(text: &str, offset: usize, reason: &str, expected: TypeSet) -> Self {
+        Self::at(
+            ParseErrorKind::Syntax,
+            text,
+            offset,
+            &format!("the text is not valid JSON: {reason}"),
+            expected,
+        )
+    }
+
+    fn at(
+        kind: ParseErrorKind,
+        text: &str,
+        offset: usize,
+        reason: &str,
+        expected: TypeSet,
+    ) -> Self {
+        let (offset, position) = describe_position(text, offset);
+        let message = format!("{reason} {position}. {}", instruction(expected));
+        Self { kind, offset, message }
+    }
+}
+
+/// Describes the position, and returns it moved back to a character boundary.
+pub(super) fn describe_position(text: &str, offset: usize) -> (usize, String) {
+    // serde_json may point into the middle of a character.
+    let offset =
+        (0..=offset.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+    let before = text.get(..offset).unwrap_or_default();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().map_or(0, |line| line.chars().count()) + 1;
+    let near = quote_around(text, offset);
+    (offset, format!("at line {line} column {column}, near `{near}`"))
+}
+
+/// Returns whether `text` begins like a member rather than a sentence: with one lower-case word and
+/// a colon.
+fn begins_member(text: &str) -> bool {
+    let is_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '"' | '\'');
+    let word = text.split(|c| !is_name(c)).next().unwrap_or_default();
+    let key = word.trim_matches(['"', '\'']);
+    let after = text.get(word.len()..).unwrap_or_default();
+    key.starts_with(char::is_lowercase)
+        && after.starts_with([':', '='])
+        && !after.starts_with("://")
+}
+
+fn instruction(expected: TypeSet) -> String {
+    format!("Send one JSON {} and nothing else.", expected.noun())
+}
+
+fn quote_start(text: &str) -> String {
+    sanitized(text.chars().take(MAX_QUOTED_CHARS))
+}
+
+fn quote_around(text: &str, offset: usize) -> String {
+    let (before, after) = text.split_at_checked(offset).unwrap_or((text, ""));
+    let start =
+        before.char_indices().rev().take(MAX_QUOTED_CHARS).last().map_or(offset, |(at, _)| at);
+    let before = before.get(start..).unwrap_or_default();
+    sanitized(before.chars().chain(after.chars().take(MAX_QUOTED_CHARS)))
+}
+
+/// Replaces line breaks and control characters, which would break up the sentence.
+fn sanitized(chars: impl Iterator<Item = char>) -> String {
+    chars.map(|c| if c.is_control() { ' ' } else { c }).collect()
+}
+
+impl fmt::Display for ParseError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for ParseError {}

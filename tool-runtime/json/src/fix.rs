@@ -1,0 +1,374 @@
+//! The closed list of repairs: the level, the risk and the description of each.
+
+use std::{fmt, ops::Range};
+
+use serde::{Deserialize, Serialize, Serializer, ser::SerializeStruct};
+
+/// The depth of a repair; each level includes the levels before it.
+///
+/// The level of a result is the highest level of its fixes
+/// ([`Parsed::level`](super::Parsed::level)). Limit the repairs of a parse with
+/// [`Options::max_level`](super::Options::max_level).
+///
+/// ```
+/// use tool_json::{Level, parse};
+///
+/// let parsed = parse("```json\n{\"city\": \"Oslo\"}\n```").unwrap();
+/// assert_eq!(parsed.level(), Level::Wrapping);
+/// assert!(parsed.level() < Level::Spelling);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// No repair: the value is exactly what serde_json parses.
+    Strict,
+    /// Removes text around the value: byte order mark, non-JSON whitespace, code fences, tags,
+    /// prose, a level of escaping.
+    Wrapping,
+    /// Reads another spelling of the same token: raw control characters, invalid escapes, literals
+    /// of Python and JavaScript, comments, stray commas, other quotation marks, unquoted keys.
+    Spelling,
+    /// Inserts or replaces structural tokens: missing commas, colons and closing brackets, wrong
+    /// closing brackets, unescaped inner quotes.
+    Structure,
+    /// Reads a text that was cut off inside a string, key or literal.
+    Truncation,
+    /// Changes a value to fit the schema, if exactly one change does so.
+    Schema,
+}
+
+/// The possible loss of a repair, independent of its level.
+///
+/// The risk of a result is the highest risk of its fixes ([`Parsed::risk`](super::Parsed::risk)).
+/// Limit the risk of a parse with [`Options::max_risk`](super::Options::max_risk).
+///
+/// ```
+/// use tool_json::{Risk, parse};
+///
+/// assert_eq!(parse("`{\"city\": \"Oslo\"}`").unwrap().risk(), Risk::Lossless);
+/// assert_eq!(parse("I'd say {\"city\": \"Oslo\"}").unwrap().risk(), Risk::Inferred);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Risk {
+    /// The value is spelled in full and has one meaning.
+    Lossless,
+    /// The value is complete, but was inferred.
+    Inferred,
+    /// Part of the intended value may be missing: the text was cut off.
+    Lossy,
+}
+
+/// The kinds of repairs, each with a fixed level and risk.
+///
+/// ```
+/// use tool_json::{FixKind, Level, Risk};
+///
+/// assert_eq!(FixKind::Fence.level(), Level::Wrapping);
+/// assert_eq!(FixKind::Prose.risk(), Risk::Inferred);
+/// assert_eq!(FixKind::Fence.to_string(), "removed a code fence around the value");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum FixKind {
+    /// Removed a byte order mark (U+FEFF) at the start of the text.
+    Bom,
+    /// Removed non-JSON whitespace: no-break and zero-width spaces, form feeds and the like.
+    Blank,
+    /// Removed backticks or tildes around the value, with or without a language word.
+    Fence,
+    /// Removed a tag such as `<tool_call>`, `</s>`, `<|im_end|>` or `[TOOL_CALLS]`.
+    Tag,
+    /// Removed a block of reasoning, `<think>…</think>`, with its content.
+    Reasoning,
+    /// Removed a function call, `name(` and `);`, around the value.
+    Call,
+    /// Removed words around the value.
+    Prose,
+    /// Removed a repetition of the same value.
+    Repeat,
+    /// Removed a level of escaping around the value's text: `{\"city\": \"Oslo\"}`.
+    Escaped,
+    /// Decoded a string that holds the value's text, because the schema allows no string.
+    ///
+    /// A string is valid JSON, so this fix has [`Level::Schema`]: below that level, valid JSON is
+    /// never changed.
+    EncodedTwice,
+    /// Read an empty text or `null` as an object without members, because the schema wants an
+    /// object and requires no member.
+    Empty,
+    /// Read a quoted number, boolean or null as such, because the schema allows no string: `"17"`
+    /// for 17.
+    Unquoted,
+    /// Read a number or boolean as the string that spells it, because the schema wants a string.
+    Quoted,
+    /// Wrote an integral number with a fraction or exponent as an integer, because the schema wants
+    /// one: 30.0 for 30.
+    ///
+    /// JSON Schema accepts such a number as an integer, so every tool accepts this fix, whatever it
+    /// declares about repairs.
+    Whole,
+    /// Removed a null member that the schema knows, does not require, and allows no null for.
+    ///
+    /// Some providers make models send all members, so every tool accepts this fix, whatever it
+    /// declares about repairs.
+    Absent,
+    /// Wrapped one value in an array, because the schema wants an array.
+    Listed,
+    /// Replaced an array of one item by the item, because the schema wants no array.
+    Unlisted,
+    /// Replaced a key by the schema's spelling, which differs in case or separators: `maxResults`
+    /// for `max_results`.
+    KeyCase,
+    /// Replaced a string by the schema's enum value, which differs in case or surrounding
+    /// whitespace.
+    ChoiceCase,
+    /// Removed an envelope such as `{"name": …, "arguments": …}` around the arguments.
+    Envelope,
+    /// Escaped raw line breaks, tabs or other control characters in a string.
+    Control,
+    /// Kept a backslash that is not a JSON escape.
+    Escape,
+    /// Removed a backslash before a quote that does not delimit the string: `"it\'s"`.
+    EscapedQuote,
+    /// Read a literal of another language, such as `True` or `None`.
+    Literal,
+    /// Read `undefined` as null.
+    Undefined,
+    /// Removed a comment: `// …`, `# …` or `/* … */`.
+    Comment,
+    /// Removed a comma before the first element, a repeated one, or one after the last element.
+    Comma,
+    /// Removed a second colon between key and value.
+    Colon,
+    /// Read `;` between two members as a comma.
+    Semicolon,
+    /// Read a string in single, curly, full-width, backtick or triple quotes.
+    Quotes,
+    /// Read a string in doubled quotes, which may have been meant as content: `""exact words""`.
+    DoubledQuotes,
+    /// Read a key without quotes.
+    BareKey,
+    /// Read a string without quotes.
+    BareText,
+    /// Read a number that JSON spells otherwise: `+1`, `.5`, `5.`, `1_000`.
+    Number,
+    /// Read a number with leading zeros; only a schema decides whether it is a number.
+    LeadingZeros,
+    /// Read full-width punctuation outside strings.
+    Punctuation,
+    /// Read `=` or `=>` as a colon.
+    Equals,
+    /// Read a tuple or set, `(1, 2)` or `{1, 2}`, as an array; `(1)` is 1.
+    Tuple,
+    /// Joined concatenated strings: `"a" + "b"`.
+    Concatenation,
+    /// Removed a repetition of the same member.
+    RepeatedMember,
+    /// Inserted a missing comma between two members or items.
+    MissingComma,
+    /// Inserted a missing colon between key and value.
+    MissingColon,
+    /// Inserted the closing bracket of a bracket that is never closed.
+    MissingCloser,
+    /// Replaced a closing bracket of another kind.
+    WrongCloser,
+    /// Removed a closing bracket that closes nothing, or closes too early.
+    ExtraCloser,
+    /// Escaped quotes inside a string, including the apostrophe in `'it's'`.
+    InnerQuotes,
+    /// Inserted a missing quote at one end of a string, or replaced a different one.
+    MissingQuote,
+    /// Closed a string inside which the text ends.
+    CutText,
+    /// Completed `true`, `false` or `null` at the end of the text, because the schema allows only
+    /// one.
+    CutLiteral,
+    /// Dropped a member because the text ends inside its key or before its value.
+    CutMember,
+    /// Closed the containers after a comma at the end of the text.
+    CutList,
+}
+
+impl FixKind {
+    /// The level, the risk and the description of this kind.
+    const fn row(self) -> (Level, Risk, &'static str) {
+        use {Level::*, Risk::*};
+        match self {
+            Self::Bom => (Wrapping, Lossless, "removed a byte order mark"),
+            Self::Blank => (Wrapping, Lossless, "removed whitespace that JSON does not allow"),
+            Self::Fence => (Wrapping, Lossless, "removed a code fence around the value"),
+            Self::Tag => (Wrapping, Lossless, "removed a tag around the value"),
+            Self::Reasoning => (Wrapping, Lossless, "removed a block of reasoning"),
+            Self::Call => (Wrapping, Inferred, "removed a function call around the value"),
+            Self::Prose => (Wrapping, Inferred, "removed prose around the value"),
+            Self::Repeat => (Wrapping, Inferred, "removed a repetition of the value"),
+            Self::Escaped => (Wrapping, Lossless, "removed a level of escaping"),
+            Self::EncodedTwice => (Schema, Lossless, "decoded a string that holds the value"),
+            Self::Empty => (Schema, Lossless, "read an empty text as an object without members"),
+            Self::Unquoted => (Schema, Lossless, "removed the quotes around a value"),
+            Self::Quoted => (Schema, Lossless, "put quotes around a value"),
+            Self::Whole => (Schema, Lossless, "wrote an integral number as an integer"),
+            Self::Absent => (Schema, Lossless, "removed a member that was null"),
+            Self::Listed => (Schema, Inferred, "put a value into an array of one"),
+            Self::Unlisted => (Schema, Inferred, "took a value out of an array of one"),
+            Self::KeyCase => (Schema, Inferred, "corrected the spelling of a key to the schema's"),
+            Self::ChoiceCase => {
+                (Schema, Inferred, "corrected the spelling of a value to the schema's")
+            }
+            Self::Envelope => (Schema, Inferred, "removed the envelope around the arguments"),
+            Self::Control => (Spelling, Lossless, "escaped control characters in a string"),
+            Self::Escape => (Spelling, Inferred, "kept a backslash that is not an escape"),
+            Self::EscapedQuote => (Spelling, Inferred, "removed the backslash before a quote"),
+            Self::Literal => (Spelling, Lossless, "read a literal of another language"),
+            Self::Undefined => (Spelling, Inferred, "read undefined as null"),
+            Self::Comment => (Spelling, Lossless, "removed a comment"),
+            Self::Comma => (Spelling, Lossless, "removed a stray comma"),
+            Self::Colon => (Spelling, Lossless, "removed a second colon"),
+            Self::Semicolon => (Spelling, Inferred, "read a semicolon as a comma"),
+            Self::DoubledQuotes => (Spelling, Inferred, "read a string in doubled quotes"),
+            Self::Quotes => (Spelling, Lossless, "read a string in quotes of another kind"),
+            Self::BareKey => (Spelling, Lossless, "put quotes around a key"),
+            Self::BareText => (Spelling, Inferred, "put quotes around a string"),
+            Self::Number => (Spelling, Lossless, "read a number that JSON spells otherwise"),
+            Self::LeadingZeros => (Spelling, Inferred, "read a number with leading zeros"),
+            Self::Punctuation => (Spelling, Lossless, "read full-width punctuation"),
+            Self::Equals => (Spelling, Lossless, "read an equals sign as a colon"),
+            Self::Tuple => (Spelling, Lossless, "read a tuple"),
+            Self::Concatenation => (Spelling, Lossless, "joined concatenated strings"),
+            Self::RepeatedMember => (Spelling, Inferred, "removed a repetition of a member"),
+            Self::MissingComma => (Structure, Inferred, "inserted a missing comma"),
+            Self::MissingColon => (Structure, Inferred, "inserted a missing colon"),
+            Self::MissingCloser => (Structure, Inferred, "inserted a missing closing bracket"),
+            Self::WrongCloser => (Structure, Inferred, "replaced a closing bracket"),
+            Self::ExtraCloser => (Structure, Inferred, "removed a closing bracket"),
+            Self::InnerQuotes => (Structure, Inferred, "escaped quotes inside a string"),
+            Self::MissingQuote => (Structure, Inferred, "inserted a missing quote"),
+            Self::CutText => (Truncation, Lossy, "closed a string that was cut off"),
+            Self::CutLiteral => (Truncation, Inferred, "completed a literal that was cut off"),
+            Self::CutMember => (Truncation, Lossy, "dropped a member that was cut off"),
+            Self::CutList => (Truncation, Lossy, "closed the value that was cut off after a comma"),
+        }
+    }
+
+    /// Returns the level of this repair.
+    ///
+    /// ```
+    /// use tool_json::{FixKind, Level};
+    ///
+    /// assert_eq!(FixKind::EncodedTwice.level(), Level::Schema);
+    /// ```
+    pub const fn level(self) -> Level {
+        self.row().0
+    }
+
+    /// Returns the possible loss of this repair.
+    ///
+    /// ```
+    /// use tool_json::{FixKind, Risk};
+    ///
+    /// assert_eq!(FixKind::Repeat.risk(), Risk::Inferred);
+    /// ```
+    pub const fn risk(self) -> Risk {
+        self.row().1
+    }
+}
+
+impl fmt::Display for FixKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.row().2)
+    }
+}
+
+/// A repair of a text: its kind and the span it changed.
+///
+/// [`Display`](fmt::Display) describes the repair for operators; [`Fix::advice`] describes it for
+/// the model. The serialized form also contains the level and the risk, so that logs can be
+/// filtered by them.
+///
+/// ```
+/// use tool_json::parse;
+///
+/// let parsed = parse("{\"city\": \"Oslo\"}<|im_end|>").unwrap();
+/// let fix = &parsed.fixes[0];
+/// assert_eq!(fix.span, 16..26);
+/// assert_eq!(fix.to_string(), "removed a tag around the value");
+/// assert_eq!(
+///     serde_json::to_string(fix).unwrap(),
+///     r#"{"kind":"tag","span":{"start":16,"end":26},"level":"wrapping","risk":"lossless"}"#,
+/// );
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Deserialize)]
+#[non_exhaustive]
+pub struct Fix {
+    /// The kind of the repair.
+    pub kind: FixKind,
+    /// The changed bytes, as a range of the original text. Fixes inside a string that had to be
+    /// decoded first have the span of that string.
+    pub span: Range<usize>,
+}
+
+impl Fix {
+    pub(super) const fn new(kind: FixKind, span: Range<usize>) -> Self {
+        Self { kind, span }
+    }
+
+    /// Returns the level of this repair.
+    ///
+    /// ```
+    /// use tool_json::{Level, parse};
+    ///
+    /// assert_eq!(parse("\u{feff}[1]").unwrap().fixes[0].level(), Level::Wrapping);
+    /// ```
+    pub const fn level(&self) -> Level {
+        self.kind.level()
+    }
+
+    /// Returns the possible loss of this repair.
+    ///
+    /// ```
+    /// use tool_json::{Risk, parse};
+    ///
+    /// assert_eq!(parse("\u{feff}[1]").unwrap().fixes[0].risk(), Risk::Lossless);
+    /// ```
+    pub const fn risk(&self) -> Risk {
+        self.kind.risk()
+    }
+}
+
+impl fmt::Display for Fix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.kind.fmt(f)
+    }
+}
+
+impl Serialize for Fix {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fix = serializer.serialize_struct("Fix", 4)?;
+        fix.serialize_field("kind", &self.kind)?;
+        fix.serialize_field("span", &self.span)?;
+        fix.serialize_field("level", &self.level())?;
+        fix.serialize_field("risk", &self.risk())?;
+        fix.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fix_round_trips_through_json() {
+        let fix = Fix::new(FixKind::EncodedTwice, 3..9);
+        let text = serde_json::to_string(&fix).unwrap();
+        assert!(text.contains(r#""level":"schema""#), "{text}");
+        assert_eq!(serde_json::from_str::<Fix>(&text).unwrap(), fix);
+    }
+
+    #[test]
+    fn levels_and_risks_are_ordered_as_declared() {
+        assert!(Level::Strict < Level::Wrapping && Level::Truncation < Level::Schema);
+        assert!(Risk::Lossless < Risk::Inferred && Risk::Inferred < Risk::Lossy);
+    }
+}

@@ -1,0 +1,120 @@
+//! Limits on parsing and repair.
+
+use super::{Level, Risk};
+
+/// The maximum depth that serde_json parses, and so that of valid text.
+const DEFAULT_MAX_DEPTH: usize = 127;
+/// The maximum of `max_depth`: values are dropped and serialized by recursion.
+const MAX_DEPTH_LIMIT: usize = 512;
+
+/// Limits on the text and its repairs; a text that exceeds one is refused.
+///
+/// By default, all repairs are allowed. A limit never changes how a text is read.
+///
+/// ```
+/// use tool_json::{Level, Options, parse_with};
+///
+/// let options = Options::default().with_max_level(Level::Wrapping);
+/// assert!(parse_with("```[1, 2]```", &options).is_ok());
+/// assert!(parse_with("[1, 2,]", &options).is_err());
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct Options {
+    /// The highest level that a fix may have. Default: [`Level::Schema`], so all levels are
+    /// allowed.
+    pub max_level: Level,
+    /// The highest risk that a fix may have. Default: [`Risk::Lossy`], so all risks are allowed. A
+    /// lower maximum also refuses every text that was cut off, wherever the cut is.
+    pub max_risk: Risk,
+    /// The maximum number of nested arrays and objects. Default: 127; maximum: 512.
+    pub max_depth: usize,
+    /// The maximum length of the text in bytes. Default: unlimited.
+    pub max_len: usize,
+    /// The maximum number of fixes. Default: unlimited.
+    pub max_fixes: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            max_level: Level::Schema,
+            max_risk: Risk::Lossy,
+            max_depth: DEFAULT_MAX_DEPTH,
+            max_len: usize::MAX,
+            max_fixes: usize::MAX,
+        }
+    }
+}
+
+impl Options {
+    /// Sets the highest level that a fix may have.
+    ///
+    /// ```
+    /// use tool_json::{Level, Options, parse_with};
+    ///
+    /// let strict = Options::default().with_max_level(Level::Strict);
+    /// assert!(parse_with("`[1]`", &strict).is_err());
+    /// ```
+    pub const fn with_max_level(mut self, level: Level) -> Self {
+        self.max_level = level;
+        self
+    }
+
+    /// Sets the highest risk that a fix may have.
+    ///
+    /// ```
+    /// use tool_json::{Options, Risk, parse_with};
+    ///
+    /// let careful = Options::default().with_max_risk(Risk::Inferred);
+    /// assert!(parse_with(r#"{"city": "Os"#, &careful).is_err());
+    /// ```
+    pub const fn with_max_risk(mut self, risk: Risk) -> Self {
+        self.max_risk = risk;
+        self
+    }
+
+    /// Sets the maximum nesting depth; values above 512 are reduced to 512.
+    ///
+    /// ```
+    /// use tool_json::{Options, parse_with};
+    ///
+    /// let flat = Options::default().with_max_depth(1);
+    /// assert!(parse_with("[[1]]", &flat).is_err());
+    /// ```
+    pub const fn with_max_depth(mut self, depth: usize) -> Self {
+        self.max_depth = if depth < MAX_DEPTH_LIMIT { depth } else { MAX_DEPTH_LIMIT };
+        self
+    }
+
+    /// Sets the maximum length of the text in bytes.
+    ///
+    /// ```
+    /// use tool_json::{Options, parse_with};
+    ///
+    /// assert!(parse_with("[1, 2]", &Options::default().with_max_len(5)).is_err());
+    /// ```
+    pub const fn with_max_len(mut self, len: usize) -> Self {
+        self.max_len = len;
+        self
+    }
+
+    /// Sets the maximum number of fixes.
+    ///
+    /// ```
+    /// use tool_json::{Options, parse_with};
+    ///
+    /// let options = Options::default().with_max_fixes(1);
+    /// assert!(parse_with("[1, 2,]", &options).is_ok());
+    /// assert!(parse_with("[1,, 2,]", &options).is_err());
+    /// ```
+    pub const fn with_max_fixes(mut self, fixes: usize) -> Self {
+        self.max_fixes = fixes;
+        self
+    }
+
+    /// The effective depth limit: `max_depth` is a public field and may exceed the maximum.
+    pub(super) const fn depth(&self) -> usize {
+        if self.max_depth < MAX_DEPTH_LIMIT { self.max_depth } else { MAX_DEPTH_LIMIT }
+    }
+}

@@ -1,0 +1,147 @@
+//! The keys that a schema declares at each location of the value.
+//!
+//! They are used only to decide between two readings: whether a quote ends a string that contains
+//! quotes, and whether a member follows a comma.
+
+use serde_json::Value;
+
+/// The maximum number of subschemas followed at each location: a schema may be recursive.
+const MAX_VISITS: usize = 64;
+
+/// The subschemas that may apply at one location.
+pub(super) type Subschemas<'s> = Vec<&'s Value>;
+
+/// The keys of a schema, or of none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SchemaKeys<'s> {
+    root: Option<&'s Value>,
+}
+
+impl<'s> SchemaKeys<'s> {
+    pub(crate) const NONE: Self = Self { root: None };
+
+    pub(crate) const fn of_schema(schema: &'s Value) -> Self {
+        Self { root: Some(schema) }
+    }
+
+    pub(super) const fn has_schema(&self) -> bool {
+        self.root.is_some()
+    }
+
+    /// The subschemas of the root value.
+    pub(super) fn root(&self) -> Subschemas<'s> {
+        self.root.map(|root| self.resolve([root])).unwrap_or_default()
+    }
+
+    /// The subschemas of the member `key` of an object with these subschemas.
+    pub(super) fn member(&self, subschemas: &Subschemas<'s>, key: &str) -> Subschemas<'s> {
+        if subschemas.is_empty() {
+            return Vec::new();
+        }
+        let of_key = |subschema: &&'s Value| subschema.get("properties")?.get(key);
+        let named: Vec<_> = subschemas.iter().filter_map(of_key).collect();
+        if named.is_empty() {
+            self.resolve(
+                subschemas.iter().filter_map(|subschema| subschema.get("additionalProperties")),
+            )
+        } else {
+            self.resolve(named)
+        }
+    }
+
+    /// The subschemas of the items of an array with these subschemas.
+    pub(super) fn item(&self, subschemas: &Subschemas<'s>) -> Subschemas<'s> {
+        if subschemas.is_empty() {
+            return Vec::new();
+        }
+        self.resolve(subschemas.iter().filter_map(|subschema| subschema.get("items")))
+    }
+
+    /// Returns whether these subschemas declare `key`; `None` if they declare no keys.
+    pub(super) fn has_key(subschemas: &Subschemas<'s>, key: &str) -> Option<bool> {
+        let mut named = false;
+        for subschema in subschemas {
+            if let Some(Value::Object(properties)) = subschema.get("properties") {
+                named |= !properties.is_empty();
+                if properties.contains_key(key)
+                    || properties.keys().any(|known| is_same_key(known, key))
+                {
+                    return Some(true);
+                }
+            }
+        }
+        named.then_some(false)
+    }
+
+    /// Returns whether the schema declares a root member `key`.
+    pub(crate) fn has_root_key(&self, key: &str) -> bool {
+        Self::has_key(&self.root(), key) == Some(true)
+    }
+
+    /// Returns the only literal that `word` may be the beginning of; `None` if there are several,
+    /// or if a string is allowed. The inner `None` is null.
+    pub(super) fn sole_literal(subschemas: &Subschemas<'s>, word: &str) -> Option<Option<bool>> {
+        let mut found = Vec::new();
+        for (literal, value) in super::unquoted::LITERALS {
+            if literal.starts_with(word) && !found.contains(&value) && allows(subschemas, value) {
+                found.push(value);
+            }
+        }
+        let may_be_text =
+            subschemas.iter().any(|subschema| types(subschema).any(|name| name == "string"));
+        match found.as_slice() {
+            &[literal] if !may_be_text => Some(literal),
+            _ => None,
+        }
+    }
+
+    fn resolve(&self, subschemas: impl IntoIterator<Item = &'s Value>) -> Subschemas<'s> {
+        let mut found: Subschemas<'s> = subschemas.into_iter().collect();
+        let mut next = 0;
+        while let Some(&subschema) = found.get(next)
+            && next < MAX_VISITS
+        {
+            next += 1;
+            let target = subschema.get("$ref").and_then(Value::as_str);
+            if let Some(target) = target.and_then(|path| path.strip_prefix('#')) {
+                found.extend(self.root.and_then(|root| root.pointer(target)));
+            }
+            for keyword in ["anyOf", "oneOf", "allOf"] {
+                found
+                    .extend(subschema.get(keyword).and_then(Value::as_array).into_iter().flatten());
+            }
+        }
+        found
+    }
+}
+
+/// Returns whether one of the subschemas allows `literal`.
+fn allows(subschemas: &Subschemas<'_>, literal: Option<bool>) -> bool {
+    let (name, value) = match literal {
+        Some(bool) => ("boolean", Value::Bool(bool)),
+        None => ("null", Value::Null),
+    };
+    subschemas.iter().any(|subschema| match (subschema.get("enum"), subschema.get("const")) {
+        (Some(Value::Array(values)), _) => values.contains(&value),
+        (_, Some(only)) => *only == value,
+        _ => types(subschema).any(|of_part| of_part == name),
+    })
+}
+
+/// The types that a subschema declares.
+fn types(subschema: &Value) -> impl Iterator<Item = &str> {
+    let declared = subschema.get("type");
+    let several = declared.and_then(Value::as_array).into_iter().flatten();
+    declared.into_iter().chain(several).filter_map(Value::as_str)
+}
+
+/// Compares two keys, ignoring case and separators.
+fn is_same_key(one: &str, other: &str) -> bool {
+    let plain = |key: &str| {
+        key.chars()
+            .filter(|c| !matches!(c, '_' | '-' | ' '))
+            .flat_map(char::to_lowercase)
+            .collect::<String>()
+    };
+    one.len().abs_diff(other.len()) < 16 && plain(one) == plain(other)
+}

@@ -70,15 +70,21 @@ fn sse(run: RunStream) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
 fn event(item: StreamItem) -> Event {
     match item {
         StreamItem::Text(text) => Event::default().event("text").data(text),
-        StreamItem::Event(event) => match event.kind {
+        StreamItem::Event(event) => match &event.kind {
             EventKind::Tool(ToolEvent::Started { call }) => {
                 Event::default().event("call").data(call.to_string())
             }
-            EventKind::Tool(ToolEvent::Finished(execution)) => {
-                Event::default().event("result").data(execution.result.text)
+            // Three lines of data. In events, secret arguments are redacted.
+            EventKind::Tool(ToolEvent::ApprovalRequested { call, tool, arguments }) => {
+                Event::default().event("approval").data(format!("{call}\n{tool}\n{arguments}"))
             }
-            EventKind::Run(RunEvent::Finished { error, .. }) => {
-                Event::default().event("end").data(error.as_deref().unwrap_or("answered"))
+            // A pending call ends again, with its result, after the decision.
+            EventKind::Tool(ToolEvent::Finished(execution)) if !execution.is_pending() => {
+                Event::default().event("result").data(&execution.result.text)
+            }
+            // Nested runs end as well, at a depth above 0.
+            EventKind::Run(RunEvent::Finished { code, .. }) if event.origin.depth == 0 => {
+                Event::default().event("end").data(code.as_deref().unwrap_or("ANSWERED"))
             }
             _ => Event::default().comment(event.action()),
         },

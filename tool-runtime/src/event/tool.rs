@@ -12,9 +12,17 @@ use crate::message::{CallId, ToolCall};
 /// is dropped, it finishes as `TOOL_INDETERMINATE`. If its process ended, it finishes once its run
 /// is resumed or abandoned.
 ///
-/// There are two exceptions. A skipped call may emit only `Finished`. A call of a run that is
-/// resumed from a store may emit `Finished` twice, since the store does not know which events were
-/// received.
+/// There are three exceptions:
+///
+/// - A skipped call may emit only `Finished`.
+/// - If a run is dropped or its process ends while a call is in flight, the call emits `Finished`
+///   again once the run is resumed or abandoned, since the store does not know which events were
+///   received. If the call is made again, it emits `Started` again as well.
+/// - A deferred call emits `Started`, `ApprovalRequested`, `Blocked` (by
+///   [`Pending`](BlockReason::Pending)) and `Finished` (`TOOL_AWAITING_APPROVAL`) each time its run
+///   pauses. After the decision, it emits `Started`, `Approved` and `Finished`; if it is denied,
+///   `Started`, `Blocked` and `Finished`. A sub-agent's call whose nested run pauses emits
+///   `Started`, `Blocked` and `Finished` at each pause, and `Started` and `Finished` at its end.
 ///
 /// ```
 /// use tool_runtime::event::{Recorder, ToolEvent};

@@ -214,8 +214,14 @@ impl Session {
     /// There is none if the model has answered: its answer is the last of the
     /// [messages](Self::messages), even if the process ended before it was returned. A run that
     /// [extracts](Self::extract) a value is unfinished until it has the value, and [`Run::extract`]
-    /// continues to it. If calls await approval, the run pauses for them again; pass the decisions
-    /// to [`resume_with`](Self::resume_with).
+    /// continues to it.
+    ///
+    /// Also returns `None` if the limits of the agent allow no further step. An agent with higher
+    /// limits resumes such a run.
+    ///
+    /// If calls await approval, the run pauses for them again; pass the decisions to
+    /// [`resume_with`](Self::resume_with). A [`Paused`] that was stored before stays valid, if this
+    /// agent has the same limits as the one that paused the run.
     ///
     /// # Concurrent runs
     /// Resuming takes the run over, also from a process that is still at work on it. The session
@@ -268,13 +274,16 @@ impl Session {
 
     /// Resumes a paused run with the decisions on its pending calls.
     ///
-    /// A paused run can be resumed once. [`Agent::resume`](crate::Agent::resume) refuses it,
-    /// because it would resume the run outside of the session.
+    /// Each pause takes one call of this method, with decisions on all pending calls or on some of
+    /// them. [`Agent::resume`](crate::Agent::resume) refuses the run, because it would resume it
+    /// outside of the session.
     ///
     /// # Errors
     /// Returns [`StopReason::Session`] if the conversation can't be loaded, and with
-    /// [`StaleDecision`](SessionError::StaleDecision) if the run was resumed before, belongs to
-    /// another session, or the conversation has continued without it.
+    /// [`StaleDecision`](SessionError::StaleDecision) if the run was resumed with decisions before,
+    /// belongs to another session, or another prompt has abandoned it. If two calls of this method
+    /// return a run, because neither run had written yet, the run that writes second stops with
+    /// [`Conflict`](SessionError::Conflict) before it makes a call.
     ///
     /// ```
     /// use tool_runtime::agent::session::MemoryStore;

@@ -9,7 +9,7 @@ impl Turn {
     ///
     /// Save the run after this and before the calls run. If the process then ends before their
     /// results are saved, [`fail_interrupted`](Self::fail_interrupted) knows which calls may have
-    /// run.
+    /// run. A [`Session`](crate::agent::session::Session) does this for you.
     pub fn begin_calls(&mut self) {
         if let Step::RunCalls(calls) = self.next() {
             self.started_calls = calls.into_iter().map(|call| call.id).collect();
